@@ -1,0 +1,115 @@
+# Everything a developer or CI runs. `make` alone explains itself.
+
+SHELL := /bin/bash
+.SHELLFLAGS := -euo pipefail -c
+.DEFAULT_GOAL := help
+.DELETE_ON_ERROR:
+MAKEFLAGS += --no-print-directory
+
+VENV := .venv
+BIN := $(VENV)/bin
+STAMP := $(VENV)/.installed
+LOCKS := requirements/runtime.txt requirements/dev.txt
+COMPILE := $(BIN)/uv pip compile --quiet --universal --python-version 3.11 --generate-hashes \
+	--no-emit-index-url --no-header $(if $(UPGRADE),--upgrade)
+
+say = @printf '==> %s\n' "$(1)"
+
+.PHONY: help setup run test check format lock requirements bench clean postgres-for-tests
+
+help: ## show this list
+	@printf 'Runyard: make <target>\n\n'
+	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  %-14s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
+
+setup: $(STAMP) ## create .venv and install the locked dependencies and the project (again only when they changed)
+	@:
+
+# The first of the named interpreters that is new enough and can make virtual environments; PYTHON=... asks for one.
+$(STAMP): $(LOCKS) pyproject.toml
+	@old=""; novenv=""; python=""; \
+	for candidate in $(or $(PYTHON),python3 python3.14 python3.13 python3.12 python3.11); do \
+		command -v "$$candidate" >/dev/null 2>&1 || continue; \
+		if ! "$$candidate" -c 'import sys; sys.exit(sys.version_info < (3, 11))' 2>/dev/null; then \
+			old="$$candidate"; continue; fi; \
+		if ! "$$candidate" -c 'import venv, ensurepip' 2>/dev/null; then novenv="$$candidate"; continue; fi; \
+		python="$$candidate"; break; \
+	done; \
+	if [ -z "$$python" ] && [ -n "$$novenv" ]; then \
+		echo "setup: $$novenv has no venv module; install it (Debian, Ubuntu: apt install python3-venv)." >&2; exit 1; fi; \
+	if [ -z "$$python" ] && [ -n "$$old" ]; then \
+		echo "setup: $$old is older than Python 3.11; install Python 3.11 or newer, or say PYTHON=/path/to/it." >&2; exit 1; fi; \
+	if [ -z "$$python" ]; then \
+		echo "setup: no Python found; install Python 3.11 or newer, or say PYTHON=/path/to/it." >&2; exit 1; fi; \
+	if [ -x $(BIN)/python ] && $(BIN)/python -c 'import sys; sys.exit(sys.version_info < (3, 11))' 2>/dev/null; then \
+		echo "==> keeping $(VENV)"; \
+	else \
+		echo "==> creating $(VENV) with $$("$$python" --version)"; \
+		"$$python" -m venv --clear $(VENV); \
+	fi
+	$(call say,installing the locked dependencies (requirements/dev.txt))
+	@$(BIN)/python -m pip install -qq --disable-pip-version-check --require-hashes -r requirements/dev.txt \
+		|| { echo "setup: the locked dependencies could not be installed; is a package index reachable?" >&2; exit 1; }
+	$(call say,installing runyard itself)
+	@$(BIN)/python -m pip install -qq --disable-pip-version-check --no-deps --no-build-isolation --no-index -e .
+	@$(BIN)/python -m pip check >/dev/null \
+		|| { $(BIN)/python -m pip check; echo "setup: the lock files do not fit pyproject.toml; run 'make lock'." >&2; exit 1; }
+	@touch $@
+	$(call say,ready: $(BIN)/runyard)
+
+run: setup ## set up, then serve http://127.0.0.1:8000 with SQLite and the demo agent
+	$(call say,starting runyard dev (stop it with Ctrl-C))
+	@exec $(BIN)/runyard dev
+
+# Only a machine without a Postgres server gets the one in the wheel.
+postgres-for-tests: setup
+	$(call say,looking for Postgres server programs)
+	@$(BIN)/python -m tests.support.postgres || { \
+		echo "==> none found: installing the ones in requirements/pgserver.txt"; \
+		$(BIN)/python -m pip install -qq --disable-pip-version-check --require-hashes -r requirements/pgserver.txt \
+			|| { echo "test: install a Postgres server, or make a package index reachable." >&2; exit 1; }; \
+		$(BIN)/python -m tests.support.postgres; }
+
+test: setup postgres-for-tests ## run every test on all cores, with a private Postgres and the coverage threshold
+	$(call say,running the tests)
+	@$(BIN)/python -m pytest -n auto --cov --cov-report=term
+
+check: setup ## lint, formatting, types and import contracts
+	$(call say,ruff check)
+	@$(BIN)/ruff check .
+	$(call say,ruff format --check)
+	@$(BIN)/ruff format --check .
+	$(call say,mypy)
+	@$(BIN)/mypy
+	$(call say,import contracts)
+	@$(BIN)/lint-imports
+
+format: setup ## format the code and apply the safe lint fixes
+	$(call say,formatting)
+	@$(BIN)/ruff check --fix-only --quiet .
+	@$(BIN)/ruff format .
+
+# Not after setup, which refuses lock files that do not fit pyproject.toml: this is what mends them.
+lock: ## write the lock files anew after a change of dependencies (UPGRADE=1: take the newest versions)
+	@[ -x $(BIN)/uv ] || $(MAKE) setup || [ -x $(BIN)/uv ]
+	$(call say,locking requirements/runtime.txt)
+	@$(COMPILE) pyproject.toml --extra postgres -o requirements/runtime.txt
+	$(call say,locking requirements/dev.txt)
+	@$(COMPILE) pyproject.toml requirements/dev.in --extra postgres -c requirements/runtime.txt -o requirements/dev.txt
+	$(call say,locking requirements/pgserver.txt)
+	@$(COMPILE) requirements/pgserver.in -c requirements/dev.txt -o requirements/pgserver.txt
+	@if grep -nE '://|^-|[ (]/' requirements/runtime.txt requirements/dev.txt requirements/pgserver.txt; then \
+		echo "lock: an address or a path of this machine got into a lock file (above); remove it." >&2; exit 1; fi
+
+requirements: setup ## write docs/requirements.md from the req markers of the tests
+	$(call say,writing docs/requirements.md)
+	@$(BIN)/python -m scripts.requirements
+
+bench: setup ## measure
+	$(call say,running the benchmarks)
+	@$(BIN)/python -m bench
+
+clean: ## remove .venv, caches and reports (never .runyard, which holds your data)
+	$(call say,removing $(VENV) and all caches and reports)
+	@rm -rf $(VENV) .mypy_cache .ruff_cache .pytest_cache .import_linter_cache .hypothesis .schemathesis htmlcov dist build
+	@rm -f .coverage .coverage.*
+	@find src tests scripts bench -name __pycache__ -type d -prune -exec rm -rf {} + 2>/dev/null || true

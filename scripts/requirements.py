@@ -1,0 +1,165 @@
+"""Write docs/requirements.md: every requirement line, the tests that name it, and whether it is covered.
+
+The lines are data (docs/requirements/lines.txt). The tests are read, not imported: a line is covered by a test function
+whose decorators, class or module carry `pytest.mark.req("S0.17", ...)`. Whether those tests
+pass is not this script's job.
+
+    python -m scripts.requirements            write the table
+    python -m scripts.requirements --check    exit 1 when the table is stale or a test names an unknown line
+"""
+
+from __future__ import annotations
+
+import argparse
+import ast
+import re
+import sys
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import dataclass
+from pathlib import Path
+
+ROOT = Path(__file__).parents[1]
+LINES = Path("docs/requirements/lines.txt")
+TABLE = Path("docs/requirements.md")
+
+_LINE = re.compile(r"(S\d+\.\d+) \(([MIFN])\) (.+)")
+_HEADER = """# Requirements and the tests that prove them
+
+Made by `make requirements` from `{lines}` and the `req` markers of the tests; do not edit.
+Marks: (M) must, (I) implied, (F) future or optional, (N) not a goal of the first milestone.
+"""
+
+
+class RequirementsError(Exception):
+    """Something a person has to mend; the message is one sentence."""
+
+
+@dataclass(frozen=True)
+class Line:
+    id: str
+    mark: str
+    text: str
+    seed: str
+
+
+def read_lines(root: Path = ROOT) -> list[Line]:
+    """Every requirement line, in order."""
+    lines: list[Line] = []
+    seed = ""
+    for number, raw in enumerate((root / LINES).read_text(encoding="utf-8").splitlines(), 1):
+        if raw.startswith("## "):
+            seed = raw.removeprefix("## ")
+        elif raw and not raw.startswith("#"):
+            match = _LINE.fullmatch(raw)
+            if match is None:
+                raise RequirementsError(f"{LINES}:{number} is not of the form 'S0.1 (M) text'.")
+            lines.append(Line(match[1], match[2], match[3], seed))
+    return lines
+
+
+def read_tests(root: Path = ROOT) -> dict[str, list[str]]:
+    """Which tests name which line: id -> ["tests/...::test_...", ...], sorted."""
+    found: dict[str, set[str]] = {}
+    for path in sorted((root / "tests").rglob("test_*.py")):
+        name = path.relative_to(root).as_posix()
+        tree = ast.parse(path.read_text(encoding="utf-8"), filename=name)
+        for test, ids in _tests_in(tree.body, name, _pytestmark(tree.body, name)):
+            for line_id in ids:
+                found.setdefault(line_id, set()).add(test)
+    return {line_id: sorted(tests) for line_id, tests in found.items()}
+
+
+def unknown_lines(lines: Iterable[Line], tests: Mapping[str, list[str]]) -> list[str]:
+    """One sentence for each line that a test names and nobody wrote."""
+    known = {line.id for line in lines}
+    return [
+        f"{', '.join(where)} names {name}, which is no line of {LINES}."
+        for name, where in tests.items()
+        if name not in known
+    ]
+
+
+def render(lines: Iterable[Line], tests: Mapping[str, list[str]]) -> str:
+    """The whole of docs/requirements.md."""
+    lines = list(lines)
+    covered = sum(line.id in tests for line in lines)
+    parts = [_HEADER.format(lines=LINES.as_posix()), f"{covered} of {len(lines)} lines are covered."]
+    for seed in dict.fromkeys(line.seed for line in lines):
+        parts.append(f"\n## {seed}\n\n| line | | text | tests | status |\n|---|---|---|---|---|")
+        parts.extend(_row(line, tests.get(line.id, [])) for line in lines if line.seed == seed)
+    return "\n".join(parts) + "\n"
+
+
+def _row(line: Line, tests: list[str]) -> str:
+    text = line.text.replace("|", "\\|")
+    names = "<br>".join(f"`{test}`" for test in tests)
+    return f"| {line.id} | {line.mark} | {text} | {names} | {'covered' if tests else 'planned'} |"
+
+
+def _tests_in(body: list[ast.stmt], prefix: str, inherited: frozenset[str]) -> Iterator[tuple[str, frozenset[str]]]:
+    for node in body:
+        if isinstance(node, ast.ClassDef):
+            own = _ids(node.decorator_list, prefix) | _pytestmark(node.body, prefix)
+            yield from _tests_in(node.body, f"{prefix}::{node.name}", inherited | own)
+        elif isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef) and node.name.startswith("test"):
+            yield f"{prefix}::{node.name}", inherited | _ids(node.decorator_list, prefix)
+        elif isinstance(node, ast.Assign) and (machine := _state_machine(node)):
+            yield f"{prefix}::{machine}", inherited
+
+
+def _state_machine(node: ast.Assign) -> str | None:
+    """Hypothesis turns `TestStore = StoreMachine.TestCase` into a test."""
+    target = node.targets[0]
+    is_case = isinstance(node.value, ast.Attribute) and node.value.attr == "TestCase"
+    return target.id if is_case and isinstance(target, ast.Name) and target.id.startswith("Test") else None
+
+
+def _pytestmark(body: list[ast.stmt], where: str) -> frozenset[str]:
+    values = [
+        node.value
+        for node in body
+        if isinstance(node, ast.Assign)
+        and any(isinstance(target, ast.Name) and target.id == "pytestmark" for target in node.targets)
+    ]
+    return _ids(values, where)
+
+
+def _ids(expressions: Iterable[ast.expr], where: str) -> frozenset[str]:
+    """The arguments of every `pytest.mark.req(...)`, also inside lists and `pytest.param(..., marks=...)`."""
+    ids: set[str] = set()
+    for node in (inner for expression in expressions for inner in ast.walk(expression)):
+        if isinstance(node, ast.Call) and ast.unparse(node.func) in {"pytest.mark.req", "mark.req"}:
+            for argument in node.args:
+                if not (isinstance(argument, ast.Constant) and isinstance(argument.value, str)):
+                    raise RequirementsError(f"{where}:{node.lineno}: req takes line ids written out, such as 'S0.17'.")
+                ids.add(argument.value)
+    return frozenset(ids)
+
+
+def problems(root: Path = ROOT) -> list[str]:
+    """What is wrong, a sentence each; nothing when the table is true."""
+    lines, tests = read_lines(root), read_tests(root)
+    wrong = unknown_lines(lines, tests)
+    table = root / TABLE
+    if not table.exists() or table.read_text(encoding="utf-8") != render(lines, tests):
+        wrong.append(f"{TABLE.as_posix()} is stale: run 'make requirements' and commit it.")
+    return wrong
+
+
+def main(arguments: list[str] | None = None) -> int:
+    parser = argparse.ArgumentParser(description="Write docs/requirements.md from the req markers of the tests.")
+    parser.add_argument("--check", action="store_true", help="write nothing; exit 1 when the table is stale")
+    options = parser.parse_args(arguments)
+    try:
+        if not options.check:
+            (ROOT / TABLE).write_text(render(read_lines(), read_tests()), encoding="utf-8")
+        wrong = problems()
+    except RequirementsError as error:
+        wrong = [str(error)]
+    for sentence in wrong:
+        print(f"requirements: {sentence}", file=sys.stderr)
+    return 1 if wrong else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,71 @@
+"""Fixtures that every kind of test may use: the event loop's backend and the private Postgres server.
+
+One server serves a whole test session. Under xdist the controlling process owns it and hands its address to the
+workers; otherwise the first test that needs it starts it. Tests that stop or crash a server start their own
+`PrivatePostgres`.
+"""
+
+from __future__ import annotations
+
+import uuid
+from collections.abc import Iterator
+from typing import Any
+
+import pytest
+
+from tests.support.postgres import PostgresMissingError, PostgresServer, PrivatePostgres
+
+_SERVER = pytest.StashKey[PrivatePostgres]()
+_POSTGRES_FIXTURES = {"postgres", "pg_database"}
+
+
+def _own_server(config: pytest.Config) -> PrivatePostgres:
+    if _SERVER not in config.stash:
+        server = config.stash[_SERVER] = PrivatePostgres()
+        server.start()
+    return config.stash[_SERVER]
+
+
+@pytest.hookimpl(optionalhook=True)
+def pytest_configure_node(node: Any) -> None:
+    """Called by xdist in the controlling process, once per worker, before the worker starts."""
+    try:
+        node.workerinput["postgres"] = _own_server(node.config).address()
+    except PostgresMissingError:
+        node.workerinput["postgres"] = None
+
+
+def pytest_unconfigure(config: pytest.Config) -> None:
+    if _SERVER in config.stash:
+        config.stash[_SERVER].close()
+
+
+@pytest.hookimpl(tryfirst=True)
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    for item in items:
+        if _POSTGRES_FIXTURES.intersection(getattr(item, "fixturenames", ())):
+            item.add_marker("postgres")
+
+
+@pytest.fixture(scope="session")
+def anyio_backend() -> str:
+    return "asyncio"
+
+
+@pytest.fixture(scope="session")
+def postgres(request: pytest.FixtureRequest) -> PostgresServer:
+    """The session's Postgres server, shared by all tests: make your own databases, never stop it."""
+    workerinput = getattr(request.config, "workerinput", None)
+    if workerinput is None:
+        return _own_server(request.config)
+    if workerinput["postgres"] is None:
+        raise PostgresMissingError
+    return PostgresServer(**workerinput["postgres"])
+
+
+@pytest.fixture
+def pg_database(postgres: PostgresServer) -> Iterator[str]:
+    """The DSN of an empty database of the test's own."""
+    name = f"test_{uuid.uuid4().hex}"
+    yield postgres.create_database(name)
+    postgres.drop_database(name)
