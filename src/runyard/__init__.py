@@ -1,0 +1,63 @@
+"""Runyard: one run, one log, every client. The public names.
+
+They are loaded when first used, so that `import runyard` (and with it the command line) costs nothing: no web
+framework, no database driver. No submodule has one of these names, because importing it would put the module in the
+name's place: the code behind `runyard.agent` lives in `runyard.agents`.
+"""
+
+from importlib import import_module
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from runyard.agents.agent import Agent, Output, agent
+    from runyard.agents.context import Context
+    from runyard.agents.documents import Documents
+    from runyard.agents.tools import Tool, tool
+    from runyard.client import Client
+    from runyard.wiring import create_app
+
+    __version__: str
+
+__all__ = [
+    "Agent",
+    "Client",
+    "Context",
+    "Documents",
+    "Output",
+    "Tool",
+    "__version__",
+    "agent",
+    "create_app",
+    "tool",
+]
+
+_HOMES = {
+    "Agent": "runyard.agents.agent",
+    "Client": "runyard.client",
+    "Context": "runyard.agents.context",
+    "Documents": "runyard.agents.documents",
+    "Output": "runyard.agents.agent",
+    "Tool": "runyard.agents.tools",
+    "agent": "runyard.agents.agent",
+    "create_app": "runyard.wiring",
+    "tool": "runyard.agents.tools",
+}
+
+
+if not TYPE_CHECKING:  # a type checker that sees __getattr__ takes every misspelt name for real
+
+    def __getattr__(name: str) -> object:
+        if name == "__version__":
+            from importlib.metadata import version
+
+            value: object = version("runyard")
+        elif name in _HOMES:
+            value = getattr(import_module(_HOMES[name]), name)
+        else:
+            raise AttributeError(f"module 'runyard' has no attribute {name!r}")
+        globals()[name] = value
+        return value
+
+
+def __dir__() -> list[str]:
+    return sorted(__all__)

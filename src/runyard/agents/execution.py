@@ -1,0 +1,114 @@
+"""The port between the engine and a runner: what an execution offers, what a runner is, and how it says "not now".
+
+The engine gives a runner one claimed run with its folded log; the runner emits events and returns the output. It knows
+no store, no fence and no batch: `emit` only fills the journal's buffer, and what must be durable before the next move
+waits for `commit`. A runner that cannot go on raises a signal: BaseExceptions, so that an agent's `except Exception`
+lets them pass. Failures that an agent may catch are ordinary errors.
+"""
+
+from collections.abc import Sequence
+from typing import Any, Protocol
+
+from runyard.agents.agent import Agent, Output
+from runyard.domain.approval import Approval
+from runyard.domain.events import Payload
+from runyard.domain.fold import State
+from runyard.domain.run import Run
+from runyard.domain.thread import Message
+from runyard.errors import AgentError, StepFailed
+from runyard.store import Hit
+
+
+class Execution(Protocol):
+    """One claimed run, as its runner sees it."""
+
+    @property
+    def run(self) -> Run: ...
+
+    @property
+    def message(self) -> Message | None: ...
+
+    @property
+    def state(self) -> State:
+        """The log as it was when the run was claimed, folded."""
+
+    @property
+    def cancelled(self) -> bool:
+        """Set when a cancel is requested; the runner's task gets a CancelledError as well."""
+
+    @property
+    def congested(self) -> bool:
+        """Too much is uncommitted: call `drain` before emitting more."""
+
+    def emit(self, payload: Payload) -> None:
+        """Put an event into the journal's buffer. Never blocks; the payload is encoded before this returns."""
+
+    def token(self, text: str) -> None:
+        """`emit(ModelToken(text))` for the hot path."""
+
+    def ask(self, approval: Approval, *payloads: Payload) -> None:
+        """Emit these events and store the approval, in one append."""
+
+    async def commit(self) -> None:
+        """Return when everything emitted so far is durable; WriteRefused if it never will be."""
+
+    async def drain(self) -> None:
+        """Return when the buffer is short again."""
+
+    async def history(self, limit: int) -> Sequence[Message]: ...
+
+    async def search(self, collection: str, query: str, limit: int) -> Sequence[Hit]: ...
+
+    def now_ms(self) -> int: ...
+
+    def new_id(self) -> str: ...
+
+
+class Runner(Protocol):
+    """How one kind of agent is run.
+
+    Returns the output; raises AgentError (what ends the run as error), Parked or Canceled. When it returns or raises,
+    nothing of the execution goes on."""
+
+    async def __call__(self, agent: Agent, execution: Execution, /) -> Output: ...
+
+
+class Parked(BaseException):
+    """The run must wait for a decision on any of these approvals."""
+
+    def __init__(self, approvals: list[str]) -> None:
+        super().__init__(approvals)
+        self.approvals = approvals
+
+
+class Canceled(BaseException):
+    """The runner noticed that the run is to be canceled."""
+
+
+class ToolFailed(StepFailed):
+    """A tool failed."""
+
+    code = "tool_failed"
+
+    # error: the class name of what the tool raised, `timeout`, or `invalid_input` (an approver's edit does not fit)
+    def __init__(self, message: str | None = None, *, error: str = "error", output: Any = None) -> None:
+        super().__init__(message)
+        self.error = error
+        self.output = output
+
+
+class Rejected(ToolFailed):
+    """A person said no."""
+
+    code = "rejected"
+
+    # reason: what they gave for it. Not part of the message: it is content
+    def __init__(self, message: str | None = None, *, reason: str | None = None) -> None:
+        super().__init__(message, error="rejected")
+        self.reason = reason
+
+
+class UnknownOutcome(AgentError):
+    """A call had begun when its worker died; whether it took effect is not known, and it was not repeated."""
+
+    code = "unknown_outcome"

@@ -1,0 +1,8 @@
+"""How each kind of agent is run: the one table."""
+
+from runyard.agents.agent import Kind
+from runyard.agents.execution import Runner
+from runyard.agents.runners.python import run_python
+from runyard.agents.runners.scripted import ScriptedRunner
+
+RUNNERS: dict[Kind, Runner] = {"python": run_python, "scripted": ScriptedRunner()}

@@ -1,0 +1,62 @@
+"""The `runyard` command: one file per verb.
+
+`--help` answers at once: the files of the verbs import nothing but Typer and the errors at their top, and what a verb
+needs when it is called; help is plain text, because Rich alone would double the time. A failure is one sentence on stderr: exit code 2 when Runyard cannot start, 1 for
+everything else. RUNYARD_DEBUG=1 shows tracebacks.
+"""
+
+import os
+import sys
+from typing import Annotated
+
+import typer
+
+from runyard.cli import approvals, dev, doctor, migrate, runs, serve, worker
+from runyard.errors import RunyardError, StartupError
+
+program = typer.Typer(
+    name="runyard",
+    help="A self-hosted server for agent runs: one run, one log, every client.",
+    no_args_is_help=True,
+    add_completion=False,
+    rich_markup_mode=None,
+    pretty_exceptions_enable=False,
+)
+for verb in (dev.dev, serve.serve, worker.worker, migrate.migrate, doctor.doctor):
+    program.command()(verb)
+program.add_typer(runs.program, name="runs")
+program.add_typer(approvals.program, name="approvals")
+
+
+def _version(wanted: bool) -> None:
+    if wanted:
+        from runyard import __version__
+
+        typer.echo(f"runyard {__version__}")
+        raise typer.Exit
+
+
+@program.callback()
+def _options(
+    version: Annotated[
+        bool, typer.Option("--version", callback=_version, is_eager=True, help="Show the version and exit.")
+    ] = False,
+) -> None:
+    pass
+
+
+def main() -> None:
+    if os.environ.get("RUNYARD_DEBUG", "") not in {"", "0"}:
+        program()
+    try:
+        program()
+    except RunyardError as error:
+        _fail(error.message, 2 if isinstance(error, StartupError) else 1)
+    except Exception as error:  # the command line's boundary: nobody reads a traceback they did not ask for
+        said = " ".join(str(error).split())
+        _fail(f"{type(error).__name__}: {said}\nThis is a bug in Runyard; RUNYARD_DEBUG=1 shows where.", 1)
+
+
+def _fail(message: str, code: int) -> None:
+    typer.secho(f"runyard: {message}", err=True, fg="red" if sys.stderr.isatty() else None)
+    sys.exit(code)

@@ -1,0 +1,80 @@
+"""Shows a run while it happens: the answer's text on stdout, everything about it (tools, waits, the end) on stderr."""
+
+import sys
+from typing import TYPE_CHECKING
+
+import typer
+
+from runyard.cli.wording import STATUS_COLOURS, one_line, plain
+
+if TYPE_CHECKING:
+    from runyard.client import LogEvent
+
+# Text before one of these stays; text after the last of them is what `model.reset` takes back.
+KEEPS = frozenset({"step.finished", "tool.finished", "model.message", "approval.decided"})
+
+
+class Answer:
+    """Give it every event in order; `status` is the run's, once it has ended."""
+
+    def __init__(self) -> None:
+        self.status: str | None = None
+        self._shown: list[str] = []
+        self._kept = 0
+        self._line_is_open = False
+
+    def take(self, event: "LogEvent") -> None:
+        data = event.data
+        match event.type:
+            case "model.token":
+                self._shown.append(data["text"])
+                self._write(data["text"])
+            case "model.reset":
+                if len(self._shown) > self._kept:
+                    del self._shown[self._kept :]
+                    self._note("the text since the last result is written again:")
+            case "run.resumed":
+                self._note(f"resumed after a {data['why']}")
+            case "tool.started":
+                self._note(f"→ {data['tool']} {one_line(data['input'])}")
+            case "tool.finished":
+                outcome = f"failed: {data['error']}" if data.get("error") else one_line(data.get("output"))
+                self._note(f"← {data['tool']} {outcome}")
+            case "approval.requested":
+                self._note(f"? {data['tool']} {one_line(data['input'])}")
+                self._note(f"  runyard approvals approve {data['approval_id']}")
+            case "approval.decided":
+                self._note(f"! {data['decision']} by {one_line(data['by'])}")
+            case "run.waiting":
+                self._note("waiting for a decision")
+            case "run.output":
+                if "".join(self._shown) != data["text"]:
+                    self._end_line()
+                    self._write(data["text"])
+                if data.get("sources"):
+                    self._note(f"sources: {one_line(', '.join(data['sources']), 500)}")
+            case "run.error":
+                self._note(f"{data['code']}: {plain(data['message'])}")
+            case "run.canceled":
+                self._note(f"canceled: {plain(data['reason'])}")
+            case "run.finished":
+                self.status = data["status"]
+                self._note(data["status"], STATUS_COLOURS.get(data["status"]))
+            case _:
+                pass
+        if event.type in KEEPS:
+            self._kept = len(self._shown)
+
+    def _write(self, text: str) -> None:
+        sys.stdout.write(plain(text))
+        sys.stdout.flush()
+        if text:
+            self._line_is_open = not text.endswith("\n")
+
+    def _end_line(self) -> None:
+        if self._line_is_open:
+            self._write("\n")
+
+    def _note(self, text: str, colour: str | None = None) -> None:
+        self._end_line()
+        typer.secho(text, err=True, dim=colour is None, fg=colour)

@@ -1,0 +1,47 @@
+"""`runyard dev`: everything in one process on this machine, with logs for people."""
+
+from typing import TYPE_CHECKING
+
+import typer
+
+from runyard.cli.options import App, Port, settings_with
+
+if TYPE_CHECKING:
+    from runyard.agents.loading import App as LoadedApp
+    from runyard.settings import Settings
+
+JSON = "-H 'Content-Type: application/json'"
+FIRST = """cut -d '"' -f 4"""
+
+
+def dev(app: App = None, port: Port = None) -> None:
+    """Serve an app on this machine: SQLite, a worker and readable logs included."""
+    settings = settings_with(app=app, port=port)
+    if "log_format" not in settings.model_fields_set:
+        settings = settings.model_copy(update={"log_format": "console"})
+
+    from runyard import wiring
+
+    loaded = wiring.load_app(settings)
+    wiring.run(wiring.serve(settings, loaded, ready=lambda url: typer.echo(banner(settings, loaded, url))))
+
+
+def banner(settings: "Settings", app: "LoadedApp", url: str) -> str:
+    """What somebody wants to know who has just started it, with three lines to paste."""
+    from runyard import __version__
+    from runyard.settings import address
+
+    url = address(settings.host, int(url.rpartition(":")[2]))
+    default = settings.default_agent or app.default
+    agents = ", ".join(f"{name} (default)" if name == default else name for name in app.agents)
+    question = "Who knows Python and Kubernetes?" if settings.app is None else "Hello!"
+    return f"""
+  {typer.style(f"Runyard {__version__}", bold=True)} is ready at {typer.style(url, fg="green", bold=True)}
+
+  agents    {agents}
+  database  {settings.database_label}
+  try it    thread=$(curl -s {url}/api/threads {JSON} -d '{{}}' | {FIRST})
+            run=$(curl -s {url}/api/threads/$thread/messages {JSON} -d '{{"content": "{question}"}}' | {FIRST})
+            curl -N {url}/api/runs/$run/events
+  stop it   Ctrl-C; runs that have not ended go on at the next start
+"""

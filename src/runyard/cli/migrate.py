@@ -1,0 +1,42 @@
+"""`runyard migrate`: bring the database up to date, or say whether it is."""
+
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from runyard.cli.options import settings_with
+
+if TYPE_CHECKING:
+    from runyard.settings import Settings
+
+
+def migrate(
+    check: Annotated[bool, typer.Option("--check", help="Change nothing; exit 1 if the database is behind.")] = False,
+) -> None:
+    """Bring the database's schema up to date. Servers and workers do this by themselves when they start."""
+    from runyard import wiring
+
+    wiring.run(_check(settings_with()) if check else _apply(settings_with()))
+
+
+async def _check(settings: "Settings") -> None:
+    from runyard.stores.migrations import HEAD
+    from runyard.stores.migrations.current import current
+
+    version = await current(settings.database_url)
+    typer.echo(f"{settings.database_label}: schema {version or 'none'}, newest {HEAD}.")
+    if version is None or version < HEAD:
+        raise typer.Exit(1)
+
+
+async def _apply(settings: "Settings") -> None:
+    from runyard.stores.migrations import HEAD
+    from runyard.stores.migrations.current import current
+    from runyard.wiring import open_store
+
+    before = await current(settings.database_url)
+    store = open_store(settings)
+    await store.open()
+    await store.close()
+    done = "is up to date" if before == HEAD else f"went from {before or 'nothing'} to {HEAD}"
+    typer.echo(f"{settings.database_label}: schema {done}.")

@@ -1,0 +1,25 @@
+"""What a command's options do to the settings: those that were given win over the environment and `runyard.toml`."""
+
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+if TYPE_CHECKING:
+    from runyard.settings import Settings
+
+App = Annotated[
+    Path | None,
+    typer.Argument(help="The Python file or folder that declares the agents.", show_default="the demo"),
+]
+Host = Annotated[str | None, typer.Option(help="The address to listen on.", show_default="127.0.0.1")]
+Port = Annotated[
+    int | None, typer.Option(min=0, max=65535, help="The port to listen on; 0 takes any free one.", show_default="8000")
+]
+Json = Annotated[bool, typer.Option("--json", help="Print JSON instead of a table.")]
+
+
+def settings_with(**options: Any) -> "Settings":
+    from runyard.settings import Settings
+
+    return Settings(**{name: value for name, value in options.items() if value is not None})

@@ -1,0 +1,108 @@
+"""`runyard runs`: look at runs, follow them, stop them, repeat them."""
+
+from contextlib import aclosing
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from runyard.cli.connected import run_with_client
+from runyard.cli.options import Json
+from runyard.errors import Conflict
+
+if TYPE_CHECKING:
+    from runyard.client import Client, RunInfo
+
+program = typer.Typer(
+    help="Look at runs, follow them, stop them, repeat them.", no_args_is_help=True, rich_markup_mode=None
+)
+RunId = Annotated[str, typer.Argument(help="The id of a run.", show_default=False)]
+
+
+@program.command("list")
+def list_runs(
+    status: Annotated[str | None, typer.Option(help="Only runs with this status.")] = None,
+    agent: Annotated[str | None, typer.Option(help="Only runs of this agent.")] = None,
+    thread: Annotated[str | None, typer.Option(help="Only runs of this thread.")] = None,
+    limit: Annotated[int, typer.Option(min=1, help="How many to show at most.")] = 20,
+    json: Json = False,
+) -> None:
+    """List runs, newest first."""
+
+    async def work(client: "Client", is_live: bool) -> None:
+        found: list[RunInfo] = []
+        async with aclosing(client.runs(status=status, agent=agent, thread_id=thread, page=min(limit, 100))) as runs:
+            async for run in runs:
+                found.append(run)
+                if len(found) >= limit:
+                    break
+        from runyard.cli import tables
+
+        tables.print_json(found) if json else tables.print_runs(found)
+
+    run_with_client(work)
+
+
+@program.command()
+def show(run_id: RunId, json: Json = False) -> None:
+    """Show one run: its times, what it did and its answer."""
+
+    async def work(client: "Client", is_live: bool) -> None:
+        run, state = await client.run(run_id), await client.state(run_id)
+        from runyard.cli import tables
+
+        tables.print_json({"run": run, "state": state}) if json else tables.print_run(run, state)
+
+    run_with_client(work)
+
+
+@program.command()
+def follow(
+    run_id: RunId,
+    after: Annotated[int, typer.Option(min=0, help="Begin after this event.")] = 0,
+) -> None:
+    """Follow a run to its end: its text on stdout, the rest on stderr; exit code 1 unless it is done."""
+
+    async def work(client: "Client", is_live: bool) -> None:
+        await _follow(client, is_live, run_id, after)
+
+    run_with_client(work)
+
+
+@program.command()
+def cancel(run_id: RunId) -> None:
+    """Stop a run; one that has ended stays as it is."""
+
+    async def work(client: "Client", is_live: bool) -> None:
+        typer.echo(await client.cancel(run_id))
+
+    run_with_client(work)
+
+
+@program.command()
+def retry(
+    run_id: RunId,
+    watch: Annotated[bool, typer.Option("--follow", help="Follow the new run.")] = False,
+) -> None:
+    """Run the same question again, as a new run; print its id."""
+
+    async def work(client: "Client", is_live: bool) -> None:
+        new = await client.retry(run_id)
+        typer.echo(new, err=watch)
+        if watch:
+            await _follow(client, is_live, new)
+
+    run_with_client(work)
+
+
+async def _follow(client: "Client", is_live: bool, run_id: str, after: int = 0) -> None:
+    from runyard.cli.answer import Answer
+
+    if not is_live and not (await client.run(run_id)).has_ended:
+        raise Conflict("The run has not ended and nobody works on it; it goes on when you start `runyard dev`.")
+    answer = Answer()
+    async with aclosing(client.follow(run_id, after)) as events:
+        async for event in events:
+            answer.take(event)
+    status = answer.status or (await client.run(run_id)).status
+    if status != "done":
+        raise typer.Exit(1)

@@ -1,0 +1,36 @@
+"""`runyard serve`: the server, for production: JSON logs, and a worker unless told otherwise."""
+
+from typing import Annotated
+
+import typer
+
+from runyard.cli.options import App, Host, Port, settings_with
+
+
+def serve(
+    app: App = None,
+    host: Host = None,
+    port: Port = None,
+    worker: Annotated[
+        bool, typer.Option("--worker/--no-worker", help="Whether this process also works on runs (Postgres only).")
+    ] = True,
+) -> None:
+    """Serve an app: HTTP and, unless --no-worker, a worker."""
+    settings = settings_with(app=app, host=host, port=port)
+    if not worker and settings.sqlite_path is not None:
+        from runyard.errors import StartupError
+
+        raise StartupError("SQLite has one process, so it must include the worker; use Postgres for --no-worker.")
+
+    import structlog
+
+    from runyard import wiring
+
+    loaded = wiring.load_app(settings)
+
+    def ready(url: str) -> None:
+        structlog.get_logger().info(
+            "server.ready", action="server.ready", url=url, worker=worker, agents=sorted(loaded.agents)
+        )
+
+    wiring.run(wiring.serve(settings, loaded, worker=worker, ready=ready))

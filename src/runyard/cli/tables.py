@@ -1,0 +1,86 @@
+"""Runs and approvals on a terminal, and as JSON for programs."""
+
+import sys
+from collections.abc import Iterable, Mapping
+from typing import Any
+
+import msgspec
+from rich.console import Console
+from rich.markup import escape
+from rich.table import Table
+
+from runyard.cli.wording import STATUS_COLOURS, age, duration, one_line, plain
+from runyard.client import ApprovalInfo, RunInfo
+
+
+def console() -> Console:
+    """Into a file or a pipe, wide enough that no id is cut."""
+    return Console(highlight=False, width=None if sys.stdout.isatty() else 200)
+
+
+def table(*columns: str) -> Table:
+    made = Table(box=None, pad_edge=False, header_style="dim")
+    for column in columns:
+        made.add_column(column, no_wrap=column not in {"error", "input"}, overflow="fold")
+    return made
+
+
+def print_json(value: object) -> None:
+    sys.stdout.write(msgspec.json.format(msgspec.json.encode(value), indent=2).decode() + "\n")
+
+
+def print_runs(runs: Iterable[RunInfo]) -> None:
+    made = table("run", "agent", "status", "age", "took", "events", "error")
+    for run in runs:
+        made.add_row(
+            run.run_id,
+            escape(plain(run.agent or "")),
+            coloured(run.status),
+            age(run.created_at),
+            duration(run.started_at, run.finished_at),
+            str(run.last_seq),
+            escape(one_line(run.error or "")),
+        )
+    console().print(made if made.rows else "[dim]no runs[/]")
+
+
+def print_run(run: RunInfo, state: Mapping[str, Any]) -> None:
+    made = Table(box=None, show_header=False, pad_edge=False)
+    made.add_column(style="dim", no_wrap=True)
+    made.add_column(overflow="fold")
+    # the state knows `waiting`, which the run's own words call running
+    status, reason = str(state.get("status", run.status)), state.get("stop_reason")
+    made.add_row("run", run.run_id)
+    made.add_row("thread", run.thread_id or "-")
+    made.add_row("agent", escape(plain(str(state.get("agent") or "-"))))
+    made.add_row("status", coloured(status) + (f" ({reason})" if reason else ""))
+    made.add_row("age", age(run.created_at))
+    made.add_row("took", duration(run.started_at, run.finished_at))
+    made.add_row("events", str(state.get("last_seq", "-")))
+    for call in state.get("calls", ()):
+        made.add_row("tool", escape(f"{plain(call['tool'])} {call['status']} {one_line(call.get('input'))}"))
+    if run.error:
+        made.add_row("error", escape(plain(run.error)))
+    text = (state.get("output") or {}).get("text") or state.get("text")
+    if text:
+        made.add_row("answer", escape(plain(text)))
+    console().print(made)
+
+
+def print_approvals(approvals: Iterable[ApprovalInfo]) -> None:
+    made = table("approval", "run", "tool", "kind", "age", "input")
+    for asked in approvals:
+        made.add_row(
+            asked.approval_id,
+            asked.run_id,
+            escape(plain(asked.tool)),
+            asked.kind,
+            age(asked.created_at),
+            escape(one_line(asked.input)),
+        )
+    console().print(made if made.rows else "[dim]nobody is waited for[/]")
+
+
+def coloured(status: str) -> str:
+    colour = STATUS_COLOURS.get(status)
+    return f"[{colour}]{status}[/]" if colour else status

@@ -1,0 +1,48 @@
+"""How the command line says things: ages, durations, statuses, and text of others made safe for a terminal."""
+
+import re
+from datetime import UTC, datetime
+
+STATUS_COLOURS = {"done": "green", "error": "red", "canceled": "yellow", "running": "cyan", "waiting": "magenta"}
+
+# What moves the cursor, rings or recolours: an agent's text must not be able to.
+_CONTROL = re.compile(r"[\x00-\x08\x0b-\x1f\x7f-\x9f\u2028\u2029\u202a-\u202e\u2066-\u2069]")
+
+
+def plain(text: str) -> str:
+    return _CONTROL.sub("\ufffd", text)
+
+
+def one_line(value: object, limit: int = 80) -> str:
+    """A value as short as a table or a status line needs it."""
+    import msgspec
+
+    text = value if isinstance(value, str) else msgspec.json.encode(value).decode()
+    text = " ".join(plain(text).split())
+    return text if len(text) <= limit else text[: limit - 1] + "…"
+
+
+def moment(iso: str) -> datetime:
+    return datetime.fromisoformat(iso)
+
+
+def age(iso: str, now: datetime | None = None) -> str:
+    return span(((now or datetime.now(UTC)) - moment(iso)).total_seconds())
+
+
+def duration(start: str | None, end: str | None, now: datetime | None = None) -> str:
+    """How long something took, or has been taking."""
+    if start is None:
+        return "-"
+    return span(((now or datetime.now(UTC)) if end is None else moment(end)).timestamp() - moment(start).timestamp())
+
+
+def span(seconds: float) -> str:
+    """0.4 s, 12 s, 3 min, 5 h, 2 d."""
+    seconds = max(0.0, seconds)
+    if seconds < 10:
+        return f"{seconds:.1f} s"
+    for size, unit, until in ((1, "s", 120), (60, "min", 7200), (3600, "h", 172_800)):
+        if seconds < until:
+            return f"{int(seconds // size)} {unit}"
+    return f"{int(seconds // 86_400)} d"

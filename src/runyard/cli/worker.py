@@ -1,0 +1,12 @@
+"""`runyard worker`: a process that works on runs and serves no HTTP. Postgres only: SQLite has one process."""
+
+from runyard.cli.options import App, settings_with
+
+
+def worker(app: App = None) -> None:
+    """Work on runs without serving HTTP; start as many as you like (Postgres only)."""
+    settings = settings_with(app=app)
+
+    from runyard import wiring
+
+    wiring.run(wiring.work(settings, wiring.load_app(settings)))

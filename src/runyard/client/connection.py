@@ -1,0 +1,144 @@
+"""Requests to one server: asked again where that does no harm, and its problems turned back into Runyard's errors.
+
+Refused at once means that nobody is there, and is said at once. An answer that got lost, or a server that is busy, is
+asked again: the request creates nothing, or carries an Idempotency-Key.
+"""
+
+import asyncio
+import random
+from collections.abc import AsyncGenerator, Callable, Mapping
+from contextlib import asynccontextmanager
+from typing import Any
+
+import httpx2
+import msgspec
+
+from runyard.errors import BadRequest, Conflict, Invalid, NotFound, RunyardError, TooLarge, Unavailable
+
+LONGEST_PAUSE = 5.0
+SILENCE_SECONDS = 60.0  # a stream says something every 15 s; one that does not is dead
+PASSING = frozenset({408, 425, 429, 502, 503, 504})
+
+_BY_STATUS: dict[int, type[RunyardError]] = {400: BadRequest, 404: NotFound, 409: Conflict, 413: TooLarge, 422: Invalid}
+_LOOPBACK = frozenset({"127.0.0.1", "localhost", "::1"})
+
+
+def back_off(failures: int) -> float:
+    """Seconds to wait after so many failures in a row: about 0.1, doubling up to 5, never two clients in step."""
+    return min(LONGEST_PAUSE, 0.1 * 2.0 ** min(failures - 1, 10)) * random.uniform(0.5, 1.0)
+
+
+class NobodyAnswers(Unavailable):
+    """Nobody answers."""
+
+
+class Connection:
+    def __init__(
+        self,
+        url: str,
+        token: str | None,
+        transport: httpx2.AsyncBaseTransport | None,
+        attempts: int,
+        back_off: Callable[[int], float],
+    ) -> None:
+        self.url = url.rstrip("/")
+        self.attempts = attempts
+        self._back_off = back_off
+        self._http = httpx2.AsyncClient(
+            base_url=self.url,
+            headers={} if token is None else {"Authorization": f"Bearer {token}"},
+            timeout=httpx2.Timeout(30, connect=5),
+            transport=transport,
+            # a proxy set for the outside world would be asked for this machine, too
+            trust_env=httpx2.URL(self.url).host not in _LOOPBACK,
+        )
+
+    async def close(self) -> None:
+        await self._http.aclose()
+
+    async def pause(self, failures: int) -> None:
+        await asyncio.sleep(self._back_off(failures))
+
+    async def send(
+        self,
+        method: str,
+        path: str,
+        body: Mapping[str, Any] | None = None,
+        *,
+        key: str | None = None,
+        params: Mapping[str, Any] | None = None,
+        repeatable: bool = True,
+    ) -> bytes:
+        """The answer's body. Unless `repeatable`, ask once only."""
+        headers = given({"Idempotency-Key": key, "Content-Type": None if body is None else "application/json"})
+        content = None if body is None else msgspec.json.encode(body)
+        failures = 0
+        trouble: RunyardError
+        while True:
+            try:
+                response = await self._http.request(method, path, content=content, params=params, headers=headers)
+                if response.is_success:
+                    return response.content
+                trouble = self._error(response)
+                if response.status_code not in PASSING:
+                    raise trouble
+            except httpx2.ConnectError:
+                trouble = self._nobody()
+                # after an answer got lost, a server that restarts may be coming back
+                if failures == 0:
+                    raise trouble from None
+            except httpx2.TransportError as error:
+                trouble = self._broken(error)
+            failures += 1
+            if not repeatable or failures >= self.attempts:
+                raise trouble
+            await self.pause(failures)
+
+    @asynccontextmanager
+    async def stream(self, path: str, after: int) -> AsyncGenerator[httpx2.Response, None]:
+        """One connection to a stream, past the event `after`. Whatever breaks it, and every 5xx, is Unavailable."""
+        headers = {"Accept": "text/event-stream", **({"Last-Event-ID": str(after)} if after else {})}
+        timeout = httpx2.Timeout(SILENCE_SECONDS, connect=5)
+        try:
+            async with self._http.stream("GET", path, headers=headers, timeout=timeout) as response:
+                if not response.is_success:
+                    await response.aread()
+                    raise self._error(response)
+                yield response
+        except httpx2.ConnectError:
+            raise self._nobody() from None
+        except (httpx2.TransportError, httpx2.DecodingError, msgspec.DecodeError) as error:
+            raise self._broken(error) from None
+
+    def _error(self, response: httpx2.Response) -> RunyardError:
+        """The server's problem as the error it was; anything else that answered, by its status."""
+        status = response.status_code
+        try:
+            problem = msgspec.json.decode(response.content, type=dict[str, Any])
+        except msgspec.DecodeError:
+            problem = {}
+        message = str(problem.get("detail") or f"The server at {self.url} answered {status} without saying why.")
+        for error in problem.get("errors") or ():
+            message += f" {error.get('where')}: {error.get('what')}."
+        if status >= 500 or status in PASSING:
+            return Unavailable(message)
+        return (_BY_CODE.get(str(problem.get("code"))) or _BY_STATUS.get(status, RunyardError))(message)
+
+    def _nobody(self) -> NobodyAnswers:
+        return NobodyAnswers(f"Nobody answers at {self.url}; start it with `runyard dev`.")
+
+    def _broken(self, error: Exception) -> Unavailable:
+        return Unavailable(f"The connection to {self.url} broke ({type(error).__name__}).")
+
+
+def given(values: Mapping[str, Any]) -> dict[str, Any]:
+    """Without what is None."""
+    return {name: value for name, value in values.items() if value is not None}
+
+
+def _codes(kind: type[RunyardError]) -> dict[str, type[RunyardError]]:
+    return {code: found for sub in kind.__subclasses__() for code, found in _codes(sub).items()} | {kind.code: kind}
+
+
+# What a server may say by its problem's code; StartupError and the like are this process's own.
+_BY_CODE = {code: kind for root in (NotFound, Invalid, Conflict, Unavailable) for code, kind in _codes(root).items()}

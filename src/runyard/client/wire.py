@@ -1,0 +1,88 @@
+"""What a server says, as the client gives it on. Fields that a newer server adds are ignored."""
+
+from typing import Any, TypeVar
+
+import msgspec
+from msgspec import Struct
+
+from runyard.errors import RunyardError
+
+ENDED = frozenset({"done", "error", "canceled"})
+T = TypeVar("T")
+
+
+class LogEvent(Struct, frozen=True, kw_only=True):
+    """One event of a run's log, as it was committed. `ts` is in milliseconds since 1970."""
+
+    run_id: str
+    seq: int
+    id: str
+    ts: int
+    type: str
+    data: dict[str, Any]
+    v: int = 1
+    source: str = "worker"
+    name: str | None = None
+    fn: str | None = None
+
+
+class RunInfo(Struct, frozen=True, kw_only=True):
+    """A run as the server shows it; `runs()` fills every field, `run()` those it knows. Times are ISO 8601."""
+
+    run_id: str
+    status: str
+    created_at: str
+    thread_id: str | None = None
+    agent: str | None = None
+    stop_reason: str | None = None
+    attempts: int = 0
+    last_seq: int = 0
+    started_at: str | None = None
+    finished_at: str | None = None
+    error_code: str | None = None
+    error: str | None = None
+    retry_of: str | None = None
+    superseded_by: str | None = None
+
+    @property
+    def has_ended(self) -> bool:
+        return self.status in ENDED
+
+
+class ApprovalInfo(Struct, frozen=True, kw_only=True):
+    """A question that a run waits on."""
+
+    approval_id: str
+    run_id: str
+    call_id: str
+    kind: str
+    tool: str
+    state: str
+    created_at: str
+    input: Any = None
+
+
+class Page(Struct, frozen=True):
+    """One page of a list; `next` asks for the one after it."""
+
+    next: str | None = None
+    runs: list[RunInfo] = []
+    approvals: list[ApprovalInfo] = []
+
+
+class Made(Struct, frozen=True):
+    """What a command made or changed."""
+
+    thread_id: str = ""
+    run_id: str = ""
+    status: str = ""
+
+
+decode_event = msgspec.json.Decoder(LogEvent).decode
+
+
+def read(content: bytes, kind: type[T]) -> T:
+    try:
+        return msgspec.json.decode(content, type=kind)
+    except msgspec.DecodeError:
+        raise RunyardError("The server's answer makes no sense; is it a Runyard server?") from None

@@ -1,0 +1,21 @@
+"""Time as the core sees it: wall-clock milliseconds for records, a monotonic clock for waiting. Injected, never
+imported."""
+
+import time
+from typing import Protocol
+
+
+class Clock(Protocol):
+    def now_ms(self) -> int:
+        """Milliseconds since 1970, for timestamps."""
+
+    def monotonic(self) -> float:
+        """Seconds on a clock that never goes back, for measuring."""
+
+
+class SystemClock:
+    def now_ms(self) -> int:
+        return time.time_ns() // 1_000_000
+
+    def monotonic(self) -> float:
+        return time.monotonic()

@@ -1,0 +1,67 @@
+"""The demo app: what `runyard dev` serves when no app is named. No key, no network.
+
+`cv-screener` answers questions over thirty made-up CVs, through a search tool, with real sources. `tokens` and `slow`
+are for trying speed, resume and cancel by hand.
+"""
+
+import asyncio
+import re
+
+from runyard.agents.agent import Agent, Output, agent
+from runyard.agents.context import Context
+from runyard.agents.documents import Documents
+from runyard.agents.tools import tool
+from runyard.demo.candidates import CVS, Cv, keywords, reasons
+
+_NAMED = 3
+
+cvs = Documents("cvs", [cv.document() for cv in CVS.values()])
+
+
+@tool(effects="none")
+async def search_cvs(query: str, ctx: Context) -> dict[str, list[dict[str, str]]]:
+    """Search the CVs for any of the words of the query; the best come first."""
+    hits = await ctx.search("cvs", query, limit=_NAMED)
+    return {"hits": [{"id": hit.id, "title": hit.title} for hit in hits]}
+
+
+@agent(name="cv-screener", tools=[search_cvs])
+async def cv_screener(ctx: Context) -> Output:
+    """Names the candidates that fit what was asked, and says why."""
+    wanted = keywords(ctx.message.text)
+    found = await ctx.call(search_cvs, query=" ".join(wanted)) if wanted else {"hits": []}
+    best = [CVS[hit["id"]] for hit in found["hits"] if hit["id"] in CVS]
+    text = _answer(best, wanted)
+    for word in re.findall(r"\S+\s*", text):
+        await ctx.token(word)
+        await asyncio.sleep(0.01)
+    return Output(text, sources=[cv.id for cv in best])
+
+
+def _answer(best: list[Cv], wanted: list[str]) -> str:
+    if not best:
+        return (
+            "I am sorry, none of the CVs I have matches that. "
+            "Try a skill, a title, a city or a language, such as: who knows Postgres and Kubernetes?"
+        )
+    count = "One candidate fits" if len(best) == 1 else f"{len(best)} candidates fit"
+    lines = [f"{count} best:"]
+    lines += [
+        f"{place}. {cv.name}, {cv.title} in {cv.city}, {cv.years} years of experience: {reasons(cv, wanted)}."
+        for place, cv in enumerate(best, start=1)
+    ]
+    return "\n".join(lines)
+
+
+tokens = Agent("tokens", kind="scripted", script=[{"tokens": [f"t{n} " for n in range(200)]}])
+
+slow = Agent(
+    "slow",
+    kind="scripted",
+    script=[
+        {"tool": "look_around", "input": {"where": "everywhere"}, "output": {"found": 60}, "ms": 500},
+        {"tokens": [f"word{n} " for n in range(1, 61)], "every_ms": 50},
+    ],
+)
+
+default = cv_screener

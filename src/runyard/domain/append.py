@@ -1,0 +1,118 @@
+"""What a worker asks the log to take, and the rule that says whether it may.
+
+A worker's write is a `Part`: some drafts of one run, perhaps with a `Move` that ends its claim. `judge` is the whole
+rule, used by every store under the run's lock, so that fence, batch number, expected seq and cancel are decided in
+one place and inside the write.
+"""
+
+from collections.abc import Sequence
+from typing import TypeAlias
+
+from msgspec import Struct
+
+from runyard.domain.approval import Approval
+from runyard.domain.events import PROGRESS, Draft, Usage
+from runyard.domain.run import Fate, Run, Status
+from runyard.domain.thread import Message
+from runyard.errors import CancelRequested, Fenced, NonMonotonicSeq, NotParked, WriteRefused
+
+
+class Finish(Struct, frozen=True, kw_only=True):
+    """End the run. Its open approvals become void; `answer` becomes a message of the thread."""
+
+    status: Status
+    stop_reason: str
+    error_code: str | None = None
+    error: str | None = None
+    usage: Usage | None = None
+    answer: Message | None = None
+
+
+# How a run ends that no worker will end.
+END_OF: dict[Fate, Finish] = {
+    "cancel": Finish(status=Status.CANCELED, stop_reason="cancelled"),
+    "poison": Finish(
+        status=Status.ERROR,
+        stop_reason="error",
+        error_code="poison",
+        error="The run was given up: its worker died every time it was tried.",
+    ),
+}
+
+
+class Park(Struct, frozen=True, kw_only=True):
+    """Leave the worker and wait for a decision on any of these approvals. `hold`: keep the lane meanwhile."""
+
+    approvals: Sequence[str]
+    hold: bool = True
+
+
+class Release(Struct, frozen=True, kw_only=True):
+    """Give the run back to the queue without blame: a drain, or an agent that this worker does not know."""
+
+    delay_ms: int = 0
+
+
+Move: TypeAlias = Finish | Park | Release
+
+
+class Part(Struct, frozen=True, kw_only=True):
+    """One run's share of a group commit. `batch` counts the parts of this claim from 1, so that a retry is
+    recognised."""
+
+    run_id: str
+    lane_key: str
+    fence: int
+    batch: int
+    drafts: Sequence[Draft] = ()
+    approvals: Sequence[Approval] = ()
+    expected_seq: int | None = None
+    move: Move | None = None
+
+    @property
+    def makes_progress(self) -> bool:
+        return any(draft.type in PROGRESS for draft in self.drafts)
+
+
+class Appended(Struct, frozen=True):
+    """The drafts stand in the log from `first_seq` to `last_seq`."""
+
+    first_seq: int
+    last_seq: int
+    cancel_requested: bool = False
+
+
+class Repeated(Struct, frozen=True):
+    """This part was committed before; its answer got lost on the way. Nothing was written now."""
+
+    last_seq: int
+    cancel_requested: bool = False
+
+
+class Busy(Struct, frozen=True):
+    """Somebody else holds the lane this moment: nothing was written, offer the part again with the next group."""
+
+
+Outcome: TypeAlias = Appended | Repeated | Busy | WriteRefused
+
+
+def judge(part: Part, run: Run | None, decided: bool = False) -> Outcome:
+    """Whether `part` may be written to `run` as it is now, under its lock.
+
+    `decided` says that one of the approvals a Park would wait for has been decided already.
+    """
+    if run is None or run.fence != part.fence:
+        return Fenced()
+    cancel = run.cancel_requested_at is not None
+    if part.batch <= run.last_batch:
+        return Repeated(run.last_seq, cancel)
+    if run.status is not Status.RUNNING or part.batch != run.last_batch + 1:
+        return Fenced()
+    if part.expected_seq is not None and part.expected_seq != run.last_seq + 1:
+        return NonMonotonicSeq()
+    move = part.move
+    if cancel and move is not None and not (isinstance(move, Finish) and move.status is Status.CANCELED):
+        return CancelRequested()
+    if decided and isinstance(move, Park):
+        return NotParked()
+    return Appended(run.last_seq + 1, run.last_seq + len(part.drafts), cancel)

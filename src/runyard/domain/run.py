@@ -1,0 +1,97 @@
+"""A run: one execution, from queued to exactly one of done, error, canceled."""
+
+from enum import StrEnum
+from typing import Literal
+
+from msgspec import Struct
+
+from runyard.domain.events import Usage
+
+
+class Status(StrEnum):
+    QUEUED = "queued"
+    RUNNING = "running"
+    WAITING = "waiting"
+    DONE = "done"
+    ERROR = "error"
+    CANCELED = "canceled"
+
+    @property
+    def is_terminal(self) -> bool:
+        return self in TERMINAL_STATUSES
+
+
+TERMINAL_STATUSES = frozenset({Status.DONE, Status.ERROR, Status.CANCELED})
+
+# Who may follow whom. Back to queued: a crash, a drain or a decision.
+MOVES: dict[Status, frozenset[Status]] = {
+    Status.QUEUED: frozenset({Status.RUNNING, Status.CANCELED}),
+    Status.RUNNING: frozenset({Status.QUEUED, Status.WAITING, Status.DONE, Status.ERROR, Status.CANCELED}),
+    Status.WAITING: frozenset({Status.QUEUED, Status.CANCELED}),
+    Status.DONE: frozenset(),
+    Status.ERROR: frozenset(),
+    Status.CANCELED: frozenset(),
+}
+
+StopReason = Literal[
+    "end_turn", "error", "max_steps", "max_tokens_exceeded", "cancelled", "no_tool_call", "invalid_tool_call"
+]
+ResumeWhy = Literal["crash", "drain", "decision"]
+
+# A run that was claimed this often without progress is suspected of killing its worker, and is claimed one per process.
+SUSPECT_ATTEMPTS = 2
+
+
+class Run(Struct, frozen=True, kw_only=True):
+    """A run as the store knows it. Times are milliseconds since 1970; `asked` counts the approvals it ever asked
+    for."""
+
+    id: str
+    owner: str
+    face: str
+    lane_key: str
+    pos: int
+    agent: str
+    status: Status
+    created_at: int
+    thread_id: str | None = None
+    trigger_message_id: str | None = None
+    parent_id: str | None = None
+    retry_of: str | None = None
+    superseded_by: str | None = None
+    agent_version: str | None = None
+    stop_reason: str | None = None
+    error_code: str | None = None
+    error: str | None = None
+    usage: Usage | None = None
+    fence: int = 0
+    last_seq: int = 0
+    last_batch: int = 0
+    attempts: int = 0
+    resume_why: ResumeWhy | None = None
+    worker_id: str | None = None
+    asked: int = 0
+    cancel_requested_at: int | None = None
+    cancel_deadline: int | None = None
+    started_at: int | None = None
+    finished_at: int | None = None
+
+
+def thread_lane(thread_id: str) -> str:
+    """One run of a conversation at a time."""
+    return f"thread:{thread_id}"
+
+
+Fate = Literal["requeue", "poison", "cancel"]
+
+
+def fate_of_orphan(run: Run, max_attempts: int) -> Fate:
+    """What becomes of a running run whose worker is gone."""
+    if run.cancel_requested_at is not None:
+        return "cancel"
+    return "poison" if run.attempts >= max_attempts else "requeue"
+
+
+def backoff_ms(attempts: int) -> int:
+    """How long a run that lost its worker waits: not at all the first time, then 1 s, 2 s, 4 s ... up to a minute."""
+    return 0 if attempts <= 1 else min(60_000, 1000 * 2 ** (attempts - 2))

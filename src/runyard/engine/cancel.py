@@ -1,0 +1,49 @@
+"""Cancel is a row: queued and waiting runs end at once, a running one is flagged and told; then the truth is
+answered."""
+
+from collections.abc import Callable
+
+from runyard.clock import Clock
+from runyard.domain.run import Run, Status
+from runyard.engine.reaper import Ender
+from runyard.engine.stream import Pause, Streams
+from runyard.engine.tail import Tail
+from runyard.store import Store
+
+
+class Cancel:
+    def __init__(
+        self,
+        store: Store,
+        tail: Tail,
+        streams: Streams,
+        clock: Clock,
+        grace_seconds: float,
+        stop: Callable[[str], bool],
+    ) -> None:
+        self._store = store
+        self._tail = tail
+        self._streams = streams
+        self._grace_ms = int(grace_seconds * 1000)
+        self._stop = stop
+        self._ending = Ender(clock, "requested")
+
+    async def __call__(self, owner: str, run_id: str, patience: float = 0.0) -> Run:
+        """Ask the run to stop and return it, after at most `patience` seconds of waiting for its end."""
+        run = await self._store.cancel(owner, run_id, self._grace_ms, self._ending)
+        if run.status is not Status.RUNNING:
+            self._tail.ring(run_id)
+            return run
+        self._stop(run_id)
+        if patience > 0:
+            await self._end_of(run, patience)
+            run = await self._store.get_run(owner, run_id)
+        return run
+
+    async def _end_of(self, run: Run, patience: float) -> None:
+        follower = self._streams.follow(run.id, run.last_seq)
+        try:
+            while not isinstance(await follower.next(patience), Pause):
+                pass
+        finally:
+            follower.close()

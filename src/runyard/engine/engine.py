@@ -1,0 +1,18 @@
+"""What the engine offers to faces, in one place."""
+
+from dataclasses import dataclass
+
+from runyard.engine.approvals import Approvals
+from runyard.engine.cancel import Cancel
+from runyard.engine.intake import Intake
+from runyard.engine.stream import Streams
+from runyard.engine.views import Views
+
+
+@dataclass(frozen=True)
+class Engine:
+    intake: Intake
+    views: Views
+    streams: Streams
+    cancel: Cancel
+    approvals: Approvals

@@ -1,0 +1,278 @@
+"""One claimed run, from fold to finish: read what is on record, let the agent's runner go on, append what it yields,
+end it.
+
+Resume after a crash, a drain or a decision is this same path. Whatever happens in the agent ends as exactly one move
+of the run: finished (done, error, canceled), parked, released; or nothing at all, if another worker has it by now.
+The runner works in a task of its own, so that a stop never cuts the write that records the outcome.
+"""
+
+import asyncio
+from collections.abc import Mapping, Sequence
+from typing import Any, Literal
+
+import structlog
+
+from runyard.agents.agent import Agent, Output
+from runyard.agents.execution import Canceled, Parked
+from runyard.agents.runners import RUNNERS
+from runyard.clock import Clock
+from runyard.domain.append import Finish, Park, Release
+from runyard.domain.approval import Approval
+from runyard.domain.events import (
+    Draft,
+    Drafter,
+    Payload,
+    RunCanceled,
+    RunError,
+    RunFinished,
+    RunOutput,
+    RunResumed,
+    RunWaiting,
+    clean,
+)
+from runyard.domain.fold import State, fold
+from runyard.domain.run import Run, Status
+from runyard.domain.thread import Message
+from runyard.engine.journal import Journal, Pen
+from runyard.errors import AgentError, CancelRequested, Fenced, NotParked, RunyardError, WriteRefused
+from runyard.ids import new_id
+from runyard.store import Claim, Hit, Store
+
+log = structlog.get_logger()
+
+READ_EVENTS = 5000
+UNKNOWN_AGENT_DELAY_MS = 2000
+Stop = Literal["cancel", "drain", "lost"]
+
+
+class Execution:
+    """The engine's side of `agents.execution.Execution`."""
+
+    def __init__(self, engine: "Executor", claim: Claim, pen: Pen, state: State) -> None:
+        self._engine = engine
+        self._pen = pen
+        self.run: Run = claim.run
+        self.message: Message | None = claim.message
+        self.state = state
+        self.cancelled = False
+
+    @property
+    def congested(self) -> bool:
+        return self._pen.congested
+
+    def emit(self, payload: Payload) -> None:
+        self._pen.write(self._engine.draft(payload))
+
+    def token(self, text: str) -> None:
+        self._pen.write(self._engine.draft.token(text))
+
+    def ask(self, approval: Approval, *payloads: Payload) -> None:
+        self._pen.ask(approval, [self._engine.draft(payload) for payload in payloads])
+
+    async def commit(self) -> None:
+        await self._pen.commit()
+
+    async def drain(self) -> None:
+        await self._pen.drain()
+
+    async def history(self, limit: int) -> Sequence[Message]:
+        return await self._engine.store.history(self.run.id, limit)
+
+    async def search(self, collection: str, query: str, limit: int) -> Sequence[Hit]:
+        return await self._engine.store.search(collection, query, limit)
+
+    def now_ms(self) -> int:
+        return self._engine.clock.now_ms()
+
+    def new_id(self) -> str:
+        return new_id()
+
+
+class Executor:
+    def __init__(
+        self, store: Store, journal: Journal, clock: Clock, agents: Mapping[str, Agent], stop_seconds: float
+    ) -> None:
+        self.store = store
+        self.journal = journal
+        self.clock = clock
+        self.agents = agents
+        self.versions = {name: agent.version for name, agent in agents.items()}
+        self.draft = Drafter(clock, "worker")
+        self.stop_seconds = stop_seconds
+
+    def begin(self, claim: Claim) -> "Running":
+        return Running(self, claim)
+
+
+class Running:
+    """A run that this process holds. `stop` may be called at any time, from the same loop."""
+
+    def __init__(self, engine: Executor, claim: Claim) -> None:
+        self._engine = engine
+        self._claim = claim
+        self._run = claim.run
+        self._pen = engine.journal.open(claim.run)
+        self._draft = engine.draft
+        self._stopped: asyncio.Future[Stop] = asyncio.get_running_loop().create_future()
+        self._execution: Execution | None = None
+
+    @property
+    def run(self) -> Run:
+        return self._run
+
+    def stop(self, why: Stop) -> None:
+        """Cancel, drain, or forget (lost): the agent is interrupted; the first reason counts, but lost beats all."""
+        if why == "lost":
+            self._pen.abandon()
+        if not self._stopped.done():
+            self._stopped.set_result(why)
+            if self._execution is not None:
+                self._execution.cancelled = why == "cancel"
+
+    async def go(self) -> None:
+        """Run to the end of the claim. Never raises."""
+        bound = {"run_id": self._run.id, "agent": self._run.agent}
+        with structlog.contextvars.bound_contextvars(**bound):
+            try:
+                await self._to_its_move()
+            except Fenced:
+                log.info("run.lost", fence=self._run.fence)
+            except RunyardError as error:
+                log.error("run.unwritten", code=error.code)
+            finally:
+                self._pen.abandon()
+
+    async def _to_its_move(self) -> None:
+        agent = self._engine.agents.get(self._run.agent)
+        if agent is None:
+            log.warning("run.unknown_agent")
+            await self._pen.move(Release(delay_ms=UNKNOWN_AGENT_DELAY_MS), [])
+            return
+        if self._run.cancel_requested_at is not None:
+            await self._end_canceled()
+            return
+        state = await self._folded()
+        if self._run.resume_why is not None:
+            self._pen.write(self._draft(RunResumed(state.attempt + 1, self._run.resume_why)))
+        execution = self._execution = Execution(self._engine, self._claim, self._pen, state)
+        if not _may_continue(agent, self._run, state):
+            await self._end_error("code_changed", "The agent's code has changed since this run began.")
+            return
+        runner = asyncio.create_task(_limited(agent, execution), name=f"run {self._run.id}")
+        either: set[asyncio.Future[Any]] = {runner, self._stopped}
+        await asyncio.wait(either, return_when=asyncio.FIRST_COMPLETED)
+        if not runner.done():
+            runner.cancel()
+            await asyncio.wait({runner}, timeout=self._engine.stop_seconds)
+        await self._conclude(agent, runner)
+
+    async def _folded(self) -> State:
+        """The log so far. A run that was never begun has only its first event, which says nothing new."""
+        state = State(agent=self._run.agent)
+        while self._run.last_seq > 1 and state.last_seq < self._run.last_seq:
+            events = await self._engine.store.read(self._run.id, state.last_seq, READ_EVENTS)
+            if not events:
+                break
+            state = fold(events, state)
+        return state
+
+    async def _conclude(self, agent: Agent, runner: "asyncio.Task[Output]") -> None:
+        """Turn how the runner ended into the run's move; a stop counts only if the agent did not end by itself."""
+        error = _error_of(runner)
+        try:
+            if error is None:
+                await self._end_done(runner.result())
+            elif isinstance(error, Parked):
+                await self._park(agent, error.approvals)
+            elif isinstance(error, asyncio.CancelledError | Canceled):
+                await self._interrupted()
+            elif isinstance(error, WriteRefused):
+                raise error
+            elif isinstance(error, AgentError):
+                await self._end_error(error.code, error.message)
+            else:
+                log.warning("run.agent_raised", error=type(error).__name__)
+                await self._end_error("agent_error", f"The agent raised {type(error).__name__}.")
+        except CancelRequested:
+            await self._end_canceled()
+
+    async def _interrupted(self) -> None:
+        why = self._stopped.result() if self._stopped.done() else "cancel" if self._pen.cancel_requested else None
+        if why == "cancel":
+            await self._end_canceled()
+        elif why == "drain":
+            await self._pen.move(Release(), [])
+        elif why is None:
+            await self._end_error("agent_error", "The agent raised CancelledError.")
+
+    async def _park(self, agent: Agent, approvals: Sequence[str]) -> None:
+        """Wait for people; if one has answered already, go straight back into the queue."""
+        waiting = self._draft(RunWaiting(list(approvals)))
+        try:
+            await self._pen.move(Park(approvals=approvals, hold=agent.while_waiting == "hold"), [waiting])
+        except NotParked:
+            await self._pen.move(Release(), [])
+
+    async def _end_done(self, output: Output) -> None:
+        text, sources = clean(output.text), [clean(source) for source in output.sources]
+        answer = None
+        if text and self._run.thread_id is not None:
+            answer = Message(
+                id=new_id(),
+                thread_id=self._run.thread_id,
+                run_id=self._run.id,
+                role="assistant",
+                text=text,
+                sources=sources,
+                created_at=self._engine.clock.now_ms(),
+            )
+        await self._finish(
+            RunOutput(text, sources, dict(output.outputs)),
+            Finish(status=Status.DONE, stop_reason="end_turn", answer=answer),
+        )
+
+    async def _end_error(self, code: str, message: str) -> None:
+        finish = Finish(status=Status.ERROR, stop_reason="error", error_code=code, error=message)
+        await self._finish(RunError(code, message), finish)
+
+    async def _end_canceled(self) -> None:
+        await self._finish(RunCanceled("requested"), Finish(status=Status.CANCELED, stop_reason="cancelled"))
+
+    async def _finish(self, last_word: RunOutput | RunError | RunCanceled, finish: Finish) -> None:
+        await self._pen.move(finish, ending(self._draft, last_word, finish))
+        log.info("run.finished", status=finish.status.value, code=finish.error_code)
+
+
+def ending(draft: Drafter, last_word: RunOutput | RunError | RunCanceled, finish: Finish) -> list[Draft]:
+    """The two events that end a log."""
+    status: Literal["done", "error", "canceled"] = finish.status.value  # type: ignore[assignment]
+    return [draft(last_word), draft(RunFinished(status, finish.stop_reason, finish.usage))]
+
+
+async def _limited(agent: Agent, execution: Execution) -> Output:
+    try:
+        async with asyncio.timeout(agent.max_seconds) as limit:
+            return await RUNNERS[agent.kind](agent, execution)
+    except TimeoutError:
+        if limit.expired():
+            raise TookTooLong from None
+        raise
+
+
+class TookTooLong(AgentError):
+    """The agent took longer than it may."""
+
+    code = "timeout"
+
+
+def _may_continue(agent: Agent, run: Run, state: State) -> bool:
+    """A run whose recorded steps were made by other code goes on only if its agent says so."""
+    changed = run.agent_version is not None and run.agent_version != agent.version
+    return not (changed and bool(state.steps or state.calls) and agent.on_code_change == "error")
+
+
+def _error_of(task: "asyncio.Task[Output]") -> BaseException | None:
+    """How the runner ended; one that ignores its cancellation is as good as cancelled: its pen writes no more."""
+    if not task.done() or task.cancelled():
+        return asyncio.CancelledError()
+    return task.exception()

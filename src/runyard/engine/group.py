@@ -1,0 +1,44 @@
+"""Group commit without timers: idle, an item is committed at once; busy, all that arrived during the last commit go
+together."""
+
+import asyncio
+from collections.abc import Awaitable, Callable, Sequence
+from typing import Generic, TypeVar
+
+Item = TypeVar("Item")
+Result = TypeVar("Result")
+
+
+class Group(Generic[Item, Result]):
+    def __init__(self, commit: Callable[[Sequence[Item]], Awaitable[Sequence[Result]]], most: int) -> None:
+        self._commit = commit
+        self._most = most
+        self._waiting: list[tuple[Item, asyncio.Future[Result]]] = []
+        self._task: asyncio.Task[None] | None = None
+
+    async def __call__(self, item: Item) -> Result:
+        future: asyncio.Future[Result] = asyncio.get_running_loop().create_future()
+        self._waiting.append((item, future))
+        if self._task is None:
+            self._task = asyncio.create_task(self._run(), name="group commit")
+        return await future
+
+    async def _run(self) -> None:
+        try:
+            while self._waiting:
+                batch, self._waiting = self._waiting[: self._most], self._waiting[self._most :]
+                await self._settle(batch)
+        finally:
+            self._task = None
+
+    async def _settle(self, batch: Sequence[tuple[Item, "asyncio.Future[Result]"]]) -> None:
+        try:
+            results = await self._commit([item for item, _ in batch])
+        except Exception as error:
+            for _, future in batch:
+                if not future.done():
+                    future.set_exception(error)
+        else:
+            for (_, future), result in zip(batch, results, strict=True):
+                if not future.done():
+                    future.set_result(result)

@@ -1,0 +1,121 @@
+"""Where runs begin: a message, its run and `run.queued` become durable in one commit, shared with whoever posts
+meanwhile.
+
+Nothing runs here: the answer goes back as soon as the run is queued, and a worker (this process's is told at once)
+claims it.
+"""
+
+import hashlib
+from collections.abc import Callable, Sequence
+
+import msgspec
+
+from runyard.clock import Clock
+from runyard.domain.events import Drafter, RunQueued, clean
+from runyard.domain.run import thread_lane
+from runyard.domain.thread import Message, Thread
+from runyard.engine.group import Group
+from runyard.engine.tail import Tail
+from runyard.errors import Invalid, NotFound, RunyardError
+from runyard.ids import new_id
+from runyard.store import Accepted, IdempotencyKey, Post, Store
+
+GROUP_POSTS = 200
+
+
+def idempotency_key(owner: str, route: str, key: str | None, request: object) -> IdempotencyKey | None:
+    """A client's key, scoped to caller and route, with a digest of what was asked."""
+    if key is None:
+        return None
+    digest = hashlib.sha256(msgspec.json.encode(request, order="sorted")).hexdigest()
+    return IdempotencyKey(f"{owner} {route}", key, digest)
+
+
+class Intake:
+    def __init__(
+        self,
+        store: Store,
+        tail: Tail,
+        clock: Clock,
+        agents: Sequence[str],
+        default_agent: str,
+        ring: Callable[[], None],
+    ) -> None:
+        self._store = store
+        self._tail = tail
+        self._clock = clock
+        self._agents = frozenset(agents)
+        self._default_agent = default_agent
+        self._ring = ring
+        self._draft = Drafter(clock, "api")
+        self._accept: Group[Post, Accepted | RunyardError] = Group(store.accept, GROUP_POSTS)
+
+    async def open_thread(
+        self, owner: str, user_id: str | None, agent: str | None, key: IdempotencyKey | None = None
+    ) -> Thread:
+        self._check(agent)
+        thread = Thread(
+            id=new_id(),
+            owner=owner,
+            user_id=None if user_id is None else clean(user_id),
+            agent=agent,
+            created_at=self._clock.now_ms(),
+        )
+        return await self._store.create_thread(thread, key)
+
+    async def post(
+        self, owner: str, face: str, thread_id: str, text: str, agent: str | None, key: IdempotencyKey | None = None
+    ) -> Accepted:
+        """Store a message of a person and queue the run that answers it."""
+        self._check(agent)
+        now = self._clock.now_ms()
+        run_id = new_id()
+        message = Message(
+            id=new_id(), thread_id=thread_id, run_id=run_id, role="user", text=clean(text), created_at=now
+        )
+        result = await self._accept(
+            Post(
+                owner=owner,
+                face=face,
+                run_id=run_id,
+                lane_key=thread_lane(thread_id),
+                thread_id=thread_id,
+                agent=agent,
+                default_agent=self._default_agent,
+                queued=lambda agent: self._draft(RunQueued(agent, message.id)),
+                message=message,
+                created_at=now,
+                key=key,
+            )
+        )
+        if isinstance(result, RunyardError):
+            raise result
+        return self._queued(result)
+
+    async def retry(self, owner: str, run_id: str, key: IdempotencyKey | None = None) -> Accepted:
+        """Queue a new run for the same cause as one that has ended."""
+        old = await self._store.get_run(owner, run_id)
+        post = Post(
+            owner=owner,
+            face=old.face,
+            run_id=new_id(),
+            lane_key=old.lane_key,
+            thread_id=old.thread_id,
+            default_agent=old.agent,
+            queued=lambda agent: self._draft(RunQueued(agent, old.trigger_message_id)),
+            created_at=self._clock.now_ms(),
+            key=key,
+        )
+        return self._queued(await self._store.retry(owner, post, run_id))
+
+    def _queued(self, accepted: Accepted) -> Accepted:
+        if accepted.event is not None:
+            self._tail.add(accepted.run_id, [accepted.event])
+            self._ring()
+        return accepted
+
+    def _check(self, agent: str | None) -> None:
+        if agent is not None and agent not in self._agents:
+            raise Invalid("No agent of that name is declared here.")
+        if agent is None and not self._default_agent:
+            raise NotFound("No agent is declared here.")

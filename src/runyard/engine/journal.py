@@ -1,0 +1,247 @@
+"""The only writer of events.
+
+A claimed run gets a `Pen`. What it writes is buffered and becomes durable with the next group: one commit takes what
+all runs of this process have ready (idle: at once; busy: what came during the last commit; no timers). Nobody is told
+of an event before it is committed; then the tail has it and followers are woken.
+
+Races: a part carries its run's fence and a batch number, checked inside the write, so a worker that lost its lease is
+refused and a repeat after a lost COMMIT answer is recognised. While the database is away the same parts are offered
+again and pens grow until they are `congested`. A part that is refused, or breaks the group, fails alone.
+"""
+
+import asyncio
+from collections import deque
+from collections.abc import Sequence
+
+import structlog
+
+from runyard.domain.append import Appended, Busy, Move, Outcome, Part, Repeated
+from runyard.domain.approval import Approval
+from runyard.domain.events import Draft, place
+from runyard.domain.run import Run
+from runyard.engine.tail import Tail
+from runyard.errors import Fenced, RunyardError, Unavailable, WriteRefused
+from runyard.store import Store
+
+log = structlog.get_logger()
+
+GROUP_EVENTS = 4000  # events in one commit
+HIGH_WATER = 256  # uncommitted events of one run: more, and its agent waits
+LOW_WATER = 128
+RETRY_SECONDS = (0.05, 0.1, 0.2, 0.5, 1.0)
+
+
+class Pen:
+    """One claim's way into its run's log. Not safe to use after an error: the claim is over."""
+
+    def __init__(self, journal: "Journal", run: Run) -> None:
+        self._journal = journal
+        self._run_id = run.id
+        self._lane_key = run.lane_key
+        self._fence = run.fence
+        self._batch = run.last_batch
+        self._drafts: list[Draft] = []
+        self._approvals: list[Approval] = []
+        self._move: Move | None = None
+        self._written = 0
+        self._committed = 0
+        self._waiting: deque[tuple[int, asyncio.Future[None]]] = deque()
+        self._error: RunyardError | None = None
+        self.offered: Part | None = None
+        self.cancel_requested = False
+
+    def write(self, draft: Draft) -> None:
+        if self._error is not None:
+            raise self._error
+        self._drafts.append(draft)
+        self._written += 1
+        self._journal.offer(self)
+
+    def ask(self, approval: Approval, drafts: Sequence[Draft]) -> None:
+        """The row and the events that open it, in one part."""
+        self._approvals.append(approval)
+        for draft in drafts:
+            self.write(draft)
+
+    @property
+    def congested(self) -> bool:
+        return self._written - self._committed > HIGH_WATER
+
+    async def drain(self) -> None:
+        await self._reach(self._written - LOW_WATER)
+
+    async def commit(self) -> None:
+        """Return when everything written so far is durable."""
+        await self._reach(self._written)
+
+    async def move(self, move: Move, drafts: Sequence[Draft]) -> None:
+        """The last part of this claim. If it is refused, the pen can try another move."""
+        await self.commit()
+        self._drafts.extend(drafts)
+        self._written += len(drafts)
+        self._move = move
+        self._journal.offer(self)
+        try:
+            await self._reach(self._written + 1)
+        except WriteRefused:
+            self._written -= len(drafts)
+            self._error = None
+            raise
+
+    def abandon(self) -> None:
+        """The claim is lost; whatever is still waiting will never be written."""
+        self.fail(Fenced())
+
+    # --- the journal's side
+
+    def part(self) -> Part:
+        """What is to be committed next: the part that is still unanswered, or all that was written since."""
+        if self.offered is None:
+            drafts, self._drafts = self._drafts, []
+            approvals, self._approvals = self._approvals, []
+            self._batch += 1
+            self.offered = Part(
+                run_id=self._run_id,
+                lane_key=self._lane_key,
+                fence=self._fence,
+                batch=self._batch,
+                drafts=drafts,
+                approvals=approvals,
+                move=self._move,
+            )
+            self._move = None
+        return self.offered
+
+    @property
+    def is_ready(self) -> bool:
+        return self._error is None and (self.offered is not None or bool(self._drafts) or self._move is not None)
+
+    def taken(self, part: Part, cancel_requested: bool) -> None:
+        self.offered = None
+        self.cancel_requested = cancel_requested
+        self._committed += len(part.drafts)
+        reached = self._committed + (part.move is not None)
+        while self._waiting and self._waiting[0][0] <= reached:
+            _wake(self._waiting.popleft()[1], None)
+
+    def refused(self, part: Part, error: RunyardError) -> None:
+        """Nothing of the part was written, so its number is free again."""
+        self._batch -= 1
+        self.fail(error)
+
+    def fail(self, error: RunyardError) -> None:
+        self._error = error
+        self.offered = None
+        self._move = None
+        self._drafts.clear()
+        while self._waiting:
+            _wake(self._waiting.popleft()[1], error)
+
+    async def _reach(self, count: int) -> None:
+        if self._error is not None:
+            raise self._error
+        if self._committed >= count:
+            return
+        future: asyncio.Future[None] = asyncio.get_running_loop().create_future()
+        self._waiting.append((count, future))
+        await future
+
+
+def _wake(future: "asyncio.Future[None]", error: RunyardError | None) -> None:
+    if future.done():
+        return
+    if error is None:
+        future.set_result(None)
+    else:
+        future.set_exception(error)
+
+
+class Journal:
+    def __init__(self, store: Store, tail: Tail) -> None:
+        self._store = store
+        self._tail = tail
+        self._ready: dict[Pen, None] = {}
+        self._task: asyncio.Task[None] | None = None
+
+    def open(self, run: Run) -> Pen:
+        return Pen(self, run)
+
+    def offer(self, pen: Pen) -> None:
+        self._ready[pen] = None
+        if self._task is None:
+            self._task = asyncio.create_task(self._write(), name="journal")
+
+    async def close(self) -> None:
+        """Return when nothing is left to write."""
+        while self._task is not None:
+            await asyncio.wait({self._task})
+
+    async def _write(self) -> None:
+        try:
+            while group := self._next_group():
+                await self._commit(group)
+        finally:
+            self._task = None
+
+    def _next_group(self) -> dict[Pen, Part]:
+        group: dict[Pen, Part] = {}
+        events = 0
+        for pen in list(self._ready):
+            if events >= GROUP_EVENTS:
+                break
+            del self._ready[pen]
+            if pen.is_ready:
+                group[pen] = pen.part()
+                events += len(group[pen].drafts)
+        return group
+
+    async def _commit(self, group: dict[Pen, Part]) -> None:
+        for pause in (*RETRY_SECONDS, None):
+            try:
+                outcomes = await self._store.append(list(group.values()))
+            except Unavailable:
+                log.warning("journal.unavailable", runs=len(group))
+                await asyncio.sleep(pause or RETRY_SECONDS[-1])
+                group = {pen: part for pen, part in group.items() if pen.offered is part}
+                if not group:
+                    return
+                if pause is None:
+                    break
+            except Exception as error:
+                await self._commit_alone(group, error)
+                return
+            else:
+                for (pen, part), outcome in zip(group.items(), outcomes, strict=True):
+                    self._settle(pen, part, outcome)
+                return
+        for pen in group:
+            self._ready[pen] = None
+
+    async def _commit_alone(self, group: dict[Pen, Part], error: Exception) -> None:
+        """Something in the group cannot be written at all: find it, and let only it fail."""
+        if len(group) > 1:
+            for pen, part in group.items():
+                await self._commit({pen: part})
+            return
+        [(pen, part)] = group.items()
+        log.error("journal.rejected", run_id=part.run_id, error=type(error).__name__)
+        pen.refused(part, WriteRefused("The database refused an event of this run."))
+
+    def _settle(self, pen: Pen, part: Part, outcome: Outcome) -> None:
+        """Tell followers first: what is committed is true even if its pen was abandoned meanwhile."""
+        if isinstance(outcome, Appended) and part.drafts:
+            self._tail.add(part.run_id, place(part.run_id, outcome.first_seq, part.drafts))
+        elif isinstance(outcome, Repeated):
+            self._tail.forget(part.run_id)
+            self._tail.ring(part.run_id)
+        if pen.offered is not part:
+            return
+        match outcome:
+            case Appended(cancel_requested=cancel) | Repeated(cancel_requested=cancel):
+                pen.taken(part, cancel)
+            case WriteRefused() as error:
+                pen.refused(part, error)
+            case Busy():
+                pass
+        if pen.is_ready:
+            self._ready[pen] = None

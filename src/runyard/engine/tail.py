@@ -1,0 +1,100 @@
+"""The recent end of logs, kept in memory so that followers of live runs never touch the store; and the bell that
+wakes them.
+
+Holds committed events only, as the chunks in which they were committed. Within one byte budget the least recently
+used runs go first. It is a cache: other pods write into the same logs, so it answers only where it is contiguous from
+the reader's cursor, and otherwise says that it does not know.
+"""
+
+import asyncio
+from bisect import bisect_right
+from collections import OrderedDict
+from collections.abc import Sequence
+
+from runyard.domain.events import TERMINAL, Event
+
+BUDGET = 64 * 1024 * 1024
+OVERHEAD = 400  # bytes of memory an event takes besides its data
+
+
+class Chunk:
+    """Events that follow one another. `frames` lets the followers of one face share what was encoded once."""
+
+    __slots__ = ("events", "first", "frames", "last", "size")
+
+    def __init__(self, events: Sequence[Event]) -> None:
+        self.events = events
+        self.first = events[0].seq
+        self.last = events[-1].seq
+        self.size = sum(len(event.data) for event in events) + OVERHEAD * len(events)
+        self.frames: dict[str, bytes] = {}
+
+    @property
+    def is_last(self) -> bool:
+        return self.events[-1].type == TERMINAL
+
+    def after(self, seq: int) -> "Chunk":
+        return self if seq < self.first else Chunk(self.events[seq - self.first + 1 :])
+
+
+class Tail:
+    def __init__(self, budget: int = BUDGET) -> None:
+        self._budget = budget
+        self._size = 0
+        self._runs: OrderedDict[str, list[Chunk]] = OrderedDict()
+        self._bells: dict[str, set[asyncio.Event]] = {}
+
+    def add(self, run_id: str, events: Sequence[Event]) -> None:
+        """Take events that were just committed, and wake who waits for them."""
+        chunk = Chunk(events)
+        chunks = self._runs.get(run_id)
+        if chunks is None or chunks[-1].last + 1 != chunk.first:
+            self.forget(run_id)
+            chunks = self._runs[run_id] = []
+        chunks.append(chunk)
+        self._runs.move_to_end(run_id)
+        self._size += chunk.size
+        while self._size > self._budget and len(self._runs) > 1:
+            self.forget(next(iter(self._runs)))
+        self.ring(run_id)
+
+    def forget(self, run_id: str) -> None:
+        self._size -= sum(chunk.size for chunk in self._runs.pop(run_id, ()))
+
+    def read(self, run_id: str, after: int) -> list[Chunk]:
+        """The chunks that follow `after` without a gap; nothing if they are not here."""
+        chunks = self._runs.get(run_id)
+        if not chunks or after + 1 < chunks[0].first or after >= chunks[-1].last:
+            return []
+        at = bisect_right(chunks, after + 1, key=lambda chunk: chunk.first) - 1
+        return [chunks[at].after(after), *chunks[at + 1 :]]
+
+    # --- the bell
+
+    def listen(self, run_id: str) -> asyncio.Event:
+        bell = asyncio.Event()
+        self._bells.setdefault(run_id, set()).add(bell)
+        return bell
+
+    def hang_up(self, run_id: str, bell: asyncio.Event) -> None:
+        bells = self._bells.get(run_id, set())
+        bells.discard(bell)
+        if not bells:
+            self._bells.pop(run_id, None)
+
+    def ring(self, run_id: str) -> None:
+        for bell in self._bells.get(run_id, ()):
+            bell.set()
+
+    def ring_all(self) -> None:
+        for run_id in self._bells:
+            self.ring(run_id)
+
+    @property
+    def listened(self) -> list[str]:
+        """The runs that somebody follows here."""
+        return list(self._bells)
+
+    def last_seq(self, run_id: str) -> int:
+        chunks = self._runs.get(run_id)
+        return chunks[-1].last if chunks else 0

@@ -1,0 +1,74 @@
+"""What can be looked at: threads, messages, runs, approvals, and the state of a run at any seq. Changes nothing but
+what `delete_thread` removes."""
+
+from collections.abc import Sequence
+
+from runyard.domain.approval import Approval
+from runyard.domain.events import clean
+from runyard.domain.fold import State, fold
+from runyard.domain.run import Run
+from runyard.domain.thread import Message, Thread
+from runyard.errors import Invalid, NotFound
+from runyard.ids import is_id
+from runyard.store import RunFilter, Store
+
+READ_EVENTS = 5000
+
+
+class Views:
+    def __init__(self, store: Store) -> None:
+        self._store = store
+
+    async def ping(self) -> None:
+        await self._store.ping()
+
+    async def thread(self, owner: str, thread_id: str) -> Thread:
+        return await self._store.get_thread(owner, known(thread_id, "thread"))
+
+    async def threads(self, owner: str, before: str | None, limit: int) -> Sequence[Thread]:
+        return await self._store.list_threads(owner, position(before), limit)
+
+    async def messages(self, thread: Thread) -> Sequence[Message]:
+        return await self._store.list_messages(thread.id)
+
+    async def delete_thread(self, owner: str, thread_id: str) -> None:
+        await self._store.delete_thread(owner, known(thread_id, "thread"))
+
+    async def run(self, owner: str, run_id: str) -> Run:
+        return await self._store.get_run(owner, known(run_id, "run"))
+
+    async def runs(self, owner: str, where: RunFilter, before: str | None, limit: int) -> Sequence[Run]:
+        position(where.get("thread_id"))
+        cleaned: RunFilter = {name: clean(value) for name, value in where.items()}
+        return await self._store.list_runs(owner, cleaned, position(before), limit)
+
+    async def approvals(self, owner: str, before: str | None, limit: int) -> Sequence[Approval]:
+        return await self._store.list_approvals(owner, None if before is None else clean(before), limit)
+
+    async def state(self, owner: str, run_id: str, at: int | None) -> State:
+        """The run after the event `at`, or after the last one."""
+        run = await self.run(owner, run_id)
+        last = run.last_seq if at is None else at
+        if not 0 <= last <= run.last_seq:
+            raise Invalid("There is no event with that seq yet.")
+        state = State(agent=run.agent)
+        while state.last_seq < last:
+            events = await self._store.read(run_id, state.last_seq, min(READ_EVENTS, last - state.last_seq))
+            if not events:
+                raise NotFound("The run has been deleted.")
+            state = fold(events, state)
+        return state
+
+
+def known(given: str, kind: str) -> str:
+    """An id from outside. What is not an id cannot be the id of anything."""
+    if not is_id(given):
+        raise NotFound(f"There is no {kind} with that id.")
+    return given
+
+
+def position(given: str | None) -> str | None:
+    """An id from outside that says where a page begins, or what to filter by."""
+    if given is not None and not is_id(given):
+        raise Invalid("That is not an id.")
+    return given

@@ -1,0 +1,178 @@
+"""The process's worker: slots, the claim loop, the lease, and a drain that loses nothing.
+
+Authority: the store's lease says whether this worker lives. It is renewed from the event loop itself, so a blocked
+loop cannot pretend to be alive; a worker that could not renew in time stops all its runs before the lease runs out,
+and comes back under a new id. Wake-ups (`ring`) may be lost: the claim loop also looks by itself.
+"""
+
+import asyncio
+from collections.abc import Sequence
+
+import structlog
+
+from runyard.domain.run import SUSPECT_ATTEMPTS
+from runyard.engine.execute import Executor, Running, Stop
+from runyard.errors import RunyardError
+from runyard.ids import new_id
+from runyard.store import Store
+
+log = structlog.get_logger()
+
+MOST_PER_CLAIM = 50
+LEASE_MARGIN = 0.8  # of the lease: then a worker that could not renew gives up by itself
+
+
+class Worker:
+    def __init__(
+        self, store: Store, executor: Executor, *, label: str, slots: int, lease_seconds: float, poll_seconds: float
+    ) -> None:
+        self._store = store
+        self._executor = executor
+        self._label = label
+        self._slots = slots
+        self._lease = lease_seconds
+        self._poll = poll_seconds
+        self._id = ""
+        self._running: dict[str, Running] = {}
+        self._tasks: set[asyncio.Task[None]] = set()
+        self._loops: list[asyncio.Task[None]] = []
+        self._bell = asyncio.Event()
+        self._draining = False
+
+    @property
+    def active(self) -> int:
+        return len(self._running)
+
+    async def start(self) -> None:
+        await self._register()
+        for loop in (self._claim_loop(), self._lease_loop(), self._cancel_loop()):
+            self._loops.append(asyncio.create_task(loop))
+
+    def ring(self) -> None:
+        """There may be something to claim."""
+        self._bell.set()
+
+    def stop(self, run_id: str, why: Stop) -> bool:
+        """Interrupt a run if it is here."""
+        running = self._running.get(run_id)
+        if running is not None:
+            running.stop(why)
+        return running is not None
+
+    async def drain(self, grace: float) -> None:
+        """Claim no more; give what runs `grace` seconds to end; put the rest back into the queue without blame."""
+        self._draining = True
+        self.ring()
+        if self._tasks:
+            log.info("worker.draining", runs=self.active, grace=grace)
+            await asyncio.wait(self._tasks, timeout=grace)
+        for running in list(self._running.values()):
+            running.stop("drain")
+        if self._tasks:
+            await asyncio.wait(self._tasks, timeout=self._executor.stop_seconds + self._lease)
+        for loop in self._loops:
+            loop.cancel()
+        await asyncio.gather(*self._loops, return_exceptions=True)
+        try:
+            await self._store.retire(self._id)
+        except RunyardError:
+            log.warning("worker.not_retired")
+
+    async def _register(self) -> None:
+        """A fresh id per life: nothing that an earlier one still has under way can be mistaken for ours."""
+        worker_id = new_id()
+        await self._store.register(worker_id, self._label, int(self._lease * 1000))
+        self._id = worker_id
+        self._renewed = asyncio.get_running_loop().time()
+        log.info("worker.registered", worker_id=worker_id)
+
+    # --- claims
+
+    async def _claim_loop(self) -> None:
+        look_at_suspects = True
+        while not self._draining:
+            self._bell.clear()
+            free = min(self._slots - self.active, MOST_PER_CLAIM)
+            claimed = await self._claim(free, look_at_suspects) if free > 0 else 0
+            if free > 0 and claimed == free:
+                continue
+            look_at_suspects = not await _rung(self._bell, self._poll)
+
+    async def _claim(self, free: int, look_at_suspects: bool) -> int:
+        suspects = look_at_suspects and not any(r.run.attempts > SUSPECT_ATTEMPTS for r in self._running.values())
+        try:
+            claims = await self._store.claim(self._id, free, suspects, self._executor.versions)
+        except RunyardError as error:
+            log.warning("worker.claim_failed", code=error.code)
+            return 0
+        for claim in claims:
+            running = self._running[claim.run.id] = self._executor.begin(claim)
+            task = asyncio.create_task(self._go(running))
+            self._tasks.add(task)
+            task.add_done_callback(self._tasks.discard)
+        return len(claims)
+
+    async def _go(self, running: Running) -> None:
+        try:
+            await running.go()
+        finally:
+            if self._running.get(running.run.id) is running:
+                del self._running[running.run.id]
+            self.ring()
+
+    # --- lease and cancels
+
+    async def _lease_loop(self) -> None:
+        loop = asyncio.get_running_loop()
+        while True:
+            await asyncio.sleep(self._lease / 4)
+            sent = loop.time()
+            alive = False
+            try:
+                async with asyncio.timeout(max(0.05, self._renewed + self._lease * LEASE_MARGIN - sent)):
+                    beat = await self._store.heartbeat(self._id, int(self._lease * 1000))
+                alive = beat.alive
+                self._cancel(beat.cancel)
+            except (RunyardError, TimeoutError):
+                log.warning("worker.heartbeat_failed")
+                if loop.time() - self._renewed < self._lease * LEASE_MARGIN:
+                    continue
+            if alive:
+                self._renewed = sent
+            else:
+                await self._lose_everything()
+
+    async def _lose_everything(self) -> None:
+        log.error("worker.lease_lost", runs=self.active)
+        for running in list(self._running.values()):
+            running.stop("lost")
+        while True:
+            try:
+                await self._register()
+            except RunyardError:
+                await asyncio.sleep(self._lease / 4)
+            else:
+                return
+
+    async def _cancel_loop(self) -> None:
+        """Cancels from other pods, for runs that are too quiet to notice by their own writes."""
+        while True:
+            await asyncio.sleep(self._poll)
+            if self._running:
+                try:
+                    self._cancel(await self._store.cancels(self._id))
+                except RunyardError:
+                    log.warning("worker.cancels_unknown")
+
+    def _cancel(self, run_ids: Sequence[str]) -> None:
+        for run_id in run_ids:
+            self.stop(run_id, "cancel")
+
+
+async def _rung(bell: asyncio.Event, patience: float) -> bool:
+    try:
+        async with asyncio.timeout(patience):
+            await bell.wait()
+    except TimeoutError:
+        return False
+    return True

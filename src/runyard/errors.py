@@ -1,0 +1,145 @@
+"""Every error Runyard raises on purpose. The class docstring is the default message.
+
+    RunyardError
+    ├── NotFound                  404  nothing of yours has that id
+    ├── Invalid                   422  the request does not say something we can do
+    │   ├── BadRequest            400  it cannot even be read
+    │   └── TooLarge              413
+    ├── Conflict                  409
+    │   ├── KeyReused                  one Idempotency-Key, two different requests
+    │   ├── RunActive                  the run (or thread) is still at work
+    │   └── AlreadyDecided             somebody decided this approval first
+    ├── Unavailable               503  the database is away; try again
+    ├── WriteRefused                   an append that must not happen (engine only)
+    │   ├── Fenced                     another owner has the run now
+    │   ├── CancelRequested            finish as canceled instead
+    │   ├── NotParked                  a decision came first: carry on
+    │   └── NonMonotonicSeq            the expected seq is not the next one
+    ├── AgentError                     what ends a run as `error`
+    │   ├── Nondeterministic           a replay took another path than the record
+    │   └── StepFailed                 a recorded step raised
+    └── StartupError                   one sentence for the terminal, exit code 2
+
+The core knows no HTTP: `web/problems.py` holds the one table that turns these into status codes. A message never
+repeats what a client or a model sent.
+"""
+
+from typing import ClassVar
+
+
+class RunyardError(Exception):
+    """Something went wrong."""
+
+    code: ClassVar[str] = "error"
+
+    def __init__(self, message: str | None = None) -> None:
+        self.message = message or (type(self).__doc__ or "").strip()
+        super().__init__(self.message)
+
+
+class NotFound(RunyardError):
+    """There is nothing with that id."""
+
+    code = "not_found"
+
+
+class Invalid(RunyardError):
+    """The request is not valid."""
+
+    code = "invalid"
+
+
+class BadRequest(Invalid):
+    """The request cannot be read."""
+
+    code = "bad_request"
+
+
+class TooLarge(Invalid):
+    """The request is too large."""
+
+    code = "too_large"
+
+
+class Conflict(RunyardError):
+    """The request conflicts with what is already there."""
+
+    code = "conflict"
+
+
+class KeyReused(Conflict):
+    """This Idempotency-Key was used for a different request."""
+
+    code = "idempotency_key_reused"
+
+
+class RunActive(Conflict):
+    """The run has not ended yet; cancel it or wait."""
+
+    code = "run_active"
+
+
+class AlreadyDecided(Conflict):
+    """This approval has been decided already."""
+
+    code = "already_decided"
+
+
+class Unavailable(RunyardError):
+    """The database is not available; try again in a moment."""
+
+    code = "unavailable"
+
+
+class WriteRefused(RunyardError):
+    """The write was refused."""
+
+    code = "refused"
+
+
+class Fenced(WriteRefused):
+    """Another worker owns this run now."""
+
+    code = "fenced"
+
+
+class CancelRequested(WriteRefused):
+    """The run is to be canceled."""
+
+    code = "cancel_requested"
+
+
+class NotParked(WriteRefused):
+    """A decision arrived before the run could park."""
+
+    code = "not_parked"
+
+
+class NonMonotonicSeq(WriteRefused):
+    """The expected seq is not the next one of the log."""
+
+    code = "non_monotonic_seq"
+
+
+class AgentError(RunyardError):
+    """The agent failed."""
+
+    code = "agent_error"
+
+
+class Nondeterministic(AgentError):
+    """The agent took another path than the one on record."""
+
+    code = "nondeterministic"
+
+
+class StepFailed(AgentError):
+    """A step of the agent failed."""
+
+    code = "step_failed"
+
+
+class StartupError(RunyardError):
+    """Runyard cannot start."""
+
+    code = "startup"

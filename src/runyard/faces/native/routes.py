@@ -1,0 +1,130 @@
+"""The routes of the native face."""
+
+from typing import Annotated, Any, Literal
+
+from fastapi import APIRouter, Query, Request
+from starlette.responses import Response
+
+from runyard.domain.approval import Approval
+from runyard.domain.run import Run, Status
+from runyard.domain.thread import Thread
+from runyard.engine.engine import Engine
+from runyard.engine.intake import idempotency_key
+from runyard.engine.views import known
+from runyard.faces.native import translate, wire
+from runyard.store import RunFilter
+from runyard.web.answers import Json, Key, iso
+from runyard.web.auth import Owner
+from runyard.web.body import StrictRoute
+from runyard.web.sse import EventStream, start_of
+
+FACE = "native"
+Limit = Annotated[int, Query(ge=1, le=200)]
+
+
+def routes(engine: Engine, heartbeat: float) -> APIRouter:
+    router = APIRouter(prefix="/api", tags=[FACE], route_class=StrictRoute)
+
+    @router.get("/threads", response_model=wire.ThreadPage, summary="Threads, newest first")
+    async def list_threads(owner: Owner, before: str | None = None, limit: Limit = 50) -> Response:
+        page = await engine.views.threads(owner, before, limit)
+        return Json(wire.ThreadPage(threads=[_thread(t) for t in page], next=_next([t.id for t in page], limit)))
+
+    @router.delete("/threads/{thread_id}", status_code=204, summary="Delete a thread with all its runs")
+    async def delete_thread(owner: Owner, thread_id: str) -> Response:
+        await engine.views.delete_thread(owner, thread_id)
+        return Response(status_code=204)
+
+    @router.get("/runs", response_model=wire.RunPage, summary="Runs, newest first")
+    async def list_runs(
+        owner: Owner,
+        status: Status | None = None,
+        agent: str | None = None,
+        thread_id: str | None = None,
+        before: str | None = None,
+        limit: Limit = 50,
+    ) -> Response:
+        given: dict[Literal["status", "agent", "thread_id"], str | None] = {
+            "status": status and status.value,
+            "agent": agent,
+            "thread_id": thread_id,
+        }
+        where: RunFilter = {name: value for name, value in given.items() if value is not None}
+        page = await engine.views.runs(owner, where, before, limit)
+        return Json(wire.RunPage(runs=[_run(r) for r in page], next=_next([r.id for r in page], limit)))
+
+    @router.get("/runs/{run_id}/log", response_class=EventStream, summary="Follow a run, every event in full")
+    async def log(owner: Owner, run_id: str, request: Request) -> Response:
+        after = start_of(request)
+        run = await engine.views.run(owner, run_id)
+        return EventStream(engine.streams, run.id, after, FACE, translate.frame, heartbeat)
+
+    @router.get("/runs/{run_id}/state", summary="What the run had done by the event `at`, or so far")
+    async def state(owner: Owner, run_id: str, at: Annotated[int | None, Query(ge=0, le=2**53)] = None) -> Response:
+        return Json(await engine.views.state(owner, run_id, at))
+
+    @router.post("/runs/{run_id}/retry", status_code=201, response_model=wire.RunMade, summary="Run it again")
+    async def retry(owner: Owner, run_id: str, key: Key = None) -> Response:
+        note = idempotency_key(owner, f"POST /api/runs/{run_id}/retry", key, None)
+        accepted = await engine.intake.retry(owner, known(run_id, "run"), note)
+        return Json(wire.RunMade(run_id=accepted.run_id), 201)
+
+    @router.get("/approvals", response_model=wire.ApprovalPage, summary="Who is waited for, newest first")
+    async def list_approvals(owner: Owner, before: str | None = None, limit: Limit = 50) -> Response:
+        page = await engine.views.approvals(owner, before, limit)
+        return Json(wire.ApprovalPage(approvals=[_approval(a) for a in page], next=_next([a.id for a in page], limit)))
+
+    @router.post("/approvals/{approval_id}", response_model=wire.ApprovalRow, summary="Decide")
+    async def decide(owner: Owner, approval_id: str, body: wire.Decision) -> Response:
+        decision: Literal["approved", "rejected"] = "approved" if body.decision == "approve" else "rejected"
+        edited: Any = body.input if decision == "approved" else None
+        decided = await engine.approvals.decide(owner, approval_id, decision, owner, body.reason, edited)
+        return Json(_approval(decided))
+
+    return router
+
+
+def _next(ids: list[str], limit: int) -> str | None:
+    return ids[-1] if len(ids) == limit else None
+
+
+def _thread(thread: Thread) -> wire.ThreadRow:
+    return wire.ThreadRow(
+        thread_id=thread.id,
+        kind=thread.kind,
+        agent=thread.agent,
+        head_run_id=thread.head_run_id,
+        created_at=iso(thread.created_at) or "",
+    )
+
+
+def _run(run: Run) -> wire.RunRow:
+    return wire.RunRow(
+        run_id=run.id,
+        thread_id=run.thread_id,
+        agent=run.agent,
+        status=run.status,
+        stop_reason=run.stop_reason,
+        attempts=run.attempts,
+        last_seq=run.last_seq,
+        created_at=iso(run.created_at) or "",
+        started_at=iso(run.started_at),
+        finished_at=iso(run.finished_at),
+        error_code=run.error_code,
+        error=run.error,
+        retry_of=run.retry_of,
+        superseded_by=run.superseded_by,
+    )
+
+
+def _approval(approval: Approval) -> wire.ApprovalRow:
+    return wire.ApprovalRow(
+        approval_id=approval.id,
+        run_id=approval.run_id,
+        call_id=approval.call_id,
+        kind=approval.kind,
+        tool=approval.tool,
+        input=approval.input,
+        state=approval.state,
+        created_at=iso(approval.created_at) or "",
+    )

@@ -1,0 +1,29 @@
+"""Core events as they are: the whole envelope, with the stored data inside."""
+
+import msgspec
+
+from runyard.domain.events import Event
+
+_encode = msgspec.json.Encoder().encode
+
+
+def envelope(event: Event) -> bytes:
+    """The event as one JSON object; `data` is embedded as it was stored."""
+    head = {
+        "run_id": event.run_id,
+        "seq": event.seq,
+        "id": event.id,
+        "ts": event.ts,
+        "type": event.type,
+        "v": event.v,
+        "source": event.source,
+    }
+    if event.name is not None:
+        head["name"] = event.name
+    if event.fn is not None:
+        head["fn"] = event.fn
+    return b'%b,"data":%b}' % (_encode(head)[:-1], event.data)
+
+
+def frame(event: Event) -> bytes:
+    return b"id: %d\nevent: %b\ndata: %b\n\n" % (event.seq, event.type.encode(), envelope(event))

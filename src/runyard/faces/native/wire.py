@@ -1,0 +1,68 @@
+"""The words of the native face."""
+
+from typing import Any, Literal
+
+from pydantic import BaseModel, Field
+
+from runyard.domain.run import Status
+
+
+class RunRow(BaseModel):
+    run_id: str
+    thread_id: str | None
+    agent: str
+    status: Status
+    stop_reason: str | None
+    attempts: int
+    last_seq: int
+    created_at: str
+    started_at: str | None
+    finished_at: str | None
+    error_code: str | None
+    error: str | None
+    retry_of: str | None
+    superseded_by: str | None
+
+
+class RunPage(BaseModel):
+    runs: list[RunRow]
+    next: str | None = Field(description="Give it as `before` to get the next page; null at the end.")
+
+
+class ThreadRow(BaseModel):
+    thread_id: str
+    kind: str
+    agent: str | None
+    head_run_id: str | None
+    created_at: str
+
+
+class ThreadPage(BaseModel):
+    threads: list[ThreadRow]
+    next: str | None
+
+
+class RunMade(BaseModel):
+    run_id: str
+
+
+class ApprovalRow(BaseModel):
+    approval_id: str
+    run_id: str
+    call_id: str
+    kind: str
+    tool: str
+    input: Any
+    state: str
+    created_at: str
+
+
+class ApprovalPage(BaseModel):
+    approvals: list[ApprovalRow]
+    next: str | None
+
+
+class Decision(BaseModel):
+    decision: Literal["approve", "reject"]
+    reason: str | None = Field(None, description="Why not; the agent is told.")
+    input: dict[str, Any] | None = Field(None, description="With approve: call the tool with this input instead.")

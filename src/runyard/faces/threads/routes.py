@@ -1,0 +1,84 @@
+"""The routes of the threads face."""
+
+import msgspec
+from fastapi import APIRouter, Request
+from starlette.responses import Response
+
+from runyard.domain.run import Run
+from runyard.domain.thread import Message
+from runyard.engine.engine import Engine
+from runyard.engine.intake import idempotency_key
+from runyard.engine.views import known
+from runyard.faces.threads import translate, wire
+from runyard.web.answers import Json, Key, iso
+from runyard.web.auth import Owner
+from runyard.web.body import StrictRoute
+from runyard.web.sse import EventStream, start_of
+
+FACE = "threads"
+CANCEL_PATIENCE = 1.0
+
+
+def routes(engine: Engine, heartbeat: float) -> APIRouter:
+    router = APIRouter(prefix="/api", tags=[FACE], route_class=StrictRoute)
+
+    @router.post("/threads", status_code=201, response_model=wire.ThreadMade, summary="Open a thread")
+    async def open_thread(owner: Owner, key: Key = None, body: wire.NewThread | None = None) -> Response:
+        asked = body or wire.NewThread()
+        user_id = None if asked.user_id is None else msgspec.json.encode(asked.user_id).decode()
+        note = idempotency_key(owner, "POST /api/threads", key, asked.model_dump())
+        thread = await engine.intake.open_thread(owner, user_id, asked.agent, note)
+        return Json(wire.ThreadMade(thread_id=thread.id), 201)
+
+    @router.get("/threads/{thread_id}", response_model=wire.ThreadSeen, summary="A thread and what was said in it")
+    async def get_thread(owner: Owner, thread_id: str) -> Response:
+        thread = await engine.views.thread(owner, thread_id)
+        said = [_message(message) for message in await engine.views.messages(thread)]
+        user_id = None if thread.user_id is None else msgspec.json.decode(thread.user_id)
+        return Json(wire.ThreadSeen(thread_id=thread.id, user_id=user_id, messages=said))
+
+    @router.post(
+        "/threads/{thread_id}/messages",
+        status_code=201,
+        response_model=wire.RunMade,
+        summary="Say something and start the run that answers it",
+    )
+    async def post_message(owner: Owner, thread_id: str, body: wire.NewMessage, key: Key = None) -> Response:
+        note = idempotency_key(owner, f"POST /api/threads/{thread_id}/messages", key, body.model_dump())
+        accepted = await engine.intake.post(owner, FACE, known(thread_id, "thread"), body.content, body.agent, note)
+        return Json(wire.RunMade(run_id=accepted.run_id), 201)
+
+    @router.get("/runs/{run_id}", response_model=wire.RunSeen, summary="A run's status and times")
+    async def get_run(owner: Owner, run_id: str) -> Response:
+        return Json(_run(await engine.views.run(owner, run_id)))
+
+    @router.get("/runs/{run_id}/events", response_class=EventStream, summary="Follow a run")
+    async def events(owner: Owner, run_id: str, request: Request) -> Response:
+        after = start_of(request)
+        run = await engine.views.run(owner, run_id)
+        return EventStream(engine.streams, run.id, after, FACE, translate.frame, heartbeat)
+
+    @router.post("/runs/{run_id}/cancel", response_model=wire.Canceled, summary="Stop a run")
+    async def cancel(owner: Owner, run_id: str) -> Response:
+        run = await engine.cancel(owner, known(run_id, "run"), CANCEL_PATIENCE)
+        return Json(wire.Canceled(status=translate.STATUS[run.status]))
+
+    return router
+
+
+def _run(run: Run) -> wire.RunSeen:
+    return wire.RunSeen(
+        run_id=run.id,
+        thread_id=run.thread_id,
+        status=translate.STATUS[run.status],
+        created_at=iso(run.created_at) or "",
+        started_at=iso(run.started_at),
+        finished_at=iso(run.finished_at),
+        error=run.error,
+    )
+
+
+def _message(message: Message) -> wire.MessageSeen:
+    return wire.MessageSeen(
+        id=message.id, role=message.role, content=message.text, created_at=iso(message.created_at) or ""
+    )

@@ -1,0 +1,78 @@
+"""Core events as the frames of the threads face. Pure: a list of events is all it needs.
+
+`model.token` is the hot path: its stored bytes are the frame's data as they are. A resumed run may send text again
+after a `model.reset`, which this face has no word for; `final.text` is authoritative.
+"""
+
+from typing import Any, assert_never
+
+import msgspec
+
+from runyard.domain.events import Event, RunCanceled, RunError, RunFinished, RunOutput, ToolFinished, ToolStarted
+from runyard.domain.run import Status
+from runyard.faces.threads.wire import EventName, RunStatus
+
+_encode = msgspec.json.Encoder().encode
+
+STATUS: dict[Status, RunStatus] = {
+    Status.QUEUED: "queued",
+    Status.RUNNING: "running",
+    Status.WAITING: "running",
+    Status.DONE: "done",
+    Status.ERROR: "error",
+    Status.CANCELED: "canceled",
+}
+
+
+def frame(event: Event) -> bytes:
+    """The event as this face sends it; nothing for what it has no word for."""
+    match event.type:
+        case "model.token":
+            return b"id: %d\nevent: token\ndata: %b\n\n" % (event.seq, event.data)
+        case "tool.started" | "tool.finished" | "run.output" | "run.error" | "run.canceled" | "run.finished":
+            return _translated(event)
+        case (
+            "run.queued"
+            | "run.resumed"
+            | "step.started"
+            | "step.finished"
+            | "model.thinking"
+            | "model.reset"
+            | "model.message"
+            | "tool.requested"
+            | "approval.requested"
+            | "approval.decided"
+            | "tool.output"
+            | "run.waiting"
+            | "trace"
+        ):
+            return b""
+        case _:
+            assert_never(event.type)
+
+
+def _translated(event: Event) -> bytes:
+    match event.payload:
+        case ToolStarted(tool=tool, input=given):
+            return _frame(event, "tool_start", {"tool": tool, "input": _object(given)})
+        case ToolFinished(tool=tool, output=output, error=error):
+            return _frame(event, "tool_end", {"tool": tool, "output": {"error": error} if error else _object(output)})
+        case RunOutput(text=text, sources=sources):
+            return _frame(event, "final", {"text": text, "sources": sources})
+        case RunError(message=message):
+            return _frame(event, "error", {"error": message})
+        case RunCanceled(reason=reason):
+            return _frame(event, "canceled", {"reason": reason})
+        case RunFinished(status=status):
+            return _frame(event, "state", {"status": status})
+        case _:
+            raise AssertionError(event.type)
+
+
+def _frame(event: Event, name: EventName, data: dict[str, Any]) -> bytes:
+    return b"id: %d\nevent: %b\ndata: %b\n\n" % (event.seq, name.encode(), _encode(data))
+
+
+def _object(value: Any) -> dict[str, Any]:
+    """Tool data is always an object on this wire."""
+    return value if isinstance(value, dict) else {"result": value}

@@ -1,0 +1,54 @@
+"""The words of the threads face, as clients see them."""
+
+from typing import Literal
+
+from pydantic import BaseModel, Field
+
+RunStatus = Literal["queued", "running", "done", "error", "canceled"]
+EventName = Literal["token", "tool_start", "tool_end", "final", "error", "canceled", "state"]
+
+
+class NewThread(BaseModel):
+    user_id: str | int | None = Field(None, description="Whose thread it is, in your own terms; given back as it came.")
+    agent: str | None = Field(None, description="Which agent answers in this thread; the default agent if left out.")
+
+
+class ThreadMade(BaseModel):
+    thread_id: str
+
+
+class NewMessage(BaseModel):
+    content: str = Field(min_length=1)
+    agent: str | None = Field(None, description="Which agent answers this one message.")
+
+
+class RunMade(BaseModel):
+    run_id: str
+
+
+class MessageSeen(BaseModel):
+    id: str
+    role: Literal["user", "assistant"]
+    content: str
+    created_at: str
+
+
+class ThreadSeen(BaseModel):
+    thread_id: str
+    user_id: str | int | None
+    messages: list[MessageSeen]
+
+
+class RunSeen(BaseModel):
+    run_id: str
+    thread_id: str | None
+    status: RunStatus
+    created_at: str
+    started_at: str | None
+    finished_at: str | None
+    error: str | None
+
+
+class Canceled(BaseModel):
+    ok: Literal[True] = True
+    status: RunStatus

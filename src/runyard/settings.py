@@ -1,0 +1,225 @@
+"""Every setting, in one frozen model: the environment (`RUNYARD_*`), then `runyard.toml` in the working folder, then
+the defaults here. A command's own options win over all of them.
+
+`Settings()` gives settings that are whole and checked, or raises StartupError with one sentence that names the variable
+or key. A misspelt name is an error: a setting that silently does nothing is worse than none. No message and no repr
+shows the value of `database_url`, which may hold a password.
+"""
+
+import os
+import tomllib
+from collections.abc import Iterable, Mapping
+from difflib import get_close_matches
+from ipaddress import ip_address
+from pathlib import Path
+from typing import Annotated, Any, Literal
+from urllib.parse import urlsplit
+
+from pydantic import AfterValidator, BeforeValidator, Field, ModelWrapValidatorHandler, ValidationError, model_validator
+from pydantic.fields import FieldInfo
+from pydantic_core import ErrorDetails
+from pydantic_settings import BaseSettings, PydanticBaseSettingsSource, SettingsConfigDict
+
+from runyard.errors import StartupError
+
+PREFIX = "RUNYARD_"
+FILE = Path("runyard.toml")
+
+# Variables that are not settings: read before any setting can be.
+OTHER_VARIABLES = {"RUNYARD_DEBUG": "Set to 1, the command line shows tracebacks instead of one sentence."}
+
+
+def _checked_database(url: str) -> str:
+    scheme, _, rest = url.partition("://")
+    try:
+        right = scheme == "postgresql" and bool(urlsplit(url).netloc or urlsplit(url).query)
+    except ValueError:
+        right = False
+    if scheme == "sqlite":
+        right = rest.startswith("/") and len(rest) > 1 and not set(rest) & {"?", "#", "%"} and rest != "/:memory:"
+    if not right:
+        raise ValueError("must be sqlite:///path/to/file.db or postgresql://user:password@host/name")
+    return url
+
+
+def _checked_url(url: str) -> str:
+    try:
+        parts = urlsplit(url)
+        right = parts.scheme in {"http", "https"} and bool(parts.hostname) and (parts.port is None or parts.port > 0)
+    except ValueError:
+        right = False
+    if not right:
+        raise ValueError("must be an address like http://127.0.0.1:8000")
+    return url.rstrip("/")
+
+
+def _lower(value: object) -> object:
+    return value.lower() if isinstance(value, str) else value
+
+
+def _own_address(data: dict[str, Any]) -> str:
+    return address(data.get("host", "127.0.0.1"), data.get("port", 8000))
+
+
+def address(host: str, port: int) -> str:
+    """Where a server that listens there is reached from this machine."""
+    try:
+        number = ip_address(host)
+    except ValueError:
+        return f"http://{host}:{port}"
+    if number.is_unspecified:
+        return f"http://127.0.0.1:{port}"
+    return f"http://[{host}]:{port}" if number.version == 6 else f"http://{host}:{port}"
+
+
+Seconds = Annotated[float, Field(gt=0, allow_inf_nan=False)]
+Count = Annotated[int, Field(gt=0)]
+Word = BeforeValidator(_lower)
+
+
+class Settings(BaseSettings):
+    model_config = SettingsConfigDict(env_prefix=PREFIX, env_ignore_empty=True, frozen=True, extra="forbid")
+
+    host: str = Field("127.0.0.1", description="The address to listen on.")
+    port: int = Field(8000, ge=0, le=65535, description="The port to listen on; 0 takes any free one.")
+    database_url: Annotated[str, AfterValidator(_checked_database)] = Field(
+        "sqlite:///.runyard/runyard.db",
+        repr=False,
+        description="Where everything is kept: `sqlite:///path` (one process) or `postgresql://...` (any number).",
+    )
+    app: Path | None = Field(
+        None, description="The Python file or folder that declares the agents; without it, the demo."
+    )
+    default_agent: str | None = Field(
+        None, description="The agent that answers when none is named; without it, the app's own default."
+    )
+    slots: Count = Field(100, description="How many runs one process works on at a time.")
+    lease_seconds: Seconds = Field(30, description="How long a worker that is not heard of keeps its runs.")
+    reap_seconds: Seconds = Field(10, description="How often to look for runs whose worker died.")
+    poll_seconds: Seconds = Field(0.2, description="How often to look for what other processes did.")
+    drain_seconds: float = Field(
+        20,
+        ge=0,
+        allow_inf_nan=False,
+        description="How long runs may take to end by themselves when the process is stopped.",
+    )
+    stop_seconds: Seconds = Field(
+        5, description="How long a canceled agent may take to stop before its run is ended without it."
+    )
+    cancel_seconds: Seconds = Field(30, description="How long after a cancel the run is ended by force.")
+    max_attempts: Count = Field(
+        5, description="How often a run may lose its worker without progress before it is given up."
+    )
+    heartbeat_seconds: Seconds = Field(
+        15, description="How often a silent stream carries a comment, so that nobody cuts it."
+    )
+    max_body_bytes: Count = Field(1_048_576, description="The largest request body that is read.")
+    tail_bytes: int = Field(64 * 1024 * 1024, ge=0, description="How much memory may hold recent events for followers.")
+    log_format: Annotated[Literal["console", "json"], Word] = Field(
+        "json", description="How log lines look: `json` for machines, `console` for people (what `runyard dev` takes)."
+    )
+    log_level: Annotated[Literal["debug", "info", "warning", "error"], Word] = Field(
+        "info", description="The least important log lines that are written."
+    )
+    url: Annotated[str, AfterValidator(_checked_url)] = Field(
+        default_factory=_own_address,
+        description="The server that `runs` and `approvals` talk to; by default the one at `host` and `port`.",
+    )
+
+    @property
+    def sqlite_path(self) -> Path | None:
+        """The database file; None on Postgres."""
+        scheme, _, path = self.database_url.partition(":///")
+        return Path(path) if scheme == "sqlite" else None
+
+    @property
+    def database_label(self) -> str:
+        """The database for people to read: never the password."""
+        if self.sqlite_path is not None:
+            return f"{self.sqlite_path} (SQLite)"
+        parts = urlsplit(self.database_url)
+        return f"{parts.hostname or 'local socket'}{parts.path} (Postgres)"
+
+    @classmethod
+    def settings_customise_sources(
+        cls,
+        settings_cls: type[BaseSettings],
+        init_settings: PydanticBaseSettingsSource,
+        env_settings: PydanticBaseSettingsSource,
+        dotenv_settings: PydanticBaseSettingsSource,
+        file_secret_settings: PydanticBaseSettingsSource,
+    ) -> tuple[PydanticBaseSettingsSource, ...]:
+        _refuse_unknown_variables(settings_cls.model_fields)
+        return init_settings, env_settings, _File(settings_cls)
+
+    @model_validator(mode="wrap")
+    @classmethod
+    def _one_sentence(cls, values: Any, handler: ModelWrapValidatorHandler["Settings"]) -> "Settings":
+        try:
+            return handler(values)
+        except ValidationError as error:
+            problem = error.errors(include_input=False, include_url=False)[0]
+        raise StartupError(_sentence(problem, cls.model_fields))
+
+
+class _File(PydanticBaseSettingsSource):
+    """`runyard.toml`: flat keys with the names of the fields."""
+
+    def __call__(self) -> dict[str, Any]:
+        values = _read_file()
+        fields = self.settings_cls.model_fields
+        for key in values:
+            if key not in fields:
+                raise StartupError(f"{key} in {FILE} is not a setting{_did_you_mean(key, fields)}")
+        return values
+
+    def get_field_value(self, field: FieldInfo, field_name: str) -> tuple[Any, str, bool]:
+        raise NotImplementedError
+
+
+def _read_file() -> dict[str, Any]:
+    try:
+        return tomllib.loads(FILE.read_text(encoding="utf-8"))
+    except FileNotFoundError:
+        return {}
+    except tomllib.TOMLDecodeError as error:
+        raise StartupError(f"{FILE} is not valid TOML: {error}.") from None
+    except (OSError, UnicodeError) as error:
+        raise StartupError(f"{FILE} cannot be read ({type(error).__name__}).") from None
+
+
+def variable(field: str) -> str:
+    """The environment variable of a field."""
+    return PREFIX + field.upper()
+
+
+def _refuse_unknown_variables(fields: Iterable[str]) -> None:
+    known = {variable(name) for name in fields} | set(OTHER_VARIABLES)
+    for name in os.environ:
+        if name.upper().startswith(PREFIX) and name.upper() not in known:
+            raise StartupError(f"{name} is not a setting{_did_you_mean(name.upper(), known)}")
+
+
+def _did_you_mean(name: str, known: Iterable[str]) -> str:
+    # the prefix that all have in common would make every name look close
+    words = {word.removeprefix(PREFIX): word for word in known}
+    close = get_close_matches(name.removeprefix(PREFIX), list(words), n=1)
+    return f"; did you mean {words[close[0]]}?" if close else " of Runyard; docs/settings.md lists them all."
+
+
+def _sentence(problem: ErrorDetails, fields: Mapping[str, FieldInfo]) -> str:
+    where = str(problem["loc"][0]) if problem["loc"] else "A setting"
+    in_environment = any(name.upper() == variable(where) and value for name, value in os.environ.items())
+    name = variable(where) if in_environment else f"{where} in {FILE}" if where in _read_file() else where
+    if problem["type"] == "extra_forbidden":
+        return f"{name} is not a setting{_did_you_mean(where, fields)}"
+    return f"{name} {_what_is_wrong(problem)}."
+
+
+def _what_is_wrong(problem: ErrorDetails) -> str:
+    if problem["type"].startswith("int_"):
+        return "must be a whole number"
+    if problem["type"].startswith("float_"):
+        return "must be a number"
+    said = problem["msg"].removeprefix("Value error, ")
+    return said.replace("Input should be", "must be").replace("valid ", "").rstrip(".")

@@ -1,0 +1,252 @@
+"""What a store promises. One suite (`tests/store/`) holds every store to these sentences.
+
+Every method is one operation, atomic by itself: it happens whole or not at all, and what it returned is durable.
+Times are milliseconds since 1970. Deadlines (leases, back-off, cancel grace) are measured on the store's own clock,
+never on a worker's. An operation that names an `owner` treats what belongs to others as unknown.
+
+Authority: the lane row serialises its runs; the run row serialises its log. Locks are taken in the order
+worker, lanes (sorted), runs (sorted); nothing waits for a lane while it holds a run.
+"""
+
+from collections.abc import Callable, Mapping, Sequence
+from types import MappingProxyType
+from typing import Literal, Protocol
+
+from msgspec import Struct
+
+from runyard.domain.append import Outcome, Part
+from runyard.domain.approval import Approval
+from runyard.domain.events import Draft, Event
+from runyard.domain.run import Fate, Run
+from runyard.domain.thread import Message, Thread
+from runyard.errors import RunyardError
+
+
+class IdempotencyKey(Struct, frozen=True):
+    """A client's key for one request: `scope` is caller and route, `digest` the hash of what was asked."""
+
+    scope: str
+    key: str
+    digest: str
+
+
+class Post(Struct, frozen=True, kw_only=True):
+    """One request for one run, with the message that causes it (absent for a retry, which names the run it repeats).
+
+    The agent is the one named here, else the thread's, else `default_agent`; `queued` makes the first event for it.
+    """
+
+    owner: str
+    face: str
+    run_id: str
+    lane_key: str
+    default_agent: str
+    queued: Callable[[str], Draft]
+    created_at: int
+    thread_id: str | None = None
+    agent: str | None = None
+    message: Message | None = None
+    key: IdempotencyKey | None = None
+
+
+class Accepted(Struct, frozen=True):
+    """The run that a post started, or (`repeated`) the one that an earlier post with the same key had started."""
+
+    run_id: str
+    event: Event | None
+    repeated: bool = False
+
+
+class Claim(Struct, frozen=True):
+    """A run that is now this worker's, under a new fence, with the message that caused it."""
+
+    run: Run
+    message: Message | None
+
+
+class Beat(Struct, frozen=True):
+    """A heartbeat's answer. Not alive: the lease ran out, everything this worker held is (or will be) someone
+    else's."""
+
+    alive: bool
+    cancel: Sequence[str] = ()
+
+
+class WorkerRow(Struct, frozen=True):
+    id: str
+    label: str
+    lease_until: int
+    started_at: int
+
+
+class Head(Struct, frozen=True):
+    """How far a run's log goes, and whether it has ended."""
+
+    last_seq: int
+    finished: bool
+
+
+class Reaped(Struct, frozen=True):
+    """A run that was taken from a dead (or deaf) worker, and what became of it."""
+
+    run_id: str
+    fate: Fate
+
+
+class Document(Struct, frozen=True):
+    """A text that can be searched."""
+
+    id: str
+    title: str
+    text: str
+
+
+class Hit(Struct, frozen=True):
+    id: str
+    title: str
+    text: str
+    score: float
+
+
+NO_VERSIONS: Mapping[str, str] = MappingProxyType({})
+Ending = Callable[[Run, Fate], Sequence[Draft]]
+RunFilter = Mapping[Literal["status", "agent", "thread_id"], str]
+
+
+class Store(Protocol):
+    # --- lifecycle -------------------------------------------------------------------------------------------------
+
+    async def open(self) -> None:
+        """Connect; bring the schema up to date; raise StartupError with one sentence where that cannot be."""
+
+    async def close(self) -> None:
+        """Let go of everything; what was accepted before is durable."""
+
+    async def ping(self) -> None:
+        """Return if the database answers; raise Unavailable if not."""
+
+    # --- threads and messages --------------------------------------------------------------------------------------
+
+    async def create_thread(self, thread: Thread, key: IdempotencyKey | None = None) -> Thread:
+        """Store a thread and return it; with a known key, return the thread made then. KeyReused if the digest
+        differs."""
+
+    async def get_thread(self, owner: str, thread_id: str) -> Thread:
+        """NotFound if there is none."""
+
+    async def list_threads(self, owner: str, before: str | None, limit: int) -> Sequence[Thread]:
+        """Newest first, those with an id below `before`."""
+
+    async def delete_thread(self, owner: str, thread_id: str) -> None:
+        """Remove a thread with its messages, runs, events and approvals. RunActive while any of its runs has not
+        ended."""
+
+    async def list_messages(self, thread_id: str) -> Sequence[Message]:
+        """Everything said in a thread, in the order it was said."""
+
+    async def history(self, run_id: str, limit: int) -> Sequence[Message]:
+        """What was said before this run on its own branch: for each of the last `limit` ancestors its question and its
+        answer, oldest first. Later messages that already wait in the queue are not part of it."""
+
+    # --- intake ----------------------------------------------------------------------------------------------------
+
+    async def accept(self, posts: Sequence[Post]) -> Sequence[Accepted | RunyardError]:
+        """Store each post's message, run and first event and put the run into its lane: one commit for all, in order.
+
+        Each post succeeds or fails alone: NotFound (no such thread of this owner), KeyReused. Runs of one lane are
+        queued in the order given. The new run's parent is the thread's head, and it becomes the head."""
+
+    async def retry(self, owner: str, post: Post, run_id: str) -> Accepted:
+        """Queue a new run for the message that caused `run_id`, with the same parent; mark the old run superseded
+        and, if it was the thread's head, put the new one in its place. RunActive unless the old run has ended;
+        Conflict if it was superseded before; a known key returns the run made then."""
+
+    async def forget_keys(self, older_than_ms: int) -> None:
+        """Drop idempotency keys of that age: a request that comes so late is a new one."""
+
+    # --- workers and claims ----------------------------------------------------------------------------------------
+
+    async def register(self, worker_id: str, label: str, ttl_ms: int) -> None:
+        """Note a new worker process with a lease. Ids are never reused."""
+
+    async def heartbeat(self, worker_id: str, ttl_ms: int) -> Beat:
+        """Extend the lease if it has not run out, and tell which of this worker's runs are to be canceled."""
+
+    async def cancels(self, worker_id: str) -> Sequence[str]:
+        """Which of this worker's runs are to be canceled."""
+
+    async def list_workers(self) -> Sequence[WorkerRow]:
+        """Who has registered and not retired, oldest first."""
+
+    async def retire(self, worker_id: str) -> None:
+        """Forget a worker that has given up all its runs."""
+
+    async def claim(
+        self, worker_id: str, limit: int, suspects: bool, versions: Mapping[str, str] = NO_VERSIONS
+    ) -> Sequence[Claim]:
+        """Take up to `limit` runs: the first queued run of each lane that is ready, longest waiting lane first.
+
+        At most one run of a lane is ever claimed (or holding the lane while it waits). Each gets fence + 1, attempts
+        + 1, status running and, the first time, started_at. Runs under suspicion (SUSPECT_ATTEMPTS) are left alone
+        unless `suspects`, and then at most one is taken. The first claim notes the version of the run's agent, as `versions`
+        gives it by name. A worker whose lease ran out gets nothing."""
+
+    async def reap(self, limit: int, max_attempts: int, ending: Ending) -> Sequence[Reaped]:
+        """Take the runs of dead workers away from them, and end runs whose cancel deadline has passed.
+
+        The fence rises at once, so that nothing of the old owner can be written. `fate_of_orphan` decides: back into
+        the queue with a back-off, or ended as poison or canceled with the events that `ending` makes."""
+
+    # --- the log ---------------------------------------------------------------------------------------------------
+
+    async def append(self, parts: Sequence[Part]) -> Sequence[Outcome]:
+        """Write parts of several runs in one commit; `domain.append.judge` decides on each, under its run's lock.
+
+        A part is refused alone. Drafts get the next contiguous seqs. A Finish, Park or Release happens in the same
+        commit and frees or keeps the lane. A part that was committed before is recognised by its batch number and not
+        written again. Busy: the lane of a part with a move is locked elsewhere; a part that comes alone waits
+        instead. Raises Unavailable if it is not known whether the commit happened: call again with the same parts."""
+
+    async def tend(self) -> None:
+        """Routine care, now and then: partitions ahead of time on Postgres, statistics on SQLite."""
+
+    async def read(self, run_id: str, after: int, limit: int) -> Sequence[Event]:
+        """Up to `limit` events with seq > `after`, in order, without gap."""
+
+    async def heads(self, run_ids: Sequence[str]) -> Mapping[str, Head]:
+        """How far these logs go; unknown ids are left out."""
+
+    # --- runs, cancel, approvals -----------------------------------------------------------------------------------
+
+    async def get_run(self, owner: str, run_id: str) -> Run:
+        """NotFound if there is none."""
+
+    async def list_runs(self, owner: str, where: RunFilter, before: str | None, limit: int) -> Sequence[Run]:
+        """Newest first, those with an id below `before` that fit `where`."""
+
+    async def cancel(self, owner: str, run_id: str, grace_ms: int, ending: Ending) -> Run:
+        """Ask a run to stop; return it as it is now.
+
+        Queued or waiting: ended at once, with the events that `ending` makes. Running: flagged, with a deadline. Ended:
+        nothing changes. Of many callers at once all see the same end."""
+
+    async def get_approval(self, owner: str, approval_id: str) -> Approval:
+        """NotFound if there is none."""
+
+    async def list_approvals(self, owner: str, before: str | None, limit: int) -> Sequence[Approval]:
+        """Those still pending, newest first."""
+
+    async def decide(
+        self, owner: str, approval_id: str, state: Literal["approved", "rejected"], by: str, event: Draft
+    ) -> Approval:
+        """Record a decision and its event, and put the run back into the queue if it is parked.
+
+        The first decision wins: AlreadyDecided for any later one, also when the run has ended meanwhile."""
+
+    # --- search ----------------------------------------------------------------------------------------------------
+
+    async def put_documents(self, collection: str, documents: Sequence[Document]) -> None:
+        """Replace a collection of searchable documents."""
+
+    async def search(self, collection: str, query: str, limit: int) -> Sequence[Hit]:
+        """The documents that hold any of the query's words, best first. Any text is a valid query."""

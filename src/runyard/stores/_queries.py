@@ -1,0 +1,101 @@
+"""Named SQL. Every statement lives in `sql/<dialect>/*.sql` under a `-- name:` line and one sentence saying what it
+is for.
+
+Both dialects have exactly the names of `Queries`; loading refuses a missing, extra or double one. `-- fragment:`
+blocks are column lists that statements include as `{fragment}`.
+"""
+
+import re
+from functools import cache
+from pathlib import Path
+from typing import Literal
+
+from msgspec import Struct
+
+from runyard.errors import StartupError
+
+Dialect = Literal["sqlite", "postgres"]
+FOLDER = Path(__file__).parent / "sql"
+_BLOCK = re.compile(r"^-- (name|fragment): (\w+)\n(.*?)(?=^-- (?:name|fragment):|\Z)", re.M | re.S)
+
+
+class Queries(Struct, frozen=True, kw_only=True):
+    append: str
+    check_lease: str
+    count_decided: str
+    count_live_runs: str
+    decide_approval: str
+    delete_documents: str
+    delete_lane: str
+    delete_thread: str
+    delete_thread_approvals: str
+    delete_thread_events: str
+    delete_thread_messages: str
+    delete_thread_runs: str
+    delete_workers: str
+    forget_keys: str
+    get_approval: str
+    get_key: str
+    get_run: str
+    get_thread: str
+    heads: str
+    history: str
+    insert_approvals: str
+    insert_documents: str
+    insert_messages: str
+    insert_runs: str
+    insert_thread: str
+    lane_heads: str
+    list_approvals: str
+    list_messages: str
+    list_runs: str
+    list_threads: str
+    list_workers: str
+    lock_dead_workers: str
+    lock_free_lanes: str
+    lock_lanes: str
+    lock_ready_lanes: str
+    lock_runs: str
+    mark_suspects: str
+    move_heads: str
+    note_keys: str
+    open_lanes: str
+    orphaned_runs: str
+    overdue_runs: str
+    read_events: str
+    read_threads: str
+    register_worker: str
+    renew_lease: str
+    runs_to_cancel: str
+    save_lanes: str
+    save_runs: str
+    search_documents: str
+    supersede_run: str
+    tend_log: str
+    void_approvals: str
+    write_events: str
+
+
+def parse(text: str) -> tuple[dict[str, str], dict[str, str]]:
+    """The statements and the fragments of one file."""
+    found: dict[str, dict[str, str]] = {"name": {}, "fragment": {}}
+    for kind, name, body in _BLOCK.findall(text):
+        if name in found[kind]:
+            raise StartupError(f"The SQL {kind} {name} is defined twice.")
+        found[kind][name] = "\n".join(line for line in body.strip().splitlines() if not line.startswith("--"))
+    return found["name"], found["fragment"]
+
+
+@cache
+def load(dialect: Dialect) -> Queries:
+    sources = sorted(path for path in (FOLDER / dialect).glob("*.sql") if path.name != "schema.sql")
+    statements, fragments = parse("\n".join(path.read_text() for path in sources))
+    wanted = set(Queries.__struct_fields__)
+    if statements.keys() != wanted:
+        odd = ", ".join(sorted(statements.keys() ^ wanted))
+        raise StartupError(f"The {dialect} statements do not match the list of names: {odd}.")
+    for name, sql in statements.items():
+        for fragment, columns in fragments.items():
+            sql = sql.replace("{" + fragment + "}", columns)
+        statements[name] = sql
+    return Queries(**statements)

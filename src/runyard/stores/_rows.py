@@ -1,0 +1,185 @@
+"""Rows to values and back, the same for both databases: column names are shared, ids may be UUID objects or text."""
+
+from collections.abc import Sequence
+from typing import Any, Protocol
+
+import msgspec
+
+from runyard.domain.approval import Approval
+from runyard.domain.events import Draft, Event, Usage
+from runyard.domain.lane import Lane
+from runyard.domain.run import Run, Status
+from runyard.domain.thread import Message, Thread
+from runyard.store import Claim, Hit
+
+_json = msgspec.json.Encoder().encode
+
+
+class Row(Protocol):
+    def __getitem__(self, key: str, /) -> Any: ...
+
+
+def text_id(value: Any) -> str | None:
+    return None if value is None else str(value)
+
+
+def thread(row: Row) -> Thread:
+    return Thread(
+        id=str(row["id"]),
+        owner=row["owner"],
+        kind=row["kind"],
+        external_id=row["external_id"],
+        user_id=row["user_id"],
+        agent=row["agent"],
+        head_run_id=text_id(row["head_run_id"]),
+        created_at=row["created_at"],
+    )
+
+
+def message(row: Row) -> Message:
+    return Message(
+        id=str(row["id"]),
+        thread_id=str(row["thread_id"]),
+        run_id=text_id(row["run_id"]),
+        role=row["role"],
+        text=row["text"],
+        sources=msgspec.json.decode(row["sources"], type=list[str]),
+        created_at=row["created_at"],
+    )
+
+
+def message_values(said: Message) -> tuple[Any, ...]:
+    sources = _json(said.sources).decode()
+    return said.id, said.thread_id, said.run_id, said.role, said.text, sources, said.created_at
+
+
+def run(row: Row) -> Run:
+    usage = row["usage"]
+    return Run(
+        id=str(row["id"]),
+        owner=row["owner"],
+        face=row["face"],
+        lane_key=row["lane_key"],
+        pos=row["pos"],
+        agent=row["agent"],
+        agent_version=row["agent_version"],
+        thread_id=text_id(row["thread_id"]),
+        trigger_message_id=text_id(row["trigger_message_id"]),
+        parent_id=text_id(row["parent_id"]),
+        retry_of=text_id(row["retry_of"]),
+        superseded_by=text_id(row["superseded_by"]),
+        status=Status(row["status"]),
+        stop_reason=row["stop_reason"],
+        error_code=row["error_code"],
+        error=row["error"],
+        usage=None if usage is None else msgspec.json.decode(usage, type=Usage),
+        fence=row["fence"],
+        last_seq=row["last_seq"],
+        last_batch=row["last_batch"],
+        attempts=row["attempts"],
+        resume_why=row["resume_why"],
+        worker_id=text_id(row["worker_id"]),
+        asked=row["asked"],
+        cancel_requested_at=row["cancel_requested_at"],
+        cancel_deadline=row["cancel_deadline"],
+        created_at=row["created_at"],
+        started_at=row["started_at"],
+        finished_at=row["finished_at"],
+    )
+
+
+def run_values(now: Run) -> tuple[Any, ...]:
+    """What can change in a run, in the order of `save_runs`."""
+    return (
+        now.id,
+        now.status.value,
+        now.agent_version,
+        now.stop_reason,
+        now.error_code,
+        now.error,
+        None if now.usage is None else _json(now.usage).decode(),
+        now.fence,
+        now.last_seq,
+        now.last_batch,
+        now.attempts,
+        now.resume_why,
+        now.worker_id,
+        now.asked,
+        now.cancel_requested_at,
+        now.cancel_deadline,
+        now.started_at,
+        now.finished_at,
+    )
+
+
+def lane(row: Row) -> Lane:
+    return Lane(
+        key=row["key"],
+        next_pos=row["next_pos"],
+        runnable=row["runnable"],
+        active_run=text_id(row["active_run"]),
+        ready_at=row["ready_at"],
+        suspect=bool(row["suspect"]),
+    )
+
+
+def lane_values(now: Lane) -> tuple[Any, ...]:
+    return now.key, now.runnable, now.active_run, now.ready_at, now.suspect
+
+
+def claim(row: Row, mine: Run) -> Claim:
+    if row["message_id"] is None or mine.thread_id is None:
+        return Claim(mine, None)
+    said = Message(
+        id=str(row["message_id"]),
+        thread_id=mine.thread_id,
+        run_id=mine.id,
+        role=row["role"],
+        text=row["text"],
+        created_at=row["said_at"],
+    )
+    return Claim(mine, said)
+
+
+def event(run_id: str, row: Row) -> Event:
+    return Event(
+        run_id,
+        row["seq"],
+        str(row["id"]),
+        row["ts"],
+        row["type"],
+        row["data"],
+        row["name"],
+        row["fn"],
+        row["source"],
+        row["v"],
+    )
+
+
+def event_values(run_id: str, fence: int, first_seq: int, drafts: Sequence[Draft]) -> list[tuple[Any, ...]]:
+    return [
+        (run_id, first_seq + n, d.id, d.ts, d.type, d.source, d.name, d.fn, d.data, fence) for n, d in enumerate(drafts)
+    ]
+
+
+def approval(row: Row) -> Approval:
+    return Approval(
+        id=row["id"],
+        run_id=str(row["run_id"]),
+        call_id=row["call_id"],
+        kind=row["kind"],
+        tool=row["tool"],
+        input=msgspec.json.decode(row["input"]),
+        state=row["state"],
+        decided_by=row["decided_by"],
+        created_at=row["created_at"],
+        decided_at=row["decided_at"],
+    )
+
+
+def approval_values(asked: Approval) -> tuple[Any, ...]:
+    return asked.id, asked.run_id, asked.call_id, asked.kind, asked.tool, _json(asked.input), asked.created_at
+
+
+def hit(row: Row) -> Hit:
+    return Hit(row["id"], row["title"], row["text"], float(row["score"]))

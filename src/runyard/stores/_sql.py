@@ -1,0 +1,185 @@
+"""What the two SQL stores share: every operation of `Store` as a transaction script on the right connection.
+
+A database brings `_write` (a script in a transaction of its own), `_read`, and `_append_plain`, the fast way for
+parts that move nothing. `Channel` names the connection that Postgres keeps for a purpose, so that a heartbeat never
+queues behind a slow commit; SQLite has one writer and does not care.
+"""
+
+from collections.abc import Awaitable, Callable, Mapping, Sequence
+from typing import Any, Concatenate, Literal, ParamSpec, TypeVar
+
+from runyard.domain.append import Appended, Outcome, Part
+from runyard.domain.approval import Approval
+from runyard.domain.events import Draft, Event
+from runyard.domain.run import Run
+from runyard.domain.thread import Message, Thread
+from runyard.errors import RunyardError
+from runyard.store import (
+    NO_VERSIONS,
+    Accepted,
+    Beat,
+    Claim,
+    Document,
+    Ending,
+    Head,
+    Hit,
+    IdempotencyKey,
+    Post,
+    Reaped,
+    RunFilter,
+    WorkerRow,
+)
+from runyard.stores.transactions import claims, control, intake, log, runs, search, threads
+from runyard.stores.transactions.tx import Tx
+
+P = ParamSpec("P")
+T = TypeVar("T")
+Script = Callable[Concatenate[Tx, P], Awaitable[T]]
+Channel = Literal["log", "intake", "claims", "lease", "other"]
+Tip = tuple[int, bool]  # the seq before the first event, and whether a cancel is requested
+
+
+class SqlStore:
+    async def _write(self, channel: Channel, script: Script[P, T], *args: P.args, **kwargs: P.kwargs) -> T:
+        """Run a script in one transaction and commit it."""
+        raise NotImplementedError
+
+    async def _read(self, script: Script[P, T], *args: P.args, **kwargs: P.kwargs) -> T:
+        """Run a script that only reads."""
+        raise NotImplementedError
+
+    async def _append_plain(self, parts: Sequence[Part]) -> Mapping[int, Tip]:
+        """Write parts that have no move; those that are missing from the answer were not written."""
+        raise NotImplementedError
+
+    def _match(self, words: Sequence[str]) -> str:
+        """Any of these words, in the words of the full-text search."""
+        raise NotImplementedError
+
+    async def ping(self) -> None:
+        await self._read(log.heads, [])
+
+    # --- threads and messages
+
+    async def create_thread(self, thread: Thread, key: IdempotencyKey | None = None) -> Thread:
+        return await self._write("other", threads.create, thread, key)
+
+    async def get_thread(self, owner: str, thread_id: str) -> Thread:
+        return await self._read(threads.get, owner, thread_id)
+
+    async def list_threads(self, owner: str, before: str | None, limit: int) -> Sequence[Thread]:
+        return await self._read(threads.list_page, owner, before, limit)
+
+    async def delete_thread(self, owner: str, thread_id: str) -> None:
+        await self._write("other", threads.delete, owner, thread_id)
+
+    async def list_messages(self, thread_id: str) -> Sequence[Message]:
+        return await self._read(threads.messages, thread_id)
+
+    async def history(self, run_id: str, limit: int) -> Sequence[Message]:
+        return await self._read(threads.history, run_id, limit)
+
+    # --- intake
+
+    async def accept(self, posts: Sequence[Post]) -> Sequence[Accepted | RunyardError]:
+        results: dict[int, Accepted | RunyardError] = {}
+        left = list(range(len(posts)))
+        while left:
+            try:
+                accepted = await self._write("intake", intake.accept, [posts[n] for n in left])
+            except intake.ThreadsMissing as missing:
+                lost = [left[n] for n in missing.posts]
+                results |= {n: intake.not_found() for n in lost}
+                left = [n for n in left if n not in lost]
+            else:
+                results |= dict(zip(left, accepted, strict=True))
+                break
+        return [results[n] for n in range(len(posts))]
+
+    async def retry(self, owner: str, post: Post, run_id: str) -> Accepted:
+        return await self._write("intake", intake.retry, owner, post, run_id)
+
+    async def forget_keys(self, older_than_ms: int) -> None:
+        await self._write("other", _run, "forget_keys", older_than_ms)
+
+    # --- workers and claims
+
+    async def register(self, worker_id: str, label: str, ttl_ms: int) -> None:
+        await self._write("lease", claims.register, worker_id, label, ttl_ms)
+
+    async def heartbeat(self, worker_id: str, ttl_ms: int) -> Beat:
+        return await self._write("lease", claims.heartbeat, worker_id, ttl_ms)
+
+    async def cancels(self, worker_id: str) -> Sequence[str]:
+        return await self._read(claims.cancels, worker_id)
+
+    async def list_workers(self) -> Sequence[WorkerRow]:
+        return await self._read(claims.list_workers)
+
+    async def retire(self, worker_id: str) -> None:
+        await self._write("lease", claims.retire, worker_id)
+
+    async def claim(
+        self, worker_id: str, limit: int, suspects: bool, versions: Mapping[str, str] = NO_VERSIONS
+    ) -> Sequence[Claim]:
+        return await self._write("claims", claims.claim, worker_id, limit, suspects, versions)
+
+    async def reap(self, limit: int, max_attempts: int, ending: Ending) -> Sequence[Reaped]:
+        return await self._write("other", claims.reap, limit, max_attempts, ending)
+
+    # --- the log
+
+    async def append(self, parts: Sequence[Part]) -> Sequence[Outcome]:
+        outcomes: dict[int, Outcome] = {}
+        if all(part.move is None and part.expected_seq is None and not part.approvals for part in parts):
+            for n, (base, cancel) in (await self._append_plain(parts)).items():
+                outcomes[n] = Appended(base + 1, base + len(parts[n].drafts), cancel)
+        left = [n for n in range(len(parts)) if n not in outcomes]
+        if left:
+            judged = await self._write("log", log.append, [parts[n] for n in left])
+            outcomes |= dict(zip(left, judged, strict=True))
+        return [outcomes[n] for n in range(len(parts))]
+
+    async def tend(self) -> None:
+        await self._write("other", _run, "tend_log")
+
+    async def read(self, run_id: str, after: int, limit: int) -> Sequence[Event]:
+        return await self._read(log.read, run_id, after, limit)
+
+    async def heads(self, run_ids: Sequence[str]) -> Mapping[str, Head]:
+        return await self._read(log.heads, run_ids)
+
+    # --- runs, cancel, approvals
+
+    async def get_run(self, owner: str, run_id: str) -> Run:
+        return await self._read(runs.get, owner, run_id)
+
+    async def list_runs(self, owner: str, where: RunFilter, before: str | None, limit: int) -> Sequence[Run]:
+        return await self._read(runs.list_page, owner, where, before, limit)
+
+    async def cancel(self, owner: str, run_id: str, grace_ms: int, ending: Ending) -> Run:
+        return await self._write("other", control.cancel, owner, run_id, grace_ms, ending)
+
+    async def get_approval(self, owner: str, approval_id: str) -> Approval:
+        return await self._read(control.get_approval, owner, approval_id)
+
+    async def list_approvals(self, owner: str, before: str | None, limit: int) -> Sequence[Approval]:
+        return await self._read(control.list_approvals, owner, before, limit)
+
+    async def decide(
+        self, owner: str, approval_id: str, state: Literal["approved", "rejected"], by: str, event: Draft
+    ) -> Approval:
+        return await self._write("other", control.decide, owner, approval_id, state, by, event)
+
+    # --- search
+
+    async def put_documents(self, collection: str, documents: Sequence[Document]) -> None:
+        await self._write("other", search.put, collection, documents)
+
+    async def search(self, collection: str, query: str, limit: int) -> Sequence[Hit]:
+        words = search.words_of(query)
+        return await self._read(search.search, collection, self._match(words), limit) if words else []
+
+
+async def _run(tx: Tx, name: str, *params: Any) -> None:
+    await tx.rows(getattr(tx.q, name), *params)

@@ -1,0 +1,168 @@
+-- The whole schema on PostgreSQL (14 or later). Migrations add up to exactly this; a test compares the two.
+-- Times are milliseconds since 1970. Deadlines are compared with now_ms(), the database's clock, never with a worker's.
+-- Lock order: workers, lanes (sorted), runs (sorted). There are no foreign keys on the hot path: a thread can only be
+-- deleted under its lane's lock with no live run, and a row there is only ever written under the same lock.
+
+create function now_ms() returns bigint language sql volatile
+  return (extract(epoch from clock_timestamp()) * 1000)::bigint;
+
+create table threads (
+  id           uuid   primary key,
+  owner        text   not null,
+  kind         text   not null default 'chat',
+  external_id  text,
+  user_id      text,
+  agent        text,
+  head_run_id  uuid,
+  created_at   bigint not null
+);
+create unique index threads_external on threads (owner, external_id) where external_id is not null;
+create index threads_owner on threads (owner, id);
+
+create table messages (
+  id          uuid   primary key,
+  thread_id   uuid   not null,
+  run_id      uuid,
+  role        text   not null,
+  text        text   not null,
+  sources     text   not null default '[]',
+  created_at  bigint not null
+);
+create index messages_thread on messages (thread_id, id);
+create index messages_run on messages (run_id);
+
+-- One narrow row per queue: the only thing workers contend for.
+create table lanes (
+  key         text    primary key,
+  next_pos    bigint  not null default 1,
+  runnable    integer not null default 0 check (runnable >= 0),
+  active_run  uuid,
+  ready_at    bigint  not null default 0,
+  suspect     boolean not null default false
+) with (fillfactor = 50, autovacuum_vacuum_scale_factor = 0.02, autovacuum_vacuum_threshold = 500,
+        autovacuum_vacuum_cost_delay = 0);
+create index lanes_ready on lanes (suspect, ready_at, key) where active_run is null and runnable > 0;
+
+create table runs (
+  id                   uuid    primary key,
+  external_id          text,
+  owner                text    not null,
+  face                 text    not null,
+  lane_key             text    not null,
+  pos                  bigint  not null,
+  agent                text    not null,
+  agent_version        text,
+  thread_id            uuid,
+  trigger_message_id   uuid,
+  parent_id            uuid,
+  retry_of             uuid,
+  superseded_by        uuid,
+  status               text    not null default 'queued',
+  stop_reason          text,
+  error_code           text,
+  error                text,
+  usage                text,
+  fence                bigint  not null default 0,
+  last_seq             bigint  not null default 0,
+  last_batch           bigint  not null default 0,
+  attempts             integer not null default 0,
+  resume_why           text,
+  worker_id            uuid,
+  asked                integer not null default 0,
+  cancel_requested_at  bigint,
+  cancel_deadline      bigint,
+  created_at           bigint  not null,
+  started_at           bigint,
+  finished_at          bigint
+) with (fillfactor = 70);
+create unique index runs_external on runs (owner, external_id) where external_id is not null;
+create unique index runs_queue on runs (lane_key, pos) where status = 'queued';
+create unique index runs_one_running on runs (lane_key) where status = 'running';
+create index runs_worker on runs (worker_id) where status = 'running';
+create index runs_cancel_due on runs (cancel_deadline) where status = 'running' and cancel_deadline is not null;
+create index runs_owner on runs (owner, id);
+create index runs_thread on runs (thread_id, id);
+
+-- The log. Time-ordered run ids keep a run's events together and let retention drop whole partitions.
+create table run_events (
+  run_id  uuid     not null,
+  seq     bigint   not null,
+  id      uuid     not null,
+  ts      bigint   not null,
+  type    text     not null,
+  v       smallint not null default 1,
+  source  text     not null,
+  name    text,
+  fn      text,
+  fence   bigint   not null,
+  data    bytea    not null,
+  primary key (run_id, seq)
+) partition by range (run_id);
+create unique index run_events_one_end on run_events (run_id) where type = 'run.finished';
+create table run_events_default partition of run_events default;
+
+-- Makes the partitions of this week and the next `ahead` weeks where they are missing. Attaching takes no lock that stops
+-- readers or writers; the advisory lock keeps two pods from making the same one.
+create function add_event_partitions(ahead integer) returns integer language plpgsql as $$
+declare
+  week  constant bigint := 7 * 24 * 3600 * 1000;
+  first constant bigint := now_ms() / week;
+  made  integer := 0;
+  part  text;
+begin
+  for n in first .. first + ahead loop
+    part := 'run_events_w' || n;
+    continue when to_regclass(part) is not null;
+    perform pg_advisory_xact_lock(hashtext('runyard.add_event_partitions'));
+    continue when to_regclass(part) is not null;
+    execute format('create table %I (like run_events including defaults)', part);
+    execute format('alter table run_events attach partition %I for values from (%L) to (%L)', part,
+                   (lpad(to_hex(n * week), 12, '0') || repeat('0', 20))::uuid,
+                   (lpad(to_hex((n + 1) * week), 12, '0') || repeat('0', 20))::uuid);
+    made := made + 1;
+  end loop;
+  return made;
+end $$;
+
+create table approvals (
+  id          text   primary key,
+  run_id      uuid   not null,
+  call_id     text   not null,
+  kind        text   not null,
+  tool        text   not null,
+  input       bytea  not null,
+  state       text   not null default 'pending',
+  decided_by  text,
+  created_at  bigint not null,
+  decided_at  bigint
+);
+create index approvals_run on approvals (run_id);
+create index approvals_pending on approvals (id) where state = 'pending';
+
+create table workers (
+  id           uuid   primary key,
+  label        text   not null,
+  lease_until  bigint not null,
+  started_at   bigint not null
+) with (fillfactor = 50);
+create index workers_lease on workers (lease_until);
+
+create table idempotency_keys (
+  scope       text   not null,
+  key         text   not null,
+  digest      text   not null,
+  result      uuid   not null,
+  created_at  bigint not null,
+  primary key (scope, key)
+);
+create index idempotency_keys_age on idempotency_keys (created_at);
+
+create table documents (
+  collection  text not null,
+  id          text not null,
+  title       text not null,
+  text        text not null,
+  words       tsvector not null generated always as (to_tsvector('english', title || ' ' || text)) stored,
+  primary key (collection, id)
+);
+create index documents_words on documents using gin (words);

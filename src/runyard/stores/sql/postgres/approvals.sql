@@ -1,0 +1,30 @@
+-- fragment: approval
+a.id, a.run_id, a.call_id, a.kind, a.tool, a.input, a.state, a.decided_by, a.created_at, a.decided_at
+
+-- name: insert_approvals
+-- Open approvals; asking the same thing twice changes nothing.
+insert into approvals (id, run_id, call_id, kind, tool, input, created_at)
+select * from unnest($1::text[], $2::uuid[], $3::text[], $4::text[], $5::text[], $6::bytea[], $7::bigint[])
+    on conflict do nothing;
+
+-- name: void_approvals
+-- Nobody needs to answer for runs that have ended.
+update approvals set state = 'void' where run_id = any($1::uuid[]) and state = 'pending';
+
+-- name: count_decided
+-- How many of these approvals have been decided.
+select count(*) as n from approvals where id = any($1::text[]) and state <> 'pending';
+
+-- name: get_approval
+-- One approval of an owner, with the lane of its run.
+select {approval}, r.lane_key from approvals a join runs r on r.id = a.run_id where r.owner = $1 and a.id = $2;
+
+-- name: list_approvals
+-- An owner's open approvals, newest first.
+select {approval} from approvals a join runs r on r.id = a.run_id
+ where r.owner = $1 and a.state = 'pending' and ($2::text is null or a.id < $2) order by a.id desc limit $3;
+
+-- name: decide_approval
+-- The first decision counts.
+update approvals as a set state = $2, decided_by = $3, decided_at = now_ms() where a.id = $1 and a.state = 'pending'
+returning {approval};

@@ -1,0 +1,71 @@
+-- fragment: lane
+key, next_pos, runnable, active_run, ready_at, suspect, now_ms() as now
+
+-- name: register_worker
+-- A new worker process with a lease.
+insert into workers (id, label, lease_until, started_at) values ($1, $2, now_ms() + $3::bigint, now_ms());
+
+-- name: renew_lease
+-- Extend a lease that has not run out.
+update workers set lease_until = now_ms() + $2::bigint where id = $1 and lease_until > now_ms() returning id;
+
+-- name: runs_to_cancel
+-- A worker's runs that somebody asked to stop.
+select id from runs where worker_id = $1 and status = 'running' and cancel_requested_at is not null;
+
+-- name: delete_workers
+-- Forget workers.
+delete from workers where id = any($1::uuid[]);
+
+-- name: check_lease
+-- A dead worker may not claim; the lock keeps the reaper away until the claim is committed.
+select id from workers where id = $1 and lease_until > now_ms() for key share;
+
+-- name: lock_ready_lanes
+-- The longest waiting lanes that have something to run; what another worker is looking at is skipped.
+select {lane} from lanes
+ where active_run is null and runnable > 0 and suspect = $1 and ready_at <= now_ms()
+ order by ready_at, key limit $2 for update skip locked;
+
+-- name: lane_heads
+-- The first queued run of each lane, with the message that caused it.
+select {run}, m.id as message_id, m.role, m.text, m.created_at as said_at
+  from unnest($1::text[]) as l (key)
+ cross join lateral (select * from runs q where q.lane_key = l.key and q.status = 'queued' order by q.pos limit 1) r
+  left join messages m on m.id = r.trigger_message_id;
+
+-- name: lock_lanes
+-- Lanes, in order.
+select {lane} from lanes where key = any($1::text[]) order by key for update;
+
+-- name: lock_free_lanes
+-- Those of these lanes that nobody holds just now, in order.
+select {lane} from lanes where key = any($1::text[]) order by key for update skip locked;
+
+-- name: save_lanes
+-- Write back lanes that are locked.
+update lanes l set runnable = s.runnable, active_run = s.active_run, ready_at = s.ready_at, suspect = s.suspect
+  from unnest($1::text[], $2::int[], $3::uuid[], $4::bigint[], $5::bool[]) as s (key, runnable, active_run, ready_at, suspect)
+ where l.key = s.key;
+
+-- name: mark_suspects
+-- Say of lanes whether their first queued run is under suspicion.
+update lanes l set suspect = coalesce((select r.attempts >= $2 from runs r where r.lane_key = l.key and r.status = 'queued'
+                                        order by r.pos limit 1), false)
+ where l.key = any($1::text[]);
+
+-- name: lock_dead_workers
+-- Workers whose lease ran out; another reaper's are skipped.
+select id from workers where lease_until <= now_ms() order by lease_until limit $1 for update skip locked;
+
+-- name: orphaned_runs
+-- What dead workers held.
+select id, lane_key from runs where worker_id = any($1::uuid[]) and status = 'running';
+
+-- name: overdue_runs
+-- Runs that did not stop in time after a cancel.
+select id, lane_key from runs where status = 'running' and cancel_deadline <= now_ms() order by cancel_deadline limit $1;
+
+-- name: list_workers
+-- Who is at work, and until when their leases last.
+select id, label, lease_until, started_at from workers order by id;

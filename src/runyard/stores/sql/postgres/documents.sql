@@ -1,0 +1,14 @@
+-- name: delete_documents
+-- Empty a collection.
+delete from documents where collection = $1;
+
+-- name: insert_documents
+-- Add documents to a collection.
+insert into documents (collection, id, title, text)
+select * from unnest($1::text[], $2::text[], $3::text[], $4::text[]);
+
+-- name: search_documents
+-- The documents that hold any of the words, best first.
+select d.id, d.title, d.text, ts_rank(d.words, q) as score
+  from documents d, to_tsquery('english', $2) q
+ where d.collection = $1 and d.words @@ q order by score desc, d.id limit $3;

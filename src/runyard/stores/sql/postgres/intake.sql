@@ -1,0 +1,51 @@
+-- name: note_keys
+-- Take idempotency keys, in key order so that two groups cannot deadlock; keys that come back are new.
+insert into idempotency_keys (scope, key, digest, result, created_at)
+select k.scope, k.key, k.digest, k.result, now_ms()
+  from unnest($1::text[], $2::text[], $3::text[], $4::uuid[]) as k (scope, key, digest, result)
+ order by k.scope, k.key
+    on conflict do nothing
+returning scope, key;
+
+-- name: get_key
+-- What a key stands for.
+select digest, result from idempotency_keys where scope = $1 and key = $2;
+
+-- name: forget_keys
+-- Drop keys that are older than the given age.
+delete from idempotency_keys where created_at < now_ms() - $1::bigint;
+
+-- name: open_lanes
+-- Add runs to lanes, locking them in order, and learn the next free position of each.
+insert into lanes as l (key, next_pos, runnable, ready_at)
+select k.key, k.n + 1, k.n, now_ms() from unnest($1::text[], $2::int[]) as k (key, n) order by k.key
+    on conflict (key) do update set
+       next_pos = l.next_pos + excluded.runnable,
+       runnable = l.runnable + excluded.runnable,
+       ready_at = case when l.runnable = 0 and l.active_run is null then excluded.ready_at else l.ready_at end
+returning key, next_pos;
+
+-- name: read_threads
+-- Threads, read under their lanes' locks.
+select {thread} from threads where id = any($1::uuid[]);
+
+-- name: insert_runs
+-- Store accepted runs.
+insert into runs (id, owner, face, lane_key, pos, agent, thread_id, trigger_message_id, parent_id, retry_of, created_at, last_seq)
+select r.*, 1
+  from unnest($1::uuid[], $2::text[], $3::text[], $4::text[], $5::bigint[], $6::text[], $7::uuid[], $8::uuid[], $9::uuid[],
+              $10::uuid[], $11::bigint[]) as r;
+
+-- name: insert_messages
+-- Store what was said.
+insert into messages (id, thread_id, run_id, role, text, sources, created_at)
+select * from unnest($1::uuid[], $2::uuid[], $3::uuid[], $4::text[], $5::text[], $6::text[], $7::bigint[]);
+
+-- name: move_heads
+-- Make runs the heads of their threads.
+update threads t set head_run_id = h.run_id
+  from unnest($1::uuid[], $2::uuid[]) as h (thread_id, run_id) where t.id = h.thread_id;
+
+-- name: supersede_run
+-- Note which run replaces this one.
+update runs set superseded_by = $2 where id = $1;

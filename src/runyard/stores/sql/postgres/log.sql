@@ -1,0 +1,62 @@
+-- fragment: run
+r.id, r.owner, r.face, r.lane_key, r.pos, r.agent, r.agent_version, r.thread_id, r.trigger_message_id, r.parent_id, r.retry_of,
+r.superseded_by, r.status, r.stop_reason, r.error_code, r.error, r.usage, r.fence, r.last_seq, r.last_batch, r.attempts,
+r.resume_why, r.worker_id, r.asked, r.cancel_requested_at, r.cancel_deadline, r.created_at, r.started_at, r.finished_at
+
+-- name: append
+-- The hot path: parts without a move, fence and batch checked in the write, one round trip. Parts that come back are in.
+with part as (
+  select * from unnest($1::uuid[], $2::bigint[], $3::bigint[], $4::int[], $5::bool[])
+    with ordinality as p (run_id, fence, batch, n, progress, no)
+), locked as materialized (
+  select r.id from runs r where r.id = any($1::uuid[]) order by r.id for update
+), tip as (
+  update runs r set last_seq = r.last_seq + p.n, last_batch = p.batch,
+         attempts = case when p.progress then 0 else r.attempts end
+    from part p join locked on locked.id = p.run_id
+   where r.id = p.run_id and r.fence = p.fence and r.last_batch = p.batch - 1 and r.status = 'running'
+  returning p.no, r.id, r.fence, r.last_seq - p.n as base, r.cancel_requested_at is not null as cancel
+), event as (
+  insert into run_events (run_id, seq, id, ts, type, source, name, fn, data, fence)
+  select t.id, t.base + e.n, e.id, e.ts, e.type, e.source, e.name, e.fn, e.data, t.fence
+    from unnest($6::int[], $7::int[], $8::uuid[], $9::bigint[], $10::text[], $11::text[], $12::text[], $13::text[],
+                $14::bytea[]) as e (no, n, id, ts, type, source, name, fn, data)
+    join tip t on t.no = e.no
+)
+select no, base, cancel from tip;
+
+-- name: lock_runs
+-- Runs, in order.
+select {run}, now_ms() as now from runs r where r.id = any($1::uuid[]) order by r.id for update;
+
+-- name: save_runs
+-- Write back runs that are locked.
+update runs r set status = s.status, agent_version = s.agent_version, stop_reason = s.stop_reason, error_code =
+       s.error_code, error = s.error, usage = s.usage, fence = s.fence, last_seq = s.last_seq, last_batch =
+       s.last_batch, attempts = s.attempts, resume_why = s.resume_why, worker_id = s.worker_id, asked = s.asked,
+       cancel_requested_at = s.cancel_requested_at, cancel_deadline = s.cancel_deadline, started_at = s.started_at,
+       finished_at = s.finished_at
+    from unnest($1::uuid[], $2::text[], $3::text[], $4::text[], $5::text[], $6::text[], $7::text[],
+              $8::bigint[], $9::bigint[], $10::bigint[], $11::int[], $12::text[], $13::uuid[], $14::int[], $15::bigint[],
+              $16::bigint[], $17::bigint[], $18::bigint[])
+        as s (id, status, agent_version, stop_reason, error_code, error, usage, fence, last_seq, last_batch,
+          attempts, resume_why, worker_id, asked, cancel_requested_at, cancel_deadline, started_at, finished_at)
+ where r.id = s.id;
+
+-- name: write_events
+-- Events of runs that are locked, at seqs that are known.
+insert into run_events (run_id, seq, id, ts, type, source, name, fn, data, fence)
+select * from unnest($1::uuid[], $2::bigint[], $3::uuid[], $4::bigint[], $5::text[], $6::text[], $7::text[], $8::text[],
+                     $9::bytea[], $10::bigint[]);
+
+-- name: read_events
+-- A piece of a log, in order.
+select seq, id, ts, type, data, name, fn, source, v from run_events where run_id = $1 and seq > $2 order by seq limit $3;
+
+-- name: heads
+-- How far logs go and whether they have ended.
+select id, last_seq, status in ('done', 'error', 'canceled') as finished from runs where id = any($1::uuid[]);
+
+-- name: tend_log
+-- Routine care: the log's next partitions exist before they are needed.
+select add_event_partitions(4);

@@ -1,0 +1,69 @@
+-- fragment: lane
+key, next_pos, runnable, active_run, ready_at, suspect, now_ms() as now
+
+-- name: register_worker
+-- A new worker process with a lease.
+insert into workers (id, label, lease_until, started_at) values (?1, ?2, now_ms() + ?3, now_ms());
+
+-- name: renew_lease
+-- Extend a lease that has not run out.
+update workers set lease_until = now_ms() + ?2 where id = ?1 and lease_until > now_ms() returning id;
+
+-- name: runs_to_cancel
+-- A worker's runs that somebody asked to stop.
+select id from runs where worker_id = ?1 and status = 'running' and cancel_requested_at is not null;
+
+-- name: delete_workers
+-- Forget workers.
+delete from workers where id in (select value from json_each(?1));
+
+-- name: check_lease
+-- A dead worker may not claim.
+select id from workers where id = ?1 and lease_until > now_ms();
+
+-- name: lock_ready_lanes
+-- The longest waiting lanes that have something to run.
+select {lane} from lanes
+ where active_run is null and runnable > 0 and suspect = ?1 and ready_at <= now_ms()
+ order by ready_at, key limit ?2;
+
+-- name: lane_heads
+-- The first queued run of each lane, with the message that caused it.
+select {run}, m.id as message_id, m.role, m.text, m.created_at as said_at
+  from json_each(?1) l
+  join runs r on r.id = (select q.id from runs q where q.lane_key = l.value and q.status = 'queued' order by q.pos limit 1)
+  left join messages m on m.id = r.trigger_message_id;
+
+-- name: lock_lanes
+-- Lanes, in order.
+select {lane} from lanes where key in (select value from json_each(?1)) order by key;
+
+-- name: lock_free_lanes
+-- These lanes, in order: with one writer all of them are free.
+select {lane} from lanes where key in (select value from json_each(?1)) order by key;
+
+-- name: save_lanes
+-- Write back lanes.
+update lanes set runnable = ?2, active_run = ?3, ready_at = ?4, suspect = ?5 where key = ?1;
+
+-- name: mark_suspects
+-- Say of lanes whether their first queued run is under suspicion.
+update lanes set suspect = coalesce((select r.attempts >= ?2 from runs r where r.lane_key = lanes.key and r.status = 'queued'
+                                      order by r.pos limit 1), 0)
+ where key in (select value from json_each(?1));
+
+-- name: lock_dead_workers
+-- Workers whose lease ran out.
+select id from workers where lease_until <= now_ms() order by lease_until limit ?1;
+
+-- name: orphaned_runs
+-- What dead workers held.
+select id, lane_key from runs where worker_id in (select value from json_each(?1)) and status = 'running';
+
+-- name: overdue_runs
+-- Runs that did not stop in time after a cancel.
+select id, lane_key from runs where status = 'running' and cancel_deadline <= now_ms() order by cancel_deadline limit ?1;
+
+-- name: list_workers
+-- Who is at work, and until when their leases last.
+select id, label, lease_until, started_at from workers order by id;

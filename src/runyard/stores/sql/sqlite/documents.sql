@@ -1,0 +1,11 @@
+-- name: delete_documents
+-- Empty a collection.
+delete from documents where collection = ?1;
+
+-- name: insert_documents
+-- Add documents to a collection.
+insert into documents (collection, id, title, text) values (?1, ?2, ?3, ?4);
+
+-- name: search_documents
+-- The documents that hold any of the words, best first.
+select id, title, text, -rank as score from documents where documents match ?2 and collection = ?1 order by rank, id limit ?3;

@@ -1,0 +1,43 @@
+-- name: note_keys
+-- Take idempotency keys; keys that come back are new.
+insert into idempotency_keys (scope, key, digest, result, created_at) values (?1, ?2, ?3, ?4, now_ms())
+    on conflict do nothing
+returning scope, key;
+
+-- name: get_key
+-- What a key stands for.
+select digest, result from idempotency_keys where scope = ?1 and key = ?2;
+
+-- name: forget_keys
+-- Drop keys that are older than the given age.
+delete from idempotency_keys where created_at < now_ms() - ?1;
+
+-- name: open_lanes
+-- Add runs to lanes and learn the next free position of each.
+insert into lanes (key, next_pos, runnable, ready_at) values (?1, ?2 + 1, ?2, now_ms())
+    on conflict (key) do update set
+       next_pos = next_pos + excluded.runnable,
+       runnable = runnable + excluded.runnable,
+       ready_at = case when runnable = 0 and active_run is null then excluded.ready_at else ready_at end
+returning key, next_pos;
+
+-- name: read_threads
+-- Threads, read in the transaction that writes to them.
+select {thread} from threads where id in (select value from json_each(?1));
+
+-- name: insert_runs
+-- Store accepted runs.
+insert into runs (id, owner, face, lane_key, pos, agent, thread_id, trigger_message_id, parent_id, retry_of, created_at, last_seq)
+values (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, 1);
+
+-- name: insert_messages
+-- Store what was said.
+insert into messages (id, thread_id, run_id, role, text, sources, created_at) values (?1, ?2, ?3, ?4, ?5, ?6, ?7);
+
+-- name: move_heads
+-- Make runs the heads of their threads.
+update threads set head_run_id = ?2 where id = ?1;
+
+-- name: supersede_run
+-- Note which run replaces this one.
+update runs set superseded_by = ?2 where id = ?1;

@@ -1,0 +1,40 @@
+-- fragment: run
+r.id, r.owner, r.face, r.lane_key, r.pos, r.agent, r.agent_version, r.thread_id, r.trigger_message_id, r.parent_id, r.retry_of,
+r.superseded_by, r.status, r.stop_reason, r.error_code, r.error, r.usage, r.fence, r.last_seq, r.last_batch, r.attempts,
+r.resume_why, r.worker_id, r.asked, r.cancel_requested_at, r.cancel_deadline, r.created_at, r.started_at, r.finished_at
+
+-- name: append
+-- The hot path: a part without a move, fence and batch checked in the write. No row back: it was refused, or is a repeat.
+-- (coalesce, because `is null` is always false in RETURNING on SQLite 3.40.)
+update runs set last_seq = last_seq + ?4, last_batch = ?3, attempts = case when ?5 then 0 else attempts end
+ where id = ?1 and fence = ?2 and last_batch = ?3 - 1 and status = 'running'
+returning last_seq - ?4 as base, coalesce(cancel_requested_at, 0) > 0 as cancel;
+
+-- name: lock_runs
+-- Runs, in order.
+select {run}, now_ms() as now from runs r where r.id in (select value from json_each(?1)) order by r.id;
+
+-- name: save_runs
+-- Write back runs.
+update runs set status = ?2, agent_version = ?3, stop_reason = ?4, error_code = ?5, error = ?6, usage = ?7,
+       fence = ?8, last_seq = ?9, last_batch = ?10, attempts = ?11, resume_why = ?12, worker_id = ?13, asked = ?14,
+       cancel_requested_at = ?15, cancel_deadline = ?16, started_at = ?17, finished_at = ?18
+ where id = ?1;
+
+-- name: write_events
+-- Events at seqs that are known.
+insert into run_events (run_id, seq, id, ts, type, source, name, fn, data, fence)
+values (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10);
+
+-- name: read_events
+-- A piece of a log, in order.
+select seq, id, ts, type, data, name, fn, source, v from run_events where run_id = ?1 and seq > ?2 order by seq limit ?3;
+
+-- name: heads
+-- How far logs go and whether they have ended.
+select id, last_seq, status in ('done', 'error', 'canceled') as finished from runs
+ where id in (select value from json_each(?1));
+
+-- name: tend_log
+-- Routine care: fresh statistics for the planner, where they are worth having.
+pragma optimize;

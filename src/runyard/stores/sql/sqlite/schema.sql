@@ -1,0 +1,132 @@
+-- The whole schema on SQLite (3.38 or later). Migrations add up to exactly this; a test compares the two.
+-- Times are milliseconds since 1970; now_ms() is a function that the connection brings along. One connection writes.
+
+create table threads (
+  id           text    primary key,
+  owner        text    not null,
+  kind         text    not null default 'chat',
+  external_id  text,
+  user_id      text,
+  agent        text,
+  head_run_id  text,
+  created_at   integer not null
+) strict, without rowid;
+create unique index threads_external on threads (owner, external_id) where external_id is not null;
+create index threads_owner on threads (owner, id);
+
+create table messages (
+  id          text    primary key,
+  thread_id   text    not null,
+  run_id      text,
+  role        text    not null,
+  text        text    not null,
+  sources     text    not null default '[]',
+  created_at  integer not null
+) strict;
+create index messages_thread on messages (thread_id, id);
+create index messages_run on messages (run_id);
+
+-- One narrow row per queue.
+create table lanes (
+  key         text    primary key,
+  next_pos    integer not null default 1,
+  runnable    integer not null default 0 check (runnable >= 0),
+  active_run  text,
+  ready_at    integer not null default 0,
+  suspect     integer not null default 0
+) strict, without rowid;
+create index lanes_ready on lanes (suspect, ready_at, key) where active_run is null and runnable > 0;
+
+create table runs (
+  id                   text    primary key,
+  external_id          text,
+  owner                text    not null,
+  face                 text    not null,
+  lane_key             text    not null,
+  pos                  integer not null,
+  agent                text    not null,
+  agent_version        text,
+  thread_id            text,
+  trigger_message_id   text,
+  parent_id            text,
+  retry_of             text,
+  superseded_by        text,
+  status               text    not null default 'queued',
+  stop_reason          text,
+  error_code           text,
+  error                text,
+  usage                text,
+  fence                integer not null default 0,
+  last_seq             integer not null default 0,
+  last_batch           integer not null default 0,
+  attempts             integer not null default 0,
+  resume_why           text,
+  worker_id            text,
+  asked                integer not null default 0,
+  cancel_requested_at  integer,
+  cancel_deadline      integer,
+  created_at           integer not null,
+  started_at           integer,
+  finished_at          integer
+) strict;
+create unique index runs_external on runs (owner, external_id) where external_id is not null;
+create unique index runs_queue on runs (lane_key, pos) where status = 'queued';
+create unique index runs_one_running on runs (lane_key) where status = 'running';
+create index runs_worker on runs (worker_id) where status = 'running';
+create index runs_cancel_due on runs (cancel_deadline) where status = 'running' and cancel_deadline is not null;
+create index runs_owner on runs (owner, id);
+create index runs_thread on runs (thread_id, id);
+
+-- The log. The key keeps a run's events together and in order.
+create table run_events (
+  run_id  text    not null,
+  seq     integer not null,
+  id      text    not null,
+  ts      integer not null,
+  type    text    not null,
+  v       integer not null default 1,
+  source  text    not null,
+  name    text,
+  fn      text,
+  fence   integer not null,
+  data    blob    not null,
+  primary key (run_id, seq)
+) strict, without rowid;
+create unique index run_events_one_end on run_events (run_id) where type = 'run.finished';
+
+create table approvals (
+  id          text    primary key,
+  run_id      text    not null,
+  call_id     text    not null,
+  kind        text    not null,
+  tool        text    not null,
+  input       blob    not null,
+  state       text    not null default 'pending',
+  decided_by  text,
+  created_at  integer not null,
+  decided_at  integer
+) strict;
+create index approvals_run on approvals (run_id);
+create index approvals_pending on approvals (id) where state = 'pending';
+
+create table workers (
+  id           text    primary key,
+  label        text    not null,
+  lease_until  integer not null,
+  started_at   integer not null
+) strict;
+create index workers_lease on workers (lease_until);
+
+create table idempotency_keys (
+  scope       text    not null,
+  key         text    not null,
+  digest      text    not null,
+  result      text    not null,
+  created_at  integer not null,
+  primary key (scope, key)
+) strict, without rowid;
+create index idempotency_keys_age on idempotency_keys (created_at);
+
+create virtual table documents using fts5 (
+  collection unindexed, id unindexed, title, text, tokenize = 'porter unicode61'
+);

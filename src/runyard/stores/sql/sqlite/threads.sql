@@ -1,0 +1,62 @@
+-- fragment: thread
+id, owner, kind, external_id, user_id, agent, head_run_id, created_at
+
+-- fragment: message
+m.id, m.thread_id, m.run_id, m.role, m.text, m.sources, m.created_at
+
+-- name: insert_thread
+-- Store a new thread.
+insert into threads (id, owner, kind, external_id, user_id, agent, created_at) values (?1, ?2, ?3, ?4, ?5, ?6, ?7);
+
+-- name: get_thread
+-- One thread of an owner.
+select {thread} from threads where owner = ?1 and id = ?2;
+
+-- name: list_threads
+-- An owner's threads, newest first.
+select {thread} from threads where owner = ?1 and (?2 is null or id < ?2) order by id desc limit ?3;
+
+-- name: count_live_runs
+-- How many runs of a thread have not ended.
+select count(*) as n from runs where thread_id = ?1 and status in ('queued', 'running', 'waiting');
+
+-- name: delete_thread_events
+-- The logs of a thread's runs.
+delete from run_events where run_id in (select id from runs where thread_id = ?1);
+
+-- name: delete_thread_approvals
+-- The approvals of a thread's runs.
+delete from approvals where run_id in (select id from runs where thread_id = ?1);
+
+-- name: delete_thread_runs
+-- The runs of a thread.
+delete from runs where thread_id = ?1;
+
+-- name: delete_thread_messages
+-- What was said in a thread.
+delete from messages where thread_id = ?1;
+
+-- name: delete_thread
+-- The thread itself.
+delete from threads where owner = ?1 and id = ?2;
+
+-- name: delete_lane
+-- The queue of a thread that is gone.
+delete from lanes where key = ?1;
+
+-- name: list_messages
+-- Everything said in a thread, in order.
+select {message} from messages m where m.thread_id = ?1 order by m.id;
+
+-- name: history
+-- The questions and answers of a run's ancestors, oldest first: back along parent_id, never sideways.
+with recursive line as (
+  select p.id, p.trigger_message_id, p.parent_id, 1 as depth
+    from runs r join runs p on p.id = r.parent_id where r.id = ?1 and ?2 > 0
+  union all
+  select p.id, p.trigger_message_id, p.parent_id, l.depth + 1
+    from line l join runs p on p.id = l.parent_id where l.depth < ?2
+)
+select {message} from line l
+  join messages m on m.id = l.trigger_message_id or (m.run_id = l.id and m.role = 'assistant')
+ order by l.depth desc, m.role desc, m.id;

@@ -1,0 +1,259 @@
+"""SQLite: one process, one file, one writer.
+
+A single read-write connection lives in a thread of its own and takes whatever is waiting into one commit: each script
+in a savepoint, so that one that fails undoes only itself. Commits are `synchronous=FULL`: what was answered survives
+a power cut. Reads go to short-lived snapshots on read-only connections. A lock file keeps a second process out,
+because two writers of one file are not safe with every SQLite in use.
+"""
+
+import asyncio
+import fcntl
+import os
+import queue
+import sqlite3
+import threading
+from collections.abc import Awaitable, Callable, Coroutine, Mapping, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
+from typing import IO, Any, NamedTuple, TypeVar, cast
+
+import msgspec
+
+from runyard.clock import Clock
+from runyard.domain.append import Part
+from runyard.errors import StartupError, Unavailable
+from runyard.stores import _queries, _rows, migrations
+from runyard.stores._sql import Channel, P, Script, SqlStore, T, Tip
+from runyard.stores.transactions.tx import Tx
+
+READERS = 4
+_json = msgspec.json.Encoder().encode
+R = TypeVar("R")
+
+
+class SqliteTx:
+    """Statements run at once: a script on top of this never really waits."""
+
+    q = _queries.load("sqlite")
+
+    def __init__(self, connection: sqlite3.Connection) -> None:
+        self._connection = connection
+
+    async def rows(self, sql: str, *params: Any) -> Sequence[_rows.Row]:
+        return self._connection.execute(
+            sql, [_json(p).decode() if isinstance(p, list) else p for p in params]
+        ).fetchall()
+
+    async def many(self, sql: str, rows: Sequence[tuple[Any, ...]]) -> Sequence[_rows.Row]:
+        if "returning" not in sql:
+            self._connection.executemany(sql, rows)
+            return []
+        return [row for params in rows for row in self._connection.execute(sql, params).fetchall()]
+
+
+async def _append(tx: Tx, parts: Sequence[Part]) -> Mapping[int, Tip]:
+    tips: dict[int, Tip] = {}
+    events: list[tuple[Any, ...]] = []
+    for n, part in enumerate(parts):
+        values = (part.run_id, part.fence, part.batch, len(part.drafts), part.makes_progress)
+        for row in await tx.rows(tx.q.append, *values):
+            tips[n] = (row["base"], bool(row["cancel"]))
+            events += _rows.event_values(part.run_id, part.fence, row["base"] + 1, part.drafts)
+    await tx.many(tx.q.write_events, events)
+    return tips
+
+
+class SqliteStore(SqlStore):
+    def __init__(self, path: Path, clock: Clock) -> None:
+        self._path = path
+        self._clock = clock
+        self._lock: IO[str] | None = None
+        self._writer: _Writer | None = None
+        self._readers: ThreadPoolExecutor | None = None
+        self._local = threading.local()
+
+    async def open(self) -> None:
+        self._path.parent.mkdir(parents=True, exist_ok=True)
+        self._lock = take_lock(self._path)
+        await migrations.bring_up_to_date(f"sqlite:///{self._path}", self._version())
+        self._writer = _Writer(connect(self._path, self._clock, read_only=False))
+        self._readers = ThreadPoolExecutor(READERS, thread_name_prefix="sqlite-reader")
+        await self._expire_leases()
+
+    async def _expire_leases(self) -> None:
+        """This process has the file to itself, so every worker on record is dead: its runs need not wait for the
+        lease."""
+        for worker in await self.list_workers():
+            await self.heartbeat(worker.id, -1)
+
+    async def close(self) -> None:
+        if self._writer is not None:
+            await asyncio.to_thread(self._writer.stop)
+        if self._readers is not None:
+            self._readers.shutdown()
+        if self._lock is not None:
+            self._lock.close()
+        self._writer = self._readers = self._lock = None
+
+    def _version(self) -> str | None:
+        if not self._path.exists():
+            return None
+        connection = connect(self._path, self._clock, read_only=False)
+        try:
+            row = connection.execute(migrations.VERSION_QUERY).fetchone()
+            return cast(str, row[0]) if row else None
+        except sqlite3.OperationalError:
+            return None
+        finally:
+            connection.close()
+
+    def _match(self, words: Sequence[str]) -> str:
+        return " OR ".join(f'"{word}"' for word in words)
+
+    async def _write(self, channel: Channel, script: Script[P, T], *args: P.args, **kwargs: P.kwargs) -> T:
+        if self._writer is None:
+            raise Unavailable("The store is closed.")
+
+        def job(connection: sqlite3.Connection) -> T:
+            return _straight_through(script(SqliteTx(connection), *args, **kwargs))
+
+        return await self._writer.submit(job)
+
+    async def _read(self, script: Script[P, T], *args: P.args, **kwargs: P.kwargs) -> T:
+        if self._readers is None:
+            raise Unavailable("The store is closed.")
+
+        def job() -> T:
+            connection: sqlite3.Connection | None = getattr(self._local, "connection", None)
+            if connection is None:
+                connection = self._local.connection = connect(self._path, self._clock, read_only=True)
+            return _straight_through(script(SqliteTx(connection), *args, **kwargs))
+
+        return await asyncio.get_running_loop().run_in_executor(self._readers, job)
+
+    async def _append_plain(self, parts: Sequence[Part]) -> Mapping[int, Tip]:
+        return await self._write("log", _append, parts)
+
+
+def _straight_through(script: Awaitable[T]) -> T:
+    """Run a coroutine that never waits."""
+    coroutine = cast(Coroutine[Any, Any, T], script)
+    try:
+        coroutine.send(None)
+    except StopIteration as end:
+        return cast(T, end.value)
+    coroutine.close()
+    raise RuntimeError("A transaction script waited for something other than the database.")
+
+
+def connect(path: Path, clock: Clock, read_only: bool) -> sqlite3.Connection:
+    mode = "?mode=ro" if read_only else ""
+    connection = sqlite3.connect(f"file:{path}{mode}", uri=True, isolation_level=None, check_same_thread=False)
+    connection.row_factory = sqlite3.Row
+    connection.create_function("now_ms", 0, clock.now_ms)
+    connection.execute("pragma busy_timeout = 5000")
+    if not read_only:
+        connection.execute("pragma journal_mode = wal")
+        connection.execute("pragma synchronous = full")
+        connection.execute("pragma wal_autocheckpoint = 4000")
+    return connection
+
+
+def take_lock(path: Path) -> IO[str]:
+    """Hold the database for this process until the file is closed."""
+    lock = path.with_name(path.name + ".lock").open("a+")
+    try:
+        fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
+    except OSError:
+        lock.seek(0)
+        owner = lock.read().strip() or "unknown"
+        lock.close()
+        raise StartupError(
+            f"Another Runyard process (pid {owner}) has this SQLite database open. "
+            "Stop it first, or use Postgres to run several processes."
+        ) from None
+    lock.truncate(0)
+    lock.write(str(os.getpid()))
+    lock.flush()
+    return lock
+
+
+class _Job(NamedTuple):
+    work: Callable[[sqlite3.Connection], Any]
+    future: "asyncio.Future[Any]"
+
+
+Done = tuple["asyncio.Future[Any]", Any, BaseException | None]
+
+
+class _Writer:
+    """The thread that owns the read-write connection. Idle it commits at once; busy, all that arrived meanwhile."""
+
+    def __init__(self, connection: sqlite3.Connection) -> None:
+        self._connection = connection
+        self._jobs: queue.SimpleQueue[_Job | None] = queue.SimpleQueue()
+        self._loop = asyncio.get_running_loop()
+        self._thread = threading.Thread(target=self._run, name="sqlite-writer", daemon=True)
+        self._thread.start()
+
+    async def submit(self, work: Callable[[sqlite3.Connection], R]) -> R:
+        future: asyncio.Future[R] = self._loop.create_future()
+        self._jobs.put(_Job(work, future))
+        return await future
+
+    def stop(self) -> None:
+        self._jobs.put(None)
+        self._thread.join()
+        self._connection.close()
+
+    def _run(self) -> None:
+        stopping = False
+        while not stopping:
+            group = [self._jobs.get()]
+            while not self._jobs.empty():
+                group.append(self._jobs.get())
+            stopping = None in group
+            jobs = [job for job in group if job is not None]
+            if jobs:
+                done = self._commit(jobs)
+                self._loop.call_soon_threadsafe(_settle, done)
+
+    def _commit(self, jobs: Sequence[_Job]) -> list[Done]:
+        try:
+            self._connection.execute("begin immediate")
+            done = [self._attempt(job) for job in jobs]
+            self._connection.execute("commit")
+        except sqlite3.Error as error:
+            if self._connection.in_transaction:
+                self._connection.execute("rollback")
+            failure = Unavailable(f"SQLite could not commit ({type(error).__name__}).")
+            return [(job.future, None, failure) for job in jobs]
+        return done
+
+    def _attempt(self, job: _Job) -> Done:
+        self._connection.execute("savepoint job")
+        try:
+            result = job.work(self._connection)
+        except BaseException as error:
+            self._connection.execute("rollback to job")
+            self._connection.execute("release job")
+            return job.future, None, _translated(error)
+        self._connection.execute("release job")
+        return job.future, result, None
+
+
+def _translated(error: BaseException) -> BaseException:
+    """Trouble with the file is Unavailable (it may pass); a broken rule of the schema is a bug and stays what it is."""
+    if isinstance(error, sqlite3.OperationalError):
+        return Unavailable("SQLite could not run a statement.")
+    return error
+
+
+def _settle(done: Sequence[Done]) -> None:
+    for future, result, error in done:
+        if future.cancelled():
+            continue
+        if error is not None:
+            future.set_exception(error)
+        else:
+            future.set_result(result)

@@ -1,0 +1,115 @@
+"""Workers, claims, and what becomes of the runs of workers that died."""
+
+from collections.abc import Iterable, Mapping, Sequence
+from typing import Any
+
+from runyard.domain.lane import Lane, claimed, replace, requeued
+from runyard.domain.run import SUSPECT_ATTEMPTS, Run, Status, backoff_ms, fate_of_orphan
+from runyard.store import Beat, Claim, Ending, Reaped, WorkerRow
+from runyard.stores import _rows
+from runyard.stores.transactions import runs
+from runyard.stores.transactions.tx import Tx
+
+
+async def register(tx: Tx, worker_id: str, label: str, ttl_ms: int) -> None:
+    await tx.rows(tx.q.register_worker, worker_id, label, ttl_ms)
+
+
+async def heartbeat(tx: Tx, worker_id: str, ttl_ms: int) -> Beat:
+    if not await tx.rows(tx.q.renew_lease, worker_id, ttl_ms):
+        return Beat(alive=False)
+    return Beat(alive=True, cancel=await cancels(tx, worker_id))
+
+
+async def cancels(tx: Tx, worker_id: str) -> Sequence[str]:
+    return [str(row["id"]) for row in await tx.rows(tx.q.runs_to_cancel, worker_id)]
+
+
+async def list_workers(tx: Tx) -> Sequence[WorkerRow]:
+    rows = await tx.rows(tx.q.list_workers)
+    return [WorkerRow(str(row["id"]), row["label"], row["lease_until"], row["started_at"]) for row in rows]
+
+
+async def retire(tx: Tx, worker_id: str) -> None:
+    await tx.rows(tx.q.delete_workers, [worker_id])
+
+
+async def claim(tx: Tx, worker_id: str, limit: int, suspects: bool, versions: Mapping[str, str]) -> Sequence[Claim]:
+    if not await tx.rows(tx.q.check_lease, worker_id):
+        return []
+    taken = await _take(tx, worker_id, limit, versions, suspect=False)
+    if suspects and len(taken) < limit:
+        taken += await _take(tx, worker_id, 1, versions, suspect=True)
+    return taken
+
+
+async def _take(tx: Tx, worker_id: str, limit: int, versions: Mapping[str, str], suspect: bool) -> list[Claim]:
+    locked = await tx.rows(tx.q.lock_ready_lanes, suspect, limit)
+    if not locked:
+        return []
+    now: int = locked[0]["now"]
+    lanes = {row["key"]: _rows.lane(row) for row in locked}
+    claims: list[Claim] = []
+    for row in await tx.rows(tx.q.lane_heads, list(lanes)):
+        run = _rows.run(row)
+        lane = lanes[run.lane_key]
+        if (run.attempts >= SUSPECT_ATTEMPTS) != suspect:
+            lanes[lane.key] = replace(lane, suspect=not suspect)
+            continue
+        mine = claimed(run, worker_id, versions.get(run.agent), now)
+        lanes[lane.key] = lane.claimed(mine)
+        claims.append(_rows.claim(row, mine))
+    await tx.many(tx.q.save_lanes, [_rows.lane_values(lane) for lane in lanes.values()])
+    if claims:
+        await tx.many(tx.q.save_runs, [_rows.run_values(claim.run) for claim in claims])
+    order = list(lanes)
+    return sorted(claims, key=lambda claim: order.index(claim.run.lane_key))
+
+
+async def reap(tx: Tx, limit: int, max_attempts: int, ending: Ending) -> Sequence[Reaped]:
+    dead = [str(row["id"]) for row in await tx.rows(tx.q.lock_dead_workers, limit)]
+    found: list[Any] = list(await tx.rows(tx.q.overdue_runs, limit))
+    if dead:
+        found += await tx.rows(tx.q.orphaned_runs, dead)
+    reaped: list[Reaped] = []
+    if found:
+        lanes = await lock_lanes(tx, {row["lane_key"] for row in found})
+        for row in await tx.rows(tx.q.lock_runs, sorted({str(row["id"]) for row in found})):
+            run = _rows.run(row)
+            if _is_lost(run, dead, row["now"]):
+                lane, fate = await _revoke(tx, run, lanes[run.lane_key], max_attempts, ending, row["now"])
+                lanes[run.lane_key] = lane
+                reaped.append(fate)
+        await save_lanes(tx, lanes.values())
+    if dead:
+        await tx.rows(tx.q.delete_workers, dead)
+    return reaped
+
+
+def _is_lost(run: Run, dead: Sequence[str], now: int) -> bool:
+    """Looked at again under the lock: it may have ended, or been saved, in between."""
+    overdue = run.cancel_deadline is not None and run.cancel_deadline <= now
+    return run.status is Status.RUNNING and (run.worker_id in dead or overdue)
+
+
+async def _revoke(tx: Tx, run: Run, lane: Lane, max_attempts: int, ending: Ending, now: int) -> tuple[Lane, Reaped]:
+    fate = fate_of_orphan(run, max_attempts)
+    if fate == "requeue":
+        after = requeued(run, "crash")
+        lane = lane.returned(after, now + backoff_ms(run.attempts))
+    else:
+        after = await runs.end(tx, run, fate, ending, now)
+        lane = lane.left(run.id, now)
+    await tx.many(tx.q.save_runs, [_rows.run_values(after)])
+    return lane, Reaped(run.id, fate)
+
+
+async def save_lanes(tx: Tx, lanes: Iterable[Lane]) -> None:
+    """Write back lanes whose order of runs may have changed: the first of each may now be under suspicion, or not."""
+    rows = [_rows.lane_values(lane) for lane in lanes]
+    await tx.many(tx.q.save_lanes, rows)
+    await tx.rows(tx.q.mark_suspects, [row[0] for row in rows], SUSPECT_ATTEMPTS)
+
+
+async def lock_lanes(tx: Tx, keys: set[str]) -> dict[str, Lane]:
+    return {row["key"]: _rows.lane(row) for row in await tx.rows(tx.q.lock_lanes, sorted(keys))}

@@ -1,0 +1,107 @@
+"""The log: parts of several runs in one commit, each judged under its run's lock."""
+
+from collections.abc import Mapping, Sequence
+
+from runyard.domain.append import Appended, Busy, Finish, Move, Outcome, Park, Part, Release, judge
+from runyard.domain.events import Event
+from runyard.domain.lane import Lane, extended, finished, parked, requeued
+from runyard.domain.run import Run
+from runyard.store import Head
+from runyard.stores import _rows
+from runyard.stores.transactions.tx import Tx
+
+
+async def append(tx: Tx, parts: Sequence[Part]) -> list[Outcome]:
+    lanes = await _lock_lanes(tx, parts)
+    outcomes: list[Outcome] = [Busy() for _ in parts]
+    free = [n for n, part in enumerate(parts) if part.move is None or part.lane_key in lanes]
+    rows = await tx.rows(tx.q.lock_runs, sorted(parts[n].run_id for n in free)) if free else []
+    runs = {str(row["id"]): (_rows.run(row), int(row["now"])) for row in rows}
+    changes = _Changes(lanes)
+    for n in free:
+        part = parts[n]
+        run, now = runs.get(part.run_id, (None, 0))
+        outcome = outcomes[n] = judge(part, run, await _is_decided(tx, part.move))
+        if run is not None and isinstance(outcome, Appended):
+            changes.take(part, run, outcome, now)
+    await changes.write(tx)
+    return outcomes
+
+
+async def _lock_lanes(tx: Tx, parts: Sequence[Part]) -> dict[str, Lane]:
+    """The lanes that moves will change. In a group nobody waits for a lane: what is locked elsewhere is for the next
+    one."""
+    keys = sorted({part.lane_key for part in parts if part.move is not None})
+    if not keys:
+        return {}
+    lock = tx.q.lock_lanes if len(parts) == 1 else tx.q.lock_free_lanes
+    return {row["key"]: _rows.lane(row) for row in await tx.rows(lock, keys)}
+
+
+async def _is_decided(tx: Tx, move: Move | None) -> bool:
+    if not isinstance(move, Park):
+        return False
+    [row] = await tx.rows(tx.q.count_decided, list(move.approvals))
+    return bool(row["n"])
+
+
+class _Changes:
+    """What a group writes, gathered part by part."""
+
+    def __init__(self, lanes: dict[str, Lane]) -> None:
+        self._lanes = lanes
+        self._moved: dict[str, Lane] = {}
+        self._runs: dict[str, Run] = {}
+        self._parts: list[tuple[Part, Appended]] = []
+        self._ended: list[str] = []
+
+    def take(self, part: Part, run: Run, outcome: Appended, now: int) -> None:
+        run = extended(run, len(part.drafts), part.batch, part.makes_progress, len(part.approvals))
+        lane = self._lanes.get(part.lane_key)
+        if lane is not None and part.move is not None:
+            match part.move:
+                case Finish() as finish:
+                    if run.asked:
+                        self._ended.append(run.id)
+                    run, lane = finished(run, finish, now), lane.left(run.id, now)
+                case Park(hold=hold):
+                    run, lane = parked(run), lane if hold else lane.left(run.id, now)
+                case Release(delay_ms=delay):
+                    run = requeued(run, "drain")
+                    lane = lane.returned(run, now + delay)
+            self._lanes[lane.key] = self._moved[lane.key] = lane
+        self._runs[run.id] = run
+        self._parts.append((part, outcome))
+
+    async def write(self, tx: Tx) -> None:
+        events = [
+            row
+            for part, at in self._parts
+            for row in _rows.event_values(part.run_id, part.fence, at.first_seq, part.drafts)
+        ]
+        approvals = [_rows.approval_values(asked) for part, _ in self._parts for asked in part.approvals]
+        answers = [
+            _rows.message_values(part.move.answer)
+            for part, _ in self._parts
+            if isinstance(part.move, Finish) and part.move.answer is not None
+        ]
+        for sql, rows in (
+            (tx.q.write_events, events),
+            (tx.q.insert_approvals, approvals),
+            (tx.q.save_runs, [_rows.run_values(run) for run in self._runs.values()]),
+            (tx.q.save_lanes, [_rows.lane_values(lane) for lane in self._moved.values()]),
+            (tx.q.insert_messages, answers),
+        ):
+            if rows:
+                await tx.many(sql, rows)
+        if self._ended:
+            await tx.rows(tx.q.void_approvals, self._ended)
+
+
+async def read(tx: Tx, run_id: str, after: int, limit: int) -> Sequence[Event]:
+    return [_rows.event(run_id, row) for row in await tx.rows(tx.q.read_events, run_id, after, limit)]
+
+
+async def heads(tx: Tx, run_ids: Sequence[str]) -> Mapping[str, Head]:
+    rows = await tx.rows(tx.q.heads, list(run_ids))
+    return {str(row["id"]): Head(row["last_seq"], bool(row["finished"])) for row in rows}

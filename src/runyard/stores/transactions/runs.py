@@ -1,0 +1,31 @@
+"""Runs as they are, and runs that end without a worker."""
+
+from collections.abc import Sequence
+
+from runyard.domain.append import END_OF
+from runyard.domain.lane import extended, finished, revoked
+from runyard.domain.run import Fate, Run
+from runyard.errors import NotFound
+from runyard.store import Ending, RunFilter
+from runyard.stores import _rows
+from runyard.stores.transactions.tx import Tx
+
+
+async def get(tx: Tx, owner: str, run_id: str) -> Run:
+    for row in await tx.rows(tx.q.get_run, owner, run_id):
+        return _rows.run(row)
+    raise NotFound("There is no run with that id.")
+
+
+async def list_page(tx: Tx, owner: str, where: RunFilter, before: str | None, limit: int) -> Sequence[Run]:
+    wanted = (where.get("status"), where.get("agent"), where.get("thread_id"))
+    return [_rows.run(row) for row in await tx.rows(tx.q.list_runs, owner, before, *wanted, limit)]
+
+
+async def end(tx: Tx, run: Run, fate: Fate, ending: Ending, now: int) -> Run:
+    """End a locked run that no worker will end: its owner, if any, is fenced off."""
+    drafts = ending(run, fate)
+    await tx.many(tx.q.write_events, _rows.event_values(run.id, run.fence + 1, run.last_seq + 1, drafts))
+    if run.asked:
+        await tx.rows(tx.q.void_approvals, [run.id])
+    return finished(extended(revoked(run), len(drafts), run.last_batch, False, 0), END_OF[fate], now)

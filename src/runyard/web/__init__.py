@@ -1,0 +1,1 @@
+"""HTTP for every face: the app, streams, errors, limits. Knows the engine's streams; knows no face's words."""

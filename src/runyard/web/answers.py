@@ -1,0 +1,28 @@
+"""Answers of the JSON kind, and the small conversions that every face needs."""
+
+from datetime import UTC, datetime
+from typing import Annotated, Any
+
+import msgspec
+from fastapi import Header
+from pydantic import BaseModel
+from starlette.responses import Response
+
+Key = Annotated[str | None, Header(alias="Idempotency-Key", min_length=1, max_length=200)]
+
+
+class Json(Response):
+    media_type = "application/json"
+
+    def render(self, content: Any) -> bytes:
+        if isinstance(content, BaseModel):
+            return content.model_dump_json().encode()
+        return msgspec.json.encode(content)
+
+
+def iso(ms: int | None) -> str | None:
+    """Milliseconds since 1970 as ISO 8601 in UTC."""
+    if ms is None:
+        return None
+    moment = datetime.fromtimestamp(ms // 1000, UTC)
+    return f"{moment:%Y-%m-%dT%H:%M:%S}.{ms % 1000:03d}Z"

@@ -1,0 +1,81 @@
+"""Request bodies: bounded before they are read, parsed by one strict parser, whatever the client sends."""
+
+from collections.abc import Callable, Coroutine
+from typing import Any
+
+import msgspec
+from fastapi import Request, Response
+from fastapi.routing import APIRoute
+from starlette.types import ASGIApp, Message, Receive, Scope, Send
+
+from runyard.errors import BadRequest, TooLarge
+from runyard.web.problems import problem
+
+
+class StrictRequest(Request):
+    async def json(self) -> Any:
+        """No broken UTF-8, no lone surrogates, no nesting without end."""
+        try:
+            return msgspec.json.decode(await self.body())
+        except (msgspec.DecodeError, RecursionError, UnicodeDecodeError):
+            raise NotJson from None
+
+
+class NotJson(BadRequest):
+    """The body is not valid JSON in UTF-8."""
+
+    code = "not_json"
+
+
+class StrictRoute(APIRoute):
+    def get_route_handler(self) -> Callable[[Request], Coroutine[Any, Any, Response]]:
+        handle = super().get_route_handler()
+
+        async def strict(request: Request) -> Response:
+            request = StrictRequest(request.scope, request.receive)
+            if await request.body():
+                await request.json()
+            return await handle(request)
+
+        return strict
+
+
+class BodyLimit:
+    """Refuses bodies over the limit, by their declared length or as soon as they pass it."""
+
+    def __init__(self, app: ASGIApp, limit: int) -> None:
+        self._app = app
+        self._limit = limit
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        if scope["type"] != "http" or scope["method"] in ("GET", "HEAD"):
+            await self._app(scope, receive, send)
+            return
+        declared = dict(scope["headers"]).get(b"content-length", b"0")
+        if not declared.isdigit() or int(declared) > self._limit:
+            await self._refuse(scope, receive, send)
+            return
+        try:
+            await self._app(scope, self._counted(receive), send)
+        except BodyTooLarge:
+            await self._refuse(scope, receive, send)
+
+    def _counted(self, receive: Receive) -> Receive:
+        left = self._limit
+
+        async def counted() -> Message:
+            nonlocal left
+            message = await receive()
+            left -= len(message.get("body", b""))
+            if left < 0:
+                raise BodyTooLarge
+            return message
+
+        return counted
+
+    async def _refuse(self, scope: Scope, receive: Receive, send: Send) -> None:
+        await problem(TooLarge(f"The body may have at most {self._limit} bytes."))(scope, receive, send)
+
+
+class BodyTooLarge(BaseException):
+    """Passes through every handler of ordinary errors."""

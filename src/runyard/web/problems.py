@@ -1,0 +1,81 @@
+"""Errors on the wire: one table, one shape (application/problem+json), and never a word of what the client sent."""
+
+from collections.abc import Sequence
+from http import HTTPStatus
+from typing import Any
+
+import msgspec
+import structlog
+from fastapi import FastAPI, Request, Response
+from fastapi.exceptions import RequestValidationError
+from starlette.exceptions import HTTPException
+
+from runyard.errors import BadRequest, Conflict, Invalid, NotFound, RunyardError, TooLarge, Unavailable
+
+log = structlog.get_logger()
+
+# The first class that fits counts.
+STATUS: Sequence[tuple[type[RunyardError], int]] = (
+    (NotFound, 404),
+    (TooLarge, 413),
+    (BadRequest, 400),
+    (Invalid, 422),
+    (Conflict, 409),
+    (Unavailable, 503),
+)
+RETRY_AFTER_SECONDS = "1"
+
+
+class Problem(Response):
+    media_type = "application/problem+json"
+
+    def __init__(self, status: int, code: str, detail: str, errors: Sequence[dict[str, Any]] = ()) -> None:
+        title = HTTPStatus(status).phrase
+        body = {"type": f"urn:runyard:{code}", "title": title, "status": status, "code": code, "detail": detail}
+        if errors:
+            body["errors"] = errors
+        headers = {"Retry-After": RETRY_AFTER_SECONDS} if status == 503 else None
+        super().__init__(msgspec.json.encode(body), status, headers)
+
+
+def problem(error: RunyardError) -> Problem:
+    for kind, status in STATUS:
+        if isinstance(error, kind):
+            return Problem(status, error.code, error.message)
+    return Problem(500, "internal", "Something went wrong on our side.")
+
+
+def install(app: FastAPI) -> None:
+    app.add_exception_handler(RunyardError, _ours)
+    app.add_exception_handler(RequestValidationError, _invalid)
+    app.add_exception_handler(HTTPException, _http)
+    app.add_exception_handler(Exception, _unexpected)
+
+
+async def _ours(request: Request, error: Exception) -> Response:
+    assert isinstance(error, RunyardError)
+    answer = problem(error)
+    if answer.status_code >= 500:
+        log.error("request.failed", code=error.code, status=answer.status_code)
+    return answer
+
+
+async def _invalid(request: Request, error: Exception) -> Response:
+    """Where the request is wrong and what was expected there; pydantic's `input` is left out."""
+    assert isinstance(error, RequestValidationError)
+    errors = [{"where": ".".join(str(part) for part in e["loc"]), "what": e["msg"]} for e in error.errors()]
+    return Problem(422, "invalid", "The request does not fit; `errors` says where.", errors)
+
+
+async def _http(request: Request, error: Exception) -> Response:
+    assert isinstance(error, HTTPException)
+    code = HTTPStatus(error.status_code).name.lower()
+    answer = Problem(error.status_code, code, HTTPStatus(error.status_code).description or str(error.detail))
+    for name, value in (error.headers or {}).items():
+        answer.headers[name] = value
+    return answer
+
+
+async def _unexpected(request: Request, error: Exception) -> Response:
+    log.error("request.crashed", error=type(error).__name__)
+    return Problem(500, "internal", "Something went wrong on our side.")

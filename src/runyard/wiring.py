@@ -1,0 +1,276 @@
+"""The composition root: settings in, a running process out. The only place that knows every part.
+
+Start: open the store, then the journal's readers and the worker. Stop, on SIGTERM: claim no more, let short runs end,
+put the rest back, cut the streams so that clients reconnect elsewhere, and only then close the server. A second signal
+skips the wait.
+"""
+
+import asyncio
+import logging
+import os
+import signal
+import socket
+from collections.abc import AsyncIterator, Callable, Coroutine
+from contextlib import asynccontextmanager, suppress
+from pathlib import Path
+from typing import Any
+
+import structlog
+
+from runyard import __version__
+from runyard.agents.loading import App, app_of, load
+from runyard.clock import Clock, SystemClock
+from runyard.engine.approvals import Approvals
+from runyard.engine.cancel import Cancel
+from runyard.engine.engine import Engine
+from runyard.engine.execute import Executor
+from runyard.engine.intake import Intake
+from runyard.engine.journal import Journal
+from runyard.engine.reaper import Reaper
+from runyard.engine.stream import Streams
+from runyard.engine.tail import Tail
+from runyard.engine.views import Views
+from runyard.engine.worker import Worker
+from runyard.errors import StartupError
+from runyard.settings import Settings
+from runyard.store import Store
+from runyard.telemetry import logs
+
+log = structlog.get_logger()
+
+
+def load_app(settings: Settings) -> App:
+    """The app that the settings name, or the demo."""
+    if settings.app is not None:
+        return load(Path(settings.app))
+    from runyard import demo
+
+    return app_of(demo)
+
+
+def open_store(settings: Settings, clock: Clock | None = None) -> Store:
+    """The store that the settings name; `await store.open()` comes next."""
+    url = settings.database_url
+    if url.startswith("sqlite:///"):
+        from runyard.stores.sqlite import SqliteStore
+
+        return SqliteStore(Path(url.removeprefix("sqlite:///")), clock or SystemClock())
+    try:
+        from runyard.stores.postgres import PostgresStore
+    except ImportError:
+        raise StartupError("Postgres needs asyncpg: pip install 'runyard[postgres]'.") from None
+    return PostgresStore(url, clock or SystemClock())
+
+
+class Process:
+    """Everything one process runs, with or without a worker."""
+
+    def __init__(
+        self,
+        settings: Settings,
+        app: App,
+        *,
+        worker: bool = True,
+        store: Store | None = None,
+        clock: Clock | None = None,
+    ) -> None:
+        clock = clock or SystemClock()
+        self._settings = settings
+        self._app = app
+        self.store = store or open_store(settings, clock)
+        self.tail = Tail(settings.tail_bytes)
+        self.journal = Journal(self.store, self.tail)
+        self.streams = Streams(self.store, self.tail)
+        executor = Executor(self.store, self.journal, clock, app.agents, settings.stop_seconds)
+        self.worker: Worker | None = None
+        if worker:
+            self.worker = Worker(
+                self.store,
+                executor,
+                label=f"{socket.gethostname()}:{os.getpid()}",
+                slots=settings.slots,
+                lease_seconds=settings.lease_seconds,
+                poll_seconds=settings.poll_seconds,
+            )
+        self.reaper = Reaper(self.store, self.tail, clock, settings.max_attempts, self._ring)
+        self.engine = Engine(
+            intake=Intake(
+                self.store, self.tail, clock, list(app.agents), settings.default_agent or app.default or "", self._ring
+            ),
+            views=Views(self.store),
+            streams=self.streams,
+            cancel=Cancel(self.store, self.tail, self.streams, clock, settings.cancel_seconds, self._stop_run),
+            approvals=Approvals(self.store, self.tail, clock, self._ring),
+        )
+        self._loops: list[asyncio.Task[None]] = []
+
+    async def start(self) -> None:
+        default = self._settings.default_agent
+        if default is not None and default not in self._app.agents:
+            raise StartupError(f"RUNYARD_DEFAULT_AGENT names {default!r}, which the app does not declare.")
+        await self.store.open()
+        for name, documents in self._app.collections.items():
+            await self.store.put_documents(name, documents)
+        self._loops = [asyncio.create_task(self.streams.watch(self._settings.poll_seconds), name="watch")]
+        if self.worker is not None:
+            await self.reaper.tick()
+            await self.worker.start()
+            self._loops.append(asyncio.create_task(self.reaper.run(self._settings.reap_seconds), name="reaper"))
+
+    async def drain(self, grace: float) -> None:
+        """Stop working, keep answering: what runs ends or goes back into the queue, then streams are cut."""
+        self.streams.is_draining = True
+        if self.worker is not None:
+            await self.worker.drain(grace)
+        self.streams.cut()
+
+    async def stop(self) -> None:
+        if not self.streams.is_cut:
+            await self.drain(self._settings.drain_seconds)
+        for loop in self._loops:
+            loop.cancel()
+        await asyncio.gather(*self._loops, return_exceptions=True)
+        await self.journal.close()
+        await self.store.close()
+
+    def _ring(self) -> None:
+        if self.worker is not None:
+            self.worker.ring()
+
+    def _stop_run(self, run_id: str) -> bool:
+        return self.worker is not None and self.worker.stop(run_id, "cancel")
+
+
+def create_app(
+    settings: Settings | None = None, app: App | None = None, *, worker: bool = True, process: Process | None = None
+) -> Any:
+    """An ASGI app; its lifespan starts and stops everything behind it."""
+    from runyard.faces.native.routes import routes as native
+    from runyard.faces.threads.routes import routes as threads
+    from runyard.web.app import build
+
+    settings = settings or Settings()
+    running = process or Process(settings, app or load_app(settings), worker=worker)
+
+    @asynccontextmanager
+    async def lifespan(_: Any) -> AsyncIterator[None]:
+        await running.start()
+        try:
+            yield
+        finally:
+            await running.stop()
+
+    routers = [face(running.engine, settings.heartbeat_seconds) for face in (threads, native)]
+    return build(running.engine, routers, version=__version__, max_body=settings.max_body_bytes, lifespan=lifespan)
+
+
+async def serve(
+    settings: Settings, app: App, *, worker: bool = True, ready: Callable[[str], None] | None = None
+) -> None:
+    """Serve HTTP until SIGTERM or SIGINT."""
+    import uvicorn
+
+    logs.configure(settings.log_format, settings.log_level)
+    process = Process(settings, app, worker=worker)
+    listener = _listen(settings.host, settings.port)
+    config = uvicorn.Config(
+        create_app(settings, process=process),
+        log_config=None,
+        access_log=False,
+        timeout_graceful_shutdown=5,
+        lifespan="off",
+    )
+    server = uvicorn.Server(config)
+    server.install_signal_handlers = lambda: None  # type: ignore[attr-defined]
+    await process.start()
+    stopping = _on_signal(process, settings.drain_seconds, lambda: setattr(server, "should_exit", True))
+    if ready is not None:
+        ready(f"http://{settings.host}:{listener.getsockname()[1]}")
+    with _QuietCuts():
+        await server.serve([listener])
+    stopping.cancel()
+    await process.stop()
+
+
+async def work(settings: Settings, app: App) -> None:
+    """Be a worker, and nothing else, until SIGTERM or SIGINT."""
+    logs.configure(settings.log_format, settings.log_level)
+    if settings.database_url.startswith("sqlite"):
+        raise StartupError(
+            "SQLite has one process: `runyard serve` includes the worker. Use Postgres to run workers of their own."
+        )
+    process = Process(settings, app)
+    await process.start()
+    done = asyncio.Event()
+    stopping = _on_signal(process, settings.drain_seconds, done.set)
+    await done.wait()
+    stopping.cancel()
+    await process.stop()
+
+
+def run(main: Coroutine[Any, Any, None]) -> None:
+    """asyncio.run, on uvloop where it is installed."""
+    factory: Callable[[], asyncio.AbstractEventLoop] | None = None
+    with suppress(ImportError):
+        from uvloop import new_event_loop as factory
+    with asyncio.Runner(loop_factory=factory) as runner:
+        runner.run(main)
+
+
+def _on_signal(process: Process, grace: float, then: Callable[[], None]) -> "asyncio.Task[None]":
+    """On the first signal drain, then call `then`; on the second, do not wait for runs to end."""
+    loop = asyncio.get_running_loop()
+    first, second = asyncio.Event(), asyncio.Event()
+
+    def caught() -> None:
+        (second if first.is_set() else first).set()
+
+    for number in (signal.SIGTERM, signal.SIGINT):
+        loop.add_signal_handler(number, caught)
+
+    async def shut_down() -> None:
+        await first.wait()
+        log.info("process.stopping")
+        draining = asyncio.create_task(process.drain(grace))
+        hurry = asyncio.create_task(second.wait())
+        await asyncio.wait({draining, hurry}, return_when=asyncio.FIRST_COMPLETED)
+        hurry.cancel()
+        if not draining.done():
+            draining.cancel()
+            await asyncio.gather(draining, return_exceptions=True)
+            await process.drain(0)
+        then()
+
+    return asyncio.create_task(shut_down(), name="signals")
+
+
+def _listen(host: str, port: int) -> socket.socket:
+    family = socket.AF_INET6 if ":" in host else socket.AF_INET
+    listener = socket.socket(family)
+    listener.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+    try:
+        listener.bind((host, port))
+    except OSError as error:
+        listener.close()
+        raise StartupError(
+            f"Cannot listen on {host}:{port}: {error.strerror}. Set RUNYARD_PORT to another one."
+        ) from None
+    listener.listen(2048)
+    listener.setblocking(False)
+    return listener
+
+
+class _QuietCuts:
+    """uvicorn reports a stream that was cut on purpose as a crash; that one line is left out."""
+
+    def __enter__(self) -> None:
+        from runyard.web.sse import StreamCut
+
+        def keep(record: logging.LogRecord) -> bool:
+            return not (record.exc_info and isinstance(record.exc_info[1], StreamCut))
+
+        self._keep = keep
+        logging.getLogger("uvicorn.error").addFilter(keep)
+
+    def __exit__(self, *_: object) -> None:
+        logging.getLogger("uvicorn.error").removeFilter(self._keep)

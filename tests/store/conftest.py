@@ -1,0 +1,117 @@
+"""One suite, every store: each test here runs on memory, SQLite and Postgres.
+
+The databases bring their schema up to date once per session; each test starts on a copy of the empty file, or on the
+one Postgres database after everything in it was deleted.
+"""
+
+import asyncio
+import shutil
+import uuid
+from collections.abc import AsyncIterator, Awaitable, Callable, Iterator
+from pathlib import Path
+
+import asyncpg
+import pytest
+
+from runyard.store import Store
+from runyard.stores.memory import MemoryStore
+from tests.store.making import clock
+from tests.support.postgres import PostgresServer
+
+STORES = ["memory", "sqlite", pytest.param("postgres", marks=pytest.mark.postgres)]
+
+
+def sqlite_store(path: Path) -> Store:
+    from runyard.stores.sqlite import SqliteStore
+
+    return SqliteStore(path, clock)
+
+
+def postgres_store(dsn: str) -> Store:
+    from runyard.stores.postgres import PostgresStore
+
+    return PostgresStore(dsn, clock)
+
+
+async def empty(dsn: str) -> None:
+    """Delete all rows: for small tables that is far quicker than a new database."""
+    connection = await asyncpg.connect(dsn)
+    tables = await connection.fetch(
+        "select format('delete from %I;', relname) as delete from pg_class where relnamespace = 'public'::regnamespace"
+        " and relkind in ('r', 'p') and not relispartition and relname not like 'alembic%'"
+    )
+    await connection.execute("".join(table["delete"] for table in tables))
+    await connection.close()
+
+
+async def _bring_up_to_date(store: Store) -> None:
+    await store.open()
+    await store.close()
+
+
+@pytest.fixture(scope="session")
+def empty_sqlite(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A database file with the schema and nothing in it: copy it."""
+    path = tmp_path_factory.mktemp("empty") / "runyard.db"
+    asyncio.run(_bring_up_to_date(sqlite_store(path)))
+    return path
+
+
+@pytest.fixture(scope="session")
+def shared_postgres(postgres: PostgresServer) -> Iterator[str]:
+    """A Postgres database with the schema, for one test after the other."""
+    name = f"store_{uuid.uuid4().hex}"
+    dsn = postgres.create_database(name)
+    asyncio.run(_bring_up_to_date(postgres_store(dsn)))
+    yield dsn
+    postgres.drop_database(name)
+
+
+@pytest.fixture
+def sqlite_path(empty_sqlite: Path, tmp_path: Path) -> Path:
+    return Path(shutil.copy(empty_sqlite, tmp_path / "runyard.db"))
+
+
+@pytest.fixture
+def postgres_dsn(shared_postgres: str) -> str:
+    asyncio.run(empty(shared_postgres))
+    return shared_postgres
+
+
+@pytest.fixture(params=STORES)
+def connect(request: pytest.FixtureRequest) -> Callable[[], Store]:
+    """Makes a store on the test's own database, each time it is called; memory has only one."""
+    match request.param:
+        case "sqlite":
+            path = request.getfixturevalue("sqlite_path")
+            return lambda: sqlite_store(path)
+        case "postgres":
+            dsn = request.getfixturevalue("postgres_dsn")
+            return lambda: postgres_store(dsn)
+        case _:
+            memory = MemoryStore(clock)
+            return lambda: memory
+
+
+@pytest.fixture
+async def store(connect: Callable[[], Store]) -> AsyncIterator[Store]:
+    store = connect()
+    await store.open()
+    yield store
+    await store.close()
+
+
+@pytest.fixture
+async def reopen(connect: Callable[[], Store], store: Store) -> AsyncIterator[Callable[[], Awaitable[Store]]]:
+    """Closes the store and opens it again, as a process does that is restarted."""
+    opened: list[Store] = []
+
+    async def reopen() -> Store:
+        await store.close()
+        opened.append(connect())
+        await opened[-1].open()
+        return opened[-1]
+
+    yield reopen
+    for again in opened:
+        await again.close()

@@ -1,0 +1,104 @@
+"""Lists come newest first, page by page, and hold only what is the owner's."""
+
+from collections.abc import Sequence
+
+import pytest
+
+from runyard.domain.approval import Approval
+from runyard.domain.run import Run, Status
+from runyard.domain.thread import Thread
+from runyard.errors import NotFound
+from runyard.ids import new_id
+from runyard.store import Store
+from tests.store.making import (
+    ANN,
+    BOB,
+    MANY,
+    Writer,
+    a_post,
+    a_thread,
+    an_approval,
+    asked,
+    ended,
+    in_state,
+    post,
+    running,
+    waiting,
+    written,
+)
+
+
+def ids(rows: Sequence[Thread | Run | Approval]) -> list[str]:
+    return [row.id for row in rows]
+
+
+async def test_threads_are_listed_newest_first_in_pages(store: Store) -> None:
+    made = [(await store.create_thread(a_thread())).id for _ in range(5)]
+    await store.create_thread(a_thread(BOB))
+    made.reverse()
+    assert ids(await store.list_threads(ANN, None, MANY)) == made
+    assert ids(await store.list_threads(ANN, None, 2)) == made[:2]
+    assert ids(await store.list_threads(ANN, made[1], 2)) == made[2:4]
+    assert ids(await store.list_threads(ANN, made[3], 2)) == made[4:]
+    assert ids(await store.list_threads(ANN, made[4], 2)) == []
+
+
+async def test_runs_are_listed_newest_first_in_pages(store: Store) -> None:
+    made = [await post(store) for _ in range(5)]
+    await post(store, a_post(owner=BOB))
+    made.reverse()
+    assert ids(await store.list_runs(ANN, {}, None, MANY)) == made
+    assert ids(await store.list_runs(ANN, {}, None, 2)) == made[:2]
+    assert ids(await store.list_runs(ANN, {}, made[1], 2)) == made[2:4]
+    assert ids(await store.list_runs(ANN, {}, made[4], 2)) == []
+
+
+async def test_a_page_begins_below_any_id_also_one_that_is_not_there(store: Store) -> None:
+    older = await post(store)
+    between = new_id()
+    await post(store)
+    assert ids(await store.list_runs(ANN, {}, between, MANY)) == [older]
+
+
+async def test_runs_are_filtered_by_status_agent_and_thread(store: Store) -> None:
+    thread = await store.create_thread(a_thread())
+    done = await ended(store, a_post(thread, agent="poet"))
+    failed = await ended(store, a_post(agent="poet"), Status.ERROR)
+    queued = await post(store, a_post(thread))
+    assert ids(await store.list_runs(ANN, {"status": "done"}, None, MANY)) == [done.id]
+    assert ids(await store.list_runs(ANN, {"status": "queued"}, None, MANY)) == [queued]
+    assert ids(await store.list_runs(ANN, {"agent": "poet"}, None, MANY)) == [failed.id, done.id]
+    assert ids(await store.list_runs(ANN, {"thread_id": thread.id}, None, MANY)) == [queued, done.id]
+    assert ids(await store.list_runs(ANN, {"thread_id": thread.id, "status": "done"}, None, MANY)) == [done.id]
+    assert ids(await store.list_runs(ANN, {"agent": "poet"}, failed.id, MANY)) == [done.id]
+    assert ids(await store.list_runs(ANN, {"agent": "nobody"}, None, MANY)) == []
+    assert ids(await store.list_runs(BOB, {"agent": "poet"}, None, MANY)) == []
+
+
+@pytest.mark.parametrize("status", Status)
+async def test_every_status_can_be_asked_for(store: Store, status: Status) -> None:
+    run = await in_state(store, status)
+    for asked_for in Status:
+        found = await store.list_runs(ANN, {"status": asked_for}, None, MANY)
+        assert list(found) == ([run] if asked_for is status else [])
+
+
+async def test_a_run_is_found_by_its_owner_only(store: Store) -> None:
+    run_id = await post(store)
+    assert (await store.get_run(ANN, run_id)).id == run_id
+    with pytest.raises(NotFound):
+        await store.get_run(BOB, run_id)
+    with pytest.raises(NotFound):
+        await store.get_run(ANN, new_id())
+
+
+async def test_pending_approvals_are_listed_newest_first_in_pages(store: Store) -> None:
+    run = await running(store)
+    approvals = [an_approval(run) for _ in range(4)]
+    await written(store, Writer(run).part(*map(asked, approvals), approvals=approvals))
+    await waiting(store, a_post(owner=BOB))
+    made = ids(approvals[::-1])
+    assert ids(await store.list_approvals(ANN, None, MANY)) == made
+    assert ids(await store.list_approvals(ANN, None, 3)) == made[:3]
+    assert ids(await store.list_approvals(ANN, made[2], 3)) == made[3:]
+    assert len(await store.list_approvals(BOB, None, MANY)) == 1

@@ -1,0 +1,472 @@
+"""Whatever is done to two stores, in whatever order: both answer the same and end up the same.
+
+The memory store is the model. With SQLite it shares a clock that moves only when told to, so everything is compared:
+times, order, back-off, leases. Postgres has a clock of its own: times are left out, claims take all that is ready, and
+nothing is tried whose outcome depends on how long a step takes.
+"""
+
+import asyncio
+import shutil
+from collections.abc import Awaitable, Callable, Sequence
+from pathlib import Path
+from typing import Any, Literal, TypeVar
+
+import pytest
+from hypothesis import HealthCheck, settings
+from hypothesis import strategies as st
+from hypothesis.stateful import (
+    RuleBasedStateMachine,
+    initialize,
+    invariant,
+    precondition,
+    rule,
+    run_state_machine_as_test,
+)
+from msgspec.structs import asdict
+
+from runyard.domain.append import Appended, Part, Release
+from runyard.domain.approval import Approval
+from runyard.domain.events import Event, StepFinished
+from runyard.domain.run import Run, Status
+from runyard.domain.thread import Thread
+from runyard.errors import RunyardError
+from runyard.ids import new_id
+from runyard.store import Accepted, Claim, IdempotencyKey, Post, Reaped, Store
+from runyard.stores.memory import MemoryStore
+from tests.store.conftest import empty, postgres_store
+from tests.store.making import (
+    ANN,
+    BOB,
+    MANY,
+    Writer,
+    a_post,
+    a_thread,
+    an_approval,
+    asked,
+    clock,
+    decision,
+    draft,
+    ending,
+    token,
+)
+
+T = TypeVar("T")
+X = TypeVar("X")
+HOUR = 3_600_000
+# Time enough to make a failing example small.
+pytestmark = pytest.mark.timeout(600)
+TIMES = {"started_at", "finished_at", "decided_at", "cancel_requested_at", "cancel_deadline", "lease_until"}
+
+PartKind = Literal[
+    "tokens", "nothing", "progress", "old fence", "new fence", "skipped batch", "wrong seq", "right seq", "ask",
+    "park", "park and yield", "release", "release for later", "done", "error", "canceled",
+]  # fmt: skip
+MOVES_ON: tuple[PartKind, ...] = ("park", "park and yield", "release", "release for later", "done", "error", "canceled")
+STAYS: tuple[PartKind, ...] = ("tokens", "nothing", "progress", "right seq", "ask")
+REFUSED: tuple[PartKind, ...] = ("old fence", "new fence", "skipped batch", "wrong seq")
+
+picks = st.integers(0, 50)
+part_kinds = st.lists(st.sampled_from(MOVES_ON + STAYS + REFUSED), min_size=1, max_size=3)
+aims = st.integers(0, 3).map(bool)  # mostly at what the operation is made for
+owners = st.sampled_from([ANN, ANN, ANN, BOB])
+strangers = st.integers(0, 9).map(lambda n: n == 0)
+
+
+def keys(scope: str) -> st.SearchStrategy[IdempotencyKey | None]:
+    return st.none() | st.builds(IdempotencyKey, st.just(scope), st.sampled_from("ab"), st.sampled_from("xxxy"))
+
+
+class StoppedClock:
+    """A clock that moves only when told to."""
+
+    def __init__(self) -> None:
+        self.now = clock.now_ms()
+
+    def now_ms(self) -> int:
+        return self.now
+
+    def monotonic(self) -> float:
+        return self.now / 1000
+
+
+class Setting:
+    """Where a machine runs: which store is compared with the model, and who owns time."""
+
+    def __init__(self, runner: asyncio.Runner) -> None:
+        self.run = runner.run
+        self.clock: StoppedClock | None = None
+
+    def begin(self) -> tuple[Store, Store]:
+        raise NotImplementedError
+
+    def end(self) -> None:
+        pass
+
+
+class OnSqlite(Setting):
+    def __init__(self, runner: asyncio.Runner, template: Path, folder: Path) -> None:
+        super().__init__(runner)
+        self._template, self._folder = template, folder
+        self._store: Store | None = None
+
+    def begin(self) -> tuple[Store, Store]:
+        from runyard.stores.sqlite import SqliteStore
+
+        self.clock = StoppedClock()
+        path = self._folder / new_id() / "runyard.db"
+        path.parent.mkdir()
+        shutil.copy(self._template, path)
+        self._store = SqliteStore(path, self.clock)
+        self.run(self._store.open())
+        return MemoryStore(self.clock), self._store
+
+    def end(self) -> None:
+        if self._store is not None:
+            self.run(self._store.close())
+        shutil.rmtree(self._folder, ignore_errors=True)
+        self._folder.mkdir()
+
+
+class OnPostgres(Setting):
+    def __init__(self, runner: asyncio.Runner, dsn: str, store: Store) -> None:
+        super().__init__(runner)
+        self._dsn, self._store = dsn, store
+
+    def begin(self) -> tuple[Store, Store]:
+        self.run(empty(self._dsn))
+        return MemoryStore(clock), self._store
+
+
+class Agreement(RuleBasedStateMachine):
+    def __init__(self, setting: Setting) -> None:
+        super().__init__()
+        self.setting = setting
+        self.model, self.store = setting.begin()
+        self.same = True
+        self.threads: list[Thread] = []
+        self.runs: dict[str, str] = {}  # run id -> owner
+        self.workers: list[str] = []
+        self.writers: list[Writer] = []
+        self.sent: list[Part] = []
+        self.approvals: list[Approval] = []
+
+    @property
+    def exact(self) -> bool:
+        return self.setting.clock is not None
+
+    def both(self, operation: Callable[[Store], Awaitable[T]], view: Callable[[Any], Any] = lambda seen: seen) -> Any:
+        """Do it to both and compare what they say; `view` drops what may differ."""
+        expected, actual = (self.setting.run(_answer(operation(each))) for each in (self.model, self.store))
+        one, two = (view(_seen(answer, self.exact)) for answer in (expected, actual))
+        self.same = self.same and one == two
+        assert two == one
+        return expected
+
+    def teardown(self) -> None:
+        try:
+            if self.same:
+                self._compare_what_is_left()
+        finally:
+            self.setting.end()
+
+    @initialize()
+    def start(self) -> None:
+        """Two workers, and a conversation that has begun."""
+        self._register()
+        self._register()
+        self.create_thread(ANN, "greeter", None)
+        self.accept([(0, "thread", None, False), (0, "thread", None, False), (0, "agent:a", None, False)])
+
+    # --- threads and intake
+
+    @rule(owner=owners, agent=st.sampled_from([None, "greeter"]), key=keys("threads"))
+    def create_thread(self, owner: str, agent: str | None, key: IdempotencyKey | None) -> None:
+        thread = a_thread(owner, agent)
+        made = self.both(lambda store: store.create_thread(thread, key))
+        if made == thread:
+            self.threads.append(thread)
+
+    @rule(pick=picks, aimed=aims, stranger=strangers)
+    def delete_thread(self, pick: int, aimed: bool, stranger: bool) -> None:
+        busy = {run.thread_id for run in self._model_runs() if not run.status.is_terminal}
+        idle = [thread for thread in self.threads if thread.id not in busy]
+        thread = _pick(idle if aimed and idle else self.threads, pick)
+        owner = "stranger" if stranger else thread.owner
+        self.both(lambda store: store.delete_thread(owner, thread.id))
+
+    @rule(
+        wanted=st.lists(
+            st.tuples(picks, st.sampled_from(["thread", "thread", "agent:a", "own"]), keys("posts"), strangers),
+            min_size=1,
+            max_size=3,
+        )
+    )
+    def accept(self, wanted: list[tuple[int, str, IdempotencyKey | None, bool]]) -> None:
+        posts = [self._post(*each) for each in wanted]
+        answers = self.both(lambda store: store.accept(posts))
+        for post, answer in zip(posts, answers, strict=True):
+            if isinstance(answer, Accepted) and not answer.repeated:
+                self.runs[post.run_id] = post.owner
+
+    def _post(self, pick: int, lane: str, key: IdempotencyKey | None, stranger: bool) -> Post:
+        thread = _pick(self.threads, pick) if lane != "own" else None
+        owner = BOB if stranger else thread.owner if thread else ANN
+        return a_post(thread, owner=owner, lane=lane if lane == "agent:a" else None, key=key)
+
+    @rule(pick=picks, aimed=aims, key=keys("retries"), agent=st.sampled_from([None, "poet"]), stranger=strangers)
+    def retry(self, pick: int, aimed: bool, key: IdempotencyKey | None, agent: str | None, stranger: bool) -> None:
+        run_id, owner = self._run(pick, *([Status.DONE, Status.ERROR, Status.CANCELED] if aimed else []))
+        owner = "stranger" if stranger else owner
+        post = a_post(owner=owner, key=key, agent=agent, lane="agent:a" if pick % 2 else None)
+        accepted = self.both(lambda store: store.retry(owner, post, run_id))
+        if isinstance(accepted, Accepted) and not accepted.repeated:
+            self.runs[post.run_id] = owner
+
+    # --- workers
+
+    @rule(pick=picks, limit=st.sampled_from([1, 2, MANY, MANY]), suspects=st.booleans(), kinds=part_kinds)
+    def work(self, pick: int, limit: int, suspects: bool, kinds: list[PartKind]) -> None:
+        """A worker claims, and writes something to what it got."""
+        worker_id = _pick(self.workers, pick)
+        # Which suspect is taken, and whether before the others, is left to the store.
+        alone = self.exact and not suspects
+        limit = limit if alone else MANY
+        taken = self.both(lambda store: store.claim(worker_id, limit, suspects), _ignoring_order if not alone else list)
+        writers = [Writer(claim.run) for claim in taken]
+        self.writers += writers
+        self._send([self._part(writer, _pick(kinds, n)) for n, writer in enumerate(writers)])
+
+    @rule(pick=picks, ttl_ms=st.sampled_from([0, HOUR]))
+    def heartbeat(self, pick: int, ttl_ms: int) -> None:
+        worker_id = _pick(self.workers, pick)
+        self.both(lambda store: store.cancels(worker_id), sorted)
+        self.both(
+            lambda store: store.heartbeat(worker_id, ttl_ms), lambda beat: (beat["alive"], sorted(beat["cancel"]))
+        )
+
+    @rule(pick=picks, max_attempts=st.sampled_from([1, 2, 4, 4, 4]))
+    def crash(self, pick: int, max_attempts: int) -> None:
+        """A worker that has a run, if there is one, dies; another one comes; the dead are reaped."""
+        busy = sorted({run.worker_id for run in self._model_runs() if run.worker_id is not None} & {*self.workers})
+        worker_id = _pick(busy or self.workers, pick)
+        self.both(lambda store: store.heartbeat(worker_id, 0), lambda beat: beat["alive"])
+        self.workers.remove(worker_id)
+        self._register()
+        self.reap(max_attempts)
+
+    @rule(max_attempts=st.sampled_from([1, 4]))
+    def reap(self, max_attempts: int) -> None:
+        # On a clock that cannot be stopped, nothing may come back with a back-off.
+        most = max_attempts if self.exact else min(max_attempts, 2)
+        self.both(lambda store: store.reap(MANY, most, ending), _ignoring_order)
+
+    @precondition(lambda self: self.exact)
+    @rule(ms=st.sampled_from([1, 1000, 5000, 2 * HOUR]), forget=st.booleans())
+    def wait(self, ms: int, forget: bool) -> None:
+        assert self.setting.clock is not None
+        self.setting.clock.now += ms
+        if forget:
+            self.both(lambda store: store.forget_keys(HOUR))
+
+    def _register(self) -> None:
+        self.workers.append(worker_id := new_id())
+        self.both(lambda store: store.register(worker_id, "worker", HOUR))
+
+    # --- the log
+
+    @rule(picked=st.lists(picks, min_size=1, max_size=3), aimed=aims, kinds=part_kinds)
+    def write(self, picked: list[int], aimed: bool, kinds: list[PartKind]) -> None:
+        """Mostly by those who own their run."""
+        fences = {run.id: run.fence for run in self._model_runs() if run.status is Status.RUNNING}
+        owning = [writer for writer in self.writers if fences.get(writer.run.id) == writer.run.fence]
+        able = owning if aimed and owning else self.writers
+        writers = {writer.run.id: writer for writer in (_pick(able, pick) for pick in picked if able)}
+        self._send([self._part(writer, _pick(kinds, n)) for n, writer in enumerate(writers.values())])
+
+    @precondition(lambda self: self.sent)
+    @rule(pick=picks)
+    def send_again(self, pick: int) -> None:
+        self._send([self.sent[-1 - pick % len(self.sent)]])
+
+    def _send(self, parts: Sequence[Part]) -> None:
+        self.sent += parts
+        outcomes = self.both(lambda store: store.append(parts))
+        for part, outcome in zip(parts, outcomes, strict=True):
+            if isinstance(outcome, Appended):
+                self.approvals += part.approvals
+                for writer in self.writers:
+                    if (writer.run.id, writer.run.fence) == (part.run_id, part.fence):
+                        writer.batch = part.batch
+
+    def _part(self, writer: Writer, kind: PartKind) -> Part:
+        """The next part of this writer; its number counts when it was taken."""
+        part = self._drafted(writer, kind)
+        writer.batch -= 1
+        return part
+
+    def _drafted(self, writer: Writer, kind: PartKind) -> Part:
+        run = writer.run
+        match kind:
+            case "tokens":
+                return writer.part(token("a"), token("b"))
+            case "nothing":
+                return writer.part()
+            case "progress":
+                return writer.part(draft(StepFinished("s#1", "look up")))
+            case "old fence":
+                return writer.part(token("a"), fence=run.fence - 1)
+            case "new fence":
+                return writer.part(token("a"), fence=run.fence + 1)
+            case "skipped batch":
+                return writer.part(token("a"), batch=writer.batch + 2)
+            case "wrong seq":
+                return writer.part(token("a"), expected_seq=1)
+            case "right seq":
+                seq = self.setting.run(self.model.heads([run.id]))
+                return writer.part(token("a"), expected_seq=seq[run.id].last_seq + 1 if run.id in seq else 2)
+            case "ask":
+                approval = an_approval(run)
+                return writer.part(asked(approval), approvals=[approval])
+            case "park" | "park and yield":
+                open_ones = [each for each in self.approvals if each.run_id == run.id][-1:]
+                return writer.park(*(open_ones or [an_approval(run)]), hold=kind == "park")
+            case "release":
+                return writer.part(token("a"), move=Release())
+            case "release for later":
+                return writer.part(move=Release(delay_ms=HOUR))
+            case "done" | "error" | "canceled":
+                return writer.finish(Status(kind), "the answer" if run.thread_id else None)
+
+    # --- people
+
+    @rule(pick=picks, status=st.sampled_from(Status), grace_ms=st.sampled_from([0, HOUR]), stranger=strangers)
+    def cancel(self, pick: int, status: Status, grace_ms: int, stranger: bool) -> None:
+        run_id, owner = self._run(pick, status)
+        self.both(lambda store: store.cancel("stranger" if stranger else owner, run_id, grace_ms, ending))
+
+    @precondition(lambda self: self.approvals)
+    @rule(pick=picks, aimed=aims, state=st.sampled_from(["approved", "rejected"]), stranger=strangers)
+    def decide(self, pick: int, aimed: bool, state: Literal["approved", "rejected"], stranger: bool) -> None:
+        waiting = {run.id for run in self._model_runs() if run.status is Status.WAITING}
+        wanted = [approval for approval in self.approvals if approval.run_id in waiting]
+        approval = _pick(wanted if aimed and wanted else self.approvals, pick)
+        owner = "stranger" if stranger else self.runs[approval.run_id]
+        event = decision(approval)
+        self.both(lambda store: store.decide(owner, approval.id, state, "carol", event))
+
+    def _model_runs(self) -> list[Run]:
+        return [run for owner in (ANN, BOB) for run in self.setting.run(_runs_of(self.model, owner))]
+
+    def _run(self, pick: int, *statuses: Status) -> tuple[str, str]:
+        """A run in one of these states, if there is one, and its owner."""
+        fitting = [(run.id, run.owner) for run in self._model_runs() if run.status in statuses]
+        return _pick(fitting or list(self.runs.items()), pick)
+
+    # --- what everybody sees
+
+    @invariant()
+    def lists_are_the_same(self) -> None:
+        for owner in (ANN, BOB):
+            self.both(lambda store, owner=owner: store.list_runs(owner, {}, None, MANY))  # type: ignore[misc]
+        self.both(lambda store: store.list_approvals(ANN, None, MANY))
+        if self.exact:
+            self.both(lambda store: store.list_workers())
+
+    def _compare_what_is_left(self) -> None:
+        for thread in self.threads:
+            self.both(lambda store, thread=thread: store.get_thread(thread.owner, thread.id))  # type: ignore[misc]
+            self.both(lambda store, thread=thread: store.list_messages(thread.id))  # type: ignore[misc]
+        for approval in self.approvals:
+            owner = self.runs[approval.run_id]
+            self.both(lambda store, owner=owner, it=approval: store.get_approval(owner, it.id))  # type: ignore[misc]
+        heads = self.both(lambda store: store.heads(list(self.runs)))
+        for run_id in self.runs:
+            self.both(lambda store, run_id=run_id: store.history(run_id, 3))  # type: ignore[misc]
+            events = self.both(lambda store, run_id=run_id: store.read(run_id, 0, MANY))  # type: ignore[misc]
+            _check_log(events, finished=run_id in heads and heads[run_id].finished)
+
+
+def _check_log(events: Sequence[Event], finished: bool) -> None:
+    """Contiguous from 1; exactly one terminal event, the last one, if and only if the run has ended."""
+    assert [event.seq for event in events] == list(range(1, len(events) + 1))
+    ends = [event.seq for event in events if event.type == "run.finished"]
+    assert ends == ([len(events)] if finished else [])
+
+
+async def _runs_of(store: Store, owner: str) -> Sequence[Run]:
+    return await store.list_runs(owner, {}, None, MANY)
+
+
+async def _answer(operation: Awaitable[T]) -> T | RunyardError:
+    try:
+        return await operation
+    except RunyardError as error:
+        return error
+
+
+def _seen(answer: Any, exact: bool) -> Any:
+    """An answer without what no client can rely on: ids of events that each store had made for itself, other clocks."""
+    match answer:
+        case RunyardError():
+            return type(answer).__name__
+        case Event():
+            return (answer.run_id, answer.seq, answer.type, answer.data, answer.source, answer.name, answer.fn)
+        case Accepted():
+            return (answer.run_id, _seen(answer.event, exact), answer.repeated)
+        case Claim():
+            return (_seen(answer.run, exact), _seen(answer.message, exact))
+        case Reaped():
+            return (answer.run_id, answer.fate)
+        case dict():
+            return {key: _seen(value, exact) for key, value in answer.items()}
+        case list() | tuple():
+            return [_seen(each, exact) for each in answer]
+        case _ if hasattr(answer, "__struct_fields__"):
+            fields = {"is": type(answer).__name__, **asdict(answer)}
+            return {key: value if exact or key not in TIMES else value is not None for key, value in fields.items()}
+        case _:
+            return answer
+
+
+def _ignoring_order(answer: Any) -> Any:
+    return sorted(answer, key=repr) if isinstance(answer, list) else answer
+
+
+def _pick(items: Sequence[X], pick: int) -> X:
+    return items[pick % len(items)]
+
+
+def _explore(setting: Setting, examples: int, steps: int) -> None:
+    class Here(Agreement):
+        def __init__(self) -> None:
+            super().__init__(setting)
+
+    run_state_machine_as_test(
+        Here,
+        settings=settings(
+            max_examples=examples,
+            stateful_step_count=steps,
+            deadline=None,
+            print_blob=True,
+            suppress_health_check=list(HealthCheck),
+        ),
+    )
+
+
+@pytest.mark.req("S0.11", "S0.12", "S4.8", "S4.10", "S4.23")
+def test_memory_and_sqlite_agree(empty_sqlite: Path, tmp_path: Path) -> None:
+    (tmp_path / "examples").mkdir()
+    with asyncio.Runner() as runner:
+        _explore(OnSqlite(runner, empty_sqlite, tmp_path / "examples"), examples=40, steps=30)
+
+
+@pytest.mark.req("S0.11", "S0.12", "S4.8", "S4.10", "S4.23")
+@pytest.mark.postgres
+def test_memory_and_postgres_agree(postgres_dsn: str) -> None:
+    with asyncio.Runner() as runner:
+        store = postgres_store(postgres_dsn)
+        runner.run(store.open())
+        try:
+            _explore(OnPostgres(runner, postgres_dsn, store), examples=15, steps=30)
+        finally:
+            runner.run(store.close())

@@ -1,0 +1,150 @@
+"""A thread outlives its runs, keeps what was said in the order it was said, and goes with everything it holds."""
+
+import pytest
+from msgspec.structs import replace
+
+from runyard.domain.run import Status
+from runyard.errors import KeyReused, NotFound, RunActive
+from runyard.ids import new_id
+from runyard.store import Store
+from tests.store.making import (
+    ANN,
+    BOB,
+    MANY,
+    Writer,
+    a_key,
+    a_post,
+    a_thread,
+    append,
+    claimed,
+    claims,
+    ended,
+    ending,
+    in_state,
+    log,
+    post,
+    running,
+    waiting,
+    written,
+)
+
+
+async def test_a_thread_is_kept_as_it_was_given(store: Store) -> None:
+    thread = replace(a_thread(agent="greeter"), kind="channel", external_id="general", user_id="7")
+    assert await store.create_thread(thread) == thread
+    assert await store.get_thread(ANN, thread.id) == thread
+
+
+async def test_creating_a_thread_again_with_its_key_returns_the_first_one(store: Store) -> None:
+    first = await store.create_thread(a_thread(), a_key())
+    assert await store.create_thread(a_thread(), a_key()) == first
+    assert await store.list_threads(ANN, None, MANY) == [first]
+
+
+async def test_a_key_cannot_create_two_different_threads(store: Store) -> None:
+    first = await store.create_thread(a_thread(), a_key(digest="one"))
+    with pytest.raises(KeyReused):
+        await store.create_thread(a_thread(), a_key(digest="two"))
+    assert await store.list_threads(ANN, None, MANY) == [first]
+
+
+async def test_keys_of_different_scopes_do_not_meet(store: Store) -> None:
+    one = await store.create_thread(a_thread(), a_key(scope="ann: threads"))
+    two = await store.create_thread(a_thread(), a_key(scope="ann: forks", digest="other"))
+    assert one != two
+
+
+async def test_nobody_meets_a_thread_of_another_owner(store: Store) -> None:
+    thread = await store.create_thread(a_thread(ANN))
+    with pytest.raises(NotFound):
+        await store.get_thread(BOB, thread.id)
+    with pytest.raises(NotFound):
+        await store.delete_thread(BOB, thread.id)
+    assert await store.list_threads(BOB, None, MANY) == []
+    assert await store.get_thread(ANN, thread.id) == thread
+
+
+async def test_an_unknown_thread_is_not_found(store: Store) -> None:
+    with pytest.raises(NotFound):
+        await store.get_thread(ANN, new_id())
+    with pytest.raises(NotFound):
+        await store.delete_thread(ANN, new_id())
+    assert await store.list_messages(new_id()) == []
+
+
+async def test_what_was_said_is_listed_in_the_order_it_was_said(store: Store) -> None:
+    thread = await store.create_thread(a_thread())
+    first = a_post(thread, "one?")
+    run = await running(store, first)
+    await written(store, Writer(run).finish(answer="one!"))
+    second = a_post(thread, "two?")
+    await post(store, second)
+    messages = await store.list_messages(thread.id)
+    assert [(m.role, m.text) for m in messages] == [("user", "one?"), ("assistant", "one!"), ("user", "two?")]
+    assert messages[0] == first.message
+    assert messages[1].run_id == run.id
+    assert messages[1].sources == ["cv_001"]
+    assert messages[2] == second.message
+
+
+async def test_messages_of_one_thread_are_not_seen_in_another(store: Store) -> None:
+    one, two = await store.create_thread(a_thread()), await store.create_thread(a_thread())
+    await post(store, a_post(one))
+    assert len(await store.list_messages(one.id)) == 1
+    assert await store.list_messages(two.id) == []
+
+
+async def test_a_thread_outlives_its_runs_unchanged_but_for_its_head(store: Store) -> None:
+    thread = await store.create_thread(a_thread(agent="greeter"))
+    run = await ended(store, a_post(thread))
+    assert await store.get_thread(ANN, thread.id) == replace(thread, head_run_id=run.id)
+
+
+async def test_deleting_a_thread_removes_everything_in_it(store: Store) -> None:
+    thread = await store.create_thread(a_thread())
+    run, approval = await waiting(store, a_post(thread))
+    await store.cancel(ANN, run.id, 0, ending)
+    await store.delete_thread(ANN, thread.id)
+    with pytest.raises(NotFound):
+        await store.get_thread(ANN, thread.id)
+    with pytest.raises(NotFound):
+        await store.get_run(ANN, run.id)
+    with pytest.raises(NotFound):
+        await store.get_approval(ANN, approval.id)
+    assert await store.list_threads(ANN, None, MANY) == []
+    assert await store.list_runs(ANN, {}, None, MANY) == []
+    assert await store.list_messages(thread.id) == []
+    assert await log(store, run.id) == []
+    assert await store.heads([run.id]) == {}
+
+
+async def test_deleting_a_thread_leaves_the_others_alone(store: Store) -> None:
+    gone, kept = await store.create_thread(a_thread()), await store.create_thread(a_thread())
+    await ended(store, a_post(gone, lane="agent:shared"))
+    run = await ended(store, a_post(kept, lane="agent:shared"))
+    queued = await post(store, a_post(kept, lane="agent:shared"))
+    await store.delete_thread(ANN, gone.id)
+    assert [m.run_id for m in await store.list_messages(kept.id)] == [run.id, queued]
+    assert await log(store, run.id) == ["run.queued", "run.output", "run.finished"]
+    assert (await claimed(store)).id == queued
+
+
+@pytest.mark.parametrize("status", [Status.QUEUED, Status.RUNNING, Status.WAITING])
+async def test_a_thread_with_a_run_at_work_cannot_be_deleted(store: Store, status: Status) -> None:
+    thread = await store.create_thread(a_thread())
+    run = await in_state(store, status, a_post(thread))
+    with pytest.raises(RunActive):
+        await store.delete_thread(ANN, thread.id)
+    assert await store.get_run(ANN, run.id) == run
+    assert len(await store.list_messages(thread.id)) == 1
+
+
+async def test_a_late_write_to_a_deleted_run_is_refused(store: Store) -> None:
+    thread = await store.create_thread(a_thread())
+    run = await running(store, a_post(thread))
+    writer = Writer(run)
+    await written(store, writer.finish())
+    await store.delete_thread(ANN, thread.id)
+    assert type(await append(store, writer.part())).__name__ == "Fenced"
+    assert await log(store, run.id) == []
+    assert await claims(store) == []

@@ -1,0 +1,153 @@
+"""An execution over a list: what the engine gives a runner, without a store.
+
+`FakeExecution(log)` goes on from any prefix of a log, as a process does that claims the run after a crash. What was
+emitted becomes part of the log when it is committed; `lost` is what a crash at this moment would lose.
+"""
+
+import asyncio
+from collections.abc import Awaitable, Callable, Sequence
+from typing import Literal
+
+from runyard.agents.agent import Agent, Output, agent
+from runyard.agents.context import Context
+from runyard.agents.execution import Parked
+from runyard.agents.runners.python import run_python
+from runyard.domain.approval import Approval
+from runyard.domain.events import ApprovalDecided, Drafter, Event, Payload, RunQueued, RunResumed, place
+from runyard.domain.fold import State, fold
+from runyard.domain.run import Run, Status
+from runyard.domain.thread import Message
+from runyard.store import Hit
+
+
+class FakeClock:
+    """Moves only when told to."""
+
+    def __init__(self) -> None:
+        self.ms = 1_700_000_000_000
+
+    def now_ms(self) -> int:
+        return self.ms
+
+    def monotonic(self) -> float:
+        return self.ms / 1000
+
+
+class FakeExecution:
+    def __init__(
+        self,
+        log: Sequence[Event] = (),
+        *,
+        text: str = "hello",
+        hits: Sequence[Hit] = (),
+    ) -> None:
+        self.clock = FakeClock()
+        self._draft = Drafter(self.clock, "worker")
+        self._new_ids = 0
+        self.run = Run(
+            id="run-1",
+            owner="me",
+            face="threads",
+            lane_key="thread:t",
+            pos=1,
+            agent="a",
+            status=Status.RUNNING,
+            created_at=0,
+            thread_id="t",
+            attempts=1,
+        )
+        self.message: Message | None = Message(id="m", thread_id="t", role="user", text=text, created_at=0)
+        self.cancelled = False
+        self.congested = False
+        self.drains = 0
+        self.hits = hits
+        self.log = list(log)
+        self.lost: list[Event] = []
+        self.approvals: list[Approval] = []
+        if not self.log:
+            self.log += place("run-1", 1, [Drafter(self.clock, "api")(RunQueued("a", "m"))])
+            self.state = fold(self.log)
+            self.began = 1
+        else:
+            self.state = fold(self.log)
+            self.began = len(self.log) + 1
+            self.emit(RunResumed(2, "crash"))
+
+    # --- what a runner uses ----------------------------------------------------------------------------------------
+
+    def emit(self, payload: Payload) -> None:
+        self.lost += place("run-1", len(self.log) + len(self.lost) + 1, [self._draft(payload)])
+
+    def token(self, text: str) -> None:
+        self.lost += place("run-1", len(self.log) + len(self.lost) + 1, [self._draft.token(text)])
+
+    def ask(self, approval: Approval, *payloads: Payload) -> None:
+        self.approvals.append(approval)
+        for payload in payloads:
+            self.emit(payload)
+
+    async def commit(self) -> None:
+        await asyncio.sleep(0)
+        self.log += self.lost
+        self.lost = []
+
+    async def drain(self) -> None:
+        self.drains += 1
+        self.congested = False
+        await self.commit()
+
+    async def history(self, limit: int) -> Sequence[Message]:
+        return [self.message][:limit] if self.message else []
+
+    async def search(self, collection: str, query: str, limit: int) -> Sequence[Hit]:
+        return self.hits[:limit]
+
+    def now_ms(self) -> int:
+        return self.clock.now_ms()
+
+    def new_id(self) -> str:
+        self._new_ids += 1
+        return f"approval-{len(self.log)}-{self._new_ids}"
+
+    # --- what a test uses ------------------------------------------------------------------------------------------
+
+    @property
+    def events(self) -> list[Event]:
+        return self.log + self.lost
+
+    @property
+    def new_events(self) -> list[Event]:
+        """What this execution wrote, without the mark that it was resumed."""
+        return self.events[self.began :]
+
+    def types(self) -> list[str]:
+        return [event.type for event in self.new_events]
+
+    def fold(self) -> State:
+        return fold(self.events)
+
+
+def python_agent(fn: Callable[[Context], Awaitable[Output | str | None]]) -> Agent:
+    return agent(fn)
+
+
+async def parked(agent: Agent, execution: FakeExecution) -> list[str]:
+    """Run until the agent waits for a person; the approvals it waits for."""
+    try:
+        output = await run_python(agent, execution)
+    except Parked as signal:
+        await execution.commit()
+        return signal.approvals
+    raise AssertionError(f"it did not park, it answered {output}")
+
+
+def decided(
+    log: Sequence[Event],
+    approval_id: str,
+    decision: Literal["approved", "rejected", "expired"] = "approved",
+    input: object = None,
+    reason: str | None = None,
+) -> list[Event]:
+    """The log after somebody decided."""
+    draft = Drafter(FakeClock(), "api")(ApprovalDecided(approval_id, decision, "ada", input, reason))
+    return [*log, *place("run-1", len(log) + 1, [draft])]

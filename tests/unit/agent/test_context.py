@@ -1,0 +1,368 @@
+"""What an agent can do with its context, and what each call promises."""
+
+import asyncio
+from functools import partial
+
+import pytest
+
+from runyard.agents.agent import Agent, Output
+from runyard.agents.context import Context
+from runyard.agents.execution import Canceled, ToolFailed
+from runyard.agents.runners.python import run_python
+from runyard.agents.tools import tool
+from runyard.errors import AgentError, Fenced, Invalid, StepFailed
+from tests.unit.agent.fake_execution import FakeExecution, python_agent
+
+
+async def answer(fn: object, execution: FakeExecution | None = None) -> Output:
+    return await run_python(python_agent(fn), execution or FakeExecution())  # type: ignore[arg-type]
+
+
+async def test_an_agent_sees_its_message_its_run_and_its_history() -> None:
+    async def fn(ctx: Context) -> str:
+        said = await ctx.history(limit=1)
+        return f"{ctx.message.text} {ctx.run_id} {ctx.thread_id} {ctx.attempt} {len(said)} {ctx.key('mail')}"
+
+    assert (await answer(fn)).text == "hello run-1 t 1 1 run-1:mail"
+
+
+async def test_a_run_without_a_message_says_so() -> None:
+    async def fn(ctx: Context) -> str:
+        return ctx.message.text
+
+    execution = FakeExecution()
+    execution.message = None
+    with pytest.raises(AgentError, match="not caused by a message"):
+        await answer(fn, execution)
+
+
+@pytest.mark.parametrize(
+    ("returned", "output"),
+    [
+        (None, Output("one two")),
+        ("text", Output("text")),
+        (Output("text", ("s",), {"n": (1, 2)}), Output("text", ["s"], {"n": [1, 2]})),
+        (Output(sources=["s"]), Output("one two", ["s"], {})),
+        ("nul \0 \ud800", Output("nul \ufffd ?")),
+    ],
+)
+async def test_an_agent_returns_an_output_a_text_or_nothing(returned: Output | str | None, output: Output) -> None:
+    async def fn(ctx: Context) -> Output | str | None:
+        await ctx.token("one ")
+        await ctx.token("two")
+        return returned
+
+    assert await answer(fn) == output
+
+
+@pytest.mark.parametrize(
+    "returned",
+    [
+        3,
+        ["a"],
+        Output(text=3),  # type: ignore[arg-type]
+        Output(sources="s"),
+        Output(sources=[b"s"]),  # type: ignore[list-item]
+        Output(outputs={"x": object()}),
+        Output(outputs=[1]),  # type: ignore[arg-type]
+    ],
+)
+async def test_anything_else_is_a_clear_error(returned: object) -> None:
+    async def fn(ctx: Context) -> object:
+        return returned
+
+    with pytest.raises(AgentError, match=r"Output"):
+        await answer(fn)
+
+
+async def test_an_error_of_the_agent_is_named_without_its_content() -> None:
+    async def fn(ctx: Context) -> None:
+        raise ValueError("secret")
+
+    with pytest.raises(AgentError) as caught:
+        await answer(fn)
+    assert caught.value.message == "The agent failed with ValueError."
+
+
+async def test_an_agent_that_exits_does_not_take_the_worker_with_it() -> None:
+    async def fn(ctx: Context) -> None:
+        raise SystemExit(1)
+
+    with pytest.raises(AgentError, match="called exit"):
+        await answer(fn)
+
+
+async def test_a_lost_lease_comes_through_as_it_is() -> None:
+    class Lost(FakeExecution):
+        async def commit(self) -> None:
+            raise Fenced
+
+    async def fn(ctx: Context) -> None:
+        async with asyncio.TaskGroup() as group:
+            group.create_task(ctx.step("x", lambda: None))
+
+    with pytest.raises(Fenced):
+        await answer(fn, Lost())
+
+
+# --- writing ---------------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.req("S0.32")
+async def test_each_token_is_an_event_and_does_not_suspend() -> None:
+    turns = 0
+
+    async def fn(ctx: Context) -> None:
+        def turn() -> None:
+            nonlocal turns
+            turns += 1
+
+        asyncio.get_running_loop().call_soon(turn)
+        for _ in range(1000):
+            await ctx.token("x")
+        assert turns == 0
+
+    execution = FakeExecution()
+    await answer(fn, execution)
+    assert execution.types() == ["model.token"] * 1000
+
+
+async def test_a_congested_journal_makes_a_writer_wait() -> None:
+    async def fn(ctx: Context) -> None:
+        execution.congested = True
+        await ctx.token("x")
+        execution.congested = True
+        await ctx.thinking("x")
+
+    execution = FakeExecution()
+    await answer(fn, execution)
+    assert execution.drains == 2
+
+
+@pytest.mark.parametrize("wrong", [None, 1, b"x"])
+async def test_a_token_that_is_not_text_is_a_type_error(wrong: object) -> None:
+    async def fn(ctx: Context) -> None:
+        with pytest.raises(TypeError):
+            await ctx.token(wrong)  # type: ignore[arg-type]
+        with pytest.raises(TypeError):
+            await ctx.thinking(wrong)  # type: ignore[arg-type]
+
+    await answer(fn)
+
+
+async def test_text_is_cleaned_of_what_no_store_can_hold() -> None:
+    async def fn(ctx: Context) -> None:
+        await ctx.token("a\0b\ud800")
+
+    execution = FakeExecution()
+    assert (await answer(fn, execution)).text == execution.fold().text == "a\ufffdb?"
+
+
+# --- steps and tools -------------------------------------------------------------------------------------------------
+
+
+async def test_the_first_run_gets_the_same_json_as_a_replay() -> None:
+    seen: list[object] = []
+
+    async def fn(ctx: Context) -> None:
+        seen.append(await ctx.step("tuple", lambda: {"t": (1, 2), 3: {"s"}, "n": "\0"}))
+
+    execution = FakeExecution()
+    await answer(fn, execution)
+    await answer(fn, FakeExecution(execution.log))
+    assert seen == [{"t": [1, 2], "3": ["s"], "n": "\ufffd"}] * 2
+
+
+async def test_a_result_is_durable_before_it_is_used() -> None:
+    @tool
+    def one() -> int:
+        return 1
+
+    async def fn(ctx: Context) -> None:
+        await ctx.step("one", lambda: 1)
+        assert execution.lost == []
+        await ctx.call(one)
+        assert execution.lost == []
+
+    execution = FakeExecution()
+    await answer(fn, execution)
+    assert execution.types() == ["step.started", "step.finished", "tool.started", "tool.finished"]
+
+
+async def test_a_step_that_raises_fails_the_same_way_on_replay_and_its_words_are_not_recorded() -> None:
+    messages: list[str] = []
+
+    def broken() -> None:
+        raise KeyError("secret")
+
+    async def fn(ctx: Context) -> None:
+        try:
+            await ctx.step("break", broken)
+        except StepFailed as error:
+            messages.append(error.message)
+
+    execution = FakeExecution()
+    await answer(fn, execution)
+    await answer(fn, FakeExecution(execution.log))
+    assert messages == ['The step "break" failed with KeyError.'] * 2
+    assert not any(b"secret" in event.data for event in execution.log)
+
+
+async def test_a_result_that_is_not_json_fails_the_step() -> None:
+    async def fn(ctx: Context) -> None:
+        await ctx.step("object", object)
+
+    with pytest.raises(StepFailed, match="TypeError"):
+        await answer(fn)
+
+
+async def test_a_sync_function_does_not_block_the_event_loop() -> None:
+    def from_a_thread(loop: asyncio.AbstractEventLoop) -> int:
+        return asyncio.run_coroutine_threadsafe(asyncio.sleep(0, 7), loop).result(5)
+
+    async def fn(ctx: Context) -> str:
+        return str(await ctx.step("thread", from_a_thread, asyncio.get_running_loop()))
+
+    assert (await answer(fn)).text == "7"
+
+
+async def test_steps_and_tools_do_not_nest() -> None:
+    async def fn(ctx: Context) -> None:
+        async def outer() -> None:
+            await ctx.step("inner", lambda: None)
+
+        await ctx.step("outer", outer)
+
+    with pytest.raises(StepFailed) as caught:
+        await answer(fn)
+    assert "cannot be made inside" in str(caught.value.__cause__)
+
+
+async def test_text_written_inside_a_finished_step_is_part_of_the_answer_after_a_crash() -> None:
+    async def fn(ctx: Context) -> None:
+        async def inside(word: str) -> None:
+            await ctx.token(word)
+
+        await ctx.token("a ")
+        await ctx.step("closure", partial(inside, "b "))
+        await ctx.step("closure", lambda: inside("c "))
+        await ctx.step("argument", Context.token, ctx, "d ")
+        await ctx.token("e")
+
+    execution = FakeExecution()
+    output = await answer(fn, execution)
+    await execution.commit()
+    for cut in range(1, len(execution.log) + 1):
+        resumed = FakeExecution(execution.log[:cut])
+        assert await answer(fn, resumed) == output == Output("a b c d e")
+        assert resumed.fold().text == "a b c d e"
+
+
+async def test_a_tool_that_takes_too_long_fails_with_timeout_and_is_measured_on_the_runs_clock() -> None:
+    @tool(timeout=0.01)
+    async def sleepy() -> None:
+        execution.clock.ms += 250
+        await asyncio.sleep(60)
+
+    async def fn(ctx: Context) -> str:
+        with pytest.raises(ToolFailed) as caught:
+            await ctx.call(sleepy)
+        return caught.value.error
+
+    execution = FakeExecution()
+    assert (await answer(fn, execution)).text == "timeout"
+    (call,) = execution.fold().calls
+    assert (call.error, call.ms) == ("timeout", 250)
+
+
+async def test_wrong_arguments_are_refused_before_anything_is_recorded() -> None:
+    @tool
+    def add(a: int) -> int:
+        return a
+
+    async def fn(ctx: Context) -> None:
+        with pytest.raises(Invalid):
+            await ctx.call(add, a="secret")
+        with pytest.raises(Invalid):
+            await ctx.call(add, a=object())
+        with pytest.raises(Invalid):
+            await ctx.call("unknown")
+        with pytest.raises(Invalid):
+            await ctx.step("", add, 1)
+        with pytest.raises(Invalid):
+            await ctx.step("x", add, 1, effects="twice")  # type: ignore[arg-type]
+
+    execution = FakeExecution()
+    await answer(fn, execution)
+    assert execution.types() == []
+
+
+# --- the end ---------------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.req("S0.26")
+@pytest.mark.parametrize("use", ["token", "thinking", "trace", "step", "call", "approve", "search", "history"])
+async def test_every_call_ends_the_agent_once_a_cancel_is_requested(use: str) -> None:
+    @tool
+    def nothing() -> None: ...
+
+    async def fn(ctx: Context) -> None:
+        assert not ctx.cancelled()
+        execution.cancelled = True
+        assert ctx.cancelled()
+        match use:
+            case "step":
+                await ctx.step("x", lambda: None)
+            case "call":
+                await ctx.call(nothing)
+            case "search":
+                await ctx.search("c", "q")
+            case "history":
+                await ctx.history()
+            case _:
+                await getattr(ctx, use)("x")
+
+    execution = FakeExecution()
+    with pytest.raises(Canceled):
+        await answer(fn, execution)
+    assert execution.types() == []
+
+
+async def test_a_cancel_is_a_cancel_also_from_inside_a_task_group() -> None:
+    async def fn(ctx: Context) -> None:
+        execution.cancelled = True
+        async with asyncio.TaskGroup() as group:
+            group.create_task(ctx.token("x"))
+
+    execution = FakeExecution()
+    with pytest.raises(Canceled):
+        await answer(fn, execution)
+
+
+async def test_cancelling_the_runner_stops_the_tool_and_everything_else() -> None:
+    before, began = asyncio.all_tasks(), asyncio.Event()
+
+    @tool
+    async def endless() -> None:
+        began.set()
+        await asyncio.sleep(3600)
+
+    async def fn(ctx: Context) -> None:
+        await asyncio.gather(ctx.call(endless), ctx.step("nothing", asyncio.sleep, 3600))
+
+    execution = FakeExecution()
+    running = asyncio.create_task(answer(fn, execution))
+    await began.wait()
+    running.cancel()
+    with pytest.raises(asyncio.CancelledError):
+        await running
+    assert asyncio.all_tasks() == before
+    assert "tool.finished" not in execution.types()
+
+
+async def test_an_agent_that_cancels_itself_fails() -> None:
+    async def fn(ctx: Context) -> None:
+        raise asyncio.CancelledError
+
+    with pytest.raises(AgentError, match="cancelled itself"):
+        await run_python(Agent("a", fn=fn), FakeExecution())

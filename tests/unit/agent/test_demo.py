@@ -1,0 +1,97 @@
+"""The demo app answers over its CVs, with real sources, and needs nothing but itself."""
+
+import asyncio
+from pathlib import Path
+
+import pytest
+
+import runyard.demo
+from runyard.agents.loading import app_of, load
+from runyard.agents.runners import RUNNERS
+from runyard.agents.runners.python import run_python
+from runyard.demo.candidates import CVS, keywords, reasons
+from runyard.store import Hit
+from tests.unit.agent.fake_execution import FakeExecution
+
+GREETER = Path(__file__).parents[3] / "examples" / "greeter.py"
+
+
+@pytest.fixture(autouse=True)
+def _no_waiting(monkeypatch: pytest.MonkeyPatch) -> None:
+    real = asyncio.sleep
+    monkeypatch.setattr(asyncio, "sleep", lambda seconds, result=None: real(0, result))
+
+
+def hits(*ids: str) -> list[Hit]:
+    return [Hit(id, CVS[id].name, CVS[id].text, 1.0) for id in ids]
+
+
+def test_the_demo_has_three_agents_and_the_cvs() -> None:
+    app = app_of(runyard.demo)
+
+    assert list(app.agents) == ["cv-screener", "tokens", "slow"]
+    assert app.default == "cv-screener"
+    assert [document.id for document in app.collections["cvs"]] == list(CVS)
+
+
+async def test_the_screener_names_the_candidates_it_found_and_gives_their_cvs_as_sources() -> None:
+    execution = FakeExecution(text="Who knows Postgres and Kubernetes?", hits=hits("cv_001", "cv_015"))
+    output = await run_python(runyard.demo.cv_screener, execution)
+
+    assert output.sources == ["cv_001", "cv_015"]
+    assert "1. Amarachi Okwuosa, Senior Backend Engineer in Lagos, Nigeria, 9 years" in output.text
+    assert "knows Postgres and Kubernetes" in output.text
+    assert execution.fold().text == output.text
+    assert execution.types()[:2] == ["tool.started", "tool.finished"]
+    assert set(execution.types()[2:]) == {"model.token"}
+    assert execution.fold().calls[0].input == {"query": "Postgres Kubernetes"}
+
+
+@pytest.mark.parametrize("text", ["Who is it?", "underwater basket weaving", ""])
+async def test_the_screener_is_polite_when_nothing_matches(text: str) -> None:
+    output = await run_python(runyard.demo.cv_screener, FakeExecution(text=text))
+
+    assert output.text.startswith("I am sorry")
+    assert output.sources == []
+
+
+async def test_the_screener_goes_on_after_a_crash_at_any_event_without_searching_again() -> None:
+    whole = FakeExecution(text="Postgres", hits=hits("cv_001"))
+    output = await run_python(runyard.demo.cv_screener, whole)
+    searched = next(event.seq for event in whole.events if event.type == "tool.finished")
+
+    for cut in range(1, len(whole.events) + 1):
+        resumed = FakeExecution(whole.events[:cut], text="Postgres", hits=hits("cv_001") if cut < searched else ())
+        assert await run_python(runyard.demo.cv_screener, resumed) == output
+        assert resumed.fold().text == output.text
+
+
+def test_a_reason_is_found_for_whatever_matched() -> None:
+    cv = CVS["cv_001"]
+
+    assert keywords("Who has the most years of experience with C++ and CI/CD, in Lagos?") == ["C++", "CI/CD", "Lagos"]
+    assert reasons(cv, ["redis"]) == "knows Redis"
+    assert reasons(cv, ["igbo"]) == "speaks Igbo"
+    assert reasons(cv, ["backend"]).startswith("works as Senior Backend Engineer")
+    assert reasons(cv, ["lagos"]).startswith("lives in Lagos")
+    assert "ledger" in reasons(cv, ["ledger"])
+    assert reasons(cv, ["nowhere"]) == "knows Python, Postgres and Kubernetes"
+
+
+@pytest.mark.parametrize(("name", "tokens", "calls"), [("tokens", 200, 0), ("slow", 60, 1)])
+async def test_the_scripted_agents_play(name: str, tokens: int, calls: int) -> None:
+    agent, execution = app_of(runyard.demo).agents[name], FakeExecution()
+    output = await RUNNERS[agent.kind](agent, execution)
+
+    assert execution.types().count("model.token") == tokens
+    assert execution.types().count("tool.finished") == calls
+    assert output.text == execution.fold().text
+
+
+async def test_the_greeter_example_greets() -> None:
+    execution = FakeExecution(text="I am Ada!")
+    output = await run_python(load(GREETER).agents["greeter"], execution)
+
+    assert output.text == "Hello, Ada! How good that you are here. "
+    assert output.sources == ["guestbook_001"]
+    assert execution.types()[:2] == ["step.started", "step.finished"]
