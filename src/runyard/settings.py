@@ -58,7 +58,7 @@ def _lower(value: object) -> object:
 
 
 def _own_address(data: dict[str, Any]) -> str:
-    return address(data.get("host", "127.0.0.1"), data.get("port", 8000))
+    return address(data.get("host", "127.0.0.1"), data.get("port") or 8000)
 
 
 def address(host: str, port: int) -> str:

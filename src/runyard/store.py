@@ -110,7 +110,8 @@ class Hit(Struct, frozen=True):
 
 NO_VERSIONS: Mapping[str, str] = MappingProxyType({})
 Ending = Callable[[Run, Fate], Sequence[Draft]]
-RunFilter = Mapping[Literal["status", "agent", "thread_id"], str]
+RunColumn = Literal["status", "agent", "thread_id"]
+RunFilter = Mapping[RunColumn, str]
 
 
 class Store(Protocol):
@@ -188,8 +189,8 @@ class Store(Protocol):
 
         At most one run of a lane is ever claimed (or holding the lane while it waits). Each gets fence + 1, attempts
         + 1, status running and, the first time, started_at. Runs under suspicion (SUSPECT_ATTEMPTS) are left alone
-        unless `suspects`, and then at most one is taken. The first claim notes the version of the run's agent, as `versions`
-        gives it by name. A worker whose lease ran out gets nothing."""
+        unless `suspects`, and then at most one is taken. The first claim notes the version of the run's agent, as
+        `versions` gives it by name. A worker whose lease ran out gets nothing."""
 
     async def reap(self, limit: int, max_attempts: int, ending: Ending) -> Sequence[Reaped]:
         """Take the runs of dead workers away from them, and end runs whose cancel deadline has passed.

@@ -32,7 +32,7 @@ from runyard.engine.tail import Tail
 from runyard.engine.views import Views
 from runyard.engine.worker import Worker
 from runyard.errors import StartupError
-from runyard.settings import Settings
+from runyard.settings import Settings, address
 from runyard.store import Store
 from runyard.telemetry import logs
 
@@ -185,7 +185,7 @@ async def serve(
     await process.start()
     stopping = _on_signal(process, settings.drain_seconds, lambda: setattr(server, "should_exit", True))
     if ready is not None:
-        ready(f"http://{settings.host}:{listener.getsockname()[1]}")
+        ready(address(settings.host, listener.getsockname()[1]))
     with _QuietCuts():
         await server.serve([listener])
     stopping.cancel()

@@ -3,6 +3,7 @@
 import pytest
 from anyio import create_task_group
 
+from runyard.domain.append import Release
 from runyard.domain.run import Run, Status
 from runyard.ids import new_id
 from runyard.store import Store
@@ -191,3 +192,15 @@ async def test_many_claimers_at_once_share_the_lanes_without_overlap(store: Stor
     # What one claimer had locked, another may have passed over: the rest is there for the next call.
     taken.extend(await claims(store))
     assert sorted(run.id for run in taken) == sorted(posted)
+
+
+async def test_the_first_claim_notes_the_version_of_the_agent(store: Store) -> None:
+    await store.accept([a_post(agent="poet"), a_post(agent="greeter")])
+    taken = await store.claim(await a_worker(store), 5, False, {"poet": "v1", "nobody": "v9"})
+    assert {claim.run.agent: claim.run.agent_version for claim in taken} == {"poet": "v1", "greeter": None}
+    for claim in taken:
+        await written(store, Writer(claim.run).part(move=Release()))
+    again = await store.claim(await a_worker(store), 5, False, {"poet": "v2", "greeter": "v2"})
+    noted = {claim.run.agent: claim.run.agent_version for claim in again}
+    assert noted["poet"] == "v1"
+    assert {run.agent: run.agent_version for run in await store.list_runs(ANN, {}, None, 5)} == noted

@@ -3,8 +3,9 @@
 import pytest
 from msgspec.structs import replace
 
+from runyard.domain.append import Release
 from runyard.domain.run import Status
-from runyard.errors import KeyReused, NotFound, RunActive
+from runyard.errors import Fenced, KeyReused, NotFound, RunActive
 from runyard.ids import new_id
 from runyard.store import Store
 from tests.store.making import (
@@ -24,6 +25,7 @@ from tests.store.making import (
     log,
     post,
     running,
+    token,
     waiting,
     written,
 )
@@ -140,11 +142,14 @@ async def test_a_thread_with_a_run_at_work_cannot_be_deleted(store: Store, statu
 
 
 async def test_a_late_write_to_a_deleted_run_is_refused(store: Store) -> None:
+    """Also one with a move, whose lane is gone: it must not be told to wait for the lane."""
     thread = await store.create_thread(a_thread())
     run = await running(store, a_post(thread))
     writer = Writer(run)
-    await written(store, writer.finish())
+    last = writer.finish()
+    await written(store, last)
     await store.delete_thread(ANN, thread.id)
-    assert type(await append(store, writer.part())).__name__ == "Fenced"
+    for late in (last, writer.part(token("a")), writer.finish(), writer.part(move=Release())):
+        assert isinstance(await append(store, late), Fenced)
     assert await log(store, run.id) == []
     assert await claims(store) == []

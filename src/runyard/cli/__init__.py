@@ -1,8 +1,8 @@
 """The `runyard` command: one file per verb.
 
 `--help` answers at once: the files of the verbs import nothing but Typer and the errors at their top, and what a verb
-needs when it is called; help is plain text, because Rich alone would double the time. A failure is one sentence on stderr: exit code 2 when Runyard cannot start, 1 for
-everything else. RUNYARD_DEBUG=1 shows tracebacks.
+needs when it is called; help is plain text, because Rich alone would double the time. A failure is one sentence on
+stderr: exit code 2 when Runyard cannot start, 1 for everything else. RUNYARD_DEBUG=1 shows tracebacks.
 """
 
 import os

@@ -19,6 +19,7 @@ if TYPE_CHECKING:
     from runyard.settings import Settings
 
 HERE = frozenset({"127.0.0.1", "localhost", "::1"})
+PATIENCE = 30  # attempts: a follower waits about two minutes for a server that restarts
 
 
 def run_with_client(work: "Callable[[Client, bool], Awaitable[None]]") -> None:
@@ -37,15 +38,16 @@ async def connected(settings: "Settings") -> "AsyncIterator[tuple[Client, bool]]
     from runyard.client import Client
     from runyard.client.connection import NobodyAnswers
 
-    async with Client(settings.url, attempts=3) as client:
-        try:
+    try:
+        async with Client(settings.url, attempts=1) as client:
             await client.check()
-        except NobodyAnswers:
-            if not _is_ours(settings):
-                raise
-        else:
+    except NobodyAnswers:
+        if not _is_ours(settings):
+            raise
+    else:
+        async with Client(settings.url, attempts=PATIENCE) as client:
             yield client, True
-            return
+        return
     async with _in_this_process(settings) as client:
         yield client, settings.sqlite_path is None
 
@@ -72,7 +74,10 @@ async def _in_this_process(settings: "Settings") -> "AsyncIterator[Client]":
     try:
         await lifespan.__aenter__()
     except StartupError as error:
-        raise StartupError(f"Nobody answers at {settings.url}, and its database cannot be opened: {error}") from None
+        raise StartupError(
+            f"Nobody answers at {settings.url}, and the database cannot be opened here: {error} "
+            "If a server listens elsewhere, set RUNYARD_URL to its address."
+        ) from None
     try:
         note = f"Nobody answers at {settings.url}; looking into {settings.database_label} directly."
         typer.secho(note, dim=True, err=True)

@@ -15,7 +15,10 @@ FIRST = """cut -d '"' -f 4"""
 
 
 def dev(app: App = None, port: Port = None) -> None:
-    """Serve an app on this machine: SQLite, a worker and readable logs included."""
+    """Serve an app on this machine, worker included.
+
+    SQLite unless the settings say otherwise, and logs for people.
+    """
     settings = settings_with(app=app, port=port)
     if "log_format" not in settings.model_fields_set:
         settings = settings.model_copy(update={"log_format": "console"})

@@ -26,7 +26,10 @@ class Finding(NamedTuple):
 
 
 def doctor() -> None:
-    """Check this machine, the database and the port; exit 1 if something is wrong."""
+    """Check this machine, the database and the port.
+
+    Exit code 1 if something is wrong.
+    """
     import asyncio
 
     findings = asyncio.run(examine())

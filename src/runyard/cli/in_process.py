@@ -46,7 +46,11 @@ class _Exchange(httpx2.AsyncByteStream):
         self._task = asyncio.create_task(self._run(app, scope))
 
     async def response(self) -> httpx2.Response:
-        start = await self._sent.get()
+        try:
+            start = await self._sent.get()
+        except asyncio.CancelledError:
+            await self.aclose()
+            raise
         if start is None:
             await self._task
             raise httpx2.RemoteProtocolError("The app did not answer.")
@@ -69,7 +73,9 @@ class _Exchange(httpx2.AsyncByteStream):
         try:
             await app(scope, self._receive, self._sent.put)
         finally:
-            await self._sent.put(None)
+            # a reader that has left makes no room for it
+            if not self._gone.is_set():
+                await self._sent.put(None)
 
     async def _receive(self) -> Message:
         if self._body is not None:

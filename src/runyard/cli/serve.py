@@ -15,7 +15,7 @@ def serve(
         bool, typer.Option("--worker/--no-worker", help="Whether this process also works on runs (Postgres only).")
     ] = True,
 ) -> None:
-    """Serve an app: HTTP and, unless --no-worker, a worker."""
+    """Serve an app: HTTP and (unless --no-worker) a worker."""
     settings = settings_with(app=app, host=host, port=port)
     if not worker and settings.sqlite_path is not None:
         from runyard.errors import StartupError

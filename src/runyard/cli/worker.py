@@ -4,7 +4,10 @@ from runyard.cli.options import App, settings_with
 
 
 def worker(app: App = None) -> None:
-    """Work on runs without serving HTTP; start as many as you like (Postgres only)."""
+    """Work on runs without serving HTTP (Postgres only).
+
+    Start as many as you like, on as many machines.
+    """
     settings = settings_with(app=app)
 
     from runyard import wiring

@@ -75,11 +75,12 @@ class Part(Struct, frozen=True, kw_only=True):
 
 
 class Appended(Struct, frozen=True):
-    """The drafts stand in the log from `first_seq` to `last_seq`."""
+    """The drafts stand in the log from `first_seq` to `last_seq`. `lane_ready`: a move left something to claim."""
 
     first_seq: int
     last_seq: int
     cancel_requested: bool = False
+    lane_ready: bool = False
 
 
 class Repeated(Struct, frozen=True):

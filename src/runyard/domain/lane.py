@@ -23,6 +23,10 @@ class Lane(Struct, frozen=True, kw_only=True):
     ready_at: int
     suspect: bool
 
+    @property
+    def is_ready(self) -> bool:
+        return self.active_run is None and self.runnable > 0
+
     def claimed(self, run: Run) -> "Lane":
         return replace(self, active_run=run.id, runnable=self.runnable - 1, suspect=False)
 

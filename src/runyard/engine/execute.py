@@ -120,6 +120,11 @@ class Running:
     def run(self) -> Run:
         return self._run
 
+    @property
+    def leaves_work(self) -> bool:
+        """Whether its lane had something to claim when the run left it."""
+        return self._pen.lane_ready
+
     def stop(self, why: Stop) -> None:
         """Cancel, drain, or forget (lost): the agent is interrupted; the first reason counts, but lost beats all."""
         if why == "lost":

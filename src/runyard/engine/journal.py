@@ -15,7 +15,7 @@ from collections.abc import Sequence
 
 import structlog
 
-from runyard.domain.append import Appended, Busy, Move, Outcome, Part, Repeated
+from runyard.domain.append import Appended, Busy, Move, Outcome, Park, Part, Repeated
 from runyard.domain.approval import Approval
 from runyard.domain.events import Draft, place
 from runyard.domain.run import Run
@@ -49,6 +49,7 @@ class Pen:
         self._error: RunyardError | None = None
         self.offered: Part | None = None
         self.cancel_requested = False
+        self.lane_ready = False
 
     def write(self, draft: Draft) -> None:
         if self._error is not None:
@@ -75,8 +76,14 @@ class Pen:
         await self._reach(self._written)
 
     async def move(self, move: Move, drafts: Sequence[Draft]) -> None:
-        """The last part of this claim. If it is refused, the pen can try another move."""
-        await self.commit()
+        """The last part of this claim, in one commit with what was written before it.
+
+        If it is refused, none of that is written, and the pen can try another move. A run that parks must not lose what
+        it asked for, so there the rest is committed first."""
+        if self._error is not None:
+            raise self._error
+        if isinstance(move, Park):
+            await self.commit()
         self._drafts.extend(drafts)
         self._written += len(drafts)
         self._move = move
@@ -84,7 +91,7 @@ class Pen:
         try:
             await self._reach(self._written + 1)
         except WriteRefused:
-            self._written -= len(drafts)
+            self._written = self._committed
             self._error = None
             raise
 
@@ -161,6 +168,7 @@ class Journal:
         self._store = store
         self._tail = tail
         self._ready: dict[Pen, None] = {}
+        self._busy: list[Pen] = []
         self._task: asyncio.Task[None] | None = None
 
     def open(self, run: Run) -> Pen:
@@ -184,6 +192,11 @@ class Journal:
             self._task = None
 
     def _next_group(self) -> dict[Pen, Part]:
+        """All that is ready; but a part that found its lane locked goes alone, because alone it may wait for it."""
+        while self._busy:
+            pen = self._busy.pop()
+            if pen.is_ready:
+                return {pen: pen.part()}
         group: dict[Pen, Part] = {}
         events = 0
         for pen in list(self._ready):
@@ -237,11 +250,15 @@ class Journal:
         if pen.offered is not part:
             return
         match outcome:
-            case Appended(cancel_requested=cancel) | Repeated(cancel_requested=cancel):
+            case Appended(cancel_requested=cancel, lane_ready=ready):
+                pen.lane_ready = ready
+                pen.taken(part, cancel)
+            case Repeated(cancel_requested=cancel):
+                pen.lane_ready = True
                 pen.taken(part, cancel)
             case WriteRefused() as error:
                 pen.refused(part, error)
             case Busy():
-                pass
-        if pen.is_ready:
+                self._busy.append(pen)
+        if pen.is_ready and pen not in self._busy:
             self._ready[pen] = None

@@ -50,6 +50,7 @@ class Follower:
         """The next chunks, in order; or why there are none, after at most `patience` seconds of silence."""
         try:
             async with asyncio.timeout(patience):
+                woken = False
                 while True:
                     if self._gone:
                         return Pause.GONE
@@ -58,11 +59,13 @@ class Follower:
                     if self._ended:
                         return Pause.END
                     self._bell.clear()
-                    chunks = self._streams.tail.read(self._run_id, self._cursor) or await self._read()
+                    chunks = self._streams.tail.read(self._run_id, self._cursor)
+                    if chunks is None or (woken and not chunks):
+                        chunks = await self._read()  # woken for nothing in the tail: another pod has written
                     if chunks:
                         return self._hand_over(chunks)
                     if not self._ended:
-                        await self._bell.wait()
+                        woken = await self._bell.wait()
         except TimeoutError:
             return Pause.IDLE
 

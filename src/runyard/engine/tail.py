@@ -61,11 +61,13 @@ class Tail:
     def forget(self, run_id: str) -> None:
         self._size -= sum(chunk.size for chunk in self._runs.pop(run_id, ()))
 
-    def read(self, run_id: str, after: int) -> list[Chunk]:
-        """The chunks that follow `after` without a gap; nothing if they are not here."""
+    def read(self, run_id: str, after: int) -> list[Chunk] | None:
+        """The chunks that follow `after` without a gap: none yet, or None if that cannot be told from here."""
         chunks = self._runs.get(run_id)
-        if not chunks or after + 1 < chunks[0].first or after >= chunks[-1].last:
-            return []
+        if not chunks or after + 1 < chunks[0].first:
+            return None
+        if after >= chunks[-1].last:
+            return None if chunks[-1].is_last else []
         at = bisect_right(chunks, after + 1, key=lambda chunk: chunk.first) - 1
         return [chunks[at].after(after), *chunks[at + 1 :]]
 

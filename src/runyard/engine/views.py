@@ -6,11 +6,11 @@ from collections.abc import Sequence
 from runyard.domain.approval import Approval
 from runyard.domain.events import clean
 from runyard.domain.fold import State, fold
-from runyard.domain.run import Run
+from runyard.domain.run import Run, Status
 from runyard.domain.thread import Message, Thread
 from runyard.errors import Invalid, NotFound
 from runyard.ids import is_id
-from runyard.store import RunFilter, Store
+from runyard.store import RunColumn, Store
 
 READ_EVENTS = 5000
 
@@ -37,10 +37,24 @@ class Views:
     async def run(self, owner: str, run_id: str) -> Run:
         return await self._store.get_run(owner, known(run_id, "run"))
 
-    async def runs(self, owner: str, where: RunFilter, before: str | None, limit: int) -> Sequence[Run]:
-        position(where.get("thread_id"))
-        cleaned: RunFilter = {name: clean(value) for name, value in where.items()}
-        return await self._store.list_runs(owner, cleaned, position(before), limit)
+    async def runs(
+        self,
+        owner: str,
+        before: str | None,
+        limit: int,
+        *,
+        status: Status | None = None,
+        agent: str | None = None,
+        thread_id: str | None = None,
+    ) -> Sequence[Run]:
+        where: dict[RunColumn, str] = {}
+        if status is not None:
+            where["status"] = status.value
+        if agent is not None:
+            where["agent"] = clean(agent)
+        if thread_id is not None:
+            where["thread_id"] = position(thread_id) or ""
+        return await self._store.list_runs(owner, where, position(before), limit)
 
     async def approvals(self, owner: str, before: str | None, limit: int) -> Sequence[Approval]:
         return await self._store.list_approvals(owner, None if before is None else clean(before), limit)

@@ -116,9 +116,11 @@ class Worker:
         try:
             await running.go()
         finally:
+            was_full = self.active >= self._slots
             if self._running.get(running.run.id) is running:
                 del self._running[running.run.id]
-            self.ring()
+            if was_full or running.leaves_work:
+                self.ring()
 
     # --- lease and cancels
 

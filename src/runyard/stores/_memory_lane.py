@@ -13,8 +13,12 @@ class Lane:
     active_run: str | None = None
     ready_at: int = 0
 
+    @property
+    def has_work(self) -> bool:
+        return self.active_run is None and bool(self.queue)
+
     def is_ready(self, now: int) -> bool:
-        return self.active_run is None and bool(self.queue) and self.ready_at <= now
+        return self.has_work and self.ready_at <= now
 
     @property
     def first(self) -> str:

@@ -133,7 +133,7 @@ def claim(row: Row, mine: Run) -> Claim:
     said = Message(
         id=str(row["message_id"]),
         thread_id=mine.thread_id,
-        run_id=mine.id,
+        run_id=text_id(row["message_run"]),
         role=row["role"],
         text=row["text"],
         created_at=row["said_at"],

@@ -44,6 +44,10 @@ class SqlStore:
         """Run a script in one transaction and commit it."""
         raise NotImplementedError
 
+    async def _write_one(self, script: Script[P, T], *args: P.args, **kwargs: P.kwargs) -> T:
+        """Run a script of a single statement, which needs no transaction around it."""
+        return await self._write("other", script, *args, **kwargs)
+
     async def _read(self, script: Script[P, T], *args: P.args, **kwargs: P.kwargs) -> T:
         """Run a script that only reads."""
         raise NotImplementedError
@@ -62,6 +66,8 @@ class SqlStore:
     # --- threads and messages
 
     async def create_thread(self, thread: Thread, key: IdempotencyKey | None = None) -> Thread:
+        if key is None:
+            return await self._write_one(threads.create, thread, None)
         return await self._write("other", threads.create, thread, key)
 
     async def get_thread(self, owner: str, thread_id: str) -> Thread:

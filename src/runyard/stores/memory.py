@@ -293,8 +293,8 @@ class MemoryStore:
             case Release() as move:
                 self._release(run, move)
             case None:
-                pass
-        return outcome
+                return outcome
+        return replace(outcome, lane_ready=self._lanes[run.lane_key].has_work)
 
     def _any_decided(self, move: Park) -> bool:
         known = [self._approvals[approval_id] for approval_id in move.approvals if approval_id in self._approvals]

@@ -6,9 +6,10 @@ each have a connection of their own; everything else shares a pool. A lost conne
 about whether the commit happened: the caller repeats, and batch numbers and idempotency keys make that safe.
 """
 
-import asyncio
+import re
 from collections.abc import AsyncIterator, Mapping, Sequence
 from contextlib import asynccontextmanager
+from functools import cache
 from typing import Any
 
 import asyncpg
@@ -17,27 +18,27 @@ from runyard.clock import Clock
 from runyard.domain.append import Part
 from runyard.errors import StartupError, Unavailable
 from runyard.stores import _queries, _rows, migrations
+from runyard.stores._arrays import columns
+from runyard.stores._connections import AWAY, Connections
 from runyard.stores._sql import Channel, P, Script, SqlStore, T, Tip
+from runyard.stores.transactions.tx import Write
 
-POOL = 8
+SHARED = 8  # connections for everything that has none of its own
 TRIES = 4
-SETTINGS = {
-    "application_name": "runyard",
-    "jit": "off",
-    "idle_in_transaction_session_timeout": "10s",
-    "statement_timeout": "30s",
-    "lock_timeout": "10s",
-}
-_AWAY = (
-    asyncpg.PostgresConnectionError,
-    asyncpg.OperatorInterventionError,
-    asyncpg.InsufficientResourcesError,
-    asyncpg.LockNotAvailableError,
-    asyncpg.InterfaceError,
-    OSError,
-    TimeoutError,
-)
+_PARAMETER = re.compile(r"\$(\d+)")
 _AGAIN = (asyncpg.DeadlockDetectedError, asyncpg.SerializationError)
+
+
+@cache
+def one_statement(writes: tuple[str, ...]) -> str:
+    """Writes that return nothing, as the parts of one `with`, their parameters numbered on."""
+    parts, used = [], 0
+    for number, sql in enumerate(writes):
+        given = {int(n) for n in _PARAMETER.findall(sql)}
+        renumbered = _PARAMETER.sub(lambda found, used=used: f"${int(found[1]) + used}", sql.strip().rstrip(";"))  # type: ignore[misc]
+        parts.append(f"w{number} as ({renumbered})")
+        used += max(given)
+    return f"with {', '.join(parts)} select 1"
 
 
 class PostgresTx:
@@ -51,15 +52,23 @@ class PostgresTx:
 
     async def many(self, sql: str, rows: Sequence[tuple[Any, ...]]) -> Sequence[_rows.Row]:
         """One statement for all rows: their columns go over as arrays."""
-        return await self._connection.fetch(sql, *zip(*rows, strict=True))
+        return await self._connection.fetch(sql, *columns(rows))
+
+    async def together(self, *writes: Write) -> None:
+        """One round trip for all of them."""
+        wanted = [(sql, rows) for sql, rows in writes if rows]
+        if wanted:
+            params = [column for _, rows in wanted for column in columns(rows)]
+            await self._connection.fetch(one_statement(tuple(sql for sql, _ in wanted)), *params)
 
 
 class PostgresStore(SqlStore):
     def __init__(self, dsn: str, clock: Clock) -> None:
         self._dsn = dsn
         self._clock = clock
-        self._links: dict[Channel, _Link] = {channel: _Link(dsn) for channel in ("log", "intake", "claims", "lease")}
-        self._pool: asyncpg.Pool[Any] | None = None
+        sizes: dict[Channel, int] = {"log": 1, "intake": 1, "claims": 1, "lease": 1, "other": SHARED}
+        self._lines = {channel: Connections(dsn, size) for channel, size in sizes.items()}
+        self._is_open = False
 
     async def open(self) -> None:
         try:
@@ -70,7 +79,7 @@ class PostgresStore(SqlStore):
                 version = None
             finally:
                 await connection.close()
-        except _AWAY as error:
+        except AWAY as error:
             raise StartupError(
                 f"Postgres does not answer ({type(error).__name__}). "
                 "Check RUNYARD_DATABASE_URL and that the server runs."
@@ -78,15 +87,13 @@ class PostgresStore(SqlStore):
         except (asyncpg.PostgresError, ValueError) as error:
             raise StartupError(f"Postgres refused the connection ({type(error).__name__}).") from None
         await migrations.bring_up_to_date(self._dsn, version)
-        self._pool = await asyncpg.create_pool(self._dsn, min_size=1, max_size=POOL, server_settings=SETTINGS)
+        self._is_open = True
         await self.tend()
 
     async def close(self) -> None:
-        for link in self._links.values():
-            await link.close()
-        if self._pool is not None:
-            self._pool.terminate() if self._pool.is_closing() else await _close(self._pool)
-        self._pool = None
+        self._is_open = False
+        for line in self._lines.values():
+            await line.close()
 
     def _match(self, words: Sequence[str]) -> str:
         return " | ".join(f"'{word}'" for word in words)
@@ -100,6 +107,9 @@ class PostgresStore(SqlStore):
                 if attempt == TRIES - 1:
                     raise Unavailable("The database was too busy; try again.") from None
         raise AssertionError("unreachable")
+
+    async def _write_one(self, script: Script[P, T], *args: P.args, **kwargs: P.kwargs) -> T:
+        return await self._read(script, *args, **kwargs)
 
     async def _read(self, script: Script[P, T], *args: P.args, **kwargs: P.kwargs) -> T:
         async with self._connection("other") as connection:
@@ -115,47 +125,19 @@ class PostgresStore(SqlStore):
         if not events:
             return {}
         async with self._connection("log") as connection:
-            rows = await connection.fetch(PostgresTx.q.append, *zip(*heads, strict=True), *zip(*events, strict=True))
+            rows = await connection.fetch(PostgresTx.q.append, *columns(heads), *columns(events))
         return {row["no"] - 1: (row["base"], row["cancel"]) for row in rows}
 
     @asynccontextmanager
     async def _connection(self, channel: Channel) -> "AsyncIterator[asyncpg.Connection[Any]]":
-        if self._pool is None:
+        if not self._is_open:
             raise Unavailable("The store is closed.")
+        line = self._lines[channel]
         try:
-            if channel == "other":
-                async with self._pool.acquire() as connection:
-                    yield connection  # type: ignore[misc]
-            else:
-                async with self._links[channel].connection() as connection:
-                    yield connection
-        except _AWAY as error:
+            connection = await line.take()
+            try:
+                yield connection
+            finally:
+                line.give_back(connection)
+        except AWAY as error:
             raise Unavailable(f"Postgres is not available ({type(error).__name__}).") from error
-
-
-async def _close(pool: "asyncpg.Pool[Any]") -> None:
-    try:
-        await asyncio.wait_for(pool.close(), 5)
-    except TimeoutError:
-        pool.terminate()
-
-
-class _Link:
-    """One connection for one purpose, used by one caller at a time, made anew when it is lost."""
-
-    def __init__(self, dsn: str) -> None:
-        self._dsn = dsn
-        self._lock = asyncio.Lock()
-        self._open: asyncpg.Connection[Any] | None = None
-
-    @asynccontextmanager
-    async def connection(self) -> "AsyncIterator[asyncpg.Connection[Any]]":
-        async with self._lock:
-            if self._open is None or self._open.is_closed():
-                self._open = await asyncpg.connect(self._dsn, timeout=10, server_settings=SETTINGS)
-            yield self._open
-
-    async def close(self) -> None:
-        if self._open is not None and not self._open.is_closed():
-            await self._open.close(timeout=5)
-        self._open = None

@@ -24,7 +24,7 @@ from runyard.domain.append import Part
 from runyard.errors import StartupError, Unavailable
 from runyard.stores import _queries, _rows, migrations
 from runyard.stores._sql import Channel, P, Script, SqlStore, T, Tip
-from runyard.stores.transactions.tx import Tx
+from runyard.stores.transactions.tx import Tx, Write
 
 READERS = 4
 _json = msgspec.json.Encoder().encode
@@ -49,6 +49,10 @@ class SqliteTx:
             self._connection.executemany(sql, rows)
             return []
         return [row for params in rows for row in self._connection.execute(sql, params).fetchall()]
+
+    async def together(self, *writes: Write) -> None:
+        for sql, rows in writes:
+            self._connection.executemany(sql, rows)
 
 
 async def _append(tx: Tx, parts: Sequence[Part]) -> Mapping[int, Tip]:

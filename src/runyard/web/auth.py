@@ -7,7 +7,8 @@ from fastapi import Depends
 LOCAL = "local"
 
 
-def _owner() -> str:
+async def _owner() -> str:
+    """Async, though it waits for nothing: FastAPI would send a plain function to a thread."""
     return LOCAL
 
 

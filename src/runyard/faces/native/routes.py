@@ -12,7 +12,6 @@ from runyard.engine.engine import Engine
 from runyard.engine.intake import idempotency_key
 from runyard.engine.views import known
 from runyard.faces.native import translate, wire
-from runyard.store import RunFilter
 from runyard.web.answers import Json, Key, iso
 from runyard.web.auth import Owner
 from runyard.web.body import StrictRoute
@@ -44,13 +43,7 @@ def routes(engine: Engine, heartbeat: float) -> APIRouter:
         before: str | None = None,
         limit: Limit = 50,
     ) -> Response:
-        given: dict[Literal["status", "agent", "thread_id"], str | None] = {
-            "status": status and status.value,
-            "agent": agent,
-            "thread_id": thread_id,
-        }
-        where: RunFilter = {name: value for name, value in given.items() if value is not None}
-        page = await engine.views.runs(owner, where, before, limit)
+        page = await engine.views.runs(owner, before, limit, status=status, agent=agent, thread_id=thread_id)
         return Json(wire.RunPage(runs=[_run(r) for r in page], next=_next([r.id for r in page], limit)))
 
     @router.get("/runs/{run_id}/log", response_class=EventStream, summary="Follow a run, every event in full")

@@ -59,9 +59,10 @@ async def _take(tx: Tx, worker_id: str, limit: int, versions: Mapping[str, str],
         mine = claimed(run, worker_id, versions.get(run.agent), now)
         lanes[lane.key] = lane.claimed(mine)
         claims.append(_rows.claim(row, mine))
-    await tx.many(tx.q.save_lanes, [_rows.lane_values(lane) for lane in lanes.values()])
-    if claims:
-        await tx.many(tx.q.save_runs, [_rows.run_values(claim.run) for claim in claims])
+    await tx.together(
+        (tx.q.save_lanes, [_rows.lane_values(lane) for lane in lanes.values()]),
+        (tx.q.save_runs, [_rows.run_values(claim.run) for claim in claims]),
+    )
     order = list(lanes)
     return sorted(claims, key=lambda claim: order.index(claim.run.lane_key))
 

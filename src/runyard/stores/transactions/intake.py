@@ -141,14 +141,12 @@ class _Write:
         return Accepted(post.run_id, place(post.run_id, 1, [draft])[0])
 
     async def commit(self, tx: Tx) -> None:
-        for sql, rows in (
+        await tx.together(
             (tx.q.insert_runs, self.runs),
             (tx.q.write_events, self.events),
             (tx.q.insert_messages, self.messages),
             (tx.q.move_heads, self.heads),
-        ):
-            if rows:
-                await tx.many(sql, rows)
+        )
 
 
 def not_found() -> RunyardError:

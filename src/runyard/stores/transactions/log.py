@@ -4,7 +4,7 @@ from collections.abc import Mapping, Sequence
 
 from runyard.domain.append import Appended, Busy, Finish, Move, Outcome, Park, Part, Release, judge
 from runyard.domain.events import Event
-from runyard.domain.lane import Lane, extended, finished, parked, requeued
+from runyard.domain.lane import Lane, extended, finished, parked, replace, requeued
 from runyard.domain.run import Run
 from runyard.store import Head
 from runyard.stores import _rows
@@ -23,7 +23,7 @@ async def append(tx: Tx, parts: Sequence[Part]) -> list[Outcome]:
         run, now = runs.get(part.run_id, (None, 0))
         outcome = outcomes[n] = judge(part, run, await _is_decided(tx, part.move))
         if run is not None and isinstance(outcome, Appended):
-            changes.take(part, run, outcome, now)
+            outcomes[n] = changes.take(part, run, outcome, now)
     await changes.write(tx)
     return outcomes
 
@@ -55,7 +55,7 @@ class _Changes:
         self._parts: list[tuple[Part, Appended]] = []
         self._ended: list[str] = []
 
-    def take(self, part: Part, run: Run, outcome: Appended, now: int) -> None:
+    def take(self, part: Part, run: Run, outcome: Appended, now: int) -> Appended:
         run = extended(run, len(part.drafts), part.batch, part.makes_progress, len(part.approvals))
         lane = self._lanes.get(part.lane_key)
         if lane is not None and part.move is not None:
@@ -72,6 +72,7 @@ class _Changes:
             self._lanes[lane.key] = self._moved[lane.key] = lane
         self._runs[run.id] = run
         self._parts.append((part, outcome))
+        return replace(outcome, lane_ready=lane is not None and lane.is_ready)
 
     async def write(self, tx: Tx) -> None:
         events = [
@@ -85,15 +86,13 @@ class _Changes:
             for part, _ in self._parts
             if isinstance(part.move, Finish) and part.move.answer is not None
         ]
-        for sql, rows in (
+        await tx.together(
             (tx.q.write_events, events),
             (tx.q.insert_approvals, approvals),
             (tx.q.save_runs, [_rows.run_values(run) for run in self._runs.values()]),
             (tx.q.save_lanes, [_rows.lane_values(lane) for lane in self._moved.values()]),
             (tx.q.insert_messages, answers),
-        ):
-            if rows:
-                await tx.many(sql, rows)
+        )
         if self._ended:
             await tx.rows(tx.q.void_approvals, self._ended)
 

@@ -6,6 +6,8 @@ from typing import Any, Protocol
 from runyard.stores._queries import Queries
 from runyard.stores._rows import Row
 
+Write = tuple[str, Sequence[tuple[Any, ...]]]
+
 
 class Tx(Protocol):
     q: Queries
@@ -15,3 +17,7 @@ class Tx(Protocol):
 
     async def many(self, sql: str, rows: Sequence[tuple[Any, ...]]) -> Sequence[Row]:
         """Run one statement for many rows of parameters, in order, and gather what it returns."""
+
+    async def together(self, *writes: Write) -> None:
+        """Run several statements for many rows each, at once: they must not touch the same rows. No rows, no
+        statement."""

@@ -4,7 +4,7 @@ a.id, a.run_id, a.call_id, a.kind, a.tool, a.input, a.state, a.decided_by, a.cre
 -- name: insert_approvals
 -- Open approvals; asking the same thing twice changes nothing.
 insert into approvals (id, run_id, call_id, kind, tool, input, created_at)
-select * from unnest($1::text[], $2::uuid[], $3::text[], $4::text[], $5::text[], $6::bytea[], $7::bigint[])
+select * from unnest($1::text::text[], $2::text::uuid[], $3::text::text[], $4::text::text[], $5::text::text[], $6::text::bytea[], $7::text::bigint[])
     on conflict do nothing;
 
 -- name: void_approvals

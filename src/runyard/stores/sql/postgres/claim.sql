@@ -29,7 +29,7 @@ select {lane} from lanes
 
 -- name: lane_heads
 -- The first queued run of each lane, with the message that caused it.
-select {run}, m.id as message_id, m.role, m.text, m.created_at as said_at
+select {run}, m.id as message_id, m.run_id as message_run, m.role, m.text, m.created_at as said_at
   from unnest($1::text[]) as l (key)
  cross join lateral (select * from runs q where q.lane_key = l.key and q.status = 'queued' order by q.pos limit 1) r
   left join messages m on m.id = r.trigger_message_id;
@@ -45,7 +45,7 @@ select {lane} from lanes where key = any($1::text[]) order by key for update ski
 -- name: save_lanes
 -- Write back lanes that are locked.
 update lanes l set runnable = s.runnable, active_run = s.active_run, ready_at = s.ready_at, suspect = s.suspect
-  from unnest($1::text[], $2::int[], $3::uuid[], $4::bigint[], $5::bool[]) as s (key, runnable, active_run, ready_at, suspect)
+  from unnest($1::text::text[], $2::text::int[], $3::text::uuid[], $4::text::bigint[], $5::text::bool[]) as s (key, runnable, active_run, ready_at, suspect)
  where l.key = s.key;
 
 -- name: mark_suspects

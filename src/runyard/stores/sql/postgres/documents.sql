@@ -5,7 +5,7 @@ delete from documents where collection = $1;
 -- name: insert_documents
 -- Add documents to a collection.
 insert into documents (collection, id, title, text)
-select * from unnest($1::text[], $2::text[], $3::text[], $4::text[]);
+select * from unnest($1::text::text[], $2::text::text[], $3::text::text[], $4::text::text[]);
 
 -- name: search_documents
 -- The documents that hold any of the words, best first.

@@ -2,7 +2,7 @@
 -- Take idempotency keys, in key order so that two groups cannot deadlock; keys that come back are new.
 insert into idempotency_keys (scope, key, digest, result, created_at)
 select k.scope, k.key, k.digest, k.result, now_ms()
-  from unnest($1::text[], $2::text[], $3::text[], $4::uuid[]) as k (scope, key, digest, result)
+  from unnest($1::text::text[], $2::text::text[], $3::text::text[], $4::text::uuid[]) as k (scope, key, digest, result)
  order by k.scope, k.key
     on conflict do nothing
 returning scope, key;
@@ -18,7 +18,7 @@ delete from idempotency_keys where created_at < now_ms() - $1::bigint;
 -- name: open_lanes
 -- Add runs to lanes, locking them in order, and learn the next free position of each.
 insert into lanes as l (key, next_pos, runnable, ready_at)
-select k.key, k.n + 1, k.n, now_ms() from unnest($1::text[], $2::int[]) as k (key, n) order by k.key
+select k.key, k.n + 1, k.n, now_ms() from unnest($1::text::text[], $2::text::int[]) as k (key, n) order by k.key
     on conflict (key) do update set
        next_pos = l.next_pos + excluded.runnable,
        runnable = l.runnable + excluded.runnable,
@@ -33,18 +33,18 @@ select {thread} from threads where id = any($1::uuid[]);
 -- Store accepted runs.
 insert into runs (id, owner, face, lane_key, pos, agent, thread_id, trigger_message_id, parent_id, retry_of, created_at, last_seq)
 select r.*, 1
-  from unnest($1::uuid[], $2::text[], $3::text[], $4::text[], $5::bigint[], $6::text[], $7::uuid[], $8::uuid[], $9::uuid[],
-              $10::uuid[], $11::bigint[]) as r;
+  from unnest($1::text::uuid[], $2::text::text[], $3::text::text[], $4::text::text[], $5::text::bigint[], $6::text::text[], $7::text::uuid[], $8::text::uuid[], $9::text::uuid[],
+              $10::text::uuid[], $11::text::bigint[]) as r;
 
 -- name: insert_messages
 -- Store what was said.
 insert into messages (id, thread_id, run_id, role, text, sources, created_at)
-select * from unnest($1::uuid[], $2::uuid[], $3::uuid[], $4::text[], $5::text[], $6::text[], $7::bigint[]);
+select * from unnest($1::text::uuid[], $2::text::uuid[], $3::text::uuid[], $4::text::text[], $5::text::text[], $6::text::text[], $7::text::bigint[]);
 
 -- name: move_heads
 -- Make runs the heads of their threads.
 update threads t set head_run_id = h.run_id
-  from unnest($1::uuid[], $2::uuid[]) as h (thread_id, run_id) where t.id = h.thread_id;
+  from unnest($1::text::uuid[], $2::text::uuid[]) as h (thread_id, run_id) where t.id = h.thread_id;
 
 -- name: supersede_run
 -- Note which run replaces this one.

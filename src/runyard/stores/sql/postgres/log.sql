@@ -6,10 +6,10 @@ r.resume_why, r.worker_id, r.asked, r.cancel_requested_at, r.cancel_deadline, r.
 -- name: append
 -- The hot path: parts without a move, fence and batch checked in the write, one round trip. Parts that come back are in.
 with part as (
-  select * from unnest($1::uuid[], $2::bigint[], $3::bigint[], $4::int[], $5::bool[])
+  select * from unnest($1::text::uuid[], $2::text::bigint[], $3::text::bigint[], $4::text::int[], $5::text::bool[])
     with ordinality as p (run_id, fence, batch, n, progress, no)
 ), locked as materialized (
-  select r.id from runs r where r.id = any($1::uuid[]) order by r.id for update
+  select r.id from runs r where r.id = any($1::text::uuid[]) order by r.id for update
 ), tip as (
   update runs r set last_seq = r.last_seq + p.n, last_batch = p.batch,
          attempts = case when p.progress then 0 else r.attempts end
@@ -19,8 +19,8 @@ with part as (
 ), event as (
   insert into run_events (run_id, seq, id, ts, type, source, name, fn, data, fence)
   select t.id, t.base + e.n, e.id, e.ts, e.type, e.source, e.name, e.fn, e.data, t.fence
-    from unnest($6::int[], $7::int[], $8::uuid[], $9::bigint[], $10::text[], $11::text[], $12::text[], $13::text[],
-                $14::bytea[]) as e (no, n, id, ts, type, source, name, fn, data)
+    from unnest($6::text::int[], $7::text::int[], $8::text::uuid[], $9::text::bigint[], $10::text::text[], $11::text::text[], $12::text::text[], $13::text::text[],
+                $14::text::bytea[]) as e (no, n, id, ts, type, source, name, fn, data)
     join tip t on t.no = e.no
 )
 select no, base, cancel from tip;
@@ -36,9 +36,9 @@ update runs r set status = s.status, agent_version = s.agent_version, stop_reaso
        s.last_batch, attempts = s.attempts, resume_why = s.resume_why, worker_id = s.worker_id, asked = s.asked,
        cancel_requested_at = s.cancel_requested_at, cancel_deadline = s.cancel_deadline, started_at = s.started_at,
        finished_at = s.finished_at
-    from unnest($1::uuid[], $2::text[], $3::text[], $4::text[], $5::text[], $6::text[], $7::text[],
-              $8::bigint[], $9::bigint[], $10::bigint[], $11::int[], $12::text[], $13::uuid[], $14::int[], $15::bigint[],
-              $16::bigint[], $17::bigint[], $18::bigint[])
+    from unnest($1::text::uuid[], $2::text::text[], $3::text::text[], $4::text::text[], $5::text::text[], $6::text::text[], $7::text::text[],
+              $8::text::bigint[], $9::text::bigint[], $10::text::bigint[], $11::text::int[], $12::text::text[], $13::text::uuid[], $14::text::int[], $15::text::bigint[],
+              $16::text::bigint[], $17::text::bigint[], $18::text::bigint[])
         as s (id, status, agent_version, stop_reason, error_code, error, usage, fence, last_seq, last_batch,
           attempts, resume_why, worker_id, asked, cancel_requested_at, cancel_deadline, started_at, finished_at)
  where r.id = s.id;
@@ -46,8 +46,8 @@ update runs r set status = s.status, agent_version = s.agent_version, stop_reaso
 -- name: write_events
 -- Events of runs that are locked, at seqs that are known.
 insert into run_events (run_id, seq, id, ts, type, source, name, fn, data, fence)
-select * from unnest($1::uuid[], $2::bigint[], $3::uuid[], $4::bigint[], $5::text[], $6::text[], $7::text[], $8::text[],
-                     $9::bytea[], $10::bigint[]);
+select * from unnest($1::text::uuid[], $2::text::bigint[], $3::text::uuid[], $4::text::bigint[], $5::text::text[], $6::text::text[], $7::text::text[], $8::text::text[],
+                     $9::text::bytea[], $10::text::bigint[]);
 
 -- name: read_events
 -- A piece of a log, in order.

@@ -29,7 +29,7 @@ select {lane} from lanes
 
 -- name: lane_heads
 -- The first queued run of each lane, with the message that caused it.
-select {run}, m.id as message_id, m.role, m.text, m.created_at as said_at
+select {run}, m.id as message_id, m.run_id as message_run, m.role, m.text, m.created_at as said_at
   from json_each(?1) l
   join runs r on r.id = (select q.id from runs q where q.lane_key = l.value and q.status = 'queued' order by q.pos limit 1)
   left join messages m on m.id = r.trigger_message_id;

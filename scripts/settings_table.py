@@ -1,0 +1,86 @@
+"""Write docs/settings.md: every setting, its variable, its default and what it is for, from the model itself.
+
+python -m scripts.settings_table            write the table
+python -m scripts.settings_table --check    exit 1 when the table is stale
+"""
+
+from __future__ import annotations
+
+import argparse
+import sys
+from pathlib import Path
+from types import NoneType, UnionType
+from typing import Any, Literal, get_args, get_origin
+
+from pydantic.fields import FieldInfo
+
+from runyard.settings import OTHER_VARIABLES, Settings, variable
+
+TABLE = Path(__file__).parents[1] / "docs" / "settings.md"
+
+_HEADER = """# Settings
+
+Made by `python -m scripts.settings_table` from `src/runyard/settings.py`; do not edit.
+
+A setting comes from a command's own option, else from the environment, else from `runyard.toml` in the working folder
+(the name in the second column is the key), else it is the default. A name that is not in this table is an error, so a
+typing mistake cannot go unnoticed. An empty variable counts as not set.
+
+```toml
+# runyard.toml
+port = 9000
+database_url = "postgresql://runyard@db/runyard"
+```
+
+| variable | in `runyard.toml` | kind | default | what it is |
+|---|---|---|---|---|"""
+
+_FOOTER = """
+Not settings, but variables the command line reads:
+
+| variable | what it is |
+|---|---|"""
+
+
+def render() -> str:
+    """The whole of docs/settings.md."""
+    rows = [_row(name, field) for name, field in Settings.model_fields.items()]
+    others = [f"| `{name}` | {what} |" for name, what in OTHER_VARIABLES.items()]
+    return "\n".join([_HEADER, *rows, _FOOTER, *others]) + "\n"
+
+
+def is_current() -> bool:
+    return TABLE.exists() and TABLE.read_text(encoding="utf-8") == render()
+
+
+def _row(name: str, field: FieldInfo) -> str:
+    return f"| `{variable(name)}` | `{name}` | {_kind(field.annotation)} | {_default(field)} | {field.description} |"
+
+
+def _kind(annotation: Any) -> str:
+    if get_origin(annotation) is Literal:
+        return ", ".join(f"`{choice}`" for choice in get_args(annotation))
+    if get_origin(annotation) is UnionType:
+        annotation = next(kind for kind in get_args(annotation) if kind is not NoneType)
+    return {int: "whole number", float: "number", str: "text", Path: "path"}[annotation]
+
+
+def _default(field: FieldInfo) -> str:
+    if field.default_factory is not None:
+        return f"`{Settings.model_construct().url}`"
+    return "" if field.default is None else f"`{field.default}`"
+
+
+def main(arguments: list[str] | None = None) -> int:
+    parser = argparse.ArgumentParser(description="Write docs/settings.md from the settings model.")
+    parser.add_argument("--check", action="store_true", help="write nothing; exit 1 when the table is stale")
+    if not parser.parse_args(arguments).check:
+        TABLE.write_text(render(), encoding="utf-8")
+    if is_current():
+        return 0
+    print("settings: docs/settings.md is stale: run 'python -m scripts.settings_table' and commit it.", file=sys.stderr)
+    return 1
+
+
+if __name__ == "__main__":
+    sys.exit(main())

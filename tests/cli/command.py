@@ -1,0 +1,68 @@
+"""The `runyard` command as a user starts it: a process of its own, in a folder of its own, with a clean environment."""
+
+import os
+import re
+import signal
+import subprocess
+import sys
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
+from pathlib import Path
+
+RUNYARD = Path(sys.executable).parent / "runyard"
+# 2 s is a loaded machine; a hang is what this is against
+PATIENCE = 60
+
+
+def environment(**variables: str) -> dict[str, str]:
+    kept = {name: value for name, value in os.environ.items() if not name.upper().startswith("RUNYARD_")}
+    return {**kept, **variables}
+
+
+def runyard(folder: Path, *arguments: str, env: Mapping[str, str] | None = None) -> "subprocess.CompletedProcess[str]":
+    return subprocess.run(
+        [RUNYARD, *arguments],
+        cwd=folder,
+        env=environment(**(env or {})),
+        capture_output=True,
+        text=True,
+        timeout=PATIENCE,
+        check=False,
+    )
+
+
+@contextmanager
+def serving(folder: Path, *arguments: str, port: int = 0, end: signal.Signals = signal.SIGTERM) -> Iterator[str]:
+    """`runyard dev`, by default on a free port; gives its address."""
+    process = subprocess.Popen(
+        [RUNYARD, "dev", *arguments, "--port", str(port)],
+        cwd=folder,
+        env=environment(RUNYARD_DRAIN_SECONDS="0.1"),
+        stdout=subprocess.PIPE,
+        stderr=subprocess.DEVNULL,
+        text=True,
+    )
+    assert process.stdout is not None
+    try:
+        for line in process.stdout:
+            if ready := re.search(r"is ready at (http://\S+)", line):
+                yield ready[1]
+                break
+        else:
+            raise AssertionError(f"runyard dev ended with {process.wait()} and no banner")
+    finally:
+        process.send_signal(end)
+        assert process.wait(PATIENCE) == (0 if end == signal.SIGTERM else -end)
+        process.stdout.close()
+
+
+def following(folder: Path, url: str, run_id: str) -> "subprocess.Popen[bytes]":
+    """`runyard runs follow`, as it goes on: what has been read of it cannot be lost in a buffer."""
+    return subprocess.Popen(
+        [RUNYARD, "runs", "follow", run_id],
+        cwd=folder,
+        env=environment(RUNYARD_URL=url),
+        bufsize=0,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+    )

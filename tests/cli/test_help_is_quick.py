@@ -1,0 +1,69 @@
+"""`runyard --help` answers at once, because it loads nothing that only the verbs need."""
+
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+import pytest
+
+from tests.cli.command import RUNYARD, environment
+
+HEAVY = {
+    "fastapi",
+    "starlette",
+    "pydantic",
+    "asyncpg",
+    "alembic",
+    "sqlalchemy",
+    "httpx2",
+    "uvicorn",
+    "structlog",
+    "rich",
+}
+
+
+def without_coverage() -> dict[str, str]:
+    return {name: value for name, value in environment().items() if not name.startswith("COV")}
+
+
+def test_help_answers_in_less_than_0_4_seconds(tmp_path: Path) -> None:
+    fastest = 1e9
+    for _ in range(10):  # other tests use this machine, too: the fastest is what the program itself takes
+        began = time.perf_counter()
+        subprocess.run([RUNYARD, "--help"], cwd=tmp_path, env=without_coverage(), stdout=subprocess.DEVNULL, check=True)
+        fastest = min(fastest, time.perf_counter() - began)
+        if fastest < 0.4:
+            return
+    pytest.fail(f"{fastest:.2f} s")
+
+
+# Typer itself checks the values of options with pydantic, so a verb's own help has it.
+@pytest.mark.parametrize(
+    ("arguments", "allowed"),
+    [
+        (["--help"], set()),
+        (["--version"], set()),
+        (["dev", "--help"], {"pydantic"}),
+        (["runs", "list", "--help"], {"pydantic"}),
+    ],
+)
+def test_help_loads_nothing_heavy(arguments: list[str], allowed: set[str], tmp_path: Path) -> None:
+    program = (
+        "import sys\n"
+        "from runyard.cli import main\n"
+        "try: main()\n"
+        "except SystemExit as end: assert not end.code\n"
+        "print('modules:', *{name.partition('.')[0] for name in sys.modules})"
+    )
+    done = subprocess.run(
+        [sys.executable, "-c", program, *arguments],
+        cwd=tmp_path,
+        env=without_coverage(),
+        capture_output=True,
+        text=True,
+        check=True,
+    )
+    loaded = set(done.stdout.rpartition("modules:")[2].split())
+    assert "runyard" in loaded
+    assert loaded & HEAVY <= allowed

@@ -1,0 +1,172 @@
+"""The verbs against a real server, and against the database when no server is there."""
+
+import json
+import signal
+from pathlib import Path
+
+import pytest
+
+from runyard.client import Client
+from tests.cli.command import PATIENCE, following, runyard, serving
+
+pytestmark = pytest.mark.flow
+
+APP = """
+import runyard
+
+@runyard.tool(approval="always")
+async def send(to: str) -> str:
+    return f"sent to {to}"
+
+@runyard.agent
+async def clerk(ctx):
+    return await ctx.call(send, to="Ada")
+
+@runyard.agent
+async def greeter(ctx):
+    for word in ("Hello ", "there"):
+        await ctx.token(word)
+    return runyard.Output("Hello there", sources=["cv_1"])
+
+@runyard.agent
+async def broken(ctx):
+    raise ValueError("secret")
+
+default = greeter
+"""
+
+
+@pytest.fixture
+def folder(tmp_path: Path) -> Path:
+    (tmp_path / "app.py").write_text(APP)
+    return tmp_path
+
+
+async def start(url: str, agent: str) -> str:
+    async with Client(url) as client:
+        return await client.post(await client.create_thread(agent), "hi")
+
+
+async def test_a_run_can_be_listed_shown_followed_and_repeated(folder: Path) -> None:
+    with serving(folder, "app.py") as url:
+        env = {"RUNYARD_URL": url}
+        run = await start(url, "greeter")
+
+        followed = runyard(folder, "runs", "follow", run, env=env)
+        assert followed.stdout == "Hello there\n"
+        assert followed.stderr.splitlines() == ["sources: cv_1", "done"]
+        assert followed.returncode == 0
+
+        assert run in runyard(folder, "runs", "list", env=env).stdout
+        rows = json.loads(runyard(folder, "runs", "list", "--agent", "greeter", "--json", env=env).stdout)
+        assert [(row["run_id"], row["status"]) for row in rows] == [(run, "done")]
+        assert "no runs" in runyard(folder, "runs", "list", "--status", "error", env=env).stdout
+
+        shown = runyard(folder, "runs", "show", run, env=env).stdout
+        assert "done (end_turn)" in shown
+        assert "Hello there" in shown
+        assert (
+            json.loads(runyard(folder, "runs", "show", run, "--json", env=env).stdout)["state"]["text"] == "Hello there"
+        )
+
+        again = runyard(folder, "runs", "retry", run, "--follow", env=env)
+        assert again.stdout == "Hello there\n"
+        assert runyard(folder, "runs", "cancel", run, env=env).stdout == "done\n"
+
+
+async def test_an_approval_is_listed_and_decided_once(folder: Path) -> None:
+    with serving(folder, "app.py") as url:
+        env = {"RUNYARD_URL": url}
+        run = await start(url, "clerk")
+        async with Client(url) as client:
+            async for event in client.follow(run):
+                if event.type == "run.waiting":
+                    break
+        approvals = json.loads(runyard(folder, "approvals", "list", "--json", env=env).stdout)
+        assert [(row["run_id"], row["tool"]) for row in approvals] == [(run, "send")]
+        name = approvals[0]["approval_id"]
+        assert name in runyard(folder, "approvals", "list", env=env).stdout
+        assert "waiting" in runyard(folder, "runs", "list", env=env).stdout
+
+        approved = runyard(folder, "approvals", "approve", name, "--input", '{"to": "Bob"}', env=env)
+        assert approved.stdout == "approved\n"
+        second = runyard(folder, "approvals", "reject", name, env=env)
+        assert (second.returncode, second.stdout) == (1, "")
+
+        followed = runyard(folder, "runs", "follow", run, env=env)
+        assert followed.stdout == "sent to Bob\n"
+        assert '→ send {"to":"Bob"}' in followed.stderr
+
+
+async def test_a_failed_run_ends_follow_with_exit_code_1(folder: Path) -> None:
+    with serving(folder, "app.py") as url:
+        run = await start(url, "broken")
+        followed = runyard(folder, "runs", "follow", run, env={"RUNYARD_URL": url})
+    assert followed.returncode == 1
+    assert followed.stderr.splitlines()[-1] == "error"
+
+
+@pytest.mark.parametrize("end", [signal.SIGKILL, signal.SIGTERM])
+async def test_follow_outlives_its_server(end: signal.Signals, tmp_path: Path) -> None:
+    with serving(tmp_path, end=end) as url:
+        run = await start(url, "slow")
+        follower = following(tmp_path, url, run)
+        assert follower.stdout is not None
+        first = follower.stdout.read(1)
+    with serving(tmp_path, port=int(url.rpartition(":")[2])):
+        rest, notes = follower.communicate(timeout=PATIENCE)
+    assert follower.returncode == 0, notes
+    words = [f"word{n}" for n in range(1, 61)]
+    assert (first + rest).decode().split()[-60:] == words
+    assert b"resumed after a " in notes
+    assert notes.endswith(b"done\n")
+
+
+async def test_without_a_server_the_database_itself_is_read(folder: Path) -> None:
+    nobody = {"RUNYARD_URL": "http://127.0.0.1:9"}
+    with serving(folder, "app.py") as url:
+        run = await start(url, "greeter")
+        waiting = await start(url, "clerk")
+        async with Client(url) as client:
+            assert [event.type async for event in client.follow(run)][-1] == "run.finished"
+            async for event in client.follow(waiting):
+                if event.type == "run.waiting":
+                    break
+        held = runyard(folder, "runs", "list", env=nobody)
+        assert held.returncode == 2
+        assert "set RUNYARD_URL" in held.stderr
+        assert "has the file" in runyard(folder, "doctor", env={"RUNYARD_URL": url, "RUNYARD_PORT": "0"}).stdout
+
+    listed = runyard(folder, "runs", "list", env=nobody)
+    assert run in listed.stdout
+    assert listed.stderr.startswith("Nobody answers at http://127.0.0.1:9; looking into .runyard/runyard.db")
+    assert runyard(folder, "runs", "follow", run, env=nobody).stdout == "Hello there\n"
+    stuck = runyard(folder, "runs", "follow", waiting, env=nobody)
+    assert stuck.returncode == 1
+    assert "nobody works on it" in stuck.stderr
+    assert runyard(folder, "runs", "cancel", waiting, env=nobody).stdout == "canceled\n"
+    assert runyard(folder, "runs", "show", "x", env=nobody).returncode == 1
+
+
+def test_the_demo_answers_as_the_banner_promises(tmp_path: Path) -> None:
+    with serving(tmp_path) as url:
+        done = runyard(tmp_path, "doctor", env={"RUNYARD_PORT": url.rpartition(":")[2]})
+        assert done.returncode == 0, done.stdout
+        assert f"A server answers at {url}." in done.stdout
+
+
+def test_migrate_makes_the_schema_and_says_so(tmp_path: Path) -> None:
+    assert runyard(tmp_path, "migrate", "--check").returncode == 1
+    assert "from nothing to" in runyard(tmp_path, "migrate").stdout
+    assert "is up to date" in runyard(tmp_path, "migrate").stdout
+    assert runyard(tmp_path, "migrate", "--check").returncode == 0
+
+
+def test_migrate_and_doctor_know_postgres(tmp_path: Path, pg_database: str) -> None:
+    env = {"RUNYARD_DATABASE_URL": pg_database, "RUNYARD_PORT": "0"}
+    assert runyard(tmp_path, "migrate", "--check", env=env).returncode == 1
+    assert "from nothing to" in runyard(tmp_path, "migrate", env=env).stdout
+    assert runyard(tmp_path, "migrate", "--check", env=env).returncode == 0
+    checked = runyard(tmp_path, "doctor", env=env)
+    assert checked.returncode == 0, checked.stdout
+    assert "workers   none" in checked.stdout

@@ -1,0 +1,143 @@
+"""The app of the flow tests. One agent, `player`, plays the program that its message holds: a JSON list of operations.
+
+What it does to the world goes to append-only files in the test's folder; where it waits, a test holds the gate: the
+agent says in `reached` that it is there, and goes on when the file `open/<gate>` (or `open/<gate>.<pid>`) exists.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import os
+import signal
+import time
+from collections.abc import Awaitable, Callable
+from pathlib import Path
+from typing import Any
+
+import runyard
+from runyard.agents.execution import Rejected, UnknownOutcome
+from tests.support.notes import FOLDER, Notes
+
+notes = Notes(Path(os.environ[FOLDER]))
+
+
+async def _gate(name: str) -> None:
+    notes.write("reached", name, os.getpid())
+    while not notes.is_open(name):
+        await asyncio.sleep(0.005)
+
+
+@runyard.tool(effects="none")
+async def look(what: str, idempotency_key: str, gate: str = "") -> dict[str, str]:
+    return await _act("look", what, idempotency_key, gate)
+
+
+@runyard.tool(effects="idempotent")
+async def save(what: str, idempotency_key: str, gate: str = "") -> dict[str, str]:
+    return await _act("save", what, idempotency_key, gate)
+
+
+@runyard.tool(effects="once")
+async def pay(what: str, idempotency_key: str, gate: str = "") -> dict[str, str]:
+    return await _act("pay", what, idempotency_key, gate)
+
+
+@runyard.tool(effects="once", approval="always")
+async def send(what: str, idempotency_key: str, gate: str = "") -> dict[str, str]:
+    return await _act("send", what, idempotency_key, gate)
+
+
+async def _act(tool: str, what: str, key: str, gate: str) -> dict[str, str]:
+    notes.write("effects", tool, key, os.getpid())
+    if gate:
+        await _gate(gate)
+    return {"done": what}
+
+
+TOOLS = {tool.name: tool for tool in (look, save, pay, send)}
+
+
+async def _tokens(ctx: runyard.Context, count: int, every_ms: float = 0) -> None:
+    for n in range(count):
+        if every_ms:
+            await asyncio.sleep(every_ms / 1000)
+        await ctx.token(f"t{n} ")
+
+
+async def _step(ctx: runyard.Context, name: str) -> None:
+    def work() -> str:
+        notes.write("effects", "step", ctx.key(name), os.getpid())
+        return name
+
+    await ctx.step(name, work)
+
+
+async def _call(ctx: runyard.Context, tool: str, gate: str = "") -> None:
+    try:
+        await ctx.call(TOOLS[tool], what="it", gate=gate)
+    except (Rejected, UnknownOutcome) as error:
+        await ctx.token(f"[{type(error).__name__}]")
+
+
+async def _approve(ctx: runyard.Context, question: str) -> None:
+    await ctx.token("yes" if await ctx.approve(question) else "no")
+
+
+async def _wait(ctx: runyard.Context, gate: str) -> None:
+    await _gate(gate)
+
+
+async def _die(ctx: runyard.Context) -> None:
+    notes.write("died", ctx.run_id, os.getpid())
+    os.kill(os.getpid(), signal.SIGKILL)
+
+
+async def _block(ctx: runyard.Context, gate: str) -> None:
+    """Stop the whole event loop, as a call of something slow and synchronous does."""
+    notes.write("reached", gate, os.getpid())
+    while not notes.is_open(gate):
+        time.sleep(0.005)
+
+
+async def _ignore(ctx: runyard.Context, gate: str) -> None:
+    """Swallow every cancellation until the gate opens."""
+    notes.write("reached", gate, os.getpid())
+    while not notes.is_open(gate):
+        try:
+            await asyncio.sleep(0.005)
+        except asyncio.CancelledError:
+            notes.write("ignored", ctx.run_id, os.getpid())
+
+
+OPERATIONS: dict[str, Callable[..., Awaitable[None]]] = {
+    "tokens": _tokens,
+    "step": _step,
+    "call": _call,
+    "approve": _approve,
+    "wait": _wait,
+    "die": _die,
+    "block": _block,
+    "ignore": _ignore,
+}
+
+
+@runyard.agent
+async def player(ctx: runyard.Context) -> None:
+    program: list[list[Any]] = json.loads(ctx.message.text)
+    notes.write("began", ctx.run_id, os.getpid(), time.monotonic_ns())
+    try:
+        for operation, *args in program:
+            await OPERATIONS[operation](ctx, *args)
+    finally:
+        notes.write("stopped", ctx.run_id, os.getpid(), time.monotonic_ns())
+
+
+fixed = runyard.Agent(
+    "fixed",
+    kind="scripted",
+    script=[
+        {"tool": "look", "input": {"what": "it"}, "output": {"done": "it"}},
+        {"tokens": ["a", "b", "c", "d", "e"], "every_ms": 2},
+    ],
+)

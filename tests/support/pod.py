@@ -1,0 +1,299 @@
+"""A pod for the flow tests: the product's own `serve` and `work`, on a test app, perhaps with a fault.
+
+Run as a program it is a nursery: it has imported everything, and forks one pod per line of JSON on its standard input
+(`spec` below), so that a pod starts in milliseconds. It reports on its standard output, one JSON object per line: a pod
+was born, is ready, or has ended. When its input ends it kills what it started.
+
+The faults live here and nowhere in the product. `FAULT` holds `point:n[:action]`, several separated by a space. A point
+is `before.` or `after.` and what is counted: a store method (`claim` counts only claims that got a run), a move
+(`finish`, `park`, `release`) or an event type (`after.model.token:7`: the commit that holds the seventh token). Actions:
+`exit` (at once, like kill -9), `lose` (the commit happened, its answer did not arrive), `hang` (until the file
+`open/<point>` exists). `UNSAFE` takes guarantees away: `no-fence`, `no-batch`, `deaf` (never learns that its lease ran
+out).
+"""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import os
+import selectors
+import signal
+import sys
+from collections import Counter
+from collections.abc import Awaitable, Callable, Sequence
+from contextlib import suppress
+from pathlib import Path
+from typing import Any
+
+import fastapi
+import msgspec
+import uvicorn
+
+import runyard.faces.native.routes
+import runyard.faces.threads.routes
+import runyard.stores.postgres
+import runyard.stores.sqlite
+import runyard.web.app
+from runyard import wiring
+from runyard.domain import append as appending
+from runyard.domain.append import Appended, Finish, Outcome, Part, Repeated
+from runyard.domain.run import Run
+from runyard.errors import Fenced, Unavailable
+from runyard.settings import Settings
+from runyard.store import Beat, Claim, Store
+from runyard.stores.postgres import PostgresTx
+from tests.support.notes import FOLDER, Notes
+
+IMPORTED = (fastapi, uvicorn, runyard.faces.native.routes, runyard.faces.threads.routes, runyard.web.app)
+
+
+class Fault:
+    def __init__(self, text: str) -> None:
+        self.point, _, rest = text.partition(":")
+        number, _, action = rest.partition(":")
+        self.when, _, self.what = self.point.partition(".")
+        self.at = int(number or 1)
+        self.action = action or "exit"
+        self.fired = False
+
+
+class FaultyStore:
+    """A store that does everything the real one does, notes what it acknowledged, and fails where it is told to."""
+
+    def __init__(self, store: Store, faults: Sequence[Fault], deaf: bool, notes: Notes) -> None:
+        self._store = store
+        self._faults = faults
+        self._deaf = deaf
+        self._notes = notes
+        self._counts: Counter[str] = Counter()
+
+    def __getattr__(self, name: str) -> Any:
+        real = getattr(self._store, name)
+        if not asyncio.iscoroutinefunction(real):
+            return real
+
+        async def call(*args: Any, **kwargs: Any) -> Any:
+            return await self._around({name: 1}, real(*args, **kwargs), lambda _: {name: 1})
+
+        return call
+
+    async def append(self, parts: Sequence[Part]) -> Sequence[Outcome]:
+        return await self._around(_names(parts), self._store.append(parts), lambda outcomes: self._note(parts, outcomes))
+
+    async def claim(self, *args: Any, **kwargs: Any) -> Sequence[Claim]:
+        def names(claims: Sequence[Claim]) -> dict[str, int]:
+            return {"claim": len(claims)} if claims else {}
+
+        return await self._around({}, self._store.claim(*args, **kwargs), names)
+
+    async def heartbeat(self, worker_id: str, ttl_ms: int) -> Beat:
+        beat: Beat = await self._around({"heartbeat": 1}, self._store.heartbeat(worker_id, ttl_ms), lambda _: {})
+        return Beat(alive=True) if self._deaf else beat
+
+    async def _around(
+        self, before: dict[str, int], call: Awaitable[Any], after: Callable[[Any], dict[str, int]]
+    ) -> Any:
+        await self._count("before", before)
+        answer = await call
+        await self._count("after", after(answer))
+        return answer
+
+    def _note(self, parts: Sequence[Part], outcomes: Sequence[Outcome]) -> dict[str, int]:
+        for part, outcome in zip(parts, outcomes, strict=True):
+            if isinstance(outcome, Appended | Repeated):
+                for draft in part.drafts:
+                    self._notes.write("acknowledged", part.run_id, draft.id, os.getpid())
+            elif isinstance(outcome, Fenced):
+                self._notes.write("refused", part.run_id, part.fence, os.getpid())
+        return _names([p for p, outcome in zip(parts, outcomes, strict=True) if isinstance(outcome, Appended)])
+
+    async def _count(self, when: str, names: dict[str, int]) -> None:
+        for name, count in names.items():
+            self._counts[f"{when}.{name}"] += count
+        for fault in self._faults:
+            due = fault.what in names and self._counts[fault.point] >= fault.at
+            if fault.when == when and due and not fault.fired:
+                fault.fired = True
+                await self._strike(fault)
+
+    async def _strike(self, fault: Fault) -> None:
+        self._notes.write("faults", fault.point, os.getpid())
+        match fault.action:
+            case "exit":
+                os._exit(137)
+            case "lose":
+                raise Unavailable("The answer was lost on purpose.")
+            case "hang":
+                while not self._notes.is_open(fault.point):
+                    await asyncio.sleep(0.005)
+            case other:
+                raise ValueError(other)
+
+
+def _names(parts: Sequence[Part]) -> dict[str, int]:
+    names: Counter[str] = Counter()
+    for part in parts:
+        names["append"] += 1
+        names.update(draft.type for draft in part.drafts)
+        if part.move is not None:
+            names[type(part.move).__name__.lower()] += 1
+            if isinstance(part.move, Finish):
+                names[part.move.status.value] += 1
+    return dict(names)
+
+
+# --- guarantees taken away, to prove that the checker sees it -----------------------------------------------------------
+
+
+def without_fence() -> None:
+    """Whoever once owned a run may write to it for ever. Batches count per fence, so a foreign one is never a repeat."""
+
+    def judge(part: Part, run: Run | None, decided: bool = False) -> Outcome:
+        if run is not None and part.fence != run.fence:
+            return Appended(run.last_seq + 1, run.last_seq + len(part.drafts))
+        return appending.judge(part, run, decided)
+
+    runyard.stores.transactions.log.judge = judge
+    _rewrite(
+        ("last_batch = p.batch,", "last_batch = case when r.fence = p.fence then p.batch else r.last_batch end,"),
+        ("r.fence = p.fence and r.last_batch = p.batch - 1", "(r.fence <> p.fence or r.last_batch = p.batch - 1)"),
+        ("returning p.no, r.id, r.fence,", "returning p.no, r.id, p.fence,"),
+    )
+
+
+def without_batch() -> None:
+    """A repeat after a lost answer is written again."""
+
+    def judge(part: Part, run: Run | None, decided: bool = False) -> Outcome:
+        return appending.judge(part if run is None else _with_batch(part, run.last_batch + 1), run, decided)
+
+    runyard.stores.transactions.log.judge = judge
+    _rewrite(("and r.last_batch = p.batch - 1", ""))
+
+
+def _with_batch(part: Part, batch: int) -> Part:
+    return msgspec.structs.replace(part, batch=batch)
+
+
+def _rewrite(*changes: tuple[str, str]) -> None:
+    append = PostgresTx.q.append
+    for old, new in changes:
+        if append.count(old) != 1:
+            raise SystemExit(f"tests/support/pod.py: the statement `append` no longer holds {old!r} once")
+        append = append.replace(old, new)
+    PostgresTx.q = msgspec.structs.replace(PostgresTx.q, append=append)
+
+
+UNSAFE: dict[str, Callable[[], None]] = {"no-fence": without_fence, "no-batch": without_batch, "deaf": lambda: None}
+
+
+# --- one pod ------------------------------------------------------------------------------------------------------------
+
+
+async def be(kind: str, ready: Callable[[str], None]) -> None:
+    """`serve` (with a worker), `api` (without) or `worker`, as the environment says."""
+    notes = Notes(Path(os.environ[FOLDER]))
+    unsafe = os.environ.get("UNSAFE", "").split()
+    for name in unsafe:
+        UNSAFE[name]()
+    faults = [Fault(text) for text in os.environ.get("FAULT", "").split()]
+    open_real = wiring.open_store
+
+    def open_store(*args: Any, **kwargs: Any) -> Any:
+        return FaultyStore(open_real(*args, **kwargs), faults, "deaf" in unsafe, notes)
+
+    wiring.open_store = open_store
+    settings = Settings()
+    app = wiring.load_app(settings)
+    if kind != "worker":
+        await wiring.serve(settings, app, worker=kind == "serve", ready=ready)
+        return
+    start = wiring.Process.start
+
+    async def started(process: wiring.Process) -> None:
+        await start(process)
+        ready("")
+
+    wiring.Process.start = started  # type: ignore[method-assign]
+    await wiring.work(settings, app)
+
+
+# --- the nursery --------------------------------------------------------------------------------------------------------
+
+
+def main() -> None:
+    """Forks until the input ends; in a forked pod, returns when the pod is done."""
+    report = os.dup(1)
+    os.dup2(2, 1)
+    wake, waker = os.pipe()
+    os.set_blocking(waker, False)
+    signal.set_wakeup_fd(waker, warn_on_full_buffer=False)
+    signal.signal(signal.SIGCHLD, lambda *_: None)
+    children: set[int] = set()
+    rest = b""
+    with selectors.DefaultSelector() as selector:
+        selector.register(0, selectors.EVENT_READ)
+        selector.register(wake, selectors.EVENT_READ)
+        while True:
+            for key, _ in selector.select():
+                if key.fd == wake:
+                    os.read(wake, 4096)
+                    _bury(children, report)
+                    continue
+                chunk = os.read(0, 65536)
+                if not chunk:
+                    for child in children:
+                        with suppress(ProcessLookupError):
+                            os.kill(child, signal.SIGKILL)
+                    return
+                *lines, rest = (rest + chunk).split(b"\n")
+                for line in lines:
+                    spec = json.loads(line)
+                    child = os.fork()
+                    if child == 0:
+                        selector.close()
+                        _live(spec, report, [wake, waker])
+                        return
+                    children.add(child)
+                    _say(report, {"born": spec["name"], "pid": child})
+
+
+def _bury(children: set[int], report: int) -> None:
+    for child in list(children):
+        pid, status = os.waitpid(child, os.WNOHANG)
+        if pid:
+            children.discard(child)
+            _say(report, {"ended": pid, "code": os.waitstatus_to_exitcode(status)})
+
+
+def _live(spec: dict[str, Any], report: int, inherited: Sequence[int]) -> None:
+    signal.set_wakeup_fd(-1)
+    signal.signal(signal.SIGCHLD, signal.SIG_DFL)
+    for file in inherited:
+        os.close(file)
+    os.setsid()
+    nothing = os.open(os.devnull, os.O_RDONLY)
+    log = os.open(spec["log"], os.O_WRONLY | os.O_APPEND | os.O_CREAT, 0o644)
+    os.dup2(nothing, 0)
+    os.dup2(log, 1)
+    os.dup2(log, 2)
+    os.environ.update(spec["env"])
+    if "coverage" in sys.modules:
+        import coverage
+
+        coverage.process_startup(force=True)
+
+    def ready(url: str) -> None:
+        _say(report, {"ready": os.getpid(), "url": url})
+
+    wiring.run(be(spec["kind"], ready))
+
+
+def _say(report: int, message: dict[str, Any]) -> None:
+    os.write(report, json.dumps(message).encode() + b"\n")  # shorter than PIPE_BUF, so never torn
+
+
+if __name__ == "__main__":
+    main()
+

@@ -1,0 +1,104 @@
+"""How a followed run looks: the answer alone on stdout, what happened on stderr, nothing that can steer a terminal."""
+
+from typing import Any
+
+import pytest
+
+from runyard.cli.answer import Answer
+from runyard.client import LogEvent
+
+
+def shown(capsys: pytest.CaptureFixture[str], *events: tuple[str, dict[str, Any]]) -> tuple[str, list[str], str | None]:
+    answer = Answer()
+    for seq, (kind, data) in enumerate(events, 1):
+        answer.take(LogEvent(run_id="r", seq=seq, id="e", ts=0, type=kind, data=data))
+    out = capsys.readouterr()
+    return out.out, out.err.splitlines(), answer.status
+
+
+def token(text: str) -> tuple[str, dict[str, Any]]:
+    return "model.token", {"text": text}
+
+
+def output(text: str, *sources: str) -> tuple[str, dict[str, Any]]:
+    return "run.output", {"text": text, "sources": list(sources)}
+
+
+DONE = ("run.finished", {"status": "done", "stop_reason": "end_turn"})
+
+
+def test_tokens_are_the_answer_and_are_not_repeated_at_the_end(capsys: pytest.CaptureFixture[str]) -> None:
+    assert shown(capsys, token("a "), token("b"), output("a b", "cv_1"), DONE) == (
+        "a b\n",
+        ["sources: cv_1", "done"],
+        "done",
+    )
+
+
+def test_an_answer_without_tokens_is_shown_at_the_end(capsys: pytest.CaptureFixture[str]) -> None:
+    assert shown(capsys, output("all at once"), DONE)[0] == "all at once\n"
+
+
+def test_an_answer_other_than_its_tokens_is_shown_whole(capsys: pytest.CaptureFixture[str]) -> None:
+    assert shown(capsys, token("draft"), output("final"), DONE)[0] == "draft\nfinal\n"
+
+
+def test_text_that_is_taken_back_is_written_again_and_said_so(capsys: pytest.CaptureFixture[str]) -> None:
+    step = ("step.finished", {"step": "s#1", "name": "s"})
+    resumed = ("run.resumed", {"attempt": 2, "why": "crash"})
+    out, notes, _ = shown(
+        capsys,
+        token("a "),
+        step,
+        token("b"),
+        resumed,
+        ("model.reset", {}),
+        token("b "),
+        token("c"),
+        output("a b c"),
+        DONE,
+    )
+    assert out == "a b\nb c\n"
+    assert notes == ["resumed after a crash", "the text since the last result is written again:", "done"]
+
+
+def test_tools_questions_and_trouble_are_notes(capsys: pytest.CaptureFixture[str]) -> None:
+    out, notes, status = shown(
+        capsys,
+        ("tool.requested", {"call_id": "c", "tool": "send", "input": {}}),
+        (
+            "approval.requested",
+            {"approval_id": "a1", "call_id": "c", "kind": "tool", "tool": "send", "input": {"n": 1}},
+        ),
+        ("run.waiting", {"approvals": ["a1"]}),
+        ("approval.decided", {"approval_id": "a1", "decision": "approved", "by": "me"}),
+        ("tool.started", {"call_id": "c", "tool": "send", "input": {"n": 1}}),
+        ("tool.finished", {"call_id": "c", "tool": "send", "error": "timeout"}),
+        ("run.error", {"code": "agent_error", "message": "It broke."}),
+        ("run.finished", {"status": "error", "stop_reason": "error"}),
+    )
+    assert out == ""
+    assert status == "error"
+    assert notes == [
+        '? send {"n":1}',
+        "  runyard approvals approve a1",
+        "waiting for a decision",
+        "! approved by me",
+        '→ send {"n":1}',
+        "← send failed: timeout",
+        "agent_error: It broke.",
+        "error",
+    ]
+
+
+def test_what_would_steer_the_terminal_is_made_harmless(capsys: pytest.CaptureFixture[str]) -> None:
+    nasty = "a\x1b[2Jb\rc\x9bd\ttab\nline"
+    out, notes, _ = shown(
+        capsys, token(nasty), ("tool.started", {"call_id": "c", "tool": "t", "input": nasty}), output(nasty)
+    )
+    assert out == "a\ufffd[2Jb\ufffdc\ufffdd\ttab\nline\n"
+    assert notes == ["→ t a\ufffd[2Jb\ufffdc\ufffdd tab line"]
+
+
+def test_an_event_of_a_newer_server_is_passed_over(capsys: pytest.CaptureFixture[str]) -> None:
+    assert shown(capsys, ("model.sang", {"tune": "x"}), DONE) == ("", ["done"], "done")

@@ -1,0 +1,154 @@
+"""Settings: where they come from, and what a wrong one says."""
+
+import os
+from pathlib import Path
+
+import pytest
+from pydantic import ValidationError
+
+from runyard.errors import StartupError
+from runyard.settings import Settings, address
+
+TOML = Path("runyard.toml")
+
+
+@pytest.fixture(autouse=True)
+def clean_slate(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
+    for name in [name for name in os.environ if name.upper().startswith("RUNYARD_")]:
+        monkeypatch.delenv(name)
+
+
+def why_not(**options: object) -> str:
+    with pytest.raises(StartupError) as caught:
+        Settings(**options)  # type: ignore[arg-type]
+    assert "\n" not in caught.value.message
+    return caught.value.message
+
+
+def test_without_anything_it_is_sqlite_on_loopback() -> None:
+    settings = Settings()
+    assert (settings.host, settings.port, settings.url) == ("127.0.0.1", 8000, "http://127.0.0.1:8000")
+    assert settings.sqlite_path == Path(".runyard/runyard.db")
+    assert settings.app is None
+
+
+def test_an_option_wins_over_the_environment_and_that_over_the_file(monkeypatch: pytest.MonkeyPatch) -> None:
+    TOML.write_text('host = "10.0.0.1"\nport = 1\nslots = 7\n')
+    monkeypatch.setenv("RUNYARD_HOST", "10.0.0.2")
+    monkeypatch.setenv("RUNYARD_PORT", "2")
+    settings = Settings(port=3)
+    assert (settings.slots, settings.host, settings.port) == (7, "10.0.0.2", 3)
+
+
+def test_settings_cannot_be_changed() -> None:
+    with pytest.raises(ValidationError):
+        Settings().port = 1  # type: ignore[misc]
+
+
+def test_an_empty_variable_counts_as_not_set(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("RUNYARD_PORT", "")
+    assert Settings().port == 8000
+
+
+@pytest.mark.parametrize(
+    ("name", "says"),
+    [
+        ("RUNYARD_DATABSE_URL", "RUNYARD_DATABSE_URL is not a setting; did you mean RUNYARD_DATABASE_URL?"),
+        ("RUNYARD_PROT", "RUNYARD_PROT is not a setting; did you mean RUNYARD_PORT?"),
+        ("RUNYARD_XYZZY", "RUNYARD_XYZZY is not a setting of Runyard; docs/settings.md lists them all."),
+    ],
+)
+def test_a_misspelt_variable_is_an_error_that_knows_better(
+    name: str, says: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv(name, "1")
+    assert why_not() == says
+
+
+def test_a_misspelt_key_is_an_error_that_knows_better() -> None:
+    TOML.write_text("lease_second = 1\n")
+    assert why_not() == "lease_second in runyard.toml is not a setting; did you mean lease_seconds?"
+
+
+def test_a_broken_file_is_one_sentence() -> None:
+    TOML.write_text("port = \n")
+    assert why_not().startswith("runyard.toml is not valid TOML: ")
+
+
+def test_the_debug_switch_is_not_taken_for_a_setting(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("RUNYARD_DEBUG", "1")
+    Settings()
+
+
+@pytest.mark.parametrize(
+    ("name", "value", "says"),
+    [
+        ("RUNYARD_PORT", "eighty", "RUNYARD_PORT must be a whole number."),
+        ("RUNYARD_PORT", "65536", "RUNYARD_PORT must be less than or equal to 65535."),
+        ("RUNYARD_SLOTS", "0", "RUNYARD_SLOTS must be greater than 0."),
+        ("RUNYARD_LEASE_SECONDS", "long", "RUNYARD_LEASE_SECONDS must be a number."),
+        ("RUNYARD_LEASE_SECONDS", "nan", "RUNYARD_LEASE_SECONDS must be a finite number."),
+        ("RUNYARD_LOG_FORMAT", "xml", "RUNYARD_LOG_FORMAT must be 'console' or 'json'."),
+        ("RUNYARD_URL", "localhost", "RUNYARD_URL must be an address like http://127.0.0.1:8000."),
+    ],
+)
+def test_a_bad_value_is_one_sentence_that_names_the_variable(
+    name: str, value: str, says: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv(name, value)
+    assert why_not() == says
+
+
+def test_a_bad_value_in_the_file_names_the_key() -> None:
+    TOML.write_text('port = "eighty"\n')
+    assert why_not() == "port in runyard.toml must be a whole number."
+
+
+@pytest.mark.parametrize(
+    "url", ["sqlite:///a/b.db", "sqlite:////a/b.db", "postgresql://u:p@h:5432/d", "postgresql:///d?host=/run"]
+)
+def test_both_databases_are_accepted(url: str) -> None:
+    assert Settings(database_url=url).database_url == url
+
+
+@pytest.mark.parametrize(
+    "url",
+    [
+        "mysql://u:hunter2@h/d",
+        "postgres+asyncpg://u:hunter2@h/d",
+        "postgresql://",
+        "postgresql://u:hunter2@[h/d",
+        "sqlite://hunter2",
+        "sqlite:///",
+        "sqlite:///:memory:",
+        "sqlite:///a?hunter2",
+        "hunter2",
+        "",
+    ],
+)
+def test_any_other_database_is_refused_without_showing_the_password(url: str) -> None:
+    said = why_not(database_url=url)
+    assert said == "database_url must be sqlite:///path/to/file.db or postgresql://user:password@host/name."
+
+
+def test_nothing_that_is_shown_has_the_password() -> None:
+    settings = Settings(database_url="postgresql://me:hunter2@db.example/runyard?password=hunter2")
+    assert "hunter2" not in repr(settings) + str(settings) + settings.database_label
+    assert settings.database_label == "db.example/runyard (Postgres)"
+
+
+@pytest.mark.parametrize(
+    ("host", "url"),
+    [
+        ("127.0.0.1", "http://127.0.0.1:9"),
+        ("0.0.0.0", "http://127.0.0.1:9"),
+        ("::", "http://127.0.0.1:9"),
+        ("::1", "http://[::1]:9"),
+        ("box.local", "http://box.local:9"),
+    ],
+)
+def test_the_command_line_looks_where_the_server_listens(host: str, url: str) -> None:
+    assert address(host, 9) == url
+    assert Settings(host=host, port=9).url == url
+    assert Settings(host=host, port=9, url="https://elsewhere/").url == "https://elsewhere"
