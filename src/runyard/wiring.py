@@ -11,7 +11,7 @@ import os
 import signal
 import socket
 from collections.abc import AsyncIterator, Callable, Coroutine
-from contextlib import asynccontextmanager, suppress
+from contextlib import asynccontextmanager, nullcontext, suppress
 from pathlib import Path
 from typing import Any
 
@@ -22,6 +22,7 @@ from runyard.agents.loading import App, app_of, load
 from runyard.clock import Clock, SystemClock
 from runyard.engine.approvals import Approvals
 from runyard.engine.cancel import Cancel
+from runyard.engine.duty import on_duty
 from runyard.engine.engine import Engine
 from runyard.engine.execute import Executor
 from runyard.engine.intake import Intake
@@ -111,11 +112,11 @@ class Process:
         await self.store.open()
         for name, documents in self._app.collections.items():
             await self.store.put_documents(name, documents)
-        self._loops = [asyncio.create_task(self.streams.watch(self._settings.poll_seconds), name="watch")]
+        self._loops = [on_duty("watch", lambda: self.streams.watch(self._settings.poll_seconds))]
         if self.worker is not None:
             await self.reaper.tick()
             await self.worker.start()
-            self._loops.append(asyncio.create_task(self.reaper.run(self._settings.reap_seconds), name="reaper"))
+            self._loops.append(on_duty("reaper", lambda: self.reaper.run(self._settings.reap_seconds)))
 
     async def drain(self, grace: float) -> None:
         """Stop working, keep answering: what runs ends or goes back into the queue, then streams are cut."""
@@ -181,7 +182,7 @@ async def serve(
         lifespan="off",
     )
     server = uvicorn.Server(config)
-    server.install_signal_handlers = lambda: None  # type: ignore[attr-defined]
+    server.capture_signals = nullcontext  # type: ignore[assignment, method-assign]
     await process.start()
     stopping = _on_signal(process, settings.drain_seconds, lambda: setattr(server, "should_exit", True))
     if ready is not None:

@@ -1,7 +1,9 @@
 """Cancel is a row: queued and waiting runs end at once, a running one is flagged and told; then the truth is
 answered."""
 
+import asyncio
 from collections.abc import Callable
+from contextlib import suppress
 
 from runyard.clock import Clock
 from runyard.domain.run import Run, Status
@@ -43,7 +45,9 @@ class Cancel:
     async def _end_of(self, run: Run, patience: float) -> None:
         follower = self._streams.follow(run.id, run.last_seq)
         try:
-            while not isinstance(await follower.next(patience), Pause):
-                pass
+            with suppress(TimeoutError):
+                async with asyncio.timeout(patience):
+                    while not isinstance(await follower.next(patience), Pause):
+                        pass
         finally:
             follower.close()

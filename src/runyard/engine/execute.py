@@ -115,6 +115,7 @@ class Running:
         self._draft = engine.draft
         self._stopped: asyncio.Future[Stop] = asyncio.get_running_loop().create_future()
         self._execution: Execution | None = None
+        self._pen.on_cancel = lambda: self.stop("cancel")
 
     @property
     def run(self) -> Run:

@@ -11,7 +11,7 @@ again and pens grow until they are `congested`. A part that is refused, or break
 
 import asyncio
 from collections import deque
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 
 import structlog
 
@@ -50,6 +50,7 @@ class Pen:
         self.offered: Part | None = None
         self.cancel_requested = False
         self.lane_ready = False
+        self.on_cancel: Callable[[], None] | None = None
 
     def write(self, draft: Draft) -> None:
         if self._error is not None:
@@ -126,6 +127,8 @@ class Pen:
     def taken(self, part: Part, cancel_requested: bool) -> None:
         self.offered = None
         self.cancel_requested = cancel_requested
+        if cancel_requested and self.on_cancel is not None:
+            self.on_cancel()
         self._committed += len(part.drafts)
         reached = self._committed + (part.move is not None)
         while self._waiting and self._waiting[0][0] <= reached:

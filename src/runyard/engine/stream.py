@@ -10,19 +10,18 @@ then.
 """
 
 import asyncio
-from collections.abc import Sequence
 from enum import Enum
 
 import structlog
 
-from runyard.domain.events import Event
 from runyard.engine.tail import Chunk, Tail
-from runyard.errors import RunyardError
+from runyard.errors import RunyardError, Unavailable
 from runyard.store import Store
 
 log = structlog.get_logger()
 
 READ_EVENTS = 1000  # events read from the store at once
+AWAY_SECONDS = 0.2  # between looks while the database is away
 BATCH_BYTES = 256 * 1024  # handed over at once, more or less
 
 
@@ -31,7 +30,7 @@ class Pause(Enum):
 
     IDLE = "idle"  # nothing happened for the given time
     END = "end"  # the terminal event was handed over
-    CUT = "cut"  # this process is going away; the run is not at its end
+    CUT = "cut"  # this process, or the run's log, is going away; this is not its end
     GONE = "gone"  # the reader left
 
 
@@ -43,6 +42,7 @@ class Follower:
         self._run_id = run_id
         self._cursor = after
         self._ended = False
+        self._deleted = False
         self._gone = False
         self._bell = streams.tail.listen(run_id)
 
@@ -50,31 +50,40 @@ class Follower:
         """The next chunks, in order; or why there are none, after at most `patience` seconds of silence."""
         try:
             async with asyncio.timeout(patience):
-                woken = False
-                while True:
-                    if self._gone:
-                        return Pause.GONE
-                    if self._streams.is_cut:
-                        return Pause.CUT
-                    if self._ended:
-                        return Pause.END
+                while (pause := self._pause()) is None:
+                    woken = self._bell.is_set()
                     self._bell.clear()
                     chunks = self._streams.tail.read(self._run_id, self._cursor)
                     if chunks is None or (woken and not chunks):
                         chunks = await self._read()  # woken for nothing in the tail: another pod has written
                     if chunks:
                         return self._hand_over(chunks)
-                    if not self._ended:
-                        woken = await self._bell.wait()
+                    if self._pause() is None:
+                        await self._bell.wait()
+                return pause
         except TimeoutError:
             return Pause.IDLE
 
+    def _pause(self) -> Pause | None:
+        if self._gone:
+            return Pause.GONE
+        if self._streams.is_cut or self._deleted:
+            return Pause.CUT
+        return Pause.END if self._ended else None
+
     async def _read(self) -> list[Chunk]:
-        events: Sequence[Event] = await self._streams.store.read(self._run_id, self._cursor, READ_EVENTS)
+        try:
+            events = await self._streams.store.read(self._run_id, self._cursor, READ_EVENTS)
+            heads = {} if events else await self._streams.store.heads([self._run_id])
+        except Unavailable:
+            await asyncio.sleep(AWAY_SECONDS)
+            self._bell.set()  # look again; meanwhile the reader gets its heartbeats
+            return []
         if events:
             return [Chunk(events)]
-        head = (await self._streams.store.heads([self._run_id])).get(self._run_id)
-        self._ended = head is None or (head.finished and head.last_seq <= self._cursor)
+        head = heads.get(self._run_id)
+        self._deleted = head is None
+        self._ended = head is not None and head.finished and head.last_seq <= self._cursor
         return []
 
     def _hand_over(self, chunks: list[Chunk]) -> list[Chunk]:

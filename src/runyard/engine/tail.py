@@ -56,6 +56,8 @@ class Tail:
         self._size += chunk.size
         while self._size > self._budget and len(self._runs) > 1:
             self.forget(next(iter(self._runs)))
+        while self._size > self._budget and len(chunks) > 1:
+            self._size -= chunks.pop(0).size
         self.ring(run_id)
 
     def forget(self, run_id: str) -> None:

@@ -7,10 +7,12 @@ and comes back under a new id. Wake-ups (`ring`) may be lost: the claim loop als
 
 import asyncio
 from collections.abc import Sequence
+from contextlib import suppress
 
 import structlog
 
 from runyard.domain.run import SUSPECT_ATTEMPTS
+from runyard.engine.duty import on_duty
 from runyard.engine.execute import Executor, Running, Stop
 from runyard.errors import RunyardError
 from runyard.ids import new_id
@@ -45,8 +47,11 @@ class Worker:
 
     async def start(self) -> None:
         await self._register()
-        for loop in (self._claim_loop(), self._lease_loop(), self._cancel_loop()):
-            self._loops.append(asyncio.create_task(loop))
+        self._loops = [
+            on_duty("claims", self._claim_loop),
+            on_duty("lease", self._lease_loop),
+            on_duty("cancels", self._cancel_loop),
+        ]
 
     def ring(self) -> None:
         """There may be something to claim."""
@@ -70,6 +75,8 @@ class Worker:
             running.stop("drain")
         if self._tasks:
             await asyncio.wait(self._tasks, timeout=self._executor.stop_seconds + self._lease)
+        for running in list(self._running.values()):
+            running.stop("lost")
         for loop in self._loops:
             loop.cancel()
         await asyncio.gather(*self._loops, return_exceptions=True)
@@ -89,17 +96,20 @@ class Worker:
     # --- claims
 
     async def _claim_loop(self) -> None:
-        look_at_suspects = True
-        while not self._draining:
+        loop, looked = asyncio.get_running_loop(), 0.0
+        while True:
             self._bell.clear()
-            free = min(self._slots - self.active, MOST_PER_CLAIM)
-            claimed = await self._claim(free, look_at_suspects) if free > 0 else 0
-            if free > 0 and claimed == free:
-                continue
-            look_at_suspects = not await _rung(self._bell, self._poll)
+            free = 0 if self._draining else min(self._slots - self.active, MOST_PER_CLAIM)
+            if free > 0:
+                suspects = loop.time() - looked >= self._poll
+                if suspects:
+                    looked = loop.time()
+                if await self._claim(free, suspects) == free:
+                    continue
+            await _rung(self._bell, self._poll)
 
-    async def _claim(self, free: int, look_at_suspects: bool) -> int:
-        suspects = look_at_suspects and not any(r.run.attempts > SUSPECT_ATTEMPTS for r in self._running.values())
+    async def _claim(self, free: int, suspects: bool) -> int:
+        suspects = suspects and not any(r.run.attempts > SUSPECT_ATTEMPTS for r in self._running.values())
         try:
             claims = await self._store.claim(self._id, free, suspects, self._executor.versions)
         except RunyardError as error:
@@ -171,10 +181,7 @@ class Worker:
             self.stop(run_id, "cancel")
 
 
-async def _rung(bell: asyncio.Event, patience: float) -> bool:
-    try:
+async def _rung(bell: asyncio.Event, patience: float) -> None:
+    with suppress(TimeoutError):
         async with asyncio.timeout(patience):
             await bell.wait()
-    except TimeoutError:
-        return False
-    return True

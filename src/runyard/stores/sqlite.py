@@ -91,13 +91,14 @@ class SqliteStore(SqlStore):
             await self.heartbeat(worker.id, -1)
 
     async def close(self) -> None:
-        if self._writer is not None:
-            await asyncio.to_thread(self._writer.stop)
-        if self._readers is not None:
-            self._readers.shutdown()
-        if self._lock is not None:
-            self._lock.close()
+        writer, readers, lock = self._writer, self._readers, self._lock
         self._writer = self._readers = self._lock = None
+        if writer is not None:
+            await asyncio.to_thread(writer.stop)
+        if readers is not None:
+            readers.shutdown()
+        if lock is not None:
+            lock.close()
 
     def _version(self) -> str | None:
         if not self._path.exists():

@@ -1,0 +1,84 @@
+"""The database of a flow test, seen from outside the product: for the checker, and for faults."""
+
+from __future__ import annotations
+
+import asyncio
+import sqlite3
+import uuid
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
+
+import asyncpg
+
+from tests.support.invariants import Row
+
+CALM_SECONDS = 5.0
+
+_UNREST = """
+select 'idle in transaction: ' || left(query, 80) as what from pg_stat_activity
+ where datname = current_database() and state like 'idle in transaction%'
+union all
+select 'waits for a lock: ' || left(a.query, 80) from pg_locks l join pg_stat_activity a using (pid)
+ where a.datname = current_database() and not l.granted
+"""
+
+
+class PostgresDatabase:
+    def __init__(self, dsn: str) -> None:
+        self.dsn = dsn
+        self.url = dsn  # what pods get; a test may put a proxy in between
+        self._connection: asyncpg.Connection[Any] | None = None
+
+    async def connection(self) -> asyncpg.Connection[Any]:
+        if self._connection is None or self._connection.is_closed():
+            self._connection = await asyncpg.connect(self.dsn, server_settings={"application_name": "test"})
+        return self._connection
+
+    async def rows(self, sql: str) -> Sequence[Row]:
+        connection = await self.connection()
+        return [
+            {name: str(value) if isinstance(value, uuid.UUID) else value for name, value in row.items()}
+            for row in await connection.fetch(sql)
+        ]
+
+    async def unrest(self) -> Sequence[str]:
+        deadline = asyncio.get_running_loop().time() + CALM_SECONDS
+        while found := [row["what"] for row in await self.rows(_UNREST)]:
+            if asyncio.get_running_loop().time() > deadline:
+                return found
+            await asyncio.sleep(0.02)
+        return []
+
+    async def cut_connections(self) -> int:
+        """Kill every connection that a pod has; how many there were."""
+        [row] = await self.rows(
+            "select count(pg_terminate_backend(pid)) as n from pg_stat_activity"
+            " where datname = current_database() and pid <> pg_backend_pid()"
+        )
+        return int(row["n"])
+
+    async def close(self) -> None:
+        if self._connection is not None:
+            await self._connection.close()
+
+
+class SqliteDatabase:
+    def __init__(self, path: Path) -> None:
+        self.path = path
+        self.url = f"sqlite:///{path}"
+
+    async def rows(self, sql: str) -> Sequence[Row]:
+        connection = sqlite3.connect(f"file:{self.path}?mode=ro", uri=True)
+        try:
+            connection.row_factory = sqlite3.Row
+            return [dict(row) for row in connection.execute(sql).fetchall()]
+        finally:
+            connection.close()
+
+    async def unrest(self) -> Sequence[str]:
+        [row] = await self.rows("pragma integrity_check")
+        return [] if row["integrity_check"] == "ok" else [f"integrity_check: {row['integrity_check']}"]
+
+    async def close(self) -> None:
+        pass

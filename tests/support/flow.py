@@ -1,0 +1,314 @@
+"""One flow scenario: its pods, its database, its clients, and everything the checker will want to know.
+
+A test asks for things through `Flow`; whatever it accepted, saw or was refused is recorded, and after the test the
+checker (`invariants.py`) judges all of it. Waiting is always for a condition, with a deadline.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import time
+from collections.abc import Awaitable, Callable, Sequence
+from contextlib import suppress
+from pathlib import Path
+from typing import Any
+
+import httpx2
+
+from runyard.sse import Parser
+from tests.support.databases import PostgresDatabase, SqliteDatabase
+from tests.support.invariants import ENDED, Answer, Evidence, InvariantBroken, Row, Seen, check
+from tests.support.notes import FOLDER, Notes
+from tests.support.pods import APP, Kind, Nursery, Pod
+
+PATIENCE = 25.0
+SETTLE_SECONDS = 20.0
+SETTINGS: dict[str, Any] = {
+    "lease_seconds": 1,
+    "reap_seconds": 0.2,
+    "poll_seconds": 0.05,
+    "drain_seconds": 0.2,
+    "stop_seconds": 0.5,
+    "cancel_seconds": 2,
+    "heartbeat_seconds": 5,
+    "port": 0,
+    "log_level": "info",
+}
+Program = Sequence[Sequence[Any]]
+
+
+async def eventually(what: str, condition: Callable[[], Any], seconds: float = PATIENCE) -> Any:
+    """Look again every few milliseconds until the condition (plain or async) gives something true, and return that."""
+    deadline = time.monotonic() + seconds
+    while True:
+        found = condition()
+        if isinstance(found, Awaitable):
+            found = await found
+        if found:
+            return found
+        if time.monotonic() > deadline:
+            raise TimeoutError(f"waited {seconds} s in vain until {what}")
+        await asyncio.sleep(0.01)
+
+
+class Reader:
+    """A client that follows one run and comes back with Last-Event-ID whenever its connection ends too early.
+
+    `pods` are asked in turn: each new connection goes to the next one. `drop_after` cuts the connection itself after so
+    many events, every time."""
+
+    def __init__(
+        self, flow: Flow, run_id: str, pods: Sequence[Pod], face: str = "native", drop_after: int | None = None
+    ) -> None:
+        self._flow = flow
+        self._pods = list(pods)
+        self._path = f"/api/runs/{run_id}/{'log' if face == 'native' else 'events'}"
+        self._drop_after = drop_after
+        self.seen = Seen(run_id, face)
+        self.data: list[Any] = []
+        self.connections = 0
+        flow.evidence.seen.append(self.seen)
+        self._task = asyncio.create_task(self._follow(), name=f"reader {run_id}")
+
+    @property
+    def types(self) -> list[str]:
+        return [kind for _, kind, _ in self.seen.events]
+
+    @property
+    def text(self) -> str:
+        """The answer as a client would show it: all tokens since the last reset of what was open."""
+        kept, open_text = "", ""
+        for kind, data in zip(self.types, self.data, strict=True):
+            if kind == "model.token":
+                open_text += data["text"]
+            elif kind == "model.reset":
+                open_text = ""
+            elif kind in ("step.finished", "tool.finished", "approval.decided"):
+                kept, open_text = kept + open_text, ""
+        return kept + open_text
+
+    def count(self, kind: str) -> int:
+        return self.types.count(kind)
+
+    async def until(self, what: str, condition: Callable[[Reader], Any]) -> None:
+        await eventually(f"a reader sees {what} (it saw {self.types[-5:]})", lambda: condition(self) or self._failed())
+
+    async def tokens(self, count: int) -> None:
+        await self.until(f"{count} tokens", lambda reader: reader.count("model.token") >= count)
+
+    async def end(self, seconds: float = PATIENCE) -> Reader:
+        """Wait for the last event."""
+        await asyncio.wait_for(asyncio.shield(self._task), seconds)
+        return self
+
+    async def stop(self) -> None:
+        self._task.cancel()
+        with suppress(asyncio.CancelledError):
+            await self._task
+
+    def _failed(self) -> bool:
+        if self._task.done() and not self._task.cancelled() and self._task.exception() is not None:
+            self._task.result()
+        return False
+
+    async def _follow(self) -> None:
+        while not self.seen.complete:
+            pod = self._pods[self.connections % len(self._pods)]
+            self.connections += 1
+            try:
+                await self._connect(pod)
+            except (httpx2.TransportError, httpx2.StreamError):
+                await asyncio.sleep(0.02)
+
+    async def _connect(self, pod: Pod) -> None:
+        last = self.seen.events[-1][0] if self.seen.events else 0
+        headers = {"Last-Event-ID": str(last)} if last else {}
+        got = 0
+        parser = Parser()
+        async with self._flow.http.stream("GET", pod.url + self._path, headers=headers) as response:
+            if response.status_code >= 400:
+                self._flow.note_failure(response, await response.aread())
+                await asyncio.sleep(0.02)
+                return
+            async for chunk in response.aiter_raw():
+                for frame in parser.feed(chunk):
+                    self._take(int(frame.id), frame.event, json.loads(frame.data))
+                    got += 1
+                    if self._drop_after is not None and got >= self._drop_after and not self._at_end():
+                        return
+        # the response ended cleanly: the server says that this was all
+        self.seen.complete = True
+        assert self._at_end(), f"a stream ended cleanly after {self.types[-3:]}"
+
+    def _take(self, seq: int, kind: str, data: Any) -> None:
+        event_id = ""
+        if self.seen.face == "native":
+            event_id, data = data["id"], data["data"]
+        self.seen.events.append((seq, kind, event_id))
+        self.data.append(data)
+
+    def _at_end(self) -> bool:
+        return bool(self.seen.events) and self.seen.events[-1][1] in ("run.finished", "state")
+
+
+class Flow:
+    def __init__(self, nursery: Nursery, database: PostgresDatabase | SqliteDatabase, folder: Path) -> None:
+        self._nursery = nursery
+        self.database = database
+        self.folder = folder
+        self.notes = Notes(folder)
+        self.evidence = Evidence(self.notes)
+        self.pods: list[Pod] = []
+        self.readers: list[Reader] = []
+        self.http = httpx2.AsyncClient(timeout=httpx2.Timeout(PATIENCE), limits=httpx2.Limits(max_connections=None))
+        self.is_checked = False
+
+    # --- pods
+
+    async def start(self, kind: Kind = "serve", fault: str = "", unsafe: str = "", **settings: Any) -> Pod:
+        """A pod that is ready. Every fault it is given must fire, or the scenario is void."""
+        values = SETTINGS | {"database_url": self.database.url, "app": APP} | settings
+        environment = {f"RUNYARD_{name.upper()}": str(value) for name, value in values.items()}
+        environment |= {FOLDER: str(self.folder), "FAULT": fault, "UNSAFE": unsafe}
+        self.evidence.expected_faults.update(text.partition(":")[0] for text in fault.split())
+        pod = await self._nursery.start(kind, self.folder, environment)
+        self.pods.append(pod)
+        return pod
+
+    @property
+    def api(self) -> Pod:
+        """Any pod that answers."""
+        return next(pod for pod in self.pods if pod.alive and pod.kind != "worker")
+
+    # --- requests
+
+    async def request(self, method: str, path: str, pod: Pod | None = None, **options: Any) -> httpx2.Response:
+        response = await self.http.request(method, (pod or self.api).url + path, **options)
+        if response.status_code >= 400:
+            self.note_failure(response, response.content)
+        return response
+
+    def note_failure(self, response: httpx2.Response, body: bytes) -> None:
+        kind = response.headers.get("content-type", "")
+        self.evidence.failures.append(Answer(response.status_code, kind, body))
+
+    async def thread(self, pod: Pod | None = None) -> str:
+        response = await self.request("POST", "/api/threads", pod, json={})
+        assert response.status_code == 201, response.text
+        return str(response.json()["thread_id"])
+
+    async def post(
+        self, *program: Sequence[Any], thread: str | None = None, pod: Pod | None = None, agent: str = "player"
+    ) -> str:
+        """Start a run that plays the program; in a thread of its own if none is given."""
+        thread = thread or await self.thread(pod)
+        body = {"content": json.dumps(program), "agent": agent}
+        response = await self.request("POST", f"/api/threads/{thread}/messages", pod, json=body)
+        assert response.status_code == 201, response.text
+        return self.accepted(response)
+
+    def accepted(self, response: httpx2.Response) -> str:
+        run_id = str(response.json()["run_id"])
+        self.evidence.accepted.append(run_id)
+        return run_id
+
+    def follow(self, run_id: str, *pods: Pod, face: str = "native", drop_after: int | None = None) -> Reader:
+        reader = Reader(self, run_id, pods or [self.api], face, drop_after)
+        self.readers.append(reader)
+        return reader
+
+    async def status(self, run_id: str, pod: Pod | None = None) -> str:
+        return str((await self.request("GET", f"/api/runs/{run_id}", pod)).json()["status"])
+
+    async def cancel(self, run_id: str, pod: Pod | None = None) -> str:
+        response = await self.request("POST", f"/api/runs/{run_id}/cancel", pod)
+        assert response.status_code == 200, response.text
+        return str(response.json()["status"])
+
+    async def approval(self, run_id: str, kind: str | None = None) -> str:
+        """The open approval of a run that waits."""
+
+        async def asked() -> str | None:
+            rows = await self.database.rows("select id, run_id, kind, state from approvals")
+            return next((r["id"] for r in rows if str(r["run_id"]) == run_id and r["state"] == "pending"), None)
+
+        approval_id: str = await eventually("an approval is asked for", asked)
+        await self.reached(run_id, "waiting")
+        if kind is not None:
+            rows = await self.database.rows("select id, kind from approvals")
+            assert [row["kind"] for row in rows if row["id"] == approval_id] == [kind]
+        return approval_id
+
+    async def decide(self, approval_id: str, decision: str, pod: Pod | None = None) -> httpx2.Response:
+        return await self.request("POST", f"/api/approvals/{approval_id}", pod, json={"decision": decision})
+
+    # --- what happened
+
+    async def run(self, run_id: str) -> Row:
+        return next(row for row in await self.database.rows("select * from runs") if row["id"] == run_id)
+
+    async def log(self, run_id: str) -> list[Row]:
+        rows = await self.database.rows("select * from run_events order by run_id, seq")
+        return [row for row in rows if row["run_id"] == run_id]
+
+    async def reached(self, run_id: str, *statuses: str) -> None:
+        async def there() -> bool:
+            return (await self.run(run_id))["status"] in statuses
+
+        await eventually(f"run {run_id} is {' or '.join(statuses)}", there)
+
+    async def at_gate(self, gate: str, pod: Pod | None = None) -> int:
+        """Wait until an agent stands at the gate (in that pod); the pid of its process."""
+
+        def standing() -> int | None:
+            pids = [int(pid) for name, pid in self.notes.read("reached") if name == gate]
+            return next((pid for pid in pids if pod is None or pid == pod.pid), None)
+
+        found: int = await eventually(f"an agent reaches {gate}", standing)
+        return found
+
+    async def struck(self, point: str) -> None:
+        await eventually(f"{point} fires", lambda: any(words[0] == point for words in self.notes.read("faults")))
+
+    def effects(self, tool: str) -> list[str]:
+        """The keys with which a tool touched the world, in order."""
+        return [key for name, key, _ in self.notes.read("effects") if name == tool]
+
+    # --- the end
+
+    async def settled(self, seconds: float = SETTLE_SECONDS) -> None:
+        """Wait until every accepted run has ended or waits, and every reader has what there is (I5)."""
+
+        async def calm() -> bool:
+            wanted = set(self.evidence.accepted)
+            rows = await self.database.rows("select id, status from runs")
+            return all(row["status"] in ENDED | {"waiting"} for row in rows if row["id"] in wanted)
+
+        try:
+            await eventually("all runs have settled", calm, seconds)
+        except TimeoutError as error:
+            raise InvariantBroken(f"I5 {error}: {await self._unsettled()}") from None
+
+    async def _unsettled(self) -> list[str]:
+        rows = await self.database.rows("select id, status, attempts, worker_id from runs")
+        return [str(dict(row)) for row in rows if row["status"] in ("queued", "running")][:5]
+
+    async def check(self, seconds: float = SETTLE_SECONDS) -> None:
+        """The end of every scenario."""
+        self.is_checked = True
+        await self.settled(seconds)
+        for reader in self.readers:
+            if any(pod.alive for pod in reader._pods) and (await self.run(reader.seen.run_id))["status"] in ENDED:
+                await reader.end()
+        await check(self.database, self.evidence)
+
+    async def close(self) -> None:
+        for reader in self.readers:
+            await reader.stop()
+        await self.http.aclose()
+        for pod in self.pods:
+            if pod.alive:
+                with suppress(AssertionError, ProcessLookupError):
+                    await pod.kill()
+        await self.database.close()
