@@ -1,34 +1,46 @@
-"""The yardstick: a plain FastAPI StreamingResponse of the same events, from memory, with no durability at all."""
+"""The yardstick: a plain FastAPI StreamingResponse of the same 200 events, from memory, with no durability at all."""
 
+import json
 import sys
+from collections.abc import AsyncIterator
 
 import uvicorn
 from fastapi import FastAPI
 from fastapi.responses import StreamingResponse
+from pydantic import BaseModel
 
-EVENTS = 200
+TOKENS = ["tok "] * 200
 app = FastAPI()
-runs = iter(range(1, 10**9))
+numbers = iter(range(1, 10**9))
+
+
+class Message(BaseModel):
+    content: str
 
 
 @app.post("/api/threads", status_code=201)
 async def open_thread() -> dict[str, str]:
-    return {"thread_id": str(next(runs))}
+    return {"thread_id": str(next(numbers))}
 
 
 @app.post("/api/threads/{thread_id}/messages", status_code=201)
-async def post(thread_id: str, body: dict[str, str]) -> dict[str, str]:
-    return {"run_id": str(next(runs))}
+async def post(thread_id: str, body: Message) -> dict[str, str]:
+    return {"run_id": str(next(numbers))}
+
+
+def frame(seq: int, event: str, data: dict[str, str]) -> str:
+    return f"id: {seq}\nevent: {event}\ndata: {json.dumps(data)}\n\n"
+
+
+async def answer() -> AsyncIterator[str]:
+    for seq, token in enumerate(TOKENS, 1):
+        yield frame(seq, "token", {"text": token})
+    yield frame(len(TOKENS) + 1, "state", {"status": "done"})
 
 
 @app.get("/api/runs/{run_id}/events")
 async def events(run_id: str) -> StreamingResponse:
-    async def frames():  # type: ignore[no-untyped-def]
-        for seq in range(1, EVENTS + 1):
-            yield f'id: {seq}\nevent: token\ndata: {{"text":"tok "}}\n\n'
-        yield f'id: {EVENTS + 1}\nevent: state\ndata: {{"status":"done"}}\n\n'
-
-    return StreamingResponse(frames(), media_type="text/event-stream")
+    return StreamingResponse(answer(), media_type="text/event-stream")
 
 
 if __name__ == "__main__":

@@ -1,4 +1,5 @@
-"""The client, in a process of its own: N conversations at once, each POST then stream, over raw sockets so that it costs little.
+"""The client, in a process of its own: N conversations at once, each a POST and then the stream, over raw sockets so
+that it costs little.
 
 Prints one JSON line. Every stream is checked: 200 tokens, ids rising, one state at the end.
 """
@@ -14,14 +15,15 @@ TOKENS = 200
 async def request(
     reader: asyncio.StreamReader, writer: asyncio.StreamWriter, method: str, path: str, body: str = ""
 ) -> bytes:
-    writer.write(
-        f"{method} {path} HTTP/1.1\r\nHost: x\r\nContent-Type: application/json\r\nContent-Length: {len(body)}\r\n\r\n{body}".encode()
+    head = (
+        f"{method} {path} HTTP/1.1\r\nHost: x\r\nContent-Type: application/json\r\nContent-Length: {len(body)}\r\n\r\n"
     )
-    head = await reader.readuntil(b"\r\n\r\n")
-    status = int(head.split(b" ", 2)[1])
+    writer.write((head + body).encode())
+    answer = await reader.readuntil(b"\r\n\r\n")
+    status = int(answer.split(b" ", 2)[1])
     if status >= 300:
         raise RuntimeError(f"{method} {path}: {status}")
-    length = int(head.lower().split(b"content-length:")[1].split(b"\r\n")[0])
+    length = int(answer.lower().split(b"content-length:")[1].split(b"\r\n")[0])
     return await reader.readexactly(length)
 
 
@@ -69,6 +71,7 @@ async def main(port: int, clients: int, runs: int) -> None:
             {
                 "clients": clients,
                 "runs": done,
+                "events": done * TOKENS,
                 "seconds": took,
                 "runs_s": done / took,
                 "events_s": done * TOKENS / took,

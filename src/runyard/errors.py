@@ -17,14 +17,17 @@
     │   └── NonMonotonicSeq            the expected seq is not the next one
     ├── AgentError                     what ends a run as `error`
     │   ├── Nondeterministic           a replay took another path than the record
-    │   └── StepFailed                 a recorded step raised
+    │   ├── StepFailed                 a recorded step raised
+    │   │   └── ToolFailed             a tool raised, or took too long
+    │   │       └── Rejected           a person said no to the call
+    │   └── UnknownOutcome             a `once` call began, and nobody knows whether it took effect
     └── StartupError                   one sentence for the terminal, exit code 2
 
 The core knows no HTTP: `web/problems.py` holds the one table that turns these into status codes. A message never
 repeats what a client or a model sent.
 """
 
-from typing import ClassVar
+from typing import Any, ClassVar
 
 
 class RunyardError(Exception):
@@ -137,6 +140,35 @@ class StepFailed(AgentError):
     """A step of the agent failed."""
 
     code = "step_failed"
+
+
+class ToolFailed(StepFailed):
+    """A tool failed."""
+
+    code = "tool_failed"
+
+    # error: the class name of what the tool raised, `timeout`, or `invalid_input` (an approver's edit does not fit)
+    def __init__(self, message: str | None = None, *, error: str = "error", output: Any = None) -> None:
+        super().__init__(message)
+        self.error = error
+        self.output = output
+
+
+class Rejected(ToolFailed):
+    """A person said no."""
+
+    code = "rejected"
+
+    # reason: what they gave for it. Not part of the message: it is content
+    def __init__(self, message: str | None = None, *, reason: str | None = None) -> None:
+        super().__init__(message, error="rejected")
+        self.reason = reason
+
+
+class UnknownOutcome(AgentError):
+    """A call had begun when its worker died; whether it took effect is not known, and it was not repeated."""
+
+    code = "unknown_outcome"
 
 
 class StartupError(RunyardError):

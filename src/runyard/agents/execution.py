@@ -3,11 +3,11 @@
 The engine gives a runner one claimed run with its folded log; the runner emits events and returns the output. It knows
 no store, no fence and no batch: `emit` only fills the journal's buffer, and what must be durable before the next move
 waits for `commit`. A runner that cannot go on raises a signal: BaseExceptions, so that an agent's `except Exception`
-lets them pass. Failures that an agent may catch are ordinary errors.
+lets them pass. Failures that an agent may catch are ordinary errors (`runyard.errors`).
 """
 
 from collections.abc import Sequence
-from typing import Any, Protocol
+from typing import Protocol
 
 from runyard.agents.agent import Agent, Output
 from runyard.domain.approval import Approval
@@ -15,7 +15,6 @@ from runyard.domain.events import Payload
 from runyard.domain.fold import State
 from runyard.domain.run import Run
 from runyard.domain.thread import Message
-from runyard.errors import AgentError, StepFailed
 from runyard.store import Hit
 
 
@@ -83,32 +82,3 @@ class Parked(BaseException):
 
 class Canceled(BaseException):
     """The runner noticed that the run is to be canceled."""
-
-
-class ToolFailed(StepFailed):
-    """A tool failed."""
-
-    code = "tool_failed"
-
-    # error: the class name of what the tool raised, `timeout`, or `invalid_input` (an approver's edit does not fit)
-    def __init__(self, message: str | None = None, *, error: str = "error", output: Any = None) -> None:
-        super().__init__(message)
-        self.error = error
-        self.output = output
-
-
-class Rejected(ToolFailed):
-    """A person said no."""
-
-    code = "rejected"
-
-    # reason: what they gave for it. Not part of the message: it is content
-    def __init__(self, message: str | None = None, *, reason: str | None = None) -> None:
-        super().__init__(message, error="rejected")
-        self.reason = reason
-
-
-class UnknownOutcome(AgentError):
-    """A call had begun when its worker died; whether it took effect is not known, and it was not repeated."""
-
-    code = "unknown_outcome"

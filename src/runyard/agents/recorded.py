@@ -13,7 +13,7 @@ from contextvars import ContextVar
 from typing import Any, Final
 
 from runyard.agents.agent import OnUnknown
-from runyard.agents.execution import Execution, Rejected, ToolFailed, UnknownOutcome
+from runyard.agents.execution import Execution
 from runyard.agents.parking import Parking
 from runyard.agents.replay import Replay
 from runyard.agents.tools import Effects, Tool, call
@@ -29,7 +29,17 @@ from runyard.domain.events import (
     ToolStarted,
 )
 from runyard.domain.fold import CallState, QuestionState, StepState
-from runyard.errors import AgentError, Invalid, Nondeterministic, StepFailed, Unavailable, WriteRefused
+from runyard.errors import (
+    AgentError,
+    Invalid,
+    Nondeterministic,
+    Rejected,
+    StepFailed,
+    ToolFailed,
+    Unavailable,
+    UnknownOutcome,
+    WriteRefused,
+)
 
 UNKNOWN: Final = "unknown_outcome"
 _inside: ContextVar[bool] = ContextVar("runyard_inside_a_recorded_call", default=False)

@@ -260,8 +260,10 @@ Payload: TypeAlias = (
 PAYLOADS: dict[EventType, type[Payload]] = {kind.type: kind for kind in get_args(Payload)}
 
 
-class Draft(Struct, frozen=True):
-    """An event that has no place in the log yet. The journal gives it one."""
+class Draft(Struct, frozen=True, gc=False):
+    """An event that has no place in the log yet. The journal gives it one.
+
+    Like `Event` it holds only text, numbers and bytes, so the garbage collector need not look at it: there are many."""
 
     id: str
     ts: int
@@ -272,7 +274,7 @@ class Draft(Struct, frozen=True):
     source: Source = "worker"
 
 
-class Event(Struct, frozen=True):
+class Event(Struct, frozen=True, gc=False):
     """One entry of a run's log: `(run_id, seq)`, contiguous from 1, never changed."""
 
     run_id: str

@@ -6,9 +6,21 @@ from typing import Annotated, Any
 import msgspec
 from fastapi import Header
 from pydantic import BaseModel
+from starlette.requests import Request
 from starlette.responses import Response
 
-Key = Annotated[str | None, Header(alias="Idempotency-Key", min_length=1, max_length=200)]
+from runyard.errors import Invalid
+
+KEY_LENGTH = 200
+Key = Annotated[str | None, Header(alias="Idempotency-Key", min_length=1, max_length=KEY_LENGTH)]
+
+
+def key_of(request: Request) -> str | None:
+    """The Idempotency-Key of a request to a plain route; `Key` for the others."""
+    key = request.headers.get("idempotency-key")
+    if key is not None and not 1 <= len(key) <= KEY_LENGTH:
+        raise Invalid(f"An Idempotency-Key has 1 to {KEY_LENGTH} characters.")
+    return key
 
 
 class Json(Response):

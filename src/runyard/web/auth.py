@@ -3,13 +3,14 @@
 from typing import Annotated
 
 from fastapi import Depends
+from starlette.requests import Request
 
 LOCAL = "local"
 
 
-async def _owner() -> str:
+async def owner_of(request: Request) -> str:
     """Async, though it waits for nothing: FastAPI would send a plain function to a thread."""
     return LOCAL
 
 
-Owner = Annotated[str, Depends(_owner)]
+Owner = Annotated[str, Depends(owner_of)]

@@ -1,24 +1,40 @@
 """Request bodies: bounded before they are read, parsed by one strict parser, whatever the client sends."""
 
 from collections.abc import Callable, Coroutine
-from typing import Any
+from typing import Any, TypeVar
 
 import msgspec
 from fastapi import Request, Response
+from fastapi.exceptions import RequestValidationError
 from fastapi.routing import APIRoute
+from pydantic import BaseModel, ValidationError
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from runyard.errors import BadRequest, TooLarge
 from runyard.web.problems import problem
 
+M = TypeVar("M", bound=BaseModel)
+
+
+def decoded(body: bytes) -> Any:
+    """No broken UTF-8, no lone surrogates, no nesting without end."""
+    try:
+        return msgspec.json.decode(body)
+    except (msgspec.DecodeError, RecursionError, UnicodeDecodeError):
+        raise NotJson from None
+
+
+async def read(request: Request, model: type[M]) -> M:
+    """The body of a request to a plain route, as FastAPI would read it."""
+    try:
+        return model.model_validate(decoded(await request.body()))
+    except ValidationError as error:
+        raise RequestValidationError([e | {"loc": ("body", *e["loc"])} for e in error.errors()]) from None
+
 
 class StrictRequest(Request):
     async def json(self) -> Any:
-        """No broken UTF-8, no lone surrogates, no nesting without end."""
-        try:
-            return msgspec.json.decode(await self.body())
-        except (msgspec.DecodeError, RecursionError, UnicodeDecodeError):
-            raise NotJson from None
+        return decoded(await self.body())
 
 
 class NotJson(BadRequest):

@@ -2,7 +2,8 @@
 
 from typing import Annotated, Any, Literal
 
-from fastapi import APIRouter, Query, Request
+from fastapi import APIRouter, Query
+from starlette.requests import Request
 from starlette.responses import Response
 
 from runyard.domain.approval import Approval
@@ -13,28 +14,35 @@ from runyard.engine.intake import idempotency_key
 from runyard.engine.views import known
 from runyard.faces.native import translate, wire
 from runyard.web.answers import Json, Key, iso
-from runyard.web.auth import Owner
-from runyard.web.body import StrictRoute
+from runyard.web.auth import Owner, owner_of
+from runyard.web.routing import add_stream
 from runyard.web.sse import EventStream, start_of
 
 FACE = "native"
 Limit = Annotated[int, Query(ge=1, le=200)]
 
 
-def routes(engine: Engine, heartbeat: float) -> APIRouter:
-    router = APIRouter(prefix="/api", tags=[FACE], route_class=StrictRoute)
+def add_routes(router: APIRouter, engine: Engine, heartbeat: float) -> None:
+    async def log(request: Request) -> Response:
+        after = start_of(request)
+        run = await engine.views.run(await owner_of(request), request.path_params["run_id"])
+        return EventStream(engine.streams, run.id, after, FACE, translate.frame, heartbeat)
 
-    @router.get("/threads", response_model=wire.ThreadPage, summary="Threads, newest first")
+    add_stream(router, "/api/runs/{run_id}/log", log, tag=FACE, summary="Follow a run, every event in full")
+
+    @router.get("/api/threads", response_model=wire.ThreadPage, tags=[FACE], summary="Threads, newest first")
     async def list_threads(owner: Owner, before: str | None = None, limit: Limit = 50) -> Response:
         page = await engine.views.threads(owner, before, limit)
         return Json(wire.ThreadPage(threads=[_thread(t) for t in page], next=_next([t.id for t in page], limit)))
 
-    @router.delete("/threads/{thread_id}", status_code=204, summary="Delete a thread with all its runs")
+    @router.delete(
+        "/api/threads/{thread_id}", status_code=204, tags=[FACE], summary="Delete a thread with all its runs"
+    )
     async def delete_thread(owner: Owner, thread_id: str) -> Response:
         await engine.views.delete_thread(owner, thread_id)
         return Response(status_code=204)
 
-    @router.get("/runs", response_model=wire.RunPage, summary="Runs, newest first")
+    @router.get("/api/runs", response_model=wire.RunPage, tags=[FACE], summary="Runs, newest first")
     async def list_runs(
         owner: Owner,
         status: Status | None = None,
@@ -46,35 +54,31 @@ def routes(engine: Engine, heartbeat: float) -> APIRouter:
         page = await engine.views.runs(owner, before, limit, status=status, agent=agent, thread_id=thread_id)
         return Json(wire.RunPage(runs=[_run(r) for r in page], next=_next([r.id for r in page], limit)))
 
-    @router.get("/runs/{run_id}/log", response_class=EventStream, summary="Follow a run, every event in full")
-    async def log(owner: Owner, run_id: str, request: Request) -> Response:
-        after = start_of(request)
-        run = await engine.views.run(owner, run_id)
-        return EventStream(engine.streams, run.id, after, FACE, translate.frame, heartbeat)
-
-    @router.get("/runs/{run_id}/state", summary="What the run had done by the event `at`, or so far")
+    @router.get("/api/runs/{run_id}/state", tags=[FACE], summary="What the run had done by the event `at`, or so far")
     async def state(owner: Owner, run_id: str, at: Annotated[int | None, Query(ge=0, le=2**53)] = None) -> Response:
         return Json(await engine.views.state(owner, run_id, at))
 
-    @router.post("/runs/{run_id}/retry", status_code=201, response_model=wire.RunMade, summary="Run it again")
+    @router.post(
+        "/api/runs/{run_id}/retry", status_code=201, response_model=wire.RunMade, tags=[FACE], summary="Run it again"
+    )
     async def retry(owner: Owner, run_id: str, key: Key = None) -> Response:
         note = idempotency_key(owner, f"POST /api/runs/{run_id}/retry", key, None)
         accepted = await engine.intake.retry(owner, known(run_id, "run"), note)
         return Json(wire.RunMade(run_id=accepted.run_id), 201)
 
-    @router.get("/approvals", response_model=wire.ApprovalPage, summary="Who is waited for, newest first")
+    @router.get(
+        "/api/approvals", response_model=wire.ApprovalPage, tags=[FACE], summary="Who is waited for, newest first"
+    )
     async def list_approvals(owner: Owner, before: str | None = None, limit: Limit = 50) -> Response:
         page = await engine.views.approvals(owner, before, limit)
         return Json(wire.ApprovalPage(approvals=[_approval(a) for a in page], next=_next([a.id for a in page], limit)))
 
-    @router.post("/approvals/{approval_id}", response_model=wire.ApprovalRow, summary="Decide")
+    @router.post("/api/approvals/{approval_id}", response_model=wire.ApprovalRow, tags=[FACE], summary="Decide")
     async def decide(owner: Owner, approval_id: str, body: wire.Decision) -> Response:
         decision: Literal["approved", "rejected"] = "approved" if body.decision == "approve" else "rejected"
         edited: Any = body.input if decision == "approved" else None
         decided = await engine.approvals.decide(owner, approval_id, decision, owner, body.reason, edited)
         return Json(_approval(decided))
-
-    return router
 
 
 def _next(ids: list[str], limit: int) -> str | None:

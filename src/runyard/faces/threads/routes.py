@@ -1,7 +1,8 @@
 """The routes of the threads face."""
 
 import msgspec
-from fastapi import APIRouter, Request
+from fastapi import APIRouter
+from starlette.requests import Request
 from starlette.responses import Response
 
 from runyard.domain.run import Run
@@ -10,19 +11,47 @@ from runyard.engine.engine import Engine
 from runyard.engine.intake import idempotency_key
 from runyard.engine.views import known
 from runyard.faces.threads import translate, wire
-from runyard.web.answers import Json, Key, iso
-from runyard.web.auth import Owner
-from runyard.web.body import StrictRoute
+from runyard.web.answers import Json, Key, iso, key_of
+from runyard.web.auth import Owner, owner_of
+from runyard.web.body import read
+from runyard.web.routing import add_fast, add_stream
 from runyard.web.sse import EventStream, start_of
 
 FACE = "threads"
 CANCEL_PATIENCE = 1.0
 
 
-def routes(engine: Engine, heartbeat: float) -> APIRouter:
-    router = APIRouter(prefix="/api", tags=[FACE], route_class=StrictRoute)
+def add_routes(router: APIRouter, engine: Engine, heartbeat: float) -> None:
+    async def events(request: Request) -> Response:
+        after = start_of(request)
+        run = await engine.views.run(await owner_of(request), request.path_params["run_id"])
+        return EventStream(engine.streams, run.id, after, FACE, translate.frame, heartbeat)
 
-    @router.post("/threads", status_code=201, response_model=wire.ThreadMade, summary="Open a thread")
+    add_stream(router, "/api/runs/{run_id}/events", events, tag=FACE, summary="Follow a run")
+
+    async def post_message(request: Request) -> Response:
+        owner, thread_id = await owner_of(request), known(request.path_params["thread_id"], "thread")
+        body = await read(request, wire.NewMessage)
+        route = f"POST /api/threads/{thread_id}/messages"
+        note = idempotency_key(owner, route, key_of(request), body.model_dump())
+        accepted = await engine.intake.post(owner, FACE, thread_id, body.content, body.agent, note)
+        return Json(wire.RunMade(run_id=accepted.run_id), 201)
+
+    async def posting(thread_id: str, body: wire.NewMessage, key: Key = None) -> None: ...
+
+    add_fast(
+        router,
+        "POST",
+        "/api/threads/{thread_id}/messages",
+        post_message,
+        tag=FACE,
+        summary="Say something and start the run that answers it",
+        documented=posting,
+        status=201,
+        response=wire.RunMade,
+    )
+
+    @router.post("/api/threads", status_code=201, response_model=wire.ThreadMade, tags=[FACE], summary="Open a thread")
     async def open_thread(owner: Owner, key: Key = None, body: wire.NewThread | None = None) -> Response:
         asked = body or wire.NewThread()
         user_id = None if asked.user_id is None else msgspec.json.encode(asked.user_id).decode()
@@ -30,40 +59,26 @@ def routes(engine: Engine, heartbeat: float) -> APIRouter:
         thread = await engine.intake.open_thread(owner, user_id, asked.agent, note)
         return Json(wire.ThreadMade(thread_id=thread.id), 201)
 
-    @router.get("/threads/{thread_id}", response_model=wire.ThreadSeen, summary="A thread and what was said in it")
+    @router.get(
+        "/api/threads/{thread_id}",
+        response_model=wire.ThreadSeen,
+        tags=[FACE],
+        summary="A thread and what was said in it",
+    )
     async def get_thread(owner: Owner, thread_id: str) -> Response:
         thread = await engine.views.thread(owner, thread_id)
         said = [_message(message) for message in await engine.views.messages(thread)]
         user_id = None if thread.user_id is None else msgspec.json.decode(thread.user_id)
         return Json(wire.ThreadSeen(thread_id=thread.id, user_id=user_id, messages=said))
 
-    @router.post(
-        "/threads/{thread_id}/messages",
-        status_code=201,
-        response_model=wire.RunMade,
-        summary="Say something and start the run that answers it",
-    )
-    async def post_message(owner: Owner, thread_id: str, body: wire.NewMessage, key: Key = None) -> Response:
-        note = idempotency_key(owner, f"POST /api/threads/{thread_id}/messages", key, body.model_dump())
-        accepted = await engine.intake.post(owner, FACE, known(thread_id, "thread"), body.content, body.agent, note)
-        return Json(wire.RunMade(run_id=accepted.run_id), 201)
-
-    @router.get("/runs/{run_id}", response_model=wire.RunSeen, summary="A run's status and times")
+    @router.get("/api/runs/{run_id}", response_model=wire.RunSeen, tags=[FACE], summary="A run's status and times")
     async def get_run(owner: Owner, run_id: str) -> Response:
         return Json(_run(await engine.views.run(owner, run_id)))
 
-    @router.get("/runs/{run_id}/events", response_class=EventStream, summary="Follow a run")
-    async def events(owner: Owner, run_id: str, request: Request) -> Response:
-        after = start_of(request)
-        run = await engine.views.run(owner, run_id)
-        return EventStream(engine.streams, run.id, after, FACE, translate.frame, heartbeat)
-
-    @router.post("/runs/{run_id}/cancel", response_model=wire.Canceled, summary="Stop a run")
+    @router.post("/api/runs/{run_id}/cancel", response_model=wire.Canceled, tags=[FACE], summary="Stop a run")
     async def cancel(owner: Owner, run_id: str) -> Response:
         run = await engine.cancel(owner, known(run_id, "run"), CANCEL_PATIENCE)
         return Json(wire.Canceled(status=translate.STATUS[run.status]))
-
-    return router
 
 
 def _run(run: Run) -> wire.RunSeen:
