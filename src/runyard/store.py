@@ -180,7 +180,7 @@ class Store(Protocol):
         """Who has registered and not retired, oldest first."""
 
     async def retire(self, worker_id: str) -> None:
-        """Forget a worker that has given up all its runs."""
+        """Forget a worker. What it still holds counts as lost from now on, and is reaped."""
 
     async def claim(
         self, worker_id: str, limit: int, suspects: bool, versions: Mapping[str, str] = NO_VERSIONS

@@ -26,6 +26,7 @@ from tests.support.postgres import PostgresServer
 
 HERE = Path(__file__).parent
 SECONDS = 60
+_FAILED = pytest.StashKey[bool]()
 
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
@@ -39,6 +40,7 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
 def pytest_runtest_makereport(item: pytest.Item, call: pytest.CallInfo[None]) -> Iterator[Any]:
     report = yield
     if report.failed:
+        item.stash[_FAILED] = True
         for flow in (value for value in getattr(item, "funcargs", {}).values() if isinstance(value, Flow)):
             for pod in flow.pods:
                 report.sections.append((f"the last words of {pod.name} (pid {pod.pid})", pod.last_words()))
@@ -82,7 +84,7 @@ def postgres_database(postgres: PostgresServer, template: str) -> Iterator[Postg
 async def _scenario(flow: Flow, request: pytest.FixtureRequest) -> AsyncIterator[Flow]:
     try:
         yield flow
-        if not flow.is_checked:
+        if not flow.is_checked and not request.node.stash.get(_FAILED, False):
             await flow.check()
     finally:
         await flow.close()
@@ -103,3 +105,10 @@ async def sqlite_flow(
     path = Path(shutil.copy(empty_file, tmp_path / "runyard.db"))
     async for flow in _scenario(Flow(nursery, SqliteDatabase(path), tmp_path), request):
         yield flow
+
+
+@pytest.fixture(params=[pytest.param("postgres", marks=pytest.mark.postgres), "sqlite"])
+def any_flow(request: pytest.FixtureRequest) -> Flow:
+    """The same scenario on both databases."""
+    found: Flow = request.getfixturevalue("flow" if request.param == "postgres" else "sqlite_flow")
+    return found

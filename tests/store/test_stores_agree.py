@@ -232,7 +232,8 @@ class Agreement(RuleBasedStateMachine):
         alone = self.exact and not suspects
         limit = limit if alone else MANY
         taken = self.both(lambda store: store.claim(worker_id, limit, suspects), _ignoring_order if not alone else list)
-        writers = [Writer(claim.run) for claim in taken]
+        # By age: a clock that runs must not decide which part goes to which run.
+        writers = [Writer(run) for run in sorted((claim.run for claim in taken), key=lambda run: run.id)]
         self.writers += writers
         self._send([self._part(writer, _pick(kinds, n)) for n, writer in enumerate(writers)])
 

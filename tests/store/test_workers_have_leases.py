@@ -1,7 +1,7 @@
 """A worker process is a row with a lease: extended while it lasts, gone when the worker retires."""
 
 from runyard.ids import new_id
-from runyard.store import Store
+from runyard.store import Reaped, Store
 from tests.store.making import MINUTE, Writer, a_worker, claimed, claims, die, ending, post, written
 
 
@@ -41,6 +41,15 @@ async def test_a_worker_that_retired_is_forgotten(store: Store) -> None:
     assert not (await store.heartbeat(leaving, MINUTE)).alive
     await post(store)
     assert await claims(store, leaving) == []
+
+
+async def test_what_a_retired_worker_still_held_is_reaped(store: Store) -> None:
+    leaving = await a_worker(store)
+    await post(store)
+    run = await claimed(store, leaving)
+    await store.retire(leaving)
+    assert await store.reap(10, 5, ending) == [Reaped(run.id, "requeue")]
+    assert await store.list_workers() == []
 
 
 async def test_retiring_twice_or_unknown_is_no_error(store: Store) -> None:

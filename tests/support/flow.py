@@ -9,8 +9,9 @@ from __future__ import annotations
 import asyncio
 import json
 import time
-from collections.abc import Awaitable, Callable, Sequence
-from contextlib import suppress
+import uuid
+from collections.abc import AsyncIterator, Awaitable, Callable, Sequence
+from contextlib import asynccontextmanager, suppress
 from pathlib import Path
 from typing import Any
 
@@ -55,7 +56,7 @@ async def eventually(what: str, condition: Callable[[], Any], seconds: float = P
 class Reader:
     """A client that follows one run and comes back with Last-Event-ID whenever its connection ends too early.
 
-    `pods` are asked in turn: each new connection goes to the next one. `drop_after` cuts the connection itself after so
+    `pods` are asked in turn: each new connection goes to the next one (none given: to any that answers). `drop_after` cuts the connection itself after so
     many events, every time."""
 
     def __init__(
@@ -68,8 +69,13 @@ class Reader:
         self.seen = Seen(run_id, face)
         self.data: list[Any] = []
         self.connections = 0
+        self.is_stopped = False
         flow.evidence.seen.append(self.seen)
         self._task = asyncio.create_task(self._follow(), name=f"reader {run_id}")
+
+    @property
+    def pods(self) -> list[Pod]:
+        return self._pods or self._flow.apis
 
     @property
     def types(self) -> list[str]:
@@ -103,9 +109,9 @@ class Reader:
         return self
 
     async def stop(self) -> None:
+        self.is_stopped = True
         self._task.cancel()
-        with suppress(asyncio.CancelledError):
-            await self._task
+        await asyncio.wait({self._task})
 
     def _failed(self) -> bool:
         if self._task.done() and not self._task.cancelled() and self._task.exception() is not None:
@@ -114,7 +120,11 @@ class Reader:
 
     async def _follow(self) -> None:
         while not self.seen.complete:
-            pod = self._pods[self.connections % len(self._pods)]
+            pods = self.pods
+            if not pods:
+                await asyncio.sleep(0.02)
+                continue
+            pod = pods[self.connections % len(pods)]
             self.connections += 1
             try:
                 await self._connect(pod)
@@ -177,9 +187,43 @@ class Flow:
         return pod
 
     @property
+    def apis(self) -> list[Pod]:
+        """The pods that answer HTTP."""
+        return [pod for pod in self.pods if pod.alive and pod.kind != "worker"]
+
+    @property
     def api(self) -> Pod:
-        """Any pod that answers."""
-        return next(pod for pod in self.pods if pod.alive and pod.kind != "worker")
+        return self.apis[0]
+
+    async def first(self, fault: str = "", **settings: Any) -> Pod:
+        """The pod whose worker will do the work; on SQLite it also is the one that answers."""
+        if isinstance(self.database, SqliteDatabase):
+            return await self.start("serve", fault, **settings)
+        await self.start("api", **settings)
+        return await self.start("worker", fault, **settings)
+
+    async def next(self, fault: str = "", **settings: Any) -> Pod:
+        """Who goes on after it has died: another worker, or on SQLite the same server started again."""
+        kind: Kind = "serve" if isinstance(self.database, SqliteDatabase) else "worker"
+        return await self.start(kind, fault, **settings)
+
+    @asynccontextmanager
+    async def kept_alive(self, kind: Kind, count: int, **settings: Any) -> AsyncIterator[list[Pod]]:
+        """So many pods, each started again when it dies."""
+        kept = [await self.start(kind, **settings) for _ in range(count)]
+
+        async def keep(place: int) -> None:
+            while True:
+                await kept[place].end(PATIENCE * 4)
+                kept[place] = await self.start(kind, **settings)
+
+        keepers = [asyncio.create_task(keep(place)) for place in range(count)]
+        try:
+            yield kept
+        finally:
+            for keeper in keepers:
+                keeper.cancel()
+            await asyncio.gather(*keepers, return_exceptions=True)
 
     # --- requests
 
@@ -204,9 +248,17 @@ class Flow:
         """Start a run that plays the program; in a thread of its own if none is given."""
         thread = thread or await self.thread(pod)
         body = {"content": json.dumps(program), "agent": agent}
-        response = await self.request("POST", f"/api/threads/{thread}/messages", pod, json=body)
-        assert response.status_code == 201, response.text
-        return self.accepted(response)
+        headers = {"Idempotency-Key": uuid.uuid4().hex}
+        deadline = time.monotonic() + PATIENCE
+        while time.monotonic() < deadline:
+            with suppress(httpx2.TransportError, IndexError):  # no answer: ask again, with the same key
+                path = f"/api/threads/{thread}/messages"
+                response = await self.request("POST", path, pod, json=body, headers=headers)
+                if response.status_code != 503:
+                    assert response.status_code == 201, response.text
+                    return self.accepted(response)
+            await asyncio.sleep(0.02)
+        raise TimeoutError("nobody accepted a message")
 
     def accepted(self, response: httpx2.Response) -> str:
         run_id = str(response.json()["run_id"])
@@ -214,7 +266,7 @@ class Flow:
         return run_id
 
     def follow(self, run_id: str, *pods: Pod, face: str = "native", drop_after: int | None = None) -> Reader:
-        reader = Reader(self, run_id, pods or [self.api], face, drop_after)
+        reader = Reader(self, run_id, pods, face, drop_after)
         self.readers.append(reader)
         return reader
 
@@ -299,7 +351,8 @@ class Flow:
         self.is_checked = True
         await self.settled(seconds)
         for reader in self.readers:
-            if any(pod.alive for pod in reader._pods) and (await self.run(reader.seen.run_id))["status"] in ENDED:
+            reachable = any(pod.alive for pod in reader.pods) and not reader.is_stopped
+            if reachable and (await self.run(reader.seen.run_id))["status"] in ENDED:
                 await reader.end()
         await check(self.database, self.evidence)
 

@@ -16,7 +16,7 @@ from pathlib import Path
 from typing import Any
 
 import runyard
-from runyard.agents.execution import Rejected, UnknownOutcome
+from runyard.errors import Rejected, UnknownOutcome
 from tests.support.notes import FOLDER, Notes
 
 notes = Notes(Path(os.environ[FOLDER]))

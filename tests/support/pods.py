@@ -70,7 +70,7 @@ class Pod:
 
     def said(self, action: str) -> int:
         """How often the pod has logged this action."""
-        return sum(json.loads(line).get("event") == action for line in self._lines() if line.startswith("{"))
+        return sum(json.loads(line).get("action") == action for line in self._lines() if line.startswith("{"))
 
     def _lines(self) -> list[str]:
         return self.log.read_text(errors="replace").splitlines() if self.log.exists() else []

@@ -23,7 +23,6 @@ AWAY = (
     asyncpg.OperatorInterventionError,
     asyncpg.InsufficientResourcesError,
     asyncpg.LockNotAvailableError,
-    asyncpg.InterfaceError,
     OSError,
     TimeoutError,
 )

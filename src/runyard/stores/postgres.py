@@ -137,6 +137,10 @@ class PostgresStore(SqlStore):
             connection = await line.take()
             try:
                 yield connection
+            except asyncpg.InterfaceError as error:
+                if connection.is_closed():
+                    raise Unavailable("Postgres closed the connection.") from error
+                raise
             finally:
                 line.give_back(connection)
         except AWAY as error:

@@ -22,6 +22,7 @@ def build(engine: Engine, faces: Sequence[Face], *, version: str, max_body: int,
         summary="One run, one durable log, every client.",
         docs_url=None,
         redoc_url=None,
+        redirect_slashes=False,  # a redirect would repeat what the client sent
         lifespan=lifespan,
     )
     problems.install(app)

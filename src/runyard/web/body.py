@@ -25,11 +25,18 @@ def decoded(body: bytes) -> Any:
 
 
 async def read(request: Request, model: type[M]) -> M:
-    """The body of a request to a plain route, as FastAPI would read it."""
+    """The body of a request to a plain route, as FastAPI would read it: only what is declared to be JSON is."""
+    body = await request.body()
+    given = decoded(body)
     try:
-        return model.model_validate(decoded(await request.body()))
+        return model.model_validate(given if _is_json(request) else body)
     except ValidationError as error:
         raise RequestValidationError([e | {"loc": ("body", *e["loc"])} for e in error.errors()]) from None
+
+
+def _is_json(request: Request) -> bool:
+    declared = request.headers.get("content-type", "").partition(";")[0].strip().lower()
+    return declared == "application/json" or (declared.startswith("application/") and declared.endswith("+json"))
 
 
 class StrictRequest(Request):
@@ -64,7 +71,7 @@ class BodyLimit:
         self._limit = limit
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
-        if scope["type"] != "http" or scope["method"] in ("GET", "HEAD"):
+        if scope["type"] != "http":
             await self._app(scope, receive, send)
             return
         declared = dict(scope["headers"]).get(b"content-length", b"0")

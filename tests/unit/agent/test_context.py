@@ -7,10 +7,10 @@ import pytest
 
 from runyard.agents.agent import Agent, Output
 from runyard.agents.context import Context
-from runyard.agents.execution import Canceled, ToolFailed
+from runyard.agents.execution import Canceled
 from runyard.agents.runners.python import run_python
 from runyard.agents.tools import tool
-from runyard.errors import AgentError, Fenced, Invalid, StepFailed
+from runyard.errors import AgentError, Fenced, Invalid, StepFailed, ToolFailed
 from tests.unit.agent.fake_execution import FakeExecution, python_agent
 
 

@@ -6,10 +6,10 @@ import pytest
 
 from runyard.agents.agent import Agent, OnUnknown, agent
 from runyard.agents.context import Context
-from runyard.agents.execution import UnknownOutcome
 from runyard.agents.runners.python import run_python
 from runyard.agents.tools import Effects, tool
 from runyard.domain.events import Event
+from runyard.errors import UnknownOutcome
 from tests.unit.agent.fake_execution import FakeExecution, decided, parked
 
 

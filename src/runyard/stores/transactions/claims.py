@@ -31,7 +31,11 @@ async def list_workers(tx: Tx) -> Sequence[WorkerRow]:
 
 
 async def retire(tx: Tx, worker_id: str) -> None:
-    await tx.rows(tx.q.delete_workers, [worker_id])
+    """Forget the worker; if it still holds something, only end its lease, so that a reaper finds that."""
+    if await tx.rows(tx.q.orphaned_runs, [worker_id]):
+        await tx.rows(tx.q.renew_lease, worker_id, -1)
+    else:
+        await tx.rows(tx.q.delete_workers, [worker_id])
 
 
 async def claim(tx: Tx, worker_id: str, limit: int, suspects: bool, versions: Mapping[str, str]) -> Sequence[Claim]:

@@ -14,7 +14,8 @@ from runyard.stores.transactions.tx import Tx
 async def append(tx: Tx, parts: Sequence[Part]) -> list[Outcome]:
     lanes = await _lock_lanes(tx, parts)
     outcomes: list[Outcome] = [Busy() for _ in parts]
-    free = [n for n, part in enumerate(parts) if part.move is None or part.lane_key in lanes]
+    alone = len(parts) == 1  # then it has waited for its lane, and a lane that is missing still is gone for good
+    free = [n for n, part in enumerate(parts) if alone or part.move is None or part.lane_key in lanes]
     rows = await tx.rows(tx.q.lock_runs, sorted(parts[n].run_id for n in free)) if free else []
     runs = {str(row["id"]): (_rows.run(row), int(row["now"])) for row in rows}
     changes = _Changes(lanes)

@@ -1,0 +1,49 @@
+"""One API at a time, over a real socket, on SQLite and on Postgres (see `serving.py`)."""
+
+from collections.abc import AsyncIterator
+from contextlib import AsyncExitStack
+from typing import Any
+
+import pytest
+
+from runyard.agents.loading import App
+from runyard.clock import SystemClock
+from runyard.settings import Settings
+from runyard.store import Store
+from runyard.stores.memory import MemoryStore
+from tests.faces.agents_for_tests import Gate, agents
+from tests.faces.databases import backend, database_url, migrated_postgres, migrated_sqlite
+from tests.faces.serving import QUICK, Serve, Server, served
+
+__all__ = ["backend", "database_url", "migrated_postgres", "migrated_sqlite"]
+
+
+@pytest.fixture
+async def gate() -> Gate:
+    """Opens and closes what the test's python agents wait for."""
+    return Gate()
+
+
+@pytest.fixture
+def memory_store(backend: str) -> Store | None:
+    """The one store that all pods of a test share, if its backend is memory."""
+    return MemoryStore(SystemClock()) if backend == "memory" else None
+
+
+@pytest.fixture
+async def serve(database_url: str, gate: Gate, memory_store: Store | None) -> AsyncIterator[Serve]:
+    async with AsyncExitStack() as pods:
+
+        async def start(app: App | None = None, *, worker: bool = True, **settings: Any) -> Server:
+            chosen = Settings(database_url=database_url, **{**QUICK, **settings})
+            pod = served(chosen, app or agents(gate), memory_store, worker=worker)
+            return await pods.enter_async_context(pod)
+
+        yield start
+        gate.open.set()
+        gate.thread_open.set()
+
+
+@pytest.fixture
+async def server(serve: Serve) -> Server:
+    return await serve()

@@ -1,0 +1,68 @@
+"""One event of every core type, in an order that a run could have written: for tests of pure translations."""
+
+from runyard.domain.events import (
+    ApprovalDecided,
+    ApprovalRequested,
+    Drafter,
+    Event,
+    ModelMessage,
+    ModelReset,
+    ModelThinking,
+    ModelToken,
+    Payload,
+    RunCanceled,
+    RunError,
+    RunFinished,
+    RunOutput,
+    RunQueued,
+    RunResumed,
+    RunWaiting,
+    StepFinished,
+    StepStarted,
+    ToolFinished,
+    ToolOutput,
+    ToolRequested,
+    ToolStarted,
+    Trace,
+    Usage,
+    place,
+)
+
+RUN_ID = "01890000-0000-7000-8000-000000000001"
+PAYLOADS: list[Payload] = [
+    RunQueued("happy", "message"),
+    RunResumed(2, "crash"),
+    StepStarted("look up#1", "look up", hash="abc"),
+    StepFinished("look up#1", "look up", Usage(1, 2, 0.5), {"found": 1}),
+    ModelThinking("hm"),
+    ModelToken("Grüße\n"),
+    ModelReset(),
+    ModelMessage("step#1", {"role": "assistant", "content": "Grüße"}, Usage(1, 2)),
+    ToolRequested("call#1", "mail", {"to": "ann"}),
+    ApprovalRequested("approval", "call#1", "tool", "mail", {"to": "ann"}),
+    ApprovalDecided("approval", "approved", "ann", {"to": "bob"}, "fine"),
+    ToolStarted("call#1", "mail", {"to": "bob"}),
+    ToolOutput("call#1", "sending"),
+    ToolFinished("call#1", "mail", {"sent": True}, None, 12),
+    RunWaiting(["approval"]),
+    Trace("here"),
+    RunOutput("Grüße", ["cv_001"], {"score": 1}),
+    RunError("broken", "It broke."),
+    RunCanceled("requested"),
+    RunFinished("done", "end_turn", Usage(1, 2)),
+]
+
+
+class FixedClock:
+    def now_ms(self) -> int:
+        return 1_700_000_000_000
+
+    def monotonic(self) -> float:
+        return 0.0
+
+
+def event(payload: Payload, seq: int = 1) -> Event:
+    return place(RUN_ID, seq, [Drafter(FixedClock(), "worker")(payload)])[0]
+
+
+EVENTS = [event(payload, seq) for seq, payload in enumerate(PAYLOADS, 1)]

@@ -1,0 +1,100 @@
+"""A worker that lost its lease without noticing (STORAGE faults 6 and 7): while its successor is running, not one of its
+writes gets in, and it stops what it still has under way."""
+
+from __future__ import annotations
+
+import pytest
+
+from tests.support.flow import Flow, Reader, eventually
+from tests.support.pods import Pod
+
+LONG = 250
+
+
+async def frozen_until_succeeded(flow: Flow, unsafe: str = "") -> tuple[str, Reader, Pod, Pod]:
+    """A zombie that has just woken up, and the successor that is running."""
+    api = await flow.start("api")
+    zombie = await flow.start("worker", unsafe=unsafe)
+    run_id = await flow.post(["tokens", LONG, 10], ["wait", "end"])
+    reader = flow.follow(run_id, api)
+    await reader.tokens(3)
+    zombie.freeze()
+    successor = await flow.start("worker")
+    await reader.until("the successor's tokens", lambda seen: "run.resumed" in seen.types and seen.types[-1] == "model.token")
+    zombie.thaw()
+    return run_id, reader, zombie, successor
+
+
+async def refused(flow: Flow, pod: Pod) -> None:
+    await eventually(
+        f"a write of {pod.name} is refused", lambda: any(int(words[2]) == pod.pid for words in flow.notes.read("refused"))
+    )
+
+
+async def stopped(flow: Flow, run_id: str, pod: Pod) -> None:
+    await eventually(
+        f"{pod.name} stops its agent",
+        lambda: any(words[:2] == [run_id, str(pod.pid)] for words in flow.notes.read("stopped")),
+    )
+
+
+@pytest.mark.req("S0.38")
+async def test_a_frozen_worker_that_wakes_up_stops_its_runs(flow: Flow) -> None:
+    run_id, reader, zombie, successor = await frozen_until_succeeded(flow)
+    await stopped(flow, run_id, zombie)
+    assert (await flow.run(run_id))["status"] == "running", "the successor must still be at work, or this shows nothing"
+    await eventually("the zombie knows", lambda: zombie.said("worker.lease_lost"))
+    flow.notes.open_gate("end")
+    await reader.end()
+    assert reader.text == "".join(f"t{n} " for n in range(LONG))
+    assert reader.count("run.resumed") == 1
+    successor.terminate()
+    assert await successor.end() == 0
+    again = await flow.post(["tokens", 3])
+    await flow.reached(again, "done")
+    assert zombie.alive, "it came back under a new id and works on"
+    assert zombie.said("worker.registered") == 2
+
+
+async def test_even_one_that_never_hears_of_it_cannot_write(flow: Flow) -> None:
+    run_id, reader, zombie, _ = await frozen_until_succeeded(flow, unsafe="deaf")
+    await refused(flow, zombie)
+    assert (await flow.run(run_id))["status"] == "running", "the successor must still be at work, or this shows nothing"
+    await stopped(flow, run_id, zombie)
+    flow.notes.open_gate("end")
+    await reader.end()
+    assert reader.text == "".join(f"t{n} " for n in range(LONG))
+
+
+async def test_a_blocked_event_loop_does_not_keep_the_lease(flow: Flow) -> None:
+    """Faults 7: the heartbeat must not come from somewhere that still runs while the agents do not."""
+    api = await flow.start("api")
+    blocked = await flow.start("worker")
+    run_id = await flow.post(["tokens", 2], ["block", "block"], ["tokens", 3], ["wait", "end"])
+    reader = flow.follow(run_id, api)
+    await flow.at_gate("block", blocked)
+    successor = await flow.start("worker")
+    await flow.at_gate("block", successor)
+    flow.notes.open_gate("block", successor.pid)
+    await flow.at_gate("end", successor)
+    flow.notes.open_gate("block", blocked.pid)
+    await stopped(flow, run_id, blocked)
+    assert (await flow.run(run_id))["status"] == "running"
+    flow.notes.open_gate("end")
+    await reader.end()
+    assert reader.text == "t0 t1 t0 t1 t2 "
+
+
+async def test_a_worker_that_comes_back_with_the_same_name_is_another_one(flow: Flow) -> None:
+    """Fault 8: the label is the host's; the id is the life's."""
+    await flow.start("api")
+    worker = await flow.start("worker")
+    run_id = await flow.post(["tokens", 2], ["wait", "end"])
+    await flow.at_gate("end", worker)
+    first = (await flow.run(run_id))["worker_id"]
+    await worker.kill()
+    again = await flow.start("worker")
+    await flow.at_gate("end", again)
+    assert (await flow.run(run_id))["worker_id"] != first
+    flow.notes.open_gate("end")
+    await flow.reached(run_id, "done")

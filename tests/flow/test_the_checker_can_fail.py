@@ -1,0 +1,75 @@
+"""Red proofs: with a guarantee taken away, the same scenarios must fail the checker. A checker that cannot fail says
+nothing (STORAGE finding 11)."""
+
+from __future__ import annotations
+
+import pytest
+
+from tests.flow.test_a_zombie_cannot_write import frozen_until_succeeded
+from tests.support.flow import Flow, eventually
+from tests.support.invariants import InvariantBroken
+
+
+async def test_without_the_fence_a_zombie_is_caught(flow: Flow) -> None:
+    _, _, zombie, _ = await frozen_until_succeeded(flow, unsafe="no-fence deaf")
+    before = sum(words[2] == str(zombie.pid) for words in flow.notes.read("acknowledged"))
+    await eventually(
+        "the zombie writes",
+        lambda: sum(words[2] == str(zombie.pid) for words in flow.notes.read("acknowledged")) > before + 3,
+    )
+    flow.notes.open_gate("end")
+    with pytest.raises(InvariantBroken, match=r"I2 .* the fences along the log are"):
+        await flow.check()
+
+
+@pytest.mark.parametrize("unsafe", ["", "no-batch"])
+async def test_without_the_batch_number_a_repeat_after_a_lost_answer_is_caught(flow: Flow, unsafe: str) -> None:
+    await flow.start("api")
+    await flow.start("worker", fault="after.model.token:3:lose", unsafe=unsafe)
+    run_id = await flow.post(["tokens", 10, 4])
+    await flow.reached(run_id, "done")
+    if not unsafe:
+        await flow.check()
+        return
+    with pytest.raises(InvariantBroken, match=r"I1 .* stands 2 times in the log"):
+        await flow.check()
+
+
+async def test_a_fault_that_did_not_happen_makes_the_scenario_void(flow: Flow) -> None:
+    await flow.start("api")
+    await flow.start("worker", fault="after.model.token:1000")
+    await flow.post(["tokens", 3])
+    with pytest.raises(InvariantBroken, match="I12 VOID"):
+        await flow.check()
+
+
+async def test_an_accepted_run_that_nobody_executes_is_caught(flow: Flow) -> None:
+    await flow.start("api")
+    await flow.post(["tokens", 3])
+    with pytest.raises(InvariantBroken, match="I5 .*queued"):
+        await flow.check(seconds=0.5)
+
+
+DAMAGE = {
+    "I1": "update run_events set seq = seq + 100 where seq = 3",
+    "I1 ": "update runs set last_seq = last_seq + 1",
+    "I3": "update runs set status = 'error'",
+    "I4": "update runs set started_at = 1 where pos = 2",
+    "I6": "update run_events set type = 'tool.finished', data = convert_to('{\"call_id\": \"x\"}', 'UTF8') where seq in (2, 3)",
+    "I7": "delete from run_events where seq = 2",
+    "I8": "update run_events set id = gen_random_uuid() where seq = 2",
+    "I9": "update lanes set runnable = 1",
+    "I9 ": "update lanes set active_run = gen_random_uuid()",
+}
+
+
+@pytest.mark.parametrize("number", DAMAGE)
+async def test_damage_to_the_database_is_caught(flow: Flow, number: str) -> None:
+    await flow.start("serve")
+    thread = await flow.thread()
+    for _ in range(2):
+        reader = flow.follow(await flow.post(["tokens", 3], thread=thread))
+        await reader.end()
+    await flow.database.rows(DAMAGE[number])
+    with pytest.raises(InvariantBroken, match=rf"(^|\n){number.strip()} "):
+        await flow.check()

@@ -1,0 +1,98 @@
+"""Requests made up from the OpenAPI document: whatever it allows, and much that it does not, is never a 500."""
+
+import asyncio
+import threading
+from collections.abc import Iterator
+from concurrent.futures import Future
+from pathlib import Path
+from typing import Any
+
+import pytest
+import schemathesis
+from hypothesis import HealthCheck, given, settings
+from schemathesis import GenerationMode
+
+from runyard.settings import Settings
+from tests.faces.agents_for_tests import Gate, agents
+from tests.faces.serving import QUICK, served
+
+EXAMPLES = 12
+
+
+class ServerThread:
+    """The app in a thread of its own, because schemathesis calls it the blocking way."""
+
+    def __init__(self, database_url: str) -> None:
+        self._settings = Settings(database_url=database_url, **QUICK)
+        self._ready: Future[tuple[int, str, str, str]] = Future()
+        self._thread = threading.Thread(target=lambda: asyncio.run(self._serve()))
+
+    async def _serve(self) -> None:
+        gate = Gate()
+        gate.open.set()
+        self._loop, self._over = asyncio.get_running_loop(), asyncio.Event()
+        try:
+            async with served(self._settings, agents(gate)) as server:
+                thread_id = await server.thread()
+                run_id = await server.post("happy", thread_id=thread_id)
+                await server.ended(run_id)
+                approval_id = await server.waiting(await server.post("asks"))
+                self._ready.set_result((server.port, thread_id, run_id, approval_id))
+                await self._over.wait()
+        except BaseException as error:
+            if not self._ready.done():
+                self._ready.set_exception(error)
+            raise
+
+    def __enter__(self) -> tuple[int, str, str, str]:
+        self._thread.start()
+        return self._ready.result(30)
+
+    def __exit__(self, *_: object) -> None:
+        if self._ready.exception() is None:
+            self._loop.call_soon_threadsafe(self._over.set)
+        self._thread.join(30)
+
+
+@pytest.fixture
+def there(database_url: str) -> Iterator[tuple[int, str, str, str]]:
+    """A served app: its port, and a thread, a run that has ended and an open approval in it."""
+    with ServerThread(database_url) as found:
+        yield found
+
+
+@pytest.mark.parametrize("mode", [GenerationMode.POSITIVE, GenerationMode.NEGATIVE])
+def test_no_request_is_a_server_error(
+    there: tuple[int, str, str, str], mode: GenerationMode, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    port, thread_id, run_id, approval_id = there
+    base = f"http://127.0.0.1:{port}"
+    known = {"thread_id": thread_id, "run_id": run_id, "approval_id": approval_id}
+    schema = schemathesis.openapi.from_url(f"{base}/openapi.json")
+    tried = set()
+    for found in schema.get_all_operations():
+        operation = found.ok()
+        tried.add(f"{operation.method.upper()} {operation.path}")
+        destroys = operation.method.upper() == "DELETE"
+
+        @settings(
+            max_examples=EXAMPLES,
+            deadline=None,
+            derandomize=True,
+            database=None,
+            suppress_health_check=list(HealthCheck),
+        )
+        @given(case=operation.as_strategy(generation_mode=mode))
+        def attempt(case: Any, destroys: bool = destroys) -> None:
+            # half of the requests meet something that exists: with random ids nothing but 404 would be seen
+            if not destroys and len(str(case.body)) % 2 == 0:
+                case.path_parameters = {**(case.path_parameters or {}), **_parameters(case, known)}
+            answer = case.call(timeout=20)
+            assert answer.status_code < 500, (case.method, case.formatted_path, case.query, case.body, answer.text)
+
+        attempt()
+    assert len(tried) >= 15
+
+
+def _parameters(case: Any, known: dict[str, str]) -> dict[str, str]:
+    return {name: value for name, value in known.items() if "{" + name + "}" in case.path}
