@@ -106,6 +106,13 @@ class RawStream:
         self.ended_cleanly = chunk == b"\r\n"
         return not self.ended_cleanly
 
+    @property
+    def socket(self) -> Any:
+        return self._writer.get_extra_info("socket")
+
+    def abort(self) -> None:
+        self._writer.transport.abort()
+
     async def close(self) -> None:
         self._writer.close()
         with contextlib.suppress(ConnectionError):

@@ -1,10 +1,12 @@
 """Every error has one shape, and none repeats what was sent."""
 
+import functools
+import inspect
 import io
 import logging
 import sys
-from collections.abc import Iterator, Mapping
-from typing import Any, cast
+from collections.abc import Awaitable, Callable, Iterator, Mapping
+from typing import Any
 
 import httpx2
 import pytest
@@ -14,7 +16,6 @@ from runyard.clock import SystemClock
 from runyard.errors import Unavailable
 from runyard.ids import new_id
 from runyard.settings import Settings
-from runyard.store import Store
 from runyard.stores.memory import MemoryStore
 from runyard.telemetry import logs
 from tests.faces.agents_for_tests import Gate, agents
@@ -92,18 +93,25 @@ class StoreThatGoesAway(MemoryStore):
 
     away = False
 
-    def __getattribute__(self, name: str) -> Any:
-        if not name.startswith("_") and name not in ("away", "open", "close") and self.away:
-            return self._unavailable
-        return super().__getattribute__(name)
 
-    async def _unavailable(self, *given: object, **more: object) -> None:
-        raise Unavailable
+def _guarded(method: Callable[..., Awaitable[Any]]) -> Callable[..., Awaitable[Any]]:
+    @functools.wraps(method)
+    async def guarded(self: StoreThatGoesAway, *given: Any, **more: Any) -> Any:
+        if self.away:
+            raise Unavailable
+        return await method(self, *given, **more)
+
+    return guarded
+
+
+for _name, _method in inspect.getmembers(MemoryStore, inspect.iscoroutinefunction):
+    if not _name.startswith("_") and _name not in ("open", "close"):
+        setattr(StoreThatGoesAway, _name, _guarded(_method))
 
 
 async def test_while_the_database_is_away_every_request_is_503_and_worth_another_try(gate: Gate) -> None:
     store = StoreThatGoesAway(SystemClock())
-    async with served(Settings(**QUICK), agents(gate), cast(Store, store), worker=False) as server:
+    async with served(Settings(**QUICK), agents(gate), store, worker=False) as server:
         thread_id, run_id = await server.thread(), await server.post("happy")
         store.away = True
         for method, path in (

@@ -39,8 +39,6 @@ async def retire(tx: Tx, worker_id: str) -> None:
 
 
 async def claim(tx: Tx, worker_id: str, limit: int, suspects: bool, versions: Mapping[str, str]) -> Sequence[Claim]:
-    if not await tx.rows(tx.q.check_lease, worker_id):
-        return []
     taken = await _take(tx, worker_id, limit, versions, suspect=False)
     if suspects and len(taken) < limit:
         taken += await _take(tx, worker_id, 1, versions, suspect=True)
@@ -48,7 +46,7 @@ async def claim(tx: Tx, worker_id: str, limit: int, suspects: bool, versions: Ma
 
 
 async def _take(tx: Tx, worker_id: str, limit: int, versions: Mapping[str, str], suspect: bool) -> list[Claim]:
-    locked = await tx.rows(tx.q.lock_ready_lanes, suspect, limit)
+    locked = await tx.rows(tx.q.lock_ready_lanes, suspect, limit, worker_id)
     if not locked:
         return []
     now: int = locked[0]["now"]

@@ -17,15 +17,15 @@ select id from runs where worker_id = $1 and status = 'running' and cancel_reque
 -- Forget workers.
 delete from workers where id = any($1::uuid[]);
 
--- name: check_lease
--- A dead worker may not claim; the lock keeps the reaper away until the claim is committed.
-select id from workers where id = $1 and lease_until > now_ms() for key share;
-
 -- name: lock_ready_lanes
--- The longest waiting lanes that have something to run; what another worker is looking at is skipped.
+-- The longest waiting lanes that have something to run; what another worker is looking at is skipped. A dead worker gets
+-- none, and the lock on its row keeps the reaper away until the claim is committed.
+with alive as materialized (
+  select id from workers where id = $3 and lease_until > now_ms() for key share
+)
 select {lane} from lanes
- where active_run is null and runnable > 0 and suspect = $1 and ready_at <= now_ms()
- order by ready_at, key limit $2 for update skip locked;
+ where active_run is null and runnable > 0 and suspect = $1 and ready_at <= now_ms() and exists (select 1 from alive)
+ order by ready_at, key limit $2 for update of lanes skip locked;
 
 -- name: lane_heads
 -- The first queued run of each lane, with the message that caused it.

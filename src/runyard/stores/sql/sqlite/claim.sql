@@ -17,14 +17,11 @@ select id from runs where worker_id = ?1 and status = 'running' and cancel_reque
 -- Forget workers.
 delete from workers where id in (select value from json_each(?1));
 
--- name: check_lease
--- A dead worker may not claim.
-select id from workers where id = ?1 and lease_until > now_ms();
-
 -- name: lock_ready_lanes
--- The longest waiting lanes that have something to run.
+-- The longest waiting lanes that have something to run; none for a dead worker.
 select {lane} from lanes
  where active_run is null and runnable > 0 and suspect = ?1 and ready_at <= now_ms()
+   and exists (select 1 from workers where id = ?3 and lease_until > now_ms())
  order by ready_at, key limit ?2;
 
 -- name: lane_heads

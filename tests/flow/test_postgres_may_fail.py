@@ -1,0 +1,147 @@
+"""The database crashes, is away, or loses answers (STORAGE faults 11 to 13): nothing acknowledged is lost, nothing is
+written twice, and pods recover by themselves."""
+
+from __future__ import annotations
+
+import asyncio
+import uuid
+from collections.abc import AsyncIterator, Iterator
+from pathlib import Path
+
+import pytest
+
+from runyard.clock import SystemClock
+from runyard.stores.postgres import PostgresStore
+from tests.support.databases import PostgresDatabase
+from tests.support.flow import Flow, eventually
+from tests.support.pods import Nursery
+from tests.support.postgres import PrivatePostgres
+from tests.support.proxy import Proxy
+
+WORDS = "".join(f"t{n} " for n in range(60))
+
+
+@pytest.fixture(scope="module")
+def own_postgres() -> Iterator[PrivatePostgres]:
+    with PrivatePostgres() as server:
+        yield server
+
+
+@pytest.fixture
+async def fragile(nursery: Nursery, own_postgres: PrivatePostgres, tmp_path: Path) -> AsyncIterator[Flow]:
+    """A scenario on a server that may be crashed."""
+    own_postgres.start()
+    dsn = own_postgres.create_database(f"flow_{uuid.uuid4().hex}")
+    store = PostgresStore(dsn, SystemClock())
+    await store.open()
+    await store.close()
+    flow = Flow(nursery, PostgresDatabase(dsn), tmp_path)
+    try:
+        yield flow
+        await flow.check()
+    finally:
+        await flow.close()
+
+
+@pytest.mark.postgres
+@pytest.mark.req("S0.39")
+async def test_crashes_under_load_lose_and_repeat_nothing(fragile: Flow, own_postgres: PrivatePostgres) -> None:
+    flow = fragile
+    api = await flow.start("api")
+    workers = [await flow.start("worker", max_attempts=100) for _ in range(2)]
+    runs = await asyncio.gather(*[flow.post(["tokens", 60, 15]) for _ in range(8)])
+    readers = [flow.follow(run_id) for run_id in runs]
+    for k in (3, 12, 24, 36):
+        before = len(flow.notes.read("acknowledged"))
+        await readers[0].tokens(k)
+        await asyncio.to_thread(own_postgres.restart, "immediate")
+        await eventually("appends go on", lambda before=before: len(flow.notes.read("acknowledged")) > before + 20)
+    await asyncio.gather(*[reader.end() for reader in readers])
+    assert {reader.text for reader in readers} == {WORDS}
+    assert api.alive
+    assert all(worker.alive for worker in workers), "nobody had to be restarted"
+
+
+async def test_connections_killed_all_the_time(flow: Flow) -> None:
+    await flow.start("serve")
+    await flow.start("worker", max_attempts=100)
+    runs = await asyncio.gather(*[flow.post(["tokens", 60, 10], ["step", "s"]) for _ in range(8)])
+    readers = [flow.follow(run_id) for run_id in runs]
+    database = flow.database
+    assert isinstance(database, PostgresDatabase)
+    killed = 0
+    for k in range(2, 40, 3):
+        await readers[0].tokens(k)
+        killed += await database.cut_connections()
+    assert killed > 20
+    await asyncio.gather(*[reader.end() for reader in readers])
+    assert {reader.text for reader in readers} == {WORDS}
+
+
+@pytest.mark.parametrize("only_commits", [True, False], ids=["of commits", "of anything"])
+async def test_answers_that_never_arrive(flow: Flow, only_commits: bool) -> None:
+    """The server has done it, the connection ends before its answer: claims, appends, intake, leases, everything."""
+    database = flow.database
+    assert isinstance(database, PostgresDatabase)
+    async with Proxy(database.dsn) as proxy:
+        database.url = proxy.url
+        await flow.start("serve", max_attempts=100)
+        await flow.start("worker", max_attempts=100)
+        proxy.only_commits = only_commits
+        proxy.lose_every = 5 if only_commits else 15
+        threads = [await flow.thread() for _ in range(4)]
+        runs = await asyncio.gather(
+            *[flow.post(["tokens", 8, 3], ["call", "save"], ["step", "s"], thread=t) for _ in range(4) for t in threads]
+        )
+        readers = [flow.follow(run_id) for run_id in runs]
+        await eventually("enough answers are lost", lambda: proxy.lost >= 10)
+        proxy.lose_every = 0
+        await flow.check()
+        assert {reader.text for reader in readers} == {"".join(f"t{n} " for n in range(8))}
+
+
+@pytest.mark.parametrize("what", ["claim", "heartbeat", "finish", "park", "accept", "reap", "register", "cancels"])
+async def test_one_lost_answer_of(flow: Flow, what: str) -> None:
+    await flow.start("worker", fault=f"after.{what}:1:lose" if what not in ("accept", "register") else "")
+    await flow.start("api", fault="after.accept:1:lose" if what == "accept" else "")
+    run_id = await flow.post(["tokens", 3], ["wait", "middle"], ["call", "send"], ["tokens", 3])
+    await flow.at_gate("middle")
+    if what in ("heartbeat", "cancels"):
+        await flow.struck(f"after.{what}")
+    flow.notes.open_gate("middle")
+    approval = await flow.approval(run_id)
+    assert (await flow.decide(approval, "approve")).status_code == 200
+    await flow.reached(run_id, "done")
+
+
+async def test_away_for_longer_than_the_lease(flow: Flow) -> None:
+    database = flow.database
+    assert isinstance(database, PostgresDatabase)
+    async with Proxy(database.dsn) as proxy:
+        database.url = proxy.url
+        pods = [await flow.start("serve", max_attempts=100), await flow.start("worker", max_attempts=100)]
+        threads = [await flow.thread() for _ in range(4)]
+        runs = [await flow.post(["tokens", 60, 15], thread=thread) for thread in threads]
+        readers = [flow.follow(run_id) for run_id in runs]
+        await readers[0].tokens(4)
+        proxy.leave()
+        await eventually("a worker gives up its runs by itself", lambda: any(p.said("worker.lease_lost") for p in pods))
+        for method, path, body in (
+            ("POST", f"/api/threads/{threads[0]}/messages", {"content": "[]"}),
+            ("POST", "/api/threads", {}),
+            ("GET", f"/api/runs/{runs[0]}", None),
+            ("GET", f"/api/runs/{runs[0]}/log", None),
+            ("POST", f"/api/runs/{runs[0]}/cancel", None),
+            ("GET", "/health", None),
+        ):
+            answer = await flow.request(method, path, pods[0], json=body)
+            assert answer.status_code == 503, f"{method} {path}: {answer.status_code} {answer.text}"
+            assert answer.json()["code"] == "unavailable"
+            assert int(answer.headers["retry-after"]) >= 1
+        proxy.come_back()
+        await asyncio.gather(*[reader.end() for reader in readers])
+        assert {reader.text for reader in readers} == {WORDS}
+        after = await flow.post(["tokens", 1])
+        await flow.reached(after, "done")
+        assert all(pod.alive for pod in pods), "nobody had to be restarted"
+        await flow.check()

@@ -1,0 +1,60 @@
+"""Runs that wait for people are rows and nothing else: every process may be restarted (STORAGE faults 30 and 31)."""
+
+from __future__ import annotations
+
+import asyncio
+
+import pytest
+
+from tests.support.flow import Flow, eventually
+
+MANY = 200
+
+
+@pytest.mark.req("S0.33")
+async def test_two_hundred_wait_everything_is_restarted_and_each_goes_on(flow: Flow) -> None:
+    pods = [await flow.start("serve") for _ in range(2)]
+    runs = await asyncio.gather(*[flow.post(["step", "s"], ["call", "send"], ["tokens", 2]) for _ in range(MANY)])
+
+    async def all_wait() -> bool:
+        [row] = await flow.database.rows("select count(*) as n from runs where status = 'waiting'")
+        return bool(row["n"] == MANY)
+
+    await eventually("all wait", all_wait)
+    await pods[0].kill()
+    pods[1].terminate()
+    await pods[1].end()
+    began = len(flow.notes.read("began"))
+    await flow.start("serve")
+    await flow.start("serve")
+    asked = await flow.database.rows("select id, run_id from approvals where state = 'pending'")
+    assert {row["run_id"] for row in asked} == set(runs)
+    assert flow.effects("send") == []
+    limit = asyncio.Semaphore(20)
+
+    async def decide(n: int, approval_id: str) -> int:
+        async with limit:
+            answer = await flow.decide(approval_id, "reject" if n % 4 == 0 else "approve", flow.apis[n % 2])
+            return answer.status_code
+
+    decided = await asyncio.gather(*[decide(n, row["id"]) for n, row in enumerate(asked)])
+    assert set(decided) == {200}
+    await flow.settled()
+    rows = await flow.database.rows("select status from runs")
+    assert [row["status"] for row in rows] == ["done"] * MANY
+    assert len(flow.effects("send")) == MANY * 3 // 4
+    assert len(flow.effects("step")) == MANY, "nothing that was finished is done again"
+    assert len(flow.notes.read("began")) == began + MANY, "nothing ran before its decision"
+
+
+async def test_of_many_decisions_at_once_the_first_wins(flow: Flow) -> None:
+    pods = [await flow.start("serve"), await flow.start("api")]
+    for _ in range(3):
+        run_id = await flow.post(["call", "send"])
+        approval = await flow.approval(run_id, "tool")
+        decisions = ["approve", "reject"] * 5
+        answers = await asyncio.gather(*[flow.decide(approval, d, pods[n % 2]) for n, d in enumerate(decisions)])
+        assert sorted(answer.status_code for answer in answers) == [200] + [409] * 9
+        await flow.reached(run_id, "done")
+        [won] = [answer.json()["state"] for answer in answers if answer.status_code == 200]
+        assert flow.effects("send").count(f"{run_id}:send#1") == (1 if won == "approved" else 0)
