@@ -49,19 +49,31 @@ class Post(Struct, frozen=True, kw_only=True):
     key: IdempotencyKey | None = None
 
 
-class Accepted(Struct, frozen=True):
-    """The run that a post started, or (`repeated`) the one that an earlier post with the same key had started."""
-
-    run_id: str
-    event: Event | None
-    repeated: bool = False
-
-
 class Claim(Struct, frozen=True):
     """A run that is now this worker's, under a new fence, with the message that caused it."""
 
     run: Run
     message: Message | None
+
+
+class Room(Struct, frozen=True):
+    """Places that a worker of this process has free: runs that need not queue are claimed for it as they are
+    accepted."""
+
+    worker_id: str
+    places: int
+    versions: Mapping[str, str] = MappingProxyType({})
+
+
+class Accepted(Struct, frozen=True):
+    """The run that a post started, or (`repeated`) the one that an earlier post with the same key had started.
+
+    `claim`: it was claimed at once for the worker that had room."""
+
+    run_id: str
+    event: Event | None
+    repeated: bool = False
+    claim: Claim | None = None
 
 
 class Beat(Struct, frozen=True):
@@ -151,11 +163,14 @@ class Store(Protocol):
 
     # --- intake ----------------------------------------------------------------------------------------------------
 
-    async def accept(self, posts: Sequence[Post]) -> Sequence[Accepted | RunyardError]:
+    async def accept(self, posts: Sequence[Post], room: Room | None = None) -> Sequence[Accepted | RunyardError]:
         """Store each post's message, run and first event and put the run into its lane: one commit for all, in order.
 
         Each post succeeds or fails alone: NotFound (no such thread of this owner), KeyReused. Runs of one lane are
-        queued in the order given. The new run's parent is the thread's head, and it becomes the head."""
+        queued in the order given. The new run's parent is the thread's head, and it becomes the head.
+
+        With `room`, a run whose lane is idle is claimed in the same commit, while there are places, as `claim` would do
+        it next; not for a worker whose lease ran out."""
 
     async def retry(self, owner: str, post: Post, run_id: str) -> Accepted:
         """Queue a new run for the message that caused `run_id`, with the same parent; mark the old run superseded

@@ -98,7 +98,7 @@ class Process:
         self.reaper = Reaper(self.store, self.tail, clock, settings.max_attempts, self._ring)
         self.engine = Engine(
             intake=Intake(
-                self.store, self.tail, clock, list(app.agents), settings.default_agent or app.default or "", self._ring
+                self.store, self.tail, clock, list(app.agents), settings.default_agent or app.default or "", self.worker
             ),
             views=Views(self.store),
             streams=self.streams,

@@ -6,7 +6,7 @@ claims it.
 """
 
 import hashlib
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 
 import msgspec
 
@@ -16,6 +16,7 @@ from runyard.domain.run import thread_lane
 from runyard.domain.thread import Message, Thread
 from runyard.engine.group import Group
 from runyard.engine.tail import Tail
+from runyard.engine.worker import Worker
 from runyard.errors import Invalid, NotFound, RunyardError
 from runyard.ids import new_id
 from runyard.store import Accepted, IdempotencyKey, Post, Store
@@ -39,16 +40,16 @@ class Intake:
         clock: Clock,
         agents: Sequence[str],
         default_agent: str,
-        ring: Callable[[], None],
+        worker: Worker | None,
     ) -> None:
         self._store = store
         self._tail = tail
         self._clock = clock
         self._agents = frozenset(agents)
         self._default_agent = default_agent
-        self._ring = ring
+        self._worker = worker
         self._draft = Drafter(clock, "api")
-        self._accept: Group[Post, Accepted | RunyardError] = Group(store.accept, GROUP_POSTS)
+        self._accept: Group[Post, Accepted | RunyardError] = Group(self._commit, GROUP_POSTS)
 
     async def open_thread(
         self, owner: str, user_id: str | None, agent: str | None, key: IdempotencyKey | None = None
@@ -108,10 +109,20 @@ class Intake:
         )
         return self._queued(await self._store.retry(owner, post, run_id))
 
+    async def _commit(self, posts: Sequence[Post]) -> Sequence[Accepted | RunyardError]:
+        """One commit for all; what need not queue is claimed in it for this process's worker, if that has room."""
+        if self._worker is None:
+            return await self._store.accept(posts)
+        with self._worker.room(len(posts)) as room:
+            return await self._store.accept(posts, room)
+
     def _queued(self, accepted: Accepted) -> Accepted:
         if accepted.event is not None:
             self._tail.add(accepted.run_id, [accepted.event])
-            self._ring()
+            if self._worker is not None and accepted.claim is not None:
+                self._worker.take(accepted.claim)
+            elif self._worker is not None:
+                self._worker.ring()
         return accepted
 
     def _check(self, agent: str | None) -> None:

@@ -6,8 +6,8 @@ and comes back under a new id. Wake-ups (`ring`) may be lost: the claim loop als
 """
 
 import asyncio
-from collections.abc import Sequence
-from contextlib import suppress
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager, suppress
 
 import structlog
 
@@ -16,7 +16,7 @@ from runyard.engine.duty import on_duty
 from runyard.engine.execute import Executor, Running, Stop
 from runyard.errors import RunyardError
 from runyard.ids import new_id
-from runyard.store import Store
+from runyard.store import Claim, Room, Store
 
 log = structlog.get_logger()
 
@@ -40,6 +40,7 @@ class Worker:
         self._loops: list[asyncio.Task[None]] = []
         self._bell = asyncio.Event()
         self._draining = False
+        self._kept = 0
 
     @property
     def active(self) -> int:
@@ -52,6 +53,23 @@ class Worker:
             on_duty("lease", self._lease_loop),
             on_duty("cancels", self._cancel_loop),
         ]
+
+    @contextmanager
+    def room(self, wanted: int) -> Iterator[Room | None]:
+        """Keep up to `wanted` places free for runs that are claimed as they are accepted; `take` follows."""
+        places = 0 if self._draining else max(0, min(wanted, self._slots - self.active - self._kept))
+        self._kept += places
+        try:
+            yield Room(self._id, places, self._executor.versions) if places else None
+        finally:
+            self._kept -= places
+
+    def take(self, claim: Claim) -> None:
+        """Run what was claimed for this worker."""
+        running = self._running[claim.run.id] = self._executor.begin(claim)
+        task = asyncio.create_task(self._go(running))
+        self._tasks.add(task)
+        task.add_done_callback(self._tasks.discard)
 
     def ring(self) -> None:
         """There may be something to claim."""
@@ -99,7 +117,7 @@ class Worker:
         loop, looked = asyncio.get_running_loop(), 0.0
         while True:
             self._bell.clear()
-            free = 0 if self._draining else min(self._slots - self.active, MOST_PER_CLAIM)
+            free = 0 if self._draining else min(self._slots - self.active - self._kept, MOST_PER_CLAIM)
             if free > 0:
                 suspects = loop.time() - looked >= self._poll
                 if suspects:
@@ -116,10 +134,7 @@ class Worker:
             log.warning("worker.claim_failed", code=error.code)
             return 0
         for claim in claims:
-            running = self._running[claim.run.id] = self._executor.begin(claim)
-            task = asyncio.create_task(self._go(running))
-            self._tasks.add(task)
-            task.add_done_callback(self._tasks.discard)
+            self.take(claim)
         return len(claims)
 
     async def _go(self, running: Running) -> None:

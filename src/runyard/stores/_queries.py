@@ -21,6 +21,7 @@ _BLOCK = re.compile(r"^-- (name|fragment): (\w+)\n(.*?)(?=^-- (?:name|fragment):
 
 class Queries(Struct, frozen=True, kw_only=True):
     append: str
+    check_lease: str
     count_decided: str
     count_live_runs: str
     decide_approval: str

@@ -88,6 +88,29 @@ def run(row: Row) -> Run:
     )
 
 
+def new_run_values(new: Run) -> tuple[Any, ...]:
+    """A run as it is first written, in the order of `insert_runs`."""
+    return (
+        new.id,
+        new.owner,
+        new.face,
+        new.lane_key,
+        new.pos,
+        new.agent,
+        new.thread_id,
+        new.trigger_message_id,
+        new.parent_id,
+        new.retry_of,
+        new.created_at,
+        new.agent_version,
+        new.status.value,
+        new.fence,
+        new.attempts,
+        new.worker_id,
+        new.started_at,
+    )
+
+
 def run_values(now: Run) -> tuple[Any, ...]:
     """What can change in a run, in the order of `save_runs`."""
     return (

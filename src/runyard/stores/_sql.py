@@ -26,6 +26,7 @@ from runyard.store import (
     IdempotencyKey,
     Post,
     Reaped,
+    Room,
     RunFilter,
     WorkerRow,
 )
@@ -87,12 +88,12 @@ class SqlStore:
 
     # --- intake
 
-    async def accept(self, posts: Sequence[Post]) -> Sequence[Accepted | RunyardError]:
+    async def accept(self, posts: Sequence[Post], room: Room | None = None) -> Sequence[Accepted | RunyardError]:
         results: dict[int, Accepted | RunyardError] = {}
         left = list(range(len(posts)))
         while left:
             try:
-                accepted = await self._write("intake", intake.accept, [posts[n] for n in left])
+                accepted = await self._write("intake", intake.accept, [posts[n] for n in left], room)
             except intake.ThreadsMissing as missing:
                 lost = [left[n] for n in missing.posts]
                 results |= {n: intake.not_found() for n in lost}

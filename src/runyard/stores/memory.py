@@ -28,6 +28,7 @@ from runyard.store import (
     IdempotencyKey,
     Post,
     Reaped,
+    Room,
     RunFilter,
     WorkerRow,
 )
@@ -120,8 +121,22 @@ class MemoryStore:
 
     # --- intake ----------------------------------------------------------------------------------------------------
 
-    async def accept(self, posts: Sequence[Post]) -> Sequence[Accepted | RunyardError]:
-        return [self._accept(post) for post in posts]
+    async def accept(self, posts: Sequence[Post], room: Room | None = None) -> Sequence[Accepted | RunyardError]:
+        places = room.places if room is not None and self._is_alive(room.worker_id) else 0
+        results: list[Accepted | RunyardError] = []
+        for post in posts:
+            result = self._accept(post)
+            if room is not None and places and isinstance(result, Accepted) and self._is_alone(result):
+                run = self._runs[result.run_id]
+                result = replace(result, claim=self._take(run, room.worker_id, room.versions.get(run.agent)))
+                places -= 1
+            results.append(result)
+        return results
+
+    def _is_alone(self, accepted: Accepted) -> bool:
+        """Whether a run that was just queued has its lane to itself."""
+        lane = self._lanes[self._runs[accepted.run_id].lane_key] if not accepted.repeated else None
+        return lane is not None and lane.has_work and len(lane.queue) == 1
 
     def _accept(self, post: Post) -> Accepted | RunyardError:
         try:

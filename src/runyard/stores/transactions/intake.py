@@ -4,13 +4,12 @@ from collections import Counter
 from collections.abc import Sequence
 from typing import Any
 
-import msgspec
-
 from runyard.domain.events import Draft, place
-from runyard.domain.run import Run
-from runyard.domain.thread import Thread
+from runyard.domain.lane import Lane, claimed, replace
+from runyard.domain.run import Run, Status
+from runyard.domain.thread import Message, Thread
 from runyard.errors import Conflict, KeyReused, NotFound, RunActive, RunyardError
-from runyard.store import Accepted, Post
+from runyard.store import Accepted, Claim, Post, Room
 from runyard.stores import _rows
 from runyard.stores.transactions import runs, threads
 from runyard.stores.transactions.tx import Tx
@@ -23,20 +22,38 @@ class ThreadsMissing(Exception):
         self.posts = posts
 
 
-async def accept(tx: Tx, posts: Sequence[Post]) -> list[Accepted | RunyardError]:
+class _Opened:
+    """A lane that was just given more to run, under its lock."""
+
+    def __init__(self, lane: Lane, ours: int, now: int) -> None:
+        self.lane = lane
+        self.now = now
+        self._ours = ours
+        self._next = lane.next_pos - ours
+
+    @property
+    def is_idle(self) -> bool:
+        """Nothing but ours is in it, and nobody is active."""
+        return self.lane.active_run is None and self.lane.runnable == self._ours
+
+    def take_position(self) -> int:
+        self._next += 1
+        return self._next - 1
+
+
+async def accept(tx: Tx, posts: Sequence[Post], room: Room | None) -> list[Accepted | RunyardError]:
     results: dict[int, Accepted | RunyardError] = await _repeats(tx, posts)
     fresh = {n: post for n, post in enumerate(posts) if n not in results}
-    positions = await _open_lanes(tx, list(fresh.values()))
+    lanes = await _open_lanes(tx, list(fresh.values()))
     known = await _threads(tx, fresh)
-    write = _Write()
+    write = _Write(lanes, await _still_open(tx, room, lanes))
     for n, post in fresh.items():
         thread = known.get(post.thread_id or "")
         parent = thread.head_run_id if thread else None
         agent = post.agent or (thread.agent if thread else None) or post.default_agent
-        results[n] = write.run(post, agent, positions[post.lane_key], parent, None)
-        positions[post.lane_key] += 1
+        results[n] = write.run(post, agent, parent, None)
         if thread:
-            known[thread.id] = msgspec.structs.replace(thread, head_run_id=post.run_id)
+            known[thread.id] = replace(thread, head_run_id=post.run_id)
     write.heads = [(thread.id, thread.head_run_id) for thread in known.values()]
     await write.commit(tx)
     return [results[n] for n in range(len(posts))]
@@ -47,15 +64,15 @@ async def retry(tx: Tx, owner: str, post: Post, run_id: str) -> Accepted:
         known = await threads.take_key(tx, post.key, post.run_id)
         if known is not None:
             return Accepted(known, None, repeated=True)
-    old = await runs.get(tx, owner, run_id)
-    positions = await _open_lanes(tx, [post])
+    await runs.get(tx, owner, run_id)
+    lanes = await _open_lanes(tx, [post])
     old = await runs.get(tx, owner, run_id)
     if not old.status.is_terminal:
         raise RunActive("Only a run that has ended can be retried; cancel it or wait.")
     if old.superseded_by is not None:
         raise Conflict("This run was retried before; retry the run that replaced it.")
-    write = _Write()
-    accepted = write.run(post, post.agent or old.agent, positions[post.lane_key], old.parent_id, old)
+    write = _Write(lanes, None)
+    accepted = write.run(post, post.agent or old.agent, old.parent_id, old)
     for row in await tx.rows(tx.q.read_threads, [old.thread_id] if old.thread_id else []):
         if _rows.thread(row).head_run_id == old.id:
             write.heads = [(str(row["id"]), post.run_id)]
@@ -83,13 +100,20 @@ async def _repeats(tx: Tx, posts: Sequence[Post]) -> dict[int, Accepted | Runyar
     return results
 
 
-async def _open_lanes(tx: Tx, posts: Sequence[Post]) -> dict[str, int]:
-    """Make room in the lanes and return the first position that is ours in each."""
+async def _open_lanes(tx: Tx, posts: Sequence[Post]) -> dict[str, _Opened]:
+    """Make room in the lanes, and learn where in each ours begin."""
     counts = Counter(post.lane_key for post in posts)
     if not counts:
         return {}
     rows = await tx.many(tx.q.open_lanes, sorted(counts.items()))
-    return {row["key"]: row["next_pos"] - counts[row["key"]] for row in rows}
+    return {row["key"]: _Opened(_rows.lane(row), counts[row["key"]], row["now"]) for row in rows}
+
+
+async def _still_open(tx: Tx, room: Room | None, lanes: dict[str, _Opened]) -> Room | None:
+    """The room, if there is something to claim and its worker lives."""
+    if room is None or not any(opened.is_idle for opened in lanes.values()):
+        return None
+    return room if await tx.rows(tx.q.check_lease, room.worker_id) else None
 
 
 async def _threads(tx: Tx, posts: dict[int, Post]) -> dict[str, Thread]:
@@ -110,42 +134,57 @@ async def _threads(tx: Tx, posts: dict[int, Post]) -> dict[str, Thread]:
 class _Write:
     """The rows of a group, gathered first and written together."""
 
-    def __init__(self) -> None:
-        self.runs: list[tuple[Any, ...]] = []
-        self.events: list[tuple[Any, ...]] = []
-        self.messages: list[tuple[Any, ...]] = []
+    def __init__(self, lanes: dict[str, _Opened], room: Room | None) -> None:
+        self._lanes = lanes
+        self._room = room
+        self._places = room.places if room else 0
+        self._claimed: list[Lane] = []
+        self._runs: list[Run] = []
+        self._events: list[tuple[Any, ...]] = []
+        self._messages: list[Message] = []
         self.heads: list[tuple[Any, ...]] = []
 
-    def run(self, post: Post, agent: str, pos: int, parent: str | None, retried: Run | None) -> Accepted:
+    def run(self, post: Post, agent: str, parent: str | None, retried: Run | None) -> Accepted:
         draft: Draft = post.queued(agent)
-        trigger = retried.trigger_message_id if retried else post.message.id if post.message else None
-        thread_id = retried.thread_id if retried else post.thread_id
-        self.runs.append(
-            (
-                post.run_id,
-                post.owner,
-                post.face,
-                post.lane_key,
-                pos,
-                agent,
-                thread_id,
-                trigger,
-                parent,
-                retried.id if retried else None,
-                post.created_at,
-            )
+        opened = self._lanes[post.lane_key]
+        run = Run(
+            id=post.run_id,
+            owner=post.owner,
+            face=post.face,
+            lane_key=post.lane_key,
+            pos=opened.take_position(),
+            agent=agent,
+            status=Status.QUEUED,
+            created_at=post.created_at,
+            thread_id=retried.thread_id if retried else post.thread_id,
+            trigger_message_id=retried.trigger_message_id if retried else post.message.id if post.message else None,
+            parent_id=parent,
+            retry_of=retried.id if retried else None,
+            last_seq=1,
         )
-        self.events += _rows.event_values(post.run_id, 0, 1, [draft])
+        claim = self._claim(run, post.message, opened)
+        self._runs.append(claim.run if claim else run)
+        self._events += _rows.event_values(post.run_id, 0, 1, [draft])
         if post.message is not None and retried is None:
-            self.messages.append(_rows.message_values(post.message))
-        return Accepted(post.run_id, place(post.run_id, 1, [draft])[0])
+            self._messages.append(post.message)
+        return Accepted(post.run_id, place(post.run_id, 1, [draft])[0], claim=claim)
+
+    def _claim(self, run: Run, message: Message | None, opened: _Opened) -> Claim | None:
+        if self._room is None or self._places == 0 or not opened.is_idle:
+            return None
+        self._places -= 1
+        run = claimed(run, self._room.worker_id, self._room.versions.get(run.agent), opened.now)
+        opened.lane = opened.lane.claimed(run)
+        self._claimed.append(opened.lane)
+        return Claim(run, message)
 
     async def commit(self, tx: Tx) -> None:
         await tx.together(
-            (tx.q.insert_runs, self.runs),
-            (tx.q.write_events, self.events),
-            (tx.q.insert_messages, self.messages),
+            (tx.q.insert_runs, [_rows.new_run_values(run) for run in self._runs]),
+            (tx.q.write_events, self._events),
+            (tx.q.insert_messages, [_rows.message_values(message) for message in self._messages]),
             (tx.q.move_heads, self.heads),
+            (tx.q.save_lanes, [_rows.lane_values(lane) for lane in self._claimed]),
         )
 
 

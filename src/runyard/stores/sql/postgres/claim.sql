@@ -17,6 +17,10 @@ select id from runs where worker_id = $1 and status = 'running' and cancel_reque
 -- Forget workers.
 delete from workers where id = any($1::uuid[]);
 
+-- name: check_lease
+-- Whether a worker lives. If a reaper has it just now it does not, for us: nobody waits for a worker while holding lanes.
+select id from workers where id = $1 and lease_until > now_ms() for key share skip locked;
+
 -- name: lock_ready_lanes
 -- The longest waiting lanes that have something to run; what another worker is looking at is skipped. A dead worker gets
 -- none, and the lock on its row keeps the reaper away until the claim is committed.

@@ -23,18 +23,21 @@ select k.key, k.n + 1, k.n, now_ms() from unnest($1::text::text[], $2::text::int
        next_pos = l.next_pos + excluded.runnable,
        runnable = l.runnable + excluded.runnable,
        ready_at = case when l.runnable = 0 and l.active_run is null then excluded.ready_at else l.ready_at end
-returning key, next_pos;
+returning {lane};
 
 -- name: read_threads
 -- Threads, read under their lanes' locks.
 select {thread} from threads where id = any($1::uuid[]);
 
 -- name: insert_runs
--- Store accepted runs.
-insert into runs (id, owner, face, lane_key, pos, agent, thread_id, trigger_message_id, parent_id, retry_of, created_at, last_seq)
+-- Store accepted runs; some are claimed at once.
+insert into runs (id, owner, face, lane_key, pos, agent, thread_id, trigger_message_id, parent_id, retry_of, created_at,
+                  agent_version, status, fence, attempts, worker_id, started_at, last_seq)
 select r.*, 1
-  from unnest($1::text::uuid[], $2::text::text[], $3::text::text[], $4::text::text[], $5::text::bigint[], $6::text::text[], $7::text::uuid[], $8::text::uuid[], $9::text::uuid[],
-              $10::text::uuid[], $11::text::bigint[]) as r;
+  from unnest($1::text::uuid[], $2::text::text[], $3::text::text[], $4::text::text[], $5::text::bigint[],
+              $6::text::text[], $7::text::uuid[], $8::text::uuid[], $9::text::uuid[], $10::text::uuid[],
+              $11::text::bigint[], $12::text::text[], $13::text::text[], $14::text::bigint[],
+              $15::text::int[], $16::text::uuid[], $17::text::bigint[]) as r;
 
 -- name: insert_messages
 -- Store what was said.

@@ -17,6 +17,10 @@ select id from runs where worker_id = ?1 and status = 'running' and cancel_reque
 -- Forget workers.
 delete from workers where id in (select value from json_each(?1));
 
+-- name: check_lease
+-- Whether a worker lives.
+select id from workers where id = ?1 and lease_until > now_ms();
+
 -- name: lock_ready_lanes
 -- The longest waiting lanes that have something to run; none for a dead worker.
 select {lane} from lanes

@@ -19,16 +19,17 @@ insert into lanes (key, next_pos, runnable, ready_at) values (?1, ?2 + 1, ?2, no
        next_pos = next_pos + excluded.runnable,
        runnable = runnable + excluded.runnable,
        ready_at = case when runnable = 0 and active_run is null then excluded.ready_at else ready_at end
-returning key, next_pos;
+returning {lane};
 
 -- name: read_threads
 -- Threads, read in the transaction that writes to them.
 select {thread} from threads where id in (select value from json_each(?1));
 
 -- name: insert_runs
--- Store accepted runs.
-insert into runs (id, owner, face, lane_key, pos, agent, thread_id, trigger_message_id, parent_id, retry_of, created_at, last_seq)
-values (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, 1);
+-- Store accepted runs; some are claimed at once.
+insert into runs (id, owner, face, lane_key, pos, agent, thread_id, trigger_message_id, parent_id, retry_of, created_at,
+                  agent_version, status, fence, attempts, worker_id, started_at, last_seq)
+values (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12, ?13, ?14, ?15, ?16, ?17, 1);
 
 -- name: insert_messages
 -- Store what was said.
