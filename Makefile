@@ -15,7 +15,7 @@ COMPILE := $(BIN)/uv pip compile --quiet --universal --python-version 3.11 --gen
 
 say = @printf '==> %s\n' "$(1)"
 
-.PHONY: help setup run test check format lock requirements bench clean postgres-for-tests
+.PHONY: help setup run test check format lock docs bench clean postgres-for-tests
 
 help: ## show this list
 	@printf 'Runyard: make <target>\n\n'
@@ -100,9 +100,9 @@ lock: ## write the lock files anew after a change of dependencies (UPGRADE=1: ta
 	@if grep -nE '://|^-|[ (]/' requirements/runtime.txt requirements/dev.txt requirements/pgserver.txt; then \
 		echo "lock: an address or a path of this machine got into a lock file (above); remove it." >&2; exit 1; fi
 
-requirements: setup ## write docs/requirements.md from the req markers of the tests
-	$(call say,writing docs/requirements.md)
-	@$(BIN)/python -m scripts.requirements
+docs: setup ## write the tables of docs/ anew: requirements, settings, events, routes
+	$(call say,writing the tables of docs/)
+	@for table in requirements settings_table events_table routes_table; do $(BIN)/python -m scripts.$$table || exit 1; done
 
 bench: setup ## measure
 	$(call say,running the benchmarks)

@@ -25,7 +25,7 @@ TABLE = Path("docs/requirements.md")
 _LINE = re.compile(r"(S\d+\.\d+) \(([MIFN])\) (.+)")
 _HEADER = """# Requirements and the tests that prove them
 
-Made by `make requirements` from `{lines}` and the `req` markers of the tests; do not edit.
+Made by `make docs` from `{lines}` and the `req` markers of the tests; do not edit.
 Marks: (M) must, (I) implied, (F) future or optional, (N) not a goal of the first milestone.
 """
 
@@ -142,7 +142,7 @@ def problems(root: Path = ROOT) -> list[str]:
     wrong = unknown_lines(lines, tests)
     table = root / TABLE
     if not table.exists() or table.read_text(encoding="utf-8") != render(lines, tests):
-        wrong.append(f"{TABLE.as_posix()} is stale: run 'make requirements' and commit it.")
+        wrong.append(f"{TABLE.as_posix()} is stale: run 'make docs' and commit it.")
     return wrong
 
 

@@ -62,7 +62,7 @@ def test_a_stale_table_and_an_unknown_line_are_named(project: Path) -> None:
     (project / "tests/test_a.py").write_text("import pytest\n@pytest.mark.req('S0.99')\ndef test_f(): ...\n")
     unknown, stale = requirements.problems(project)
     assert unknown == "tests/test_a.py::test_f names S0.99, which is no line of docs/requirements/lines.txt."
-    assert stale == "docs/requirements.md is stale: run 'make requirements' and commit it."
+    assert stale == "docs/requirements.md is stale: run 'make docs' and commit it."
 
 
 def test_a_written_table_is_not_stale(project: Path) -> None:

@@ -3,6 +3,7 @@ is lost, nothing is repeated."""
 
 from __future__ import annotations
 
+import asyncio
 from contextlib import suppress
 
 import httpx2
@@ -101,7 +102,9 @@ async def test_after_the_effect_a_once_tool_is_never_repeated_silently(any_flow:
     assert flow.effects("pay") == [f"{run_id}:pay#1"], "it happened once, and nobody did it again"
     if decision == "approve":
         flow.evidence.allowed_effects[f"{run_id}:pay#1"] = 2
-    assert (await flow.decide(approval, decision)).json()["state"] == ("approved" if decision == "approve" else "rejected")
+    assert (await flow.decide(approval, decision)).json()["state"] == (
+        "approved" if decision == "approve" else "rejected"
+    )
     await reader.end()
     assert (await flow.run(run_id))["status"] == "done"
     if decision == "approve":
@@ -116,11 +119,12 @@ async def test_between_the_claim_and_the_first_append(any_flow: Flow) -> None:
     flow = any_flow
     worker = await flow.first(fault="after.claim:1")
     thread = await flow.thread()
-    run_id = await flow.post(["tokens", 5], thread=thread)
+    posting = asyncio.create_task(flow.post(["tokens", 5], thread=thread))
     await worker.end()
-    row = await flow.run(run_id)
+    [row] = await flow.database.rows("select * from runs")
     assert (row["status"], row["attempts"], row["last_seq"]) == ("running", 1, 1)
     await flow.next()
+    run_id = await posting
     after = await flow.post(["tokens", 5], thread=thread)
     await flow.reached(after, "done")
     assert [event["type"] for event in await flow.log(run_id)][:2] == ["run.queued", "run.resumed"]

@@ -70,11 +70,12 @@ async def test_an_agent_that_ignores_it_does_not_hold_up_the_pod(flow: Flow) -> 
     leaving = await flow.start("serve", drain_seconds=0.1, stop_seconds=0.3)
     run_id = await flow.post(["tokens", 2], ["ignore", "never"], ["tokens", 2])
     await flow.at_gate("never", leaving)
-    await flow.start("serve")
+    staying = await flow.start("serve")
     leaving.terminate()
-    await leaving.end(10)
-    flow.notes.open_gate("never")
+    await flow.at_gate("never", staying)  # it was handed over
+    flow.notes.open_gate("never", staying.pid)
     await flow.reached(run_id, "done")
+    await leaving.end(10)
 
 
 async def test_a_claim_that_is_on_its_way_is_not_lost(flow: Flow) -> None:
@@ -89,6 +90,20 @@ async def test_a_claim_that_is_on_its_way_is_not_lost(flow: Flow) -> None:
     assert await leaving.end(10) == 0
     await flow.start("worker")
     await flow.reached(run_id, "done")
+
+
+async def test_a_request_that_is_on_its_way_is_not_lost(flow: Flow) -> None:
+    """The signal comes after the run was accepted (and claimed with it) and before the answer."""
+    leaving = await flow.start("serve", fault="after.accept:1:hang")
+    thread = await flow.thread()
+    posting = asyncio.create_task(flow.post(["tokens", 2], thread=thread))
+    await flow.struck("after.accept")
+    leaving.terminate()
+    await eventually("it stops", lambda: leaving.said("process.stopping"))
+    flow.notes.open_gate("after.accept")
+    assert await leaving.end(10) == 0
+    await flow.start("serve")
+    await flow.reached(await posting, "done")
 
 
 async def test_on_sqlite_the_next_start_goes_on(sqlite_flow: Flow) -> None:

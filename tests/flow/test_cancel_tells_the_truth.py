@@ -4,6 +4,7 @@ caller is told the truth (STORAGE faults 28 and 29)."""
 from __future__ import annotations
 
 import asyncio
+from typing import Any
 
 import pytest
 
@@ -45,12 +46,12 @@ async def test_a_queued_run_never_starts(flow: Flow, callers: int) -> None:
 async def test_a_running_run_stops_at_once(flow: Flow, callers: int, where: str) -> None:
     await flow.start("api")
     await flow.start("serve")
-    program = {
+    programs: dict[str, list[list[Any]]] = {
         "between tokens": [["tokens", 5000, 2]],
         "inside a tool": [["tokens", 3], ["call", "look", "never"]],
         "in a silent wait": [["tokens", 3], ["wait", "never"]],
-    }[where]
-    run_id = await flow.post(*program)
+    }
+    run_id = await flow.post(*programs[where])
     reader = flow.follow(run_id)
     await reader.tokens(3)
     if where != "between tokens":

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+from itertools import pairwise
 
 import pytest
 
@@ -24,7 +25,7 @@ async def test_two_workers_never_work_on_one_thread_at_once(flow: Flow) -> None:
     stopped = {run_id: int(at) for run_id, _, at in flow.notes.read("stopped")}
     for runs in posted.values():
         assert sorted(runs, key=lambda run_id: began[run_id]) == runs, "first in, first out"
-        for before, after in zip(runs, runs[1:], strict=False):
+        for before, after in pairwise(runs):
             assert stopped[before] < began[after][0], "one ends before the next begins"
     assert len({pid for _, pid in began.values()}) == 2, "both workers had their share, or this shows nothing"
 

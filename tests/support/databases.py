@@ -15,7 +15,7 @@ from tests.support.invariants import Row
 
 CALM_SECONDS = 5.0
 
-_UNREST = """
+UNREST = """
 select 'idle in transaction: ' || left(query, 80) as what from pg_stat_activity
  where datname = current_database() and state like 'idle in transaction%'
 union all
@@ -44,7 +44,7 @@ class PostgresDatabase:
 
     async def unrest(self) -> Sequence[str]:
         deadline = asyncio.get_running_loop().time() + CALM_SECONDS
-        while found := [row["what"] for row in await self.rows(_UNREST)]:
+        while found := [row["what"] for row in await self.rows(UNREST)]:
             if asyncio.get_running_loop().time() > deadline:
                 return found
             await asyncio.sleep(0.02)

@@ -56,8 +56,8 @@ async def eventually(what: str, condition: Callable[[], Any], seconds: float = P
 class Reader:
     """A client that follows one run and comes back with Last-Event-ID whenever its connection ends too early.
 
-    `pods` are asked in turn: each new connection goes to the next one (none given: to any that answers). `drop_after` cuts the connection itself after so
-    many events, every time."""
+    `pods` are asked in turn: each new connection goes to the next one (none given: to any that answers). `drop_after`
+    cuts the connection itself after so many events, every time."""
 
     def __init__(
         self, flow: Flow, run_id: str, pods: Sequence[Pod], face: str = "native", drop_after: int | None = None
@@ -238,9 +238,7 @@ class Flow:
         self.evidence.failures.append(Answer(response.status_code, kind, body))
 
     async def thread(self, pod: Pod | None = None) -> str:
-        response = await self.request("POST", "/api/threads", pod, json={})
-        assert response.status_code == 201, response.text
-        return str(response.json()["thread_id"])
+        return str((await self._create("/api/threads", {}, pod)).json()["thread_id"])
 
     async def post(
         self, *program: Sequence[Any], thread: str | None = None, pod: Pod | None = None, agent: str = "player"
@@ -248,17 +246,20 @@ class Flow:
         """Start a run that plays the program; in a thread of its own if none is given."""
         thread = thread or await self.thread(pod)
         body = {"content": json.dumps(program), "agent": agent}
+        return self.accepted(await self._create(f"/api/threads/{thread}/messages", body, pod))
+
+    async def _create(self, path: str, body: Any, pod: Pod | None) -> httpx2.Response:
+        """As a careful client: no answer, or 503, and it asks again with the same key."""
         headers = {"Idempotency-Key": uuid.uuid4().hex}
         deadline = time.monotonic() + PATIENCE
         while time.monotonic() < deadline:
-            with suppress(httpx2.TransportError, IndexError):  # no answer: ask again, with the same key
-                path = f"/api/threads/{thread}/messages"
+            with suppress(httpx2.TransportError, IndexError):
                 response = await self.request("POST", path, pod, json=body, headers=headers)
                 if response.status_code != 503:
                     assert response.status_code == 201, response.text
-                    return self.accepted(response)
+                    return response
             await asyncio.sleep(0.02)
-        raise TimeoutError("nobody accepted a message")
+        raise TimeoutError(f"nobody accepted POST {path}")
 
     def accepted(self, response: httpx2.Response) -> str:
         run_id = str(response.json()["run_id"])
@@ -353,7 +354,9 @@ class Flow:
         for reader in self.readers:
             reachable = any(pod.alive for pod in reader.pods) and not reader.is_stopped
             if reachable and (await self.run(reader.seen.run_id))["status"] in ENDED:
-                await reader.end()
+                reader.seen.should_be_complete = True
+                with suppress(TimeoutError):
+                    await reader.end(5)
         await check(self.database, self.evidence)
 
     async def close(self) -> None:

@@ -24,6 +24,7 @@ from collections import Counter, defaultdict
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from http import HTTPStatus
+from itertools import pairwise
 from typing import Any, Protocol
 
 from runyard import errors
@@ -63,6 +64,7 @@ class Seen:
     face: str = "native"
     events: list[tuple[int, str, str]] = field(default_factory=list)  # seq, type, event id (native face only)
     complete: bool = False
+    should_be_complete: bool = False
 
 
 @dataclass
@@ -155,7 +157,7 @@ def _lanes(runs: Mapping[str, Row], lanes: Sequence[Row]) -> Iterator[str]:
         if active != ([lane["active_run"]] if lane["active_run"] else []):
             yield f"I9 {lane['key']}: active_run is {lane['active_run']}, but {active} run or wait"
         started = [run for run in inside if run["started_at"] is not None]
-        for before, after in zip(started, started[1:], strict=False):
+        for before, after in pairwise(started):
             if before["started_at"] > after["started_at"]:
                 yield f"I4 {lane['key']}: {after['id']} started before {before['id']}, which came first"
             if before["finished_at"] is None or before["finished_at"] > after["started_at"]:
@@ -182,6 +184,8 @@ def _effects(evidence: Evidence) -> Iterator[str]:
 def _clients(logs: Mapping[str, Sequence[Row]], evidence: Evidence) -> Iterator[str]:
     for seen in evidence.seen:
         log = [event for event in logs.get(seen.run_id, []) if seen.face == "native" or _is_shown(event)]
+        if seen.should_be_complete and not seen.complete:
+            yield f"I7 {seen.run_id}: a client was never told that the run has ended"
         if not seen.complete:
             last = seen.events[-1][0] if seen.events else 0
             log = [event for event in log if event["seq"] <= last]

@@ -5,11 +5,11 @@ Run as a program it is a nursery: it has imported everything, and forks one pod 
 was born, is ready, or has ended. When its input ends it kills what it started.
 
 The faults live here and nowhere in the product. `FAULT` holds `point:n[:action]`, several separated by a space. A point
-is `before.` or `after.` and what is counted: a store method (`claim` counts only claims that got a run), a move
-(`finish`, `park`, `release`) or an event type (`after.model.token:7`: the commit that holds the seventh token). Actions:
-`exit` (at once, like kill -9), `lose` (the commit happened, its answer did not arrive), `hang` (until the file
-`open/<point>` exists). `UNSAFE` takes guarantees away: `no-fence`, `no-batch`, `deaf` (never learns that its lease ran
-out).
+is `before.` or `after.` and what is counted: a store method (`claim` counts runs, also those that `accept` claims), a
+move (`finish`, `park`, `release`), an end (`done`, `error`, `canceled`) or an event type (`after.model.token:7`: the commit
+that holds the seventh token). Actions: `exit` (at once, like kill -9), `lose` (the commit happened, its answer did not
+arrive), `hang` (until the file `open/<point>` exists). `UNSAFE` takes guarantees away: `no-fence`, `no-batch`, `deaf`
+(never learns that its lease ran out).
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ from collections import Counter
 from collections.abc import Awaitable, Callable, Sequence
 from contextlib import suppress
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeVar
 
 import fastapi
 import msgspec
@@ -39,12 +39,13 @@ from runyard import wiring
 from runyard.domain import append as appending
 from runyard.domain.append import Appended, Finish, Outcome, Part, Repeated
 from runyard.domain.run import Run
-from runyard.errors import Fenced, Unavailable
+from runyard.errors import Fenced, RunyardError, Unavailable
 from runyard.settings import Settings
-from runyard.store import Beat, Claim, Store
+from runyard.store import Accepted, Beat, Claim, Post, Store
 from runyard.stores.postgres import PostgresTx
 from tests.support.notes import FOLDER, Notes
 
+T = TypeVar("T")
 IMPORTED = (fastapi, uvicorn, runyard.faces.native.routes, runyard.faces.threads.routes, runyard.web.app)
 
 
@@ -79,7 +80,15 @@ class FaultyStore:
         return call
 
     async def append(self, parts: Sequence[Part]) -> Sequence[Outcome]:
-        return await self._around(_names(parts), self._store.append(parts), lambda outcomes: self._note(parts, outcomes))
+        call = self._store.append(parts)
+        return await self._around(_names(parts), call, lambda outcomes: self._note(parts, outcomes))
+
+    async def accept(self, posts: Sequence[Post], *args: Any) -> Sequence[Accepted | RunyardError]:
+        def names(answers: Sequence[Accepted | RunyardError]) -> dict[str, int]:
+            claimed = sum(isinstance(answer, Accepted) and answer.claim is not None for answer in answers)
+            return {"accept": 1} | ({"claim": claimed} if claimed else {})
+
+        return await self._around({"accept": 1}, self._store.accept(posts, *args), names)
 
     async def claim(self, *args: Any, **kwargs: Any) -> Sequence[Claim]:
         def names(claims: Sequence[Claim]) -> dict[str, int]:
@@ -88,12 +97,11 @@ class FaultyStore:
         return await self._around({}, self._store.claim(*args, **kwargs), names)
 
     async def heartbeat(self, worker_id: str, ttl_ms: int) -> Beat:
-        beat: Beat = await self._around({"heartbeat": 1}, self._store.heartbeat(worker_id, ttl_ms), lambda _: {})
+        call = self._store.heartbeat(worker_id, ttl_ms)
+        beat = await self._around({"heartbeat": 1}, call, lambda _: {"heartbeat": 1})
         return Beat(alive=True) if self._deaf else beat
 
-    async def _around(
-        self, before: dict[str, int], call: Awaitable[Any], after: Callable[[Any], dict[str, int]]
-    ) -> Any:
+    async def _around(self, before: dict[str, int], call: Awaitable[T], after: Callable[[T], dict[str, int]]) -> T:
         await self._count("before", before)
         answer = await call
         await self._count("after", after(answer))
@@ -125,7 +133,7 @@ class FaultyStore:
             case "lose":
                 raise Unavailable("The answer was lost on purpose.")
             case "hang":
-                while not self._notes.is_open(fault.point):
+                while not self._notes.is_open(fault.point):  # noqa: ASYNC110 (the gate is a file)
                     await asyncio.sleep(0.005)
             case other:
                 raise ValueError(other)
@@ -143,18 +151,18 @@ def _names(parts: Sequence[Part]) -> dict[str, int]:
     return dict(names)
 
 
-# --- guarantees taken away, to prove that the checker sees it -----------------------------------------------------------
+# --- guarantees taken away, to prove that the checker sees it --------------------------------------------------------
 
 
 def without_fence() -> None:
-    """Whoever once owned a run may write to it for ever. Batches count per fence, so a foreign one is never a repeat."""
+    """Whoever once owned a run may write to it for ever. Batches count per fence: a foreign one is never a repeat."""
 
     def judge(part: Part, run: Run | None, decided: bool = False) -> Outcome:
         if run is not None and part.fence != run.fence:
             return Appended(run.last_seq + 1, run.last_seq + len(part.drafts))
         return appending.judge(part, run, decided)
 
-    runyard.stores.transactions.log.judge = judge
+    runyard.stores.transactions.log.judge = judge  # type: ignore[attr-defined]
     _rewrite(
         ("last_batch = p.batch,", "last_batch = case when r.fence = p.fence then p.batch else r.last_batch end,"),
         ("r.fence = p.fence and r.last_batch = p.batch - 1", "(r.fence <> p.fence or r.last_batch = p.batch - 1)"),
@@ -168,7 +176,7 @@ def without_batch() -> None:
     def judge(part: Part, run: Run | None, decided: bool = False) -> Outcome:
         return appending.judge(part if run is None else _with_batch(part, run.last_batch + 1), run, decided)
 
-    runyard.stores.transactions.log.judge = judge
+    runyard.stores.transactions.log.judge = judge  # type: ignore[attr-defined]
     _rewrite(("and r.last_batch = p.batch - 1", ""))
 
 
@@ -188,7 +196,7 @@ def _rewrite(*changes: tuple[str, str]) -> None:
 UNSAFE: dict[str, Callable[[], None]] = {"no-fence": without_fence, "no-batch": without_batch, "deaf": lambda: None}
 
 
-# --- one pod ------------------------------------------------------------------------------------------------------------
+# --- one pod ---------------------------------------------------------------------------------------------------------
 
 
 async def be(kind: str, ready: Callable[[str], None]) -> None:
@@ -215,11 +223,11 @@ async def be(kind: str, ready: Callable[[str], None]) -> None:
         await start(process)
         ready("")
 
-    wiring.Process.start = started  # type: ignore[method-assign]
+    wiring.Process.start = started  # type: ignore[method-assign, assignment]
     await wiring.work(settings, app)
 
 
-# --- the nursery --------------------------------------------------------------------------------------------------------
+# --- the nursery -----------------------------------------------------------------------------------------------------
 
 
 def main() -> None:
@@ -296,4 +304,3 @@ def _say(report: int, message: dict[str, Any]) -> None:
 
 if __name__ == "__main__":
     main()
-

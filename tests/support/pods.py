@@ -116,7 +116,8 @@ class Nursery:
         self._process.stdin.write(json.dumps(spec).encode() + b"\n")
         self._process.stdin.flush()
         ready, ended = asyncio.wrap_future(pod.ready), asyncio.wrap_future(pod.ended)
-        await asyncio.wait({ready, ended}, timeout=PATIENCE, return_when=asyncio.FIRST_COMPLETED)
+        either: set[asyncio.Future[Any]] = {ready, ended}
+        await asyncio.wait(either, timeout=PATIENCE, return_when=asyncio.FIRST_COMPLETED)
         if not ready.done() or ready.cancelled():
             raise PodDied(f"{pod.name}: {pod.last_words()}\n{self._log.read_text(errors='replace')[-2000:]}")
         return pod
@@ -141,3 +142,5 @@ class Nursery:
                 pod.ready.set_result(url)
             case {"ended": pid, "code": code}:
                 self._pids.pop(pid).ended.set_result(code)
+            case _:
+                raise ValueError(message)

@@ -20,7 +20,7 @@ from runyard.settings import Settings
 from tests.faces.agents_for_tests import Gate, agents
 from tests.faces.serving import QUICK, served
 
-EXAMPLES = 8
+EXAMPLES = 5
 
 
 class ServerThread:

@@ -1,0 +1,178 @@
+"""Write docs/events.md: every core event, its fields, what it means and what each face makes of it.
+
+Names, fields and sentences are those of `runyard.domain.events`; only what faces make of an event is said here, in
+`IMAGES`, and tests compare the columns of the faces that exist with their translations.
+
+python -m scripts.events_table            write the table
+python -m scripts.events_table --check    exit 1 when it is stale
+"""
+
+from __future__ import annotations
+
+import argparse
+import re
+import sys
+from pathlib import Path
+from typing import NamedTuple, get_args
+
+import msgspec
+
+from runyard.domain import events
+from runyard.domain.events import EVENT_TYPES, PAYLOADS, PROGRESS, TERMINAL, EventType, Payload
+
+TABLE = Path(__file__).parents[1] / "docs" / "events.md"
+
+
+class Images(NamedTuple):
+    """What an event becomes on each face; None where it has no word for it."""
+
+    threads: str | None = None
+    chats: str | None = None
+    contract: str | None = None
+    channels: str | None = None
+    plans: str = "DebugTrace"
+
+
+IMAGES: dict[EventType, Images] = {
+    "run.queued": Images(None, "interaction_started", "started", "run row `created`", "RunStarted"),
+    "run.resumed": Images(None, None, "progress", "log"),
+    "step.started": Images(None, None, "progress", "run_steps row, span", "NodeStarted"),
+    "step.finished": Images(None, None, "progress", "run_steps closed", "NodeFinished"),
+    "model.thinking": Images(),
+    "model.token": Images("token"),
+    "model.reset": Images(),
+    "model.message": Images(
+        None, "thinking (if it has reasoning, or text beside tool calls)", None, "assistant_message"
+    ),
+    "tool.requested": Images(),
+    "approval.requested": Images(None, "approval_required", "progress"),
+    "approval.decided": Images(None, "approved / rejected (expired = rejected)", "progress"),
+    "tool.started": Images("tool_start", "tool_call", "progress", "tool_call_message, span"),
+    "tool.output": Images(),
+    "tool.finished": Images("tool_end", "tool_result", "progress", "tool_return_message"),
+    "run.waiting": Images(None, None, "progress"),
+    "trace": Images(None, None, None, "log"),
+    "run.output": Images("final", "answer", "(kept for the terminal frame)"),
+    "run.error": Images("error", "error", "(kept)"),
+    "run.canceled": Images("canceled", "cancelled", "(kept)"),
+    "run.finished": Images("state", "interaction_complete", "final (whole envelope)", "agent_done", "RunFinished"),
+}
+
+_HEADER = """# Core events
+
+Made by `python -m scripts.events_table` from `src/runyard/domain/events.py`; do not edit.
+
+A run's log is the truth about it: events `(run_id, seq)`, contiguous from 1, never changed. They are a closed union: a
+new kind does not type-check until every face has said what it does with it. The log starts with `run.queued` and ends
+with `{terminal}`, exactly once, in the transaction that sets the status.
+
+## The envelope
+
+What `GET /api/runs/{{id}}/log` shows of every event.
+
+| field | kind | what it is |
+|---|---|---|
+{envelope}
+
+## The events
+
+`data` by type. A field marked `?` is left out when it has its default. Events marked * are progress: a resume never
+repeats what they record, and they reset the count of attempts.
+
+| event | data | what it says |
+|---|---|---|
+{events}
+
+`usage` is `{{input_tokens, output_tokens, usd}}`, each left out when it is 0.
+
+## What each face makes of it
+
+A face shows an event as at most one frame, or not at all (-). Threads and native are built; the other columns are the
+plan that their faces will be held to.
+
+| event | threads | chats | contract | channels | plans |
+|---|---|---|---|---|---|
+{images}
+
+## Versions
+
+| `v` | what it is |
+|---|---|
+{versions}
+"""
+
+_ENVELOPE = {
+    "run_id": "the run",
+    "seq": "the place in its log, from 1",
+    "id": "the event's own id, a UUIDv7",
+    "ts": "when it was made, in milliseconds since 1970",
+    "type": "one of the names below",
+    "v": "the version of the schema of `data`",
+    "source": "who wrote it: `api` (a request, or the reaper) or `worker`",
+    "name": "the name of a step, in its two events",
+    "fn": "the name of a mark, in `trace`",
+    "data": "the payload, below",
+}
+
+
+def render() -> str:
+    """The whole of docs/events.md."""
+    return _HEADER.format(
+        terminal=TERMINAL,
+        envelope="\n".join(_envelope_row(name, what) for name, what in _ENVELOPE.items()),
+        events="\n".join(_event_row(kind) for kind in EVENT_TYPES),
+        images="\n".join(_images_row(kind) for kind in EVENT_TYPES),
+        versions="\n".join(f"| {v} | {what} |" for v, what in versions().items()),
+    )
+
+
+def fields(kind: type[Payload]) -> list[str]:
+    """The names of a payload's fields; those that may be left out end in a question mark."""
+    optional = kind.__struct_config__.omit_defaults
+    return [
+        f"{field.name}?" if optional and not field.required else field.name for field in msgspec.structs.fields(kind)
+    ]
+
+
+def versions() -> dict[int, str]:
+    """The one-line summaries in the docstring of `domain.events`."""
+    told = (events.__doc__ or "").partition("Schema versions (`v`):\n")[2]
+    return {int(v): what for v, what in re.findall(r"^\s+(\d+)\s+(.+)$", told, re.M)}
+
+
+def is_current() -> bool:
+    return TABLE.exists() and TABLE.read_text(encoding="utf-8") == render()
+
+
+def _envelope_row(name: str, what: str) -> str:
+    kind = {"seq": "number", "ts": "number", "v": "number", "data": "object"}.get(name, "text")
+    optional = "?" if name in ("name", "fn") else ""
+    return f"| `{name}{optional}` | {kind} | {what} |"
+
+
+def _event_row(kind: EventType) -> str:
+    payload = PAYLOADS[kind]
+    said = " ".join((payload.__doc__ or "").split()).replace("|", "\\|")
+    mark = "*" if kind in PROGRESS else ""
+    return f"| `{kind}`{mark} | `{{{', '.join(fields(payload))}}}` | {said} |"
+
+
+def _images_row(kind: EventType) -> str:
+    return f"| `{kind}` | {' | '.join(image or '-' for image in IMAGES[kind])} |"
+
+
+def main(arguments: list[str] | None = None) -> int:
+    parser = argparse.ArgumentParser(description="Write docs/events.md from the core events.")
+    parser.add_argument("--check", action="store_true", help="write nothing; exit 1 when it is stale")
+    if not parser.parse_args(arguments).check:
+        TABLE.write_text(render(), encoding="utf-8")
+    if is_current():
+        return 0
+    print("events: docs/events.md is stale: run 'python -m scripts.events_table' and commit it.", file=sys.stderr)
+    return 1
+
+
+assert set(IMAGES) == set(EVENT_TYPES) == {kind.type for kind in get_args(Payload)}
+
+if __name__ == "__main__":
+    sys.exit(main())

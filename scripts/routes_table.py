@@ -1,0 +1,127 @@
+"""Write docs/http.md: every route, what it takes and what it answers, from the app's own OpenAPI document.
+
+python -m scripts.routes_table            write the table
+python -m scripts.routes_table --check    exit 1 when it is stale
+"""
+
+from __future__ import annotations
+
+import argparse
+import sys
+from collections.abc import Iterator
+from http import HTTPStatus
+from pathlib import Path
+from typing import Any
+
+from runyard.agents.agent import Agent
+from runyard.agents.loading import App
+from runyard.settings import Settings
+from runyard.web.problems import STATUS
+from runyard.wiring import create_app
+
+TABLE = Path(__file__).parents[1] / "docs" / "http.md"
+Document = dict[str, Any]
+
+_HEADER = """# HTTP
+
+Made by `python -m scripts.routes_table` from the OpenAPI document (`GET /openapi.json`); do not edit.
+
+Bodies are JSON in UTF-8, declared as `application/json`. Times are ISO 8601 in UTC. A POST that creates takes an
+`Idempotency-Key` (1 to 200 characters, kept for 24 hours): the same request again gives the same answer, another one
+under the same key is a 409.
+
+A stream is `text/event-stream`. It takes `Last-Event-ID`, `fromSeq` and `after`, each the last seq that was seen; the
+largest of them counts, and one that is not a whole number is a 400. It ends by itself after the run's last event, and
+only then: a connection that is cut before is to be opened again, at the last id.
+"""
+
+_ERRORS = """
+## Errors
+
+Every error is `application/problem+json` with `type`, `title`, `status`, `code` and `detail` (and `errors`, where a
+request does not fit: `where` and `what` of each). None repeats what was sent.
+
+| status | when |
+|---|---|
+"""
+
+
+def document() -> Document:
+    """The OpenAPI document of the app. Nothing is started for it."""
+    script = [{"token": "x"}]
+    app = App({"any": Agent("any", kind="scripted", script=script)}, {}, "any")
+    found: Document = create_app(Settings(), app).openapi()
+    return found
+
+
+def operations(found: Document) -> Iterator[tuple[str, str, Document]]:
+    """Method, path and description of every route, face by face."""
+    rows = [(method.upper(), path, one) for path, item in found["paths"].items() for method, one in item.items()]
+    tags = list(dict.fromkeys(one["tags"][0] for _, _, one in rows))
+    yield from sorted(rows, key=lambda row: tags.index(row[2]["tags"][0]))
+
+
+def render(found: Document | None = None) -> str:
+    """The whole of docs/http.md."""
+    found = found or document()
+    parts, face = [_HEADER], ""
+    for method, path, operation in operations(found):
+        if operation["tags"][0] != face:
+            face = operation["tags"][0]
+            parts.append(f"\n## {face}\n\n| route | what it does | takes | answers |\n|---|---|---|---|\n")
+        what = operation["summary"].replace("|", "\\|")
+        parts.append(f"| `{method} {path}` | {what} | {_takes(operation, found)} | {_answers(operation, found)} |\n")
+    parts.append(_ERRORS)
+    parts.extend(f"| {status} | {kind.__doc__} |\n" for kind, status in sorted(STATUS, key=lambda row: row[1]))
+    return "".join(parts)
+
+
+def is_current() -> bool:
+    return TABLE.exists() and TABLE.read_text(encoding="utf-8") == render()
+
+
+def _takes(operation: Document, found: Document) -> str:
+    given = [
+        f"`{parameter['name']}`" + (" (header)" if parameter["in"] == "header" else "")
+        for parameter in operation.get("parameters", ())
+        if parameter["in"] != "path"
+    ]
+    body = operation.get("requestBody", {}).get("content", {}).get("application/json", {}).get("schema")
+    return ", ".join([_shape(body, found)] * (body is not None) + given)
+
+
+def _answers(operation: Document, found: Document) -> str:
+    if any(parameter["name"] == "Last-Event-ID" for parameter in operation.get("parameters", ())):
+        return "200, a stream"
+    for status, answer in operation["responses"].items():
+        if status.startswith("2"):
+            content = answer.get("content", {})
+            shape = _shape(content.get("application/json", {}).get("schema"), found)
+            return f"{status} {shape}".strip() if shape else f"{status} {HTTPStatus(int(status)).phrase}"
+    return ""
+
+
+def _shape(schema: Document | None, found: Document) -> str:
+    """An object as the names of its fields; those that may be missing end in a question mark."""
+    for one in (schema or {}).get("anyOf", [schema or {}]):
+        if "$ref" in one:
+            model = found["components"]["schemas"][one["$ref"].rpartition("/")[2]]
+            required = model.get("required", ())
+            names = [name if name in required else f"{name}?" for name in model["properties"]]
+            return f"`{{{', '.join(names)}}}`"
+    return ""
+
+
+def main(arguments: list[str] | None = None) -> int:
+    parser = argparse.ArgumentParser(description="Write docs/http.md from the OpenAPI document.")
+    parser.add_argument("--check", action="store_true", help="write nothing; exit 1 when it is stale")
+    if not parser.parse_args(arguments).check:
+        TABLE.write_text(render(), encoding="utf-8")
+    if is_current():
+        return 0
+    print("routes: docs/http.md is stale: run 'python -m scripts.routes_table' and commit it.", file=sys.stderr)
+    return 1
+
+
+if __name__ == "__main__":
+    sys.exit(main())

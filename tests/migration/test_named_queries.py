@@ -1,0 +1,93 @@
+"""SQL has names, the same on both sides, and the loader sees to it."""
+
+import re
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from runyard.errors import StartupError
+from runyard.stores import _queries
+from runyard.stores._queries import FOLDER, Dialect, Queries, load, parse
+
+DIALECTS: tuple[Dialect, ...] = ("sqlite", "postgres")
+
+
+def statements(dialect: Dialect) -> dict[str, str]:
+    sources = sorted(path for path in (FOLDER / dialect).glob("*.sql") if path.name != "schema.sql")
+    return parse("\n".join(path.read_text() for path in sources))[0]
+
+
+def test_both_databases_have_files_and_statements_of_the_same_names() -> None:
+    files = [sorted(path.name for path in (FOLDER / dialect).glob("*.sql")) for dialect in DIALECTS]
+    assert files[0] == files[1]
+    assert set(statements("sqlite")) == set(statements("postgres")) == set(Queries.__struct_fields__)
+
+
+@pytest.mark.parametrize("dialect", DIALECTS)
+def test_a_statement_stands_in_the_file_of_the_same_name_on_both_sides(dialect: Dialect) -> None:
+    for path in (FOLDER / dialect).glob("*.sql"):
+        if path.name != "schema.sql":
+            other = FOLDER / ("postgres" if dialect == "sqlite" else "sqlite") / path.name
+            assert set(parse(path.read_text())[0]) == set(parse(other.read_text())[0]), path.name
+
+
+@pytest.mark.parametrize("dialect", DIALECTS)
+def test_every_statement_says_what_it_is_for(dialect: Dialect) -> None:
+    for path in (FOLDER / dialect).glob("*.sql"):
+        for name, comment in re.findall(r"^-- name: (\w+)\n(.*)$", path.read_text(), re.M):
+            assert comment.startswith("-- "), f"{path.name}: {name}"
+
+
+@pytest.fixture
+def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Path]:
+    """A copy of the SQL of one database that a test may spoil."""
+    for dialect in DIALECTS:
+        (tmp_path / dialect).mkdir()
+        for path in (FOLDER / dialect).glob("*.sql"):
+            (tmp_path / dialect / path.name).write_text(path.read_text())
+    monkeypatch.setattr(_queries, "FOLDER", tmp_path)
+    load.cache_clear()
+    yield tmp_path
+    load.cache_clear()
+
+
+@pytest.mark.parametrize("dialect", DIALECTS)
+def test_the_loader_takes_what_is_right(folder: Path, dialect: Dialect) -> None:
+    assert load(dialect).get_run
+
+
+@pytest.mark.parametrize("dialect", DIALECTS)
+def test_the_loader_refuses_a_missing_name(folder: Path, dialect: Dialect) -> None:
+    path = folder / dialect / "runs.sql"
+    path.write_text(path.read_text().replace("-- name: get_run\n", "-- nothing\n"))
+    with pytest.raises(StartupError, match="get_run"):
+        load(dialect)
+
+
+@pytest.mark.parametrize("dialect", DIALECTS)
+def test_the_loader_refuses_an_extra_name(folder: Path, dialect: Dialect) -> None:
+    path = folder / dialect / "runs.sql"
+    path.write_text(path.read_text() + "\n-- name: get_everything\n-- Too much.\nselect 1;\n")
+    with pytest.raises(StartupError, match="get_everything"):
+        load(dialect)
+
+
+@pytest.mark.parametrize("dialect", DIALECTS)
+def test_the_loader_refuses_a_name_that_is_there_twice(folder: Path, dialect: Dialect) -> None:
+    path = folder / dialect / "threads.sql"
+    path.write_text(path.read_text() + "\n-- name: get_run\n-- Again.\nselect 1;\n")
+    with pytest.raises(StartupError, match="get_run is defined twice"):
+        load(dialect)
+
+
+@pytest.mark.req("S0.12")
+@pytest.mark.parametrize("dialect", DIALECTS)
+def test_no_statement_changes_an_event_and_only_deleting_a_thread_removes_any(dialect: Dialect) -> None:
+    touching = {
+        name
+        for name, sql in statements(dialect).items()
+        if re.search(r"\b(update|delete\s+from|truncate)\s+(only\s+)?run_events\b|\bon conflict.*do update", sql, re.I)
+        and "run_events" in sql
+    }
+    assert touching == {"delete_thread_events"}

@@ -1,0 +1,76 @@
+"""On Postgres the log is cut by weeks: the parts are there before they are needed, and events land in their own."""
+
+from collections.abc import AsyncIterator
+
+import asyncpg
+import pytest
+
+from runyard.clock import SystemClock
+from runyard.ids import first_id_at, new_id
+from runyard.stores.postgres import PostgresStore
+from tests.store.making import Writer, post, running, token, written
+
+WEEK = 7 * 24 * 3600 * 1000
+PARTITIONS = """
+    select c.relname from pg_inherits i join pg_class c on c.oid = i.inhrelid
+     where i.inhparent = 'run_events'::regclass order by 1"""
+
+
+@pytest.fixture
+async def store(pg_database: str) -> AsyncIterator[PostgresStore]:
+    store = PostgresStore(pg_database, SystemClock())
+    await store.open()
+    yield store
+    await store.close()
+
+
+async def partitions(dsn: str) -> list[str]:
+    connection = await asyncpg.connect(dsn)
+    try:
+        return [row[0] for row in await connection.fetch(PARTITIONS)]
+    finally:
+        await connection.close()
+
+
+async def test_this_week_and_the_next_four_are_there_once_the_database_is_open(
+    store: PostgresStore, pg_database: str
+) -> None:
+    week = SystemClock().now_ms() // WEEK
+    names = await partitions(pg_database)
+    assert "run_events_default" in names
+    assert {f"run_events_w{week + ahead}" for ahead in range(5)} <= set(names)
+
+
+async def test_tending_again_makes_nothing_new(store: PostgresStore, pg_database: str) -> None:
+    before = await partitions(pg_database)
+    await store.tend()
+    assert await partitions(pg_database) == before
+
+
+@pytest.mark.req("S0.39")
+async def test_events_land_in_the_part_of_their_runs_week_and_not_in_the_default(
+    store: PostgresStore, pg_database: str
+) -> None:
+    run = await running(store)
+    await written(store, Writer(run).part(token("a"), token("b")))
+    await post(store)
+    connection = await asyncpg.connect(pg_database)
+    rows = await connection.fetch("select tableoid::regclass::text as part, count(*) as n from run_events group by 1")
+    await connection.close()
+    week = int(run.id.replace("-", "")[:12], 16) // WEEK
+    assert {row["part"]: row["n"] for row in rows} == {f"run_events_w{week}": 4}
+
+
+async def test_a_run_of_a_week_that_has_no_part_is_kept_all_the_same(store: PostgresStore, pg_database: str) -> None:
+    connection = await asyncpg.connect(pg_database)
+    old = first_id_at(SystemClock().now_ms() - 100 * WEEK)
+    await connection.execute(
+        "insert into run_events (run_id, seq, id, ts, type, source, fence, data)"
+        " values ($1, 1, $2, 1, 'trace', 'api', 0, '{}')",
+        old,
+        new_id(),
+    )
+    part = await connection.fetchval("select tableoid::regclass::text from run_events where run_id = $1", old)
+    await connection.close()
+    assert part == "run_events_default"
+    assert [event.seq for event in await store.read(old, 0, 10)] == [1]
