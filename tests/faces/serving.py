@@ -102,6 +102,8 @@ async def served(
         create_app(settings, process=process),
         log_config=None,
         access_log=False,
+        proxy_headers=False,
+        ws="none",
         timeout_graceful_shutdown=5,
         lifespan="off",
     )

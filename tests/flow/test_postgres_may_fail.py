@@ -121,6 +121,17 @@ async def test_one_lost_answer_of(flow: Flow, what: str) -> None:
     await flow.reached(run_id, "done")
 
 
+async def test_a_write_that_fails_unforeseen_does_not_strand_its_run(flow: Flow) -> None:
+    """Its worker lives on and keeps its lease, so nobody else would ever take the run: it must end, or go on."""
+    await flow.start("api")
+    await flow.start("worker", fault="before.model.token:2:break")
+    neighbour = await flow.post(["wait", "end"], ["tokens", 3])
+    run_id = await flow.post(["tokens", 10, 5])
+    await flow.reached(run_id, "done", "error")
+    flow.notes.open_gate("end")
+    await flow.reached(neighbour, "done")
+
+
 @pytest.mark.parametrize("kind", ["api", "serve"])
 async def test_one_lost_answer_of_accept(flow: Flow, kind: Kind) -> None:
     """The client asks again with its key; a pod with a worker may have claimed the run without knowing."""

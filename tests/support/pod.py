@@ -6,10 +6,10 @@ was born, is ready, or has ended. When its input ends it kills what it started.
 
 The faults live here and nowhere in the product. `FAULT` holds `point:n[:action]`, several separated by a space. A point
 is `before.` or `after.` and what is counted: a store method (`claim` counts runs, also those that `accept` claims), a
-move (`finish`, `park`, `release`), an end (`done`, `error`, `canceled`) or an event type (`after.model.token:7`: the commit
-that holds the seventh token). Actions: `exit` (at once, like kill -9), `lose` (the commit happened, its answer did not
-arrive), `hang` (until the file `open/<point>` exists). `UNSAFE` takes guarantees away: `no-fence`, `no-batch`, `deaf`
-(never learns that its lease ran out).
+move (`finish`, `park`, `release`), an end (`done`, `error`, `canceled`) or an event type (`after.model.token:7`: the
+commit that holds the seventh token). Actions: `exit` (at once, like kill -9), `lose` (the commit happened, its answer
+did not arrive), `break` (an error that nobody foresaw), `hang` (until the file `open/<point>` exists). `UNSAFE` takes
+guarantees away: `no-fence`, `no-batch`, `deaf` (never learns that its lease ran out).
 """
 
 from __future__ import annotations
@@ -132,6 +132,8 @@ class FaultyStore:
                 os._exit(137)
             case "lose":
                 raise Unavailable("The answer was lost on purpose.")
+            case "break":
+                raise RuntimeError("on purpose")
             case "hang":
                 while not self._notes.is_open(fault.point):  # noqa: ASYNC110 (the gate is a file)
                     await asyncio.sleep(0.005)

@@ -6,6 +6,7 @@ each have a connection of their own; everything else shares a pool. A lost conne
 about whether the commit happened: the caller repeats, and batch numbers and idempotency keys make that safe.
 """
 
+import asyncio
 import re
 from collections.abc import AsyncIterator, Mapping, Sequence
 from contextlib import asynccontextmanager
@@ -137,6 +138,9 @@ class PostgresStore(SqlStore):
             connection = await line.take()
             try:
                 yield connection
+            except asyncio.CancelledError:
+                connection.terminate()  # it may be in the middle of anything; the next one gets a new one
+                raise
             except asyncpg.InterfaceError as error:
                 if connection.is_closed():
                     raise Unavailable("Postgres closed the connection.") from error

@@ -3,6 +3,7 @@
 import re
 from typing import Any
 
+import msgspec
 import pytest
 
 from runyard.domain.events import EVENT_TYPES, EventType
@@ -22,8 +23,6 @@ def test_every_core_event_becomes_one_frame_of_its_own_name(kind: EventType) -> 
 
 @pytest.mark.parametrize("kind", EVENT_TYPES)
 def test_an_envelope_has_every_column_and_the_data_byte_for_byte(kind: EventType) -> None:
-    import msgspec
-
     [event] = [event for event in EVENTS if event.type == kind]
     shown: dict[str, Any] = msgspec.json.decode(envelope(event))
     names = {"step.started": ["name"], "step.finished": ["name"], "trace": ["fn"]}.get(kind, [])

@@ -1,5 +1,6 @@
 """The five endpoints of S0: what they take, what they answer, and what they leave behind."""
 
+import asyncio
 import re
 
 import pytest
@@ -24,11 +25,10 @@ async def test_a_thread_is_created_and_its_id_is_the_whole_answer(server: Server
 
 
 @pytest.mark.req("S0.1")
-@pytest.mark.parametrize("user_id", [None, "ann", 7, 0, -1, 2**53, "Grüße 🦜", "\u0000", ""])
-@pytest.mark.parametrize("backend", ["memory"])
-async def test_the_user_of_a_thread_is_given_back_as_it_came(server: Server, user_id: object) -> None:
-    thread_id = (await server.http.post("/api/threads", json={"user_id": user_id})).json()["thread_id"]
-    assert (await server.http.get(f"/api/threads/{thread_id}")).json()["user_id"] == user_id
+async def test_the_user_of_a_thread_is_given_back_as_it_came(server: Server) -> None:
+    for user_id in (None, "ann", 7, 0, -1, 2**53, 10**30, "Grüße 🦜", "\u0000", ""):
+        thread_id = (await server.http.post("/api/threads", json={"user_id": user_id})).json()["thread_id"]
+        assert (await server.http.get(f"/api/threads/{thread_id}")).json()["user_id"] == user_id
 
 
 @pytest.mark.req("S0.1")
@@ -103,8 +103,6 @@ async def test_a_message_to_an_unknown_thread_leaves_nothing_behind(server: Serv
 @pytest.mark.req("S0.3")
 async def test_of_messages_sent_together_only_those_to_unknown_threads_fail(server: Server) -> None:
     """They share one commit."""
-    import asyncio
-
     thread_id = await server.thread()
     threads = [thread_id, new_id(), thread_id, new_id()]
     answers = await asyncio.gather(
@@ -128,12 +126,12 @@ async def test_a_run_shows_its_status_and_times(server: Server) -> None:
 
 
 @pytest.mark.req("S0.4", "S0.5", "S0.6")
-@pytest.mark.parametrize("unknown", ["01890000-0000-7000-8000-000000000000", "nope", "%00", "a" * 300])
-async def test_an_unknown_run_is_404_everywhere(server: Server, unknown: str) -> None:
-    for method, path in (("GET", ""), ("GET", "/events"), ("POST", "/cancel")):
-        answer = await server.http.request(method, f"/api/runs/{unknown}{path}")
-        assert answer.status_code == 404, path
-        assert answer.headers["content-type"] == "application/problem+json"
+async def test_an_unknown_run_is_404_everywhere(server: Server) -> None:
+    for unknown in ("01890000-0000-7000-8000-000000000000", "nope", "%00", "a" * 300):
+        for method, path in (("GET", ""), ("GET", "/events"), ("POST", "/cancel")):
+            answer = await server.http.request(method, f"/api/runs/{unknown}{path}")
+            assert answer.status_code == 404, path
+            assert answer.headers["content-type"] == "application/problem+json"
 
 
 @pytest.mark.req("S0.7")

@@ -1,6 +1,7 @@
 """Where a reader goes on: any place, any way of naming it, without gap and without repetition."""
 
 import asyncio
+import itertools
 
 import pytest
 
@@ -9,6 +10,7 @@ from tests.faces.raw_stream import Frame
 from tests.faces.serving import Serve, Server
 
 FACES = ["events", "log"]
+BAD = ["-1", "+1", "1.5", "abc", "0x1", "1e3", "1_0", "٣", "9" * 17, "9007199254740993", "9" * 5000, "null", "1;2"]
 
 
 @pytest.mark.req("S0.17", "S0.25")
@@ -55,20 +57,17 @@ async def test_of_several_places_the_furthest_wins(server: Server, path: str) ->
 
 @pytest.mark.req("S0.17")
 @pytest.mark.parametrize("name", ["Last-Event-ID", "fromSeq", "after"])
-@pytest.mark.parametrize(
-    "bad", ["-1", "+1", "1.5", "abc", "0x1", "1e3", "1_0", "٣", "9" * 17, "9007199254740993", "9" * 5000, "null", "1;2"]
-)
 @pytest.mark.parametrize("backend", ["memory"])
-async def test_a_place_that_is_not_a_seq_is_refused_without_repeating_it(server: Server, name: str, bad: str) -> None:
+async def test_a_place_that_is_not_a_seq_is_refused_without_repeating_it(server: Server, name: str) -> None:
     run_id = await server.post("happy")
-    for path in FACES:
+    for path, bad in itertools.product(FACES, BAD):
         if name == "Last-Event-ID":
             if not bad.isascii():
                 continue
             answer = await server.http.get(f"/api/runs/{run_id}/{path}", headers={name: bad})
         else:
             answer = await server.http.get(f"/api/runs/{run_id}/{path}", params={name: bad})
-        assert answer.status_code == 400
+        assert answer.status_code == 400, bad
         assert answer.headers["content-type"] == "application/problem+json"
         assert answer.json()["code"] == "bad_request"
         assert len(bad) < 3 or bad not in answer.text
@@ -88,15 +87,13 @@ async def test_an_empty_last_event_id_is_none(server: Server) -> None:
 
 @pytest.mark.req("S0.17")
 @pytest.mark.parametrize("path", FACES)
-@pytest.mark.parametrize("beyond", [0, 1, 1000, 2**53 - 8])
-async def test_d3_a_place_at_or_past_the_end_of_a_finished_run_ends_at_once(
-    server: Server, path: str, beyond: int
-) -> None:
+async def test_d3_a_place_at_or_past_the_end_of_a_finished_run_ends_at_once(server: Server, path: str) -> None:
     run_id = await server.post("happy")
     last = (await server.ended(run_id)).ids[-1]
-    async with asyncio.timeout(5):
-        rest = await server.whole_stream(f"/api/runs/{run_id}/{path}", {"Last-Event-ID": str(last + beyond)})
-    assert (rest.status, bytes(rest.body), rest.ended_cleanly) == (200, b"", True)
+    for place in (last, last + 1, last + 1000, 2**53):
+        async with asyncio.timeout(5):
+            rest = await server.whole_stream(f"/api/runs/{run_id}/{path}", {"Last-Event-ID": str(place)})
+        assert (rest.status, bytes(rest.body), rest.ended_cleanly) == (200, b"", True)
 
 
 @pytest.mark.req("S0.17")

@@ -1,7 +1,8 @@
 """What a stream of the threads face looks like, byte for byte."""
 
+import asyncio
 from pathlib import Path
-from typing import Any
+from typing import Any, get_args
 
 import pytest
 
@@ -60,9 +61,6 @@ async def test_a_stream_has_line_feeds_only_and_three_lines_to_a_message(server:
 @pytest.mark.req("S0.13")
 @pytest.mark.parametrize("backend", ["memory"])
 async def test_the_types_of_events_are_exactly_those_of_the_contract(server: Server, gate: Gate) -> None:
-    import asyncio
-    from typing import get_args
-
     assert set(get_args(EventName)) == TYPES
     names: set[str] = set()
     for name in ("happy", "fails", "canceled", "everything"):
