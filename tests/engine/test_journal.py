@@ -239,9 +239,6 @@ async def test_a_release_gives_the_run_back_with_all_that_was_written() -> None:
     assert await log(store, run.id) == ["run.queued", "model.token"]
 
 
-@pytest.mark.xfail(
-    reason="execute gives up with run.unwritten: the run stays running while its worker lives", raises=AssertionError
-)
 async def test_a_run_whose_event_cannot_be_stored_ends_as_an_error() -> None:
     """Not: stays running for ever under a worker that lives."""
     store = StoreThatRefuses()

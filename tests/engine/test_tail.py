@@ -38,7 +38,6 @@ def test_what_follows_is_added_and_a_gap_starts_anew() -> None:
     tail.add("a", events(9, 1))
     assert seqs(tail, 4) is None
     assert seqs(tail, 8) == [9]
-    assert tail.last_seq("a") == 9
 
 
 def test_at_the_end_of_a_log_it_does_not_pretend_that_more_may_come() -> None:
@@ -109,3 +108,27 @@ def test_a_bell_rings_for_its_run_only_until_it_is_hung_up() -> None:
     here.clear()
     tail.ring("a")
     assert not here.is_set()
+
+
+def test_news_of_a_longer_log_sends_followers_to_the_store_until_the_tail_has_caught_up() -> None:
+    tail = Tail()
+    bell = tail.listen("a")
+    tail.add("a", events(1, 2))
+    bell.clear()
+    tail.note("a", 2)
+    assert (bell.is_set(), seqs(tail, 2)) == (False, [])
+    tail.note("a", 5)
+    assert (bell.is_set(), seqs(tail, 0), seqs(tail, 2)) == (True, [1, 2], None)
+    bell.clear()
+    tail.note("a", 5)
+    assert not bell.is_set()
+    assert seqs(tail, 5) == []
+
+
+def test_what_is_stale_is_forgotten_and_its_followers_look_in_the_store() -> None:
+    tail = Tail()
+    bell = tail.listen("a")
+    tail.add("a", events(1, 2))
+    bell.clear()
+    tail.stale("a")
+    assert (bell.is_set(), seqs(tail, 2)) == (True, None)

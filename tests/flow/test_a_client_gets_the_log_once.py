@@ -38,7 +38,7 @@ async def test_a_stream_may_begin_at_any_seq_of_a_finished_run(any_flow: Flow) -
 
 @pytest.mark.req("S0.36")
 async def test_the_pod_it_listens_to_is_killed(flow: Flow) -> None:
-    await flow.start("worker")
+    await flow.start("worker", lease_seconds=20)
     first, second = await flow.start("api"), await flow.start("api")
     run_id = await flow.post(["tokens", 15, 10], pod=second)
     reader = flow.follow(run_id, first, second)

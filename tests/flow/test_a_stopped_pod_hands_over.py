@@ -16,10 +16,11 @@ WORDS = "".join(f"t{n} " for n in range(60))
 @pytest.mark.req("S0.36", "S0.38")
 async def test_in_the_middle_of_a_stream_another_pod_goes_on(flow: Flow) -> None:
     leaving = await flow.start("serve", drain_seconds=0.2)
-    run_id = await flow.post(["step", "s"], ["tokens", 60, 20])
+    run_id = await flow.post(["step", "s"], ["tokens", 60, 10], ["wait", "end"])
     reader = flow.follow(run_id)
     await reader.tokens(4)
     staying = await flow.start("serve")
+    flow.notes.open_gate("end", staying.pid)
     began = time.monotonic()
     leaving.terminate()
     assert await leaving.end() == 0

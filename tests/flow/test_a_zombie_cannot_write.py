@@ -5,7 +5,6 @@ from __future__ import annotations
 
 import pytest
 
-from tests.support.databases import UNREST
 from tests.support.flow import Flow, Reader, eventually
 from tests.support.pods import Pod
 
@@ -19,26 +18,13 @@ async def frozen_until_succeeded(flow: Flow, unsafe: str = "") -> tuple[str, Rea
     run_id = await flow.post(["tokens", LONG, 10], ["wait", "end"])
     reader = flow.follow(run_id, api)
     await reader.tokens(3)
-    await frozen_outside_a_transaction(flow, zombie)
-    successor = await flow.start("worker")
+    await flow.freeze(zombie)
+    successor = await flow.start("worker", lease_seconds=20)
     await reader.until(
         "the successor's tokens", lambda seen: "run.resumed" in seen.types and seen.types[-1] == "model.token"
     )
     zombie.thaw()
     return run_id, reader, zombie, successor
-
-
-async def frozen_outside_a_transaction(flow: Flow, pod: Pod) -> None:
-    """Frozen inside one it would hold locks, and the database would have to time it out first."""
-
-    async def frozen() -> bool:
-        pod.freeze()
-        if await flow.database.rows(UNREST):
-            pod.thaw()
-            return False
-        return True
-
-    await eventually(f"{pod.name} is frozen", frozen)
 
 
 async def refused(flow: Flow, pod: Pod) -> None:

@@ -40,7 +40,7 @@ async def test_under_many_runs_and_tiny_leases(flow: Flow) -> None:
             )
             worker: Pod = await eventually("somebody works", busiest)
             taken = reaped() + 1
-            worker.freeze()
+            await flow.freeze(worker)
             await eventually("its runs are taken", partial(lambda wanted: reaped() >= wanted, taken))
             worker.thaw()
         await flow.settled(30)

@@ -128,7 +128,6 @@ async def test_a_database_from_the_future_is_refused_in_one_sentence_and_left_al
     assert await catalog(url) == before
 
 
-@pytest.mark.xfail(reason="SqliteStore.open lets sqlite3.DatabaseError through", raises=sqlite3.DatabaseError)
 async def test_a_file_that_is_no_database_is_refused_in_one_sentence(tmp_path: Path) -> None:
     path = tmp_path / "runyard.db"
     path.write_bytes(b"this is not a database" * 100)

@@ -267,4 +267,4 @@ async def a_suspect(store: Store, lane: str) -> Run:
 
 async def a_moment() -> None:
     """Let a few milliseconds pass, so that times before and after differ in every store."""
-    await sleep(0.003)
+    await sleep(0.003)  # waits on purpose: the clock of Postgres cannot be moved

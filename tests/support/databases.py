@@ -15,12 +15,18 @@ from tests.support.invariants import Row
 
 CALM_SECONDS = 5.0
 
-UNREST = """
+_UNREST = """
 select 'idle in transaction: ' || left(query, 80) as what from pg_stat_activity
  where datname = current_database() and state like 'idle in transaction%'
 union all
 select 'waits for a lock: ' || left(a.query, 80) from pg_locks l join pg_stat_activity a using (pid)
  where a.datname = current_database() and not l.granted
+"""
+
+
+_STUCK = """
+select pid from pg_stat_activity where datname = current_database() and state like 'idle in transaction%'
+   and clock_timestamp() - state_change > interval '50 ms'
 """
 
 
@@ -44,11 +50,16 @@ class PostgresDatabase:
 
     async def unrest(self) -> Sequence[str]:
         deadline = asyncio.get_running_loop().time() + CALM_SECONDS
-        while found := [row["what"] for row in await self.rows(UNREST)]:
+        while found := [row["what"] for row in await self.rows(_UNREST)]:
             if asyncio.get_running_loop().time() > deadline:
                 return found
             await asyncio.sleep(0.02)
         return []
+
+    async def has_stuck_transactions(self) -> bool:
+        """Whether somebody has left a transaction open just now."""
+        await asyncio.sleep(0.06)
+        return bool(await self.rows(_STUCK))
 
     async def cut_connections(self) -> int:
         """Kill every connection that a pod has; how many there were."""

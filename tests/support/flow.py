@@ -207,6 +207,15 @@ class Flow:
         kind: Kind = "serve" if isinstance(self.database, SqliteDatabase) else "worker"
         return await self.start(kind, fault, **settings)
 
+    async def freeze(self, pod: Pod) -> None:
+        """SIGSTOP, but not inside a transaction: its locks would stay until the database times it out, after 10 s."""
+        assert isinstance(self.database, PostgresDatabase)
+        while True:
+            pod.freeze()
+            if not await self.database.has_stuck_transactions():
+                return
+            pod.thaw()
+
     @asynccontextmanager
     async def kept_alive(self, kind: Kind, count: int, **settings: Any) -> AsyncIterator[list[Pod]]:
         """So many pods, each started again when it dies."""

@@ -60,8 +60,7 @@ class _Payload(Struct, frozen=True, omit_defaults=True):
 
 
 class RunQueued(_Payload, frozen=True):
-    """Seq 1 of every run, written by intake: who is to answer, and what caused it (a message id, or a run id for a
-    retry)."""
+    """Seq 1 of every run, written by intake: who is to answer, and the id of the message that caused it."""
 
     type = "run.queued"
     agent: str

@@ -30,7 +30,6 @@ class Approvals:
             ApprovalDecided(approval_id, decision, by, edited, None if reason is None else clean(reason))
         )
         approval = await self._store.decide(owner, clean(approval_id), decision, by, event)
-        self._tail.forget(approval.run_id)
-        self._tail.ring(approval.run_id)
+        self._tail.stale(approval.run_id)
         self._ring()
         return approval

@@ -34,7 +34,7 @@ class Cancel:
         """Ask the run to stop and return it, after at most `patience` seconds of waiting for its end."""
         run = await self._store.cancel(owner, run_id, self._grace_ms, self._ending)
         if run.status is not Status.RUNNING:
-            self._tail.ring(run_id)
+            self._tail.stale(run_id)
             return run
         self._stop(run_id)
         if patience > 0:

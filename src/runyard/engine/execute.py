@@ -143,10 +143,21 @@ class Running:
                 await self._to_its_move()
             except Fenced:
                 log.info("run.lost", fence=self._run.fence)
+            except WriteRefused as error:
+                log.error("run.unwritable", code=error.code)
+                await self._give_up()
             except RunyardError as error:
                 log.error("run.unwritten", code=error.code)
             finally:
                 self._pen.abandon()
+
+    async def _give_up(self) -> None:
+        """The store will not take an event of this run: end it without that, or leave it to the reaper."""
+        self._pen.start_over()
+        try:
+            await self._end_error("unwritable", "An event of this run could not be stored.")
+        except RunyardError as error:
+            log.error("run.unwritten", code=error.code)
 
     async def _to_its_move(self) -> None:
         agent = self._engine.agents.get(self._run.agent)

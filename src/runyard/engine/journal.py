@@ -96,6 +96,11 @@ class Pen:
             self._error = None
             raise
 
+    def start_over(self) -> None:
+        """Something could not be written at all: it is dropped, and the run can still be ended."""
+        self._error = None
+        self._written = self._committed
+
     def abandon(self) -> None:
         """The claim is lost; whatever is still waiting will never be written."""
         self.fail(Fenced())
@@ -248,8 +253,7 @@ class Journal:
         if isinstance(outcome, Appended) and part.drafts:
             self._tail.add(part.run_id, place(part.run_id, outcome.first_seq, part.drafts))
         elif isinstance(outcome, Repeated):
-            self._tail.forget(part.run_id)
-            self._tail.ring(part.run_id)
+            self._tail.stale(part.run_id)
         if pen.offered is not part:
             return
         match outcome:

@@ -58,8 +58,7 @@ class Reaper:
     async def tick(self) -> None:
         for reaped in await self._store.reap(WORKERS_AT_ONCE, self._max_attempts, self._ending):
             log.warning("run.reaped", run_id=reaped.run_id, fate=reaped.fate)
-            self._tail.forget(reaped.run_id)
-            self._tail.ring(reaped.run_id)
+            self._tail.stale(reaped.run_id)
             self._ring()
         if self._clock.monotonic() - self._housekept >= HOUSEKEEPING_SECONDS:
             self._housekept = self._clock.monotonic()

@@ -51,11 +51,10 @@ class Follower:
         try:
             async with asyncio.timeout(patience):
                 while (pause := self._pause()) is None:
-                    woken = self._bell.is_set()
                     self._bell.clear()
                     chunks = self._streams.tail.read(self._run_id, self._cursor)
-                    if chunks is None or (woken and not chunks):
-                        chunks = await self._read()  # woken for nothing in the tail: another pod has written
+                    if chunks is None:
+                        chunks = await self._read()
                     if chunks:
                         return self._hand_over(chunks)
                     if self._pause() is None:
@@ -123,7 +122,6 @@ class Streams:
 
     async def watch(self, interval: float) -> None:
         """Wake followers of runs that were written to by others. Runs until cancelled."""
-        seen: dict[str, int] = {}
         while True:
             await asyncio.sleep(interval)
             runs = self.tail.listened
@@ -135,6 +133,4 @@ class Streams:
                 log.warning("streams.unavailable", runs=len(runs))
                 continue
             for run_id, head in heads.items():
-                if head.last_seq > max(self.tail.last_seq(run_id), seen.get(run_id, 0)):
-                    self.tail.ring(run_id)
-            seen = {run_id: head.last_seq for run_id, head in heads.items()}
+                self.tail.note(run_id, head.last_seq)

@@ -43,6 +43,7 @@ class Tail:
         self._size = 0
         self._runs: OrderedDict[str, list[Chunk]] = OrderedDict()
         self._bells: dict[str, set[asyncio.Event]] = {}
+        self._known: dict[str, int] = {}  # how far the store's log of a followed run goes, as last heard
 
     def add(self, run_id: str, events: Sequence[Event]) -> None:
         """Take events that were just committed, and wake who waits for them."""
@@ -69,7 +70,7 @@ class Tail:
         if not chunks or after + 1 < chunks[0].first:
             return None
         if after >= chunks[-1].last:
-            return None if chunks[-1].is_last else []
+            return None if chunks[-1].is_last or self._known.get(run_id, 0) > after else []
         at = bisect_right(chunks, after + 1, key=lambda chunk: chunk.first) - 1
         return [chunks[at].after(after), *chunks[at + 1 :]]
 
@@ -85,6 +86,7 @@ class Tail:
         bells.discard(bell)
         if not bells:
             self._bells.pop(run_id, None)
+            self._known.pop(run_id, None)
 
     def ring(self, run_id: str) -> None:
         for bell in self._bells.get(run_id, ()):
@@ -99,6 +101,14 @@ class Tail:
         """The runs that somebody follows here."""
         return list(self._bells)
 
-    def last_seq(self, run_id: str) -> int:
+    def note(self, run_id: str, last_seq: int) -> None:
+        """The store's log goes this far: if that is news, somebody else wrote, and followers are to look there."""
         chunks = self._runs.get(run_id)
-        return chunks[-1].last if chunks else 0
+        if run_id in self._bells and last_seq > max(self._known.get(run_id, 0), chunks[-1].last if chunks else 0):
+            self._known[run_id] = last_seq
+            self.ring(run_id)
+
+    def stale(self, run_id: str) -> None:
+        """Somebody wrote to the log without telling what: followers are to look in the store."""
+        self.forget(run_id)
+        self.ring(run_id)

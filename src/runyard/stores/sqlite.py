@@ -79,7 +79,11 @@ class SqliteStore(SqlStore):
     async def open(self) -> None:
         self._path.parent.mkdir(parents=True, exist_ok=True)
         self._lock = take_lock(self._path)
-        await migrations.bring_up_to_date(f"sqlite:///{self._path}", self._version())
+        try:
+            await migrations.bring_up_to_date(f"sqlite:///{self._path}", self._version())
+        except sqlite3.DatabaseError:
+            self._lock.close()
+            raise StartupError(f"{self._path} is not an SQLite database.") from None
         self._writer = _Writer(connect(self._path, self._clock, read_only=False))
         self._readers = ThreadPoolExecutor(READERS, thread_name_prefix="sqlite-reader")
         await self._expire_leases()
@@ -132,7 +136,10 @@ class SqliteStore(SqlStore):
             connection: sqlite3.Connection | None = getattr(self._local, "connection", None)
             if connection is None:
                 connection = self._local.connection = connect(self._path, self._clock, read_only=True)
-            return _straight_through(script(SqliteTx(connection), *args, **kwargs))
+            try:
+                return _straight_through(script(SqliteTx(connection), *args, **kwargs))
+            except sqlite3.OperationalError as error:
+                raise _translated(error) from error
 
         return await asyncio.get_running_loop().run_in_executor(self._readers, job)
 

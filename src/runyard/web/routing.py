@@ -9,7 +9,13 @@ from typing import Any
 
 from fastapi import APIRouter
 from starlette.requests import Request
-from starlette.responses import Response
+from starlette.responses import JSONResponse, Response
+from starlette.routing import Route
+
+
+class _Events(Response):
+    media_type = "text/event-stream"
+
 
 Handler = Callable[[Request], Awaitable[Response]]
 SEQ = {"type": "string", "pattern": "^[0-9]{1,16}$"}
@@ -31,16 +37,20 @@ def add_fast(
     documented: Callable[..., Any],
     status: int = 200,
     response: Any = None,
+    answers: type[Response] = JSONResponse,
     parameters: Sequence[dict[str, Any]] = (),
 ) -> None:
     """`documented` is a function whose signature says what the handler takes; it is never called."""
-    router.add_route(path, handler, methods=[method])
+    route = Route(path, handler, methods=[method])
+    route.methods = {method}  # Starlette adds HEAD to every GET
+    router.routes.append(route)
     router.add_api_route(
         path,
         documented,
         methods=[method],
         status_code=status,
         response_model=response,
+        response_class=answers,
         tags=[tag],
         summary=summary,
         operation_id=f"{tag}_{handler.__name__}",
@@ -54,5 +64,13 @@ def add_stream(router: APIRouter, path: str, handler: Handler, *, tag: str, summ
     async def documented(run_id: str) -> None: ...
 
     add_fast(
-        router, "GET", path, handler, tag=tag, summary=summary, documented=documented, parameters=STREAM_PARAMETERS
+        router,
+        "GET",
+        path,
+        handler,
+        tag=tag,
+        summary=summary,
+        documented=documented,
+        answers=_Events,
+        parameters=STREAM_PARAMETERS,
     )

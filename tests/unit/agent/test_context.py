@@ -262,7 +262,7 @@ async def test_a_tool_that_takes_too_long_fails_with_timeout_and_is_measured_on_
     @tool(timeout=0.01)
     async def sleepy() -> None:
         execution.clock.ms += 250
-        await asyncio.sleep(60)
+        await asyncio.sleep(60)  # waits on purpose: to be cut off by the tool's timeout
 
     async def fn(ctx: Context) -> str:
         with pytest.raises(ToolFailed) as caught:
@@ -345,7 +345,7 @@ async def test_cancelling_the_runner_stops_the_tool_and_everything_else() -> Non
     @tool
     async def endless() -> None:
         began.set()
-        await asyncio.sleep(3600)
+        await asyncio.sleep(3600)  # waits on purpose: to be cut off by a cancel
 
     async def fn(ctx: Context) -> None:
         await asyncio.gather(ctx.call(endless), ctx.step("nothing", asyncio.sleep, 3600))

@@ -186,7 +186,7 @@ async def test_nothing_of_a_parked_run_goes_on() -> None:
         async def forever() -> None:
             while True:
                 await ctx.step("tick", lambda: None)
-                await asyncio.sleep(3600)
+                await asyncio.sleep(3600)  # waits on purpose: to be ended with the run
 
         background = asyncio.create_task(forever())
         await asyncio.sleep(0)

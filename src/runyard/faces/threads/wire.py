@@ -2,14 +2,16 @@
 
 from typing import Literal
 
-from pydantic import BaseModel, Field
+from pydantic import BaseModel, Field, StrictInt, StrictStr
 
 RunStatus = Literal["queued", "running", "done", "error", "canceled"]
 EventName = Literal["token", "tool_start", "tool_end", "final", "error", "canceled", "state"]
 
 
 class NewThread(BaseModel):
-    user_id: str | int | None = Field(None, description="Whose thread it is, in your own terms; given back as it came.")
+    user_id: StrictStr | StrictInt | None = Field(
+        None, description="Whose thread it is, in your own terms; given back as it came."
+    )
     agent: str | None = Field(None, description="Which agent answers in this thread; the default agent if left out.")
 
 
