@@ -113,9 +113,9 @@ declare
 begin
   for n in first .. first + ahead loop
     part := 'run_events_w' || n;
-    continue when exists (select 1 from pg_class where relname = part and relispartition);
+    continue when exists (select 1 from pg_class where relname = part and relnamespace = current_schema()::regnamespace);
     perform pg_advisory_xact_lock(hashtext('runyard.add_event_partitions'));
-    continue when exists (select 1 from pg_class where relname = part and relispartition);  -- a new snapshot: look again
+    continue when exists (select 1 from pg_class where relname = part and relnamespace = current_schema()::regnamespace);  -- a new snapshot: look again
     execute format('create table %I (like run_events including defaults)', part);
     execute format('alter table run_events attach partition %I for values from (%L) to (%L)', part,
                    (lpad(to_hex(n * week), 12, '0') || repeat('0', 20))::uuid,
