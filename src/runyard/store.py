@@ -77,11 +77,12 @@ class Accepted(Struct, frozen=True):
 
 
 class Beat(Struct, frozen=True):
-    """A heartbeat's answer. Not alive: the lease ran out, everything this worker held is (or will be) someone
-    else's."""
+    """A heartbeat's answer: what this worker has claimed, as the store knows it.
+
+    Not alive: the lease ran out, everything this worker held is (or will be) someone else's."""
 
     alive: bool
-    cancel: Sequence[str] = ()
+    holds: Sequence[Run] = ()
 
 
 class WorkerRow(Struct, frozen=True):
@@ -186,7 +187,7 @@ class Store(Protocol):
         """Note a new worker process with a lease. Ids are never reused."""
 
     async def heartbeat(self, worker_id: str, ttl_ms: int) -> Beat:
-        """Extend the lease if it has not run out, and tell which of this worker's runs are to be canceled."""
+        """Extend the lease if it has not run out, and tell which runs this worker holds."""
 
     async def cancels(self, worker_id: str) -> Sequence[str]:
         """Which of this worker's runs are to be canceled."""

@@ -222,7 +222,20 @@ def run(main: Coroutine[Any, Any, None]) -> None:
     with suppress(ImportError):
         from uvloop import new_event_loop as factory
     with asyncio.Runner(loop_factory=factory) as runner:
-        runner.run(main)
+        runner.run(_to_the_end(main))
+
+
+async def _to_the_end(main: Coroutine[Any, Any, None]) -> None:
+    """An agent that ignores its cancellation cannot keep the process alive: its run has been given back by then."""
+    await main
+    strays = asyncio.all_tasks() - {asyncio.current_task()}
+    for task in strays:
+        task.cancel()
+    left = (await asyncio.wait(strays, timeout=1))[1] if strays else set()
+    if left:
+        log.warning("process.tasks_left", tasks=len(left))
+        logging.shutdown()
+        os._exit(0)
 
 
 def _calm_collector() -> None:

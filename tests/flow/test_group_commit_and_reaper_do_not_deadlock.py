@@ -7,12 +7,6 @@ import asyncio
 from functools import partial
 
 from tests.support.flow import Flow, eventually
-from tests.support.pods import Pod
-
-BUSIEST = """
-select w.label, count(*) as n from runs r join workers w on w.id = r.worker_id
- where r.status = 'running' group by w.label order by n desc limit 1
-"""
 
 
 async def test_under_many_runs_and_tiny_leases(flow: Flow) -> None:
@@ -21,28 +15,22 @@ async def test_under_many_runs_and_tiny_leases(flow: Flow) -> None:
     threads = [await flow.thread() for _ in range(20)]
     async with flow.kept_alive("worker", 3, **tiny) as workers:
 
-        async def busiest() -> Pod | None:
-            for row in await flow.database.rows(BUSIEST):
-                pid = int(row["label"].rpartition(":")[2])
-                return next((worker for worker in workers if worker.pid == pid), None)
-            return None
-
         def reaped() -> int:
             return sum(pod.said("run.reaped") for pod in flow.pods)
 
-        for _ in range(3):  # each time the leases of a whole pod run out in the middle of its groups
+        for turn in range(3):  # each time the leases of a whole pod run out in the middle of its groups
+            held, quick = ["wait", f"turn-{turn}"], ["tokens", 6, 5]
             await asyncio.gather(
-                *[
-                    flow.post(["tokens", 6, 5], ["step", "s"], ["tokens", 6, 5], thread=t)
-                    for t in threads
-                    for _ in range(2)
-                ]
+                *[flow.post(quick, ["step", "s"], held, quick, thread=thread) for thread in threads[:10]],
+                *[flow.post(quick, ["step", "s"], quick, thread=thread) for thread in threads[10:] for _ in range(3)],
             )
-            worker: Pod = await eventually("somebody works", busiest)
             taken = reaped() + 1
+            pid = await flow.at_gate(f"turn-{turn}")
+            worker = next(worker for worker in workers if worker.pid == pid)
             await flow.freeze(worker)
             await eventually("its runs are taken", partial(lambda wanted: reaped() >= wanted, taken))
             worker.thaw()
+            flow.notes.open_gate(f"turn-{turn}")
         await flow.settled(30)
     [row] = await flow.database.rows("select deadlocks from pg_stat_database where datname = current_database()")
     assert row["deadlocks"] == 0

@@ -23,6 +23,18 @@ async def test_a_heartbeat_extends_the_lease_and_keeps_the_rest(store: Store) ->
     assert after.lease_until >= before.lease_until + 4 * MINUTE
 
 
+async def test_a_heartbeat_tells_what_the_worker_holds(store: Store) -> None:
+    worker_id = await a_worker(store)
+    await post(store)
+    await post(store)
+    held = await claims(store, worker_id)
+    assert sorted((await store.heartbeat(worker_id, MINUTE)).holds, key=lambda run: run.id) == sorted(
+        held, key=lambda run: run.id
+    )
+    await written(store, Writer(held[0]).finish())
+    assert list((await store.heartbeat(worker_id, MINUTE)).holds) == [held[1]]
+
+
 async def test_a_lease_that_ran_out_stays_so(store: Store) -> None:
     worker_id = await a_worker(store)
     await die(store, worker_id)

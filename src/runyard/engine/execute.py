@@ -103,6 +103,13 @@ class Executor:
     def begin(self, claim: Claim) -> "Running":
         return Running(self, claim)
 
+    async def give_back(self, run: Run) -> None:
+        """Put a run that was claimed, but that nobody here works on, back into the queue."""
+        try:
+            await self.journal.open(run).move(Release(), [])
+        except RunyardError as error:
+            log.warning("run.not_given_back", run_id=run.id, code=error.code)
+
 
 class Running:
     """A run that this process holds. `stop` may be called at any time, from the same loop."""

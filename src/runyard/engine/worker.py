@@ -6,12 +6,13 @@ and comes back under a new id. Wake-ups (`ring`) may be lost: the claim loop als
 """
 
 import asyncio
-from collections.abc import Iterator, Sequence
+from collections.abc import Coroutine, Iterator, Sequence
 from contextlib import contextmanager, suppress
+from typing import Any
 
 import structlog
 
-from runyard.domain.run import SUSPECT_ATTEMPTS
+from runyard.domain.run import SUSPECT_ATTEMPTS, Run
 from runyard.engine.duty import on_duty
 from runyard.engine.execute import Executor, Running, Stop
 from runyard.errors import RunyardError
@@ -41,6 +42,7 @@ class Worker:
         self._bell = asyncio.Event()
         self._draining = False
         self._kept = 0
+        self._unknown: set[str] = set()
 
     @property
     def active(self) -> int:
@@ -67,7 +69,10 @@ class Worker:
     def take(self, claim: Claim) -> None:
         """Run what was claimed for this worker."""
         running = self._running[claim.run.id] = self._executor.begin(claim)
-        task = asyncio.create_task(self._go(running))
+        self._spawn(self._go(running))
+
+    def _spawn(self, work: Coroutine[Any, Any, None]) -> None:
+        task = asyncio.create_task(work)
         self._tasks.add(task)
         task.add_done_callback(self._tasks.discard)
 
@@ -159,7 +164,7 @@ class Worker:
                 async with asyncio.timeout(max(0.05, self._renewed + self._lease * LEASE_MARGIN - sent)):
                     beat = await self._store.heartbeat(self._id, int(self._lease * 1000))
                 alive = beat.alive
-                self._cancel(beat.cancel)
+                self._look_over(beat.holds)
             except (RunyardError, TimeoutError):
                 log.warning("worker.heartbeat_failed")
                 if loop.time() - self._renewed < self._lease * LEASE_MARGIN:
@@ -168,6 +173,19 @@ class Worker:
                 self._renewed = sent
             else:
                 await self._lose_everything()
+
+    def _look_over(self, holds: Sequence[Run]) -> None:
+        """Compare what the store says we hold with what we know of.
+
+        A claim whose answer got lost is ours without our knowing, and nobody else would ever take it. What is unknown
+        at two beats in a row (so it is not just being claimed) goes back into the queue."""
+        self._cancel([run.id for run in holds if run.cancel_requested_at is not None])
+        unknown = {run.id: run for run in holds if run.id not in self._running}
+        found = unknown.keys() & self._unknown
+        for run_id in found:
+            log.warning("worker.found", run_id=run_id)
+            self._spawn(self._executor.give_back(unknown[run_id]))
+        self._unknown = unknown.keys() - found
 
     async def _lose_everything(self) -> None:
         log.error("worker.lease_lost", runs=self.active)

@@ -66,6 +66,7 @@ class Queries(Struct, frozen=True, kw_only=True):
     read_threads: str
     register_worker: str
     renew_lease: str
+    runs_held: str
     runs_to_cancel: str
     save_lanes: str
     save_runs: str

@@ -215,7 +215,7 @@ class MemoryStore:
         if not self._is_alive(worker_id):
             return Beat(alive=False)
         self._workers[worker_id] = replace(self._workers[worker_id], lease_until=self._now() + ttl_ms)
-        return Beat(alive=True, cancel=await self.cancels(worker_id))
+        return Beat(alive=True, holds=[run for run in self._runs.values() if run.worker_id == worker_id])
 
     async def cancels(self, worker_id: str) -> Sequence[str]:
         mine = (run for run in self._runs.values() if run.worker_id == worker_id)

@@ -18,7 +18,7 @@ async def register(tx: Tx, worker_id: str, label: str, ttl_ms: int) -> None:
 async def heartbeat(tx: Tx, worker_id: str, ttl_ms: int) -> Beat:
     if not await tx.rows(tx.q.renew_lease, worker_id, ttl_ms):
         return Beat(alive=False)
-    return Beat(alive=True, cancel=await cancels(tx, worker_id))
+    return Beat(alive=True, holds=[_rows.run(row) for row in await tx.rows(tx.q.runs_held, worker_id)])
 
 
 async def cancels(tx: Tx, worker_id: str) -> Sequence[str]:

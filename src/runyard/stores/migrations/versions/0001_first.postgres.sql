@@ -3,9 +3,8 @@
 -- Lock order: workers, lanes (sorted), runs (sorted). There are no foreign keys on the hot path: a thread can only be
 -- deleted under its lane's lock with no live run, and a row there is only ever written under the same lock.
 
--- (stable, so that an index on a deadline can be used; a new statement sees a new time)
-create function now_ms() returns bigint language sql stable
-  return (extract(epoch from statement_timestamp()) * 1000)::bigint;
+create function now_ms() returns bigint language sql volatile
+  return (extract(epoch from clock_timestamp()) * 1000)::bigint;
 
 create table threads (
   id           uuid   primary key,

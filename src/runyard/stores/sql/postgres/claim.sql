@@ -13,6 +13,10 @@ update workers set lease_until = now_ms() + $2::bigint where id = $1 and lease_u
 -- A worker's runs that somebody asked to stop.
 select id from runs where worker_id = $1 and status = 'running' and cancel_requested_at is not null;
 
+-- name: runs_held
+-- What a worker has claimed.
+select {run} from runs r where r.worker_id = $1 and r.status = 'running';
+
 -- name: delete_workers
 -- Forget workers.
 delete from workers where id = any($1::uuid[]);
@@ -28,7 +32,8 @@ with alive as materialized (
   select id from workers where id = $3 and lease_until > now_ms() for key share
 )
 select {lane} from lanes
- where active_run is null and runnable > 0 and suspect = $1 and ready_at <= now_ms() and exists (select 1 from alive)
+ where active_run is null and runnable > 0 and suspect = $1 and exists (select 1 from alive)
+   and ready_at <= (extract(epoch from statement_timestamp()) * 1000)::bigint  -- stable, so that the index is used
  order by ready_at, key limit $2 for update of lanes skip locked;
 
 -- name: lane_heads

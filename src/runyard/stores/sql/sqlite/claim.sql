@@ -13,6 +13,10 @@ update workers set lease_until = now_ms() + ?2 where id = ?1 and lease_until > n
 -- A worker's runs that somebody asked to stop.
 select id from runs where worker_id = ?1 and status = 'running' and cancel_requested_at is not null;
 
+-- name: runs_held
+-- What a worker has claimed.
+select {run} from runs r where r.worker_id = ?1 and r.status = 'running';
+
 -- name: delete_workers
 -- Forget workers.
 delete from workers where id in (select value from json_each(?1));
