@@ -243,7 +243,7 @@ class Agreement(RuleBasedStateMachine):
         self.both(lambda store: store.cancels(worker_id), sorted)
         self.both(
             lambda store: store.heartbeat(worker_id, ttl_ms),
-            lambda beat: (beat["alive"], sorted(run["id"] for run in beat["holds"])),
+            lambda beat: (beat["alive"], sorted(run.id for run in beat["holds"])),
         )
 
     @rule(pick=picks, max_attempts=st.sampled_from([1, 2, 4, 4, 4]))
