@@ -116,7 +116,6 @@ class Process:
             await self.store.put_documents(name, documents)
         self._loops = [on_duty("watch", lambda: self.streams.watch(self._settings.poll_seconds))]
         if self.worker is not None:
-            await self.reaper.tick()
             await self.worker.start()
             self._loops.append(on_duty("reaper", lambda: self.reaper.run(self._settings.reap_seconds)))
 

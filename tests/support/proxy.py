@@ -52,6 +52,10 @@ class Proxy:
     def come_back(self) -> None:
         self.is_away = False
 
+    def _cut_if_away(self) -> None:
+        if self.is_away:
+            self.cut()
+
     def cut(self) -> None:
         for link in list(self._links):
             link.transport.abort()
@@ -66,6 +70,7 @@ class Proxy:
             writer.transport.abort()
             return
         self._links |= {writer, back}
+        self._cut_if_away()  # it may have left while we waited
         pumps = [self._pump(reader, back, replies=False), self._pump(there, writer, replies=True)]
         tasks = [asyncio.create_task(pump) for pump in pumps]
         self._tasks |= set(tasks)

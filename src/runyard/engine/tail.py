@@ -70,7 +70,8 @@ class Tail:
         if not chunks or after + 1 < chunks[0].first:
             return None
         if after >= chunks[-1].last:
-            return None if chunks[-1].is_last or self._known.get(run_id, 0) > after else []
+            behind = self._known.get(run_id, 0) > chunks[-1].last
+            return None if behind or chunks[-1].is_last else []
         at = bisect_right(chunks, after + 1, key=lambda chunk: chunk.first) - 1
         return [chunks[at].after(after), *chunks[at + 1 :]]
 

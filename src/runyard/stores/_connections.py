@@ -23,6 +23,7 @@ AWAY = (
     asyncpg.OperatorInterventionError,
     asyncpg.InsufficientResourcesError,
     asyncpg.LockNotAvailableError,
+    asyncpg.InternalClientError,  # what asyncpg says of a connection that broke while it was reading
     OSError,
     TimeoutError,
 )
