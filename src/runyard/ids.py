@@ -15,8 +15,3 @@ def is_id(text: str) -> bool:
         return str(UUID(text)) == text
     except ValueError:
         return False
-
-
-def first_id_at(ms: int) -> str:
-    """The smallest UUIDv7 of a millisecond: a lower bound for ranges of ids by time."""
-    return str(UUID(int=(ms << 80) | (7 << 76) | (2 << 62)))

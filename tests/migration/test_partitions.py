@@ -1,12 +1,13 @@
 """On Postgres the log is cut by weeks: the parts are there before they are needed, and events land in their own."""
 
 from collections.abc import AsyncIterator
+from uuid import UUID
 
 import asyncpg
 import pytest
 
 from runyard.clock import SystemClock
-from runyard.ids import first_id_at, new_id
+from runyard.ids import new_id
 from runyard.stores.postgres import PostgresStore
 from tests.store.making import Writer, post, running, token, written
 
@@ -22,6 +23,11 @@ async def store(pg_database: str) -> AsyncIterator[PostgresStore]:
     await store.open()
     yield store
     await store.close()
+
+
+def first_id_at(ms: int) -> str:
+    """The smallest UUIDv7 of a millisecond: a lower bound for ranges of ids by time."""
+    return str(UUID(int=(ms << 80) | (7 << 76) | (2 << 62)))
 
 
 async def partitions(dsn: str) -> list[str]:

@@ -21,7 +21,7 @@ from runyard.domain.events import (
     RunWaiting,
     Usage,
 )
-from runyard.domain.run import Fate, Run, Status, thread_lane
+from runyard.domain.run import Fate, Run, Status, StopReason, thread_lane
 from runyard.domain.thread import Message, Thread
 from runyard.ids import new_id
 from runyard.store import Accepted, IdempotencyKey, Post, Store
@@ -148,7 +148,7 @@ def finish(run: Run, status: Status = Status.DONE, answer: str | None = None) ->
             sources=["cv_001"],
             created_at=clock.now_ms(),
         )
-    reasons = {Status.DONE: "end_turn", Status.CANCELED: "cancelled", Status.ERROR: "error"}
+    reasons: dict[Status, StopReason] = {Status.DONE: "end_turn", Status.CANCELED: "cancelled", Status.ERROR: "error"}
     return Finish(status=status, stop_reason=reasons[status], usage=Usage(3, 4, 0.5), answer=said)
 
 

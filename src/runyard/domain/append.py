@@ -12,7 +12,7 @@ from msgspec import Struct
 
 from runyard.domain.approval import Approval
 from runyard.domain.events import PROGRESS, Draft, Usage
-from runyard.domain.run import Fate, Run, Status
+from runyard.domain.run import Fate, Run, Status, StopReason
 from runyard.domain.thread import Message
 from runyard.errors import CancelRequested, Fenced, NonMonotonicSeq, NotParked, WriteRefused
 
@@ -21,7 +21,7 @@ class Finish(Struct, frozen=True, kw_only=True):
     """End the run. Its open approvals become void; `answer` becomes a message of the thread."""
 
     status: Status
-    stop_reason: str
+    stop_reason: StopReason
     error_code: str | None = None
     error: str | None = None
     usage: Usage | None = None

@@ -10,7 +10,7 @@ import msgspec
 from msgspec import Struct
 
 from runyard.domain.append import Finish
-from runyard.domain.run import SUSPECT_ATTEMPTS, ResumeWhy, Run, Status
+from runyard.domain.run import MOVES, SUSPECT_ATTEMPTS, ResumeWhy, Run, Status
 
 replace = msgspec.structs.replace
 
@@ -45,11 +45,17 @@ class Lane(Struct, frozen=True, kw_only=True):
         return replace(self, runnable=self.runnable - 1)
 
 
+def moved(run: Run, status: Status) -> Run:
+    """The run with another status; which may follow which is the table `MOVES`."""
+    if status not in MOVES[run.status]:
+        raise AssertionError(f"a run cannot go from {run.status} to {status}")
+    return replace(run, status=status)
+
+
 def claimed(run: Run, worker_id: str, version: str | None, now: int) -> Run:
     return replace(
-        run,
+        moved(run, Status.RUNNING),
         agent_version=run.agent_version or version,
-        status=Status.RUNNING,
         worker_id=worker_id,
         fence=run.fence + 1,
         attempts=run.attempts + 1,
@@ -71,8 +77,7 @@ def extended(run: Run, drafts: int, batch: int, progress: bool, asked: int) -> R
 
 def finished(run: Run, finish: Finish, now: int) -> Run:
     return replace(
-        run,
-        status=finish.status,
+        moved(run, finish.status),
         stop_reason=finish.stop_reason,
         error_code=finish.error_code,
         error=finish.error,
@@ -88,10 +93,10 @@ def revoked(run: Run) -> Run:
 
 
 def parked(run: Run) -> Run:
-    return replace(revoked(run), status=Status.WAITING, attempts=0)
+    return replace(revoked(moved(run, Status.WAITING)), attempts=0)
 
 
 def requeued(run: Run, why: ResumeWhy) -> Run:
     """Back in the queue; a drain is not the run's fault, so that attempt does not count."""
     attempts = max(0, run.attempts - 1) if why == "drain" else run.attempts
-    return replace(revoked(run), status=Status.QUEUED, resume_why=why, attempts=attempts)
+    return replace(revoked(moved(run, Status.QUEUED)), resume_why=why, attempts=attempts)

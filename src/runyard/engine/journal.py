@@ -92,12 +92,11 @@ class Pen:
         try:
             await self._reach(self._written + 1)
         except WriteRefused:
-            self._written = self._committed
-            self._error = None
+            self.start_over()
             raise
 
     def start_over(self) -> None:
-        """Something could not be written at all: it is dropped, and the run can still be ended."""
+        """What was refused is dropped; the pen can write again."""
         self._error = None
         self._written = self._committed
 
@@ -149,6 +148,7 @@ class Pen:
         self.offered = None
         self._move = None
         self._drafts.clear()
+        self._approvals.clear()
         while self._waiting:
             _wake(self._waiting.popleft()[1], error)
 
