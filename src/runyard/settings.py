@@ -97,6 +97,12 @@ class Settings(BaseSettings):
     lease_seconds: Seconds = Field(30, description="How long a worker that is not heard of keeps its runs.")
     reap_seconds: Seconds = Field(10, description="How often to look for runs whose worker died.")
     poll_seconds: Seconds = Field(0.2, description="How often to look for what other processes did.")
+    outbox_poll_seconds: Seconds = Field(
+        0.2, description="How often to look for events that a process committed and did not live to publish."
+    )
+    outbox_batch: Count = Field(
+        10, description="How many events of one such run are published at a time, before the next run's turn."
+    )
     drain_seconds: float = Field(
         20,
         ge=0,

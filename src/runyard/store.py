@@ -17,6 +17,7 @@ from msgspec import Struct
 from runyard.domain.append import Outcome, Part
 from runyard.domain.approval import Approval
 from runyard.domain.events import Draft, Event
+from runyard.domain.publication import Backlog, Mark
 from runyard.domain.run import Fate, Run
 from runyard.domain.thread import Message, Thread
 from runyard.errors import RunyardError
@@ -46,6 +47,7 @@ class Post(Struct, frozen=True, kw_only=True):
     thread_id: str | None = None
     agent: str | None = None
     message: Message | None = None
+    external_id: str | None = None
     key: IdempotencyKey | None = None
 
 
@@ -66,7 +68,8 @@ class Room(Struct, frozen=True):
 
 
 class Accepted(Struct, frozen=True):
-    """The run that a post started, or (`repeated`) the one that an earlier post with the same key had started.
+    """The run that a post started, or (`repeated`) the one that an earlier post with the same key, or the same name for
+    its run, had started.
 
     `claim`: it was claimed at once for the worker that had room."""
 
@@ -93,10 +96,11 @@ class WorkerRow(Struct, frozen=True):
 
 
 class Head(Struct, frozen=True):
-    """How far a run's log goes, and whether it has ended."""
+    """How far a run's log goes, whether it has ended, and up to which seq it is published."""
 
     last_seq: int
     finished: bool
+    published: int
 
 
 class Reaped(Struct, frozen=True):
@@ -170,6 +174,8 @@ class Store(Protocol):
         Each post succeeds or fails alone: NotFound (no such thread of this owner), KeyReused. Runs of one lane are
         queued in the order given. The new run's parent is the thread's head, and it becomes the head.
 
+        A post whose `external_id` is that of a run of this owner starts nothing: it is answered with that run.
+
         With `room`, a run whose lane is idle is claimed in the same commit, while there are places, as `claim` would do
         it next; not for a worker whose lease ran out."""
 
@@ -233,10 +239,23 @@ class Store(Protocol):
     async def heads(self, run_ids: Sequence[str]) -> Mapping[str, Head]:
         """How far these logs go; unknown ids are left out."""
 
+    # --- publication -----------------------------------------------------------------------------------------------
+
+    async def unpublished(self, quiet_ms: int, limit: int) -> Sequence[Backlog]:
+        """Runs that may have something to publish (or to close), longest untouched first; not those that somebody
+        published less than `quiet_ms` ago."""
+
+    async def publish(self, marks: Sequence[Mark]) -> None:
+        """Advance the cursors of these runs, never back, and move the state of those that ended from started: one
+        commit for all. May be called again, and by several processes at once, for the same runs."""
+
     # --- runs, cancel, approvals -----------------------------------------------------------------------------------
 
     async def get_run(self, owner: str, run_id: str) -> Run:
         """NotFound if there is none."""
+
+    async def get_named_run(self, owner: str, external_id: str) -> Run:
+        """The run that a client gave this name; NotFound if there is none."""
 
     async def list_runs(self, owner: str, where: RunFilter, before: str | None, limit: int) -> Sequence[Run]:
         """Newest first, those with an id below `before` that fit `where`."""

@@ -11,7 +11,7 @@ import logging
 import os
 import signal
 import socket
-from collections.abc import AsyncIterator, Callable, Coroutine
+from collections.abc import AsyncIterator, Callable, Coroutine, Sequence
 from contextlib import asynccontextmanager, nullcontext, suppress
 from functools import partial
 from pathlib import Path
@@ -21,6 +21,7 @@ import structlog
 
 from runyard import __version__
 from runyard.agents.loading import App, app_of, load
+from runyard.bus import Bus, Hint
 from runyard.clock import Clock, SystemClock
 from runyard.engine.approvals import Approvals
 from runyard.engine.cancel import Cancel
@@ -29,12 +30,14 @@ from runyard.engine.engine import Engine
 from runyard.engine.execute import Executor
 from runyard.engine.intake import Intake
 from runyard.engine.journal import Journal
+from runyard.engine.outbox import Outbox
+from runyard.engine.publications import Publications
 from runyard.engine.reaper import Reaper
 from runyard.engine.stream import Streams
 from runyard.engine.tail import Tail
 from runyard.engine.views import Views
 from runyard.engine.worker import Worker
-from runyard.errors import StartupError
+from runyard.errors import RunyardError, StartupError
 from runyard.settings import Settings, address
 from runyard.store import Store
 from runyard.telemetry import logs
@@ -65,6 +68,17 @@ def open_store(settings: Settings, clock: Clock | None = None) -> Store:
     return PostgresStore(url, clock or SystemClock())
 
 
+def open_bus(settings: Settings) -> Bus:
+    """The bus that fits the settings; `await bus.open(hear)` comes next."""
+    if settings.sqlite_path:
+        from runyard.buses.memory import MemoryBus
+
+        return MemoryBus()
+    from runyard.buses.postgres import PostgresBus
+
+    return PostgresBus(settings.database_url)
+
+
 class Process:
     """Everything one process runs, with or without a worker."""
 
@@ -75,15 +89,26 @@ class Process:
         *,
         worker: bool = True,
         store: Store | None = None,
+        bus: Bus | None = None,
         clock: Clock | None = None,
     ) -> None:
         clock = clock or SystemClock()
         self._settings = settings
         self._app = app
         self.store = store or open_store(settings, clock)
-        self.tail = Tail(settings.tail_bytes)
+        self.bus = bus or open_bus(settings)
+        self.publications = Publications()
+        self.outbox = Outbox(
+            self.store,
+            self.publications,
+            self.bus,
+            clock,
+            poll_seconds=settings.outbox_poll_seconds,
+            batch=settings.outbox_batch,
+        )
+        self.tail = Tail(self.outbox, settings.tail_bytes)
         self.journal = Journal(self.store, self.tail)
-        self.streams = Streams(self.store, self.tail)
+        self.streams = Streams(self.store, self.tail, self.publications)
         executor = Executor(self.store, self.journal, clock, app.agents, settings.stop_seconds)
         self.worker: Worker | None = None
         if worker:
@@ -94,11 +119,18 @@ class Process:
                 slots=settings.slots,
                 lease_seconds=settings.lease_seconds,
                 poll_seconds=settings.poll_seconds,
+                call_others=self._call_others,
             )
         self.reaper = Reaper(self.store, self.tail, clock, settings.max_attempts, self._ring)
         self.engine = Engine(
             intake=Intake(
-                self.store, self.tail, clock, list(app.agents), settings.default_agent or app.default or "", self.worker
+                self.store,
+                self.tail,
+                clock,
+                list(app.agents),
+                settings.default_agent or app.default or "",
+                self.worker,
+                self._ring,
             ),
             views=Views(self.store),
             streams=self.streams,
@@ -114,7 +146,11 @@ class Process:
         await self.store.open()
         for name, documents in self._app.collections.items():
             await self.store.put_documents(name, documents)
-        self._loops = [on_duty("watch", lambda: self.streams.watch(self._settings.poll_seconds))]
+        await self.bus.open(self._hear)
+        self._loops = [
+            on_duty("watch", lambda: self.streams.watch(self._settings.poll_seconds)),
+            on_duty("outbox", self.outbox.run),
+        ]
         if self.worker is not None:
             await self.worker.start()
             self._loops.append(on_duty("reaper", lambda: self.reaper.run(self._settings.reap_seconds)))
@@ -124,6 +160,8 @@ class Process:
         self.streams.is_draining = True
         if self.worker is not None:
             await self.worker.drain(grace)
+        with suppress(RunyardError):
+            await self.outbox.round()
         self.streams.cut()
 
     async def stop(self) -> None:
@@ -133,14 +171,34 @@ class Process:
             loop.cancel()
         await asyncio.gather(*self._loops, return_exceptions=True)
         await self.journal.close()
+        await self.bus.close()
         await self.store.close()
 
     def _ring(self) -> None:
+        """There may be something to claim, here or elsewhere."""
         if self.worker is not None:
             self.worker.ring()
+        self._call_others()
 
-    def _stop_run(self, run_id: str) -> bool:
-        return self.worker is not None and self.worker.stop(run_id, "cancel")
+    def _call_others(self) -> None:
+        self.bus.send([Hint("work")])
+
+    def _stop_run(self, run_id: str) -> None:
+        """A cancel was recorded for this run: whoever has it should know at once."""
+        if self.worker is None or not self.worker.stop(run_id, "cancel"):
+            self.bus.send([Hint("cancel", run_id)])
+
+    def _hear(self, hints: Sequence[Hint]) -> None:
+        """What other processes say. A hint decides nothing: it only makes somebody look."""
+        for hint in hints:
+            match hint.kind:
+                case "log":
+                    self.tail.note(hint.run_id, hint.seq)
+                    self.publications.note(hint.run_id, hint.seq)
+                case "work" if self.worker is not None:
+                    self.worker.ring()
+                case "cancel" if self.worker is not None:
+                    self.worker.look_for_cancels(hint.run_id)
 
 
 def create_app(

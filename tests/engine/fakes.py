@@ -9,6 +9,7 @@ from runyard.agents.agent import Agent
 from runyard.agents.loading import App
 from runyard.clock import SystemClock
 from runyard.domain.append import Busy, Outcome, Part
+from runyard.domain.events import Event
 from runyard.domain.run import Run
 from runyard.errors import RunyardError, Unavailable
 from runyard.settings import Settings
@@ -24,6 +25,19 @@ QUICK: dict[str, Any] = {
     "drain_seconds": 0,
     "stop_seconds": 0.2,
 }
+
+
+class Nobody:
+    """Whom a tail without an outbox tells of commits."""
+
+    def committed(self, run_id: str, events: Sequence[Event]) -> None:
+        pass
+
+    def stirred(self) -> None:
+        pass
+
+
+NOBODY = Nobody()
 
 
 class NotingStore(MemoryStore):

@@ -14,7 +14,7 @@ from runyard.engine.journal import HIGH_WATER, Journal, Pen
 from runyard.engine.tail import Tail
 from runyard.errors import CancelRequested, Fenced, WriteRefused
 from runyard.store import Store
-from tests.engine.fakes import NotingStore, StoreThatRefuses, StoreWithFaults, claimed_runs
+from tests.engine.fakes import NOBODY, NotingStore, StoreThatRefuses, StoreWithFaults, claimed_runs
 from tests.store.making import ANN, MANY, a_post, a_worker, clock, ending, last_words, log, lose, post, token
 
 DONE = Finish(status=Status.DONE, stop_reason="end_turn")
@@ -26,7 +26,7 @@ def no_pauses(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 def open_journal(store: Store) -> tuple[Journal, Tail]:
-    tail = Tail()
+    tail = Tail(NOBODY)
     return Journal(store, tail), tail
 
 
@@ -70,7 +70,7 @@ async def test_followers_have_an_event_only_after_its_commit() -> None:
     [pen], [run], tail = await pens(store, 1)
     store.gate.clear()
     pen.write(token("a"))
-    bell = tail.listen(run.id)
+    bell = tail.bells.hang(run.id)
     await store.reached.wait()
     assert (tail.read(run.id, 1), bell.is_set()) == (None, False)
     store.gate.set()

@@ -13,10 +13,11 @@ from runyard.domain.events import place
 from runyard.domain.run import Status
 from runyard.engine import stream as stream_module
 from runyard.engine.cancel import Cancel
+from runyard.engine.publications import Publications
 from runyard.engine.stream import Follower, Pause, Streams
 from runyard.engine.tail import Chunk, Tail
 from runyard.stores.memory import MemoryStore
-from tests.engine.fakes import claimed_runs, until
+from tests.engine.fakes import NOBODY, claimed_runs, until
 from tests.store.making import ANN, Writer, running, token
 
 OPS = st.lists(
@@ -35,8 +36,8 @@ class Log:
 
     def __init__(self, budget: int) -> None:
         self.store = MemoryStore(SystemClock())
-        self.tail = Tail(budget)
-        self.streams = Streams(self.store, self.tail)
+        self.tail = Tail(NOBODY, budget)
+        self.streams = Streams(self.store, self.tail, Publications())
 
     async def start(self, cursors: list[int]) -> None:
         self.run = await running(self.store)
@@ -191,10 +192,10 @@ async def test_a_silent_log_is_idle_and_a_cut_or_a_leave_ends_the_wait() -> None
 async def test_closed_followers_leave_no_bell_behind() -> None:
     log = Log(10**6)
     await log.start([0, 0])
-    assert log.tail.listened == [log.run.id]
+    assert log.tail.bells.runs == {log.run.id}
     for follower in log.followers:
         follower.close()
-    assert log.tail.listened == []
+    assert log.tail.bells.runs == set()
 
 
 async def test_followers_share_chunks_of_the_tail() -> None:
@@ -210,7 +211,7 @@ async def test_a_cancel_waits_no_longer_than_it_may_for_a_run_that_keeps_writing
     """The run is on another pod, which has not heard of the cancel yet."""
     log = Log(10**6)
     await log.start([])
-    cancel = Cancel(log.store, log.tail, log.streams, SystemClock(), 30, lambda run_id: False)
+    cancel = Cancel(log.store, log.tail, log.streams, SystemClock(), 30, lambda run_id: None)
     answer = asyncio.create_task(cancel(ANN, log.run.id, 0.1))
 
     async def keep_writing() -> None:
@@ -232,7 +233,7 @@ async def test_watching_asks_once_for_all_runs_that_are_followed() -> None:
             return await super().heads(run_ids)
 
     store = AskedStore(SystemClock())
-    streams = Streams(store, Tail())
+    streams = Streams(store, Tail(NOBODY), Publications())
     followers = [streams.follow(run.id, 1) for run in await claimed_runs(store, 5)]
     watch = asyncio.create_task(streams.watch(0.001))
     await until(lambda: len(asked) >= 3)

@@ -4,6 +4,7 @@ import pytest
 
 from runyard.domain.events import Event, RunFinished, place
 from runyard.engine.tail import Tail
+from tests.engine.fakes import NOBODY
 from tests.store.making import draft, token
 
 SIZE = 1000
@@ -19,7 +20,7 @@ def seqs(tail: Tail, after: int, run_id: str = "a") -> list[int] | None:
 
 
 def test_it_answers_where_it_is_contiguous_and_says_so_where_it_cannot_know() -> None:
-    tail = Tail()
+    tail = Tail(NOBODY)
     assert seqs(tail, 0) is None
     tail.add("a", events(5, 3))
     assert seqs(tail, 3) is None
@@ -30,7 +31,7 @@ def test_it_answers_where_it_is_contiguous_and_says_so_where_it_cannot_know() ->
 
 
 def test_what_follows_is_added_and_a_gap_starts_anew() -> None:
-    tail = Tail()
+    tail = Tail(NOBODY)
     tail.add("a", events(1, 2))
     tail.add("a", events(3, 2))
     assert seqs(tail, 0) == [1, 2, 3, 4]
@@ -41,16 +42,16 @@ def test_what_follows_is_added_and_a_gap_starts_anew() -> None:
 
 
 def test_at_the_end_of_a_log_it_does_not_pretend_that_more_may_come() -> None:
-    tail = Tail()
+    tail = Tail(NOBODY)
     tail.add("a", place("a", 1, [token("x"), draft(RunFinished("done", "end_turn"))]))
     assert seqs(tail, 0) == [1, 2]
     assert seqs(tail, 2) is None
 
 
 def test_the_least_recently_written_run_goes_first() -> None:
-    one = Tail(SIZE * 1000)
+    one = Tail(NOBODY, SIZE * 1000)
     one.add("a", events(1, 1, size=SIZE))
-    tail = Tail(budget=int(3.5 * one._size))
+    tail = Tail(NOBODY, budget=int(3.5 * one._size))
     for run_id in ("a", "b", "c"):
         tail.add(run_id, events(1, 1, run_id, SIZE))
     tail.add("a", events(2, 1, "a", SIZE))
@@ -60,7 +61,7 @@ def test_the_least_recently_written_run_goes_first() -> None:
 @pytest.mark.parametrize("runs", [1, 2, 10])
 def test_the_budget_holds_however_many_runs_share_it(runs: int) -> None:
     budget = 50_000
-    tail = Tail(budget)
+    tail = Tail(NOBODY, budget)
     for n in range(200):
         for run in range(runs):
             tail.add(f"{run}", events(n + 1, 1, f"{run}", SIZE))
@@ -71,7 +72,7 @@ def test_the_budget_holds_however_many_runs_share_it(runs: int) -> None:
 
 
 def test_forgetting_gives_the_room_back() -> None:
-    tail = Tail()
+    tail = Tail(NOBODY)
     for n in range(10):
         tail.add(f"{n}", events(1, 3, f"{n}"))
     for n in range(10):
@@ -81,7 +82,7 @@ def test_forgetting_gives_the_room_back() -> None:
 
 
 def test_followers_of_one_face_share_what_was_encoded() -> None:
-    tail = Tail()
+    tail = Tail(NOBODY)
     tail.add("a", events(1, 3))
     first, second = tail.read("a", 0), tail.read("a", 0)
     assert first is not None
@@ -95,24 +96,24 @@ def test_followers_of_one_face_share_what_was_encoded() -> None:
 
 
 def test_a_bell_rings_for_its_run_only_until_it_is_hung_up() -> None:
-    tail = Tail()
-    here, there = tail.listen("a"), tail.listen("b")
+    tail = Tail(NOBODY)
+    here, there = tail.bells.hang("a"), tail.bells.hang("b")
     tail.add("a", events(1, 1))
     assert (here.is_set(), there.is_set()) == (True, False)
-    tail.ring_all()
+    tail.bells.ring_all()
     assert there.is_set()
-    assert sorted(tail.listened) == ["a", "b"]
-    tail.hang_up("a", here)
-    tail.hang_up("a", here)
-    assert tail.listened == ["b"]
+    assert sorted(tail.bells.runs) == ["a", "b"]
+    tail.bells.take_down("a", here)
+    tail.bells.take_down("a", here)
+    assert tail.bells.runs == {"b"}
     here.clear()
-    tail.ring("a")
+    tail.bells.ring("a")
     assert not here.is_set()
 
 
 def test_news_of_a_longer_log_sends_followers_to_the_store_until_the_tail_has_caught_up() -> None:
-    tail = Tail()
-    bell = tail.listen("a")
+    tail = Tail(NOBODY)
+    bell = tail.bells.hang("a")
     tail.add("a", events(1, 2))
     bell.clear()
     tail.note("a", 2)
@@ -127,8 +128,8 @@ def test_news_of_a_longer_log_sends_followers_to_the_store_until_the_tail_has_ca
 
 
 def test_what_is_stale_is_forgotten_and_its_followers_look_in_the_store() -> None:
-    tail = Tail()
-    bell = tail.listen("a")
+    tail = Tail(NOBODY)
+    bell = tail.bells.hang("a")
     tail.add("a", events(1, 2))
     bell.clear()
     tail.stale("a")

@@ -74,4 +74,4 @@ def of_sqlite(path: Path) -> Catalog:
 
 
 def _without_comments(sql: str) -> str:
-    return " ".join(re.sub(r"--.*", "", sql).split())
+    return " ".join(re.sub(r"--.*", "", sql).split()).replace(" ,", ",")  # an added column leaves a space

@@ -178,7 +178,7 @@ async def test_heads_tell_how_far_logs_go_and_leave_out_what_is_unknown(store: S
     run = await running(store)
     await written(store, Writer(run).finish())
     other = await post(store, a_post())
-    assert await store.heads([run.id, other, new_id()]) == {run.id: Head(3, True), other: Head(1, False)}
+    assert await store.heads([run.id, other, new_id()]) == {run.id: Head(3, True, 0), other: Head(1, False, 0)}
     assert await store.heads([]) == {}
 
 

@@ -222,6 +222,13 @@ class Agreement(RuleBasedStateMachine):
         if isinstance(accepted, Accepted) and not accepted.repeated:
             self.runs[post.run_id] = owner
 
+    # --- publication
+
+    @rule(batch=st.sampled_from([1, 3, MANY, MANY]))
+    def publish(self, batch: int) -> None:
+        behind = self.both(lambda store: store.unpublished(0, MANY), _ignoring_order)
+        self.both(lambda store: store.publish([each.mark(batch) for each in behind]))
+
     # --- workers
 
     @rule(pick=picks, limit=st.sampled_from([1, 2, MANY, MANY]), suspects=st.booleans(), kinds=part_kinds)

@@ -69,7 +69,7 @@ async def test_a_reader_that_is_stuck_for_too_long_is_let_go(serve: Serve, monke
     watcher = await server.stream(f"/api/runs/{run_id}/log")
     await watcher.to_end()
     async with asyncio.timeout(20):
-        while server.process.tail.listened:
+        while server.process.tail.bells.runs:
             await server.http.get("/health")
     await stuck.to_end()
     assert (stuck.was_cut, stuck.ended_cleanly) == (True, False)
@@ -120,7 +120,7 @@ async def test_many_readers_of_one_run_get_the_same_bytes(server: Server, gate: 
     await asyncio.gather(*(stream.to_end() for stream in streams))
     assert len({bytes(stream.body) for stream in streams}) == 1
     assert all(stream.ended_cleanly for stream in streams)
-    assert server.process.tail.listened == []
+    assert server.process.tail.bells.runs == set()
 
 
 @MEMORY
@@ -131,7 +131,7 @@ async def test_a_reader_that_resets_its_connection_is_gone(serve: Serve) -> None
     await stream.first_frame()
     reset(stream)
     async with asyncio.timeout(20):
-        while server.process.tail.listened:
+        while server.process.tail.bells.runs:
             await server.http.get("/health")
     assert (await server.run(run_id))["status"] in ("queued", "running")
 

@@ -37,14 +37,15 @@ StopReason = Literal[
     "end_turn", "error", "max_steps", "max_tokens_exceeded", "cancelled", "no_tool_call", "invalid_tool_call"
 ]
 ResumeWhy = Literal["crash", "drain", "decision"]
+State = Literal["started", "finished", "cancelled"]  # S4's words; moved by the outbox when it publishes the end
 
 # A run that was claimed this often without progress is suspected of killing its worker, and is claimed one per process.
 SUSPECT_ATTEMPTS = 2
 
 
 class Run(Struct, frozen=True, kw_only=True):
-    """A run as the store knows it. Times are milliseconds since 1970; `asked` counts the approvals it ever asked
-    for."""
+    """A run as the store knows it. Times are milliseconds since 1970; `asked` counts the approvals it ever asked for;
+    `external_id` is a name that a client gave it, unique per owner."""
 
     id: str
     owner: str
@@ -75,11 +76,18 @@ class Run(Struct, frozen=True, kw_only=True):
     cancel_deadline: int | None = None
     started_at: int | None = None
     finished_at: int | None = None
+    external_id: str | None = None
+    state: State = "started"
 
 
 def thread_lane(thread_id: str) -> str:
     """One run of a conversation at a time."""
     return f"thread:{thread_id}"
+
+
+def run_lane(run_id: str) -> str:
+    """A lane of its own: the run queues behind nobody."""
+    return f"run:{run_id}"
 
 
 Fate = Literal["requeue", "poison", "cancel"]

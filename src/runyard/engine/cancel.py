@@ -21,7 +21,7 @@ class Cancel:
         streams: Streams,
         clock: Clock,
         grace_seconds: float,
-        stop: Callable[[str], bool],
+        stop: Callable[[str], None],
     ) -> None:
         self._store = store
         self._tail = tail

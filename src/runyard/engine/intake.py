@@ -6,13 +6,13 @@ claims it.
 """
 
 import hashlib
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 
 import msgspec
 
 from runyard.clock import Clock
 from runyard.domain.events import Drafter, RunQueued, clean
-from runyard.domain.run import thread_lane
+from runyard.domain.run import run_lane, thread_lane
 from runyard.domain.thread import Message, Thread
 from runyard.engine.group import Group
 from runyard.engine.tail import Tail
@@ -41,6 +41,7 @@ class Intake:
         agents: Sequence[str],
         default_agent: str,
         worker: Worker | None,
+        ring: Callable[[], None],
     ) -> None:
         self._store = store
         self._tail = tail
@@ -48,6 +49,7 @@ class Intake:
         self._agents = frozenset(agents)
         self._default_agent = default_agent
         self._worker = worker
+        self._ring = ring
         self._draft = Drafter(clock, "api")
         self._accept: Group[Post, Accepted | RunyardError] = Group(self._commit, GROUP_POSTS)
 
@@ -74,7 +76,7 @@ class Intake:
         message = Message(
             id=new_id(), thread_id=thread_id, run_id=run_id, role="user", text=clean(text), created_at=now
         )
-        result = await self._accept(
+        return await self._begin(
             Post(
                 owner=owner,
                 face=face,
@@ -89,6 +91,36 @@ class Intake:
                 key=key,
             )
         )
+
+    async def start(
+        self,
+        owner: str,
+        face: str,
+        agent: str | None,
+        external_id: str | None = None,
+        key: IdempotencyKey | None = None,
+    ) -> Accepted:
+        """Queue a run that no message caused, in a lane of its own. With an `external_id` that a run of this owner has
+        already, it is that run, and nothing starts."""
+        self._check(agent)
+        run_id = new_id()
+        return await self._begin(
+            Post(
+                owner=owner,
+                face=face,
+                run_id=run_id,
+                lane_key=run_lane(run_id),
+                agent=agent,
+                default_agent=self._default_agent,
+                queued=lambda agent: self._draft(RunQueued(agent)),
+                external_id=external_id,
+                created_at=self._clock.now_ms(),
+                key=key,
+            )
+        )
+
+    async def _begin(self, post: Post) -> Accepted:
+        result = await self._accept(post)
         if isinstance(result, RunyardError):
             raise result
         return self._queued(result)
@@ -121,8 +153,8 @@ class Intake:
             self._tail.add(accepted.run_id, [accepted.event])
             if self._worker is not None and accepted.claim is not None:
                 self._worker.take(accepted.claim)
-            elif self._worker is not None:
-                self._worker.ring()
+            else:
+                self._ring()
         return accepted
 
     def _check(self, agent: str | None) -> None:

@@ -5,8 +5,9 @@ between old and new, no gap and no duplicate, whichever pod wrote the events. A 
 terminal event (or at once, if the cursor is already there). Whoever is too slow holds one batch, never a backlog: the
 log is its backlog.
 
-`Streams.watch` is the safety net for logs that other pods write: it compares the followed runs with the store now and
-then.
+A follower may be content with committed events, or want those that are published (S4.18): then its bell rings, and
+its view ends, where the publication does. `Streams.watch` is the safety net for logs that other pods write: it
+compares the followed runs with the store now and then.
 """
 
 import asyncio
@@ -14,6 +15,8 @@ from enum import Enum
 
 import structlog
 
+from runyard.engine.bells import Bells
+from runyard.engine.publications import Publications
 from runyard.engine.tail import Chunk, Tail
 from runyard.errors import RunyardError, Unavailable
 from runyard.store import Store
@@ -37,14 +40,15 @@ class Pause(Enum):
 class Follower:
     """One reader's cursor."""
 
-    def __init__(self, streams: "Streams", run_id: str, after: int) -> None:
+    def __init__(self, streams: "Streams", run_id: str, after: int, bells: Bells) -> None:
         self._streams = streams
         self._run_id = run_id
         self._cursor = after
         self._ended = False
         self._deleted = False
         self._gone = False
-        self._bell = streams.tail.listen(run_id)
+        self._bells = bells
+        self._bell = bells.hang(run_id)
 
     async def next(self, patience: float) -> list[Chunk] | Pause:
         """The next chunks, in order; or why there are none, after at most `patience` seconds of silence."""
@@ -52,10 +56,7 @@ class Follower:
             async with asyncio.timeout(patience):
                 while (pause := self._pause()) is None:
                     self._bell.clear()
-                    chunks = self._streams.tail.read(self._run_id, self._cursor)
-                    if chunks is None:
-                        chunks = await self._read()
-                    if chunks:
+                    if chunks := await self._more():
                         return self._hand_over(chunks)
                     if self._pause() is None:
                         await self._bell.wait()
@@ -70,19 +71,29 @@ class Follower:
             return Pause.CUT
         return Pause.END if self._ended else None
 
-    async def _read(self) -> list[Chunk]:
+    async def _more(self) -> list[Chunk]:
+        """What follows the cursor, as far as it is to be seen."""
+        chunks = self._streams.tail.read(self._run_id, self._cursor)
+        if chunks is not None:
+            return chunks
         try:
             events = await self._streams.store.read(self._run_id, self._cursor, READ_EVENTS)
-            heads = {} if events else await self._streams.store.heads([self._run_id])
+            return [Chunk(events)] if events else await self._look_at_end()
         except Unavailable:
-            await asyncio.sleep(AWAY_SECONDS)
-            self._bell.set()  # look again; meanwhile the reader gets its heartbeats
-            return []
-        if events:
-            return [Chunk(events)]
-        head = heads.get(self._run_id)
+            return await self._away()
+
+    async def _look_at_end(self) -> list[Chunk]:
+        """There is nothing to read: is that the end?"""
+        head = (await self._streams.store.heads([self._run_id])).get(self._run_id)
         self._deleted = head is None
-        self._ended = head is not None and head.finished and head.last_seq <= self._cursor
+        if head is not None:
+            self._ended = head.finished and head.last_seq <= self._cursor
+            self._streams.publications.note(self._run_id, head.published)
+        return []
+
+    async def _away(self) -> list[Chunk]:
+        await asyncio.sleep(AWAY_SECONDS)
+        self._bell.set()  # look again; meanwhile the reader gets its heartbeats
         return []
 
     def _hand_over(self, chunks: list[Chunk]) -> list[Chunk]:
@@ -102,35 +113,56 @@ class Follower:
         self._bell.set()
 
     def close(self) -> None:
-        self._streams.tail.hang_up(self._run_id, self._bell)
+        self._bells.take_down(self._run_id, self._bell)
+
+
+class PublishedFollower(Follower):
+    """One reader's cursor that stops where the publication does."""
+
+    async def _more(self) -> list[Chunk]:
+        upto = self._streams.publications.upto(self._run_id)
+        if upto is None or upto < self._cursor:
+            try:
+                await self._look_at_end()
+            except Unavailable:
+                return await self._away()
+            upto = self._streams.publications.upto(self._run_id) or 0
+        if upto <= self._cursor:
+            return []
+        return [chunk.upto(upto) for chunk in await super()._more() if chunk.first <= upto]
 
 
 class Streams:
-    def __init__(self, store: Store, tail: Tail) -> None:
+    def __init__(self, store: Store, tail: Tail, publications: Publications) -> None:
         self.store = store
         self.tail = tail
+        self.publications = publications
         self.is_cut = False
         self.is_draining = False
 
-    def follow(self, run_id: str, after: int) -> Follower:
-        return Follower(self, run_id, after)
+    def follow(self, run_id: str, after: int, *, published: bool = False) -> Follower:
+        if published:
+            return PublishedFollower(self, run_id, after, self.publications.bells)
+        return Follower(self, run_id, after, self.tail.bells)
 
     def cut(self) -> None:
         """End every stream without a clean end, so that clients come back elsewhere."""
         self.is_cut = True
-        self.tail.ring_all()
+        self.tail.bells.ring_all()
+        self.publications.bells.ring_all()
 
     async def watch(self, interval: float) -> None:
         """Wake followers of runs that were written to by others. Runs until cancelled."""
         while True:
             await asyncio.sleep(interval)
-            runs = self.tail.listened
+            runs = self.tail.bells.runs | self.publications.bells.runs
             if not runs:
                 continue
             try:
-                heads = await self.store.heads(runs)
+                heads = await self.store.heads(sorted(runs))
             except RunyardError:
                 log.warning("streams.unavailable", runs=len(runs))
                 continue
             for run_id, head in heads.items():
                 self.tail.note(run_id, head.last_seq)
+                self.publications.note(run_id, head.published)

@@ -1,17 +1,18 @@
-"""The recent end of logs, kept in memory so that followers of live runs never touch the store; and the bell that
-wakes them.
+"""The recent end of logs, kept in memory so that followers of live runs never touch the store; and the bells that
+wake them. Whatever becomes known here as committed is also told to the outbox.
 
 Holds committed events only, as the chunks in which they were committed. Within one byte budget the least recently
 used runs go first. It is a cache: other pods write into the same logs, so it answers only where it is contiguous from
 the reader's cursor, and otherwise says that it does not know.
 """
 
-import asyncio
 from bisect import bisect_right
 from collections import OrderedDict
 from collections.abc import Sequence
+from typing import Protocol
 
 from runyard.domain.events import TERMINAL, Event
+from runyard.engine.bells import Bells
 
 BUDGET = 64 * 1024 * 1024
 OVERHEAD = 400  # bytes of memory an event takes besides its data
@@ -36,13 +37,25 @@ class Chunk:
     def after(self, seq: int) -> "Chunk":
         return self if seq < self.first else Chunk(self.events[seq - self.first + 1 :])
 
+    def upto(self, seq: int) -> "Chunk":
+        return self if seq >= self.last else Chunk(self.events[: seq - self.first + 1])
+
+
+class Announcer(Protocol):
+    """Who is told of commits: the outbox."""
+
+    def committed(self, run_id: str, events: Sequence[Event]) -> None: ...
+
+    def stirred(self) -> None: ...
+
 
 class Tail:
-    def __init__(self, budget: int = BUDGET) -> None:
+    def __init__(self, outbox: Announcer, budget: int = BUDGET) -> None:
+        self._outbox = outbox
         self._budget = budget
         self._size = 0
         self._runs: OrderedDict[str, list[Chunk]] = OrderedDict()
-        self._bells: dict[str, set[asyncio.Event]] = {}
+        self.bells = Bells(self._quiet)
         self._known: dict[str, int] = {}  # how far the store's log of a followed run goes, as last heard
 
     def add(self, run_id: str, events: Sequence[Event]) -> None:
@@ -59,7 +72,8 @@ class Tail:
             self.forget(next(iter(self._runs)))
         while self._size > self._budget and len(chunks) > 1:
             self._size -= chunks.pop(0).size
-        self.ring(run_id)
+        self.bells.ring(run_id)
+        self._outbox.committed(run_id, events)
 
     def forget(self, run_id: str) -> None:
         self._size -= sum(chunk.size for chunk in self._runs.pop(run_id, ()))
@@ -75,41 +89,20 @@ class Tail:
         at = bisect_right(chunks, after + 1, key=lambda chunk: chunk.first) - 1
         return [chunks[at].after(after), *chunks[at + 1 :]]
 
-    # --- the bell
-
-    def listen(self, run_id: str) -> asyncio.Event:
-        bell = asyncio.Event()
-        self._bells.setdefault(run_id, set()).add(bell)
-        return bell
-
-    def hang_up(self, run_id: str, bell: asyncio.Event) -> None:
-        bells = self._bells.get(run_id, set())
-        bells.discard(bell)
-        if not bells:
-            self._bells.pop(run_id, None)
-            self._known.pop(run_id, None)
-
-    def ring(self, run_id: str) -> None:
-        for bell in self._bells.get(run_id, ()):
-            bell.set()
-
-    def ring_all(self) -> None:
-        for run_id in self._bells:
-            self.ring(run_id)
-
-    @property
-    def listened(self) -> list[str]:
-        """The runs that somebody follows here."""
-        return list(self._bells)
+    # --- news from elsewhere
 
     def note(self, run_id: str, last_seq: int) -> None:
         """The store's log goes this far: if that is news, somebody else wrote, and followers are to look there."""
         chunks = self._runs.get(run_id)
-        if run_id in self._bells and last_seq > max(self._known.get(run_id, 0), chunks[-1].last if chunks else 0):
+        if self.bells.has(run_id) and last_seq > max(self._known.get(run_id, 0), chunks[-1].last if chunks else 0):
             self._known[run_id] = last_seq
-            self.ring(run_id)
+            self.bells.ring(run_id)
 
     def stale(self, run_id: str) -> None:
-        """Somebody wrote to the log without telling what: followers are to look in the store."""
+        """Something was written to the log without telling what: followers are to look in the store."""
         self.forget(run_id)
-        self.ring(run_id)
+        self.bells.ring(run_id)
+        self._outbox.stirred()
+
+    def _quiet(self, run_id: str) -> None:
+        self._known.pop(run_id, None)

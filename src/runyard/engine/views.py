@@ -37,6 +37,15 @@ class Views:
     async def run(self, owner: str, run_id: str) -> Run:
         return await self._store.get_run(owner, known(run_id, "run"))
 
+    async def run_named(self, owner: str, external_id: str) -> Run:
+        """The run that a client gave this name."""
+        return await self._store.get_named_run(owner, clean(external_id))
+
+    async def published(self, run_id: str) -> int:
+        """The last seq of a run that is published."""
+        head = (await self._store.heads([run_id])).get(run_id)
+        return head.published if head is not None else 0
+
     async def runs(
         self,
         owner: str,

@@ -2,11 +2,11 @@
 
 Authority: the store's lease says whether this worker lives. It is renewed from the event loop itself, so a blocked
 loop cannot pretend to be alive; a worker that could not renew in time stops all its runs before the lease runs out,
-and comes back under a new id. Wake-ups (`ring`) may be lost: the claim loop also looks by itself.
+and comes back under a new id. Wake-ups (`ring`, `look_for_cancels`) may be lost: the loops also look by themselves.
 """
 
 import asyncio
-from collections.abc import Coroutine, Iterator, Sequence
+from collections.abc import Callable, Coroutine, Iterator, Sequence
 from contextlib import contextmanager, suppress
 from typing import Any
 
@@ -27,7 +27,15 @@ LEASE_MARGIN = 0.8  # of the lease: then a worker that could not renew gives up 
 
 class Worker:
     def __init__(
-        self, store: Store, executor: Executor, *, label: str, slots: int, lease_seconds: float, poll_seconds: float
+        self,
+        store: Store,
+        executor: Executor,
+        *,
+        label: str,
+        slots: int,
+        lease_seconds: float,
+        poll_seconds: float,
+        call_others: Callable[[], None],
     ) -> None:
         self._store = store
         self._executor = executor
@@ -35,11 +43,13 @@ class Worker:
         self._slots = slots
         self._lease = lease_seconds
         self._poll = poll_seconds
+        self._call_others = call_others
         self._id = ""
         self._running: dict[str, Running] = {}
         self._tasks: set[asyncio.Task[None]] = set()
         self._loops: list[asyncio.Task[None]] = []
         self._bell = asyncio.Event()
+        self._cancel_bell = asyncio.Event()
         self._draining = False
         self._kept = 0
         self._unknown: set[str] = set()
@@ -79,6 +89,11 @@ class Worker:
     def ring(self) -> None:
         """There may be something to claim."""
         self._bell.set()
+
+    def look_for_cancels(self, run_id: str) -> None:
+        """Somebody says that this run is to stop; if it is here, the store is asked whether that is so."""
+        if run_id in self._running:
+            self._cancel_bell.set()
 
     def stop(self, run_id: str, why: Stop) -> bool:
         """Interrupt a run if it is here."""
@@ -149,7 +164,9 @@ class Worker:
             was_full = self.active >= self._slots
             if self._running.get(running.run.id) is running:
                 del self._running[running.run.id]
-            if was_full or running.leaves_work:
+            if self._draining and running.leaves_work:
+                self._call_others()
+            elif was_full or running.leaves_work:
                 self.ring()
 
     # --- lease and cancels
@@ -202,7 +219,8 @@ class Worker:
     async def _cancel_loop(self) -> None:
         """Cancels from other pods, for runs that are too quiet to notice by their own writes."""
         while True:
-            await asyncio.sleep(self._poll)
+            await _rung(self._cancel_bell, self._poll)
+            self._cancel_bell.clear()
             if self._running:
                 try:
                     self._cancel(await self._store.cancels(self._id))

@@ -32,8 +32,9 @@ AWAY = (
 class Connections:
     """At most `size` connections; who comes when all are out waits in line."""
 
-    def __init__(self, dsn: str, size: int) -> None:
+    def __init__(self, dsn: str, size: int, **settings: str) -> None:
         self._dsn = dsn
+        self._settings = SETTINGS | settings
         self._free = asyncio.Semaphore(size)
         self._idle: deque[asyncpg.Connection[Any]] = deque()
 
@@ -44,7 +45,7 @@ class Connections:
                 connection = self._idle.pop()
                 if not connection.is_closed():
                     return connection
-            return await asyncpg.connect(self._dsn, timeout=10, server_settings=SETTINGS)
+            return await asyncpg.connect(self._dsn, timeout=10, server_settings=self._settings)
         except BaseException:
             self._free.release()
             raise

@@ -20,6 +20,7 @@ _BLOCK = re.compile(r"^-- (name|fragment): (\w+)\n(.*?)(?=^-- (?:name|fragment):
 
 
 class Queries(Struct, frozen=True, kw_only=True):
+    advance_outbox: str
     append: str
     check_lease: str
     count_decided: str
@@ -31,15 +32,18 @@ class Queries(Struct, frozen=True, kw_only=True):
     delete_thread_approvals: str
     delete_thread_events: str
     delete_thread_messages: str
+    delete_thread_outbox: str
     delete_thread_runs: str
     delete_workers: str
     forget_keys: str
     get_approval: str
     get_key: str
+    get_named_run: str
     get_run: str
     get_thread: str
     heads: str
     history: str
+    init_outbox: str
     insert_approvals: str
     insert_documents: str
     insert_messages: str
@@ -58,6 +62,8 @@ class Queries(Struct, frozen=True, kw_only=True):
     lock_runs: str
     mark_suspects: str
     move_heads: str
+    move_states: str
+    named_runs: str
     note_keys: str
     open_lanes: str
     orphaned_runs: str
@@ -66,6 +72,7 @@ class Queries(Struct, frozen=True, kw_only=True):
     read_threads: str
     register_worker: str
     renew_lease: str
+    reopen_outbox: str
     runs_held: str
     runs_to_cancel: str
     save_lanes: str
@@ -73,6 +80,7 @@ class Queries(Struct, frozen=True, kw_only=True):
     search_documents: str
     supersede_run: str
     tend_log: str
+    unpublished: str
     void_approvals: str
     write_events: str
 

@@ -85,6 +85,8 @@ def run(row: Row) -> Run:
         created_at=row["created_at"],
         started_at=row["started_at"],
         finished_at=row["finished_at"],
+        external_id=row["external_id"],
+        state=row["state"],
     )
 
 
@@ -108,6 +110,7 @@ def new_run_values(new: Run) -> tuple[Any, ...]:
         new.attempts,
         new.worker_id,
         new.started_at,
+        new.external_id,
     )
 
 

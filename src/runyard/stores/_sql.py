@@ -11,6 +11,7 @@ from typing import Any, Concatenate, Literal, ParamSpec, TypeVar
 from runyard.domain.append import Appended, Outcome, Part
 from runyard.domain.approval import Approval
 from runyard.domain.events import Draft, Event
+from runyard.domain.publication import Backlog, Mark
 from runyard.domain.run import Run
 from runyard.domain.thread import Message, Thread
 from runyard.errors import RunyardError
@@ -30,13 +31,13 @@ from runyard.store import (
     RunFilter,
     WorkerRow,
 )
-from runyard.stores.transactions import claims, control, intake, log, runs, search, threads
+from runyard.stores.transactions import claims, control, intake, log, outbox, runs, search, threads
 from runyard.stores.transactions.tx import Tx
 
 P = ParamSpec("P")
 T = TypeVar("T")
 Script = Callable[Concatenate[Tx, P], Awaitable[T]]
-Channel = Literal["log", "intake", "claims", "lease", "other"]
+Channel = Literal["log", "intake", "claims", "lease", "outbox", "other"]
 Tip = tuple[int, bool]  # the seq before the first event, and whether a cancel is requested
 
 
@@ -45,9 +46,9 @@ class SqlStore:
         """Run a script in one transaction and commit it."""
         raise NotImplementedError
 
-    async def _write_one(self, script: Script[P, T], *args: P.args, **kwargs: P.kwargs) -> T:
+    async def _write_one(self, channel: Channel, script: Script[P, T], *args: P.args, **kwargs: P.kwargs) -> T:
         """Run a script of a single statement, which needs no transaction around it."""
-        return await self._write("other", script, *args, **kwargs)
+        return await self._write(channel, script, *args, **kwargs)
 
     async def _read(self, script: Script[P, T], *args: P.args, **kwargs: P.kwargs) -> T:
         """Run a script that only reads."""
@@ -68,7 +69,7 @@ class SqlStore:
 
     async def create_thread(self, thread: Thread, key: IdempotencyKey | None = None) -> Thread:
         if key is None:
-            return await self._write_one(threads.create, thread, None)
+            return await self._write_one("other", threads.create, thread, None)
         return await self._write("other", threads.create, thread, key)
 
     async def get_thread(self, owner: str, thread_id: str) -> Thread:
@@ -156,10 +157,21 @@ class SqlStore:
     async def heads(self, run_ids: Sequence[str]) -> Mapping[str, Head]:
         return await self._read(log.heads, run_ids)
 
+    # --- publication
+
+    async def unpublished(self, quiet_ms: int, limit: int) -> Sequence[Backlog]:
+        return await self._read(outbox.unpublished, quiet_ms, limit)
+
+    async def publish(self, marks: Sequence[Mark]) -> None:
+        await self._write_one("outbox", outbox.publish, marks)
+
     # --- runs, cancel, approvals
 
     async def get_run(self, owner: str, run_id: str) -> Run:
         return await self._read(runs.get, owner, run_id)
+
+    async def get_named_run(self, owner: str, external_id: str) -> Run:
+        return await self._read(runs.get_named, owner, external_id)
 
     async def list_runs(self, owner: str, where: RunFilter, before: str | None, limit: int) -> Sequence[Run]:
         return await self._read(runs.list_page, owner, where, before, limit)

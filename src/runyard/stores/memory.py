@@ -13,6 +13,7 @@ from runyard.clock import Clock
 from runyard.domain.append import END_OF, Appended, Finish, Outcome, Park, Part, Release, judge
 from runyard.domain.approval import Approval
 from runyard.domain.events import PROGRESS, Draft, Event, place
+from runyard.domain.publication import Backlog, Mark
 from runyard.domain.run import SUSPECT_ATTEMPTS, ResumeWhy, Run, Status, backoff_ms, fate_of_orphan, thread_lane
 from runyard.domain.thread import Message, Thread
 from runyard.errors import AlreadyDecided, Conflict, KeyReused, NotFound, RunActive, RunyardError
@@ -34,6 +35,7 @@ from runyard.store import (
 )
 from runyard.stores._memory_keys import Keys
 from runyard.stores._memory_lane import Lane
+from runyard.stores._memory_outbox import Outbox
 from runyard.stores._memory_search import search
 
 Row = TypeVar("Row", Thread, Run, Approval)
@@ -50,6 +52,7 @@ class MemoryStore:
         self._lanes: dict[str, Lane] = {}
         self._workers: dict[str, WorkerRow] = {}
         self._keys = Keys()
+        self._outbox = Outbox(clock)
         self._documents: dict[str, list[Document]] = {}
 
     # --- lifecycle -------------------------------------------------------------------------------------------------
@@ -91,6 +94,7 @@ class MemoryStore:
             del self._approvals[approval.id]
         for run_id in runs:
             del self._runs[run_id], self._events[run_id]
+            self._outbox.drop(run_id)
         for message in await self.list_messages(thread_id):
             del self._messages[message.id]
         self._lanes.pop(thread_lane(thread_id), None)
@@ -139,6 +143,9 @@ class MemoryStore:
         return lane is not None and lane.has_work and len(lane.queue) == 1
 
     def _accept(self, post: Post) -> Accepted | RunyardError:
+        named = self._named(post.owner, post.external_id) if post.external_id is not None else None
+        if named is not None:
+            return Accepted(named.id, None, repeated=True)
         try:
             made = self._keys.recall(post.key)
         except KeyReused as reused:
@@ -199,8 +206,10 @@ class MemoryStore:
             agent=agent,
             status=Status.QUEUED,
             created_at=post.created_at,
+            external_id=post.external_id,
             **origin,
         )
+        self._outbox.open(run.id)
         self._write(run, [first])
         self._keys.remember(post.key, run.id, self._now())
         return Accepted(run.id, self._events[run.id][0])
@@ -251,6 +260,7 @@ class MemoryStore:
 
     def _take(self, run: Run, worker_id: str, version: str | None) -> Claim:
         self._lanes[run.lane_key].take()
+        self._outbox.reopen(run.id)
         run = self._change(
             run,
             status=Status.RUNNING,
@@ -280,6 +290,7 @@ class MemoryStore:
 
     def _reap(self, run: Run, max_attempts: int, ending: Ending) -> Reaped:
         fate = fate_of_orphan(run, max_attempts)
+        self._outbox.reopen(run.id)
         if fate == "requeue":
             self._requeue(run, "crash", backoff_ms(run.attempts))
         else:
@@ -336,7 +347,19 @@ class MemoryStore:
 
     async def heads(self, run_ids: Sequence[str]) -> Mapping[str, Head]:
         known = (self._runs[run_id] for run_id in run_ids if run_id in self._runs)
-        return {run.id: Head(run.last_seq, run.status.is_terminal) for run in known}
+        return {run.id: Head(run.last_seq, run.status.is_terminal, self._outbox.published(run.id)) for run in known}
+
+    # --- publication -----------------------------------------------------------------------------------------------
+
+    async def unpublished(self, quiet_ms: int, limit: int) -> Sequence[Backlog]:
+        return self._outbox.backlog(self._runs, quiet_ms)[:limit]
+
+    async def publish(self, marks: Sequence[Mark]) -> None:
+        for mark in marks:
+            self._outbox.advance(mark)
+            run = self._runs.get(mark.run_id)
+            if run is not None and mark.state is not None and run.state == "started":
+                self._change(run, state=mark.state)
 
     # --- runs, cancel, approvals -----------------------------------------------------------------------------------
 
@@ -345,6 +368,16 @@ class MemoryStore:
         if run is None or run.owner != owner:
             raise NotFound
         return run
+
+    async def get_named_run(self, owner: str, external_id: str) -> Run:
+        run = self._named(owner, external_id)
+        if run is None:
+            raise NotFound
+        return run
+
+    def _named(self, owner: str, external_id: str) -> Run | None:
+        mine = (run for run in self._runs.values() if run.owner == owner)
+        return next((run for run in mine if run.external_id == external_id), None)
 
     async def list_runs(self, owner: str, where: RunFilter, before: str | None, limit: int) -> Sequence[Run]:
         fitting = (run for run in self._runs.values() if all(getattr(run, name) == where[name] for name in where))
@@ -355,6 +388,7 @@ class MemoryStore:
         if run.status.is_terminal or run.cancel_requested_at is not None:
             return run
         now = self._now()
+        self._outbox.reopen(run.id)
         if run.status is Status.RUNNING:
             return self._change(run, cancel_requested_at=now, cancel_deadline=now + grace_ms)
         ended = self._give_up(run, "cancel", ending)
@@ -381,6 +415,7 @@ class MemoryStore:
         decided = replace(approval, state=state, decided_by=by, decided_at=self._now())
         self._approvals[approval.id] = decided
         run = self._runs[approval.run_id]
+        self._outbox.reopen(run.id)
         run = self._write(run, [event], attempts=0 if event.type in PROGRESS else run.attempts)
         if run.status is Status.WAITING:
             self._requeue(run, "decision")

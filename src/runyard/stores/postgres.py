@@ -8,7 +8,7 @@ about whether the commit happened: the caller repeats, and batch numbers and ide
 
 import asyncio
 import re
-from collections.abc import AsyncIterator, Mapping, Sequence
+from collections.abc import AsyncIterator, Awaitable, Callable, Mapping, Sequence
 from contextlib import asynccontextmanager
 from functools import cache
 from typing import Any
@@ -42,6 +42,19 @@ def one_statement(writes: tuple[str, ...]) -> str:
     return f"with {', '.join(parts)} select 1"
 
 
+async def _repeatedly(attempt: Callable[[], Awaitable[T]]) -> T:
+    """Try again where Postgres chose this one to give way, or where another pod gave a run the same name first."""
+    for _ in range(TRIES):
+        try:
+            return await attempt()
+        except _AGAIN:
+            pass
+        except asyncpg.UniqueViolationError as error:
+            if error.constraint_name != "runs_external":
+                raise
+    raise Unavailable("The database was too busy; try again.")
+
+
 class PostgresTx:
     q = _queries.load("postgres")
 
@@ -69,6 +82,8 @@ class PostgresStore(SqlStore):
         self._clock = clock
         sizes: dict[Channel, int] = {"log": 1, "intake": 1, "claims": 1, "lease": 1, "other": SHARED}
         self._lines = {channel: Connections(dsn, size) for channel, size in sizes.items()}
+        # a cursor that a power cut sets back is advanced again; no reader is told anything else
+        self._lines["outbox"] = Connections(dsn, 1, synchronous_commit="off")
         self._is_open = False
 
     async def open(self) -> None:
@@ -100,17 +115,18 @@ class PostgresStore(SqlStore):
         return " | ".join(f"'{word}'" for word in words)
 
     async def _write(self, channel: Channel, script: Script[P, T], *args: P.args, **kwargs: P.kwargs) -> T:
-        for attempt in range(TRIES):
-            try:
-                async with self._connection(channel) as connection, connection.transaction():
-                    return await script(PostgresTx(connection), *args, **kwargs)
-            except _AGAIN:
-                if attempt == TRIES - 1:
-                    raise Unavailable("The database was too busy; try again.") from None
-        raise AssertionError("unreachable")
+        async def attempt() -> T:
+            async with self._connection(channel) as connection, connection.transaction():
+                return await script(PostgresTx(connection), *args, **kwargs)
 
-    async def _write_one(self, script: Script[P, T], *args: P.args, **kwargs: P.kwargs) -> T:
-        return await self._read(script, *args, **kwargs)
+        return await _repeatedly(attempt)
+
+    async def _write_one(self, channel: Channel, script: Script[P, T], *args: P.args, **kwargs: P.kwargs) -> T:
+        async def attempt() -> T:
+            async with self._connection(channel) as connection:
+                return await script(PostgresTx(connection), *args, **kwargs)
+
+        return await _repeatedly(attempt)
 
     async def _read(self, script: Script[P, T], *args: P.args, **kwargs: P.kwargs) -> T:
         async with self._connection("other") as connection:

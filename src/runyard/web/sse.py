@@ -38,10 +38,19 @@ class StreamCut(Exception):
 
 
 class EventStream(Response):
-    """A run's log in a face's words. `frame` gives one event's bytes, or none; `name` tells faces apart."""
+    """A run's log in a face's words. `frame` gives one event's bytes, or none; `name` tells faces apart. `published`:
+    only what the outbox has published."""
 
     def __init__(
-        self, streams: Streams, run_id: str, after: int, name: str, frame: Frame, heartbeat: float = 15.0
+        self,
+        streams: Streams,
+        run_id: str,
+        after: int,
+        name: str,
+        frame: Frame,
+        heartbeat: float,
+        *,
+        published: bool = False,
     ) -> None:
         super().__init__()
         self._streams = streams
@@ -50,9 +59,10 @@ class EventStream(Response):
         self._name = name
         self._frame = frame
         self._heartbeat = heartbeat
+        self._published = published
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
-        follower = self._streams.follow(self._run_id, self._after)
+        follower = self._streams.follow(self._run_id, self._after, published=self._published)
         reader = asyncio.create_task(_until_gone(receive, follower))
         try:
             await send({"type": "http.response.start", "status": 200, "headers": HEADERS})

@@ -64,6 +64,7 @@ async def _take(tx: Tx, worker_id: str, limit: int, versions: Mapping[str, str],
     await tx.together(
         (tx.q.save_lanes, [_rows.lane_values(lane) for lane in lanes.values()]),
         (tx.q.save_runs, [_rows.run_values(claim.run) for claim in claims]),
+        (tx.q.reopen_outbox, [(claim.run.id,) for claim in claims]),
     )
     order = list(lanes)
     return sorted(claims, key=lambda claim: order.index(claim.run.lane_key))
@@ -103,7 +104,7 @@ async def _revoke(tx: Tx, run: Run, lane: Lane, max_attempts: int, ending: Endin
     else:
         after = await runs.end(tx, run, fate, ending, now)
         lane = lane.left(run.id, now)
-    await tx.many(tx.q.save_runs, [_rows.run_values(after)])
+    await runs.move_on(tx, after)
     return lane, Reaped(run.id, fate)
 
 

@@ -31,7 +31,7 @@ async def cancel(tx: Tx, owner: str, run_id: str, grace_ms: int, ending: Ending)
             run, lane = await runs.end(tx, run, "cancel", ending, now), lane.left(run.id, now)
         case _:
             return run
-    await tx.many(tx.q.save_runs, [_rows.run_values(run)])
+    await runs.move_on(tx, run)
     await save_lanes(tx, [lane])
     return run
 
@@ -63,6 +63,6 @@ async def decide(
     if run.status is Status.WAITING:
         run = requeued(run, "decision")
         lane = lane.returned(run, now)
-    await tx.many(tx.q.save_runs, [_rows.run_values(run)])
+    await runs.move_on(tx, run)
     await save_lanes(tx, [lane])
     return _rows.approval(decided[0])

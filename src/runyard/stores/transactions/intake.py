@@ -42,7 +42,8 @@ class _Opened:
 
 
 async def accept(tx: Tx, posts: Sequence[Post], room: Room | None) -> list[Accepted | RunyardError]:
-    results: dict[int, Accepted | RunyardError] = await _repeats(tx, posts)
+    results: dict[int, Accepted | RunyardError] = await _named(tx, posts)
+    results |= await _repeats(tx, {n: post for n, post in enumerate(posts) if n not in results})
     fresh = {n: post for n, post in enumerate(posts) if n not in results}
     lanes = await _open_lanes(tx, list(fresh.values()))
     known = await _threads(tx, fresh)
@@ -81,10 +82,10 @@ async def retry(tx: Tx, owner: str, post: Post, run_id: str) -> Accepted:
     return accepted
 
 
-async def _repeats(tx: Tx, posts: Sequence[Post]) -> dict[int, Accepted | RunyardError]:
+async def _repeats(tx: Tx, posts: dict[int, Post]) -> dict[int, Accepted | RunyardError]:
     """The posts whose key was used before, in the database or earlier in this group."""
     first: dict[tuple[str, str], int] = {}
-    keyed = {n: post.key for n, post in enumerate(posts) if post.key is not None}
+    keyed = {n: post.key for n, post in posts.items() if post.key is not None}
     for n, key in keyed.items():
         first.setdefault((key.scope, key.key), n)
     rows = [(*name, posts[n].key.digest, posts[n].run_id) for name, n in first.items()]  # type: ignore[union-attr]
@@ -97,6 +98,21 @@ async def _repeats(tx: Tx, posts: Sequence[Post]) -> dict[int, Accepted | Runyar
             results[n] = Accepted(await threads.known_result(tx, key), None, repeated=True)
         except KeyReused as error:
             results[n] = error
+    return results
+
+
+async def _named(tx: Tx, posts: Sequence[Post]) -> dict[int, Accepted | RunyardError]:
+    """The posts that name a run which is there, or which an earlier one of this group starts."""
+    named = {n: (post.owner, post.external_id) for n, post in enumerate(posts) if post.external_id is not None}
+    if not named:
+        return {}
+    owners, names = zip(*sorted(set(named.values())), strict=True)
+    rows = await tx.rows(tx.q.named_runs, list(owners), list(names))
+    known = {(row["owner"], row["external_id"]): str(row["id"]) for row in rows}
+    results: dict[int, Accepted | RunyardError] = {}
+    for n, name in named.items():
+        if known.setdefault(name, posts[n].run_id) != posts[n].run_id:
+            results[n] = Accepted(known[name], None, repeated=True)
     return results
 
 
@@ -161,6 +177,7 @@ class _Write:
             parent_id=parent,
             retry_of=retried.id if retried else None,
             last_seq=1,
+            external_id=post.external_id,
         )
         claim = self._claim(run, post.message, opened)
         self._runs.append(claim.run if claim else run)
@@ -181,6 +198,7 @@ class _Write:
     async def commit(self, tx: Tx) -> None:
         await tx.together(
             (tx.q.insert_runs, [_rows.new_run_values(run) for run in self._runs]),
+            (tx.q.init_outbox, [(run.id,) for run in self._runs]),
             (tx.q.write_events, self._events),
             (tx.q.insert_messages, [_rows.message_values(message) for message in self._messages]),
             (tx.q.move_heads, self.heads),

@@ -17,6 +17,12 @@ async def get(tx: Tx, owner: str, run_id: str) -> Run:
     raise NotFound("There is no run with that id.")
 
 
+async def get_named(tx: Tx, owner: str, external_id: str) -> Run:
+    for row in await tx.rows(tx.q.get_named_run, owner, external_id):
+        return _rows.run(row)
+    raise NotFound("There is no run with that id.")
+
+
 async def list_page(tx: Tx, owner: str, where: RunFilter, before: str | None, limit: int) -> Sequence[Run]:
     wanted = (where.get("status"), where.get("agent"), where.get("thread_id"))
     return [_rows.run(row) for row in await tx.rows(tx.q.list_runs, owner, before, *wanted, limit)]
@@ -29,3 +35,8 @@ async def end(tx: Tx, run: Run, fate: Fate, ending: Ending, now: int) -> Run:
     if run.asked:
         await tx.rows(tx.q.void_approvals, [run.id])
     return finished(extended(revoked(run), len(drafts), run.last_batch, False, 0), END_OF[fate], now)
+
+
+async def move_on(tx: Tx, run: Run) -> None:
+    """Write back a run that was changed from outside; there may be something to publish again."""
+    await tx.together((tx.q.save_runs, [_rows.run_values(run)]), (tx.q.reopen_outbox, [(run.id,)]))

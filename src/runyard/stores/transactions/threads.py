@@ -53,6 +53,7 @@ async def delete(tx: Tx, owner: str, thread_id: str) -> None:
     for statement in (
         tx.q.delete_thread_events,
         tx.q.delete_thread_approvals,
+        tx.q.delete_thread_outbox,
         tx.q.delete_thread_runs,
         tx.q.delete_thread_messages,
     ):

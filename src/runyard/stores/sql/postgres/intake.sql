@@ -15,6 +15,11 @@ select digest, result from idempotency_keys where scope = $1 and key = $2;
 -- Drop keys that are older than the given age.
 delete from idempotency_keys where created_at < now_ms() - $1::bigint;
 
+-- name: named_runs
+-- Runs that have these names already.
+select r.id, r.owner, r.external_id from runs r
+  join unnest($1::text[], $2::text[]) as n (owner, external_id) on r.owner = n.owner and r.external_id = n.external_id;
+
 -- name: open_lanes
 -- Add runs to lanes, locking them in order, and learn the next free position of each.
 insert into lanes as l (key, next_pos, runnable, ready_at)
@@ -32,12 +37,12 @@ select {thread} from threads where id = any($1::uuid[]);
 -- name: insert_runs
 -- Store accepted runs; some are claimed at once.
 insert into runs (id, owner, face, lane_key, pos, agent, thread_id, trigger_message_id, parent_id, retry_of, created_at,
-                  agent_version, status, fence, attempts, worker_id, started_at, last_seq)
+                  agent_version, status, fence, attempts, worker_id, started_at, external_id, last_seq)
 select r.*, 1
   from unnest($1::text::uuid[], $2::text::text[], $3::text::text[], $4::text::text[], $5::text::bigint[],
               $6::text::text[], $7::text::uuid[], $8::text::uuid[], $9::text::uuid[], $10::text::uuid[],
               $11::text::bigint[], $12::text::text[], $13::text::text[], $14::text::bigint[],
-              $15::text::int[], $16::text::uuid[], $17::text::bigint[]) as r;
+              $15::text::int[], $16::text::uuid[], $17::text::bigint[], $18::text::text[]) as r;
 
 -- name: insert_messages
 -- Store what was said.

@@ -12,6 +12,11 @@ select digest, result from idempotency_keys where scope = ?1 and key = ?2;
 -- Drop keys that are older than the given age.
 delete from idempotency_keys where created_at < now_ms() - ?1;
 
+-- name: named_runs
+-- Runs that have these names already.
+select r.id, r.owner, r.external_id from runs r
+  join json_each(?1) o join json_each(?2) n on n.key = o.key where r.owner = o.value and r.external_id = n.value;
+
 -- name: open_lanes
 -- Add runs to lanes and learn the next free position of each.
 insert into lanes (key, next_pos, runnable, ready_at) values (?1, ?2 + 1, ?2, now_ms())
@@ -28,8 +33,8 @@ select {thread} from threads where id in (select value from json_each(?1));
 -- name: insert_runs
 -- Store accepted runs; some are claimed at once.
 insert into runs (id, owner, face, lane_key, pos, agent, thread_id, trigger_message_id, parent_id, retry_of, created_at,
-                  agent_version, status, fence, attempts, worker_id, started_at, last_seq)
-values (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12, ?13, ?14, ?15, ?16, ?17, 1);
+                  agent_version, status, fence, attempts, worker_id, started_at, external_id, last_seq)
+values (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12, ?13, ?14, ?15, ?16, ?17, ?18, 1);
 
 -- name: insert_messages
 -- Store what was said.

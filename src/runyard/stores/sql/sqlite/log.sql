@@ -1,7 +1,8 @@
 -- fragment: run
 r.id, r.owner, r.face, r.lane_key, r.pos, r.agent, r.agent_version, r.thread_id, r.trigger_message_id, r.parent_id, r.retry_of,
 r.superseded_by, r.status, r.stop_reason, r.error_code, r.error, r.usage, r.fence, r.last_seq, r.last_batch, r.attempts,
-r.resume_why, r.worker_id, r.asked, r.cancel_requested_at, r.cancel_deadline, r.created_at, r.started_at, r.finished_at
+r.resume_why, r.worker_id, r.asked, r.cancel_requested_at, r.cancel_deadline, r.created_at, r.started_at, r.finished_at,
+r.external_id, r.state
 
 -- name: append
 -- The hot path: a part without a move, fence and batch checked in the write. No row back: it was refused, or is a repeat.
@@ -32,8 +33,8 @@ select seq, id, ts, type, data, name, fn, source, v from run_events where run_id
 
 -- name: heads
 -- How far logs go and whether they have ended.
-select id, last_seq, status in ('done', 'error', 'canceled') as finished from runs
- where id in (select value from json_each(?1));
+select r.id, r.last_seq, r.status in ('done', 'error', 'canceled') as finished, o.next_seq - 1 as published
+  from runs r join run_outbox o on o.run_id = r.id where r.id in (select value from json_each(?1));
 
 -- name: tend_log
 -- Routine care: fresh statistics for the planner, where they are worth having.

@@ -2,6 +2,10 @@
 -- One run of an owner.
 select {run} from runs r where r.owner = ?1 and r.id = ?2;
 
+-- name: get_named_run
+-- The run of an owner that a client gave this name.
+select {run} from runs r where r.owner = ?1 and r.external_id = ?2;
+
 -- name: list_runs
 -- An owner's runs, newest first, by status, agent or thread.
 select {run} from runs r

@@ -67,7 +67,8 @@ create table runs (
   cancel_deadline      integer,
   created_at           integer not null,
   started_at           integer,
-  finished_at          integer
+  finished_at          integer,
+  state                text    not null default 'started'  -- S4's word, moved by the outbox alone
 ) strict;
 create unique index runs_external on runs (owner, external_id) where external_id is not null;
 create unique index runs_queue on runs (lane_key, pos) where status = 'queued';
@@ -93,6 +94,25 @@ create table run_events (
   primary key (run_id, seq)
 ) strict, without rowid;
 create unique index run_events_one_end on run_events (run_id) where type = 'run.finished';
+
+-- How far a run is published: every event below next_seq is. `open`: there may be more to publish, so the poll looks at
+-- it; a run at rest (queued, waiting or ended) is closed by the outbox once all of it is published. `turn` rises whenever
+-- somebody opens it again, so that a publisher who looked before that does not close it.
+create table run_outbox (
+  run_id      text    primary key,
+  next_seq    integer not null default 1,
+  open        integer not null default 1,
+  turn        integer not null default 0,
+  updated_at  integer not null
+) strict, without rowid;
+create index run_outbox_open on run_outbox (run_id) where open;
+
+-- Each event with the time of its publication, null until then. (The cursor is all that is kept, so the time is that of
+-- the run's latest publication.)
+create view run_publication as
+  select e.run_id, e.seq, e.id, e.ts, e.type, e.v, e.source, e.name, e.fn,
+         case when e.seq < o.next_seq then o.updated_at end as published_at
+    from run_events e join run_outbox o on o.run_id = e.run_id;
 
 create table approvals (
   id          text    primary key,

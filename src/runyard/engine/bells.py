@@ -1,0 +1,38 @@
+"""Who waits for news of which run."""
+
+import asyncio
+from collections.abc import Callable
+
+
+class Bells:
+    def __init__(self, quiet: Callable[[str], None]) -> None:
+        """`quiet` is called with a run that nobody waits for any more."""
+        self._bells: dict[str, set[asyncio.Event]] = {}
+        self._quiet = quiet
+
+    def hang(self, run_id: str) -> asyncio.Event:
+        bell = asyncio.Event()
+        self._bells.setdefault(run_id, set()).add(bell)
+        return bell
+
+    def take_down(self, run_id: str, bell: asyncio.Event) -> None:
+        bells = self._bells.get(run_id, set())
+        bells.discard(bell)
+        if not bells:
+            self._bells.pop(run_id, None)
+            self._quiet(run_id)
+
+    def ring(self, run_id: str) -> None:
+        for bell in self._bells.get(run_id, ()):
+            bell.set()
+
+    def ring_all(self) -> None:
+        for run_id in self._bells:
+            self.ring(run_id)
+
+    def has(self, run_id: str) -> bool:
+        return run_id in self._bells
+
+    @property
+    def runs(self) -> set[str]:
+        return set(self._bells)

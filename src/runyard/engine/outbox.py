@@ -1,0 +1,121 @@
+"""Publishes committed events: advances the runs' cursors, then wakes whoever follows them, here and on other pods.
+
+Nothing is published in the transaction that writes it. The journal (and whoever else writes) tells what it committed;
+all that was told meanwhile goes into one statement, at once when idle and at most every `PACE_SECONDS`. What a process
+committed and did not live to publish is found by the poll of any other, `batch` events of a run at a time, so that a
+long log does not keep others waiting.
+
+Races: cursors never go back and hints may be lost, doubled or reordered, so any number of publishers may work on the
+same run, and one may die between the cursor and the hint: readers look for themselves (`Streams.watch`).
+"""
+
+import asyncio
+from collections.abc import Sequence
+from contextlib import suppress
+
+import structlog
+
+from runyard.bus import Bus, Hint
+from runyard.clock import Clock
+from runyard.domain.events import Event, RunFinished
+from runyard.domain.publication import Backlog, Mark, state_of
+from runyard.domain.run import Status
+from runyard.engine.publications import Publications
+from runyard.errors import RunyardError
+from runyard.store import Store
+
+log = structlog.get_logger()
+
+PACE_SECONDS = 0.01
+MOST_PER_POLL = 1000
+
+
+class Outbox:
+    def __init__(
+        self,
+        store: Store,
+        publications: Publications,
+        bus: Bus,
+        clock: Clock,
+        *,
+        poll_seconds: float,
+        batch: int,
+    ) -> None:
+        self._store = store
+        self._publications = publications
+        self._bus = bus
+        self._clock = clock
+        self._poll = poll_seconds
+        self._batch = batch
+        self._told: dict[str, Mark] = {}
+        self._told_at: float | None = None
+        self._behind: list[Backlog] = []
+        self._looked = clock.monotonic()
+        self._bell = asyncio.Event()
+        self.stirred()  # an earlier life of this process may have left something behind
+
+    # --- what is told
+
+    def committed(self, run_id: str, events: Sequence[Event]) -> None:
+        """These events of a run have just been committed here."""
+        last = events[-1]
+        end = last.payload if last.type == "run.finished" else None
+        state = state_of(Status(end.status)) if isinstance(end, RunFinished) else None
+        self._told[run_id] = Mark(run_id, last.seq, state=state)
+        if self._told_at is None:
+            self._told_at = self._clock.monotonic()
+        self._bell.set()
+
+    def stirred(self) -> None:
+        """Something was committed here without telling what: look for it now."""
+        self._look_now = True
+        self._bell.set()
+
+    # --- what is done
+
+    async def run(self) -> None:
+        """Publish until cancelled."""
+        while True:
+            if not self._behind:
+                with suppress(TimeoutError):
+                    async with asyncio.timeout(self._poll):
+                        await self._bell.wait()
+            try:
+                await self.round()
+            except RunyardError as error:
+                log.warning("outbox.failed", code=error.code)
+                await asyncio.sleep(self._poll)
+            await asyncio.sleep(PACE_SECONDS)
+
+    async def round(self) -> None:
+        """Publish what was told and, when it is time, what others left behind."""
+        self._bell.clear()
+        if not self._behind:
+            await self._look()
+        told, self._told = self._told, {}
+        told_at, self._told_at = self._told_at, None
+        behind, self._behind = self._behind, []
+        marks = [each.mark(self._batch) for each in behind if each.run_id not in told] + list(told.values())
+        if not marks:
+            return
+        try:
+            await self._store.publish(marks)
+        except BaseException:
+            self._told = told | self._told
+            self._told_at = told_at
+            self._look_now = True
+            raise
+        self._behind = [each.after(self._batch) for each in behind if each.is_longer_than(self._batch)]
+        for mark in marks:
+            self._publications.note(mark.run_id, mark.upto)
+        self._bus.send([Hint("log", mark.run_id, mark.upto) for mark in marks])
+
+    async def _look(self) -> None:
+        """Fetch the backlog: at every interval, or at once if something was stirred."""
+        now = self._clock.monotonic()
+        if not self._look_now and now - self._looked < self._poll:
+            return
+        quiet = 0 if self._look_now else int(self._poll * 1000)
+        self._look_now = False
+        self._looked = now
+        self._behind = list(await self._store.unpublished(quiet, MOST_PER_POLL))
