@@ -132,7 +132,7 @@ class Process:
                 self.worker,
                 self._ring,
             ),
-            views=Views(self.store),
+            views=Views(self.store, self.worker),
             streams=self.streams,
             cancel=Cancel(self.store, self.tail, self.streams, clock, settings.cancel_seconds, self._stop_run),
             approvals=Approvals(self.store, self.tail, clock, self._ring),

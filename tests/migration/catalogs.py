@@ -74,4 +74,4 @@ def of_sqlite(path: Path) -> Catalog:
 
 
 def _without_comments(sql: str) -> str:
-    return " ".join(re.sub(r"--.*", "", sql).split()).replace(" ,", ",")  # an added column leaves a space
+    return re.sub(r" ?([,()]) ?", r"\1", " ".join(re.sub(r"--.*", "", sql).split()))  # spaces are left by added columns

@@ -8,13 +8,13 @@ import pytest
 
 from runyard.errors import StartupError
 from runyard.stores import _queries
-from runyard.stores._queries import FOLDER, Dialect, Queries, load, parse
+from runyard.stores._queries import FOLDER, HOT_PATH, SCHEMA, Dialect, Queries, hot_path, load, parse
 
 DIALECTS: tuple[Dialect, ...] = ("sqlite", "postgres")
 
 
 def statements(dialect: Dialect) -> dict[str, str]:
-    sources = sorted(path for path in (FOLDER / dialect).glob("*.sql") if path.name != "schema.sql")
+    sources = sorted(path for path in (FOLDER / dialect).glob("*.sql") if path.name not in (SCHEMA, HOT_PATH))
     return parse("\n".join(path.read_text() for path in sources))[0]
 
 
@@ -27,7 +27,7 @@ def test_both_databases_have_files_and_statements_of_the_same_names() -> None:
 @pytest.mark.parametrize("dialect", DIALECTS)
 def test_a_statement_stands_in_the_file_of_the_same_name_on_both_sides(dialect: Dialect) -> None:
     for path in (FOLDER / dialect).glob("*.sql"):
-        if path.name != "schema.sql":
+        if path.name not in (SCHEMA, HOT_PATH):
             other = FOLDER / ("postgres" if dialect == "sqlite" else "sqlite") / path.name
             assert set(parse(path.read_text())[0]) == set(parse(other.read_text())[0]), path.name
 
@@ -86,7 +86,7 @@ def test_the_loader_refuses_a_name_that_is_there_twice(folder: Path, dialect: Di
 def test_no_statement_changes_an_event_and_only_deleting_a_thread_removes_any(dialect: Dialect) -> None:
     touching = {
         name
-        for name, sql in statements(dialect).items()
+        for name, sql in (statements(dialect) | hot_path(dialect)).items()
         if re.search(r"\b(update|delete\s+from|truncate)\s+(only\s+)?run_events\b|\bon conflict.*do update", sql, re.I)
         and "run_events" in sql
     }

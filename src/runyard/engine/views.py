@@ -8,6 +8,7 @@ from runyard.domain.events import clean
 from runyard.domain.fold import State, fold
 from runyard.domain.run import Run, Status
 from runyard.domain.thread import Message, Thread
+from runyard.engine.worker import Worker
 from runyard.errors import Invalid, NotFound
 from runyard.ids import is_id
 from runyard.store import RunColumn, Store
@@ -16,8 +17,9 @@ READ_EVENTS = 5000
 
 
 class Views:
-    def __init__(self, store: Store) -> None:
+    def __init__(self, store: Store, worker: Worker | None) -> None:
         self._store = store
+        self._worker = worker
 
     async def ping(self) -> None:
         await self._store.ping()
@@ -36,6 +38,12 @@ class Views:
 
     async def run(self, owner: str, run_id: str) -> Run:
         return await self._store.get_run(owner, known(run_id, "run"))
+
+    async def visible(self, owner: str, run_id: str) -> str:
+        """The id of a run that this owner may follow; one that is running here is known without asking the store."""
+        if self._worker is not None and self._worker.owner_of(run_id) == owner:
+            return run_id
+        return (await self.run(owner, run_id)).id
 
     async def run_named(self, owner: str, external_id: str) -> Run:
         """The run that a client gave this name."""

@@ -102,6 +102,11 @@ class Worker:
             running.stop(why)
         return running is not None
 
+    def owner_of(self, run_id: str) -> str | None:
+        """Whose run it is, if it is running here."""
+        running = self._running.get(run_id)
+        return None if running is None else running.run.owner
+
     async def drain(self, grace: float) -> None:
         """Claim no more; give what runs `grace` seconds to end; put the rest back into the queue without blame."""
         self._draining = True

@@ -2,7 +2,7 @@
 is for.
 
 Both dialects have exactly the names of `Queries`; loading refuses a missing, extra or double one. `-- fragment:`
-blocks are column lists that statements include as `{fragment}`.
+blocks are column lists that statements include as `{fragment}`. Only the hot path, `append.sql`, is each database's own.
 """
 
 import re
@@ -16,12 +16,12 @@ from runyard.errors import StartupError
 
 Dialect = Literal["sqlite", "postgres"]
 FOLDER = Path(__file__).parent / "sql"
+SCHEMA, HOT_PATH = "schema.sql", "append.sql"
 _BLOCK = re.compile(r"^-- (name|fragment): (\w+)\n(.*?)(?=^-- (?:name|fragment):|\Z)", re.M | re.S)
 
 
 class Queries(Struct, frozen=True, kw_only=True):
     advance_outbox: str
-    append: str
     check_lease: str
     count_decided: str
     count_live_runs: str
@@ -97,7 +97,7 @@ def parse(text: str) -> tuple[dict[str, str], dict[str, str]]:
 
 @cache
 def load(dialect: Dialect) -> Queries:
-    sources = sorted(path for path in (FOLDER / dialect).glob("*.sql") if path.name != "schema.sql")
+    sources = sorted(path for path in (FOLDER / dialect).glob("*.sql") if path.name not in (SCHEMA, HOT_PATH))
     statements, fragments = parse("\n".join(path.read_text() for path in sources))
     wanted = set(Queries.__struct_fields__)
     if statements.keys() != wanted:
@@ -108,3 +108,9 @@ def load(dialect: Dialect) -> Queries:
             sql = sql.replace("{" + fragment + "}", columns)
         statements[name] = sql
     return Queries(**statements)
+
+
+@cache
+def hot_path(dialect: Dialect) -> dict[str, str]:
+    """The statements of `append.sql`, by name."""
+    return parse((FOLDER / dialect / HOT_PATH).read_text())[0]

@@ -5,6 +5,7 @@ from typing import Any, Protocol
 
 import msgspec
 
+from runyard.domain.append import Finish, Move
 from runyard.domain.approval import Approval
 from runyard.domain.events import Draft, Event, Usage
 from runyard.domain.lane import Lane
@@ -136,6 +137,14 @@ def run_values(now: Run) -> tuple[Any, ...]:
         now.started_at,
         now.finished_at,
     )
+
+
+def finish_values(move: Move | None) -> tuple[str | None, ...]:
+    """How a part ends its run: status, stop_reason, error_code, error, usage; all null if it does not."""
+    if not isinstance(move, Finish):
+        return None, None, None, None, None
+    usage = None if move.usage is None else _json(move.usage).decode()
+    return move.status.value, move.stop_reason, move.error_code, move.error, usage
 
 
 def lane(row: Row) -> Lane:

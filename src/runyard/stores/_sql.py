@@ -1,14 +1,14 @@
 """What the two SQL stores share: every operation of `Store` as a transaction script on the right connection.
 
-A database brings `_write` (a script in a transaction of its own), `_read`, and `_append_plain`, the fast way for
-parts that move nothing. `Channel` names the connection that Postgres keeps for a purpose, so that a heartbeat never
+A database brings `_write` (a script in a transaction of its own), `_read`, and `_append_fast`, the hot path of the
+log: parts that move nothing, or that plainly end their run. `Channel` names the connection that Postgres keeps for a purpose, so that a heartbeat never
 queues behind a slow commit; SQLite has one writer and does not care.
 """
 
 from collections.abc import Awaitable, Callable, Mapping, Sequence
-from typing import Any, Concatenate, Literal, ParamSpec, TypeVar
+from typing import Any, Concatenate, Literal, NamedTuple, ParamSpec, TypeVar
 
-from runyard.domain.append import Appended, Outcome, Part
+from runyard.domain.append import Appended, Finish, Outcome, Part
 from runyard.domain.approval import Approval
 from runyard.domain.events import Draft, Event
 from runyard.domain.publication import Backlog, Mark
@@ -38,7 +38,14 @@ P = ParamSpec("P")
 T = TypeVar("T")
 Script = Callable[Concatenate[Tx, P], Awaitable[T]]
 Channel = Literal["log", "intake", "claims", "lease", "outbox", "other"]
-Tip = tuple[int, bool]  # the seq before the first event, and whether a cancel is requested
+
+
+class Tip(NamedTuple):
+    """Where a part was written: after `base`."""
+
+    base: int
+    cancel_requested: bool
+    lane_ready: bool
 
 
 class SqlStore:
@@ -54,8 +61,8 @@ class SqlStore:
         """Run a script that only reads."""
         raise NotImplementedError
 
-    async def _append_plain(self, parts: Sequence[Part]) -> Mapping[int, Tip]:
-        """Write parts that have no move; those that are missing from the answer were not written."""
+    async def _append_fast(self, parts: Sequence[Part]) -> Mapping[int, Tip]:
+        """Write parts that have no move or a Finish; those that are missing from the answer were not written."""
         raise NotImplementedError
 
     def _match(self, words: Sequence[str]) -> str:
@@ -138,10 +145,13 @@ class SqlStore:
     # --- the log
 
     async def append(self, parts: Sequence[Part]) -> Sequence[Outcome]:
+        """The fast way first; what it does not take is judged one by one, and told why it is refused."""
         outcomes: dict[int, Outcome] = {}
-        if all(part.move is None and part.expected_seq is None and not part.approvals for part in parts):
-            for n, (base, cancel) in (await self._append_plain(parts)).items():
-                outcomes[n] = Appended(base + 1, base + len(parts[n].drafts), cancel)
+        simple = sorted((n for n, part in enumerate(parts) if _is_simple(part)), key=lambda n: parts[n].run_id)
+        if simple:
+            for n, tip in (await self._append_fast([parts[n] for n in simple])).items():
+                last = tip.base + len(parts[simple[n]].drafts)
+                outcomes[simple[n]] = Appended(tip.base + 1, last, tip.cancel_requested, tip.lane_ready)
         left = [n for n in range(len(parts)) if n not in outcomes]
         if left:
             judged = await self._write("log", log.append, [parts[n] for n in left])
@@ -198,6 +208,10 @@ class SqlStore:
     async def search(self, collection: str, query: str, limit: int) -> Sequence[Hit]:
         words = search.words_of(query)
         return await self._read(search.search, collection, self._match(words), limit) if words else []
+
+
+def _is_simple(part: Part) -> bool:
+    return (part.move is None or isinstance(part.move, Finish)) and part.expected_seq is None and not part.approvals
 
 
 async def _run(tx: Tx, name: str, *params: Any) -> None:

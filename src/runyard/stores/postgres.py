@@ -16,10 +16,10 @@ from typing import Any
 import asyncpg
 
 from runyard.clock import Clock
-from runyard.domain.append import Part
+from runyard.domain.append import Finish, Part
 from runyard.errors import StartupError, Unavailable
 from runyard.stores import _queries, _rows, migrations
-from runyard.stores._arrays import columns
+from runyard.stores._arrays import columns, literal
 from runyard.stores._connections import AWAY, Connections
 from runyard.stores._sql import Channel, P, Script, SqlStore, T, Tip
 from runyard.stores.transactions.tx import Write
@@ -76,7 +76,21 @@ class PostgresTx:
             await self._connection.fetch(one_statement(tuple(sql for sql, _ in wanted)), *params)
 
 
+def _ends(parts: Sequence[Part]) -> list[str | None]:
+    """How the parts of a group end their runs, if they do, and the lanes that are then free."""
+    ends = [(part.lane_key, *_rows.finish_values(part.move)) for part in parts]
+    lanes = sorted(part.lane_key for part in parts if part.move is not None)
+    return [*columns(ends), literal(lanes)]
+
+
+def _answers(parts: Sequence[Part]) -> list[str | None]:
+    answers = [part.move.answer for part in parts if isinstance(part.move, Finish)]
+    return columns([_rows.message_values(answer) for answer in answers if answer is not None]) or [None] * 7
+
+
 class PostgresStore(SqlStore):
+    hot_path = _queries.hot_path("postgres")
+
     def __init__(self, dsn: str, clock: Clock) -> None:
         self._dsn = dsn
         self._clock = clock
@@ -132,18 +146,26 @@ class PostgresStore(SqlStore):
         async with self._connection("other") as connection:
             return await script(PostgresTx(connection), *args, **kwargs)
 
-    async def _append_plain(self, parts: Sequence[Part]) -> Mapping[int, Tip]:
-        heads = [(p.run_id, p.fence, p.batch, len(p.drafts), p.makes_progress) for p in parts]
-        events = [
-            (no, n, d.id, d.ts, d.type, d.source, d.name, d.fn, d.data)
-            for no, part in enumerate(parts, 1)
-            for n, d in enumerate(part.drafts, 1)
-        ]
-        if not events:
-            return {}
-        async with self._connection("log") as connection:
-            rows = await connection.fetch(PostgresTx.q.append, *columns(heads), *columns(events))
-        return {row["no"] - 1: (row["base"], row["cancel"]) for row in rows}
+    async def _append_fast(self, parts: Sequence[Part]) -> Mapping[int, Tip]:
+        heads = columns([(p.run_id, p.fence, p.batch, len(p.drafts), p.makes_progress) for p in parts])
+        events = columns(
+            [
+                (no, n, d.id, d.ts, d.type, d.source, d.name, d.fn, d.data)
+                for no, part in enumerate(parts, 1)
+                for n, d in enumerate(part.drafts, 1)
+            ]
+        ) or [None] * 9  # fmt: skip
+        if all(part.move is None for part in parts):
+            statement, values = self.hot_path["append"], [*heads, *events]
+        else:
+            statement, values = self.hot_path["append_and_finish"], [*heads, *_ends(parts), *events, *_answers(parts)]
+
+        async def attempt() -> Sequence[_rows.Row]:
+            async with self._connection("log") as connection:
+                return await connection.fetch(statement, *values)
+
+        rows = await _repeatedly(attempt)
+        return {row["no"] - 1: Tip(row["base"], row["cancel"], row["ready"]) for row in rows}
 
     @asynccontextmanager
     async def _connection(self, channel: Channel) -> "AsyncIterator[asyncpg.Connection[Any]]":

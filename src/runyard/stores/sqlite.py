@@ -10,25 +10,40 @@ import asyncio
 import fcntl
 import os
 import queue
+import re
 import sqlite3
 import threading
 from collections.abc import Awaitable, Callable, Coroutine, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
+from functools import cache
+from itertools import chain
 from pathlib import Path
 from typing import IO, Any, NamedTuple, TypeVar, cast
 
 import msgspec
 
 from runyard.clock import Clock
-from runyard.domain.append import Part
+from runyard.domain.append import Finish, Part
+from runyard.domain.thread import Message
 from runyard.errors import StartupError, Unavailable
 from runyard.stores import _queries, _rows, migrations
 from runyard.stores._sql import Channel, P, Script, SqlStore, T, Tip
 from runyard.stores.transactions.tx import Tx, Write
 
 READERS = 4
+MOST_ROWS = 512  # in one insert
 _json = msgspec.json.Encoder().encode
 R = TypeVar("R")
+
+
+_VALUES = re.compile(r"values\s*\(((?:\?\d+(?:, )?)+)\)\s*;?\s*$")
+
+
+@cache
+def widened(sql: str, count: int) -> str:
+    """An `insert ... values (?1, ?2);` for so many rows at once."""
+    row = "(" + ", ".join("?" * _VALUES.search(sql)[1].count("?")) + ")"  # type: ignore[index]
+    return _VALUES.sub(lambda _: "values " + ", ".join([row] * count), sql)
 
 
 class SqliteTx:
@@ -46,24 +61,45 @@ class SqliteTx:
 
     async def many(self, sql: str, rows: Sequence[tuple[Any, ...]]) -> Sequence[_rows.Row]:
         if "returning" not in sql:
-            self._connection.executemany(sql, rows)
+            self._execute_many(sql, rows)
             return []
         return [row for params in rows for row in self._connection.execute(sql, params).fetchall()]
 
     async def together(self, *writes: Write) -> None:
         for sql, rows in writes:
-            self._connection.executemany(sql, rows)
+            self._execute_many(sql, rows)
+
+    def _execute_many(self, sql: str, rows: Sequence[tuple[Any, ...]]) -> None:
+        """Inserts go many rows to a statement: SQLite then works on them without asking for Python's lock at each."""
+        done = 0
+        while (left := len(rows) - done) > 1 and _VALUES.search(sql):
+            count = min(MOST_ROWS, 1 << left.bit_length() - 1)  # a power of two, so that there are few statements
+            self._connection.execute(widened(sql, count), list(chain.from_iterable(rows[done : done + count])))
+            done += count
+        self._connection.executemany(sql, rows[done:])
+
+
+_HOT = _queries.hot_path("sqlite")
 
 
 async def _append(tx: Tx, parts: Sequence[Part]) -> Mapping[int, Tip]:
     tips: dict[int, Tip] = {}
     events: list[tuple[Any, ...]] = []
+    answers: list[Message] = []
     for n, part in enumerate(parts):
         values = (part.run_id, part.fence, part.batch, len(part.drafts), part.makes_progress)
-        for row in await tx.rows(tx.q.append, *values):
-            tips[n] = (row["base"], bool(row["cancel"]))
+        if isinstance(part.move, Finish):
+            rows = await tx.rows(_HOT["append_and_finish"], *values, *_rows.finish_values(part.move))
+            freed = await tx.rows(_HOT["free_lane"], part.lane_key, part.run_id) if rows else []
+            answers += [part.move.answer] if rows and part.move.answer is not None else []
+        else:
+            rows, freed = await tx.rows(_HOT["append"], *values), []
+        for row in rows:
+            tips[n] = Tip(row["base"], bool(row["cancel"]), any(lane["ready"] for lane in freed))
             events += _rows.event_values(part.run_id, part.fence, row["base"] + 1, part.drafts)
-    await tx.many(tx.q.write_events, events)
+    await tx.together(
+        (tx.q.write_events, events), (tx.q.insert_messages, [_rows.message_values(answer) for answer in answers])
+    )
     return tips
 
 
@@ -143,7 +179,7 @@ class SqliteStore(SqlStore):
 
         return await asyncio.get_running_loop().run_in_executor(self._readers, job)
 
-    async def _append_plain(self, parts: Sequence[Part]) -> Mapping[int, Tip]:
+    async def _append_fast(self, parts: Sequence[Part]) -> Mapping[int, Tip]:
         return await self._write("log", _append, parts)
 
 

@@ -46,36 +46,41 @@ def problem(error: RunyardError) -> Problem:
 
 
 def install(app: FastAPI) -> None:
-    app.add_exception_handler(RunyardError, _ours)
-    app.add_exception_handler(RequestValidationError, _invalid)
-    app.add_exception_handler(HTTPException, _http)
-    app.add_exception_handler(Exception, _unexpected)
+    async def handle(request: Request, error: Exception) -> Response:
+        return answer(error)
+
+    for kind in (RunyardError, RequestValidationError, HTTPException, Exception):
+        app.add_exception_handler(kind, handle)
 
 
-async def _ours(request: Request, error: Exception) -> Response:
-    assert isinstance(error, RunyardError)
+def answer(error: Exception) -> Response:
+    """What the client is told of any error; what was not foreseen is logged by name."""
+    if isinstance(error, RunyardError):
+        return _ours(error)
+    if isinstance(error, RequestValidationError):
+        return _invalid(error)
+    if isinstance(error, HTTPException):
+        return _http(error)
+    log.error("request.crashed", error=type(error).__name__)
+    return Problem(500, "internal", "Something went wrong on our side.")
+
+
+def _ours(error: RunyardError) -> Response:
     answer = problem(error)
     if answer.status_code >= 500:
         log.error("request.failed", code=error.code, status=answer.status_code)
     return answer
 
 
-async def _invalid(request: Request, error: Exception) -> Response:
+def _invalid(error: RequestValidationError) -> Response:
     """Where the request is wrong and what was expected there; pydantic's `input` is left out."""
-    assert isinstance(error, RequestValidationError)
     errors = [{"where": ".".join(str(part) for part in e["loc"]), "what": e["msg"]} for e in error.errors()]
     return Problem(422, "invalid", "The request does not fit; `errors` says where.", errors)
 
 
-async def _http(request: Request, error: Exception) -> Response:
-    assert isinstance(error, HTTPException)
+def _http(error: HTTPException) -> Response:
     code = HTTPStatus(error.status_code).name.lower()
     answer = Problem(error.status_code, code, HTTPStatus(error.status_code).description or str(error.detail))
     for name, value in (error.headers or {}).items():
         answer.headers[name] = value
     return answer
-
-
-async def _unexpected(request: Request, error: Exception) -> Response:
-    log.error("request.crashed", error=type(error).__name__)
-    return Problem(500, "internal", "Something went wrong on our side.")

@@ -24,8 +24,8 @@ CANCEL_PATIENCE = 1.0
 def add_routes(router: APIRouter, engine: Engine, heartbeat: float) -> None:
     async def events(request: Request) -> Response:
         after = start_of(request)
-        run = await engine.views.run(await owner_of(request), request.path_params["run_id"])
-        return EventStream(engine.streams, run.id, after, FACE, translate.frame, heartbeat)
+        run_id = await engine.views.visible(await owner_of(request), request.path_params["run_id"])
+        return EventStream(engine.streams, run_id, after, FACE, translate.frame, heartbeat)
 
     add_stream(router, "/api/runs/{run_id}/events", events, tag=FACE, summary="Follow a run")
 

@@ -4,28 +4,6 @@ r.superseded_by, r.status, r.stop_reason, r.error_code, r.error, r.usage, r.fenc
 r.resume_why, r.worker_id, r.asked, r.cancel_requested_at, r.cancel_deadline, r.created_at, r.started_at, r.finished_at,
 r.external_id, r.state
 
--- name: append
--- The hot path: parts without a move, fence and batch checked in the write, one round trip. Parts that come back are in.
-with part as (
-  select * from unnest($1::text::uuid[], $2::text::bigint[], $3::text::bigint[], $4::text::int[], $5::text::bool[])
-    with ordinality as p (run_id, fence, batch, n, progress, no)
-), locked as materialized (
-  select r.id from runs r where r.id = any($1::text::uuid[]) order by r.id for update
-), tip as (
-  update runs r set last_seq = r.last_seq + p.n, last_batch = p.batch,
-         attempts = case when p.progress then 0 else r.attempts end
-    from part p join locked on locked.id = p.run_id
-   where r.id = p.run_id and r.fence = p.fence and r.last_batch = p.batch - 1 and r.status = 'running'
-  returning p.no, r.id, r.fence, r.last_seq - p.n as base, r.cancel_requested_at is not null as cancel
-), event as (
-  insert into run_events (run_id, seq, id, ts, type, source, name, fn, data, fence)
-  select t.id, t.base + e.n, e.id, e.ts, e.type, e.source, e.name, e.fn, e.data, t.fence
-    from unnest($6::text::int[], $7::text::int[], $8::text::uuid[], $9::text::bigint[], $10::text::text[], $11::text::text[], $12::text::text[], $13::text::text[],
-                $14::text::bytea[]) as e (no, n, id, ts, type, source, name, fn, data)
-    join tip t on t.no = e.no
-)
-select no, base, cancel from tip;
-
 -- name: lock_runs
 -- Runs, in order.
 select {run}, now_ms() as now from runs r where r.id = any($1::uuid[]) order by r.id for update;

@@ -4,13 +4,6 @@ r.superseded_by, r.status, r.stop_reason, r.error_code, r.error, r.usage, r.fenc
 r.resume_why, r.worker_id, r.asked, r.cancel_requested_at, r.cancel_deadline, r.created_at, r.started_at, r.finished_at,
 r.external_id, r.state
 
--- name: append
--- The hot path: a part without a move, fence and batch checked in the write. No row back: it was refused, or is a repeat.
--- (coalesce, because `is null` is always false in RETURNING on SQLite 3.40.)
-update runs set last_seq = last_seq + ?4, last_batch = ?3, attempts = case when ?5 then 0 else attempts end
- where id = ?1 and fence = ?2 and last_batch = ?3 - 1 and status = 'running'
-returning last_seq - ?4 as base, coalesce(cancel_requested_at, 0) > 0 as cancel;
-
 -- name: lock_runs
 -- Runs, in order.
 select {run}, now_ms() as now from runs r where r.id in (select value from json_each(?1)) order by r.id;

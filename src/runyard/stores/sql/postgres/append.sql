@@ -1,0 +1,71 @@
+-- The hot path of Postgres: a whole group of parts in one statement and one round trip. Fence, batch and status are checked
+-- in the write; parts that come back are in, the others are for the general way. Parts are sorted by run, and the plan
+-- goes through them in that order. (`coalesce` keeps the planner from looking for a run among all that are running.)
+
+-- name: append
+-- Parts that move nothing.
+with part as (
+  select * from unnest($1::text::uuid[], $2::text::bigint[], $3::text::bigint[], $4::text::int[], $5::text::bool[])
+    with ordinality as p (run_id, fence, batch, n, progress, no)
+), tip as (
+  update runs r set last_seq = r.last_seq + p.n, last_batch = p.batch,
+         attempts = case when p.progress then 0 else r.attempts end
+    from part p
+   where r.id = p.run_id and r.fence = p.fence and r.last_batch = p.batch - 1 and coalesce(r.status) = 'running'
+  returning p.no, r.last_seq - p.n as base, r.cancel_requested_at is not null as cancel
+), base as (
+  select array_agg(p.run_id order by p.no) as run_id, array_agg(p.fence order by p.no) as fence,
+         array_agg(coalesce(t.base, -1) order by p.no) as of
+    from part p left join tip t on t.no = p.no
+), event as (
+  insert into run_events (run_id, seq, id, ts, type, source, name, fn, data, fence)
+  select base.run_id[e.no], base.of[e.no] + e.n, e.id, e.ts, e.type, e.source, e.name, e.fn, e.data, base.fence[e.no]
+    from base, unnest($6::text::int[], $7::text::int[], $8::text::uuid[], $9::text::bigint[], $10::text::text[],
+                      $11::text::text[], $12::text::text[], $13::text::text[], $14::text::bytea[]) as e (no, n, id, ts, type, source, name, fn, data)
+   where base.of[e.no] >= 0
+)
+select no, base, cancel, false as ready from tip;
+
+-- name: append_and_finish
+-- The same where some parts end their run (those with a status): its lane is freed and its answer stored. Not those that
+-- may not end so (a cancel is requested, an approval was asked for) or whose lane is locked elsewhere.
+with part as (
+  select * from unnest($1::text::uuid[], $2::text::bigint[], $3::text::bigint[], $4::text::int[], $5::text::bool[],
+                       $6::text::text[], $7::text::text[], $8::text::text[], $9::text::text[], $10::text::text[], $11::text::text[])
+    with ordinality as p (run_id, fence, batch, n, progress, lane_key, status, stop_reason, error_code, error, usage, no)
+), lane as materialized (
+  select l.key from lanes l where l.key = any($12::text::text[]) order by l.key for update skip locked
+), tip as (
+  update runs r set last_seq = r.last_seq + p.n, last_batch = p.batch,
+         attempts = case when p.progress then 0 else r.attempts end,
+         status = coalesce(p.status, r.status), stop_reason = p.stop_reason, error_code = p.error_code, error = p.error,
+         usage = p.usage, worker_id = case when p.status is null then r.worker_id end,
+         finished_at = case when p.status is not null then now_ms() end
+    from part p left join lane on lane.key = p.lane_key
+   where r.id = p.run_id and r.fence = p.fence and r.last_batch = p.batch - 1 and coalesce(r.status) = 'running'
+     and (p.status is null or (lane.key is not null and r.asked = 0
+                               and (r.cancel_requested_at is null or p.status = 'canceled')))
+  returning p.no, r.id, p.lane_key, p.status is not null as ended, r.last_seq - p.n as base,
+            r.cancel_requested_at is not null as cancel
+), freed as (
+  update lanes l set active_run = null, ready_at = now_ms() from tip t
+   where t.ended and l.key = t.lane_key and l.active_run = t.id
+  returning l.key, l.runnable > 0 as ready
+), base as (
+  select array_agg(p.run_id order by p.no) as run_id, array_agg(p.fence order by p.no) as fence,
+         array_agg(coalesce(t.base, -1) order by p.no) as of
+    from part p left join tip t on t.no = p.no
+), event as (
+  insert into run_events (run_id, seq, id, ts, type, source, name, fn, data, fence)
+  select base.run_id[e.no], base.of[e.no] + e.n, e.id, e.ts, e.type, e.source, e.name, e.fn, e.data, base.fence[e.no]
+    from base, unnest($13::text::int[], $14::text::int[], $15::text::uuid[], $16::text::bigint[], $17::text::text[],
+                      $18::text::text[], $19::text::text[], $20::text::text[], $21::text::bytea[]) as e (no, n, id, ts, type, source, name, fn, data)
+   where base.of[e.no] >= 0
+), answer as (
+  insert into messages (id, thread_id, run_id, role, text, sources, created_at)
+  select m.id, m.thread_id, m.run_id, m.role, m.text, m.sources, m.created_at
+    from unnest($22::text::uuid[], $23::text::uuid[], $24::text::uuid[], $25::text::text[], $26::text::text[], $27::text::text[],
+                $28::text::bigint[]) as m (id, thread_id, run_id, role, text, sources, created_at)
+    join tip t on t.id = m.run_id
+)
+select t.no, t.base, t.cancel, coalesce(f.ready, false) as ready from tip t left join freed f on f.key = t.lane_key;
