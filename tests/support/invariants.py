@@ -15,6 +15,8 @@ world, and raises `InvariantBroken` with every breach it found, each under its n
     I10  no transaction is left idle, nobody waits for a lock
     I11  every HTTP error is problem+json with a known code
     I12  the faults really happened: otherwise the scenario is VOID
+    I13  a run is published no further than its log goes, is closed only if all of it is published and it is at rest, and
+         its state has moved only if its end is published
 """
 
 from __future__ import annotations
@@ -96,6 +98,7 @@ async def check(database: Database, evidence: Evidence) -> None:
     breaches = [
         *_logs(runs, logs),
         *_lanes(runs, lanes),
+        *_published(runs, {row["run_id"]: row for row in await database.rows("select * from run_outbox")}),
         *_accepted(runs, evidence),
         *_effects(evidence),
         *_clients(logs, evidence),
@@ -164,6 +167,22 @@ def _lanes(runs: Mapping[str, Row], lanes: Sequence[Row]) -> Iterator[str]:
                 yield f"I4 {lane['key']}: {after['id']} started while {before['id']} was active"
     for key in members:
         yield f"I9 {key}: runs without a lane"
+
+
+def _published(runs: Mapping[str, Row], outbox: Mapping[str, Row]) -> Iterator[str]:
+    if runs.keys() != outbox.keys():
+        yield f"I13 runs without a cursor, or cursors without a run: {sorted(runs.keys() ^ outbox.keys())}"
+    for run_id in runs.keys() & outbox.keys():
+        run, cursor = runs[run_id], outbox[run_id]
+        behind = cursor["next_seq"] <= run["last_seq"]
+        if cursor["next_seq"] > run["last_seq"] + 1:
+            yield f"I13 {run_id}: published up to {cursor['next_seq'] - 1} of {run['last_seq']}"
+        if not cursor["open"] and (behind or run["status"] == Status.RUNNING):
+            yield f"I13 {run_id}: closed at {cursor['next_seq']} of {run['last_seq']}, and the run is {run['status']}"
+        state = "started" if behind or run["status"] not in ENDED else run["state"]
+        wanted = {"started"} if state == "started" else {"cancelled" if run["status"] == "canceled" else "finished"}
+        if run["state"] not in wanted | ({"started"} if cursor["open"] else set()):
+            yield f"I13 {run_id}: {run['state']}, though the run is {run['status']} and published to {cursor['next_seq']}"
 
 
 def _accepted(runs: Mapping[str, Row], evidence: Evidence) -> Iterator[str]:

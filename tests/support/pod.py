@@ -9,7 +9,8 @@ is `before.` or `after.` and what is counted: a store method (`claim` counts run
 move (`finish`, `park`, `release`), an end (`done`, `error`, `canceled`) or an event type (`after.model.token:7`: the
 commit that holds the seventh token). Actions: `exit` (at once, like kill -9), `lose` (the commit happened, its answer
 did not arrive), `break` (an error that nobody foresaw), `hang` (until the file `open/<point>` exists). `UNSAFE` takes
-guarantees away: `no-fence`, `no-batch`, `deaf` (never learns that its lease ran out).
+guarantees away: `no-fence`, `no-batch`, `deaf` (never learns that its lease ran out). `BUS` spoils what this pod sends to
+the others: `silent` (nothing arrives), `doubling` (everything twice), `shuffled` (late, and the last thing first).
 """
 
 from __future__ import annotations
@@ -36,6 +37,7 @@ import runyard.stores.postgres
 import runyard.stores.sqlite
 import runyard.web.app
 from runyard import wiring
+from runyard.bus import Bus, Hint
 from runyard.domain import append as appending
 from runyard.domain.append import Appended, Finish, Outcome, Part, Repeated
 from runyard.domain.run import Run
@@ -57,6 +59,37 @@ class Fault:
         self.at = int(number or 1)
         self.action = action or "exit"
         self.fired = False
+
+
+class FaultyBus:
+    """A bus that loses, doubles or reorders what it is given to send."""
+
+    def __init__(self, bus: Bus, how: str) -> None:
+        self._bus = bus
+        self._how = how
+        self._kept: list[Hint] = []
+
+    def __getattr__(self, name: str) -> Any:
+        return getattr(self._bus, name)
+
+    def send(self, hints: Sequence[Hint]) -> None:
+        match self._how:
+            case "silent":
+                return
+            case "doubling":
+                self._bus.send(hints)
+                asyncio.get_running_loop().call_later(0.03, self._bus.send, hints)
+            case "shuffled":
+                if not self._kept:
+                    asyncio.get_running_loop().call_later(0.03, self._flush)
+                self._kept += hints
+            case _:
+                raise SystemExit(f"tests/support/pod.py: BUS cannot be {self._how!r}")
+
+    def _flush(self) -> None:
+        kept, self._kept = self._kept, []
+        for hint in reversed(kept):
+            self._bus.send([hint])
 
 
 class FaultyStore:
@@ -213,6 +246,9 @@ async def be(kind: str, ready: Callable[[str], None]) -> None:
         return FaultyStore(open_real(*args, **kwargs), faults, "deaf" in unsafe, notes)
 
     wiring.open_store = open_store
+    if spoilt := os.environ.get("BUS"):
+        open_real_bus = wiring.open_bus
+        wiring.open_bus = lambda settings: FaultyBus(open_real_bus(settings), spoilt)
     settings = Settings()
     app = wiring.load_app(settings)
     if kind != "worker":

@@ -1,8 +1,9 @@
 """The only writer of events.
 
 A claimed run gets a `Pen`. What it writes is buffered and becomes durable with the next group: one commit takes what
-all runs of this process have ready (idle: at once; busy: what came during the last commit; no timers). Nobody is told
-of an event before it is committed; then the tail has it and followers are woken.
+all runs of this process have ready (idle: at once; busy: what came during the last commit; no timers). When much is
+waiting, a second group is made up and sent while the first is being committed; a run is only ever in one of them. Nobody
+is told of an event before it is committed; then the tail has it and followers are woken.
 
 Races: a part carries its run's fence and a batch number, checked inside the write, so a worker that lost its lease is
 refused and a repeat after a lost COMMIT answer is recognised. While the database is away the same parts are offered
@@ -12,6 +13,7 @@ again and pens grow until they are `congested`. A part that is refused, or break
 import asyncio
 from collections import deque
 from collections.abc import Callable, Sequence
+from typing import cast
 
 import structlog
 
@@ -25,7 +27,8 @@ from runyard.store import Store
 
 log = structlog.get_logger()
 
-GROUP_EVENTS = 4000  # events in one commit
+GROUP_EVENTS = 2000  # events in one commit
+MUCH = 500  # events that wait: then a second group is worth its commit
 HIGH_WATER = 256  # uncommitted events of one run: more, and its agent waits
 LOW_WATER = 128
 RETRY_SECONDS = (0.05, 0.1, 0.2, 0.5, 1.0)
@@ -57,7 +60,7 @@ class Pen:
             raise self._error
         self._drafts.append(draft)
         self._written += 1
-        self._journal.offer(self)
+        self._journal.offer(self, 1)
 
     def ask(self, approval: Approval, drafts: Sequence[Draft]) -> None:
         """The row and the events that open it, in one part."""
@@ -88,7 +91,7 @@ class Pen:
         self._drafts.extend(drafts)
         self._written += len(drafts)
         self._move = move
-        self._journal.offer(self)
+        self._journal.offer(self, len(drafts))
         try:
             await self._reach(self._written + 1)
         except WriteRefused:
@@ -177,27 +180,36 @@ class Journal:
         self._tail = tail
         self._ready: dict[Pen, None] = {}
         self._busy: list[Pen] = []
-        self._task: asyncio.Task[None] | None = None
+        self._under_way: set[Pen] = set()
+        self._waiting = 0  # events, more or less
+        self._writers: set[asyncio.Task[None]] = set()
 
     def open(self, run: Run) -> Pen:
         return Pen(self, run)
 
-    def offer(self, pen: Pen) -> None:
+    def offer(self, pen: Pen, events: int) -> None:
         self._ready[pen] = None
-        if self._task is None:
-            self._task = asyncio.create_task(self._write(), name="journal")
+        self._waiting += events
+        if not self._writers or (self._waiting > MUCH and len(self._writers) == 1):
+            self._writers.add(asyncio.create_task(self._write(), name="journal"))
 
     async def close(self) -> None:
         """Return when nothing is left to write."""
-        while self._task is not None:
-            await asyncio.wait({self._task})
+        while self._writers:
+            await asyncio.wait(self._writers)
 
     async def _write(self) -> None:
         try:
             while group := self._next_group():
-                await self._commit(group)
+                self._under_way |= group.keys()
+                try:
+                    await self._commit(group)
+                finally:
+                    self._under_way -= group.keys()
         finally:
-            self._task = None
+            self._writers.discard(
+                cast("asyncio.Task[None]", asyncio.current_task())
+            )  # at once: who offers next starts one
 
     def _next_group(self) -> dict[Pen, Part]:
         """All that is ready; but a part that found its lane locked goes alone, because alone it may wait for it."""
@@ -207,13 +219,14 @@ class Journal:
                 return {pen: pen.part()}
         group: dict[Pen, Part] = {}
         events = 0
-        for pen in list(self._ready):
+        for pen in [pen for pen in self._ready if pen not in self._under_way]:
             if events >= GROUP_EVENTS:
                 break
             del self._ready[pen]
             if pen.is_ready:
                 group[pen] = pen.part()
                 events += len(group[pen].drafts)
+        self._waiting = max(0, self._waiting - events) if self._ready else 0
         return group
 
     async def _commit(self, group: dict[Pen, Part]) -> None:

@@ -94,7 +94,7 @@ class PostgresStore(SqlStore):
     def __init__(self, dsn: str, clock: Clock) -> None:
         self._dsn = dsn
         self._clock = clock
-        sizes: dict[Channel, int] = {"log": 1, "intake": 1, "claims": 1, "lease": 1, "other": SHARED}
+        sizes: dict[Channel, int] = {"log": 2, "intake": 1, "claims": 1, "lease": 1, "other": SHARED}
         self._lines = {channel: Connections(dsn, size) for channel, size in sizes.items()}
         # a cursor that a power cut sets back is advanced again; no reader is told anything else
         self._lines["outbox"] = Connections(dsn, 1, synchronous_commit="off")
