@@ -9,9 +9,11 @@ from importlib import import_module
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
-    from runyard.agents.agent import Agent, Output, agent
+    from runyard.agents.agent import Agent, Output, agent, plan
     from runyard.agents.context import Context
     from runyard.agents.documents import Documents
+    from runyard.agents.node_context import NodeContext
+    from runyard.agents.nodes import Node
     from runyard.agents.tools import Tool, tool
     from runyard.client import Client
     from runyard.wiring import create_app
@@ -23,11 +25,14 @@ __all__ = [
     "Client",
     "Context",
     "Documents",
+    "Node",
+    "NodeContext",
     "Output",
     "Tool",
     "__version__",
     "agent",
     "create_app",
+    "plan",
     "tool",
 ]
 
@@ -36,10 +41,13 @@ _HOMES = {
     "Client": "runyard.client",
     "Context": "runyard.agents.context",
     "Documents": "runyard.agents.documents",
+    "Node": "runyard.agents.nodes",
+    "NodeContext": "runyard.agents.node_context",
     "Output": "runyard.agents.agent",
     "Tool": "runyard.agents.tools",
     "agent": "runyard.agents.agent",
     "create_app": "runyard.wiring",
+    "plan": "runyard.agents.agent",
     "tool": "runyard.agents.tools",
 }
 

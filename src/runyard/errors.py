@@ -20,6 +20,8 @@
     │   ├── StepFailed                 a recorded step raised
     │   │   └── ToolFailed             a tool raised, or took too long
     │   │       └── Rejected           a person said no to the call
+    │   ├── NodeFailed                 a node of a plan raised
+    │   │   └── NodeTimedOut           it took longer than it may
     │   └── UnknownOutcome             a `once` call began, and nobody knows whether it took effect
     └── StartupError                   one sentence for the terminal, exit code 2
 
@@ -163,6 +165,18 @@ class Rejected(ToolFailed):
     def __init__(self, message: str | None = None, *, reason: str | None = None) -> None:
         super().__init__(message, error="rejected")
         self.reason = reason
+
+
+class NodeFailed(AgentError):
+    """A node of the plan failed."""
+
+    code = "node_error"
+
+
+class NodeTimedOut(NodeFailed):
+    """A node of the plan took longer than it may."""
+
+    code = "node_timeout"
 
 
 class UnknownOutcome(AgentError):

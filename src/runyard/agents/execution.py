@@ -66,10 +66,10 @@ class Execution(Protocol):
 class Runner(Protocol):
     """How one kind of agent is run.
 
-    Returns the output; raises AgentError (what ends the run as error), Parked or Canceled. When it returns or raises,
-    nothing of the execution goes on."""
+    Returns the output, or None if its kind has none; raises AgentError (what ends the run as error), Parked or
+    Canceled. When it returns or raises, nothing of the execution goes on."""
 
-    async def __call__(self, agent: Agent, execution: Execution, /) -> Output: ...
+    async def __call__(self, agent: Agent, execution: Execution, /) -> Output | None: ...
 
 
 class Parked(BaseException):

@@ -200,7 +200,7 @@ class Running:
             state = fold(events, state)
         return state
 
-    async def _conclude(self, agent: Agent, runner: "asyncio.Task[Output]") -> None:
+    async def _conclude(self, agent: Agent, runner: "asyncio.Task[Output | None]") -> None:
         """Turn how the runner ended into the run's move; a stop counts only if the agent did not end by itself."""
         error = _error_of(runner)
         try:
@@ -237,7 +237,10 @@ class Running:
         except NotParked:
             await self._pen.move(Release(), [])
 
-    async def _end_done(self, output: Output) -> None:
+    async def _end_done(self, output: Output | None) -> None:
+        if output is None:
+            await self._finish(None, Finish(status=Status.DONE, stop_reason="end_turn"))
+            return
         text, sources = clean(output.text), [clean(source) for source in output.sources]
         answer = None
         if text and self._run.thread_id is not None:
@@ -262,18 +265,19 @@ class Running:
     async def _end_canceled(self) -> None:
         await self._finish(RunCanceled("requested"), Finish(status=Status.CANCELED, stop_reason="cancelled"))
 
-    async def _finish(self, last_word: RunOutput | RunError | RunCanceled, finish: Finish) -> None:
+    async def _finish(self, last_word: RunOutput | RunError | RunCanceled | None, finish: Finish) -> None:
         await self._pen.move(finish, ending(self._draft, last_word, finish))
         log.info("run.finished", status=finish.status.value, code=finish.error_code)
 
 
-def ending(draft: Drafter, last_word: RunOutput | RunError | RunCanceled, finish: Finish) -> list[Draft]:
-    """The two events that end a log."""
+def ending(draft: Drafter, last_word: RunOutput | RunError | RunCanceled | None, finish: Finish) -> list[Draft]:
+    """The two events that end a log; only one, if the agent's kind has no output."""
     status: Literal["done", "error", "canceled"] = finish.status.value  # type: ignore[assignment]
-    return [draft(last_word), draft(RunFinished(status, finish.stop_reason, finish.usage))]
+    said = [] if last_word is None else [draft(last_word)]
+    return [*said, draft(RunFinished(status, finish.stop_reason, finish.usage))]
 
 
-async def _limited(agent: Agent, execution: Execution) -> Output:
+async def _limited(agent: Agent, execution: Execution) -> Output | None:
     try:
         async with asyncio.timeout(agent.max_seconds) as limit:
             return await RUNNERS[agent.kind](agent, execution)
@@ -295,7 +299,7 @@ def _may_continue(agent: Agent, run: Run, state: State) -> bool:
     return not (changed and bool(state.steps or state.calls) and agent.on_code_change == "error")
 
 
-def _error_of(task: "asyncio.Task[Output]") -> BaseException | None:
+def _error_of(task: "asyncio.Task[Output | None]") -> BaseException | None:
     """How the runner ended; one that ignores its cancellation is as good as cancelled: its pen writes no more."""
     if not task.done() or task.cancelled():
         return asyncio.CancelledError()

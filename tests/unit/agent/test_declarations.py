@@ -7,9 +7,10 @@ from typing import Annotated, Any, Literal
 import msgspec
 import pytest
 
-from runyard.agents.agent import Agent, agent
+from runyard.agents.agent import Agent, agent, plan
 from runyard.agents.context import Context
 from runyard.agents.documents import Documents
+from runyard.agents.nodes import Node
 from runyard.agents.tools import Tool, tool
 from runyard.errors import Invalid
 from runyard.store import Document
@@ -81,6 +82,9 @@ def test_a_bad_name_is_refused(name: Any) -> None:
         {"fn": None},
         {"kind": "scripted", "fn": None},
         {"script": [{"token": "x"}]},
+        {"plan": [Node("a", nothing)]},
+        {"kind": "plan"},
+        {"kind": "plan", "plan": []},
     ],
     ids=str,
 )
@@ -103,6 +107,76 @@ def test_the_version_changes_with_the_source_and_with_nothing_else() -> None:
 def test_the_version_of_a_script_changes_with_the_script() -> None:
     one, same, other = (Agent("a", kind="scripted", script=[{"token": text}]).version for text in "aab")
     assert one == same != other
+
+
+# --- plans -----------------------------------------------------------------------------------------------------------
+
+
+def test_a_plan_is_an_agent_of_nodes() -> None:
+    made = plan("device", [Node("A", nothing), Node("b.c-d_1", nothing, timeout=2)], on_unknown="fail", max_seconds=9)
+
+    assert repr(made) == "Agent('device', kind='plan')"
+    assert repr(made.plan) == "(Node('A'), Node('b.c-d_1'))"
+    assert [node.timeout for node in made.plan] == [10.0, 2.0]
+    assert (made.on_unknown, made.max_seconds) == ("fail", 9)
+    assert made.plan == Agent("x", kind="plan", plan=made.plan).plan
+
+
+NAME = "A node's name has 1 to 64 letters, digits or any of - _ . and nothing else."
+TIMEOUT = "Node a: timeout must be a number of seconds, more than 0."
+
+
+@pytest.mark.parametrize(
+    ("arguments", "options", "says"),
+    [
+        (("", nothing), {}, NAME),
+        (("a b", nothing), {}, NAME),
+        (("x" * 65, nothing), {}, NAME),
+        ((3, nothing), {}, NAME),
+        (("a", 3), {}, "A node needs a function: async def f(ctx)."),
+        (("a", sync), {}, "sync is not async; a node is an `async def f(ctx)`."),
+        (("a", generator), {}, "generator yields; a node returns its result."),
+        (("a", two), {}, "two must take exactly one argument, the context: async def two(ctx)."),
+        (("a", nothing), {"timeout": 0}, TIMEOUT),
+        (("a", nothing), {"timeout": float("inf")}, TIMEOUT),
+        (("a", nothing), {"timeout": float("nan")}, TIMEOUT),
+        (("a", nothing), {"timeout": None}, TIMEOUT),
+        (("a", nothing), {"timeout": "10"}, TIMEOUT),
+        (("a", nothing), {"effects": "some"}, "Node a: effects must be one of none, idempotent, once."),
+    ],
+)
+def test_a_bad_node_is_refused(arguments: Any, options: Any, says: str) -> None:
+    with pytest.raises(Invalid) as caught:
+        Node(*arguments, **options)
+    assert caught.value.message == says
+
+
+@pytest.mark.parametrize(
+    ("nodes", "says"),
+    [
+        ([], "Agent p: a plan agent has a plan of at least one node, and only a plan agent does."),
+        ([nothing], "Entry 0 of the plan is not a runyard.Node."),
+        ("nodes", "A plan is a list of nodes."),
+        (None, "A plan is a list of nodes."),
+        ([Node("a", nothing), Node("b", nothing), Node("a", nothing)], "Two nodes of the plan are named a."),
+    ],
+)
+def test_a_bad_plan_is_refused(nodes: Any, says: str) -> None:
+    with pytest.raises(Invalid) as caught:
+        plan("p", nodes)
+    assert caught.value.message == says
+
+
+def test_the_version_of_a_plan_changes_with_its_nodes() -> None:
+    async def other(ctx: Context) -> None: ...
+
+    a, b = Node("a", nothing), Node("b", nothing)
+    versions = [
+        plan("p", nodes).version
+        for nodes in ([a, b], [b, a], [a], [a, Node("b", other)], [a, Node("b", nothing, timeout=1)])
+    ]
+    assert len(set(versions)) == len(versions)
+    assert plan("other", [Node("a", nothing), Node("b", nothing)]).version == versions[0]
 
 
 # --- tools -----------------------------------------------------------------------------------------------------------

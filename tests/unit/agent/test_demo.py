@@ -26,10 +26,10 @@ def hits(*ids: str) -> list[Hit]:
     return [Hit(id, CVS[id].name, CVS[id].text, 1.0) for id in ids]
 
 
-def test_the_demo_has_three_agents_and_the_cvs() -> None:
+def test_the_demo_has_four_agents_and_the_cvs() -> None:
     app = app_of(runyard.demo)
 
-    assert list(app.agents) == ["cv-screener", "tokens", "slow"]
+    assert set(app.agents) == {"cv-screener", "tokens", "slow", "device"}
     assert app.default == "cv-screener"
     assert [document.id for document in app.collections["cvs"]] == list(CVS)
 
@@ -83,6 +83,7 @@ async def test_the_scripted_agents_play(name: str, tokens: int, calls: int) -> N
     agent, execution = app_of(runyard.demo).agents[name], FakeExecution()
     output = await RUNNERS[agent.kind](agent, execution)
 
+    assert output is not None
     assert execution.types().count("model.token") == tokens
     assert execution.types().count("tool.finished") == calls
     assert output.text == execution.fold().text

@@ -67,11 +67,14 @@ def test_the_public_names_are_these() -> None:
         "Client",
         "Context",
         "Documents",
+        "Node",
+        "NodeContext",
         "Output",
         "Tool",
         "__version__",
         "agent",
         "create_app",
+        "plan",
         "tool",
     }
     assert runyard.__version__[0].isdigit()

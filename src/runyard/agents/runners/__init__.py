@@ -2,7 +2,8 @@
 
 from runyard.agents.agent import Kind
 from runyard.agents.execution import Runner
+from runyard.agents.runners.plan import run_plan
 from runyard.agents.runners.python import run_python
 from runyard.agents.runners.scripted import ScriptedRunner
 
-RUNNERS: dict[Kind, Runner] = {"python": run_python, "scripted": ScriptedRunner()}
+RUNNERS: dict[Kind, Runner] = {"python": run_python, "scripted": ScriptedRunner(), "plan": run_plan}

@@ -1,0 +1,125 @@
+"""Runs a plan: its nodes one after another, each within its time.
+
+Exact after a crash: what a finished node returned is in the log and the node is not called again. One that had begun
+is, with the same key and no second start in the log; if it is declared `once`, only when a person allows it. There are
+no retries: a node that fails or takes too long ends the run (S4.48). Only the runner writes the start and the end of a
+node, and a node that failed has no end.
+
+A cancel is noticed before, after and inside of every node. The run has no output: what it found is in its nodes.
+"""
+
+import asyncio
+from collections.abc import Mapping
+from typing import Any
+
+from runyard.agents.agent import Agent
+from runyard.agents.execution import Canceled, Execution, Parked
+from runyard.agents.node_context import NodeContext
+from runyard.agents.nodes import Node
+from runyard.agents.parking import Parking
+from runyard.agents.replay import Replay
+from runyard.agents.values import plain
+from runyard.domain.approval import Approval
+from runyard.domain.events import ApprovalRequested, StepFinished, StepStarted
+from runyard.domain.fold import StepState
+from runyard.errors import NodeFailed, NodeTimedOut, Unavailable, UnknownOutcome, WriteRefused
+
+
+async def run_plan(agent: Agent, execution: Execution, /) -> None:
+    known = {step.key: step for step in execution.state.steps}
+    results: dict[str, Any] = {}
+    for node in agent.plan:
+        step = known.get(node.name)
+        if step is not None and step.finished:
+            results[node.name] = step.result
+            continue
+        _go_on(execution)
+        await _begin(agent, node, step, execution)
+        results[node.name] = result = await _call(node, execution, results)
+        execution.emit(StepFinished(node.name, node.name, result=result))
+        await execution.commit()
+
+
+async def _begin(agent: Agent, node: Node, begun: StepState | None, execution: Execution) -> None:
+    """Announce the node. One that may have taken effect already is announced again only if that was decided."""
+    once = node.effects == "once"
+    if begun is not None and once:
+        _repetition(agent, node, begun, execution)
+    if begun is None or once:
+        execution.emit(StepStarted(node.name, node.name))
+    if once:
+        await execution.commit()
+
+
+def _repetition(agent: Agent, node: Node, begun: StepState, execution: Execution) -> None:
+    """Return if a person allowed it; wait for them, or give up."""
+    if agent.on_unknown == "fail":
+        raise UnknownOutcome
+    found = Replay(execution.state).question(node.name, "unknown_outcome", begun.started_seq or 0)
+    if found is None:
+        asked = {"node": node.name}
+        approval = Approval(
+            id=execution.new_id(),
+            run_id=execution.run.id,
+            call_id=node.name,
+            kind="unknown_outcome",
+            tool=node.name,
+            input=asked,
+            created_at=execution.now_ms(),
+        )
+        execution.ask(approval, ApprovalRequested(approval.id, node.name, "unknown_outcome", node.name, asked))
+        raise Parked([approval.id])
+    approval_id, question = found
+    if question.decided_seq is None:
+        raise Parked([approval_id])
+    if question.state != "approved":
+        raise UnknownOutcome
+
+
+async def _call(node: Node, execution: Execution, results: Mapping[str, Any]) -> Any:
+    """What the node returned, as JSON. When this returns or raises, nothing of the node goes on."""
+    parking = Parking()
+    context = NodeContext(node.name, execution, parking, results)
+    task = asyncio.create_task(_to_its_end(node, context), name=f"node:{node.name}:{execution.run.id}")
+    try:
+        await asyncio.wait({task}, timeout=node.timeout)
+        in_time = task.done()
+    finally:
+        await parking.close(task)
+    if not in_time:
+        raise NodeTimedOut(f"The node {node.name} took longer than {node.timeout:g} s.")
+    return _result(node, task, execution)
+
+
+async def _to_its_end(node: Node, context: NodeContext) -> Any:
+    try:
+        return await node.fn(context)
+    except SystemExit:
+        # left alone it would end the event loop, and with it every other run of this worker
+        raise NodeFailed(f"The node {node.name} called exit.") from None
+
+
+def _result(node: Node, task: "asyncio.Task[Any]", execution: Execution) -> Any:
+    error = asyncio.CancelledError() if task.cancelled() else task.exception()
+    _go_on(execution)
+    match error:
+        case None:
+            return _json(node, task.result())
+        case asyncio.CancelledError():
+            raise NodeFailed(f"The node {node.name} cancelled itself.")
+        case NodeFailed() | WriteRefused() | Unavailable():
+            raise error
+        case _:
+            raise NodeFailed(f"The node {node.name} failed with {type(error).__name__}.") from error
+
+
+def _json(node: Node, result: object) -> Any:
+    try:
+        return plain(result)
+    except (TypeError, ValueError):
+        raise NodeFailed(f"The node {node.name} returned something that is not JSON.") from None
+
+
+def _go_on(execution: Execution) -> None:
+    if execution.cancelled:
+        raise Canceled
