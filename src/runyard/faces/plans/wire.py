@@ -1,0 +1,56 @@
+"""The words of the plans face, as clients see them: camelCase, and events that carry no content."""
+
+from typing import Literal
+
+from msgspec import Struct
+from pydantic import AliasChoices, BaseModel, Field
+
+RunState = Literal["started", "finished", "cancelled"]
+EventName = Literal["RunStarted", "NodeStarted", "DebugTrace", "NodeFinished", "RunFinished"]
+
+
+class PlanEvent(Struct, frozen=True, omit_defaults=True, rename="camel"):
+    """One event: these fields and no others. `name` is that of a node, `fn` that of a trace."""
+
+    run_id: str
+    seq: int
+    ts: int
+    type: EventName
+    v: int
+    source: Literal["outbox"]
+    name: str | None = None
+    fn: str | None = None
+
+
+class NewRun(BaseModel):
+    runId: str | None = Field(
+        None,
+        pattern=r"^[A-Za-z0-9][A-Za-z0-9._:~-]{0,127}$",
+        description="An id of your own for the run; posting it again attaches to the same run.",
+    )
+    plan: str | None = Field(  # type: ignore[pydantic-alias]
+        None,
+        validation_alias=AliasChoices("plan", "agent"),
+        description="Which plan to run; the first one that is declared if left out.",
+    )
+
+
+class RunAccepted(BaseModel):
+    runId: str
+    status: Literal["accepted"] = "accepted"
+
+
+class RunSeen(BaseModel):
+    """`nextSeq` is the next event to be published; `serverRunId` is the run's id in the other APIs."""
+
+    runId: str
+    serverRunId: str
+    plan: str
+    state: RunState
+    startedAt: str
+    finishedAt: str | None
+    lastSeq: int
+    nextSeq: int
+    v: int
+    createdAt: str
+    updatedAt: str
