@@ -102,3 +102,17 @@ def test_what_would_steer_the_terminal_is_made_harmless(capsys: pytest.CaptureFi
 
 def test_an_event_of_a_newer_server_is_passed_over(capsys: pytest.CaptureFixture[str]) -> None:
     assert shown(capsys, ("model.sang", {"tune": "x"}), DONE) == ("", ["done"], "done")
+
+
+def test_steps_are_told_as_they_begin_and_when_they_fail(capsys: pytest.CaptureFixture[str]) -> None:
+    out, notes, status = shown(
+        capsys,
+        ("step.started", {"step": "EnsureDevice", "name": "EnsureDevice"}),
+        ("trace", {"fn": "ensureDevice.check"}),
+        ("step.finished", {"step": "EnsureDevice", "name": "EnsureDevice"}),
+        ("step.started", {"step": "s#1", "name": "look up"}),
+        ("step.finished", {"step": "s#1", "name": "look up", "error": "OSError"}),
+        DONE,
+    )
+    assert (out, status) == ("", "done")
+    assert notes == ["▸ EnsureDevice", "▸ look up", "▸ look up failed: OSError", "done"]

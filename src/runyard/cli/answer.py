@@ -35,6 +35,10 @@ class Answer:
                     self._note("the text since the last result is written again:")
             case "run.resumed":
                 self._note(f"resumed after a {data['why']}")
+            case "step.started":
+                self._note(f"▸ {one_line(data['name'])}")
+            case "step.finished" if data.get("error"):
+                self._note(f"▸ {one_line(data['name'])} failed: {data['error']}")
             case "tool.started":
                 self._note(f"→ {data['tool']} {one_line(data['input'])}")
             case "tool.finished":

@@ -57,6 +57,9 @@ def print_run(run: RunInfo, state: Mapping[str, Any]) -> None:
     made.add_row("age", age(run.created_at))
     made.add_row("took", duration(run.started_at, run.finished_at))
     made.add_row("events", str(state.get("last_seq", "-")))
+    for step in state.get("steps", ()):
+        outcome = f"failed: {step['error']}" if step.get("error") else "finished" if step.get("finished") else "started"
+        made.add_row("step", escape(f"{plain(step['name'])} {outcome}"))
     for call in state.get("calls", ()):
         made.add_row("tool", escape(f"{plain(call['tool'])} {call['status']} {one_line(call.get('input'))}"))
     if run.error:
