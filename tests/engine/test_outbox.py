@@ -248,6 +248,20 @@ async def test_a_follower_past_the_end_of_a_finished_run_is_told_so_at_once(stor
     assert await everything(pod, run.id, after) == []
 
 
+@pytest.mark.req("S4.20")
+async def test_d3_a_follower_at_the_end_is_told_so_also_while_others_still_read(store: StoreThatFails) -> None:
+    pod = Pod(store)
+    run = await running(store)
+    await pod.write(run, 5)
+    await pod.write(run, 0, Status.DONE)
+    await pod.outbox.round()
+    slow = pod.streams.follow(run.id, 0, published=True)
+    assert isinstance(await slow.next(1), list)
+    async with asyncio.timeout(5):
+        assert await everything(pod, run.id, 8) == []
+    slow.close()
+
+
 async def test_followers_of_what_is_committed_do_not_wait_for_publication(store: StoreThatFails) -> None:
     pod = Pod(store)
     run = await running(store)

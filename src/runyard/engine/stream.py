@@ -119,13 +119,16 @@ class Follower:
 class PublishedFollower(Follower):
     """One reader's cursor that stops where the publication does."""
 
+    _is_new = True  # and may begin at the end of a log of which others have heard everything
+
     async def _more(self) -> list[Chunk]:
         upto = self._streams.publications.upto(self._run_id)
-        if upto is None or upto < self._cursor:
+        if self._is_new or upto is None or upto < self._cursor:
             try:
                 await self._look_at_end()
             except Unavailable:
                 return await self._away()
+            self._is_new = False
             upto = self._streams.publications.upto(self._run_id) or 0
         if upto <= self._cursor:
             return []
