@@ -87,8 +87,8 @@ repeats what they record, and they reset the count of attempts.
 
 ## What each face makes of it
 
-A face shows an event as at most one frame, or not at all (-). Threads and native are built; the other columns are the
-plan that their faces will be held to.
+A face shows an event as at most one frame, or not at all (-). Threads, plans and native are built; the other columns
+are what their faces will be held to.
 
 | event | threads | chats | contract | channels | plans |
 |---|---|---|---|---|---|

@@ -137,6 +137,7 @@ class Process:
             cancel=Cancel(self.store, self.tail, self.streams, clock, settings.cancel_seconds, self._stop_run),
             approvals=Approvals(self.store, self.tail, clock, self._ring),
         )
+        self.default_plan = app.default_plan(settings.default_agent or app.default)
         self._loops: list[asyncio.Task[None]] = []
 
     async def start(self) -> None:
@@ -206,6 +207,7 @@ def create_app(
 ) -> Any:
     """An ASGI app; its lifespan starts and stops everything behind it."""
     from runyard.faces.native.routes import add_routes as native
+    from runyard.faces.plans.routes import add_routes as plans
     from runyard.faces.threads.routes import add_routes as threads
     from runyard.web.app import build
 
@@ -220,7 +222,7 @@ def create_app(
         finally:
             await running.stop()
 
-    known = (threads, native)
+    known = (threads, partial(plans, default_plan=running.default_plan), native)
     faces = [partial(face, engine=running.engine, heartbeat=settings.heartbeat_seconds) for face in known]
     return build(running.engine, faces, version=__version__, max_body=settings.max_body_bytes, lifespan=lifespan)
 

@@ -10,6 +10,7 @@ import msgspec
 import pytest
 
 from runyard.domain.events import EVENT_TYPES, PAYLOADS, PROGRESS, SCHEMA_VERSION, Event, EventType, Payload
+from runyard.faces.plans.translate import image
 from runyard.faces.threads.translate import frame
 from scripts import events_table
 from tests.faces.every_event import EVENTS
@@ -55,6 +56,13 @@ def test_the_threads_column_is_what_the_face_sends(kind: EventType) -> None:
     [event] = [event for event in EVENTS if event.type == kind]
     found = re.search(rb"^event: (.*)$", frame(event), re.M)
     assert section("What each face makes of it")[kind][0] == (found[1].decode() if found else "-")
+
+
+@pytest.mark.req("S4.5")
+@pytest.mark.parametrize("kind", EVENT_TYPES)
+def test_the_plans_column_is_what_the_face_sends(kind: EventType) -> None:
+    [event] = [event for event in EVENTS if event.type == kind]
+    assert section("What each face makes of it")[kind][4] == image("run", event).type
 
 
 def test_every_column_of_the_envelope_is_documented() -> None:

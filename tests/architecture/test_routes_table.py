@@ -25,6 +25,10 @@ NAMED = {
     "POST /api/runs/{run_id}/retry",
     "GET /api/approvals",
     "POST /api/approvals/{approval_id}",
+    "POST /agents/runs",
+    "GET /agents/runs/{run_id}",
+    "GET /agents/runs/{run_id}/stream",
+    "POST /agents/runs/{run_id}/cancel",
     "GET /health",
     "GET /health/ready",
 }

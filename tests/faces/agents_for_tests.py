@@ -1,14 +1,16 @@
-"""The agents that the face tests talk to: scripted ones, whose every byte is known, and python ones that a test holds
-at a gate."""
+"""The agents that the face tests talk to: scripted ones, whose every byte is known, python ones and plans that a test
+holds at a gate."""
 
 import asyncio
 import threading
 from collections import Counter
 from typing import Any
 
-from runyard.agents.agent import Agent, Output, agent
+from runyard.agents.agent import Agent, Output, agent, plan
 from runyard.agents.context import Context
 from runyard.agents.loading import App
+from runyard.agents.node_context import NodeContext
+from runyard.agents.nodes import Node
 from runyard.agents.tools import tool
 
 SECRET = "the secret of the agent"
@@ -168,5 +170,38 @@ def agents(gate: Gate) -> App:
         "everything": EVERYTHING,
         "flood": [{"tokens": [f"{n:04d} " for n in range(2000)]}],
     }
+    declared = [*python, *plans(gate)]
     named = {name: Agent(name, kind="scripted", script=script) for name, script in scripted.items()}
-    return App({**named, **{one.name: one for one in python}}, {}, "happy")
+    return App({**named, **{one.name: one for one in declared}}, {}, "happy")
+
+
+NODES = ["EnsureDevice", "Warmup", "OpenApp", "Ping", "Teardown"]
+
+
+def plans(gate: Gate) -> list[Agent]:
+    async def work(ctx: NodeContext) -> dict[str, Any]:
+        """Leaves the mark of the reference plan, and finds something that nobody may read."""
+        gate.calls[f"{ctx.run_id} {ctx.node}"] += 1
+        if ctx.node == "EnsureDevice":
+            await ctx.trace("ensureDevice.check")
+        return {"found": SECRET, "before": list(ctx.results)}
+
+    async def wait(ctx: NodeContext) -> None:
+        """Waits at the gate."""
+        gate.runs.append(ctx.run_id)
+        try:
+            await gate.wait()
+        except asyncio.CancelledError:
+            gate.stopped.append(ctx.run_id)
+            raise
+
+    async def fail(ctx: NodeContext) -> None:
+        raise ValueError(SECRET)
+
+    nodes = [Node(name, work) for name in NODES]
+    return [
+        plan("device", nodes),
+        plan("gated_plan", [*nodes[:2], Node("OpenApp", wait), *nodes[3:]]),
+        plan("failing_plan", [nodes[0], Node("Warmup", fail), *nodes[2:]]),
+        plan("slow_plan", [nodes[0], Node("Warmup", wait, timeout=0.05), *nodes[2:]]),
+    ]

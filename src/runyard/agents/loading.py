@@ -28,6 +28,11 @@ class App(Struct, frozen=True):
     collections: dict[str, Sequence[Document]]
     default: str | None = None
 
+    def default_plan(self, default: str | None) -> str | None:
+        """What runs when a plan is wanted and none is named: the default agent if it is one, else the first plan."""
+        plans = [name for name, agent in self.agents.items() if agent.kind == "plan"]
+        return default if default in plans else next(iter(plans), None)
+
 
 def load(path: Path) -> App:
     """The app that the file or folder at `path` declares; StartupError if there is none."""

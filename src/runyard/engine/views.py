@@ -3,6 +3,8 @@ what `delete_thread` removes."""
 
 from collections.abc import Sequence
 
+from msgspec import Struct
+
 from runyard.domain.approval import Approval
 from runyard.domain.events import clean
 from runyard.domain.fold import State, fold
@@ -14,6 +16,14 @@ from runyard.ids import is_id
 from runyard.store import RunColumn, Store
 
 READ_EVENTS = 5000
+
+
+class Progress(Struct, frozen=True):
+    """How far a run is: its last event, the next one to be published, and when it last got anywhere."""
+
+    last_seq: int
+    next_seq: int
+    updated_at: int
 
 
 class Views:
@@ -49,10 +59,12 @@ class Views:
         """The run that a client gave this name."""
         return await self._store.get_named_run(owner, clean(external_id))
 
-    async def published(self, run_id: str) -> int:
-        """The last seq of a run that is published."""
-        head = (await self._store.heads([run_id])).get(run_id)
-        return head.published if head is not None else 0
+    async def progress(self, run: Run) -> Progress:
+        head = (await self._store.heads([run.id])).get(run.id)
+        last = await self._store.read(run.id, head.last_seq - 1, 1) if head is not None else ()
+        if head is None or not last:
+            raise NotFound("The run has been deleted.")
+        return Progress(head.last_seq, head.published + 1, max(last[0].ts, run.finished_at or 0))
 
     async def runs(
         self,

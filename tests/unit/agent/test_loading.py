@@ -47,6 +47,21 @@ def test_a_file_may_name_its_default(folder: Path) -> None:
     assert load(written(folder / "app.py", APP + "\ndefault = second\n")).default == "second"
 
 
+PLANS = """
+async def node(ctx): ...
+one = runyard.plan("one", [runyard.Node("A", node)])
+two = runyard.plan("two", [runyard.Node("A", node)])
+"""
+
+
+@pytest.mark.parametrize(
+    ("more", "default", "plan"),
+    [("", "first", None), (PLANS, "first", "one"), (PLANS, "two", "two"), (PLANS, None, "one")],
+)
+def test_the_plan_that_runs_when_none_is_named(folder: Path, more: str, default: str | None, plan: str | None) -> None:
+    assert load(written(folder / "app.py", APP + more)).default_plan(default) == plan
+
+
 def test_a_folder_is_loaded_by_its_app_file(folder: Path) -> None:
     written(folder / "app.py", APP)
 

@@ -1,0 +1,113 @@
+"""Persist, outbox, bus, SSE: this face shows what is published, and nobody hears of it before."""
+
+import asyncio
+from collections.abc import Sequence
+from typing import Any
+
+import pytest
+
+from runyard.bus import Hint
+from tests.faces.agents_for_tests import Gate
+from tests.faces.plans.running import REFERENCE, seen, start, stream_to_end, told
+from tests.faces.serving import Serve, Server
+
+# A heartbeat of 20 ms would cut off the reads of a database that is far away.
+NEAR = pytest.mark.parametrize("backend", ["memory", "sqlite"])
+
+
+class Held:
+    """A server whose outbox publishes nothing until it is let go, and what its bus was told to send meanwhile."""
+
+    def __init__(self, server: Server, monkeypatch: pytest.MonkeyPatch) -> None:
+        self.go = asyncio.Event()
+        self.sent: list[Hint] = []
+        publish, send = server.store.publish, server.process.bus.send
+
+        async def held(marks: Any) -> None:
+            await self.go.wait()
+            await publish(marks)
+
+        def noted(hints: Sequence[Hint]) -> None:
+            self.sent += hints
+            send(hints)
+
+        monkeypatch.setattr(server.store, "publish", held)
+        monkeypatch.setattr(server.process.bus, "send", noted)
+
+    def announced(self, run_id: str) -> list[int]:
+        return [hint.seq for hint in self.sent if hint.kind == "log" and hint.run_id == run_id]
+
+
+@NEAR
+@pytest.mark.req("S4.18", "S4.40", "S4.7", "S4.28", "S4.13", "S4.35")
+async def test_what_is_persisted_is_shown_when_it_is_published_and_not_before(
+    serve: Serve, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    server = await serve(heartbeat_seconds=0.02)
+    held = Held(server, monkeypatch)
+    await start(server, "held", "device")
+    server_id = (await seen(server, "held"))["serverRunId"]
+    stream = await server.stream("/agents/runs/held/stream")
+    assert len(await server.log(server_id)) == 13, "it is persisted, and other faces show it"
+    await stream.pings(3)
+    assert stream.frames == []
+    row = await seen(server, "held")
+    assert (row["state"], row["finishedAt"], row["lastSeq"], row["nextSeq"]) == ("started", None, 13, 1)
+    assert held.announced(server_id) == [], "nothing reaches the bus before the outbox has run"
+
+    held.go.set()
+    await stream.to_end()
+    assert told(stream) == REFERENCE
+    row = await seen(server, "held")
+    assert (row["state"], row["nextSeq"]) == ("finished", 14)
+    assert row["finishedAt"] is not None
+    assert held.announced(server_id)[-1] == 13
+    assert held.announced(server_id) == sorted(held.announced(server_id))
+
+
+@NEAR
+@pytest.mark.req("S4.18")
+async def test_a_reader_that_comes_back_sees_no_further_than_the_publication(
+    serve: Serve, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    server = await serve(heartbeat_seconds=0.02)
+    await start(server, "early", "device")
+    await stream_to_end(server, "early")
+    held = Held(server, monkeypatch)
+    await start(server, "late", "device")
+    server_id = (await seen(server, "late"))["serverRunId"]
+    await server.log(server_id)
+    for from_seq in (0, 5):
+        stream = await server.stream(f"/agents/runs/late/stream?fromSeq={from_seq}")
+        await stream.pings(2)
+        assert stream.frames == []
+        await stream.close()
+    assert (await stream_to_end(server, "early", 5)).ids == list(range(6, 14)), "the other run does not wait for it"
+    held.go.set()
+    assert (await stream_to_end(server, "late", 5)).ids == list(range(6, 14))
+
+
+@pytest.mark.req("S4.37", "S4.19", "S4.52")
+async def test_an_event_in_the_backfill_that_is_announced_again_is_sent_once(server: Server, gate: Gate) -> None:
+    """Hints that come twice, late and in the wrong order, as after a publisher that died before it could mark."""
+    await start(server, "twice", "gated_plan")
+    server_id = (await seen(server, "twice"))["serverRunId"]
+    stream = await server.stream("/agents/runs/twice/stream?fromSeq=2")
+    await stream.until(lambda: len(stream.frames) >= 5)
+    hints = [Hint("log", server_id, seq) for seq in (5, 7, 3, 6, 5, 4, 7, 1)]
+    server.process._hear(hints)
+    gate.open.set()
+    await stream.until(lambda: len(stream.frames) >= 6)
+    server.process._hear(hints)
+    await stream.to_end()
+    assert stream.ids == list(range(3, 14))
+
+
+@pytest.mark.req("S4.29")
+async def test_every_process_publishes_also_one_without_a_worker(serve: Serve) -> None:
+    server = await serve(worker=False)
+    await start(server, "alone")
+    stream = await server.stream("/agents/runs/alone/stream")
+    await stream.first_frame()
+    assert told(stream) == ["RunStarted"]
+    await stream.close()
