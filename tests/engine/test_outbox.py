@@ -248,6 +248,22 @@ async def test_a_follower_past_the_end_of_a_finished_run_is_told_so_at_once(stor
     assert await everything(pod, run.id, after) == []
 
 
+@pytest.mark.req("S4.19")
+async def test_a_follower_where_the_run_was_accepted_sees_what_another_process_publishes(store: StoreThatFails) -> None:
+    here, there = Pod(store), Pod(store)
+    run = await running(store)
+    here.tail.add(run.id, await store.read(run.id, 0, 1))
+    reading = asyncio.create_task(everything(here, run.id, 0))
+    await there.write(run, 5)
+    await there.write(run, 0, Status.DONE)
+    await there.outbox.round()
+    for hint in there.bus.sent:
+        here.tail.note(hint.run_id, hint.seq)
+        here.publications.note(hint.run_id, hint.seq)
+    async with asyncio.timeout(5):
+        assert await reading == list(range(1, 9))
+
+
 @pytest.mark.req("S4.20")
 async def test_d3_a_follower_at_the_end_is_told_so_also_while_others_still_read(store: StoreThatFails) -> None:
     pod = Pod(store)

@@ -74,8 +74,9 @@ class Follower:
     async def _more(self) -> list[Chunk]:
         """What follows the cursor, as far as it is to be seen."""
         chunks = self._streams.tail.read(self._run_id, self._cursor)
-        if chunks is not None:
-            return chunks
+        return await self._stored() if chunks is None else chunks
+
+    async def _stored(self) -> list[Chunk]:
         try:
             events = await self._streams.store.read(self._run_id, self._cursor, READ_EVENTS)
             return [Chunk(events)] if events else await self._look_at_end()
@@ -132,7 +133,9 @@ class PublishedFollower(Follower):
             upto = self._streams.publications.upto(self._run_id) or 0
         if upto <= self._cursor:
             return []
-        return [chunk.upto(upto) for chunk in await super()._more() if chunk.first <= upto]
+        # the log does go that far; a tail that ends at the cursor only has not heard of it
+        chunks = self._streams.tail.read(self._run_id, self._cursor) or await self._stored()
+        return [chunk.upto(upto) for chunk in chunks if chunk.first <= upto]
 
 
 class Streams:
