@@ -64,6 +64,9 @@ DAMAGE = {
     "I8": "update run_events set id = gen_random_uuid() where seq = 2",
     "I9": "update lanes set runnable = 1",
     "I9 ": "update lanes set active_run = gen_random_uuid()",
+    "I13": "update run_outbox set next_seq = 100",
+    "I13 ": "update runs set state = 'cancelled'",
+    "I13  ": "delete from run_outbox",
 }
 
 

@@ -35,6 +35,7 @@ class PostgresDatabase:
         self.dsn = dsn
         self.url = dsn  # what pods get; a test may put a proxy in between
         self._connection: asyncpg.Connection[Any] | None = None
+        self._one_at_a_time = asyncio.Lock()
 
     async def connection(self) -> asyncpg.Connection[Any]:
         if self._connection is None or self._connection.is_closed():
@@ -42,10 +43,11 @@ class PostgresDatabase:
         return self._connection
 
     async def rows(self, sql: str) -> Sequence[Row]:
-        connection = await self.connection()
+        async with self._one_at_a_time:
+            found = await (await self.connection()).fetch(sql)
         return [
             {name: str(value) if isinstance(value, uuid.UUID) else value for name, value in row.items()}
-            for row in await connection.fetch(sql)
+            for row in found
         ]
 
     async def unrest(self) -> Sequence[str]:

@@ -37,6 +37,7 @@ SETTINGS: dict[str, Any] = {
     "log_level": "info",
 }
 Program = Sequence[Sequence[Any]]
+STREAMS = {"native": "/api/runs/{}/log", "threads": "/api/runs/{}/events", "plans": "/agents/runs/{}/stream"}
 
 
 async def eventually(what: str, condition: Callable[[], Any], seconds: float = PATIENCE) -> Any:
@@ -54,7 +55,8 @@ async def eventually(what: str, condition: Callable[[], Any], seconds: float = P
 
 
 class Reader:
-    """A client that follows one run and comes back with Last-Event-ID whenever its connection ends too early.
+    """A client that follows one run and comes back where it was whenever its connection ends too early: with
+    Last-Event-ID, and on the plans face with fromSeq.
 
     `pods` are asked in turn: each new connection goes to the next one (none given: to any that answers). `drop_after`
     cuts the connection itself after so many events, every time."""
@@ -64,7 +66,7 @@ class Reader:
     ) -> None:
         self._flow = flow
         self._pods = list(pods)
-        self._path = f"/api/runs/{run_id}/{'log' if face == 'native' else 'events'}"
+        self._path = STREAMS[face].format(run_id)
         self._drop_after = drop_after
         self.seen = Seen(run_id, face)
         self.data: list[Any] = []
@@ -133,10 +135,12 @@ class Reader:
 
     async def _connect(self, pod: Pod) -> None:
         last = self.seen.events[-1][0] if self.seen.events else 0
-        headers = {"Last-Event-ID": str(last)} if last else {}
+        by_query = self.seen.face == "plans"
+        headers = {"Last-Event-ID": str(last)} if last and not by_query else {}
+        params = {"fromSeq": last} if by_query else {}
         got = 0
         parser = Parser()
-        async with self._flow.http.stream("GET", pod.url + self._path, headers=headers) as response:
+        async with self._flow.http.stream("GET", pod.url + self._path, headers=headers, params=params) as response:
             if response.status_code >= 400:
                 self._flow.note_failure(response, await response.aread())
                 await asyncio.sleep(0.02)
@@ -155,11 +159,13 @@ class Reader:
         event_id = ""
         if self.seen.face == "native":
             event_id, data = data["id"], data["data"]
+        elif self.seen.face == "plans":
+            kind = data["type"]
         self.seen.events.append((seq, kind, event_id))
         self.data.append(data)
 
     def _at_end(self) -> bool:
-        return bool(self.seen.events) and self.seen.events[-1][1] in ("run.finished", "state")
+        return bool(self.seen.events) and self.seen.events[-1][1] in ("run.finished", "state", "RunFinished")
 
 
 class Flow:
@@ -258,6 +264,31 @@ class Flow:
         thread = thread or await self.thread(pod)
         body = {"content": json.dumps(program), "agent": agent}
         return self.accepted(await self._create(f"/api/threads/{thread}/messages", body, pod))
+
+    async def start_plan(self, plan: str, name: str, pod: Pod | None = None) -> str:
+        """Start a run of a plan under a name of the client's, or attach to it; the server's id of it."""
+
+        async def accepted() -> str | None:
+            with suppress(httpx2.TransportError, IndexError):
+                await self.request("POST", "/agents/runs", pod, json={"runId": name, "plan": plan})
+            rows = await self.database.rows("select id, external_id from runs")
+            return next((row["id"] for row in rows if row["external_id"] == name), None)
+
+        run_id: str = await eventually(f"run {name} is accepted", accepted)
+        self.evidence.accepted.append(run_id)
+        return run_id
+
+    async def published(self, run_id: str) -> list[Row]:
+        """The run's events as the outbox has published them, once all of them are."""
+
+        async def all_of_them() -> bool:
+            rows = await self.database.rows("select run_id, next_seq from run_outbox")
+            last = (await self.run(run_id))["last_seq"]
+            return any(row["run_id"] == run_id and row["next_seq"] == last + 1 for row in rows)
+
+        await eventually(f"run {run_id} is published", all_of_them)
+        rows = await self.database.rows("select * from run_publication order by run_id, seq")
+        return [row for row in rows if row["run_id"] == run_id]
 
     async def _create(self, path: str, body: Any, pod: Pod | None) -> httpx2.Response:
         """As a careful client: no answer, or 503, and it asks again with the same key."""

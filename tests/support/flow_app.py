@@ -141,3 +141,24 @@ fixed = runyard.Agent(
         {"tokens": ["a", "b", "c", "d", "e"], "every_ms": 2},
     ],
 )
+
+
+async def _node(ctx: runyard.NodeContext) -> dict[str, str]:
+    """A node of the reference plan: what it does to the world is on file, with the key that it does it under."""
+    notes.write("effects", "node", ctx.key(), os.getpid())
+    if ctx.node == "EnsureDevice":
+        await ctx.trace("ensureDevice.check")
+    return {"did": ctx.node}
+
+
+async def _held(ctx: runyard.NodeContext) -> dict[str, str]:
+    """The same, and then it waits at the gate of its name."""
+    await _node(ctx)
+    await _gate(ctx.node)
+    return {"did": ctx.node}
+
+
+_NODES = [runyard.Node(name, _node) for name in ("EnsureDevice", "Warmup", "OpenApp", "Ping", "Teardown")]
+device = runyard.plan("device", _NODES)
+held = runyard.plan("held", [*_NODES[:2], runyard.Node("OpenApp", _held), *_NODES[3:]])
+careful = runyard.plan("careful", [*_NODES[:2], runyard.Node("OpenApp", _held, effects="once"), *_NODES[3:]])

@@ -202,7 +202,7 @@ def _effects(evidence: Evidence) -> Iterator[str]:
 
 def _clients(logs: Mapping[str, Sequence[Row]], evidence: Evidence) -> Iterator[str]:
     for seen in evidence.seen:
-        log = [event for event in logs.get(seen.run_id, []) if seen.face == "native" or _is_shown(event)]
+        log = [event for event in logs.get(seen.run_id, []) if seen.face != "threads" or _is_shown(event)]
         if seen.should_be_complete and not seen.complete:
             yield f"I7 {seen.run_id}: a client was never told that the run has ended"
         if not seen.complete:

@@ -32,6 +32,7 @@ import msgspec
 import uvicorn
 
 import runyard.faces.native.routes
+import runyard.faces.plans.routes
 import runyard.faces.threads.routes
 import runyard.stores.postgres
 import runyard.stores.sqlite
@@ -48,7 +49,14 @@ from runyard.stores.postgres import PostgresStore
 from tests.support.notes import FOLDER, Notes
 
 T = TypeVar("T")
-IMPORTED = (fastapi, uvicorn, runyard.faces.native.routes, runyard.faces.threads.routes, runyard.web.app)
+IMPORTED = (
+    fastapi,
+    uvicorn,
+    runyard.faces.native.routes,
+    runyard.faces.plans.routes,
+    runyard.faces.threads.routes,
+    runyard.web.app,
+)
 
 
 class Fault:
