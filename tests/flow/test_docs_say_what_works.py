@@ -1,0 +1,88 @@
+"""The commands of docs/plans.md and docs/runbook.md do what those pages say, on both databases."""
+
+from __future__ import annotations
+
+import asyncio
+import os
+import re
+import sys
+from pathlib import Path
+
+import pytest
+
+from tests.support.flow import Flow
+
+ROOT = Path(__file__).parents[2]
+PROGRAMS = Path(sys.executable).parent
+DASHES = re.compile(r"^```(\w+)\n(.*?)^```$", re.MULTILINE | re.DOTALL)
+
+
+def blocks(page: str, language: str) -> list[str]:
+    found = DASHES.findall((ROOT / "docs" / page).read_text(encoding="utf-8"))
+    return [text for name, text in found if name == language]
+
+
+async def shell(flow: Flow, script: str, **variables: str) -> str:
+    """Run it as somebody would who pastes it line by line, but stop at the first line that fails."""
+    port = flow.api.url.rpartition(":")[2]
+    kept = {name: value for name, value in os.environ.items() if not name.startswith("RUNYARD_")}
+    ours = {"RUNYARD_URL": flow.api.url, "RUNYARD_DATABASE_URL": flow.database.url, "RUNYARD_PORT": port}
+    path = f"{PROGRAMS}{os.pathsep}{os.environ['PATH']}"
+    script = "set -euo pipefail\n" + script.replace("localhost:8000", f"127.0.0.1:{port}").replace(" || true", "")
+    process = await asyncio.create_subprocess_exec(
+        "bash", "-c", script, cwd=flow.folder, env={**kept, **ours, **variables, "PATH": path},
+        stdin=asyncio.subprocess.DEVNULL, stdout=asyncio.subprocess.PIPE, stderr=asyncio.subprocess.PIPE,
+    )  # fmt: skip
+    out, err = await asyncio.wait_for(process.communicate(), 50)
+    assert process.returncode == 0, f"{out.decode()}\n{err.decode()}"
+    return out.decode()
+
+
+def ids(text: str) -> list[int]:
+    return [int(seq) for seq in re.findall(r"id: (\d+)\n", text)]
+
+
+@pytest.mark.req("S4.43")
+async def test_the_commands_of_the_page_on_plans(any_flow: Flow) -> None:
+    flow = any_flow
+    await flow.start("serve")
+    [script] = blocks("plans.md", "sh")
+    said = await shell(flow, script)
+    assert '{"runId":"try-1","status":"accepted"}' in said
+    assert ids(said) == [*range(1, 14), *range(6, 14)]
+    assert re.search(r'"state":"finished",.*"lastSeq":13,"nextSeq":14', said)
+
+
+@pytest.mark.req("S4.43")
+async def test_the_commands_of_the_runbook(any_flow: Flow) -> None:
+    flow = any_flow
+    await flow.start("serve")
+    run_id = await flow.start_plan("device", "try-1")
+    await flow.published(run_id)
+    said = await shell(flow, "\n".join(blocks("runbook.md", "sh")), RUN="try-1")
+    assert '"serverRunId":"' + run_id in said
+    assert ids(said) == [*range(1, 14), *range(1, 14)]
+    for word in ("EnsureDevice finished", "workers", "nobody is waited for", '"status":"accepted"'):
+        assert word in said
+    assert said.endswith("done\n")
+
+
+@pytest.mark.req("S4.43")
+async def test_the_questions_of_the_runbook_to_the_database(any_flow: Flow) -> None:
+    flow = any_flow
+    await flow.start("serve")
+    run_id = await flow.start_plan("held", "stuck")
+    await flow.at_gate("OpenApp")
+    await flow.published(run_id)
+    queries = [query for block in blocks("runbook.md", "sql") for query in block.split(";") if query.strip()]
+    assert len(queries) == 5
+    [where], [log], [behind], [worker], [lane] = [
+        await flow.database.rows(query.replace("'RUN'", f"'{run_id}'")) for query in queries
+    ]
+    assert (where["last_seq"], where["next_seq"], where["unpublished"], where["state"]) == (7, 8, 0, "started")
+    assert (log["events"], log["first_seq"], log["last_seq"]) == (7, 1, 7)
+    assert behind["runs_behind"] == 0
+    assert worker["lease_until"] > 0
+    assert lane["active_run"] == run_id
+    flow.notes.open_gate("OpenApp")
+    await flow.reached(run_id, "done")
