@@ -1,7 +1,7 @@
 """Several pods on one Postgres: hints make it quick, and whatever happens to them, nothing is lost.
 
-Where a test shows that the bus works, nobody polls (`DEAF`): what arrives came over the bus. Where it shows that the bus
-may fail, the polls are what is left.
+Where a test shows that the bus works, nobody polls (`DEAF`): what arrives came over the bus. Where it shows that the
+bus may fail, the polls are what is left.
 """
 
 from __future__ import annotations

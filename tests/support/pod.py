@@ -9,8 +9,8 @@ is `before.` or `after.` and what is counted: a store method (`claim` counts run
 move (`finish`, `park`, `release`), an end (`done`, `error`, `canceled`) or an event type (`after.model.token:7`: the
 commit that holds the seventh token). Actions: `exit` (at once, like kill -9), `lose` (the commit happened, its answer
 did not arrive), `break` (an error that nobody foresaw), `hang` (until the file `open/<point>` exists). `UNSAFE` takes
-guarantees away: `no-fence`, `no-batch`, `deaf` (never learns that its lease ran out). `BUS` spoils what this pod sends to
-the others: `silent` (nothing arrives), `doubling` (everything twice), `shuffled` (late, and the last thing first).
+guarantees away: `no-fence`, `no-batch`, `deaf` (never learns that its lease ran out). `BUS` spoils what this pod sends
+to the others: `silent` (nothing arrives), `doubling` (everything twice), `shuffled` (late, the last thing first).
 """
 
 from __future__ import annotations

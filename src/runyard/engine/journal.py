@@ -2,8 +2,8 @@
 
 A claimed run gets a `Pen`. What it writes is buffered and becomes durable with the next group: one commit takes what
 all runs of this process have ready (idle: at once; busy: what came during the last commit; no timers). When much is
-waiting, a second group is made up and sent while the first is being committed; a run is only ever in one of them. Nobody
-is told of an event before it is committed; then the tail has it and followers are woken.
+waiting, a second group is made up and sent while the first is being committed; a run is only ever in one of them.
+Nobody is told of an event before it is committed; then the tail has it and followers are woken.
 
 Races: a part carries its run's fence and a batch number, checked inside the write, so a worker that lost its lease is
 refused and a repeat after a lost COMMIT answer is recognised. While the database is away the same parts are offered

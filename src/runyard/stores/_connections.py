@@ -16,8 +16,8 @@ SETTINGS = {
     "idle_in_transaction_session_timeout": "10s",
     "statement_timeout": "30s",
     "lock_timeout": "10s",
-    # Every statement finds its rows by a key and is planned once. A plan made while a table was empty must not be one that
-    # reads all of it later.
+    # Every statement finds its rows by a key and is planned once: a plan that was made while a table was empty must not
+    # read all of it later.
     "plan_cache_mode": "force_generic_plan",
     "enable_seqscan": "off",
     "enable_hashjoin": "off",

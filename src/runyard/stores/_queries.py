@@ -2,7 +2,7 @@
 is for.
 
 Both dialects have exactly the names of `Queries`; loading refuses a missing, extra or double one. `-- fragment:`
-blocks are column lists that statements include as `{fragment}`. Only the hot path, `append.sql`, is each database's own.
+blocks are column lists that statements include as `{fragment}`. The hot path, `append.sql`, is each database's own.
 """
 
 import re

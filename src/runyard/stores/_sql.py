@@ -1,8 +1,8 @@
 """What the two SQL stores share: every operation of `Store` as a transaction script on the right connection.
 
 A database brings `_write` (a script in a transaction of its own), `_read`, and `_append_fast`, the hot path of the
-log: parts that move nothing, or that plainly end their run. `Channel` names the connection that Postgres keeps for a purpose, so that a heartbeat never
-queues behind a slow commit; SQLite has one writer and does not care.
+log: parts that move nothing, or that plainly end their run. `Channel` names the connection that Postgres keeps for a
+purpose, so that a heartbeat never queues behind a slow commit; SQLite has one writer and does not care.
 """
 
 from collections.abc import Awaitable, Callable, Mapping, Sequence
