@@ -15,7 +15,7 @@ COMPILE := $(BIN)/uv pip compile --quiet --universal --python-version 3.11 --gen
 
 say = @printf '==> %s\n' "$(1)"
 
-.PHONY: help setup run test check format lock docs bench clean postgres-for-tests
+.PHONY: help setup run test check format lock docs bench bench-large clean postgres-for-tests
 
 help: ## show this list
 	@printf 'Runyard: make <target>\n\n'
@@ -107,6 +107,10 @@ docs: setup ## write the tables of docs/ anew: requirements, settings, events, r
 bench: setup ## measure SQLite and Postgres against a bare FastAPI stream, in five minutes
 	$(call say,running the benchmarks)
 	@$(BIN)/python -m bench
+
+bench-large: setup ## measure what a million queued runs, five million events and ten thousand streams change
+	$(call say,running the benchmarks with much data)
+	@$(BIN)/python -m bench.large
 
 clean: ## remove .venv, caches and reports (never .runyard, which holds your data)
 	$(call say,removing $(VENV) and all caches and reports)

@@ -34,8 +34,21 @@ async def noop(ctx: runyard.Context) -> None:
 
 
 @runyard.agent
-async def held(ctx: runyard.Context) -> None:
-    """Waits until somebody says go, so that any number of followers can be there first."""
+async def stamped(ctx: runyard.Context) -> None:
+    """As fast as it goes, each token with its time."""
+    for n in range(int(ctx.message.text)):
+        await ctx.token(f"t{n} {monotonic_ns()} ")
+
+
+@runyard.agent
+async def asking(ctx: runyard.Context) -> None:
+    """The same, after a person agreed."""
     await ctx.approve("go?")
     for n in range(int(ctx.message.text)):
         await ctx.token(f"t{n} {monotonic_ns()} ")
+
+
+@runyard.agent
+async def endless(ctx: runyard.Context) -> None:
+    """Holds its thread until it is canceled, so that what comes after it can be followed before it begins."""
+    await asyncio.Event().wait()

@@ -5,6 +5,7 @@ as one JSON line. Nothing is looked into before the job is done; then every stre
 is wrong ends the process with an error."""
 
 import asyncio
+import os
 import sys
 import time
 from collections.abc import Callable
@@ -18,6 +19,7 @@ from bench.dialects import DIALECTS
 from bench.wire import Piece, Wire
 
 PATIENCE = 120.0
+AT_ONCE = 100  # followers that connect together
 
 
 class Talk(Struct, frozen=True, tag=True, kw_only=True):
@@ -107,9 +109,10 @@ async def _talk(job: Talk) -> Heard:
 
 
 async def _follow(job: Follow) -> Heard:
-    wires = [await Wire.connect(job.port) for _ in range(job.clients)]
-    for wire in wires:
-        await wire.open("GET", f"/api/runs/{job.run}/events")
+    wires: list[Wire] = []
+    while len(wires) < job.clients:
+        some = min(AT_ONCE, job.clients - len(wires))
+        wires += await asyncio.gather(*(_attached(job) for _ in range(some)))
     _say("ready")
     sys.stdin.readline()
     begun, cpu = monotonic_ns(), time.process_time()
@@ -120,6 +123,12 @@ async def _follow(job: Follow) -> Heard:
     for wire in wires:
         wire.close()
     return _judged(job, told, begun, ended, cpu)
+
+
+async def _attached(job: Follow) -> Wire:
+    wire = await Wire.connect(job.port)
+    await wire.open("GET", f"/api/runs/{job.run}/events")
+    return wire
 
 
 async def _read(job: Read) -> Heard:
@@ -150,7 +159,10 @@ def _judged(job: Job, told: list[Told], begun: int, ended: int, cpu: float) -> H
 
 
 def _say(line: str) -> None:
-    print(line, flush=True)
+    """Not `print`: with uvloop's io_uring a write to a full pipe may stop halfway, and the rest would be lost."""
+    rest = f"{line}\n".encode()
+    while rest:
+        rest = rest[os.write(1, rest) :]
 
 
 def main(argument: str) -> None:

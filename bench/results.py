@@ -14,7 +14,8 @@ FOLDER = Path(__file__).parent / "results"
 
 
 class Row(Struct, frozen=True, kw_only=True, omit_defaults=True):
-    """Numbers that a case does not have are None. `client_cpu` is the share of a core that each client took."""
+    """Numbers that a case does not have are None. `client_cpu` is the share of a core that each client took,
+    `idle_cpu` the one that the server took while nothing happened."""
 
     case: str
     server: str
@@ -35,6 +36,7 @@ class Row(Struct, frozen=True, kw_only=True, omit_defaults=True):
     database_cpu_us: float | None = None
     client_cpu: float | None = None
     rss_mb: float | None = None
+    idle_cpu: float | None = None
     buffers: float | None = None
 
 

@@ -35,7 +35,7 @@ def said(rows: Sequence[Row]) -> str:
     for row in rows:
         for value, unit in (
             (row.took_ms_p50, "ms"),
-            (row.delay_ms_p50 if row.case != "followers" else None, "ms on the way"),
+            (None if row.case.startswith("followers") else row.delay_ms_p50, "ms on the way"),
             (row.events_s, "events/s"),
             (row.runs_s, "runs/s"),
             (row.rss_mb, "MB"),

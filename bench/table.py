@@ -18,6 +18,7 @@ COLUMNS = {
     "server\nCPU µs": ["server_cpu_us"],
     "database\nCPU µs": ["database_cpu_us"],
     "client\nCPU %": ["client_cpu"],
+    "idle\nCPU %": ["idle_cpu"],
     "RSS\nMB": ["rss_mb"],
 }
 
@@ -51,6 +52,6 @@ def _table(results: Results, case: str) -> Table:
 def _cell(number: str, value: float | None) -> str:
     if value is None:
         return ""
-    if number == "client_cpu":
+    if number in ("client_cpu", "idle_cpu"):
         return f"{value * 100:.0f}"
     return f"{value:,.0f}" if value >= 100 else f"{value:.2g}" if value < 1 else f"{value:.1f}"
