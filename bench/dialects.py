@@ -32,4 +32,18 @@ class Threads:
         return judge(pieces, tokens)
 
 
-DIALECTS: dict[str, Dialect] = {"threads": Threads()}
+class LangGraph:
+    """One request that starts a run and streams it. Events have no ids, and none says that it is the last."""
+
+    async def open_thread(self, wire: Wire) -> str:
+        return str((await wire.ask("POST", "/threads", {}))["thread_id"])
+
+    async def run(self, post: Wire, read: Wire, thread: str, agent: str, tokens: int) -> list[Piece]:
+        asked = {"assistant_id": agent, "input": {"tokens": tokens}, "stream_mode": "custom"}
+        return await post.stream("POST", f"/threads/{thread}/runs/stream", asked)
+
+    def judge(self, pieces: Sequence[Piece], tokens: int) -> Verdict:
+        return judge(pieces, tokens, end=None)
+
+
+DIALECTS: dict[str, Dialect] = {"threads": Threads(), "langgraph": LangGraph()}

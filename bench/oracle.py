@@ -19,32 +19,35 @@ class Wrong(Exception):
 
 
 class Verdict(Struct, frozen=True):
-    """When the first event came, and how long each token that carries its time was on the way. Nanoseconds."""
+    """When the first token came (the first event, if there are none), and how long each token that carries its time was
+    on the way. Nanoseconds."""
 
     first: int
     delays: Sequence[int]
 
 
-def judge(pieces: Sequence[Piece], tokens: int, end: bytes = b"state") -> Verdict:
+def judge(pieces: Sequence[Piece], tokens: int, end: bytes | None = b"state") -> Verdict:
+    """`end` is the event that comes last, in a dialect that has one."""
     first, expected, last_id, ended = 0, 0, 0, False
     delays: list[int] = []
     for at, frame in frames(pieces):
         if ended:
             raise Wrong("something came after the end")
-        first = first or at
+        first = first or (0 if tokens else at)
         seq = int(frame.get(b"id", last_id + 1))
         if seq <= last_id:
             raise Wrong(f"id {seq} came after {last_id}")
         last_id = seq
-        ended = frame.get(b"event") == end
+        ended = end is not None and frame.get(b"event") == end
         token = TOKEN.search(frame.get(b"data", b"")) if frame.get(b"event") != b"final" else None
         if token:
+            first = first or at
             if int(token[1]) != expected:
                 raise Wrong(f"token {int(token[1])} came where {expected} was due")
             expected += 1
             if token[2]:
                 delays.append(at - int(token[2]))
-    if not ended:
+    if not ended and end is not None:
         raise Wrong("the stream has no end")
     if expected != tokens:
         raise Wrong(f"{expected} tokens came, not {tokens}")

@@ -8,8 +8,9 @@ import sys
 import time
 import urllib.request
 from collections.abc import Iterator, Sequence
-from contextlib import contextmanager
+from contextlib import contextmanager, nullcontext
 from dataclasses import dataclass
+from pathlib import Path
 
 READY_SECONDS = 60.0
 STOP_SECONDS = 30.0
@@ -41,14 +42,22 @@ def python(module: str, *arguments: str) -> list[str]:
 
 
 @contextmanager
-def running(name: str, command: Sequence[str], health: str, database_pid: int | None = None) -> Iterator[Server]:
-    """A server that answers, until the block ends. `command` is completed by the port."""
+def running(
+    name: str, command: Sequence[str], health: str, database_pid: int | None = None, quiet_in: Path | None = None
+) -> Iterator[Server]:
+    """A server that answers, until the block ends. `command` is completed by the port.
+
+    `quiet_in`: the folder in which it runs, and where what it says is kept."""
     port = free_port()
     begun = time.perf_counter()
     environment = {key: value for key, value in os.environ.items() if not key.startswith("RUNYARD_")}
-    process = subprocess.Popen([*command, str(port)], env=environment)
+    with (quiet_in / "said").open("w") if quiet_in else nullcontext() as said:
+        process = subprocess.Popen([*command, str(port)], env=environment, cwd=quiet_in, stdout=said, stderr=said)
     try:
-        _wait(process, f"http://127.0.0.1:{port}{health}", begun)
+        try:
+            _wait(process, f"http://127.0.0.1:{port}{health}", begun)
+        except NotReady as error:
+            raise NotReady(f"{error}{_last_words(quiet_in)}") from None
         yield Server(name, port, process.pid, time.perf_counter() - begun, database_pid)
     finally:
         process.send_signal(signal.SIGTERM)
@@ -57,6 +66,11 @@ def running(name: str, command: Sequence[str], health: str, database_pid: int | 
         except subprocess.TimeoutExpired:
             process.kill()
             process.wait()
+
+
+def _last_words(folder: Path | None) -> str:
+    lines = [line for line in (folder / "said").read_text(errors="replace").splitlines() if line] if folder else []
+    return f": {lines[-1][:200]}" if lines else ""
 
 
 def _wait(process: "subprocess.Popen[bytes]", url: str, begun: float) -> None:

@@ -40,6 +40,16 @@ def _rounds(case: str, servers: Sequence[Server], clients: Sequence[int], rounds
 
 
 def _measure(case: str, server: Server, clients: int, size: Size) -> Sequence[Row]:
-    tokens = 0 if case == "noop" else size.tokens
-    job = Talk(port=server.port, clients=clients, seconds=size.seconds, agent=AGENTS[case], tokens=tokens)
-    return [measure(case, server, job)]
+    return [stream(case, server, clients, size)]
+
+
+def stream(case: str, server: Server, clients: int, size: Size, dialect: str = "threads") -> Row:
+    job = Talk(
+        port=server.port,
+        clients=clients,
+        seconds=size.seconds,
+        agent=AGENTS[case],
+        tokens=0 if case == "noop" else size.tokens,
+        dialect=dialect,
+    )
+    return measure(case, server, job)
