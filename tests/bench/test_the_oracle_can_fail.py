@@ -79,6 +79,16 @@ def test_any_other_stream_is_refused(bodies: Sequence[bytes], complaint: str) ->
         judge(came(*bodies), 3)
 
 
+def test_a_dialect_without_ids_and_without_a_last_event_is_judged_by_its_tokens() -> None:
+    started = b'event: metadata\r\ndata: {"run_id":"1"}\r\n\r\n'
+    some = [b'event: custom\r\ndata: {"text":"t%d "}\r\n\r\n' % n for n in range(3)]
+    pieces = [(1, chunked(started)[:-5]), (2, chunked(*some))]
+    assert judge(pieces, 3, end=None).first == 2, "the first token, not the first frame"
+    for wrong in (some[:2], [some[0], *some], some[::-1]):
+        with pytest.raises(Wrong):
+            judge(came(started, *wrong), 3, end=None)
+
+
 @pytest.mark.parametrize(
     "data",
     [chunked(*WHOLE)[:-5], b"zz\r\n" + WHOLE[0], chunked(*WHOLE) + b"more", b""],
