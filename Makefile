@@ -109,14 +109,17 @@ docs: setup ## write the tables of docs/ anew: requirements, settings, events, r
 bench: setup ## measure SQLite and Postgres against a bare FastAPI stream, in five minutes
 	$(call say,running the benchmarks)
 	@$(BIN)/python -m bench
+	@$(BIN)/python -m bench.report
 
 bench-large: setup ## measure what a million queued runs, five million events and ten thousand streams change
 	$(call say,running the benchmarks with much data)
 	@$(BIN)/python -m bench.large
+	@$(BIN)/python -m bench.report
 
 bench-rivals: setup ## measure LangGraph, DBOS and Redis Streams at the same work, in an environment of their own
 	$(call say,running the benchmarks of others)
 	@$(BIN)/python -m bench.rivals
+	@$(BIN)/python -m bench.report
 
 clean: ## remove .venv, .venv-rivals, caches and reports (never .runyard, which holds your data)
 	$(call say,removing $(VENV) and all caches and reports)

@@ -63,11 +63,31 @@ class Results(Struct, frozen=True):
         known = [value for value in values if value is not None]
         return float(statistics.median(known)) if known else None
 
+    def ratio(self, number: str, case: str, server: str, other: str, clients: int | None = None) -> float | None:
+        """How many times the other's number it is, round by round."""
+        return ratio(number, self.rounds(case, server, clients), self.rounds(case, other, clients))
+
     def servers(self, case: str) -> list[str]:
         return list(dict.fromkeys(row.server for row in self.rows if row.case == case))
 
     def clients(self, case: str) -> list[int]:
         return sorted({row.clients for row in self.rows if row.case == case})
+
+
+def ratio(number: str, rows: Sequence[Row], others: Sequence[Row]) -> float | None:
+    """The median of the ratios of each round: what the machine did to one server in a round, it did to the other."""
+    ratios = [one / two for one, two in _pairs(number, rows, others) if two]
+    return float(statistics.median(ratios)) if ratios else None
+
+
+def difference(number: str, rows: Sequence[Row], others: Sequence[Row]) -> float | None:
+    differences = [one - two for one, two in _pairs(number, rows, others)]
+    return float(statistics.median(differences)) if differences else None
+
+
+def _pairs(number: str, rows: Sequence[Row], others: Sequence[Row]) -> list[tuple[float, float]]:
+    both = ((getattr(one, number), getattr(two, number)) for one, two in zip(rows, others, strict=False))
+    return [(one, two) for one, two in both if one is not None and two is not None]
 
 
 def percentile(values: Sequence[float], share: float) -> float | None:
