@@ -106,17 +106,17 @@ docs: setup ## write the tables of docs/ anew: requirements, settings, events, r
 	$(call say,writing the tables of docs/)
 	@for table in requirements settings_table events_table routes_table; do $(BIN)/python -m scripts.$$table || exit 1; done
 
-bench: setup ## measure SQLite and Postgres against a bare FastAPI stream, in five minutes
+bench: setup postgres-for-tests ## measure SQLite and Postgres against a bare FastAPI stream, in five minutes
 	$(call say,running the benchmarks)
 	@$(BIN)/python -m bench
 	@$(BIN)/python -m bench.report
 
-bench-large: setup ## measure what a million queued runs, five million events and ten thousand streams change
+bench-large: setup postgres-for-tests ## measure what a million queued runs, five million events and ten thousand streams change
 	$(call say,running the benchmarks with much data)
 	@$(BIN)/python -m bench.large
 	@$(BIN)/python -m bench.report
 
-bench-rivals: setup ## measure LangGraph, DBOS and Redis Streams at the same work, in an environment of their own
+bench-rivals: setup postgres-for-tests ## measure LangGraph, DBOS and Redis Streams at the same work, in an environment of their own
 	$(call say,running the benchmarks of others)
 	@$(BIN)/python -m bench.rivals
 	@$(BIN)/python -m bench.report

@@ -27,7 +27,11 @@ class Crowd:
         for job in self._jobs:
             command = [sys.executable, "-m", "bench.load", msgspec.json.encode(job).decode()]
             self._processes.append(subprocess.Popen(command, stdin=pipe, stdout=pipe, stderr=pipe, text=True))
-        self._expect("ready")
+        try:
+            self._expect("ready")
+        except ClientFailed:
+            self.__exit__()
+            raise
         return self
 
     def __exit__(self, *_: object) -> None:
