@@ -9,7 +9,7 @@ from rich.console import Console
 
 from bench.results import Row
 
-console = Console(highlight=False, soft_wrap=True, width=max(Console().width, 110))
+console = Console(highlight=False, soft_wrap=True, width=max(Console().width, 130))
 
 
 class Step(Struct, frozen=True):

@@ -1,4 +1,5 @@
-"""DBOS on Postgres: a run is a workflow whose one step writes every token to the workflow's stream.
+"""DBOS on Postgres: a run is a workflow whose one step writes every token to the workflow's stream. A run of nothing is
+a workflow without a step, and its end is awaited where it was started, which is the quickest there is.
 
 `python dbos_app.py <postgres url> <port>`"""
 
@@ -7,11 +8,12 @@ from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 
 import uvicorn
-from dbos import DBOS, SetWorkflowID
+from dbos import DBOS, SetWorkflowID, WorkflowHandleAsync
 from face import app_for
 from fastapi import FastAPI
 
 KEY = "tokens"
+started: dict[str, WorkflowHandleAsync[None]] = {}
 
 
 @DBOS.step()
@@ -24,17 +26,21 @@ async def write(tokens: int) -> None:
 async def work(tokens: int) -> None:
     if tokens:
         await write(tokens)
-    await DBOS.close_stream_async(KEY)
+        await DBOS.close_stream_async(KEY)
 
 
 async def start(run: str, tokens: int) -> None:
     with SetWorkflowID(run):
-        await DBOS.start_workflow_async(work, tokens)
+        started[run] = await DBOS.start_workflow_async(work, tokens)
 
 
 async def read(run: str, tokens: int) -> AsyncIterator[str]:
-    async for text in DBOS.read_stream_async(run, KEY):
-        yield text
+    workflow = started.pop(run)
+    if tokens:
+        async for text in DBOS.read_stream_async(run, KEY):
+            yield text
+    else:
+        await workflow.get_result()
 
 
 @asynccontextmanager
