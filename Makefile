@@ -15,7 +15,7 @@ COMPILE := $(BIN)/uv pip compile --quiet --universal --python-version 3.11 --gen
 
 say = @printf '==> %s\n' "$(1)"
 
-.PHONY: help setup run test check format lock docs bench clean postgres-for-tests
+.PHONY: help setup run test check format lock docs bench bench-large bench-rivals clean postgres-for-tests
 
 help: ## show this list
 	@printf 'Runyard: make <target>\n\n'
@@ -97,19 +97,32 @@ lock: ## write the lock files anew after a change of dependencies (UPGRADE=1: ta
 	@$(COMPILE) pyproject.toml requirements/dev.in --extra postgres -c requirements/runtime.txt -o requirements/dev.txt
 	$(call say,locking requirements/pgserver.txt)
 	@$(COMPILE) requirements/pgserver.in -c requirements/dev.txt -o requirements/pgserver.txt
-	@if grep -nE '://|^-|[ (]/' requirements/runtime.txt requirements/dev.txt requirements/pgserver.txt; then \
+	$(call say,locking requirements/rivals.txt)
+	@$(COMPILE) requirements/rivals.in -o requirements/rivals.txt
+	@if grep -nE '://|^-|[ (]/' requirements/runtime.txt requirements/dev.txt requirements/pgserver.txt requirements/rivals.txt; then \
 		echo "lock: an address or a path of this machine got into a lock file (above); remove it." >&2; exit 1; fi
 
 docs: setup ## write the tables of docs/ anew: requirements, settings, events, routes
 	$(call say,writing the tables of docs/)
 	@for table in requirements settings_table events_table routes_table; do $(BIN)/python -m scripts.$$table || exit 1; done
 
-bench: setup ## measure
+bench: setup postgres-for-tests ## measure SQLite and Postgres against a bare FastAPI stream, in five minutes
 	$(call say,running the benchmarks)
 	@$(BIN)/python -m bench
+	@$(BIN)/python -m bench.report
 
-clean: ## remove .venv, caches and reports (never .runyard, which holds your data)
+bench-large: setup postgres-for-tests ## measure what a million queued runs, five million events and ten thousand streams change
+	$(call say,running the benchmarks with much data)
+	@$(BIN)/python -m bench.large
+	@$(BIN)/python -m bench.report
+
+bench-rivals: setup postgres-for-tests ## measure LangGraph, DBOS and Redis Streams at the same work, in an environment of their own
+	$(call say,running the benchmarks of others)
+	@$(BIN)/python -m bench.rivals
+	@$(BIN)/python -m bench.report
+
+clean: ## remove .venv, .venv-rivals, caches and reports (never .runyard, which holds your data)
 	$(call say,removing $(VENV) and all caches and reports)
-	@rm -rf $(VENV) .mypy_cache .ruff_cache .pytest_cache .import_linter_cache .hypothesis .schemathesis htmlcov dist build
+	@rm -rf $(VENV) .venv-rivals .mypy_cache .ruff_cache .pytest_cache .import_linter_cache .hypothesis .schemathesis htmlcov dist build
 	@rm -f .coverage .coverage.*
 	@find src tests scripts bench -name __pycache__ -type d -prune -exec rm -rf {} + 2>/dev/null || true

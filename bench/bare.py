@@ -1,21 +1,28 @@
-"""The yardstick: a plain FastAPI StreamingResponse of the same 200 events, from memory, with no durability at all."""
+"""The yardstick: a plain FastAPI StreamingResponse of the same tokens, from memory, with no durability at all.
 
+It answers the same three requests as the threads face, so that the client does the same work."""
+
+import asyncio
+import itertools
 import json
 import sys
 from collections.abc import AsyncIterator
+from time import monotonic_ns
 
 import uvicorn
 from fastapi import FastAPI
 from fastapi.responses import StreamingResponse
 from pydantic import BaseModel
 
-TOKENS = ["tok "] * 200
+from bench.app import PACE_SECONDS, TEXTS
+
 app = FastAPI()
-numbers = iter(range(1, 10**9))
+numbers = itertools.count(1)
 
 
 class Message(BaseModel):
     content: str
+    agent: str
 
 
 @app.post("/api/threads", status_code=201)
@@ -25,22 +32,27 @@ async def open_thread() -> dict[str, str]:
 
 @app.post("/api/threads/{thread_id}/messages", status_code=201)
 async def post(thread_id: str, body: Message) -> dict[str, str]:
-    return {"run_id": str(next(numbers))}
+    return {"run_id": f"{body.agent}-{int(body.content)}-{next(numbers)}"}
+
+
+@app.get("/api/runs/{run_id}/events")
+async def events(run_id: str) -> StreamingResponse:
+    agent, tokens, _ = run_id.split("-")
+    return StreamingResponse(answer(agent, int(tokens)), media_type="text/event-stream")
 
 
 def frame(seq: int, event: str, data: dict[str, str]) -> str:
     return f"id: {seq}\nevent: {event}\ndata: {json.dumps(data)}\n\n"
 
 
-async def answer() -> AsyncIterator[str]:
-    for seq, token in enumerate(TOKENS, 1):
-        yield frame(seq, "token", {"text": token})
-    yield frame(len(TOKENS) + 1, "state", {"status": "done"})
-
-
-@app.get("/api/runs/{run_id}/events")
-async def events(run_id: str) -> StreamingResponse:
-    return StreamingResponse(answer(), media_type="text/event-stream")
+async def answer(agent: str, tokens: int) -> AsyncIterator[str]:
+    for n, text in enumerate(TEXTS[:tokens]):
+        if agent == "paced":
+            text = f"t{n} {monotonic_ns()} "
+        yield frame(n + 1, "token", {"text": text})
+        if agent == "paced":
+            await asyncio.sleep(PACE_SECONDS)
+    yield frame(tokens + 1, "state", {"status": "done"})
 
 
 if __name__ == "__main__":

@@ -1,86 +1,179 @@
-"""The client, in a process of its own: N conversations at once, each a POST and then the stream, over raw sockets so
-that it costs little.
+"""The client, a process of its own: `python -m bench.load <job as JSON>`.
 
-Prints one JSON line. Every stream is checked: 200 tokens, ids rising, one state at the end.
-"""
+It connects, says `ready`, waits for a line on its standard input, does its job, says `done`, and prints what it heard
+as one JSON line. Nothing is looked into before the job is done; then every stream is judged (`oracle.py`), and one that
+is wrong ends the process with an error."""
 
 import asyncio
-import json
+import os
 import sys
 import time
+from collections.abc import Callable
+from contextlib import suppress
+from time import monotonic_ns
 
-TOKENS = 200
+import msgspec
+from msgspec import Struct
+
+from bench.dialects import DIALECTS
+from bench.wire import Piece, Wire
+
+PATIENCE = 120.0
+AT_ONCE = 100  # followers that connect together
 
 
-async def request(
-    reader: asyncio.StreamReader, writer: asyncio.StreamWriter, method: str, path: str, body: str = ""
-) -> bytes:
-    head = (
-        f"{method} {path} HTTP/1.1\r\nHost: x\r\nContent-Type: application/json\r\nContent-Length: {len(body)}\r\n\r\n"
+class Talk(Struct, frozen=True, tag=True, kw_only=True):
+    """Conversations at the same time, each asking for one run after the other for `seconds`, at least once."""
+
+    port: int
+    clients: int
+    seconds: float
+    agent: str
+    tokens: int
+    read_port: int | None = None
+    dialect: str = "threads"
+
+
+class Follow(Struct, frozen=True, tag=True, kw_only=True):
+    """Followers of one run; they are ready when all of them are connected."""
+
+    port: int
+    clients: int
+    run: str
+    tokens: int
+
+
+class Read(Struct, frozen=True, tag=True, kw_only=True):
+    """One reader of a run that is over; the clock runs from the request on."""
+
+    port: int
+    run: str
+    tokens: int
+    clients: int = 1
+
+
+class Heard(Struct, frozen=True, kw_only=True):
+    """What a client heard; times in nanoseconds of the monotonic clock. `firsts`: from the request to the first
+    event; `delays`: from when a token was made until it was here. `cpu`: seconds of processor time, of one process."""
+
+    begun: int
+    ended: int
+    runs: int
+    events: int
+    firsts: list[int]
+    delays: list[int]
+    cpu: float
+
+
+Job = Talk | Follow | Read
+Told = tuple[int, list[Piece]]  # when it was asked for, what came
+
+
+async def do(job: Job) -> Heard:
+    match job:
+        case Talk():
+            return await _talk(job)
+        case Follow():
+            return await _follow(job)
+        case Read():
+            return await _read(job)
+
+
+async def _talk(job: Talk) -> Heard:
+    dialect = DIALECTS[job.dialect]
+    told: list[Told] = []
+
+    async def converse(post: Wire, read: Wire, thread: str) -> None:
+        while True:
+            asked = monotonic_ns()
+            told.append((asked, await dialect.run(post, read, thread, job.agent, job.tokens)))
+            if monotonic_ns() - begun >= job.seconds * 1e9:
+                return
+
+    talks = []
+    for _ in range(job.clients):
+        post = await Wire.connect(job.port)
+        read = await Wire.connect(job.read_port) if job.read_port else post
+        talks.append((post, read, await dialect.open_thread(post)))
+    _say("ready")
+    sys.stdin.readline()
+    begun, cpu = monotonic_ns(), time.process_time()
+    async with asyncio.timeout(PATIENCE + job.seconds):
+        await asyncio.gather(*(converse(*talk) for talk in talks))
+    ended, cpu = monotonic_ns(), time.process_time() - cpu
+    _say("done")
+    for post, read, _ in talks:
+        post.close()
+        read.close()
+    return _judged(job, told, begun, ended, cpu)
+
+
+async def _follow(job: Follow) -> Heard:
+    wires: list[Wire] = []
+    while len(wires) < job.clients:
+        some = min(AT_ONCE, job.clients - len(wires))
+        wires += await asyncio.gather(*(_attached(job) for _ in range(some)))
+    _say("ready")
+    sys.stdin.readline()
+    begun, cpu = monotonic_ns(), time.process_time()
+    async with asyncio.timeout(PATIENCE):
+        told = [(begun, pieces) for pieces in await asyncio.gather(*(wire.rest() for wire in wires))]
+    ended, cpu = monotonic_ns(), time.process_time() - cpu
+    _say("done")
+    for wire in wires:
+        wire.close()
+    return _judged(job, told, begun, ended, cpu)
+
+
+async def _attached(job: Follow) -> Wire:
+    wire = await Wire.connect(job.port)
+    await wire.open("GET", f"/api/runs/{job.run}/events")
+    return wire
+
+
+async def _read(job: Read) -> Heard:
+    wire = await Wire.connect(job.port)
+    _say("ready")
+    sys.stdin.readline()
+    begun, cpu = monotonic_ns(), time.process_time()
+    async with asyncio.timeout(PATIENCE):
+        pieces = await wire.stream("GET", f"/api/runs/{job.run}/events")
+    ended, cpu = monotonic_ns(), time.process_time() - cpu
+    _say("done")
+    wire.close()
+    return _judged(job, [(begun, pieces)], begun, ended, cpu)
+
+
+def _judged(job: Job, told: list[Told], begun: int, ended: int, cpu: float) -> Heard:
+    dialect = DIALECTS[job.dialect if isinstance(job, Talk) else "threads"]
+    verdicts = [(asked, dialect.judge(pieces, job.tokens)) for asked, pieces in told]
+    return Heard(
+        begun=begun,
+        ended=ended,
+        runs=len(told),
+        events=len(told) * job.tokens,
+        firsts=[verdict.first - asked for asked, verdict in verdicts],
+        delays=[delay for _, verdict in verdicts for delay in verdict.delays],
+        cpu=cpu,
     )
-    writer.write((head + body).encode())
-    answer = await reader.readuntil(b"\r\n\r\n")
-    status = int(answer.split(b" ", 2)[1])
-    if status >= 300:
-        raise RuntimeError(f"{method} {path}: {status}")
-    length = int(answer.lower().split(b"content-length:")[1].split(b"\r\n")[0])
-    return await reader.readexactly(length)
 
 
-async def stream(reader: asyncio.StreamReader, writer: asyncio.StreamWriter, path: str) -> tuple[float, int]:
-    """Read a chunked SSE response to its end; the time of the first event and the number of tokens."""
-    writer.write(f"GET {path} HTTP/1.1\r\nHost: x\r\nAccept: text/event-stream\r\n\r\n".encode())
-    await reader.readuntil(b"\r\n\r\n")
-    first, body = 0.0, []
-    while size := int(await reader.readuntil(b"\r\n"), 16):
-        body.append(await reader.readexactly(size))
-        await reader.readexactly(2)
-        if not first and b"event: " in body[-1]:
-            first = time.perf_counter()
-    await reader.readexactly(2)
-    text = b"".join(body)
-    ids = [int(line[4:]) for line in text.split(b"\n") if line.startswith(b"id: ")]
-    if ids != sorted(set(ids)) or text.count(b"event: state") != 1:
-        raise RuntimeError("a stream was not in order")
-    return first, text.count(b"event: token")
+def _say(line: str) -> None:
+    """Not `print`: with uvloop's io_uring a write to a full pipe may stop halfway, and the rest would be lost."""
+    rest = f"{line}\n".encode()
+    while rest:
+        rest = rest[os.write(1, rest) :]
 
 
-async def talk(port: int, runs: int, latencies: list[float]) -> None:
-    reader, writer = await asyncio.open_connection("127.0.0.1", port, limit=2**22)
-    thread = json.loads(await request(reader, writer, "POST", "/api/threads", "{}"))["thread_id"]
-    for _ in range(runs):
-        begun = time.perf_counter()
-        body = json.dumps({"content": "go"})
-        run = json.loads(await request(reader, writer, "POST", f"/api/threads/{thread}/messages", body))["run_id"]
-        first, tokens = await stream(reader, writer, f"/api/runs/{run}/events")
-        if tokens != TOKENS:
-            raise RuntimeError(f"{tokens} tokens arrived")
-        latencies.append(first - begun)
-    writer.close()
-
-
-async def main(port: int, clients: int, runs: int) -> None:
-    latencies: list[float] = []
-    begun = time.perf_counter()
-    await asyncio.gather(*(talk(port, runs, latencies) for _ in range(clients)))
-    took = time.perf_counter() - begun
-    latencies.sort()
-    done = clients * runs
-    print(
-        json.dumps(
-            {
-                "clients": clients,
-                "runs": done,
-                "events": done * TOKENS,
-                "seconds": took,
-                "runs_s": done / took,
-                "events_s": done * TOKENS / took,
-                "first_ms_p50": latencies[len(latencies) // 2] * 1000,
-                "first_ms_p99": latencies[int(len(latencies) * 0.99)] * 1000,
-            }
-        )
-    )
+def main(argument: str) -> None:
+    job = msgspec.json.decode(argument, type=Job)
+    factory: Callable[[], asyncio.AbstractEventLoop] | None = None
+    with suppress(ImportError):
+        from uvloop import new_event_loop as factory
+    with asyncio.Runner(loop_factory=factory) as runner:
+        heard = runner.run(do(job))
+    _say(msgspec.json.encode(heard).decode())
 
 
 if __name__ == "__main__":
-    asyncio.run(main(*map(int, sys.argv[1:4])))
+    main(sys.argv[1])

@@ -1,4 +1,4 @@
-"""The servers under test, each a process of its own: started, waited for, measured, stopped."""
+"""The servers under test, each a process of its own: started, waited for, stopped."""
 
 import os
 import signal
@@ -7,28 +7,26 @@ import subprocess
 import sys
 import time
 import urllib.request
-from collections.abc import Iterator
-from contextlib import contextmanager
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager, nullcontext
 from dataclasses import dataclass
 from pathlib import Path
 
-READY_SECONDS = 30.0
+READY_SECONDS = 60.0
+STOP_SECONDS = 30.0
 
 
-@dataclass
+class NotReady(Exception):
+    """A server ended, or did not answer in time."""
+
+
+@dataclass(frozen=True)
 class Server:
     name: str
     port: int
     pid: int
     ready_seconds: float
-
-    def cpu_seconds(self) -> float:
-        fields = Path(f"/proc/{self.pid}/stat").read_text().rpartition(")")[2].split()
-        return (int(fields[11]) + int(fields[12])) / os.sysconf("SC_CLK_TCK")
-
-    def rss_mb(self) -> float:
-        lines = Path(f"/proc/{self.pid}/status").read_text().splitlines()
-        return int(next(line for line in lines if line.startswith("VmRSS")).split()[1]) / 1024
+    database_pid: int | None = None
 
 
 def free_port() -> int:
@@ -38,26 +36,50 @@ def free_port() -> int:
         return port
 
 
+def python(module: str, *arguments: str) -> list[str]:
+    """The command for a server of ours; the port comes last."""
+    return [sys.executable, "-m", module, *arguments]
+
+
 @contextmanager
-def running(name: str, module: str, *args: str, health: str) -> Iterator[Server]:
+def running(
+    name: str, command: Sequence[str], health: str, database_pid: int | None = None, quiet_in: Path | None = None
+) -> Iterator[Server]:
+    """A server that answers, until the block ends. `command` is completed by the port.
+
+    `quiet_in`: the folder in which it runs, and where what it says is kept."""
     port = free_port()
     begun = time.perf_counter()
-    process = subprocess.Popen([sys.executable, "-m", module, *args, str(port)])
+    environment = {key: value for key, value in os.environ.items() if not key.startswith("RUNYARD_")}
+    with (quiet_in / "said").open("w") if quiet_in else nullcontext() as said:
+        process = subprocess.Popen([*command, str(port)], env=environment, cwd=quiet_in, stdout=said, stderr=said)
     try:
-        _wait(process, f"http://127.0.0.1:{port}{health}", begun)
-        yield Server(name, port, process.pid, time.perf_counter() - begun)
+        try:
+            _wait(process, f"http://127.0.0.1:{port}{health}", begun)
+        except NotReady as error:
+            raise NotReady(f"{error}{_last_words(quiet_in)}") from None
+        yield Server(name, port, process.pid, time.perf_counter() - begun, database_pid)
     finally:
         process.send_signal(signal.SIGTERM)
-        process.wait(30)
+        try:
+            process.wait(STOP_SECONDS)
+        except subprocess.TimeoutExpired:
+            process.kill()
+            process.wait()
+
+
+def _last_words(folder: Path | None) -> str:
+    lines = [line for line in (folder / "said").read_text(errors="replace").splitlines() if line] if folder else []
+    return f": {lines[-1][:200]}" if lines else ""
 
 
 def _wait(process: "subprocess.Popen[bytes]", url: str, begun: float) -> None:
     while time.perf_counter() - begun < READY_SECONDS:
         if process.poll() is not None:
-            raise RuntimeError(f"the server ended with code {process.returncode}")
+            raise NotReady(f"the server ended with code {process.returncode}")
         try:
             with urllib.request.urlopen(url, timeout=1):
                 return
         except OSError:
             time.sleep(0.02)
-    raise RuntimeError("the server did not answer in time")
+    raise NotReady("the server did not answer in time")

@@ -1,14 +1,32 @@
-"""Runyard as it is measured: the demo app, with the `tokens` agent (200 tiny tokens, flat out) as default."""
+"""Runyard as it is measured: `runyard serve` with the agents of `bench/app.py`, on a database or on a fake commit.
+
+`fake` is the whole stack over a store that keeps everything in dictionaries, so nothing is durable and nothing waits
+for a disk: what a run costs besides its commits. The difference to it is the price of durability."""
 
 import sys
+from pathlib import Path
+from unittest import mock
 
 from runyard import wiring
+from runyard.agents.loading import load
+from runyard.clock import Clock, SystemClock
 from runyard.settings import Settings
+from runyard.store import Store
+from runyard.stores.memory import MemoryStore
+
+FAKE = "fake"
 
 
-def main(database_url: str, port: int) -> None:
-    settings = Settings(database_url=database_url, port=port, default_agent="tokens", log_level="error")
-    wiring.run(wiring.serve(settings, wiring.load_app(settings)))
+def fake_commit(_: Settings, clock: Clock | None = None) -> Store:
+    return MemoryStore(clock or SystemClock())
+
+
+def main(database: str, port: int) -> None:
+    url = "sqlite:///unused.db" if database == FAKE else database
+    settings = Settings(database_url=url, port=port, log_level="error")
+    app = load(Path(__file__).with_name("app.py"))
+    with mock.patch.object(wiring, "open_store", fake_commit if database == FAKE else wiring.open_store):
+        wiring.run(wiring.serve(settings, app))
 
 
 if __name__ == "__main__":

@@ -1,0 +1,54 @@
+"""The agents that are measured, as anybody would write them. A message says how many tokens are wanted.
+
+A token is `t<number> `, and where its way is timed `t<number> <when it was made> `: the monotonic clock in nanoseconds,
+which all processes of a machine share.
+"""
+
+import asyncio
+from time import monotonic_ns
+
+import runyard
+
+TEXTS = [f"t{n} " for n in range(100_000)]
+PACE_SECONDS = 0.01
+
+
+@runyard.agent
+async def tokens(ctx: runyard.Context) -> None:
+    """As fast as it goes."""
+    for text in TEXTS[: int(ctx.message.text)]:
+        await ctx.token(text)
+
+
+@runyard.agent
+async def paced(ctx: runyard.Context) -> None:
+    """As a model would: a token, then a pause."""
+    for n in range(int(ctx.message.text)):
+        await ctx.token(f"t{n} {monotonic_ns()} ")
+        await asyncio.sleep(PACE_SECONDS)
+
+
+@runyard.agent
+async def noop(ctx: runyard.Context) -> None:
+    """Nothing: what is left is what a run itself costs."""
+
+
+@runyard.agent
+async def stamped(ctx: runyard.Context) -> None:
+    """As fast as it goes, each token with its time."""
+    for n in range(int(ctx.message.text)):
+        await ctx.token(f"t{n} {monotonic_ns()} ")
+
+
+@runyard.agent
+async def asking(ctx: runyard.Context) -> None:
+    """The same, after a person agreed."""
+    await ctx.approve("go?")
+    for n in range(int(ctx.message.text)):
+        await ctx.token(f"t{n} {monotonic_ns()} ")
+
+
+@runyard.agent
+async def endless(ctx: runyard.Context) -> None:
+    """Holds its thread until it is canceled, so that what comes after it can be followed before it begins."""
+    await asyncio.Event().wait()

@@ -1,0 +1,1 @@
+"""Does it stay as fast when there is much? A million queued runs, five million events, ten thousand open streams."""

@@ -1,0 +1,116 @@
+"""`python -m bench.large`: what becomes slower when there is much, on Postgres, in tens of minutes.
+
+Two databases, a small and a large one, take turns in every batch, so that only their ratio counts."""
+
+import argparse
+import asyncio
+import time
+from collections.abc import Awaitable, Callable, Sequence
+from functools import partial
+from pathlib import Path
+
+from msgspec import Struct
+
+from bench import machine
+from bench.large import claims
+from bench.large.fill import filled
+from bench.large.logs import EVENTS, Logs
+from bench.large.logs import template as ended_run
+from bench.large.open_streams import open_streams, possible
+from bench.results import FOLDER, Results, Row, save
+from bench.stand import POSTGRES, Stand
+from bench.steps import Step, console, walk
+from bench.table import tables
+from runyard.stores.postgres import PostgresStore
+
+
+class Size(Struct, frozen=True, kw_only=True):
+    queued: tuple[int, int]
+    events: tuple[int, int]
+    rounds: int
+    each: int
+    streams: int
+    idle_seconds: float
+
+
+FULL = Size(queued=(1_000, 1_000_000), events=(10_000, 5_000_000), rounds=30, each=50, streams=10_000, idle_seconds=20)
+TINY = Size(queued=(100, 400), events=(1_000, 4_000), rounds=2, each=10, streams=50, idle_seconds=0.5)
+
+
+class Large:
+    def __init__(self, stand: Stand, size: Size, runner: asyncio.Runner) -> None:
+        self._stand = stand
+        self._size = size
+        self._run = runner.run
+        self._queues: dict[int, PostgresStore] = {}
+        self._logs: dict[int, Logs] = {}
+        self._stores: list[PostgresStore] = []
+
+    def steps(self, streams: int) -> list[Step]:
+        size = self._size
+        return [
+            *(Step(f"queue {queued:,} runs", partial(self._queue, queued)) for queued in size.queued),
+            *(Step(f"claim, {_both(size.queued)} queued", self._claim) for _ in range(size.rounds)),
+            *(Step(f"write {events:,} events", partial(self._write, events)) for events in size.events),
+            *(Step(f"append and read, {_both(size.events)} events", self._log) for _ in range(size.rounds)),
+            Step(f"{streams:,} open streams", lambda: open_streams(self._stand, streams, size.idle_seconds)),
+        ]
+
+    def close(self) -> None:
+        for store in self._stores:
+            self._run(store.close())
+
+    def _filled(self, name: str, template: Callable[[PostgresStore], Awaitable[int]], clones: int) -> PostgresStore:
+        say = partial(console.print, end="\r")
+        store = self._run(filled(self._stand.dsn(name), template, clones, say))
+        self._stores.append(store)
+        return store
+
+    def _queue(self, queued: int) -> Sequence[Row]:
+        clones = queued // claims.PER_LANE - 1
+        self._queues[queued] = self._filled(f"queue_{queued}", claims.template, clones)
+        return []
+
+    def _claim(self) -> Sequence[Row]:
+        return [
+            self._run(claims.batch(store, self._stand.dsn(f"queue_{queued}"), queued, self._size.each))
+            for queued, store in self._queues.items()
+        ]
+
+    def _write(self, events: int) -> Sequence[Row]:
+        store = self._filled(f"log_{events}", ended_run, events // EVENTS)
+        self._logs[events] = Logs(store, events)
+        self._run(self._logs[events].begin())
+        return []
+
+    def _log(self) -> Sequence[Row]:
+        return [row for logs in self._logs.values() for row in self._run(logs.batch(self._size.each))]
+
+
+def _both(sizes: tuple[int, int]) -> str:
+    return f"{sizes[0]:,} and {sizes[1]:,}"
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(prog="python -m bench.large", description="Measure what much data does.")
+    parser.add_argument("--tiny", action="store_true", help="sizes that show in seconds that it works")
+    parser.add_argument("--folder", type=Path, default=FOLDER, help="where large.json goes")
+    asked = parser.parse_args()
+    size = TINY if asked.tiny else FULL
+    streams = possible(size.streams)
+    missing = {}
+    if streams < size.streams:
+        missing[f"{size.streams:,} open streams"] = f"the limit of open files allows {streams:,}"
+    with Stand((POSTGRES,)) as stand, asyncio.Runner() as runner:
+        large = Large(stand, size, runner)
+        try:
+            rows = walk(large.steps(streams), time.monotonic())
+        finally:
+            large.close()
+        results = Results(machine.facts(stand.postgres_version), rows, missing)
+    save(results, "large", asked.folder)
+    console.print(*tables(results), sep="\n")
+
+
+if __name__ == "__main__":
+    main()

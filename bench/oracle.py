@@ -1,0 +1,110 @@
+"""Judges a stream by the bytes that came: every token once and in order, ids rising, one end and nothing after it.
+
+A stream that is anything else is `Wrong`, and a benchmark that meets one has no result. It happens after the clock was
+stopped, so it may be as strict as it likes."""
+
+import re
+from collections.abc import Iterator, Sequence
+
+from msgspec import Struct
+
+from bench.wire import Piece
+
+TOKEN = re.compile(rb'"t(\d+) (?:(\d+) )?"')
+FRAME_END = re.compile(rb"\r?\n\r?\n")
+
+
+class Wrong(Exception):
+    """A stream was not what it must be."""
+
+
+class Verdict(Struct, frozen=True):
+    """When the first token came (the first event, if there are none), and how long each token that carries its time was
+    on the way. Nanoseconds."""
+
+    first: int
+    delays: Sequence[int]
+
+
+def judge(pieces: Sequence[Piece], tokens: int, end: bytes | None = b"state") -> Verdict:
+    """`end` is the event that comes last, in a dialect that has one."""
+    first, expected, last_id, ended = 0, 0, 0, False
+    delays: list[int] = []
+    for at, frame in frames(pieces):
+        if ended:
+            raise Wrong("something came after the end")
+        first = first or (0 if tokens else at)
+        seq = int(frame.get(b"id", last_id + 1))
+        if seq <= last_id:
+            raise Wrong(f"id {seq} came after {last_id}")
+        last_id = seq
+        ended = end is not None and frame.get(b"event") == end
+        token = TOKEN.search(frame.get(b"data", b"")) if frame.get(b"event") != b"final" else None
+        if token:
+            first = first or at
+            if int(token[1]) != expected:
+                raise Wrong(f"token {int(token[1])} came where {expected} was due")
+            expected += 1
+            if token[2]:
+                delays.append(at - int(token[2]))
+    if not ended and end is not None:
+        raise Wrong("the stream has no end")
+    if expected != tokens:
+        raise Wrong(f"{expected} tokens came, not {tokens}")
+    return Verdict(first, delays)
+
+
+def frames(pieces: Sequence[Piece]) -> Iterator[tuple[int, dict[bytes, bytes]]]:
+    """The fields of each frame, with the time at which its last byte came. Comments are left out."""
+    chunks, rest = Chunks(), b""
+    for at, data in pieces:
+        *whole, rest = FRAME_END.split(rest + chunks.feed(data))
+        for frame in whole:
+            fields = dict(_field(line) for line in frame.splitlines() if not line.startswith(b":"))
+            if fields:
+                yield at, fields
+    if rest or not chunks.ended:
+        raise Wrong("the stream was cut off")
+
+
+def _field(line: bytes) -> tuple[bytes, bytes]:
+    name, colon, value = line.partition(b":")
+    if not colon:
+        raise Wrong(f"not a field: {line[:40]!r}")
+    return name, value.removeprefix(b" ")
+
+
+class Chunks:
+    """Takes HTTP's chunked coding off, however the network cut it."""
+
+    def __init__(self) -> None:
+        self._left = 0  # of the chunk's data and the line end after it
+        self._line = b""
+        self.ended = False
+
+    def feed(self, data: bytes) -> bytes:
+        body = []
+        while data:
+            if self.ended:
+                raise Wrong("bytes came after the last chunk")
+            if self._left == 0:
+                line, end, rest = (self._line + data).partition(b"\r\n")
+                self._line = b"" if end else line
+                data = rest
+                if end:
+                    size = _size(line)
+                    self._left = size + 2
+                    self._is_last = size == 0
+                continue
+            taken, data = data[: self._left], data[self._left :]
+            self._left -= len(taken)
+            body.append(taken[: len(taken) + min(0, self._left - 2)])
+            self.ended = self._is_last and self._left == 0
+        return b"".join(body)
+
+
+def _size(line: bytes) -> int:
+    try:
+        return int(line, 16)
+    except ValueError:
+        raise Wrong(f"not the size of a chunk: {line[:40]!r}") from None

@@ -1,0 +1,117 @@
+"""Which charts are drawn, from which numbers."""
+
+from collections.abc import Callable, Sequence
+
+from bench.chart import Bar, Chart, svg
+from bench.results import Results
+from bench.targets import Measured
+
+NAMES = {
+    "bare": "bare FastAPI, nothing durable",
+    "fake": "Runyard, fake commit",
+    "sqlite": "Runyard, SQLite FULL",
+    "postgres": "Runyard, Postgres",
+}
+COLORS = {"bare": 0, "fake": 1, "sqlite": 2, "postgres": 3}
+OTHER_COLORS = (4, 5, 6, 1)
+
+
+def pictures(measured: Measured) -> dict[str, str]:
+    """SVG by name; without results for it, a chart is left out."""
+    drawn = {
+        "ratio": _ratio(measured.latest),
+        "latency": _latency(measured.latest),
+        "jobs": _jobs(measured.latest),
+        "rivals": _rivals(measured.rivals),
+    }
+    return {name: svg(chart) for name, chart in drawn.items() if chart is not None}
+
+
+def _ratio(results: Results) -> Chart | None:
+    return _by_clients(
+        results,
+        "flat",
+        ["fake", "sqlite", "postgres"],
+        lambda server, clients: _bar(results.ratio("events_s", "flat", server, "bare", clients)),
+        title="Events per second, as a multiple of a bare FastAPI stream",
+        note="Runs of 200 tiny events over SSE, from the POST on, as fast as it goes; each committed before it is sent",
+        rule="bare FastAPI",
+    )
+
+
+def _latency(results: Results) -> Chart | None:
+    return _by_clients(
+        results,
+        "paced",
+        ["bare", "fake", "sqlite", "postgres"],
+        lambda server, clients: _bar(
+            results.median("delay_ms_p50", "paced", server, clients),
+            results.median("delay_ms_p99", "paced", server, clients),
+        ),
+        title="A token's way to its reader, in ms: p50 / p99",
+        note="From when the agent made it until the client read it, at 10 ms a token; Runyard commits it in between",
+        form="{:.1f}",
+    )
+
+
+def _jobs(results: Results) -> Chart | None:
+    rates = {NAMES[server]: results.median("runs_s", "noop", server) for server in results.servers("noop")}
+    if not rates:
+        return None
+    return Chart(
+        title="Runs of nothing per second",
+        note="Through one process: posted, accepted, run, ended and streamed to the end",
+        groups=[f"{results.clients('noop')[0]} in flight"],
+        series={name: [_bar(rate)] for name, rate in rates.items()},
+        colors={NAMES[server]: color for server, color in COLORS.items()},
+        form="{:,.0f}",
+    )
+
+
+def _rivals(results: Results) -> Chart | None:
+    servers = [server for server in results.servers("flat") if server != "bare"]
+    servers.sort(key=lambda server: server != "postgres")
+    others = [server for server in servers if server != "postgres"]
+    return _by_clients(
+        results,
+        "flat",
+        servers,
+        lambda server, clients: _bar(results.ratio("events_s", "flat", server, "bare", clients)),
+        title="The same work done by others, as a multiple of a bare FastAPI stream",
+        note="Events per second; runs of 200 tiny events over SSE, from the POST on",
+        rule="bare FastAPI",
+        form="{:.2g}",
+        more_colors=dict(zip(others, OTHER_COLORS, strict=False)),
+    )
+
+
+def _by_clients(
+    results: Results,
+    case: str,
+    servers: Sequence[str],
+    bar: Callable[[str, int], Bar | None],
+    *,
+    title: str,
+    note: str,
+    rule: str | None = None,
+    form: str = "{:.2f}",
+    more_colors: dict[str, int] | None = None,
+) -> Chart | None:
+    clients = results.clients(case)
+    colors = COLORS | (more_colors or {})
+    series = {NAMES.get(s, s): [bar(s, count) for count in clients] for s in servers if s in results.servers(case)}
+    if not series:
+        return None
+    return Chart(
+        title=title,
+        note=note,
+        groups=[f"{count} client{'' if count == 1 else 's'}" for count in clients],
+        series=series,
+        colors={NAMES.get(server, server): colors[server] for server in servers},
+        form=form,
+        rule=rule,
+    )
+
+
+def _bar(value: float | None, mark: float | None = None) -> Bar | None:
+    return None if value is None else Bar(value, mark)

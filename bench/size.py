@@ -1,0 +1,41 @@
+"""How much is measured: `FULL` for numbers that count, `TINY` to see in seconds that everything works."""
+
+from msgspec import Struct
+
+
+class Size(Struct, frozen=True, kw_only=True):
+    """Each measurement takes about `seconds` (a paced run takes two); all servers take turns in every round."""
+
+    rounds: int
+    paced_rounds: int
+    seconds: float
+    clients: tuple[int, ...]
+    tokens: int
+    in_flight: int
+    followers: int
+    replayed: int
+    crossings: int
+
+
+FULL = Size(
+    rounds=3,
+    paced_rounds=2,
+    seconds=2.0,
+    clients=(1, 10, 50),
+    tokens=200,
+    in_flight=64,
+    followers=1_000,
+    replayed=100_000,
+    crossings=4,
+)
+TINY = Size(
+    rounds=1,
+    paced_rounds=1,
+    seconds=0.1,
+    clients=(2,),
+    tokens=20,
+    in_flight=8,
+    followers=10,
+    replayed=2_000,
+    crossings=1,
+)

@@ -1,0 +1,195 @@
+"""What was promised, and what was measured: every target with its value, computed from the results."""
+
+from collections.abc import Callable
+from typing import Literal
+
+from msgspec import Struct
+
+from bench.results import Results, difference, ratio
+
+Verdict = Literal["excellent", "good", "not met", "not measured"]
+EMPTY = Results({}, [])
+
+
+class Measured(Struct, frozen=True):
+    """The results of `bench`, `bench.large` and `bench.rivals`, as far as there are any."""
+
+    latest: Results = EMPTY
+    large: Results = EMPTY
+    rivals: Results = EMPTY
+
+
+class Target(Struct, frozen=True, kw_only=True):
+    """`form` says how its numbers are written. Where `good` is above `excellent`, less is better."""
+
+    what: str
+    good: float
+    excellent: float
+    form: str
+    value: Callable[[Measured], float | None]
+
+    def verdict(self, measured: Measured) -> Verdict:
+        value = self.value(measured)
+        if value is None:
+            return "not measured"
+        sign = 1 if self.excellent > self.good else -1
+        if value * sign >= self.excellent * sign:
+            return "excellent"
+        return "good" if value * sign >= self.good * sign else "not met"
+
+    def written(self, number: float | None) -> str:
+        return "" if number is None else self.form.format(number)
+
+
+def _rate(server: str, other: str, clients: int) -> Callable[[Measured], float | None]:
+    return lambda m: m.latest.ratio("events_s", "flat", server, other, clients)
+
+
+def _number(number: str, case: str, server: str, clients: int) -> Callable[[Measured], float | None]:
+    return lambda m: m.latest.median(number, case, server, clients)
+
+
+def _later_than_bare(server: str) -> Callable[[Measured], float | None]:
+    return lambda m: difference("first_ms_p50", m.latest.rounds("flat", server, 1), m.latest.rounds("flat", "bare", 1))
+
+
+def _growth(case: str, small: int, large: int) -> Callable[[Measured], float | None]:
+    def value(m: Measured) -> float | None:
+        few, many = (m.large.rounds(case, "postgres", size=size) for size in (small, large))
+        return ratio("took_ms_p50", many, few)
+
+    return value
+
+
+def _replay(server: str) -> Callable[[Measured], float | None]:
+    def value(m: Measured) -> float | None:
+        rows = m.latest.rounds("replay", server)
+        return m.latest.median("events_s", "replay", server) if rows and rows[0].events == 100_000 else None
+
+    return value
+
+
+def _against(number: str, case: str, other: str, clients: int) -> Callable[[Measured], float | None]:
+    return lambda m: m.rivals.ratio(number, case, "postgres", other, clients)
+
+
+RATIO, MS, MORE_MS, RATE, MB, TIMES = "{:.2f}", "{:.1f} ms", "{:+.1f} ms", "{:,.0f}/s", "{:.0f} MB", "{:.1f}x"
+NAMES = {"postgres": "Postgres", "sqlite": "SQLite FULL"}
+
+TARGETS = [
+    *(
+        Target(
+            what=f"events/s against bare FastAPI, {NAMES[server]}, {clients} clients",
+            good=good,
+            excellent=excellent,
+            form=RATIO,
+            value=_rate(server, "bare", clients),
+        )
+        for server, good, excellent in (("postgres", 1.2, 2.0), ("sqlite", 1.0, 1.5))
+        for clients in (10, 50)
+    ),
+    *(
+        Target(
+            what=f"events/s against a fake commit, {NAMES[server]}, {clients} clients",
+            good=0.7,
+            excellent=0.9,
+            form=RATIO,
+            value=_rate(server, "fake", clients),
+        )
+        for server in NAMES
+        for clients in (10, 50)
+    ),
+    Target(
+        what="durable runs of nothing, one process, Postgres",
+        good=600,
+        excellent=1_500,
+        form=RATE,
+        value=_number("runs_s", "noop", "postgres", 64),
+    ),
+    *(
+        Target(
+            what=f"added latency at 10 ms a token, 50 clients, {NAMES[server]}, {which}",
+            good=good,
+            excellent=excellent,
+            form=MS,
+            value=_number(f"delay_ms_{which}", "paced", server, 50),
+        )
+        for server in NAMES
+        for which, good, excellent in (("p50", 5, 3), ("p99", 15, 6))
+    ),
+    *(
+        Target(
+            what=f"time to the first event over bare, 1 client, {NAMES[server]}",
+            good=5,
+            excellent=2,
+            form=MORE_MS,
+            value=_later_than_bare(server),
+        )
+        for server in NAMES
+    ),
+    Target(
+        what="post on pod A to the first event on pod B, p50",
+        good=20,
+        excellent=8,
+        form=MS,
+        value=_number("first_ms_p50", "pods", "postgres", 1),
+    ),
+    Target(
+        what="a token made on pod A until it is read on pod B, p50",
+        good=20,
+        excellent=8,
+        form=MS,
+        value=_number("delay_ms_p50", "pods", "postgres", 1),
+    ),
+    Target(
+        what="claim p50, 1,000,000 queued runs against 1,000",
+        good=1.5,
+        excellent=1.1,
+        form=RATIO,
+        value=_growth("claim", 1_000, 1_000_000),
+    ),
+    *(
+        Target(
+            what=f"{case} p50, 5,000,000 events against 10,000",
+            good=1.2,
+            excellent=1.05,
+            form=RATIO,
+            value=_growth(case, 10_000, 5_000_000),
+        )
+        for case in ("append", "tail read")
+    ),
+    *(
+        Target(
+            what=f"1,000 followers of one run, all get all: peak RSS, {NAMES[server]}",
+            good=250,
+            excellent=150,
+            form=MB,
+            value=_number("rss_mb", "followers", server, 1_000),
+        )
+        for server in NAMES
+    ),
+    *(
+        Target(
+            what=f"replay of 100,000 events to one client, {NAMES[server]}",
+            good=100_000,
+            excellent=300_000,
+            form=RATE,
+            value=_replay(server),
+        )
+        for server in NAMES
+    ),
+    Target(
+        what="200-event runs/s against langgraph dev, 50 clients",
+        good=12,
+        excellent=25,
+        form=TIMES,
+        value=_against("runs_s", "flat", "langgraph dev", 50),
+    ),
+    Target(
+        what="durable runs of nothing against DBOS",
+        good=5,
+        excellent=10,
+        form=TIMES,
+        value=_against("runs_s", "noop", "DBOS streams", 64),
+    ),
+]
