@@ -21,6 +21,7 @@ async def filled(
     store = PostgresStore(dsn, SystemClock())
     await store.open()
     rows = await template(store)
+    await store.publish([each.mark(rows) for each in await store.unpublished(0, rows)])  # as its outbox would have
     connection = await asyncpg.connect(dsn)
     try:
         await connection.execute(CLONE.read_text())

@@ -37,6 +37,39 @@ class Pause(Enum):
     GONE = "gone"  # the reader left
 
 
+class Silence:
+    """How long nothing has come; rings the bell when that is too long. One timer for many waits: it looks, when it goes
+    off, how long the latest silence has lasted."""
+
+    def __init__(self, bell: asyncio.Event) -> None:
+        self._bell = bell
+        self._loop = asyncio.get_running_loop()
+        self._until = 0.0
+        self._timer: asyncio.TimerHandle | None = None
+
+    def begin(self, patience: float) -> None:
+        self._until = self._loop.time() + patience
+        if self._timer is None or self._timer.when() > self._until:
+            self.end()
+            self._timer = self._loop.call_at(self._until, self._look)
+
+    @property
+    def is_over(self) -> bool:
+        return self._loop.time() >= self._until
+
+    def _look(self) -> None:
+        self._timer = None
+        if self.is_over:
+            self._bell.set()
+        else:
+            self._timer = self._loop.call_at(self._until, self._look)
+
+    def end(self) -> None:
+        if self._timer is not None:
+            self._timer.cancel()
+            self._timer = None
+
+
 class Follower:
     """One reader's cursor."""
 
@@ -49,20 +82,20 @@ class Follower:
         self._gone = False
         self._bells = bells
         self._bell = bells.hang(run_id)
+        self._silence = Silence(self._bell)
 
     async def next(self, patience: float) -> list[Chunk] | Pause:
         """The next chunks, in order; or why there are none, after at most `patience` seconds of silence."""
-        try:
-            async with asyncio.timeout(patience):
-                while (pause := self._pause()) is None:
-                    self._bell.clear()
-                    if chunks := await self._more():
-                        return self._hand_over(chunks)
-                    if self._pause() is None:
-                        await self._bell.wait()
-                return pause
-        except TimeoutError:
-            return Pause.IDLE
+        self._silence.begin(patience)
+        while (pause := self._pause()) is None:
+            if self._silence.is_over:
+                return Pause.IDLE
+            self._bell.clear()
+            if chunks := await self._more():
+                return self._hand_over(chunks)
+            if self._pause() is None and not self._silence.is_over:
+                await self._bell.wait()
+        return pause
 
     def _pause(self) -> Pause | None:
         if self._gone:
@@ -114,6 +147,7 @@ class Follower:
         self._bell.set()
 
     def close(self) -> None:
+        self._silence.end()
         self._bells.take_down(self._run_id, self._bell)
 
 

@@ -7,7 +7,7 @@ Last-Event-ID.
 """
 
 import asyncio
-from collections.abc import Callable
+from collections.abc import Awaitable, Callable
 
 import structlog
 from fastapi import Request
@@ -64,22 +64,30 @@ class EventStream(Response):
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         follower = self._streams.follow(self._run_id, self._after, published=self._published)
         reader = asyncio.create_task(_until_gone(receive, follower))
+        patience = _Patience(send)
         try:
             await send({"type": "http.response.start", "status": 200, "headers": HEADERS})
-            await self._pump(follower, send)
+            await self._pump(follower, patience.write)
+        except asyncio.CancelledError:
+            if not patience.is_over:
+                raise
+            log.info("stream.stalled")
+            raise StreamCut from None
         finally:
+            patience.end()
             reader.cancel()
             follower.close()
 
-    async def _pump(self, follower: Follower, send: Send) -> None:
+    async def _pump(self, follower: Follower, write: Callable[[bytes, bool], Awaitable[None]]) -> None:
         while True:
             match await follower.next(self._heartbeat):
                 case list() as chunks:
-                    await _write(send, b"".join(map(self._encoded, chunks)))
+                    if body := b"".join(map(self._encoded, chunks)):
+                        await write(body, True)
                 case Pause.IDLE:
-                    await _write(send, PING)
+                    await write(PING, True)
                 case Pause.END:
-                    await send({"type": "http.response.body", "body": b"", "more_body": False})
+                    await write(b"", False)
                     return
                 case Pause.CUT:
                     raise StreamCut
@@ -93,15 +101,31 @@ class EventStream(Response):
         return encoded
 
 
-async def _write(send: Send, body: bytes) -> None:
-    if not body:
-        return
-    try:
-        async with asyncio.timeout(STALL_SECONDS):
-            await send({"type": "http.response.body", "body": body, "more_body": True})
-    except TimeoutError:
-        log.info("stream.stalled")
-        raise StreamCut from None
+class _Patience:
+    """Writes to a reader, and cancels the writing task if the reader takes too long to read: one timer for the whole
+    stream instead of one for every write."""
+
+    def __init__(self, send: Send) -> None:
+        self._send = send
+        self._loop = asyncio.get_running_loop()
+        self._task = asyncio.current_task()
+        self._since: float | None = None
+        self._timer = self._loop.call_later(STALL_SECONDS / 2, self._look)
+        self.is_over = False
+
+    async def write(self, body: bytes, more: bool) -> None:
+        self._since = self._loop.time()
+        await self._send({"type": "http.response.body", "body": body, "more_body": more})
+        self._since = None
+
+    def _look(self) -> None:
+        if self._task is not None and self._since is not None and self._loop.time() - self._since >= STALL_SECONDS:
+            self.is_over = self._task.cancel()
+        else:
+            self._timer = self._loop.call_later(STALL_SECONDS / 2, self._look)
+
+    def end(self) -> None:
+        self._timer.cancel()
 
 
 async def _until_gone(receive: Receive, follower: Follower) -> None:
