@@ -13,9 +13,12 @@ LOCKS := requirements/runtime.txt requirements/dev.txt
 COMPILE := $(BIN)/uv pip compile --quiet --universal --python-version 3.11 --generate-hashes \
 	--no-emit-index-url --no-header $(if $(UPGRADE),--upgrade)
 
+EXTRAS := --extra postgres --extra redis --extra nats
+SERVERS := postgres redis nats
+
 say = @printf '==> %s\n' "$(1)"
 
-.PHONY: help setup run test check format lock docs bench clean postgres-for-tests
+.PHONY: help setup run test check format lock docs bench clean servers-for-tests
 
 help: ## show this list
 	@printf 'Runyard: make <target>\n\n'
@@ -60,16 +63,18 @@ run: setup ## set up, then serve http://127.0.0.1:8000 with SQLite and the demo 
 	$(call say,starting runyard dev (stop it with Ctrl-C))
 	@exec $(BIN)/runyard dev
 
-# Only a machine without a Postgres server gets the one in the wheel.
-postgres-for-tests: setup
-	$(call say,looking for Postgres server programs)
-	@$(BIN)/python -m tests.support.postgres || { \
-		echo "==> none found: installing the ones in requirements/pgserver.txt"; \
-		$(BIN)/python -m pip install -qq --disable-pip-version-check --require-hashes -r requirements/pgserver.txt \
-			|| { echo "test: install a Postgres server, or make a package index reachable." >&2; exit 1; }; \
-		$(BIN)/python -m tests.support.postgres; }
+# Only a machine without a server of a kind gets the one in the wheel.
+servers-for-tests: setup
+	$(call say,looking for server programs: $(SERVERS))
+	@for server in $(SERVERS); do \
+		$(BIN)/python -m tests.support.$$server && continue; \
+		echo "==> installing requirements/$$server-server.txt"; \
+		$(BIN)/python -m pip install -qq --disable-pip-version-check --require-hashes -r requirements/$$server-server.txt \
+			|| { echo "test: install a $$server server, or make a package index reachable." >&2; exit 1; }; \
+		$(BIN)/python -m tests.support.$$server || exit 1; \
+	done
 
-test: setup postgres-for-tests ## run every test on all cores, with a private Postgres and the coverage threshold
+test: setup servers-for-tests ## run every test on all cores, on private servers, with the coverage threshold
 	$(call say,running the tests)
 	@$(BIN)/python -m pytest -n auto --cov --cov-report=term
 
@@ -92,12 +97,14 @@ format: setup ## format the code and apply the safe lint fixes
 lock: ## write the lock files anew after a change of dependencies (UPGRADE=1: take the newest versions)
 	@[ -x $(BIN)/uv ] || $(MAKE) setup || [ -x $(BIN)/uv ]
 	$(call say,locking requirements/runtime.txt)
-	@$(COMPILE) pyproject.toml --extra postgres -o requirements/runtime.txt
+	@$(COMPILE) pyproject.toml $(EXTRAS) -o requirements/runtime.txt
 	$(call say,locking requirements/dev.txt)
-	@$(COMPILE) pyproject.toml requirements/dev.in --extra postgres -c requirements/runtime.txt -o requirements/dev.txt
-	$(call say,locking requirements/pgserver.txt)
-	@$(COMPILE) requirements/pgserver.in -c requirements/dev.txt -o requirements/pgserver.txt
-	@if grep -nE '://|^-|[ (]/' requirements/runtime.txt requirements/dev.txt requirements/pgserver.txt; then \
+	@$(COMPILE) pyproject.toml requirements/dev.in $(EXTRAS) -c requirements/runtime.txt -o requirements/dev.txt
+	@for server in $(SERVERS); do \
+		echo "==> locking requirements/$$server-server.txt"; \
+		$(COMPILE) requirements/$$server-server.in -c requirements/dev.txt -o requirements/$$server-server.txt || exit 1; \
+	done
+	@if grep -nE '://|^-|[ (]/' requirements/*.txt; then \
 		echo "lock: an address or a path of this machine got into a lock file (above); remove it." >&2; exit 1; fi
 
 docs: setup ## write the tables of docs/ anew: requirements, settings, events, routes
