@@ -1,0 +1,1 @@
+"""The choices of a bus. Only here and in `stores` is a driver imported."""

@@ -1,0 +1,188 @@
+"""What every bus does the same: gather what is sent into windows, and keep a connection up.
+
+A connection is a `Link`. It is used until anything about it fails, then thrown away and made anew, with a growing pause
+between attempts. Nothing is kept for later: hints that cannot go out now are dropped, and so memory is bounded whatever
+happens to the broker.
+"""
+
+import asyncio
+import random
+from abc import ABC, abstractmethod
+from collections.abc import Awaitable, Callable, Coroutine, Sequence
+from contextlib import suppress
+from typing import Any, ClassVar, NoReturn, Protocol
+
+import structlog
+
+from runyard.bus import Hear, Hint, Kind, decode, encode
+from runyard.ids import new_id
+
+log = structlog.get_logger()
+
+WINDOW_SECONDS = 0.012
+OPEN_SECONDS = 2.0
+PATIENCE_SECONDS = 5.0  # with a peer that does not answer
+FAREWELL_SECONDS = 1.0
+FIRST_PAUSE, LONGEST_PAUSE = 0.05, 2.0  # between attempts to connect
+STEADY_SECONDS = 5.0  # a link that held so long was no failed attempt
+MAX_PENDING = 10_000  # runs with something new in one window: more than a process works on
+
+Heard = Callable[[str], None]
+
+
+class Link(Protocol):
+    """One connection to the broker. Any error means that it is lost."""
+
+    async def open(self, heard: Heard) -> None:
+        """Connect, and return when it listens: every message goes to `heard` from then on, our own too."""
+
+    async def publish(self, messages: Sequence[str]) -> None:
+        """Send them all."""
+
+    async def watch(self) -> NoReturn:
+        """Stay with it until it is lost, noticing a peer that does not answer; then raise."""
+
+    async def close(self) -> None:
+        """However far it came."""
+
+
+async def until_lost(lost: asyncio.Event, ask: Callable[[], Awaitable[object]], patience: float) -> NoReturn:
+    """Ask the peer now and then, and give it as long to answer."""
+    while True:
+        try:
+            async with asyncio.timeout(patience):
+                await lost.wait()
+            raise ConnectionError
+        except TimeoutError:
+            async with asyncio.timeout(patience):
+                await ask()
+
+
+class Line(ABC):
+    """A bus, but for its links."""
+
+    name: ClassVar[str]
+
+    def __init__(self, patience: float = PATIENCE_SECONDS) -> None:
+        self._patience = patience
+        self._sender = new_id()
+        self._hear: Hear = lambda hints: None
+        self._pending: dict[tuple[Kind, str], int] = {}
+        self._is_pending = asyncio.Event()
+        self._speaking = asyncio.Lock()
+        self._connected = asyncio.Event()
+        self._closing = asyncio.Event()
+        self._held_seconds = 0.0
+        self._keeper: asyncio.Task[None] | None = None
+
+    @abstractmethod
+    def link(self) -> Link:
+        """A new one, not yet open."""
+
+    @property
+    def is_connected(self) -> bool:
+        return self._connected.is_set()
+
+    async def open(self, hear: Hear) -> None:
+        self._hear = hear
+        self._keeper = asyncio.create_task(self._keep(), name="bus")
+        with suppress(TimeoutError):
+            async with asyncio.timeout(OPEN_SECONDS):
+                await self._connected.wait()
+
+    def send(self, hints: Sequence[Hint]) -> None:
+        if not self.is_connected:
+            return
+        for hint in hints:
+            key = (hint.kind, hint.run_id)
+            if key in self._pending or len(self._pending) < MAX_PENDING:
+                self._pending[key] = max(hint.seq, self._pending.get(key, 0))
+        if self._pending:
+            self._is_pending.set()
+
+    async def close(self) -> None:
+        self._closing.set()
+        if self._keeper is not None:
+            await asyncio.wait([self._keeper])
+
+    async def _keep(self) -> None:
+        """Use one link after the other until we close."""
+        failures = 0
+        while True:
+            reason = await self._use(self.link())
+            if self._closing.is_set():
+                return
+            failures = 1 if self._held_seconds > STEADY_SECONDS else failures + 1
+            if failures == 1:
+                log.warning("bus.away", bus=self.name, error=reason)
+            pause = min(FIRST_PAUSE * 2 ** min(failures, 10), LONGEST_PAUSE)
+            await _within(pause * random.uniform(0.5, 1), self._closing.wait())
+
+    async def _use(self, link: Link) -> str:
+        """Until it is lost, for the reason returned, or until we close, when it takes along what is left."""
+        self._held_seconds = 0.0
+        closing = asyncio.create_task(self._closing.wait())
+        sending = asyncio.create_task(self._send_windows(link))
+        listening = asyncio.create_task(self._listen(link))
+        await asyncio.wait([closing, sending, listening], return_when=asyncio.FIRST_COMPLETED)
+        if closing.done() and self.is_connected:
+            await _within(FAREWELL_SECONDS, self._flush(link))
+        self._connected.clear()
+        self._pending.clear()
+        errors = [task.exception() for task in (sending, listening) if task.done() and not task.cancelled()]
+        await _end(closing, sending, listening)
+        await _within(FAREWELL_SECONDS, link.close())
+        return type(errors[0]).__name__ if errors else ""  # never the text, which may show a password
+
+    async def _listen(self, link: Link) -> NoReturn:
+        now = asyncio.get_running_loop().time
+        async with asyncio.timeout(self._patience):
+            await link.open(self._heard)
+        begun = now()
+        self._connected.set()
+        log.info("bus.connected", bus=self.name)
+        try:
+            await link.watch()
+        finally:
+            self._held_seconds = now() - begun
+
+    async def _send_windows(self, link: Link) -> NoReturn:
+        while True:
+            await self._is_pending.wait()
+            async with asyncio.timeout(self._patience):
+                await self._flush(link)
+            await asyncio.sleep(WINDOW_SECONDS)
+
+    async def _flush(self, link: Link) -> None:
+        async with self._speaking:
+            pending, self._pending = self._pending, {}
+            self._is_pending.clear()
+            messages = encode(self._sender, [Hint(kind, run_id, seq) for (kind, run_id), seq in pending.items()])
+            if messages:
+                await link.publish(messages)
+
+    def _heard(self, message: str) -> None:
+        sender, hints = decode(message)
+        if not hints or sender == self._sender:
+            return
+        try:
+            self._hear(hints)
+        except Exception as error:
+            log.error("bus.hearing_failed", bus=self.name, error=type(error).__name__)
+
+
+async def _within(seconds: float, doing: Coroutine[Any, Any, object]) -> None:
+    """Do it, if it can be done in time; whether it could does not matter."""
+    task = asyncio.create_task(doing)
+    await asyncio.wait([task], timeout=seconds)
+    await _end(task)
+
+
+async def _end(*tasks: "asyncio.Task[Any]") -> None:
+    """Cancel, and cancel again: before Python 3.12 a `wait_for` inside a driver may swallow it."""
+    waiting = set(tasks)
+    while waiting:
+        for task in waiting:
+            task.cancel()
+        _, waiting = await asyncio.wait(waiting, timeout=0.1)
+    await asyncio.gather(*tasks, return_exceptions=True)

@@ -1,0 +1,66 @@
+"""LISTEN and NOTIFY: the bus that every Postgres has.
+
+One connection listens and one notifies, so that neither waits for the other; no transaction of the store ever carries
+a NOTIFY, which would make commits wait for each other. Channels belong to a database; the schema is part of the name,
+so that two Runyards in two schemas do not wake each other. A pooler that lends a connection for a transaction loses
+LISTEN: name the server itself in `bus_url` then.
+"""
+
+import asyncio
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any, NoReturn
+
+import asyncpg
+
+from runyard.buses._line import PATIENCE_SECONDS, Heard, Line, until_lost
+
+_NOTIFY = (Path(__file__).parent / "sql" / "notify.sql").read_text(encoding="utf-8")
+_LONGEST_CHANNEL = 63
+_SETTINGS = {"application_name": "runyard bus", "jit": "off", "statement_timeout": "10s"}
+
+
+class PostgresBus(Line):
+    name = "postgres"
+
+    def __init__(self, dsn: str, patience: float = PATIENCE_SECONDS) -> None:
+        super().__init__(patience)
+        self._dsn = dsn
+
+    def link(self) -> "_Link":
+        return _Link(self._dsn, self._patience)
+
+
+class _Link:
+    def __init__(self, dsn: str, patience: float) -> None:
+        self._dsn = dsn
+        self._patience = patience
+        self._channel = ""
+        self._connections: list[asyncpg.Connection[Any]] = []
+        self._lost = asyncio.Event()
+
+    async def open(self, heard: Heard) -> None:
+        self._ears = await self._connect()
+        self._mouth = await self._connect()
+        schema = await self._ears.fetchval("select current_schema()") or ""
+        self._channel = f"runyard_{schema}".encode()[:_LONGEST_CHANNEL].decode(errors="ignore")
+        await self._ears.add_listener(self._channel, lambda connection, pid, channel, message: heard(str(message)))
+
+    async def _connect(self) -> "asyncpg.Connection[Any]":
+        connection = await asyncpg.connect(self._dsn, timeout=self._patience, server_settings=_SETTINGS)
+        self._connections.append(connection)
+        connection.add_termination_listener(lambda _: self._lost.set())
+        return connection
+
+    async def publish(self, messages: Sequence[str]) -> None:
+        await self._mouth.execute(_NOTIFY, self._channel, messages)
+
+    async def watch(self) -> NoReturn:
+        await until_lost(self._lost, lambda: self._ears.execute("select 1"), self._patience)
+
+    async def close(self) -> None:
+        try:
+            await asyncio.gather(*(connection.close() for connection in self._connections))
+        finally:
+            for connection in self._connections:
+                connection.terminate()
