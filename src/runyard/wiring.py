@@ -21,6 +21,7 @@ import structlog
 
 from runyard import __version__
 from runyard.agents.loading import App, app_of, load
+from runyard.bus import Bus
 from runyard.clock import Clock, SystemClock
 from runyard.engine.approvals import Approvals
 from runyard.engine.cancel import Cancel
@@ -63,6 +64,33 @@ def open_store(settings: Settings, clock: Clock | None = None) -> Store:
     except ImportError:
         raise StartupError("Postgres needs asyncpg: pip install 'runyard[postgres]'.") from None
     return PostgresStore(url, clock or SystemClock())
+
+
+def open_bus(settings: Settings) -> Bus:
+    """The bus that the settings name; `await bus.open(hear)` comes next."""
+    url = settings.bus_url or ("memory" if settings.sqlite_path else settings.database_url)
+    scheme = url.partition("://")[0]
+    try:
+        match scheme:
+            case "postgresql":
+                from runyard.buses.postgres import PostgresBus
+
+                return PostgresBus(url)
+            case "redis" | "rediss":
+                from runyard.buses.redis import RedisBus
+
+                return RedisBus(url)
+            case "nats":
+                from runyard.buses.nats import NatsBus
+
+                return NatsBus(url)
+            case _:
+                from runyard.buses.memory import MemoryBus
+
+                return MemoryBus()
+    except ImportError:
+        extra = {"postgresql": "postgres", "rediss": "redis"}.get(scheme, scheme)
+        raise StartupError(f"A {extra} bus needs its driver: pip install 'runyard[{extra}]'.") from None
 
 
 class Process:
