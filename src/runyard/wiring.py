@@ -39,6 +39,7 @@ from runyard.errors import StartupError
 from runyard.settings import Settings, address
 from runyard.store import Store
 from runyard.telemetry import logs
+from runyard.telemetry.metrics import Metrics
 
 log = structlog.get_logger()
 
@@ -109,6 +110,7 @@ class Process:
         self._settings = settings
         self._app = app
         self.store = store or open_store(settings, clock)
+        self.metrics = Metrics()
         self.tail = Tail(settings.tail_bytes)
         self.journal = Journal(self.store, self.tail)
         self.streams = Streams(self.store, self.tail)
@@ -192,7 +194,14 @@ def create_app(
 
     known = (threads, native)
     faces = [partial(face, engine=running.engine, heartbeat=settings.heartbeat_seconds) for face in known]
-    return build(running.engine, faces, version=__version__, max_body=settings.max_body_bytes, lifespan=lifespan)
+    return build(
+        running.engine,
+        faces,
+        metrics=running.metrics,
+        version=__version__,
+        max_body=settings.max_body_bytes,
+        lifespan=lifespan,
+    )
 
 
 async def serve(

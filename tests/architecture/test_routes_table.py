@@ -27,6 +27,7 @@ NAMED = {
     "POST /api/approvals/{approval_id}",
     "GET /health",
     "GET /health/ready",
+    "GET /metrics",
 }
 
 
