@@ -13,9 +13,12 @@ LOCKS := requirements/runtime.txt requirements/dev.txt
 COMPILE := $(BIN)/uv pip compile --quiet --universal --python-version 3.11 --generate-hashes \
 	--no-emit-index-url --no-header $(if $(UPGRADE),--upgrade)
 
+EXTRAS := --extra postgres --extra redis --extra nats
+SERVERS := postgres redis nats
+
 say = @printf '==> %s\n' "$(1)"
 
-.PHONY: help setup run test check format lock docs bench bench-large bench-rivals clean postgres-for-tests
+.PHONY: help setup run test check format lock docs bench bench-large bench-rivals clean servers-for-tests
 
 help: ## show this list
 	@printf 'Runyard: make <target>\n\n'
@@ -60,16 +63,18 @@ run: setup ## set up, then serve http://127.0.0.1:8000 with SQLite and the demo 
 	$(call say,starting runyard dev (stop it with Ctrl-C))
 	@exec $(BIN)/runyard dev
 
-# Only a machine without a Postgres server gets the one in the wheel.
-postgres-for-tests: setup
-	$(call say,looking for Postgres server programs)
-	@$(BIN)/python -m tests.support.postgres || { \
-		echo "==> none found: installing the ones in requirements/pgserver.txt"; \
-		$(BIN)/python -m pip install -qq --disable-pip-version-check --require-hashes -r requirements/pgserver.txt \
-			|| { echo "test: install a Postgres server, or make a package index reachable." >&2; exit 1; }; \
-		$(BIN)/python -m tests.support.postgres; }
+# Only a machine without a server of a kind gets the one in the wheel.
+servers-for-tests: setup
+	$(call say,looking for server programs: $(SERVERS))
+	@for server in $(SERVERS); do \
+		$(BIN)/python -m tests.support.$$server && continue; \
+		echo "==> installing requirements/$$server-server.txt"; \
+		$(BIN)/python -m pip install -qq --disable-pip-version-check --require-hashes -r requirements/$$server-server.txt \
+			|| { echo "test: install a $$server server, or make a package index reachable." >&2; exit 1; }; \
+		$(BIN)/python -m tests.support.$$server || exit 1; \
+	done
 
-test: setup postgres-for-tests ## run every test on all cores, with a private Postgres and the coverage threshold
+test: setup servers-for-tests ## run every test on all cores, on private servers, with the coverage threshold
 	$(call say,running the tests)
 	@$(BIN)/python -m pytest -n auto --cov --cov-report=term
 
@@ -92,31 +97,33 @@ format: setup ## format the code and apply the safe lint fixes
 lock: ## write the lock files anew after a change of dependencies (UPGRADE=1: take the newest versions)
 	@[ -x $(BIN)/uv ] || $(MAKE) setup || [ -x $(BIN)/uv ]
 	$(call say,locking requirements/runtime.txt)
-	@$(COMPILE) pyproject.toml --extra postgres -o requirements/runtime.txt
+	@$(COMPILE) pyproject.toml $(EXTRAS) -o requirements/runtime.txt
 	$(call say,locking requirements/dev.txt)
-	@$(COMPILE) pyproject.toml requirements/dev.in --extra postgres -c requirements/runtime.txt -o requirements/dev.txt
-	$(call say,locking requirements/pgserver.txt)
-	@$(COMPILE) requirements/pgserver.in -c requirements/dev.txt -o requirements/pgserver.txt
+	@$(COMPILE) pyproject.toml requirements/dev.in $(EXTRAS) -c requirements/runtime.txt -o requirements/dev.txt
+	@for server in $(SERVERS); do \
+		echo "==> locking requirements/$$server-server.txt"; \
+		$(COMPILE) requirements/$$server-server.in -c requirements/dev.txt -o requirements/$$server-server.txt || exit 1; \
+	done
 	$(call say,locking requirements/rivals.txt)
 	@$(COMPILE) requirements/rivals.in -o requirements/rivals.txt
-	@if grep -nE '://|^-|[ (]/' requirements/runtime.txt requirements/dev.txt requirements/pgserver.txt requirements/rivals.txt; then \
+	@if grep -nE '://|^-|[ (]/' requirements/*.txt; then \
 		echo "lock: an address or a path of this machine got into a lock file (above); remove it." >&2; exit 1; fi
 
-docs: setup ## write the tables of docs/ anew: requirements, settings, events, routes
+docs: setup ## write the tables of docs/ anew: requirements, settings, events, routes, metrics
 	$(call say,writing the tables of docs/)
-	@for table in requirements settings_table events_table routes_table; do $(BIN)/python -m scripts.$$table || exit 1; done
+	@for table in requirements settings_table events_table routes_table metrics_table; do $(BIN)/python -m scripts.$$table || exit 1; done
 
-bench: setup postgres-for-tests ## measure SQLite and Postgres against a bare FastAPI stream, in five minutes
+bench: setup servers-for-tests ## measure SQLite and Postgres against a bare FastAPI stream, in five minutes
 	$(call say,running the benchmarks)
 	@$(BIN)/python -m bench
 	@$(BIN)/python -m bench.report
 
-bench-large: setup postgres-for-tests ## measure what a million queued runs, five million events and ten thousand streams change
+bench-large: setup servers-for-tests ## measure what a million queued runs, five million events and ten thousand streams change
 	$(call say,running the benchmarks with much data)
 	@$(BIN)/python -m bench.large
 	@$(BIN)/python -m bench.report
 
-bench-rivals: setup postgres-for-tests ## measure LangGraph, DBOS and Redis Streams at the same work, in an environment of their own
+bench-rivals: setup servers-for-tests ## measure LangGraph, DBOS and Redis Streams at the same work, in an environment of their own
 	$(call say,running the benchmarks of others)
 	@$(BIN)/python -m bench.rivals
 	@$(BIN)/python -m bench.report

@@ -4,8 +4,8 @@ A hint says which run and how far, never what: whoever hears one looks into the 
 or out of order; that costs latency only, because everybody polls as well. So a bus acknowledges nothing, keeps nothing
 and never stands in anybody's way.
 
-On the wire a message is one line of ASCII: a version, the sender, and a word per hint (`l<run id>:<seq>`, `w`,
-`c<run id>`). Only what looks like an id gets onto the bus; what cannot be read is passed over.
+On the wire a message is one line of ASCII: a version, the sender, and a word per hint: the first letter of its
+kind, the run id, a colon and the seq. Only what looks like an id gets onto the bus; what cannot be read is passed over.
 """
 
 import re
@@ -52,7 +52,7 @@ MAX_BYTES = 7_900  # of a message, at most one less: NOTIFY takes no more than 8
 
 _LETTERS: dict[Kind, str] = {"log": "l", "work": "w", "cancel": "c"}
 _KINDS = {letter: kind for kind, letter in _LETTERS.items()}
-_WORD = re.compile(r"([lwc])([A-Za-z0-9_-]{0,64})(?::([0-9]{1,18}))?")
+_WORD = re.compile(r"([lwc])([A-Za-z0-9_-]{0,64}):([0-9]{1,18})")
 
 
 def encode(sender: str, hints: Iterable[Hint]) -> list[str]:
@@ -61,7 +61,7 @@ def encode(sender: str, hints: Iterable[Hint]) -> list[str]:
     messages: list[str] = []
     words, size = [head], len(head)
     for hint in hints:
-        word = f"{_LETTERS[hint.kind]}{hint.run_id}:{hint.seq}" if hint.seq else f"{_LETTERS[hint.kind]}{hint.run_id}"
+        word = f"{_LETTERS[hint.kind]}{hint.run_id}:{hint.seq}"
         if not _WORD.fullmatch(word):
             continue
         if size + 1 + len(word) >= MAX_BYTES:
@@ -79,4 +79,4 @@ def decode(message: str) -> tuple[str, list[Hint]]:
         return "", []
     sender, *words = rest
     found = [word.groups() for word in map(_WORD.fullmatch, words) if word]
-    return sender, [Hint(_KINDS[letter], run_id, int(seq or 0)) for letter, run_id, seq in found]
+    return sender, [Hint(_KINDS[letter], run_id, int(seq)) for letter, run_id, seq in found]

@@ -3,17 +3,18 @@ the defaults here. A command's own options win over all of them.
 
 `Settings()` gives settings that are whole and checked, or raises StartupError with one sentence that names the variable
 or key. A misspelt name is an error: a setting that silently does nothing is worse than none. No message and no repr
-shows the value of `database_url`, which may hold a password.
+shows the value of `database_url` or `bus_url`, which may hold a password.
 """
 
 import os
+import re
 import tomllib
 from collections.abc import Iterable, Mapping
 from difflib import get_close_matches
 from ipaddress import ip_address
 from pathlib import Path
 from typing import Annotated, Any, Literal
-from urllib.parse import urlsplit
+from urllib.parse import SplitResult, urlsplit
 
 from pydantic import AfterValidator, BeforeValidator, Field, ModelWrapValidatorHandler, ValidationError, model_validator
 from pydantic.fields import FieldInfo
@@ -40,6 +41,29 @@ def _checked_database(url: str) -> str:
     if not right:
         raise ValueError("must be sqlite:///path/to/file.db or postgresql://user:password@host/name")
     return url
+
+
+def _checked_bus(url: str | None) -> str | None:
+    try:
+        right = url in {None, "memory"} or _is_bus(urlsplit(url or ""))
+    except ValueError:
+        right = False
+    if not right:
+        raise ValueError("must be memory, postgresql://..., redis://host:6379/0 or nats://host:4222")
+    return url
+
+
+def _is_bus(url: SplitResult) -> bool:
+    match url.scheme:
+        case "postgresql":
+            return bool(url.netloc or url.query)
+        case "redis" | "rediss":
+            path = r"/?[0-9]{0,3}"
+        case "nats":
+            path = r"(/[A-Za-z0-9_-]+)*/?"
+        case _:
+            return False
+    return bool(url.hostname) and url.port != 0 and re.fullmatch(path, url.path) is not None
 
 
 def _checked_url(url: str) -> str:
@@ -86,6 +110,12 @@ class Settings(BaseSettings):
         "sqlite:///.runyard/runyard.db",
         repr=False,
         description="Where everything is kept: `sqlite:///path` (one process) or `postgresql://...` (any number).",
+    )
+    bus_url: Annotated[str | None, AfterValidator(_checked_bus)] = Field(
+        None,
+        repr=False,
+        description="What wakes other processes: `postgresql://...`, `redis://...`, `rediss://...`, `nats://...` or"
+        " `memory` (nobody); by default the database itself on Postgres, nobody on SQLite.",
     )
     app: Path | None = Field(
         None, description="The Python file or folder that declares the agents; without it, the demo."

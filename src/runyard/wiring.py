@@ -41,6 +41,7 @@ from runyard.errors import RunyardError, StartupError
 from runyard.settings import Settings, address
 from runyard.store import Store
 from runyard.telemetry import logs
+from runyard.telemetry.metrics import Metrics
 
 log = structlog.get_logger()
 
@@ -69,14 +70,30 @@ def open_store(settings: Settings, clock: Clock | None = None) -> Store:
 
 
 def open_bus(settings: Settings) -> Bus:
-    """The bus that fits the settings; `await bus.open(hear)` comes next."""
-    if settings.sqlite_path:
-        from runyard.buses.memory import MemoryBus
+    """The bus that the settings name; `await bus.open(hear)` comes next."""
+    url = settings.bus_url or ("memory" if settings.sqlite_path else settings.database_url)
+    scheme = url.partition("://")[0]
+    try:
+        match scheme:
+            case "postgresql":
+                from runyard.buses.postgres import PostgresBus
 
-        return MemoryBus()
-    from runyard.buses.postgres import PostgresBus
+                return PostgresBus(url)
+            case "redis" | "rediss":
+                from runyard.buses.redis import RedisBus
 
-    return PostgresBus(settings.database_url)
+                return RedisBus(url)
+            case "nats":
+                from runyard.buses.nats import NatsBus
+
+                return NatsBus(url)
+            case _:
+                from runyard.buses.memory import MemoryBus
+
+                return MemoryBus()
+    except ImportError:
+        extra = {"postgresql": "postgres", "rediss": "redis"}.get(scheme, scheme)
+        raise StartupError(f"A {extra} bus needs its driver: pip install 'runyard[{extra}]'.") from None
 
 
 class Process:
@@ -97,12 +114,14 @@ class Process:
         self._app = app
         self.store = store or open_store(settings, clock)
         self.bus = bus or open_bus(settings)
+        self.metrics = Metrics()
         self.publications = Publications()
         self.outbox = Outbox(
             self.store,
             self.publications,
             self.bus,
             clock,
+            self.metrics,
             poll_seconds=settings.outbox_poll_seconds,
             batch=settings.outbox_batch,
         )
@@ -121,7 +140,7 @@ class Process:
                 poll_seconds=settings.poll_seconds,
                 call_others=self._call_others,
             )
-        self.reaper = Reaper(self.store, self.tail, clock, settings.max_attempts, self._ring)
+        self.reaper = Reaper(self.store, self.tail, clock, settings.max_attempts, self._ring, self.metrics)
         self.engine = Engine(
             intake=Intake(
                 self.store,
@@ -134,8 +153,10 @@ class Process:
             ),
             views=Views(self.store, self.worker),
             streams=self.streams,
-            cancel=Cancel(self.store, self.tail, self.streams, clock, settings.cancel_seconds, self._stop_run),
-            approvals=Approvals(self.store, self.tail, clock, self._ring),
+            cancel=Cancel(
+                self.store, self.tail, self.streams, clock, settings.cancel_seconds, self._stop_run, self.metrics
+            ),
+            approvals=Approvals(self.store, self.tail, clock, self._ring, self.metrics),
         )
         self.default_plan = app.default_plan(settings.default_agent or app.default)
         self._loops: list[asyncio.Task[None]] = []
@@ -224,7 +245,14 @@ def create_app(
 
     known = (threads, partial(plans, default_plan=running.default_plan), native)
     faces = [partial(face, engine=running.engine, heartbeat=settings.heartbeat_seconds) for face in known]
-    return build(running.engine, faces, version=__version__, max_body=settings.max_body_bytes, lifespan=lifespan)
+    return build(
+        running.engine,
+        faces,
+        metrics=running.metrics,
+        version=__version__,
+        max_body=settings.max_body_bytes,
+        lifespan=lifespan,
+    )
 
 
 async def serve(

@@ -31,6 +31,7 @@ NAMED = {
     "POST /agents/runs/{run_id}/cancel",
     "GET /health",
     "GET /health/ready",
+    "GET /metrics",
 }
 
 

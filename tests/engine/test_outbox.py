@@ -17,6 +17,7 @@ from runyard.engine.stream import Pause, Streams
 from runyard.engine.tail import Chunk, Tail
 from runyard.errors import Unavailable
 from runyard.stores.memory import MemoryStore
+from runyard.telemetry.metrics import Metrics
 from tests.engine.fakes import until
 from tests.store.making import ANN, Writer, decide, last_words, running, token, waiting, written
 
@@ -62,7 +63,7 @@ class Pod:
         self.store = store
         self.bus = NotingBus()
         self.publications = Publications()
-        self.outbox = Outbox(store, self.publications, self.bus, clock, poll_seconds=poll, batch=batch)
+        self.outbox = Outbox(store, self.publications, self.bus, clock, Metrics(), poll_seconds=poll, batch=batch)
         self.tail = Tail(self.outbox)
         self.streams = Streams(store, self.tail, self.publications)
         self.writer: Writer | None = None

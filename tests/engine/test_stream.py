@@ -17,6 +17,7 @@ from runyard.engine.publications import Publications
 from runyard.engine.stream import Follower, Pause, Streams
 from runyard.engine.tail import Chunk, Tail
 from runyard.stores.memory import MemoryStore
+from runyard.telemetry.metrics import Metrics
 from tests.engine.fakes import NOBODY, claimed_runs, until
 from tests.store.making import ANN, Writer, running, token
 
@@ -211,7 +212,7 @@ async def test_a_cancel_waits_no_longer_than_it_may_for_a_run_that_keeps_writing
     """The run is on another pod, which has not heard of the cancel yet."""
     log = Log(10**6)
     await log.start([])
-    cancel = Cancel(log.store, log.tail, log.streams, SystemClock(), 30, lambda run_id: None)
+    cancel = Cancel(log.store, log.tail, log.streams, SystemClock(), 30, lambda run_id: None, Metrics())
     answer = asyncio.create_task(cancel(ANN, log.run.id, 0.1))
 
     async def keep_writing() -> None:

@@ -68,7 +68,7 @@ for _ in range(100):  # an initdb cut off halfway may still be writing
 
 
 class PostgresMissingError(Exception):
-    """No Postgres server programs were found; install a Postgres server or requirements/pgserver.txt."""
+    """No Postgres server programs were found; install a Postgres server or requirements/postgres-server.txt."""
 
     def __str__(self) -> str:
         return str(self.__doc__)
@@ -151,7 +151,7 @@ class PrivatePostgres(PostgresServer):
         self._owner = _server_user()
         self._process: subprocess.Popen[bytes] | None = None
         self._keeper: subprocess.Popen[bytes] | None = None
-        super().__init__(port=_free_port(), folder="", psql=str(self._programs / "psql"))
+        super().__init__(port=free_port(), folder="", psql=str(self._programs / "psql"))
 
     def __enter__(self) -> Self:
         self.start()
@@ -184,7 +184,7 @@ class PrivatePostgres(PostgresServer):
                 # Someone took the port after it was chosen. Later starts keep it: its DSN is known to others.
                 if not attempts_left or "Address already in use" not in str(failure):
                     raise
-                self.port = _free_port()
+                self.port = free_port()
 
     def stop(self, mode: StopMode = "fast") -> None:
         """Stop and keep the data. `immediate` leaves no time to write anything: the next start recovers."""
@@ -308,7 +308,7 @@ def _copy_programs(programs: Path, target: Path) -> Path:
     return target / package.name / installed.name / programs.name
 
 
-def _free_port() -> int:
+def free_port() -> int:
     """Below the range of outgoing connections: no client may sit on the port while the server is down."""
     while True:
         port = random.SystemRandom().randrange(15_000, 32_000)

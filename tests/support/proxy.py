@@ -1,4 +1,4 @@
-"""A TCP proxy in front of Postgres that can be away, or lose answers: the server did it, the client never hears."""
+"""A TCP proxy in front of a server that can be away, hang, or lose answers: it was done, and the client never hears."""
 
 from __future__ import annotations
 
@@ -22,6 +22,8 @@ class Proxy:
         self._tasks: set[asyncio.Task[None]] = set()
         self._port = 0
         self.is_away = False
+        self._flows = asyncio.Event()
+        self._flows.set()
         self.lose_every = 0  # of the replies (or commits) that pass; 0: none
         self.only_commits = False
         self._passed = 0
@@ -30,7 +32,8 @@ class Proxy:
     @property
     def url(self) -> str:
         parts = urlsplit(self._dsn)
-        return urlunsplit(parts._replace(netloc=f"{parts.username}@127.0.0.1:{self._port}"))
+        user = f"{parts.username}@" if parts.username else ""
+        return urlunsplit(parts._replace(netloc=f"{user}127.0.0.1:{self._port}"))
 
     async def __aenter__(self) -> Self:
         self._server = await asyncio.start_server(self._accept, "127.0.0.1", 0)
@@ -51,6 +54,13 @@ class Proxy:
 
     def come_back(self) -> None:
         self.is_away = False
+
+    def hang(self) -> None:
+        """From now on nothing passes, and nobody is told."""
+        self._flows.clear()
+
+    def go_on(self) -> None:
+        self._flows.set()
 
     def _cut_if_away(self) -> None:
         if self.is_away:
@@ -86,6 +96,7 @@ class Proxy:
         with suppress(OSError):
             while chunk := await source.read(65536):
                 count += 1
+                await self._flows.wait()
                 if replies and count > HANDSHAKE_REPLIES and self._loses(chunk):
                     return
                 target.write(chunk)

@@ -90,7 +90,7 @@ def test_nothing_is_left_when_the_owner_ends(end: signal.Signals) -> None:
     assert wait_for(lambda: not _processes_of(folder) and not Path(folder).exists(), seconds=30)
 
 
-@pytest.mark.skipif(not wheel_programs(), reason="requirements/pgserver.txt is not installed")
+@pytest.mark.skipif(not wheel_programs(), reason="requirements/postgres-server.txt is not installed")
 def test_the_server_of_the_wheel_works_too() -> None:
     with PrivatePostgres(wheel_programs()[0]) as server:
         server.create_database("made_by_the_wheel")

@@ -132,8 +132,52 @@ def test_any_other_database_is_refused_without_showing_the_password(url: str) ->
     assert said == "database_url must be sqlite:///path/to/file.db or postgresql://user:password@host/name."
 
 
+@pytest.mark.parametrize(
+    "url",
+    [
+        "memory",
+        "postgresql://u:p@h:5432/d",
+        "postgresql://h1:1,h2:2/d",
+        "postgresql:///d?host=/run",
+        "redis://h",
+        "redis://u:p@h:6379/15",
+        "rediss://h:6379/0?ssl_cert_reqs=none",
+        "nats://h",
+        "nats://u:p@h:4222/staging/eu-1",
+        None,
+    ],
+)
+def test_every_bus_is_accepted(url: str | None) -> None:
+    assert Settings(bus_url=url).bus_url == url
+
+
+@pytest.mark.parametrize(
+    "url",
+    [
+        "kafka://u:hunter2@h",
+        "redis://",
+        "redis://u:hunter2@h:port",
+        "redis://u:hunter2@h:0",
+        "redis://u:hunter2@h:99999",
+        "redis://h/hunter2",
+        "nats://u:hunter2@",
+        "nats://h/a.b>*",
+        "nats://h/hunter 2",
+        "postgresql://",
+        "memory://",
+        "hunter2",
+        "",
+    ],
+)
+def test_any_other_bus_is_refused_without_showing_the_password(url: str) -> None:
+    said = why_not(bus_url=url)
+    assert said == "bus_url must be memory, postgresql://..., redis://host:6379/0 or nats://host:4222."
+
+
 def test_nothing_that_is_shown_has_the_password() -> None:
-    settings = Settings(database_url="postgresql://me:hunter2@db.example/runyard?password=hunter2")
+    settings = Settings(
+        database_url="postgresql://me:hunter2@db.example/runyard?password=hunter2", bus_url="nats://me:hunter2@h"
+    )
     assert "hunter2" not in repr(settings) + str(settings) + settings.database_label
     assert settings.database_label == "db.example/runyard (Postgres)"
 

@@ -6,7 +6,6 @@ happens to the broker.
 """
 
 import asyncio
-import math
 import random
 from abc import ABC, abstractmethod
 from collections.abc import Awaitable, Callable, Coroutine, Sequence
@@ -70,7 +69,10 @@ class Line(ABC):
         self._hear: Hear = lambda hints: None
         self._pending: dict[tuple[Kind, str], int] = {}
         self._is_pending = asyncio.Event()
+        self._speaking = asyncio.Lock()
         self._connected = asyncio.Event()
+        self._closing = asyncio.Event()
+        self._held_seconds = 0.0
         self._keeper: asyncio.Task[None] | None = None
 
     @abstractmethod
@@ -99,43 +101,50 @@ class Line(ABC):
             self._is_pending.set()
 
     async def close(self) -> None:
+        self._closing.set()
         if self._keeper is not None:
-            self._keeper.cancel()
             await asyncio.wait([self._keeper])
 
     async def _keep(self) -> None:
-        """Use one link after the other. Never ends by itself."""
-        now = asyncio.get_running_loop().time
+        """Use one link after the other until we close."""
         failures = 0
         while True:
-            link, opened = self.link(), math.inf
-            try:
-                async with asyncio.timeout(self._patience):
-                    await link.open(self._heard)
-                opened = now()
-                log.info("bus.connected", bus=self.name)
-                await self._use(link)
-            except Exception as error:
-                failures = 1 if now() - opened > STEADY_SECONDS else failures + 1
-                if failures == 1:
-                    log.warning("bus.away", bus=self.name, error=_class_of(error))
-            finally:
-                await _briefly(link.close())
-            await asyncio.sleep(min(FIRST_PAUSE * 2 ** min(failures, 10), LONGEST_PAUSE) * random.uniform(0.5, 1))
+            reason = await self._use(self.link())
+            if self._closing.is_set():
+                return
+            failures = 1 if self._held_seconds > STEADY_SECONDS else failures + 1
+            if failures == 1:
+                log.warning("bus.away", bus=self.name, error=reason)
+            pause = min(FIRST_PAUSE * 2 ** min(failures, 10), LONGEST_PAUSE)
+            await _within(pause * random.uniform(0.5, 1), self._closing.wait())
 
-    async def _use(self, link: Link) -> None:
-        """Until it is lost, which raises, or until we close, when it takes along what is left."""
+    async def _use(self, link: Link) -> str:
+        """Until it is lost, for the reason returned, or until we close, when it takes along what is left."""
+        self._held_seconds = 0.0
+        closing = asyncio.create_task(self._closing.wait())
+        sending = asyncio.create_task(self._send_windows(link))
+        listening = asyncio.create_task(self._listen(link))
+        await asyncio.wait([closing, sending, listening], return_when=asyncio.FIRST_COMPLETED)
+        if closing.done() and self.is_connected:
+            await _within(FAREWELL_SECONDS, self._flush(link))
+        self._connected.clear()
+        self._pending.clear()
+        errors = [task.exception() for task in (sending, listening) if task.done() and not task.cancelled()]
+        await _end(closing, sending, listening)
+        await _within(FAREWELL_SECONDS, link.close())
+        return type(errors[0]).__name__ if errors else ""  # never the text, which may show a password
+
+    async def _listen(self, link: Link) -> NoReturn:
+        now = asyncio.get_running_loop().time
+        async with asyncio.timeout(self._patience):
+            await link.open(self._heard)
+        begun = now()
         self._connected.set()
+        log.info("bus.connected", bus=self.name)
         try:
-            async with asyncio.TaskGroup() as tasks:
-                tasks.create_task(link.watch())
-                tasks.create_task(self._send_windows(link))
-        except asyncio.CancelledError:
-            await _briefly(self._flush(link))
-            raise
+            await link.watch()
         finally:
-            self._connected.clear()
-            self._pending.clear()
+            self._held_seconds = now() - begun
 
     async def _send_windows(self, link: Link) -> NoReturn:
         while True:
@@ -145,11 +154,12 @@ class Line(ABC):
             await asyncio.sleep(WINDOW_SECONDS)
 
     async def _flush(self, link: Link) -> None:
-        pending, self._pending = self._pending, {}
-        self._is_pending.clear()
-        messages = encode(self._sender, [Hint(kind, run_id, seq) for (kind, run_id), seq in pending.items()])
-        if messages:
-            await link.publish(messages)
+        async with self._speaking:
+            pending, self._pending = self._pending, {}
+            self._is_pending.clear()
+            messages = encode(self._sender, [Hint(kind, run_id, seq) for (kind, run_id), seq in pending.items()])
+            if messages:
+                await link.publish(messages)
 
     def _heard(self, message: str) -> None:
         sender, hints = decode(message)
@@ -158,17 +168,21 @@ class Line(ABC):
         try:
             self._hear(hints)
         except Exception as error:
-            log.error("bus.hearing_failed", bus=self.name, error=_class_of(error))
+            log.error("bus.hearing_failed", bus=self.name, error=type(error).__name__)
 
 
-async def _briefly(farewell: Coroutine[Any, Any, None]) -> None:
-    with suppress(Exception):
-        async with asyncio.timeout(FAREWELL_SECONDS):
-            await farewell
+async def _within(seconds: float, doing: Coroutine[Any, Any, object]) -> None:
+    """Do it, if it can be done in time; whether it could does not matter."""
+    task = asyncio.create_task(doing)
+    await asyncio.wait([task], timeout=seconds)
+    await _end(task)
 
 
-def _class_of(error: BaseException) -> str:
-    """Never its text, which may show an address with a password."""
-    while isinstance(error, BaseExceptionGroup):
-        error = error.exceptions[0]
-    return type(error).__name__
+async def _end(*tasks: "asyncio.Task[Any]") -> None:
+    """Cancel, and cancel again: before Python 3.12 a `wait_for` inside a driver may swallow it."""
+    waiting = set(tasks)
+    while waiting:
+        for task in waiting:
+            task.cancel()
+        _, waiting = await asyncio.wait(waiting, timeout=0.1)
+    await asyncio.gather(*tasks, return_exceptions=True)

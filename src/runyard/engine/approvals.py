@@ -8,14 +8,16 @@ from runyard.domain.approval import Approval
 from runyard.domain.events import ApprovalDecided, Drafter, clean
 from runyard.engine.tail import Tail
 from runyard.store import Store
+from runyard.telemetry.metrics import Metrics
 
 
 class Approvals:
-    def __init__(self, store: Store, tail: Tail, clock: Clock, ring: Callable[[], None]) -> None:
+    def __init__(self, store: Store, tail: Tail, clock: Clock, ring: Callable[[], None], metrics: Metrics) -> None:
         self._store = store
         self._tail = tail
         self._draft = Drafter(clock, "api")
         self._ring = ring
+        self._metrics = metrics
 
     async def decide(
         self,
@@ -30,6 +32,7 @@ class Approvals:
             ApprovalDecided(approval_id, decision, by, edited, None if reason is None else clean(reason))
         )
         approval = await self._store.decide(owner, clean(approval_id), decision, by, event)
+        self._metrics.events_persisted(1)
         self._tail.stale(approval.run_id)
         self._ring()
         return approval

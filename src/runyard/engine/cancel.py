@@ -2,15 +2,17 @@
 answered."""
 
 import asyncio
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from contextlib import suppress
 
 from runyard.clock import Clock
-from runyard.domain.run import Run, Status
+from runyard.domain.events import Draft
+from runyard.domain.run import Fate, Run, Status
 from runyard.engine.reaper import Ender
 from runyard.engine.stream import Pause, Streams
 from runyard.engine.tail import Tail
 from runyard.store import Store
+from runyard.telemetry.metrics import Metrics
 
 
 class Cancel:
@@ -22,17 +24,28 @@ class Cancel:
         clock: Clock,
         grace_seconds: float,
         stop: Callable[[str], None],
+        metrics: Metrics,
     ) -> None:
         self._store = store
         self._tail = tail
         self._streams = streams
         self._grace_ms = int(grace_seconds * 1000)
         self._stop = stop
+        self._metrics = metrics
         self._ending = Ender(clock, "requested")
 
     async def __call__(self, owner: str, run_id: str, patience: float = 0.0) -> Run:
         """Ask the run to stop and return it, after at most `patience` seconds of waiting for its end."""
-        run = await self._store.cancel(owner, run_id, self._grace_ms, self._ending)
+        written: list[Draft] = []
+
+        def ending(run: Run, fate: Fate) -> Sequence[Draft]:
+            written[:] = self._ending(run, fate)
+            return written
+
+        run = await self._store.cancel(owner, run_id, self._grace_ms, ending)
+        if written:
+            self._metrics.events_persisted(len(written))
+            self._metrics.runs_finished(run.status)
         if run.status is not Status.RUNNING:
             self._tail.stale(run_id)
             return run

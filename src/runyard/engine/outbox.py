@@ -23,6 +23,7 @@ from runyard.domain.run import Status
 from runyard.engine.publications import Publications
 from runyard.errors import RunyardError
 from runyard.store import Store
+from runyard.telemetry.metrics import Metrics
 
 log = structlog.get_logger()
 
@@ -37,6 +38,7 @@ class Outbox:
         publications: Publications,
         bus: Bus,
         clock: Clock,
+        metrics: Metrics,
         *,
         poll_seconds: float,
         batch: int,
@@ -45,6 +47,7 @@ class Outbox:
         self._publications = publications
         self._bus = bus
         self._clock = clock
+        self._metrics = metrics
         self._poll = poll_seconds
         self._batch = batch
         self._told: dict[str, Mark] = {}
@@ -60,11 +63,16 @@ class Outbox:
         """These events of a run have just been committed here."""
         last = events[-1]
         end = last.payload if last.type == "run.finished" else None
-        state = state_of(Status(end.status)) if isinstance(end, RunFinished) else None
-        self._told[run_id] = Mark(run_id, last.seq, state=state)
+        status = Status(end.status) if isinstance(end, RunFinished) else None
+        self._told[run_id] = Mark(run_id, last.seq, state=None if status is None else state_of(status))
         if self._told_at is None:
             self._told_at = self._clock.monotonic()
         self._bell.set()
+        self._metrics.events_persisted(len(events))
+        if events[0].seq == 1:
+            self._metrics.runs_started()
+        if status is not None:
+            self._metrics.runs_finished(status)
 
     def stirred(self) -> None:
         """Something was committed here without telling what: look for it now."""
@@ -109,6 +117,8 @@ class Outbox:
         for mark in marks:
             self._publications.note(mark.run_id, mark.upto)
         self._bus.send([Hint("log", mark.run_id, mark.upto) for mark in marks])
+        if told_at is not None:
+            self._metrics.outbox_lag([(self._clock.monotonic() - told_at) * 1000])
 
     async def _look(self) -> None:
         """Fetch the backlog: at every interval, or at once if something was stirred."""

@@ -14,10 +14,12 @@ from runyard.engine.execute import ending
 from runyard.engine.tail import Tail
 from runyard.errors import RunyardError
 from runyard.store import Store
+from runyard.telemetry.metrics import Metrics
 
 log = structlog.get_logger()
 
 WORKERS_AT_ONCE = 20
+EVENTS_OF_AN_END = 2  # why, and run.finished
 KEY_LIFE_MS = 24 * 3600 * 1000
 HOUSEKEEPING_SECONDS = 3600.0
 
@@ -37,12 +39,15 @@ class Ender:
 
 
 class Reaper:
-    def __init__(self, store: Store, tail: Tail, clock: Clock, max_attempts: int, ring: Callable[[], None]) -> None:
+    def __init__(
+        self, store: Store, tail: Tail, clock: Clock, max_attempts: int, ring: Callable[[], None], metrics: Metrics
+    ) -> None:
         self._store = store
         self._tail = tail
         self._clock = clock
         self._max_attempts = max_attempts
         self._ring = ring
+        self._metrics = metrics
         self._ending = Ender(clock, "not stopped in time")
         self._housekept = clock.monotonic()
 
@@ -59,6 +64,9 @@ class Reaper:
         for reaped in await self._store.reap(WORKERS_AT_ONCE, self._max_attempts, self._ending):
             log.warning("run.reaped", run_id=reaped.run_id, fate=reaped.fate)
             self._tail.stale(reaped.run_id)
+            if reaped.fate != "requeue":
+                self._metrics.events_persisted(EVENTS_OF_AN_END)
+                self._metrics.runs_finished(END_OF[reaped.fate].status)
             self._ring()
         if self._clock.monotonic() - self._housekept >= HOUSEKEEPING_SECONDS:
             self._housekept = self._clock.monotonic()

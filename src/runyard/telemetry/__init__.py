@@ -1,1 +1,1 @@
-"""What the process says about itself: logs now; counters and spans when something exports them."""
+"""What the process says about itself: logs and counters now; spans when something exports them."""

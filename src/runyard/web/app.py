@@ -8,10 +8,11 @@ from collections.abc import Callable, Sequence
 from contextlib import AbstractAsyncContextManager
 
 from fastapi import APIRouter, FastAPI
-from starlette.responses import Response
+from starlette.responses import PlainTextResponse, Response
 from starlette.types import Receive, Scope, Send
 
 from runyard.engine.engine import Engine
+from runyard.telemetry.metrics import MEDIA_TYPE, Metrics
 from runyard.web import problems
 from runyard.web.answers import Json
 from runyard.web.body import BodyLimit, StrictRoute
@@ -34,7 +35,9 @@ class App(FastAPI):
             await super().__call__(scope, receive, send)
 
 
-def build(engine: Engine, faces: Sequence[Face], *, version: str, max_body: int, lifespan: Lifespan) -> FastAPI:
+def build(
+    engine: Engine, faces: Sequence[Face], *, metrics: Metrics, version: str, max_body: int, lifespan: Lifespan
+) -> FastAPI:
     app = App(
         title="Runyard",
         version=version,
@@ -49,6 +52,7 @@ def build(engine: Engine, faces: Sequence[Face], *, version: str, max_body: int,
     for add_routes in faces:
         add_routes(app.router)
     _add_health(app.router, engine, version)
+    _add_metrics(app.router, metrics)
     app.open_shortcuts(max_body)
     return app
 
@@ -68,3 +72,14 @@ def _add_health(router: APIRouter, engine: Engine, version: str) -> None:
         if engine.streams.is_cut or engine.streams.is_draining:
             return problems.Problem(503, "draining", "This process is shutting down.")
         return Json({"status": "ready", "service": "runyard"})
+
+
+def _add_metrics(router: APIRouter, metrics: Metrics) -> None:
+    @router.get(
+        "/metrics",
+        tags=["metrics"],
+        summary="What this process has counted since it started, for Prometheus; docs/metrics.md has the list",
+        response_class=PlainTextResponse,
+    )
+    async def read_metrics() -> Response:
+        return Response(metrics.render(), media_type=MEDIA_TYPE)
