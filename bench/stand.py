@@ -10,7 +10,7 @@ from typing import Self
 
 from bench.processes import Server, python, running
 from bench.server import FAKE
-from tests.support.postgres import PrivatePostgres
+from tests.support.postgres_server import PrivatePostgres
 
 BARE, SQLITE, POSTGRES = "bare", "sqlite", "postgres"
 ALL = (BARE, FAKE, SQLITE, POSTGRES)

@@ -13,7 +13,7 @@ from typing import Any
 
 import pytest
 
-from tests.support.postgres import PostgresMissingError, PostgresServer, PrivatePostgres
+from tests.support.postgres_server import PostgresMissingError, PostgresServer, PrivatePostgres
 
 _SERVER = pytest.StashKey[PrivatePostgres]()
 _POSTGRES_FIXTURES = {"postgres", "pg_database"}

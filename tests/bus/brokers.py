@@ -13,7 +13,7 @@ from runyard.buses.nats import NatsBus
 from runyard.buses.postgres import PostgresBus
 from runyard.buses.redis import RedisBus
 from tests.support.daemon import Daemon
-from tests.support.postgres import PrivatePostgres
+from tests.support.postgres_server import PrivatePostgres
 
 PATIENCE = 1.0  # with a broker that hangs: short, so that tests need not wait for it
 

@@ -8,9 +8,9 @@ from contextlib import ExitStack
 import pytest
 
 from tests.bus.brokers import Broker, MemoryBroker, NatsBroker, PostgresBroker, RedisBroker, Remote
-from tests.support.nats import PrivateNats
-from tests.support.postgres import PrivatePostgres
-from tests.support.redis import PrivateRedis
+from tests.support.nats_server import PrivateNats
+from tests.support.postgres_server import PrivatePostgres
+from tests.support.redis_server import PrivateRedis
 
 POSTGRES = pytest.param("postgres", marks=pytest.mark.postgres)
 

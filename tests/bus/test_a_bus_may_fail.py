@@ -16,7 +16,7 @@ from runyard.buses.redis import RedisBus
 from runyard.ids import new_id
 from tests.bus.brokers import Remote
 from tests.bus.listening import processes, until
-from tests.support.postgres import free_port
+from tests.support.postgres_server import free_port
 from tests.support.proxy import Proxy
 
 SLACK = 1.5  # for a machine that is busy with other tests

@@ -13,7 +13,7 @@ from runyard.clock import SystemClock
 from runyard.stores.postgres import PostgresStore
 from runyard.stores.sqlite import SqliteStore
 from tests.store.conftest import empty
-from tests.support.postgres import PostgresServer
+from tests.support.postgres_server import PostgresServer
 
 __all__ = ["backend", "database_url", "migrated_postgres", "migrated_sqlite"]
 

@@ -22,7 +22,7 @@ from runyard.stores.sqlite import SqliteStore
 from tests.support.databases import PostgresDatabase, SqliteDatabase
 from tests.support.flow import Flow
 from tests.support.pods import Nursery
-from tests.support.postgres import PostgresServer
+from tests.support.postgres_server import PostgresServer
 
 HERE = Path(__file__).parent
 SECONDS = 60

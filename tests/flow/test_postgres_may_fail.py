@@ -15,7 +15,7 @@ from runyard.stores.postgres import PostgresStore
 from tests.support.databases import PostgresDatabase
 from tests.support.flow import Flow, eventually
 from tests.support.pods import Kind, Nursery
-from tests.support.postgres import PrivatePostgres
+from tests.support.postgres_server import PrivatePostgres
 from tests.support.proxy import Proxy
 
 WORDS = "".join(f"t{n} " for n in range(60))

@@ -13,7 +13,7 @@ from runyard.stores.migrations import upgrade
 from runyard.stores.postgres import PostgresStore
 from runyard.stores.sqlite import SqliteStore
 from tests.migration import catalogs
-from tests.support.postgres import PostgresServer
+from tests.support.postgres_server import PostgresServer
 
 
 async def opened(store: SqliteStore | PostgresStore) -> None:

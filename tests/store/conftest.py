@@ -16,7 +16,7 @@ import pytest
 from runyard.store import Store
 from runyard.stores.memory import MemoryStore
 from tests.store.making import clock
-from tests.support.postgres import PostgresServer
+from tests.support.postgres_server import PostgresServer
 
 STORES = ["memory", "sqlite", pytest.param("postgres", marks=pytest.mark.postgres)]
 

@@ -18,7 +18,7 @@ from abc import ABC, abstractmethod
 from pathlib import Path
 from typing import ClassVar, Self
 
-from tests.support.postgres import free_port, wait_for
+from tests.support.postgres_server import free_port, wait_for
 
 _KEEPER = """
 import os, signal, sys

@@ -12,9 +12,9 @@ from pathlib import Path
 import pytest
 
 from tests.support.daemon import Daemon, DaemonMissingError
-from tests.support.nats import PrivateNats
-from tests.support.postgres import wait_for
-from tests.support.redis import PrivateRedis
+from tests.support.nats_server import PrivateNats
+from tests.support.postgres_server import wait_for
+from tests.support.redis_server import PrivateRedis
 
 ROOT = Path(__file__).parents[2]
 KINDS = [PrivateRedis, PrivateNats]

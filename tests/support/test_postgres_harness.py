@@ -12,13 +12,13 @@ from pathlib import Path
 import asyncpg
 import pytest
 
-from tests.support.postgres import PostgresFailedError, PostgresServer, PrivatePostgres, wait_for, wheel_programs
+from tests.support.postgres_server import PostgresFailedError, PostgresServer, PrivatePostgres, wait_for, wheel_programs
 
 _ROOT = Path(__file__).parents[2]
 
 _OWNER = """
 import sys
-from tests.support.postgres import PrivatePostgres
+from tests.support.postgres_server import PrivatePostgres
 server = PrivatePostgres()
 server.start()
 print(server.folder, flush=True)

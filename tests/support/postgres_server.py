@@ -5,7 +5,7 @@ that folder; it never talks to a server that it did not start. Run by root it gi
 processes, as Postgres demands. Whatever happens to the test process, a keeper process stops the server and removes the
 folder: it waits for the end of a pipe that only the test process holds.
 
-`python -m tests.support.postgres` says which server programs would be used, and exits 1 when there are none.
+`python -m tests.support.postgres_server` says which server programs would be used, and exits 1 when there are none.
 """
 
 from __future__ import annotations

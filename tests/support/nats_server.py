@@ -1,4 +1,4 @@
-"""A private NATS server for the tests. `python -m tests.support.nats` says which program would be used."""
+"""A private NATS server for the tests. `python -m tests.support.nats_server` says which program would be used."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""A private Redis server for the tests. `python -m tests.support.redis` says which program would be used."""
+"""A private Redis server for the tests. `python -m tests.support.redis_server` says which program would be used."""
 
 from __future__ import annotations
 
