@@ -7,6 +7,7 @@ process, a keeper process ends the server: it waits for the end of a pipe that o
 from __future__ import annotations
 
 import contextlib
+import os
 import shutil
 import signal
 import socket
@@ -102,6 +103,7 @@ class Daemon(ABC):
         """It keeps its connections and says nothing."""
         assert self._process is not None
         self._process.send_signal(signal.SIGSTOP)
+        os.waitid(os.P_PID, self._process.pid, os.WSTOPPED)  # until the last of its threads has stopped
 
     def resume(self) -> None:
         assert self._process is not None
