@@ -241,3 +241,26 @@ async def test_watching_asks_once_for_all_runs_that_are_followed() -> None:
     watch.cancel()
     assert set(asked) == {5}
     assert len(followers) == 5
+
+
+async def test_followers_that_are_woken_together_share_one_read_of_the_store() -> None:
+    reads: list[int] = []
+
+    class CountingStore(MemoryStore):
+        async def read(self, run_id: str, after: int, limit: int) -> Any:
+            reads.append(after)
+            return await super().read(run_id, after, limit)
+
+    log = Log(10**6)
+    log.store = log.streams.store = CountingStore(SystemClock())
+    await log.start([1] * 50)
+    waiting = [asyncio.create_task(follower.next(5)) for follower in log.followers]
+    await asyncio.sleep(0)
+    await until(lambda: bool(reads))
+    reads.clear()
+    await log.write(3, here=False)
+    log.tail.stale(log.run.id)
+    found = await asyncio.gather(*waiting)
+    assert reads == [1]
+    assert {chunks[0] for chunks in found if isinstance(chunks, list)} == {found[0][0]}  # type: ignore[index]
+    assert [event.seq for event in found[0][0].events] == [2, 3, 4]  # type: ignore[index]

@@ -111,8 +111,8 @@ class Follower:
 
     async def _stored(self) -> list[Chunk]:
         try:
-            events = await self._streams.store.read(self._run_id, self._cursor, READ_EVENTS)
-            return [Chunk(events)] if events else await self._look_at_end()
+            chunk = await self._streams.read(self._run_id, self._cursor)
+            return [chunk] if chunk is not None else await self._look_at_end()
         except Unavailable:
             return await self._away()
 
@@ -179,11 +179,27 @@ class Streams:
         self.publications = publications
         self.is_cut = False
         self.is_draining = False
+        self._next_reads: dict[tuple[str, int], asyncio.Task[Chunk | None]] = {}
 
     def follow(self, run_id: str, after: int, *, published: bool = False) -> Follower:
         if published:
             return PublishedFollower(self, run_id, after, self.publications.bells)
         return Follower(self, run_id, after, self.tail.bells)
+
+    async def read(self, run_id: str, after: int) -> Chunk | None:
+        """What the store has after that seq. Followers that are woken together and stand at the same place share one
+        read, and what is encoded from it; only one that has not begun, because they must see what they were woken for.
+        """
+        place = (run_id, after)
+        if place not in self._next_reads:
+            self._next_reads[place] = asyncio.create_task(self._read_next(place), name="read")
+        return await asyncio.shield(self._next_reads[place])
+
+    async def _read_next(self, place: tuple[str, int]) -> Chunk | None:
+        await asyncio.sleep(0)
+        del self._next_reads[place]
+        events = await self.store.read(*place, READ_EVENTS)
+        return Chunk(events) if events else None
 
     def cut(self) -> None:
         """End every stream without a clean end, so that clients come back elsewhere."""
