@@ -46,6 +46,10 @@ class Bus(Protocol):
     def is_connected(self) -> bool:
         """Whether what is sent now has a chance to be heard."""
 
+    @property
+    def has_others(self) -> bool:
+        """Whether there may be other processes; False only where it is certain that there are none."""
+
 
 VERSION = "runyard1"
 MAX_BYTES = 7_900  # of a message, at most one less: NOTIFY takes no more than 8,000

@@ -28,6 +28,7 @@ class NotingBus:
     """Hears nothing, and notes what it is told to send and how far the store's cursor was then."""
 
     is_connected = True
+    has_others = True
 
     def __init__(self) -> None:
         self.sent: list[Hint] = []
@@ -179,6 +180,24 @@ async def test_a_store_that_is_away_costs_time_and_nothing_else(store: StoreThat
     await until(lambda: store._runs[run.id].state == "finished")
     publishing.cancel()
     assert pod.bus.sent[-1] == Hint("log", run.id, 6)
+
+
+async def test_where_nobody_waits_for_it_publication_is_left_for_the_poll(store: StoreThatFails) -> None:
+    """One process, and nobody who follows what is published: a commit for every few events would be for nobody."""
+    pod = Pod(store, poll=0.2)
+    pod.bus.has_others = False
+    run = await running(store)
+    publishing = asyncio.create_task(pod.outbox.run())
+    for _ in range(20):
+        await pod.write(run, 1)
+        await asyncio.sleep(0.02)  # waits on purpose: a model that streams
+    await until(lambda: store._outbox.published(run.id) == 21)
+    assert len(store.published) <= 5
+    follower = pod.streams.follow(run.id, 21, published=True)
+    await pod.write(run, 1)
+    assert isinstance(await follower.next(1), list)
+    follower.close()
+    publishing.cancel()
 
 
 # --- followers of what is published

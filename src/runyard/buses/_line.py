@@ -83,6 +83,10 @@ class Line(ABC):
     def is_connected(self) -> bool:
         return self._connected.is_set()
 
+    @property
+    def has_others(self) -> bool:
+        return True
+
     async def open(self, hear: Hear) -> None:
         self._hear = hear
         self._keeper = asyncio.create_task(self._keep(), name="bus")
@@ -91,7 +95,7 @@ class Line(ABC):
                 await self._connected.wait()
 
     def send(self, hints: Sequence[Hint]) -> None:
-        if not self.is_connected:
+        if not self.is_connected or not self.has_others:
             return
         for hint in hints:
             key = (hint.kind, hint.run_id)

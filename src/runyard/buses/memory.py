@@ -19,6 +19,10 @@ class MemoryBus(Line):
         super().__init__()
         self._hub = hub or Hub()
 
+    @property
+    def has_others(self) -> bool:
+        return len(self._hub.ears) > 1
+
     def link(self) -> "_Link":
         return _Link(self._hub)
 

@@ -70,10 +70,14 @@ class Pen:
 
     @property
     def congested(self) -> bool:
-        return self._written - self._committed > HIGH_WATER
+        """Too much is waiting; or this was the very first event, which should be on its way before the next is made."""
+        return self._written - self._committed > HIGH_WATER or self._written == 1
 
     async def drain(self) -> None:
-        await self._reach(self._written - LOW_WATER)
+        if self._written == 1:
+            await asyncio.sleep(0)
+        else:
+            await self._reach(self._written - LOW_WATER)
 
     async def commit(self) -> None:
         """Return when everything written so far is durable."""

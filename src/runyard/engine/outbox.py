@@ -1,7 +1,8 @@
 """Publishes committed events: advances the runs' cursors, then wakes whoever follows them, here and on other pods.
 
 Nothing is published in the transaction that writes it. The journal (and whoever else writes) tells what it committed;
-all that was told meanwhile goes into one statement, at once when idle and at most every `PACE_SECONDS`. What a process
+all that was told meanwhile goes into one statement, at once when idle and at most every `PACE_SECONDS`; where nobody
+waits for it (no other process, no follower of what is published) it is left for the next poll. What a process
 committed and did not live to publish is found by the poll of any other, `batch` events of a run at a time, so that a
 long log does not keep others waiting.
 
@@ -89,11 +90,17 @@ class Outbox:
                     async with asyncio.timeout(self._poll):
                         await self._bell.wait()
             try:
-                await self.round()
+                if self._is_awaited:
+                    await self.round()
             except RunyardError as error:
                 log.warning("outbox.failed", code=error.code)
                 await asyncio.sleep(self._poll)
             await asyncio.sleep(PACE_SECONDS)
+
+    @property
+    def _is_awaited(self) -> bool:
+        poll_is_due = self._clock.monotonic() - self._looked >= self._poll
+        return self._bus.has_others or bool(self._publications.bells.runs) or bool(self._behind) or poll_is_due
 
     async def round(self) -> None:
         """Publish what was told and, when it is time, what others left behind."""
