@@ -1,5 +1,6 @@
 """Request bodies: bounded before they are read, parsed by one strict parser, whatever the client sends."""
 
+import re
 from collections.abc import Callable, Coroutine
 from typing import Any, TypeVar
 
@@ -16,12 +17,26 @@ from runyard.web.problems import problem
 M = TypeVar("M", bound=BaseModel)
 
 
+MOST_LEVELS = 400  # of nesting: what is accepted must be encoded again, perhaps from deeper in the stack
+_BRACKETS = re.compile(rb'"(?:[^"\\]|\\.)*"|[][{}]', re.S)
+
+
 def decoded(body: bytes) -> Any:
     """No broken UTF-8, no lone surrogates, no nesting without end."""
+    if body.count(b"[") + body.count(b"{") > MOST_LEVELS and _levels(body) > MOST_LEVELS:
+        raise NotJson(f"The body is nested more than {MOST_LEVELS} levels deep.")
     try:
         return msgspec.json.decode(body)
     except (msgspec.DecodeError, RecursionError, UnicodeDecodeError):
         raise NotJson from None
+
+
+def _levels(body: bytes) -> int:
+    most = level = 0
+    for found in _BRACKETS.finditer(body):
+        level += {b"[": 1, b"{": 1, b"]": -1, b"}": -1}.get(found[0], 0)
+        most = max(most, level)
+    return most
 
 
 async def read(request: Request, model: type[M]) -> M:
