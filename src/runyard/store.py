@@ -175,6 +175,9 @@ class Store(Protocol):
     async def list_messages(self, thread_id: str) -> Sequence[Message]:
         """Everything said in a thread, in the order it was said."""
 
+    async def get_messages(self, message_ids: Sequence[str]) -> Mapping[str, Message]:
+        """These messages, by id; unknown ids are left out."""
+
     async def history(self, run_id: str, limit: int) -> Sequence[Message]:
         """What was said before this run on its own branch: for each of the last `limit` ancestors its question and its
         answer, oldest first. Later messages that already wait in the queue are not part of it."""

@@ -46,6 +46,7 @@ class Queries(Struct, frozen=True, kw_only=True):
     fork_thread: str
     get_approval: str
     get_key: str
+    get_messages: str
     get_named_run: str
     get_named_thread: str
     get_run: str

@@ -97,6 +97,9 @@ class SqlStore:
     async def list_messages(self, thread_id: str) -> Sequence[Message]:
         return await self._read(threads.messages, thread_id)
 
+    async def get_messages(self, message_ids: Sequence[str]) -> Mapping[str, Message]:
+        return await self._read(threads.some_messages, message_ids)
+
     async def history(self, run_id: str, limit: int) -> Sequence[Message]:
         return await self._read(threads.history, run_id, limit)
 

@@ -127,6 +127,9 @@ class MemoryStore:
     async def list_messages(self, thread_id: str) -> Sequence[Message]:
         return [message for message in self._messages.values() if message.thread_id == thread_id]
 
+    async def get_messages(self, message_ids: Sequence[str]) -> Mapping[str, Message]:
+        return {each: self._messages[each] for each in message_ids if each in self._messages}
+
     async def history(self, run_id: str, limit: int) -> Sequence[Message]:
         spoken: list[Message] = []
         run = self._parent(self._runs.get(run_id))

@@ -1,6 +1,6 @@
 """Threads and what was said in them."""
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 from msgspec.structs import replace
@@ -100,6 +100,10 @@ async def delete(tx: Tx, owner: str, thread_id: str) -> None:
 
 async def messages(tx: Tx, thread_id: str) -> Sequence[Message]:
     return [_rows.message(row) for row in await tx.rows(tx.q.list_messages, thread_id)]
+
+
+async def some_messages(tx: Tx, message_ids: Sequence[str]) -> Mapping[str, Message]:
+    return {str(row["id"]): _rows.message(row) for row in await tx.rows(tx.q.get_messages, list(message_ids))}
 
 
 async def history(tx: Tx, run_id: str, limit: int) -> Sequence[Message]:

@@ -61,6 +61,10 @@ delete from lanes where key = $1;
 -- Everything said in a thread, in order.
 select {message} from messages m where m.thread_id = $1 order by m.id;
 
+-- name: get_messages
+-- Messages by id.
+select {message} from messages m where m.id = any($1::uuid[]);
+
 -- name: history
 -- The questions and answers of a run's ancestors, oldest first: back along parent_id, never sideways.
 with recursive line as (
