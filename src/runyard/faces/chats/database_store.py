@@ -5,7 +5,7 @@ from msgspec.structs import replace
 from runyard.domain.run import Run
 from runyard.engine.engine import Engine
 from runyard.errors import NotFound
-from runyard.faces.chats.finding import run_in
+from runyard.faces.chats.finding import run_in, thread_of
 from runyard.faces.chats.interactions import Interactions, decoded, encoded
 from runyard.faces.chats.translate import run_id_of
 from runyard.faces.chats.wire import AgentState, Chat, Interaction
@@ -32,7 +32,7 @@ class DatabaseInteractionStore:
         return decoded(kept)
 
     async def load_chat(self, chat_id: str) -> Chat:
-        thread = await self._engine.views.named_thread(self._owner, chat_id)
+        thread = await thread_of(self._engine, self._owner, chat_id)
         kept = await self._engine.checkpoints.of_thread(thread.id)
         interactions = [decoded(data) for data in kept.values()]
         return Chat(id=chat_id, interactions=interactions, created_at=iso(thread.created_at) or "")

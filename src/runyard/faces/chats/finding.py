@@ -1,6 +1,7 @@
 """Which thread and which run a client of the chats face means."""
 
 import re
+from contextlib import suppress
 
 from runyard.domain.run import Run
 from runyard.domain.thread import Thread
@@ -23,11 +24,18 @@ def new_chat_id(given: str) -> str:
     return given
 
 
+async def thread_of(engine: Engine, owner: str, chat: str) -> Thread:
+    try:
+        return await engine.views.named_thread(owner, chat)
+    except NotFound:
+        raise NotFound("There is no chat with that id.") from None
+
+
 async def run_in(engine: Engine, owner: str, chat: str, interaction: str) -> Run:
     """The run that is this interaction of this chat."""
-    run_id = run_id_of(interaction)
-    thread = await engine.views.named_thread(owner, chat)
-    run = None if run_id is None else await engine.views.run(owner, run_id)
-    if run is None or run.thread_id != thread.id:
-        raise NotFound("There is no interaction with that id in the chat.")
-    return run
+    thread, run_id = await thread_of(engine, owner, chat), run_id_of(interaction)
+    with suppress(NotFound):
+        run = await engine.views.run(owner, run_id or "")
+        if run.thread_id == thread.id:
+            return run
+    raise NotFound("There is no interaction with that id in the chat.")

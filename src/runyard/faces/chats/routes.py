@@ -13,7 +13,8 @@ from runyard.engine.engine import Engine
 from runyard.engine.intake import idempotency_key
 from runyard.errors import AlreadyDecided, BadRequest, Conflict, NotFound, RunEnded
 from runyard.faces.chats import translate, wire
-from runyard.faces.chats.finding import chat_id, new_chat_id, run_in
+from runyard.faces.chats.finding import chat_id as name_of
+from runyard.faces.chats.finding import new_chat_id, run_in, thread_of
 from runyard.faces.chats.interactions import Interactions, InteractionStore
 from runyard.web.answers import Json, Key, iso, key_of
 from runyard.web.auth import Owner, owner_of
@@ -60,7 +61,7 @@ def add_routes(
         note = idempotency_key(owner, f"POST /chats/{chat}/interactions", key_of(request), body.model_dump())
         accepted = await engine.intake.say(owner, FACE, chat, body.user_message, body.agent, note)
         if while_waiting == "reject" and not accepted.repeated:
-            thread = await engine.views.named_thread(owner, chat)
+            thread = await thread_of(engine, owner, chat)
             await engine.approvals.reject_open(owner, thread.id, owner, NEW_MESSAGE, but=accepted.run_id)
         return await begun(owner, accepted.run_id, accepted.event)
 
@@ -192,19 +193,19 @@ def add_routes(
     @router.get("/chats", response_model=wire.ChatPage, tags=[FACE], summary="Chats, newest first")
     async def list_chats(owner: Owner, before: str | None = None, limit: Limit = 50) -> Response:
         page = await engine.views.threads(owner, before, limit)
-        rows = [wire.ChatRow(id=chat_id(t), created_at=iso(t.created_at) or "") for t in page if t.kind == "chat"]
+        rows = [wire.ChatRow(id=name_of(t), created_at=iso(t.created_at) or "") for t in page if t.kind == "chat"]
         return Json(wire.ChatPage(chats=rows, next=page[-1].id if len(page) == limit else None))
 
     @router.get("/chats/{chat_id}", response_model=wire.Chat, tags=[FACE], summary="A chat with all its interactions")
     async def get_chat(owner: Owner, chat_id: str, include_superseded: bool = False) -> Response:
-        thread = await engine.views.named_thread(owner, chat_id)
+        thread = await thread_of(engine, owner, chat_id)
         return Json(await interactions.of_chat(thread, include_superseded))
 
     @router.delete("/chats/{chat_id}", status_code=204, tags=[FACE], summary="Delete a chat with all its interactions")
     async def delete_chat(owner: Owner, chat_id: str) -> Response:
-        thread = await engine.views.named_thread(owner, chat_id)
+        thread = await thread_of(engine, owner, chat_id)
         await engine.views.delete_thread(owner, thread.id)
-        await stores(owner).delete_chat(chat_id)
+        await stores(owner).delete_chat(name_of(thread))
         return Response(status_code=204)
 
 

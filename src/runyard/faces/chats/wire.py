@@ -3,7 +3,7 @@
 from enum import StrEnum
 from typing import Annotated, Any, Literal
 
-from pydantic import BaseModel, Field
+from pydantic import BaseModel, Field, StrictBool
 
 EventName = Literal[
     "interaction_started",
@@ -109,7 +109,7 @@ class Edit(BaseModel):
 
 class Decision(BaseModel):
     approval_id: str
-    approved: bool
+    approved: StrictBool
     reason: str | None = Field(None, description="With a rejection: why not; the agent is told.")
     tool_input: dict[str, Any] | None = Field(
         None, description="With an approval: call the tool with this input instead."
