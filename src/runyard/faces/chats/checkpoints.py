@@ -82,7 +82,8 @@ class Checkpoints:
         self._saving.add(saving)
         saving.add_done_callback(self._settle)
         try:
-            await asyncio.wait_for(asyncio.shield(saving), SAVE_SECONDS)
+            async with asyncio.timeout(SAVE_SECONDS):  # not wait_for, which may swallow a cancel on Python 3.11
+                await asyncio.shield(saving)
         except TimeoutError:
             log.error("checkpoint.slow", run_id=run.id)
             await self._put_aside(self._disk, run, chat, interaction)
