@@ -141,8 +141,11 @@ class Settings(BaseSettings):
         "queue",
         description="A new message in a chat that waits for an approval: `queue` behind it, or `reject` it and go on.",
     )
-    approval_seconds: Seconds | None = Field(
-        None, description="How long an approval may stay open before it counts as rejected; without it, for ever."
+    approval_seconds: float | None = Field(
+        None,
+        gt=0,
+        allow_inf_nan=False,
+        description="How long an approval may stay open before it counts as rejected; without it, for ever.",
     )
     checkpoints: Annotated[Literal["database", "files"], Word] = Field(
         "database", description="Where the checkpoints of chats are kept: in the `database`, or as `files`."

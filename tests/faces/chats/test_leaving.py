@@ -84,9 +84,8 @@ async def test_who_leaves_while_another_reads_leaves_nobody_alone(serve: Serve, 
     assert (await until_ended(server, stream)).status is Status.DONE
 
 
-async def test_a_reader_on_another_pod_keeps_the_run(serve: Serve, gate: Gate, backend: str) -> None:
-    if backend == "sqlite":
-        pytest.skip("SQLite has one process")
+@pytest.mark.parametrize("backend", ["memory", pytest.param("postgres", marks=pytest.mark.postgres)])
+async def test_a_reader_on_another_pod_keeps_the_run(serve: Serve, gate: Gate) -> None:
     one, two = await serve(chat_agents(gate), **LONG), await serve(chat_agents(gate), worker=False, **LONG)
     stream = await Chat(one).start("hello", "gated")
     await gate.until_reached()
