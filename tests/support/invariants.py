@@ -89,6 +89,16 @@ class Evidence:
     allowed_effects: dict[str, int] = field(default_factory=dict)  # by key; 1 where nothing is said
 
 
+# In one statement, so that what is published meanwhile is seen on both sides or on neither.
+_CURSORS = """
+select r.id, r.status, r.last_seq, r.state, o.run_id, o.next_seq, o.open
+  from runs r left join run_outbox o on o.run_id = r.id
+union all
+select null, null, null, null, o.run_id, null, null
+  from run_outbox o where not exists (select 1 from runs r where r.id = o.run_id)
+"""
+
+
 async def check(database: Database, evidence: Evidence) -> None:
     runs = {row["id"]: row for row in await database.rows("select * from runs")}
     events = await database.rows("select * from run_events order by run_id, seq")
@@ -99,7 +109,7 @@ async def check(database: Database, evidence: Evidence) -> None:
     breaches = [
         *_logs(runs, logs),
         *_lanes(runs, lanes),
-        *_published(runs, {row["run_id"]: row for row in await database.rows("select * from run_outbox")}),
+        *_published(await database.rows(_CURSORS)),
         *_accepted(runs, evidence),
         *_effects(evidence),
         *_clients(logs, evidence),
@@ -170,16 +180,17 @@ def _lanes(runs: Mapping[str, Row], lanes: Sequence[Row]) -> Iterator[str]:
         yield f"I9 {key}: runs without a lane"
 
 
-def _published(runs: Mapping[str, Row], outbox: Mapping[str, Row]) -> Iterator[str]:
-    if runs.keys() != outbox.keys():
-        yield f"I13 runs without a cursor, or cursors without a run: {sorted(runs.keys() ^ outbox.keys())}"
-    for run_id in runs.keys() & outbox.keys():
-        run, cursor = runs[run_id], outbox[run_id]
-        behind = cursor["next_seq"] <= run["last_seq"]
-        if cursor["next_seq"] > run["last_seq"] + 1:
-            yield f"I13 {run_id}: published up to {cursor['next_seq'] - 1} of {run['last_seq']}"
-        if not cursor["open"] and (behind or run["status"] == Status.RUNNING):
-            yield f"I13 {run_id}: closed at {cursor['next_seq']} of {run['last_seq']}, and the run is {run['status']}"
+def _published(cursors: Sequence[Row]) -> Iterator[str]:
+    for run in cursors:
+        run_id = run["id"]
+        if run_id is None or run["run_id"] is None:
+            yield f"I13 a run without a cursor, or a cursor without a run: {run_id or run['run_id']}"
+            continue
+        behind = run["next_seq"] <= run["last_seq"]
+        if run["next_seq"] > run["last_seq"] + 1:
+            yield f"I13 {run_id}: published up to {run['next_seq'] - 1} of {run['last_seq']}"
+        if not run["open"] and (behind or run["status"] == Status.RUNNING):
+            yield f"I13 {run_id}: closed at {run['next_seq']} of {run['last_seq']}, and the run is {run['status']}"
         state = "started" if behind else STATES.get(run["status"], "started")
         if run["state"] != state:
             yield f"I13 {run_id}: state is {run['state']}, not {state}"

@@ -67,8 +67,6 @@ class EventStream(Response):
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         follower = self._streams.follow(self._run_id, self._after, published=self._published)
         reader = asyncio.create_task(_until_gone(receive, follower))
-        if self._attendance is not None:
-            await self._attendance.come(self._run_id)
         try:
             await send({"type": "http.response.start", "status": 200, "headers": HEADERS})
             is_gone = await self._pump(follower, send)

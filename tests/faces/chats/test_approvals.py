@@ -56,7 +56,7 @@ async def test_an_unknown_approval_is_404_and_a_processed_one_400(chat: Chat) ->
     assert (await chat.approve(interaction, approval_id, True)).status_code == 200
     for approved in (True, False):
         again = await chat.approve(interaction, approval_id, approved)
-        assert (again.status_code, again.json()["code"]) == (400, "already_processed")
+        assert (again.status_code, again.json()["code"]) == (400, "already_decided")
     await stream.to_end()
     assert (await chat.approve(interaction, approval_id, True)).status_code == 400
 

@@ -30,7 +30,7 @@ Limit = Annotated[int, Query(ge=1, le=200)]
 class AlreadyProcessed(BadRequest):
     """This approval has been processed already."""
 
-    code = "already_processed"
+    code = "already_decided"
 
 
 def add_routes(
@@ -53,7 +53,11 @@ def add_routes(
         queued = first.payload if first is not None else None
         if isinstance(queued, RunQueued):
             return followed(run_id, queued.agent)
-        return followed(run_id, (await engine.views.run(owner, run_id)).agent)
+        return await attached(await engine.views.run(owner, run_id), 0)
+
+    async def attached(run: Run, after: int) -> Response:
+        await engine.attendance.come(run)
+        return followed(run.id, run.agent, after)
 
     async def start(request: Request) -> Response:
         owner, chat = await owner_of(request), new_chat_id(request.path_params["chat_id"])
@@ -123,7 +127,7 @@ def add_routes(
     async def events(request: Request) -> Response:
         after = start_of(request)
         _, run = await _meant(request, engine)
-        return followed(run.id, run.agent, after)
+        return await attached(run, after)
 
     async def interaction(request: Request) -> Response:
         if not _wants_json(request):
