@@ -134,10 +134,12 @@ async def test_with_continue_a_run_goes_on_whoever_leaves(serve: Serve, gate: Ga
 
 
 @pytest.mark.parametrize("backend", ["memory"])
-async def test_who_leaves_on_another_face_has_no_effect(serve: Serve, gate: Gate) -> None:
+@pytest.mark.parametrize("path", ["/api/runs/{run}/events", "/chats/{thread}/interactions/int_{run}"])
+async def test_a_run_of_another_face_is_never_left(serve: Serve, gate: Gate, path: str) -> None:
     server = await serve(chat_agents(gate), chats_grace_seconds=0, reap_seconds=0.02)
-    run_id = await server.post("gated")
-    stream = await server.stream(f"/api/runs/{run_id}/events")
+    thread_id = await server.thread()
+    run_id = await server.post("gated", thread_id=thread_id)
+    stream = await server.stream(path.format(run=run_id, thread=thread_id))
     await gate.until_reached()
     stream.abort()
     await asyncio.sleep(0.2)  # waits on purpose: nothing is to happen

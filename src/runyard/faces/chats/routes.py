@@ -42,11 +42,13 @@ def add_routes(
 ) -> None:
     interactions = Interactions(engine)
 
-    def followed(run_id: str, agent: str, after: int = 0) -> Response:
+    def followed(run_id: str, agent: str, after: int = 0, *, is_ours: bool = True) -> Response:
+        """Who leaves a run of another face has no effect on it."""
         repeats = engine.views.repeats_its_thinking(agent)
         name = FACE if repeats else f"{FACE} in pieces"
         frame = translate.frames(repeats)
-        return EventStream(engine.streams, run_id, after, name, frame, heartbeat, attendance=engine.attendance)
+        attendance = engine.attendance if is_ours else None
+        return EventStream(engine.streams, run_id, after, name, frame, heartbeat, attendance=attendance)
 
     async def begun(owner: str, run_id: str, first: Event | None) -> Response:
         """The stream of a run that was just started, or of the one that an earlier request with this key started."""
@@ -57,7 +59,7 @@ def add_routes(
 
     async def attached(run: Run, after: int) -> Response:
         await engine.attendance.come(run)
-        return followed(run.id, run.agent, after)
+        return followed(run.id, run.agent, after, is_ours=run.face == FACE)
 
     async def start(request: Request) -> Response:
         owner, chat = await owner_of(request), new_chat_id(request.path_params["chat_id"])
