@@ -85,7 +85,7 @@ async def test_who_leaves_while_another_reads_leaves_nobody_alone(serve: Serve, 
 
 
 @pytest.mark.parametrize("backend", ["memory", pytest.param("postgres", marks=pytest.mark.postgres)])
-async def test_a_reader_on_another_pod_keeps_the_run(serve: Serve, gate: Gate) -> None:
+async def test_a_reader_who_comes_to_another_pod_saves_the_run(serve: Serve, gate: Gate) -> None:
     one, two = await serve(chat_agents(gate), **LONG), await serve(chat_agents(gate), worker=False, **LONG)
     stream = await Chat(one).start("hello", "gated")
     await gate.until_reached()
@@ -95,6 +95,21 @@ async def test_a_reader_on_another_pod_keeps_the_run(serve: Serve, gate: Gate) -
     await until_left(one, stream, left=False)
     gate.open.set()
     await back.to_end()
+    assert (await until_ended(one, stream)).status is Status.DONE
+
+
+@pytest.mark.parametrize("backend", ["memory", pytest.param("postgres", marks=pytest.mark.postgres)])
+async def test_a_reader_on_another_pod_who_was_there_before_keeps_the_run(serve: Serve, gate: Gate) -> None:
+    """The pod that was left knows nothing of them and notes that nobody is there; the watch of theirs knows better."""
+    one, two = await serve(chat_agents(gate), **LONG), await serve(chat_agents(gate), worker=False, **LONG)
+    stream = await Chat(one).start("hello", "gated")
+    reader = await two.stream(f"/chats/chat_123/interactions/{interaction_of(stream)}")
+    await reader.first_frame()
+    stream.abort()
+    await one.store.detach(interaction_of(stream).removeprefix("int_"), 3_600_000)
+    await until_left(one, stream, left=False)
+    gate.open.set()
+    await reader.to_end()
     assert (await until_ended(one, stream)).status is Status.DONE
 
 
