@@ -9,6 +9,7 @@
     │   ├── KeyReused                  one Idempotency-Key, two different requests
     │   ├── RunActive                  the run (or thread) is still at work
     │   └── AlreadyDecided             somebody decided this approval first
+    │       └── RunEnded               the run that asked has ended
     ├── Unavailable               503  the database is away; try again
     ├── WriteRefused                   an append that must not happen (engine only)
     │   ├── Fenced                     another owner has the run now
@@ -88,6 +89,12 @@ class AlreadyDecided(Conflict):
     """This approval has been decided already."""
 
     code = "already_decided"
+
+
+class RunEnded(AlreadyDecided):
+    """The run has ended; there is nothing left to decide."""
+
+    code = "run_ended"
 
 
 class Unavailable(RunyardError):

@@ -11,6 +11,7 @@ from collections.abc import Mapping, Sequence
 from typing import Any, Literal
 
 import structlog
+from msgspec.structs import replace
 
 from runyard.agents.agent import Agent, Output
 from runyard.agents.execution import Canceled, Parked
@@ -19,6 +20,7 @@ from runyard.clock import Clock
 from runyard.domain.append import Finish, Park, Release
 from runyard.domain.approval import Approval
 from runyard.domain.events import (
+    ApprovalRequested,
     Draft,
     Drafter,
     Payload,
@@ -67,7 +69,11 @@ class Execution:
         self._pen.write(self._engine.draft.token(text))
 
     def ask(self, approval: Approval, *payloads: Payload) -> None:
-        self._pen.ask(approval, [self._engine.draft(payload) for payload in payloads])
+        patience = self._engine.approval_ms
+        if patience is not None and approval.expires_at is None:
+            approval = replace(approval, expires_at=approval.created_at + patience)
+        asked = [_until(payload, approval.expires_at) for payload in payloads]
+        self._pen.ask(approval, [self._engine.draft(payload) for payload in asked])
 
     async def commit(self) -> None:
         await self._pen.commit()
@@ -90,7 +96,13 @@ class Execution:
 
 class Executor:
     def __init__(
-        self, store: Store, journal: Journal, clock: Clock, agents: Mapping[str, Agent], stop_seconds: float
+        self,
+        store: Store,
+        journal: Journal,
+        clock: Clock,
+        agents: Mapping[str, Agent],
+        stop_seconds: float,
+        approval_seconds: float | None = None,
     ) -> None:
         self.store = store
         self.journal = journal
@@ -99,6 +111,7 @@ class Executor:
         self.versions = {name: agent.version for name, agent in agents.items()}
         self.draft = Drafter(clock, "worker")
         self.stop_seconds = stop_seconds
+        self.approval_ms = None if approval_seconds is None else int(approval_seconds * 1000)
 
     def begin(self, claim: Claim) -> "Running":
         return Running(self, claim)
@@ -268,6 +281,10 @@ class Running:
     async def _finish(self, last_word: RunOutput | RunError | RunCanceled | None, finish: Finish) -> None:
         await self._pen.move(finish, ending(self._draft, last_word, finish))
         log.info("run.finished", status=finish.status.value, code=finish.error_code)
+
+
+def _until(payload: Payload, expires_at: int | None) -> Payload:
+    return replace(payload, expires_at=expires_at) if isinstance(payload, ApprovalRequested) else payload
 
 
 def ending(draft: Drafter, last_word: RunOutput | RunError | RunCanceled | None, finish: Finish) -> list[Draft]:
