@@ -1,6 +1,6 @@
 """A run as a model would read it: its question, what the model said, and what came of every tool it called.
 
-Made from the folded log and nothing else, so a checkpoint, a fork at any seq and the next run of a thread all start from
+Made from the folded log and nothing else, so a checkpoint, a fork at any seq and the next run of a thread start from
 the same words. Every tool call has exactly one result: where the log has none, because the run was cut off, the result
 says that (a provider refuses a conversation with a call that was never answered).
 
