@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 
 from runyard.domain.events import Usage
-from runyard.errors import ContextTooLong, ModelError, ModelRefused, ModelTimedOut, ModelUnavailable, RateLimited
+from runyard.errors import ContextTooLong, ModelError, ModelRefused, ModelTimedOut, RateLimited
 from runyard.model import Finished, Request, Said, Text, Thinking
 from runyard.models.litellm import LitellmModel, Patience, load
 from tests.support.scripted_openai import (
@@ -57,14 +57,17 @@ def question(server: ScriptedOpenAI, model: str = "openai/scripted", **more: Any
     return Request(model=model, messages=messages, options=options, **more)
 
 
-async def heard(request: Request, model: LitellmModel | None = None) -> list[Said]:
+async def heard(request: Request, model: LitellmModel | None = None, hear: list[Said] | None = None) -> list[Said]:
+    got = [] if hear is None else hear
     async with aclosing((model or LitellmModel(sleep=Naps())).stream(request)) as saying:
-        return [said async for said in saying]
+        async for said in saying:
+            got.append(said)
+    return got
 
 
-async def failure(request: Request, model: LitellmModel | None = None) -> ModelError:
+async def failure(request: Request, model: LitellmModel | None = None, hear: list[Said] | None = None) -> ModelError:
     with pytest.raises(ModelError) as caught:
-        await heard(request, model)
+        await heard(request, model, hear)
     assert SECRET not in str(caught.value)
     assert caught.value.__suppress_context__
     return caught.value
@@ -227,12 +230,7 @@ async def test_an_answer_that_was_cut_off_is_an_error(server: ScriptedOpenAI, ho
     server.answer(begin(), *text("Hel"), *ways[how])
     got: list[Said] = []
 
-    with pytest.raises(ModelUnavailable) as caught:
-        async with aclosing(LitellmModel(sleep=Naps()).stream(question(server))) as saying:
-            async for said in saying:
-                got.append(said)
-
-    assert caught.value.code == "model_unavailable"
+    assert (await failure(question(server), hear=got)).code == "model_unavailable"
     assert got == [Text("Hel")]
     assert len(server.requests) == 1, "what was begun is not begun again"
 

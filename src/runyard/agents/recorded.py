@@ -111,7 +111,7 @@ class RecordedCalls:
         self._replay.use(key)
 
 
-def _step_result(name: str, error: str | None, result: Any, cause: Exception | None = None) -> Any:
+def _step_result(name: str, error: str | None, result: Any, cause: BaseException | None = None) -> Any:
     if error == UNKNOWN:
         raise UnknownOutcome from cause
     if error is not None:
@@ -119,7 +119,7 @@ def _step_result(name: str, error: str | None, result: Any, cause: Exception | N
     return result
 
 
-def _tool_result(tool: Tool[..., Any], error: str | None, output: Any, cause: Exception | None = None) -> Any:
+def _tool_result(tool: Tool[..., Any], error: str | None, output: Any, cause: BaseException | None = None) -> Any:
     if error == UNKNOWN:
         raise UnknownOutcome from cause
     if error is not None:

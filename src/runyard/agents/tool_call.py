@@ -33,7 +33,7 @@ class Result(Struct, frozen=True):
 
     output: Any = None
     error: str | None = None
-    cause: Exception | None = None
+    cause: BaseException | None = None
 
 
 class ToolCalls:
@@ -98,23 +98,23 @@ class ToolCalls:
         return Result(output, error, cause)
 
 
-async def attempt(key: str, calling: Awaitable[Any]) -> tuple[Any, Exception | None]:
+async def attempt(key: str, calling: Awaitable[Any]) -> tuple[Any, BaseException | None]:
     """The JSON of what a function returned, or what it raised. Refused writes are not the function's fault."""
     token = inside.set(key)
     try:
         return plain(await calling), None
     except (WriteRefused, Unavailable):
         raise
-    except Exception as error:  # whatever a user's function raises is recorded as its result
+    except (Exception, SystemExit) as error:  # whatever a user's function raises is recorded as its result
         return None, error
     finally:
         inside.reset(token)
 
 
-def told(cause: Exception) -> str:
-    """What the model is told: the words of a ToolFailed, which are meant for it, else only what kind of error it was."""
+def told(cause: BaseException) -> str:
+    """What the model is told: the words of a ToolFailed, which are meant for it, else only the kind of error."""
     return f"Error executing tool: {clean(cause.message) if isinstance(cause, ToolFailed) else _code(cause)}"
 
 
-def _code(cause: Exception) -> str:
+def _code(cause: BaseException) -> str:
     return "timeout" if isinstance(cause, TimeoutError) else type(cause).__name__

@@ -24,7 +24,8 @@ def messages(state: State, question: str | None) -> list[dict[str, Any]]:
     said: list[dict[str, Any]] = [] if question is None else [{"role": "user", "content": question}]
     calls = {call.call_id: call for call in state.calls}
     for message in state.messages:
-        said.append(message)
+        if message.get("content") or call_ids(message):  # providers refuse a message that says nothing
+            said.append(message)
         said += [tool_message(call_id, calls.get(call_id), decision(state, call_id)) for call_id in call_ids(message)]
     if not state.messages and state.output is not None and state.output.text:
         said.append({"role": "assistant", "content": state.output.text})

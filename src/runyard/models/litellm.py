@@ -107,7 +107,7 @@ class LitellmModel:
 def load() -> Any:
     """The module, silent. Takes seconds the first time: call it in a thread."""
     os.environ.setdefault("LITELLM_LOCAL_MODEL_COST_MAP", "True")  # else it asks the network for prices
-    litellm = importlib.import_module("litellm")
+    litellm: Any = importlib.import_module("litellm")
     litellm.telemetry = False
     litellm.suppress_debug_info = True
     litellm.set_verbose = False
