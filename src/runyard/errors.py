@@ -23,7 +23,13 @@
     │   │       └── Rejected           a person said no to the call
     │   ├── NodeFailed                 a node of a plan raised
     │   │   └── NodeTimedOut           it took longer than it may
-    │   └── UnknownOutcome             a `once` call began, and nobody knows whether it took effect
+    │   ├── UnknownOutcome             a `once` call began, and nobody knows whether it took effect
+    │   └── ModelError                 the model gave no answer
+    │       ├── ModelUnavailable       it could not be reached, or its answer was cut off
+    │       │   ├── ModelTimedOut      it was silent for too long
+    │       │   └── RateLimited        it wants fewer requests
+    │       ├── ModelRefused           it does not take this request: a bad key, a bad parameter
+    │       └── ContextTooLong         the conversation does not fit into its window
     └── StartupError                   one sentence for the terminal, exit code 2
 
 The core knows no HTTP: `web/problems.py` holds the one table that turns these into status codes. A message never
@@ -190,6 +196,42 @@ class UnknownOutcome(AgentError):
     """A call had begun when its worker died; whether it took effect is not known, and it was not repeated."""
 
     code = "unknown_outcome"
+
+
+class ModelError(AgentError):
+    """The model gave no answer."""
+
+    code = "model_error"
+
+
+class ModelUnavailable(ModelError):
+    """The model could not be reached, or its answer was cut off."""
+
+    code = "model_unavailable"
+
+
+class ModelTimedOut(ModelUnavailable):
+    """The model was silent for too long."""
+
+    code = "model_timeout"
+
+
+class RateLimited(ModelUnavailable):
+    """The model's provider wants fewer requests."""
+
+    code = "rate_limited"
+
+
+class ModelRefused(ModelError):
+    """The model's provider refused the request."""
+
+    code = "model_refused"
+
+
+class ContextTooLong(ModelError):
+    """The conversation is longer than the model can read."""
+
+    code = "context_too_long"
 
 
 class StartupError(RunyardError):

@@ -13,6 +13,7 @@ import os
 import signal
 import socket
 import tempfile
+import threading
 from collections.abc import AsyncIterator, Callable, Coroutine, Sequence
 from contextlib import asynccontextmanager, nullcontext, suppress
 from functools import partial
@@ -217,6 +218,7 @@ class Process:
         default = self._settings.default_agent
         if default is not None and default not in self._app.agents:
             raise StartupError(f"RUNYARD_DEFAULT_AGENT names {default!r}, which the app does not declare.")
+        self._warm()
         await self.store.open()
         for name, documents in self._app.collections.items():
             await self.store.put_documents(name, documents)
@@ -251,6 +253,16 @@ class Process:
         await self.checkpoints.close()
         await self.bus.close()
         await self.store.close()
+
+    def _warm(self) -> None:
+        """Load what agents that think will need, beside everything else: it takes seconds."""
+        minds = [agent.mind for agent in self._app.agents.values() if agent.mind is not None]
+        if self.worker is None or all(mind.is_scripted for mind in minds):
+            return
+        from runyard.models.litellm import check_installed, warm
+
+        check_installed()
+        threading.Thread(target=warm, name="litellm", daemon=True).start()
 
     def _ring(self) -> None:
         """There may be something to claim, here or elsewhere."""

@@ -7,7 +7,7 @@ import pytest
 
 import runyard
 
-HEAVY = "fastapi starlette pydantic asyncpg sqlalchemy alembic httpx httpx2 typer uvicorn msgspec"
+HEAVY = "fastapi starlette pydantic asyncpg sqlalchemy alembic httpx httpx2 typer uvicorn litellm openai msgspec"
 
 
 def python(code: str) -> str:
@@ -53,6 +53,16 @@ def test_declaring_agents_needs_no_web_framework_and_no_driver() -> None:
     code = f"import runyard.demo, sys; print([name for name in {light} if name in sys.modules])"
 
     assert python(code) == "[]"
+
+
+def test_declaring_an_agent_that_thinks_does_not_load_litellm() -> None:
+    code = """
+import runyard, sys
+runyard.Agent("a", model="openai/gpt-5-mini")
+import runyard.wiring, runyard.agents.runners
+print("litellm" in sys.modules, "openai" in sys.modules)
+"""
+    assert python(code) == "False False"
 
 
 def test_an_unknown_name_is_an_attribute_error() -> None:
