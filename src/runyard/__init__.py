@@ -10,12 +10,14 @@ from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
     from runyard.agents.agent import Agent, Output, agent, plan
+    from runyard.agents.calls import output
     from runyard.agents.context import Context
     from runyard.agents.documents import Documents
     from runyard.agents.node_context import NodeContext
     from runyard.agents.nodes import Node
     from runyard.agents.tools import Tool, tool
     from runyard.client import Client
+    from runyard.errors import ToolError
     from runyard.wiring import create_app
 
     __version__: str
@@ -29,9 +31,11 @@ __all__ = [
     "NodeContext",
     "Output",
     "Tool",
+    "ToolError",
     "__version__",
     "agent",
     "create_app",
+    "output",
     "plan",
     "tool",
 ]
@@ -45,8 +49,10 @@ _HOMES = {
     "NodeContext": "runyard.agents.node_context",
     "Output": "runyard.agents.agent",
     "Tool": "runyard.agents.tools",
+    "ToolError": "runyard.errors",
     "agent": "runyard.agents.agent",
     "create_app": "runyard.wiring",
+    "output": "runyard.agents.calls",
     "plan": "runyard.agents.agent",
     "tool": "runyard.agents.tools",
 }

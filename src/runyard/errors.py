@@ -4,6 +4,7 @@
     ├── NotFound                  404  nothing of yours has that id
     ├── Invalid                   422  the request does not say something we can do
     │   ├── BadRequest            400  it cannot even be read
+    │   ├── InvalidInput               what a tool is to be called with does not fit
     │   └── TooLarge              413
     ├── Conflict                  409
     │   ├── KeyReused                  one Idempotency-Key, two different requests
@@ -23,6 +24,10 @@
     │   ├── NodeFailed                 a node of a plan raised
     │   │   └── NodeTimedOut           it took longer than it may
     │   └── UnknownOutcome             a `once` call began, and nobody knows whether it took effect
+    ├── ToolError                      a tool says what went wrong, in words that the model may see
+    │   ├── RateLimited                the tool was called too often in this run
+    │   ├── NoSandbox                  code cannot be run safely on this machine, so it is not run
+    │   └── ServerGone                 a tool server does not answer
     └── StartupError                   one sentence for the terminal, exit code 2
 
 The core knows no HTTP: `web/problems.py` holds the one table that turns these into status codes. A message never
@@ -58,6 +63,12 @@ class BadRequest(Invalid):
     """The request cannot be read."""
 
     code = "bad_request"
+
+
+class InvalidInput(Invalid):
+    """The input of the tool does not fit."""
+
+    code = "invalid_input"
 
 
 class TooLarge(Invalid):
@@ -183,6 +194,30 @@ class UnknownOutcome(AgentError):
     """A call had begun when its worker died; whether it took effect is not known, and it was not repeated."""
 
     code = "unknown_outcome"
+
+
+class ToolError(RunyardError):
+    """The tool failed."""
+
+    code = "tool_error"
+
+
+class RateLimited(ToolError):
+    """The tool was called too often."""
+
+    code = "rate_limited"
+
+
+class NoSandbox(ToolError):
+    """This machine has no working sandbox, so no code is run."""
+
+    code = "no_sandbox"
+
+
+class ServerGone(ToolError):
+    """The tool server does not answer."""
+
+    code = "server_gone"
 
 
 class StartupError(RunyardError):

@@ -109,7 +109,7 @@ class Process:
         self.tail = Tail(self.outbox, settings.tail_bytes)
         self.journal = Journal(self.store, self.tail)
         self.streams = Streams(self.store, self.tail, self.publications)
-        executor = Executor(self.store, self.journal, clock, app.agents, settings.stop_seconds)
+        executor = Executor(self.store, self.journal, clock, app.agents, settings.stop_seconds, settings.workspaces)
         self.worker: Worker | None = None
         if worker:
             self.worker = Worker(

@@ -10,8 +10,8 @@ import pytest
 import runyard
 
 SOURCE = Path(runyard.__file__).parent
-CLASSES = ["Agent", "Client", "Context", "Documents", "Node", "NodeContext", "Output", "Tool"]
-NAMES = [*CLASSES, "__version__", "agent", "create_app", "plan", "tool"]
+CLASSES = ["Agent", "Client", "Context", "Documents", "Node", "NodeContext", "Output", "Tool", "ToolError"]
+NAMES = [*CLASSES, "__version__", "agent", "create_app", "output", "plan", "tool"]
 
 
 def test_the_public_names_are_these_and_all_of_them_are_there() -> None:

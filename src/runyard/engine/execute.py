@@ -8,11 +8,13 @@ The runner works in a task of its own, so that a stop never cuts the write that 
 
 import asyncio
 from collections.abc import Mapping, Sequence
+from pathlib import Path
 from typing import Any, Literal
 
 import structlog
 
 from runyard.agents.agent import Agent, Output
+from runyard.agents.calls import at_work
 from runyard.agents.execution import Canceled, Parked
 from runyard.agents.runners import RUNNERS
 from runyard.clock import Clock
@@ -90,7 +92,13 @@ class Execution:
 
 class Executor:
     def __init__(
-        self, store: Store, journal: Journal, clock: Clock, agents: Mapping[str, Agent], stop_seconds: float
+        self,
+        store: Store,
+        journal: Journal,
+        clock: Clock,
+        agents: Mapping[str, Agent],
+        stop_seconds: float,
+        workspaces: Path = Path(".runyard/workspaces"),
     ) -> None:
         self.store = store
         self.journal = journal
@@ -99,6 +107,7 @@ class Executor:
         self.versions = {name: agent.version for name, agent in agents.items()}
         self.draft = Drafter(clock, "worker")
         self.stop_seconds = stop_seconds
+        self.workspaces = workspaces
 
     def begin(self, claim: Claim) -> "Running":
         return Running(self, claim)
@@ -182,7 +191,7 @@ class Running:
         if not _may_continue(agent, self._run, state):
             await self._end_error("code_changed", "The agent's code has changed since this run began.")
             return
-        runner = asyncio.create_task(_limited(agent, execution), name=f"run {self._run.id}")
+        runner = asyncio.create_task(_limited(agent, execution, self._engine.workspaces), name=f"run {self._run.id}")
         either: set[asyncio.Future[Any]] = {runner, self._stopped}
         await asyncio.wait(either, return_when=asyncio.FIRST_COMPLETED)
         if not runner.done():
@@ -277,10 +286,11 @@ def ending(draft: Drafter, last_word: RunOutput | RunError | RunCanceled | None,
     return [*said, draft(RunFinished(status, finish.stop_reason, finish.usage))]
 
 
-async def _limited(agent: Agent, execution: Execution) -> Output | None:
+async def _limited(agent: Agent, execution: Execution, workspaces: Path) -> Output | None:
     try:
-        async with asyncio.timeout(agent.max_seconds) as limit:
-            return await RUNNERS[agent.kind](agent, execution)
+        with at_work(execution, workspaces):
+            async with asyncio.timeout(agent.max_seconds) as limit:
+                return await RUNNERS[agent.kind](agent, execution)
     except TimeoutError:
         if limit.expired():
             raise TookTooLong from None
