@@ -10,6 +10,9 @@ from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
     from runyard.agents.agent import Agent, Output, agent, plan
+    from runyard.agents.builtins.code import run_python
+    from runyard.agents.builtins.documents import search_documents
+    from runyard.agents.builtins.files import read_file, write_file
     from runyard.agents.calls import output
     from runyard.agents.context import Context
     from runyard.agents.documents import Documents
@@ -37,7 +40,11 @@ __all__ = [
     "create_app",
     "output",
     "plan",
+    "read_file",
+    "run_python",
+    "search_documents",
     "tool",
+    "write_file",
 ]
 
 _HOMES = {
@@ -54,7 +61,11 @@ _HOMES = {
     "create_app": "runyard.wiring",
     "output": "runyard.agents.calls",
     "plan": "runyard.agents.agent",
+    "read_file": "runyard.agents.builtins.files",
+    "run_python": "runyard.agents.builtins.code",
+    "search_documents": "runyard.agents.builtins.documents",
     "tool": "runyard.agents.tools",
+    "write_file": "runyard.agents.builtins.files",
 }
 
 

@@ -20,14 +20,14 @@
     │   ├── Nondeterministic           a replay took another path than the record
     │   ├── StepFailed                 a recorded step raised
     │   │   └── ToolFailed             a tool raised, or took too long
-    │   │       └── Rejected           a person said no to the call
+    │   │       ├── Rejected           a person said no to the call
+    │   │       └── ToolError          raised by a tool, in words that are meant for the model
+    │   │           ├── RateLimited    it was called too often in this run
+    │   │           ├── NoSandbox      code cannot be run safely on this machine, so it is not run
+    │   │           └── ServerGone     the server that has it does not answer
     │   ├── NodeFailed                 a node of a plan raised
     │   │   └── NodeTimedOut           it took longer than it may
     │   └── UnknownOutcome             a `once` call began, and nobody knows whether it took effect
-    ├── ToolError                      a tool says what went wrong, in words that the model may see
-    │   ├── RateLimited                the tool was called too often in this run
-    │   ├── NoSandbox                  code cannot be run safely on this machine, so it is not run
-    │   └── ServerGone                 a tool server does not answer
     └── StartupError                   one sentence for the terminal, exit code 2
 
 The core knows no HTTP: `web/problems.py` holds the one table that turns these into status codes. A message never
@@ -178,28 +178,13 @@ class Rejected(ToolFailed):
         self.reason = reason
 
 
-class NodeFailed(AgentError):
-    """A node of the plan failed."""
-
-    code = "node_error"
-
-
-class NodeTimedOut(NodeFailed):
-    """A node of the plan took longer than it may."""
-
-    code = "node_timeout"
-
-
-class UnknownOutcome(AgentError):
-    """A call had begun when its worker died; whether it took effect is not known, and it was not repeated."""
-
-    code = "unknown_outcome"
-
-
-class ToolError(RunyardError):
+class ToolError(ToolFailed):
     """The tool failed."""
 
     code = "tool_error"
+
+    def __init__(self, message: str | None = None) -> None:
+        super().__init__(message, error=self.code)
 
 
 class RateLimited(ToolError):
@@ -218,6 +203,24 @@ class ServerGone(ToolError):
     """The tool server does not answer."""
 
     code = "server_gone"
+
+
+class NodeFailed(AgentError):
+    """A node of the plan failed."""
+
+    code = "node_error"
+
+
+class NodeTimedOut(NodeFailed):
+    """A node of the plan took longer than it may."""
+
+    code = "node_timeout"
+
+
+class UnknownOutcome(AgentError):
+    """A call had begun when its worker died; whether it took effect is not known, and it was not repeated."""
+
+    code = "unknown_outcome"
 
 
 class StartupError(RunyardError):

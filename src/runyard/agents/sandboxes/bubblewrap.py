@@ -34,7 +34,7 @@ class Limits(Struct, frozen=True, kw_only=True):
     file_bytes: int = 32 * _MIB
     folder_bytes: int = 64 * _MIB
     folder_files: int = 1000
-    output_bytes: int = 256 * 1024
+    output_bytes: int = 64 * 1024
     open_files: int = 128
 
 

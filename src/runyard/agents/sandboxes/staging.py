@@ -12,6 +12,8 @@ import tempfile
 from collections.abc import Iterator
 from pathlib import Path
 
+BEFORE = ".old"  # what a workspace is called while it is exchanged
+
 
 class Stage:
     """`folder` has `program/main.py` and `work`. Belongs to user `uid`, if one is given."""
@@ -48,7 +50,7 @@ class Stage:
             return
         _open_up(self.work)
         fresh = self._workspace.with_name(self._workspace.name + ".new")
-        old = self._workspace.with_name(self._workspace.name + ".old")
+        old = self._workspace.with_name(self._workspace.name + BEFORE)
         for leftover in (fresh, old):
             shutil.rmtree(leftover, ignore_errors=True)
         fresh.mkdir(mode=0o700)
