@@ -16,6 +16,7 @@ if TYPE_CHECKING:
     from runyard.agents.calls import output
     from runyard.agents.context import Context
     from runyard.agents.documents import Documents
+    from runyard.agents.mcp import mcp
     from runyard.agents.node_context import NodeContext
     from runyard.agents.nodes import Node
     from runyard.agents.tools import Tool, tool
@@ -38,6 +39,7 @@ __all__ = [
     "__version__",
     "agent",
     "create_app",
+    "mcp",
     "output",
     "plan",
     "read_file",
@@ -59,6 +61,7 @@ _HOMES = {
     "ToolError": "runyard.errors",
     "agent": "runyard.agents.agent",
     "create_app": "runyard.wiring",
+    "mcp": "runyard.agents.mcp",
     "output": "runyard.agents.calls",
     "plan": "runyard.agents.agent",
     "read_file": "runyard.agents.builtins.files",

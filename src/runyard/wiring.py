@@ -171,6 +171,7 @@ class Process:
         for loop in self._loops:
             loop.cancel()
         await asyncio.gather(*self._loops, return_exceptions=True)
+        await asyncio.gather(*(source.close() for agent in self._app.agents.values() for source in agent.sources))
         await self.journal.close()
         await self.bus.close()
         await self.store.close()

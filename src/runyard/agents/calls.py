@@ -99,6 +99,10 @@ def current_work() -> Work | None:
     return _work.get()
 
 
+def current_call() -> Call | None:
+    return _call.get()
+
+
 def workspaces() -> Path:
     return _workspaces.get()
 

@@ -13,7 +13,7 @@ from typing import Any, Literal
 
 import structlog
 
-from runyard.agents.agent import Agent, Output
+from runyard.agents.agent import Agent, Output, equipped
 from runyard.agents.calls import at_work
 from runyard.agents.execution import Canceled, Parked
 from runyard.agents.runners import RUNNERS
@@ -290,7 +290,7 @@ async def _limited(agent: Agent, execution: Execution, workspaces: Path) -> Outp
     try:
         with at_work(execution, workspaces):
             async with asyncio.timeout(agent.max_seconds) as limit:
-                return await RUNNERS[agent.kind](agent, execution)
+                return await RUNNERS[agent.kind](await equipped(agent), execution)
     except TimeoutError:
         if limit.expired():
             raise TookTooLong from None
