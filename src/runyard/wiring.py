@@ -135,7 +135,7 @@ class Process:
             views=Views(self.store, self.worker),
             streams=self.streams,
             cancel=Cancel(self.store, self.tail, self.streams, clock, settings.cancel_seconds, self._stop_run),
-            approvals=Approvals(self.store, self.tail, clock, self._ring),
+            approvals=Approvals(self.store, self.tail, clock, self._ring, app.agents),
         )
         self.default_plan = app.default_plan(settings.default_agent or app.default)
         self._loops: list[asyncio.Task[None]] = []
