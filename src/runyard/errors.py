@@ -4,6 +4,7 @@
     ├── NotFound                  404  nothing of yours has that id
     ├── Invalid                   422  the request does not say something we can do
     │   ├── BadRequest            400  it cannot even be read
+    │   ├── InvalidInput               what a tool is to be called with does not fit
     │   └── TooLarge              413
     ├── Conflict                  409
     │   ├── KeyReused                  one Idempotency-Key, two different requests
@@ -20,7 +21,11 @@
     │   ├── Nondeterministic           a replay took another path than the record
     │   ├── StepFailed                 a recorded step raised
     │   │   └── ToolFailed             a tool raised, or took too long
-    │   │       └── Rejected           a person said no to the call
+    │   │       ├── Rejected           a person said no to the call
+    │   │       └── ToolError          raised by a tool, in words that are meant for the model
+    │   │           ├── CalledTooOften it was called too often in this run
+    │   │           ├── NoSandbox      code cannot be run safely on this machine, so it is not run
+    │   │           └── ServerGone     the server that has it does not answer
     │   ├── NodeFailed                 a node of a plan raised
     │   │   └── NodeTimedOut           it took longer than it may
     │   ├── UnknownOutcome             a `once` call began, and nobody knows whether it took effect
@@ -65,6 +70,12 @@ class BadRequest(Invalid):
     """The request cannot be read."""
 
     code = "bad_request"
+
+
+class InvalidInput(Invalid):
+    """The input of the tool does not fit."""
+
+    code = "invalid_input"
 
 
 class TooLarge(Invalid):
@@ -178,6 +189,33 @@ class Rejected(ToolFailed):
     def __init__(self, message: str | None = None, *, reason: str | None = None) -> None:
         super().__init__(message, error="rejected")
         self.reason = reason
+
+
+class ToolError(ToolFailed):
+    """The tool failed."""
+
+    code = "tool_error"
+
+    def __init__(self, message: str | None = None) -> None:
+        super().__init__(message, error=self.code)
+
+
+class CalledTooOften(ToolError):
+    """The tool was called too often."""
+
+    code = "rate_limited"
+
+
+class NoSandbox(ToolError):
+    """This machine has no working sandbox, so no code is run."""
+
+    code = "no_sandbox"
+
+
+class ServerGone(ToolError):
+    """The tool server does not answer."""
+
+    code = "server_gone"
 
 
 class NodeFailed(AgentError):

@@ -123,6 +123,10 @@ class Settings(BaseSettings):
     default_agent: str | None = Field(
         None, description="The agent that answers when none is named; without it, the app's own default."
     )
+    workspaces: Path = Field(
+        Path(".runyard/workspaces"),
+        description="Where the files of threads live that tools read and write; workers on several machines share it.",
+    )
     slots: Count = Field(100, description="How many runs one process works on at a time.")
     lease_seconds: Seconds = Field(30, description="How long a worker that is not heard of keeps its runs.")
     reap_seconds: Seconds = Field(10, description="How often to look for runs whose worker died.")

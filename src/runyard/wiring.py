@@ -167,7 +167,13 @@ class Process:
         self.journal = Journal(self.store, self.tail)
         self.streams = Streams(self.store, self.tail, self.publications)
         executor = Executor(
-            self.store, self.journal, clock, app.agents, settings.stop_seconds, settings.approval_seconds
+            self.store,
+            self.journal,
+            clock,
+            app.agents,
+            settings.stop_seconds,
+            settings.approval_seconds,
+            settings.workspaces,
         )
         self.worker: Worker | None = None
         if worker:
@@ -247,6 +253,7 @@ class Process:
         for loop in self._loops:
             loop.cancel()
         await asyncio.gather(*self._loops, return_exceptions=True)
+        await asyncio.gather(*(source.close() for agent in self._app.agents.values() for source in agent.sources))
         await self.journal.close()
         with suppress(RunyardError):
             await self.checkpoints.round()

@@ -5,8 +5,10 @@ The decorator `agent` turns `async def f(ctx)` into one, `plan` a list of nodes;
 thinks. Its `version` changes when its source does.
 """
 
+import asyncio
 import re
 from collections.abc import Awaitable, Callable, Mapping, Sequence
+from copy import copy
 from functools import cached_property
 from hashlib import sha256
 from typing import Any, Literal, TypeAlias, TypedDict, Unpack, get_args, overload
@@ -17,6 +19,7 @@ from runyard.agents.functions import check_function, source
 from runyard.agents.mind import Mind
 from runyard.agents.nodes import Node, checked
 from runyard.agents.script import Script, parse
+from runyard.agents.sources import ToolSource
 from runyard.agents.tools import Tool
 from runyard.errors import Invalid
 from runyard.models.scripted import Turns
@@ -72,7 +75,7 @@ class Agent:
         max_context_tokens: int | None = None,
         history: int = 20,
         instructions: str = "",
-        tools: Sequence[Tool[..., Any]] = (),
+        tools: Sequence[Tool[..., Any] | ToolSource] = (),
         while_waiting: WhileWaiting = "hold",
         on_code_change: OnCodeChange = "continue",
         on_unknown: OnUnknown = "ask",
@@ -84,7 +87,8 @@ class Agent:
         self.script: Script = parse(script)
         self.plan: tuple[Node, ...] = checked(plan)
         self.instructions = instructions
-        self.tools = _checked_tools(tools)
+        self.sources = tuple(source for source in tools if isinstance(source, ToolSource))
+        self.tools = _checked_tools([tool for tool in tools if not isinstance(tool, ToolSource)])
         self.while_waiting: WhileWaiting = _one_of("while_waiting", while_waiting, WhileWaiting)
         self.on_code_change: OnCodeChange = _one_of("on_code_change", on_code_change, OnCodeChange)
         self.on_unknown: OnUnknown = _one_of("on_unknown", on_unknown, OnUnknown)
@@ -127,10 +131,20 @@ class Agent:
         return sha256(made_of).hexdigest()[:12]
 
 
+async def equipped(agent: Agent) -> Agent:
+    """The agent with the tools of its sources, which are asked now if they were not before. What a run gets."""
+    if not agent.sources:
+        return agent
+    listed = await asyncio.gather(*(source.tools() for source in agent.sources))
+    full = copy(agent)
+    full.tools = _checked_tools([*agent.tools, *(tool for tools in listed for tool in tools)])
+    return full
+
+
 class AgentOptions(TypedDict, total=False):
     name: str
     instructions: str
-    tools: Sequence[Tool[..., Any]]
+    tools: Sequence[Tool[..., Any] | ToolSource]
     while_waiting: WhileWaiting
     on_code_change: OnCodeChange
     on_unknown: OnUnknown

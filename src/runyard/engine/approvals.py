@@ -1,4 +1,8 @@
-"""Decisions of people: recorded once, with their event, and the run goes on from the queue."""
+"""Decisions of people: recorded once, with their event, and the run goes on from the queue.
+
+An edited input is checked here against the tool, so that whoever edits it is told what does not fit. A tool that this
+process does not know of (another app, a tool server) checks it when it is called.
+"""
 
 from collections.abc import Callable, Mapping
 from contextlib import suppress
@@ -67,7 +71,7 @@ class Approvals:
         agent = self._agents.get(run.agent)
         for tool in agent.tools if agent else ():
             if tool.name == approval.tool:
-                tool.arguments(edited)
+                tool.check(edited)
 
     async def reject_open(self, owner: str, thread_id: str, by: str, reason: str, *, but: str) -> None:
         """Say no to everything that runs of this thread wait for, but not to what the run `but` does."""

@@ -8,13 +8,15 @@ The runner works in a task of its own, so that a stop never cuts the write that 
 
 import asyncio
 from collections.abc import AsyncIterator, Mapping, Sequence
+from pathlib import Path
 from typing import Any, Literal
 
 import msgspec
 import structlog
 from msgspec.structs import replace
 
-from runyard.agents.agent import Agent, Output
+from runyard.agents.agent import Agent, Output, equipped
+from runyard.agents.calls import at_work
 from runyard.agents.execution import Answered, Canceled, Parked
 from runyard.agents.runners import RUNNERS
 from runyard.clock import Clock
@@ -112,6 +114,7 @@ class Executor:
         agents: Mapping[str, Agent],
         stop_seconds: float,
         approval_seconds: float | None = None,
+        workspaces: Path = Path(".runyard/workspaces"),
     ) -> None:
         self.store = store
         self.journal = journal
@@ -121,6 +124,7 @@ class Executor:
         self.draft = Drafter(clock, "worker")
         self.stop_seconds = stop_seconds
         self.approval_ms = None if approval_seconds is None else int(approval_seconds * 1000)
+        self.workspaces = workspaces
 
     def begin(self, claim: Claim) -> "Running":
         return Running(self, claim)
@@ -204,7 +208,7 @@ class Running:
         if not _may_continue(agent, self._run, state):
             await self._end_error("code_changed", "The agent's code has changed since this run began.")
             return
-        runner = asyncio.create_task(_limited(agent, execution), name=f"run {self._run.id}")
+        runner = asyncio.create_task(_limited(agent, execution, self._engine.workspaces), name=f"run {self._run.id}")
         either: set[asyncio.Future[Any]] = {runner, self._stopped}
         await asyncio.wait(either, return_when=asyncio.FIRST_COMPLETED)
         if not runner.done():
@@ -304,10 +308,11 @@ def ending(draft: Drafter, last_word: RunOutput | RunError | RunCanceled | None,
     return [*said, draft(RunFinished(status, finish.stop_reason, finish.usage))]
 
 
-async def _limited(agent: Agent, execution: Execution) -> Output | None:
+async def _limited(agent: Agent, execution: Execution, workspaces: Path) -> Output | None:
     try:
-        async with asyncio.timeout(agent.max_seconds) as limit:
-            return await RUNNERS[agent.kind](agent, execution)
+        with at_work(execution, workspaces):
+            async with asyncio.timeout(agent.max_seconds) as limit:
+                return await RUNNERS[agent.kind](await equipped(agent), execution)
     except TimeoutError:
         if limit.expired():
             raise TookTooLong from None

@@ -81,10 +81,17 @@ def test_the_public_names_are_these() -> None:
         "NodeContext",
         "Output",
         "Tool",
+        "ToolError",
         "__version__",
         "agent",
         "create_app",
+        "mcp",
+        "output",
         "plan",
+        "read_file",
+        "run_python",
+        "search_documents",
         "tool",
+        "write_file",
     }
     assert runyard.__version__[0].isdigit()
