@@ -19,12 +19,13 @@ SERVERS := postgres redis nats
 say = @printf '==> %s\n' "$(1)"
 
 .PHONY: help setup run test check format lock docs bench bench-large bench-rivals clean servers-for-tests
+SANDBOX := $(VENV)/.sandbox
 
 help: ## show this list
 	@printf 'Runyard: make <target>\n\n'
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  %-14s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
 
-setup: $(STAMP) ## create .venv and install the locked dependencies and the project (again only when they changed)
+setup: $(STAMP) $(SANDBOX) ## create .venv and install the locked dependencies and the project (again only when they changed)
 	@:
 
 # The first of the named interpreters that is new enough and can make virtual environments; PYTHON=... asks for one.
@@ -58,6 +59,19 @@ $(STAMP): $(LOCKS) pyproject.toml
 		|| { $(BIN)/python -m pip check; echo "setup: the lock files do not fit pyproject.toml; run 'make lock'." >&2; exit 1; }
 	@touch $@
 	$(call say,ready: $(BIN)/runyard)
+
+# Code that agents write runs in bubblewrap. Without it that code is refused and everything else works, so this never
+# fails; it is tried once. `runyard doctor` says how it stands.
+$(SANDBOX): | $(STAMP)
+	@if ! command -v bwrap >/dev/null 2>&1 && [ "$$(id -u)" = 0 ] && command -v apt-get >/dev/null 2>&1; then \
+		echo "==> installing bubblewrap, the sandbox for code that agents write"; \
+		export DEBIAN_FRONTEND=noninteractive; \
+		install="timeout 120 apt-get install -qq -y --no-install-recommends bubblewrap"; \
+		{ $$install || { timeout 120 apt-get update -qq && $$install; }; } >/dev/null 2>&1 || true; \
+	fi
+	@command -v bwrap >/dev/null 2>&1 \
+		|| echo "==> note: no bubblewrap, so run_python will refuse to run code (Debian, Ubuntu: apt install bubblewrap)"
+	@touch $@
 
 run: setup ## set up, then serve http://127.0.0.1:8000 with SQLite and the demo agent
 	$(call say,starting runyard dev (stop it with Ctrl-C))

@@ -91,12 +91,13 @@ def _takes(operation: Document, found: Document) -> str:
 
 
 def _answers(operation: Document, found: Document) -> str:
-    if any(parameter["name"] == "Last-Event-ID" for parameter in operation.get("parameters", ())):
-        return "200, a stream"
+    follows = any(parameter["name"] == "Last-Event-ID" for parameter in operation.get("parameters", ()))
     for status, answer in operation["responses"].items():
         if status.startswith("2"):
             content = answer.get("content", {})
             shape = _shape(content.get("application/json", {}).get("schema"), found)
+            if follows or "text/event-stream" in content:
+                return "200, a stream" + (f", or {shape}" if shape else "")
             return f"{status} {shape}".strip() if shape else f"{status} {HTTPStatus(int(status)).phrase}"
     return ""
 

@@ -10,12 +10,18 @@ from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
     from runyard.agents.agent import Agent, Output, agent, plan
+    from runyard.agents.builtins.code import run_python
+    from runyard.agents.builtins.documents import search_documents
+    from runyard.agents.builtins.files import read_file, write_file
+    from runyard.agents.calls import output
     from runyard.agents.context import Context
     from runyard.agents.documents import Documents
+    from runyard.agents.mcp import mcp
     from runyard.agents.node_context import NodeContext
     from runyard.agents.nodes import Node
     from runyard.agents.tools import Tool, tool
     from runyard.client import Client
+    from runyard.errors import ToolError
     from runyard.wiring import create_app
 
     __version__: str
@@ -29,11 +35,18 @@ __all__ = [
     "NodeContext",
     "Output",
     "Tool",
+    "ToolError",
     "__version__",
     "agent",
     "create_app",
+    "mcp",
+    "output",
     "plan",
+    "read_file",
+    "run_python",
+    "search_documents",
     "tool",
+    "write_file",
 ]
 
 _HOMES = {
@@ -45,10 +58,17 @@ _HOMES = {
     "NodeContext": "runyard.agents.node_context",
     "Output": "runyard.agents.agent",
     "Tool": "runyard.agents.tools",
+    "ToolError": "runyard.errors",
     "agent": "runyard.agents.agent",
     "create_app": "runyard.wiring",
+    "mcp": "runyard.agents.mcp",
+    "output": "runyard.agents.calls",
     "plan": "runyard.agents.agent",
+    "read_file": "runyard.agents.builtins.files",
+    "run_python": "runyard.agents.builtins.code",
+    "search_documents": "runyard.agents.builtins.documents",
     "tool": "runyard.agents.tools",
+    "write_file": "runyard.agents.builtins.files",
 }
 
 

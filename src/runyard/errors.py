@@ -4,11 +4,13 @@
     ├── NotFound                  404  nothing of yours has that id
     ├── Invalid                   422  the request does not say something we can do
     │   ├── BadRequest            400  it cannot even be read
+    │   ├── InvalidInput               what a tool is to be called with does not fit
     │   └── TooLarge              413
     ├── Conflict                  409
     │   ├── KeyReused                  one Idempotency-Key, two different requests
     │   ├── RunActive                  the run (or thread) is still at work
     │   └── AlreadyDecided             somebody decided this approval first
+    │       └── RunEnded               the run that asked has ended
     ├── Unavailable               503  the database is away; try again
     ├── WriteRefused                   an append that must not happen (engine only)
     │   ├── Fenced                     another owner has the run now
@@ -19,10 +21,20 @@
     │   ├── Nondeterministic           a replay took another path than the record
     │   ├── StepFailed                 a recorded step raised
     │   │   └── ToolFailed             a tool raised, or took too long
-    │   │       └── Rejected           a person said no to the call
+    │   │       ├── Rejected           a person said no to the call
+    │   │       └── ToolError          raised by a tool, in words that are meant for the model
+    │   │           ├── CalledTooOften it was called too often in this run
+    │   │           ├── NoSandbox      code cannot be run safely on this machine, so it is not run
+    │   │           └── ServerGone     the server that has it does not answer
     │   ├── NodeFailed                 a node of a plan raised
     │   │   └── NodeTimedOut           it took longer than it may
-    │   └── UnknownOutcome             a `once` call began, and nobody knows whether it took effect
+    │   ├── UnknownOutcome             a `once` call began, and nobody knows whether it took effect
+    │   └── ModelError                 the model gave no answer
+    │       ├── ModelUnavailable       it could not be reached, or its answer was cut off
+    │       │   ├── ModelTimedOut      it was silent for too long
+    │       │   └── RateLimited        it wants fewer requests
+    │       ├── ModelRefused           it does not take this request: a bad key, a bad parameter
+    │       └── ContextTooLong         the conversation does not fit into its window
     └── StartupError                   one sentence for the terminal, exit code 2
 
 The core knows no HTTP: `web/problems.py` holds the one table that turns these into status codes. A message never
@@ -60,6 +72,12 @@ class BadRequest(Invalid):
     code = "bad_request"
 
 
+class InvalidInput(Invalid):
+    """The input of the tool does not fit."""
+
+    code = "invalid_input"
+
+
 class TooLarge(Invalid):
     """The request is too large."""
 
@@ -88,6 +106,12 @@ class AlreadyDecided(Conflict):
     """This approval has been decided already."""
 
     code = "already_decided"
+
+
+class RunEnded(AlreadyDecided):
+    """The run has ended; there is nothing left to decide."""
+
+    code = "run_ended"
 
 
 class Unavailable(RunyardError):
@@ -167,6 +191,33 @@ class Rejected(ToolFailed):
         self.reason = reason
 
 
+class ToolError(ToolFailed):
+    """The tool failed."""
+
+    code = "tool_error"
+
+    def __init__(self, message: str | None = None) -> None:
+        super().__init__(message, error=self.code)
+
+
+class CalledTooOften(ToolError):
+    """The tool was called too often."""
+
+    code = "rate_limited"
+
+
+class NoSandbox(ToolError):
+    """This machine has no working sandbox, so no code is run."""
+
+    code = "no_sandbox"
+
+
+class ServerGone(ToolError):
+    """The tool server does not answer."""
+
+    code = "server_gone"
+
+
 class NodeFailed(AgentError):
     """A node of the plan failed."""
 
@@ -183,6 +234,42 @@ class UnknownOutcome(AgentError):
     """A call had begun when its worker died; whether it took effect is not known, and it was not repeated."""
 
     code = "unknown_outcome"
+
+
+class ModelError(AgentError):
+    """The model gave no answer."""
+
+    code = "model_error"
+
+
+class ModelUnavailable(ModelError):
+    """The model could not be reached, or its answer was cut off."""
+
+    code = "model_unavailable"
+
+
+class ModelTimedOut(ModelUnavailable):
+    """The model was silent for too long."""
+
+    code = "model_timeout"
+
+
+class RateLimited(ModelUnavailable):
+    """The model's provider wants fewer requests."""
+
+    code = "rate_limited"
+
+
+class ModelRefused(ModelError):
+    """The model's provider refused the request."""
+
+    code = "model_refused"
+
+
+class ContextTooLong(ModelError):
+    """The conversation is longer than the model can read."""
+
+    code = "context_too_long"
 
 
 class StartupError(RunyardError):

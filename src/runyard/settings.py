@@ -123,6 +123,10 @@ class Settings(BaseSettings):
     default_agent: str | None = Field(
         None, description="The agent that answers when none is named; without it, the app's own default."
     )
+    workspaces: Path = Field(
+        Path(".runyard/workspaces"),
+        description="Where the files of threads live that tools read and write; workers on several machines share it.",
+    )
     slots: Count = Field(100, description="How many runs one process works on at a time.")
     lease_seconds: Seconds = Field(30, description="How long a worker that is not heard of keeps its runs.")
     reap_seconds: Seconds = Field(10, description="How often to look for runs whose worker died.")
@@ -157,6 +161,33 @@ class Settings(BaseSettings):
     log_level: Annotated[Literal["debug", "info", "warning", "error"], Word] = Field(
         "info", description="The least important log lines that are written."
     )
+    chats_on_disconnect: Annotated[Literal["cancel", "continue"], Word] = Field(
+        "cancel",
+        description="What becomes of a run of the chats API whose client closes the stream: `cancel` or `continue`.",
+    )
+    chats_grace_seconds: float = Field(
+        10,
+        ge=0,
+        allow_inf_nan=False,
+        description="How long such a run goes on in case somebody comes back, before it is canceled.",
+    )
+    chats_while_waiting: Annotated[Literal["queue", "reject"], Word] = Field(
+        "queue",
+        description="A new message in a chat that waits for an approval: `queue` behind it, or `reject` it and go on.",
+    )
+    approval_seconds: float | None = Field(
+        None,
+        gt=0,
+        allow_inf_nan=False,
+        description="How long an approval may stay open before it counts as rejected; without it, for ever.",
+    )
+    checkpoints: Annotated[Literal["database", "files"], Word] = Field(
+        "database", description="Where the checkpoints of chats are kept: in the `database`, or as `files`."
+    )
+    checkpoint_folder: Path | None = Field(
+        None,
+        description="The folder of those files, and of copies that could not be saved; by default beside the database.",
+    )
     url: Annotated[str, AfterValidator(_checked_url)] = Field(
         default_factory=_own_address,
         description="The server that `runs` and `approvals` talk to; by default the one at `host` and `port`.",
@@ -167,6 +198,13 @@ class Settings(BaseSettings):
         """The database file; None on Postgres."""
         scheme, _, path = self.database_url.partition(":///")
         return Path(path) if scheme == "sqlite" else None
+
+    @property
+    def checkpoint_path(self) -> Path:
+        """Where checkpoints are kept that are files."""
+        if self.checkpoint_folder is not None:
+            return self.checkpoint_folder
+        return self.sqlite_path.parent if self.sqlite_path is not None else Path(".runyard")
 
     @property
     def database_label(self) -> str:

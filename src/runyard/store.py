@@ -35,6 +35,8 @@ class Post(Struct, frozen=True, kw_only=True):
     """One request for one run, with the message that causes it (absent for a retry, which names the run it repeats).
 
     The agent is the one named here, else the thread's, else `default_agent`; `queued` makes the first event for it.
+    `thread`, if given, is made first unless its owner has one of that `external_id`: then that one is meant, and the
+    message and the lane are those of its id.
     """
 
     owner: str
@@ -45,6 +47,7 @@ class Post(Struct, frozen=True, kw_only=True):
     queued: Callable[[str], Draft]
     created_at: int
     thread_id: str | None = None
+    thread: Thread | None = None
     agent: str | None = None
     message: Message | None = None
     external_id: str | None = None
@@ -96,11 +99,13 @@ class WorkerRow(Struct, frozen=True):
 
 
 class Head(Struct, frozen=True):
-    """How far a run's log goes, whether it has ended, and up to which seq it is published."""
+    """How far a run's log goes, whether it has ended, up to which seq it is published, and whether it is to be canceled
+    because nobody follows it."""
 
     last_seq: int
     finished: bool
     published: int
+    detached: bool = False
 
 
 class Reaped(Struct, frozen=True):
@@ -152,15 +157,26 @@ class Store(Protocol):
     async def get_thread(self, owner: str, thread_id: str) -> Thread:
         """NotFound if there is none."""
 
+    async def get_named_thread(self, owner: str, external_id: str) -> Thread:
+        """The thread that a client gave this name; NotFound if there is none."""
+
+    async def fork_thread(self, thread: Thread, run_id: str, key: IdempotencyKey | None = None) -> Thread:
+        """Store a thread that goes on from the end of `run_id`, which stays as it is, and return it; with a known key,
+        the thread made then. NotFound if the run is not one of a thread of the same owner, RunActive until it has
+        ended."""
+
     async def list_threads(self, owner: str, before: str | None, limit: int) -> Sequence[Thread]:
         """Newest first, those with an id below `before`."""
 
     async def delete_thread(self, owner: str, thread_id: str) -> None:
-        """Remove a thread with its messages, runs, events and approvals. RunActive while any of its runs has not
-        ended."""
+        """Remove a thread with its messages, runs, events, approvals and checkpoints. RunActive while any of its runs
+        has not ended, Conflict while there are threads that were forked from it."""
 
     async def list_messages(self, thread_id: str) -> Sequence[Message]:
         """Everything said in a thread, in the order it was said."""
+
+    async def get_messages(self, message_ids: Sequence[str]) -> Mapping[str, Message]:
+        """These messages, by id; unknown ids are left out."""
 
     async def history(self, run_id: str, limit: int) -> Sequence[Message]:
         """What was said before this run on its own branch: for each of the last `limit` ancestors its question and its
@@ -183,6 +199,13 @@ class Store(Protocol):
         """Queue a new run for the message that caused `run_id`, with the same parent; mark the old run superseded
         and, if it was the thread's head, put the new one in its place. RunActive unless the old run has ended;
         Conflict if it was superseded before; a known key returns the run made then."""
+
+    async def edit(self, owner: str, post: Post, run_id: str) -> Accepted:
+        """Queue a new run for another message in the place of the one that caused `run_id`: it has the same parent, is
+        the thread's head, and supersedes that run and all that follow it in its thread. Their logs stay as they are.
+
+        NotFound if the run belongs to no thread; RunActive while one of them has not ended; Conflict if the run was
+        superseded before; a known key returns the run made then."""
 
     async def forget_keys(self, older_than_ms: int) -> None:
         """Drop idempotency keys of that age: a request that comes so late is a new one."""
@@ -219,6 +242,18 @@ class Store(Protocol):
 
         The fence rises at once, so that nothing of the old owner can be written. `fate_of_orphan` decides: back into
         the queue with a back-off, or ended as poison or canceled with the events that `ending` makes."""
+
+    # --- runs that nobody follows ----------------------------------------------------------------------------------
+
+    async def detach(self, run_id: str, grace_ms: int) -> None:
+        """Note that the run's client went away: unless somebody comes back within that time, it is to be canceled. A
+        run that waits for a person, has ended or is being canceled is left alone; to park forgets it."""
+
+    async def attach(self, run_ids: Sequence[str]) -> None:
+        """Somebody follows these runs: they are not to be canceled."""
+
+    async def abandon(self, limit: int, grace_ms: int, ending: Ending) -> Sequence[Run]:
+        """Cancel, as `cancel` would, the runs that nobody came back to in time; return them as they are now."""
 
     # --- the log ---------------------------------------------------------------------------------------------------
 
@@ -269,15 +304,33 @@ class Store(Protocol):
     async def get_approval(self, owner: str, approval_id: str) -> Approval:
         """NotFound if there is none."""
 
-    async def list_approvals(self, owner: str, before: str | None, limit: int) -> Sequence[Approval]:
-        """Those still pending, newest first."""
+    async def list_approvals(
+        self, owner: str, before: str | None, limit: int, run_id: str | None = None
+    ) -> Sequence[Approval]:
+        """Those still pending, of all runs or of one, newest first."""
 
     async def decide(
         self, owner: str, approval_id: str, state: Literal["approved", "rejected"], by: str, event: Draft
     ) -> Approval:
         """Record a decision and its event, and put the run back into the queue if it is parked.
 
-        The first decision wins: AlreadyDecided for any later one, also when the run has ended meanwhile."""
+        The first decision wins: AlreadyDecided for any later one; RunEnded if the run ended undecided."""
+
+    async def expire(self, limit: int, event: Callable[[Approval], Draft]) -> Sequence[Approval]:
+        """Decide as expired, with the event made for each, the approvals that nobody answered until `expires_at`."""
+
+    # --- checkpoints -----------------------------------------------------------------------------------------------
+
+    async def unsaved(self, limit: int) -> Sequence[Run]:
+        """Runs of the chats face that have ended and have no checkpoint (or were superseded since), longest ended
+        first."""
+
+    async def save_checkpoint(self, run: Run, data: bytes | None) -> bool:
+        """Keep the copy of a run that has ended, in the place of an earlier one; without data, only note that one is
+        kept elsewhere. False, and nothing happens, if the run is gone or was superseded since `run` was read."""
+
+    async def checkpoints(self, thread_id: str, run_id: str | None = None) -> Mapping[str, bytes]:
+        """The copies that are kept of a thread's runs, or of one of them, oldest run first."""
 
     # --- search ----------------------------------------------------------------------------------------------------
 

@@ -7,15 +7,19 @@ skips the wait.
 
 import asyncio
 import gc
+import hashlib
 import logging
 import os
 import signal
 import socket
+import tempfile
+import threading
 from collections.abc import AsyncIterator, Callable, Coroutine, Sequence
 from contextlib import asynccontextmanager, nullcontext, suppress
 from functools import partial
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
+from urllib.parse import quote
 
 import structlog
 
@@ -24,7 +28,9 @@ from runyard.agents.loading import App, app_of, load
 from runyard.bus import Bus, Hint
 from runyard.clock import Clock, SystemClock
 from runyard.engine.approvals import Approvals
+from runyard.engine.attendance import Attendance
 from runyard.engine.cancel import Cancel
+from runyard.engine.checkpoints import Checkpoints
 from runyard.engine.duty import on_duty
 from runyard.engine.engine import Engine
 from runyard.engine.execute import Executor
@@ -43,7 +49,14 @@ from runyard.store import Store
 from runyard.telemetry import logs
 from runyard.telemetry.metrics import Metrics
 
+if TYPE_CHECKING:
+    from runyard.faces.chats.checkpoints import Checkpoints as Checkpointing
+    from runyard.faces.chats.checkpoints import Stores
+    from runyard.faces.chats.interactions import InteractionStore
+
 log = structlog.get_logger()
+
+SPEAKS_WHOLE = frozenset({"model", "claude"})  # kinds of agents that record whole messages beside the pieces
 
 
 def load_app(settings: Settings) -> App:
@@ -96,6 +109,31 @@ def open_bus(settings: Settings) -> Bus:
         raise StartupError(f"A {extra} bus needs its driver: pip install 'runyard[{extra}]'.") from None
 
 
+def _checkpoints(settings: Settings, engine: Engine, clock: Clock) -> "tuple[Stores, Checkpointing]":
+    """Where the interactions of chats are kept, and who writes them there."""
+    from runyard.faces.chats.checkpoints import Checkpoints
+    from runyard.faces.chats.database_store import DatabaseInteractionStore
+    from runyard.faces.chats.file_store import FileInteractionStore
+    from runyard.web.auth import LOCAL
+
+    folder = settings.checkpoint_path
+
+    def of_owner(owner: str) -> "InteractionStore":
+        if settings.checkpoints == "database":
+            return DatabaseInteractionStore(engine, owner)
+        return FileInteractionStore(folder if owner == LOCAL else folder / "owners" / quote(owner, safe=""))
+
+    ours = hashlib.sha256(settings.database_url.encode()).hexdigest()[:16]
+    return of_owner, Checkpoints(
+        engine,
+        of_owner,
+        clock,
+        in_files=settings.checkpoints == "files",
+        disk=folder / "fallback",
+        temporary=Path(tempfile.gettempdir()) / f"runyard-{ours}",
+    )
+
+
 class Process:
     """Everything one process runs, with or without a worker."""
 
@@ -128,7 +166,15 @@ class Process:
         self.tail = Tail(self.outbox, settings.tail_bytes)
         self.journal = Journal(self.store, self.tail)
         self.streams = Streams(self.store, self.tail, self.publications)
-        executor = Executor(self.store, self.journal, clock, app.agents, settings.stop_seconds)
+        executor = Executor(
+            self.store,
+            self.journal,
+            clock,
+            app.agents,
+            settings.stop_seconds,
+            settings.approval_seconds,
+            settings.workspaces,
+        )
         self.worker: Worker | None = None
         if worker:
             self.worker = Worker(
@@ -140,7 +186,17 @@ class Process:
                 poll_seconds=settings.poll_seconds,
                 call_others=self._call_others,
             )
-        self.reaper = Reaper(self.store, self.tail, clock, settings.max_attempts, self._ring, self.metrics)
+        self.reaper = Reaper(
+            self.store,
+            self.tail,
+            clock,
+            settings.max_attempts,
+            settings.cancel_seconds,
+            self._ring,
+            self._stop_run,
+            self.metrics,
+        )
+        grace = settings.chats_grace_seconds if settings.chats_on_disconnect == "cancel" else None
         self.engine = Engine(
             intake=Intake(
                 self.store,
@@ -151,20 +207,24 @@ class Process:
                 self.worker,
                 self._ring,
             ),
-            views=Views(self.store, self.worker),
+            views=Views(self.store, self.worker, [a.name for a in app.agents.values() if a.kind in SPEAKS_WHOLE]),
             streams=self.streams,
             cancel=Cancel(
                 self.store, self.tail, self.streams, clock, settings.cancel_seconds, self._stop_run, self.metrics
             ),
-            approvals=Approvals(self.store, self.tail, clock, self._ring, self.metrics),
+            approvals=Approvals(self.store, self.tail, clock, app.agents, self._ring, self.metrics),
+            attendance=Attendance(self.store, self.streams, grace),
+            checkpoints=Checkpoints(self.store),
         )
         self.default_plan = app.default_plan(settings.default_agent or app.default)
         self._loops: list[asyncio.Task[None]] = []
+        self.interaction_stores, self.checkpoints = _checkpoints(settings, self.engine, clock)
 
     async def start(self) -> None:
         default = self._settings.default_agent
         if default is not None and default not in self._app.agents:
             raise StartupError(f"RUNYARD_DEFAULT_AGENT names {default!r}, which the app does not declare.")
+        self._warm()
         await self.store.open()
         for name, documents in self._app.collections.items():
             await self.store.put_documents(name, documents)
@@ -172,6 +232,7 @@ class Process:
         self._loops = [
             on_duty("watch", lambda: self.streams.watch(self._settings.poll_seconds)),
             on_duty("outbox", self.outbox.run),
+            on_duty("checkpoints", lambda: self.checkpoints.run(self._settings.poll_seconds)),
         ]
         if self.worker is not None:
             await self.worker.start()
@@ -192,9 +253,23 @@ class Process:
         for loop in self._loops:
             loop.cancel()
         await asyncio.gather(*self._loops, return_exceptions=True)
+        await asyncio.gather(*(source.close() for agent in self._app.agents.values() for source in agent.sources))
         await self.journal.close()
+        with suppress(RunyardError):
+            await self.checkpoints.round()
+        await self.checkpoints.close()
         await self.bus.close()
         await self.store.close()
+
+    def _warm(self) -> None:
+        """Load what agents that think will need, beside everything else: it takes seconds."""
+        minds = [agent.mind for agent in self._app.agents.values() if agent.mind is not None]
+        if self.worker is None or all(mind.is_scripted for mind in minds):
+            return
+        from runyard.models.litellm import check_installed, warm
+
+        check_installed()
+        threading.Thread(target=warm, name="litellm", daemon=True).start()
 
     def _ring(self) -> None:
         """There may be something to claim, here or elsewhere."""
@@ -227,6 +302,7 @@ def create_app(
     settings: Settings | None = None, app: App | None = None, *, worker: bool = True, process: Process | None = None
 ) -> Any:
     """An ASGI app; its lifespan starts and stops everything behind it."""
+    from runyard.faces.chats.routes import add_routes as chats
     from runyard.faces.native.routes import add_routes as native
     from runyard.faces.plans.routes import add_routes as plans
     from runyard.faces.threads.routes import add_routes as threads
@@ -243,7 +319,8 @@ def create_app(
         finally:
             await running.stop()
 
-    known = (threads, partial(plans, default_plan=running.default_plan), native)
+    in_chats = partial(chats, stores=running.interaction_stores, while_waiting=settings.chats_while_waiting)
+    known = (threads, in_chats, partial(plans, default_plan=running.default_plan), native)
     faces = [partial(face, engine=running.engine, heartbeat=settings.heartbeat_seconds) for face in known]
     return build(
         running.engine,

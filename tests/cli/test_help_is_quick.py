@@ -20,6 +20,8 @@ HEAVY = {
     "uvicorn",
     "structlog",
     "rich",
+    "litellm",
+    "openai",
 }
 
 

@@ -39,9 +39,11 @@ class RawStream:
         self.was_cut = False
 
     @classmethod
-    async def open(cls, port: int, path: str, headers: Mapping[str, str], receive_buffer: int = 0) -> "RawStream":
-        """Send the request and read the head of the answer. A small `receive_buffer` makes a reader that is stuck
-        until it reads."""
+    async def open(
+        cls, port: int, path: str, headers: Mapping[str, str], receive_buffer: int = 0, body: Any = None
+    ) -> "RawStream":
+        """Send the request (a POST, if it has a body) and read the head of the answer. A small `receive_buffer` makes a
+        reader that is stuck until it reads."""
         sock = socket.socket()
         if receive_buffer:
             sock.setsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF, receive_buffer)
@@ -49,8 +51,11 @@ class RawStream:
         await asyncio.get_running_loop().sock_connect(sock, ("127.0.0.1", port))
         reader, writer = await asyncio.open_connection(sock=sock, limit=max(receive_buffer, 1024))
         stream = cls(reader, writer)
-        lines = [f"GET {path} HTTP/1.1", "host: test", *(f"{name}: {value}" for name, value in headers.items())]
-        writer.write(("\r\n".join(lines) + "\r\n\r\n").encode("latin-1"))
+        content = b"" if body is None else msgspec.json.encode(body)
+        said = {"content-type": "application/json", "content-length": str(len(content))} if content else {}
+        lines = [f"{'POST' if content else 'GET'} {path} HTTP/1.1", "host: test"]
+        lines += [f"{name}: {value}" for name, value in {**said, **headers}.items()]
+        writer.write(("\r\n".join(lines) + "\r\n\r\n").encode("latin-1") + content)
         async with asyncio.timeout(PATIENCE):
             await stream._read_head()
         return stream

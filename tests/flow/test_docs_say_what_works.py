@@ -1,4 +1,4 @@
-"""The commands of docs/plans.md and docs/runbook.md do what those pages say, on both databases."""
+"""The commands of docs/plans.md, docs/chats.md and docs/runbook.md do what those pages say, on both databases."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.support.flow import Flow
+from tests.support.flow import Flow, eventually
 
 ROOT = Path(__file__).parents[2]
 PROGRAMS = Path(sys.executable).parent
@@ -35,7 +35,13 @@ async def shell(flow: Flow, script: str, **variables: str) -> str:
     )  # fmt: skip
     out, err = await asyncio.wait_for(process.communicate(), 50)
     assert process.returncode == 0, f"{out.decode()}\n{err.decode()}"
+    await eventually("what the commands started has ended", lambda: _is_calm(flow))
     return out.decode()
+
+
+async def _is_calm(flow: Flow) -> bool:
+    """The checker looks at one table after the other, so nothing may be under way."""
+    return not await flow.database.rows("select id from runs where status in ('queued', 'running')")
 
 
 def ids(text: str) -> list[int]:
@@ -51,6 +57,44 @@ async def test_the_commands_of_the_page_on_plans(any_flow: Flow) -> None:
     assert '{"runId":"try-1","status":"accepted"}' in said
     assert ids(said) == [*range(1, 14), *range(6, 14)]
     assert re.search(r'"state":"finished",.*"lastSeq":13,"nextSeq":14', said)
+
+
+@pytest.mark.req("S1.57", "S1.58")
+async def test_the_commands_of_the_page_on_chats(any_flow: Flow) -> None:
+    flow = any_flow
+    await flow.start("serve", app=ROOT / "examples" / "chat.py")
+    said = await shell(flow, "\n".join(blocks("chats.md", "sh")))
+    first, approved, cancelled = (text.split("\n\n") for text in (said, *files(flow, "second", "third")))
+    assert [line for line in first[0].splitlines() if line.startswith("event")] == ["event: interaction_started"]
+    assert '"type":"ANSWER","content":"You said: hello (0 messages before)"' in said
+    assert '"final_agent_state":{"messages":[{"role":"user","content":"hello"}' in said
+    assert names(approved) == [
+        "approval_required",
+        "approved",
+        "tool_call",
+        "tool_result",
+        "answer",
+        "interaction_complete",
+    ]
+    assert names(cancelled) == ["cancelled", "interaction_complete"]
+    assert '"status":"processed"' in said
+    assert '"message":"Interaction will stop at next checkpoint"' in said
+    assert "You said: good morning (0 messages before)" in said
+    active, everything = said.strip().rpartition('{"id":"chat_123"')[0], said.rpartition('{"id":"chat_123"')[2]
+    assert active.rpartition('{"id":"chat_123"')[2].count('"user_message"') == 1
+    assert everything.count('"user_message"') == 4
+
+
+def files(flow: Flow, *wanted: str) -> list[str]:
+    return [(flow.folder / f"{name}.txt").read_text(encoding="utf-8") for name in wanted]
+
+
+def names(frames: list[str]) -> list[str]:
+    """The events of a stream, from the first that is no thinking on."""
+    found = [
+        line.removeprefix("event: ") for text in frames for line in text.splitlines() if line.startswith("event: ")
+    ]
+    return [name for name in found if name not in ("interaction_started", "thinking")]
 
 
 @pytest.mark.req("S4.43")

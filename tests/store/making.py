@@ -4,6 +4,7 @@ from collections.abc import Sequence
 from typing import Any
 
 from anyio import sleep
+from msgspec.structs import replace
 
 from runyard.clock import SystemClock
 from runyard.domain.append import Appended, Finish, Move, Outcome, Park, Part
@@ -55,6 +56,7 @@ def a_post(
     lane: str | None = None,
     agent: str | None = None,
     key: IdempotencyKey | None = None,
+    face: str = "native",
 ) -> Post:
     """A message to a thread, which is its lane; or a request without thread and message, in a lane of its own."""
     run_id, now = new_id(), clock.now_ms()
@@ -64,7 +66,7 @@ def a_post(
         message = Message(id=new_id(), thread_id=thread_id, role="user", text=text, run_id=run_id, created_at=now)
     return Post(
         owner=owner,
-        face="native",
+        face=face,
         run_id=run_id,
         lane_key=lane or (thread_lane(thread_id) if thread_id is not None else f"run:{run_id}"),
         default_agent="default",
@@ -75,6 +77,12 @@ def a_post(
         message=message,
         key=key,
     )
+
+
+def a_chat_post(name: str, text: str = "hello", *, owner: str = ANN, key: IdempotencyKey | None = None) -> Post:
+    """A message to the thread that its client calls `name`, whether there is one or not."""
+    thread = replace(a_thread(owner), external_id=name)
+    return replace(a_post(thread, text, owner=owner, key=key, face="chats"), thread=thread)
 
 
 async def post(store: Store, request: Post | None = None) -> str:

@@ -22,7 +22,7 @@ from hypothesis.stateful import (
     rule,
     run_state_machine_as_test,
 )
-from msgspec.structs import asdict
+from msgspec.structs import asdict, replace
 
 from runyard.domain.append import Appended, Busy, Outcome, Part, Release
 from runyard.domain.approval import Approval
@@ -39,6 +39,7 @@ from tests.store.making import (
     BOB,
     MANY,
     Writer,
+    a_chat_post,
     a_post,
     a_thread,
     an_approval,
@@ -55,14 +56,23 @@ X = TypeVar("X")
 HOUR = 3_600_000
 # Time enough to make a failing example small.
 pytestmark = pytest.mark.timeout(600)
-TIMES = {"started_at", "finished_at", "decided_at", "cancel_requested_at", "cancel_deadline", "lease_until"}
+TIMES = {
+    "started_at",
+    "finished_at",
+    "decided_at",
+    "cancel_requested_at",
+    "cancel_deadline",
+    "lease_until",
+    "detach_deadline",
+}
 
 PartKind = Literal[
     "tokens", "nothing", "progress", "old fence", "new fence", "skipped batch", "wrong seq", "right seq", "ask",
+    "ask for a moment",
     "park", "park and yield", "release", "release for later", "done", "error", "canceled",
 ]  # fmt: skip
 MOVES_ON: tuple[PartKind, ...] = ("park", "park and yield", "release", "release for later", "done", "error", "canceled")
-STAYS: tuple[PartKind, ...] = ("tokens", "nothing", "progress", "right seq", "ask")
+STAYS: tuple[PartKind, ...] = ("tokens", "nothing", "progress", "right seq", "ask", "ask for a moment")
 REFUSED: tuple[PartKind, ...] = ("old fence", "new fence", "skipped batch", "wrong seq")
 
 picks = st.integers(0, 50)
@@ -222,6 +232,62 @@ class Agreement(RuleBasedStateMachine):
         if isinstance(accepted, Accepted) and not accepted.repeated:
             self.runs[post.run_id] = owner
 
+    @rule(name=st.sampled_from("xy"), owner=owners, key=keys("chats"))
+    def say(self, name: str, owner: str, key: IdempotencyKey | None) -> None:
+        """A message to a thread that its client names, and which it makes if there is none."""
+        post = a_chat_post(name, owner=owner, key=key)
+        [answer] = self.both(lambda store: store.accept([post]))
+        thread = self.both(lambda store: store.get_named_thread(owner, name))
+        if isinstance(answer, Accepted) and not answer.repeated:
+            self.runs[post.run_id] = owner
+        if isinstance(thread, Thread) and thread.id not in {known.id for known in self.threads}:
+            self.threads.append(thread)
+
+    @rule(pick=picks, aimed=aims, key=keys("edits"), stranger=strangers)
+    def edit(self, pick: int, aimed: bool, key: IdempotencyKey | None, stranger: bool) -> None:
+        inside = [run for run in self._model_runs() if run.thread_id is not None]
+        idle = [run for run in inside if run.status.is_terminal and run.superseded_by is None]
+        if not (fitting := idle if aimed and idle else inside):
+            return
+        old = _pick(fitting, pick)
+        owner = "stranger" if stranger else old.owner
+        post = a_post(old.thread_id, "another", owner=owner, key=key)
+        accepted = self.both(lambda store: store.edit(owner, post, old.id))
+        if isinstance(accepted, Accepted) and not accepted.repeated:
+            self.runs[post.run_id] = owner
+
+    @rule(pick=picks, aimed=aims, key=keys("forks"), stranger=strangers)
+    def fork(self, pick: int, aimed: bool, key: IdempotencyKey | None, stranger: bool) -> None:
+        run_id, owner = self._run(pick, *([Status.DONE, Status.ERROR, Status.CANCELED] if aimed else []))
+        thread = a_thread("stranger" if stranger else owner)
+        made = self.both(lambda store: store.fork_thread(thread, run_id, key))
+        if isinstance(made, Thread) and made.id == thread.id:
+            self.threads.append(made)
+
+    # --- runs that nobody follows, approvals that nobody answers, and copies
+
+    @rule(pick=picks, status=st.sampled_from(Status), grace_ms=st.sampled_from([0, 0, HOUR]))
+    def leave(self, pick: int, status: Status, grace_ms: int) -> None:
+        run_id, _ = self._run(pick, status)
+        self.both(lambda store: store.detach(run_id, grace_ms))
+
+    @rule(picked=st.lists(picks, max_size=2))
+    def come_back(self, picked: list[int]) -> None:
+        run_ids = [self._run(pick)[0] for pick in picked]
+        self.both(lambda store: store.attach(run_ids))
+
+    @rule(grace_ms=st.sampled_from([0, HOUR]))
+    def deadlines(self, grace_ms: int) -> None:
+        self.both(lambda store: store.abandon(MANY, grace_ms, ending), _ignoring_order)
+        self.both(lambda store: store.expire(MANY, decision), _ignoring_order)
+
+    @rule(pick=picks, data=st.sampled_from([b"{}", b"[]", None]), stale=strangers)
+    def save(self, pick: int, data: bytes | None, stale: bool) -> None:
+        due = self.both(lambda store: store.unsaved(MANY), _ignoring_order)
+        if due:
+            run = replace(_pick(due, pick), superseded_by=new_id()) if stale else _pick(due, pick)
+            self.both(lambda store: store.save_checkpoint(run, data))
+
     # --- publication
 
     @rule(batch=st.sampled_from([1, 3, MANY, MANY]))
@@ -333,8 +399,8 @@ class Agreement(RuleBasedStateMachine):
             case "right seq":
                 seq = self.setting.run(self.model.heads([run.id]))
                 return writer.part(token("a"), expected_seq=seq[run.id].last_seq + 1 if run.id in seq else 2)
-            case "ask":
-                approval = an_approval(run)
+            case "ask" | "ask for a moment":
+                approval = replace(an_approval(run), expires_at=clock.now_ms() - HOUR if kind != "ask" else None)
                 return writer.part(asked(approval), approvals=[approval])
             case "park" | "park and yield":
                 open_ones = [each for each in self.approvals if each.run_id == run.id][-1:]
@@ -385,6 +451,7 @@ class Agreement(RuleBasedStateMachine):
         for thread in self.threads:
             self.both(lambda store, thread=thread: store.get_thread(thread.owner, thread.id))  # type: ignore[misc]
             self.both(lambda store, thread=thread: store.list_messages(thread.id))  # type: ignore[misc]
+            self.both(lambda store, thread=thread: store.checkpoints(thread.id))  # type: ignore[misc]
         for approval in self.approvals:
             owner = self.runs[approval.run_id]
             self.both(lambda store, owner=owner, it=approval: store.get_approval(owner, it.id))  # type: ignore[misc]

@@ -92,7 +92,7 @@ class Reader:
                 open_text += data["text"]
             elif kind == "model.reset":
                 open_text = ""
-            elif kind in ("step.finished", "tool.finished", "approval.decided"):
+            elif kind in ("step.finished", "tool.finished", "model.message", "approval.decided"):
                 kept, open_text = kept + open_text, ""
         return kept + open_text
 
@@ -258,7 +258,7 @@ class Flow:
         return str((await self._create("/api/threads", {}, pod)).json()["thread_id"])
 
     async def post(
-        self, *program: Sequence[Any], thread: str | None = None, pod: Pod | None = None, agent: str = "player"
+        self, *program: Any, thread: str | None = None, pod: Pod | None = None, agent: str = "player"
     ) -> str:
         """Start a run that plays the program; in a thread of its own if none is given."""
         thread = thread or await self.thread(pod)
@@ -335,6 +335,11 @@ class Flow:
             assert [row["kind"] for row in rows if row["id"] == approval_id] == [kind]
         return approval_id
 
+    async def pending(self, run_id: str) -> dict[str, str]:
+        """The open approvals of a run: the id of each by the call it is about."""
+        rows = await self.database.rows("select id, run_id, call_id, state from approvals")
+        return {row["call_id"]: row["id"] for row in rows if row["run_id"] == run_id and row["state"] == "pending"}
+
     async def decide(self, approval_id: str, decision: str, pod: Pod | None = None) -> httpx2.Response:
         return await self.request("POST", f"/api/approvals/{approval_id}", pod, json={"decision": decision})
 
@@ -389,10 +394,18 @@ class Flow:
         rows = await self.database.rows("select id, status, attempts, worker_id from runs")
         return [str(dict(row)) for row in rows if row["status"] in ("queued", "running")][:5]
 
+    async def _published(self) -> bool:
+        cursors = await self.database.rows("select run_id, next_seq from run_outbox")
+        ends = {row["id"]: row["last_seq"] for row in await self.database.rows("select id, last_seq from runs")}
+        return all(row["next_seq"] > ends[row["run_id"]] for row in cursors)
+
     async def check(self, seconds: float = SETTLE_SECONDS) -> None:
-        """The end of every scenario."""
+        """The end of every scenario. The checker reads table by table, so whoever publishes is given time to end."""
         self.is_checked = True
         await self.settled(seconds)
+        if any(pod.alive for pod in self.pods):
+            with suppress(TimeoutError):
+                await eventually("all is published", self._published, 5)
         for reader in self.readers:
             reachable = any(pod.alive for pod in reader.pods) and not reader.is_stopped
             if reachable and (await self.run(reader.seen.run_id))["status"] in ENDED:

@@ -1,4 +1,5 @@
 """The app of the flow tests. One agent, `player`, plays the program that its message holds: a JSON list of operations.
+Another, `thinker`, has a scripted model whose turns its message holds; a turn that is `"repeat"` says what it was told.
 
 What it does to the world goes to append-only files in the test's folder; where it waits, a test holds the gate: the
 agent says in `reached` that it is there, and goes on when the file `open/<gate>` (or `open/<gate>.<pid>`) exists.
@@ -11,12 +12,13 @@ import json
 import os
 import signal
 import time
-from collections.abc import Awaitable, Callable
+from collections.abc import Awaitable, Callable, Mapping
 from pathlib import Path
 from typing import Any
 
 import runyard
 from runyard.errors import Rejected, UnknownOutcome
+from runyard.model import Conversation
 from tests.support.notes import FOLDER, Notes
 
 notes = Notes(Path(os.environ[FOLDER]))
@@ -141,6 +143,17 @@ fixed = runyard.Agent(
         {"tokens": ["a", "b", "c", "d", "e"], "every_ms": 2},
     ],
 )
+
+
+def _turn(conversation: Conversation) -> Mapping[str, Any]:
+    """The turn that it is, of those that the last message of the user holds."""
+    asked = max(place for place, message in enumerate(conversation) if message["role"] == "user")
+    turns = json.loads(conversation[asked]["content"])
+    turn = turns[sum(message["role"] == "assistant" for message in conversation[asked:])]
+    return {"text": json.dumps(conversation[:asked])} if turn == "repeat" else turn
+
+
+thinker = runyard.Agent("thinker", model="scripted", turns=_turn, tools=list(TOOLS.values()), instructions="Play.")
 
 
 async def _node(ctx: runyard.NodeContext) -> dict[str, str]:

@@ -69,6 +69,7 @@ def there(database_url: str) -> Iterator[tuple[int, str, str, str]]:
 def test_no_request_is_a_server_error(there: tuple[int, str, str, str], mode: GenerationMode) -> None:
     port, thread_id, run_id, approval_id = there
     known = {"thread_id": thread_id, "run_id": run_id, "approval_id": approval_id}
+    known |= {"chat_id": thread_id, "interaction_id": f"int_{run_id}"}
     schema = schemathesis.openapi.from_url(f"http://127.0.0.1:{port}/openapi.json")
     tried, session = set(), requests.Session()
     for found in schema.get_all_operations():

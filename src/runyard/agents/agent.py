@@ -1,12 +1,14 @@
 """What a user declares: an agent, and what it answers.
 
 An `Agent` is a declaration, checked when it is made and never changed; runners (`runners/`) know how its kind is run.
-The decorator `agent` turns `async def f(ctx)` into one, `plan` a list of nodes. Its `version` changes when its source
-does.
+The decorator `agent` turns `async def f(ctx)` into one, `plan` a list of nodes; `Agent(name, model=...)` is one that
+thinks. Its `version` changes when its source does.
 """
 
+import asyncio
 import re
 from collections.abc import Awaitable, Callable, Mapping, Sequence
+from copy import copy
 from functools import cached_property
 from hashlib import sha256
 from typing import Any, Literal, TypeAlias, TypedDict, Unpack, get_args, overload
@@ -14,12 +16,15 @@ from typing import Any, Literal, TypeAlias, TypedDict, Unpack, get_args, overloa
 import msgspec
 
 from runyard.agents.functions import check_function, source
+from runyard.agents.mind import Mind
 from runyard.agents.nodes import Node, checked
 from runyard.agents.script import Script, parse
+from runyard.agents.sources import ToolSource
 from runyard.agents.tools import Tool
 from runyard.errors import Invalid
+from runyard.models.scripted import Turns
 
-Kind = Literal["python", "scripted", "plan"]
+Kind = Literal["python", "scripted", "plan", "model"]
 WhileWaiting = Literal["hold", "yield"]
 OnCodeChange = Literal["continue", "error"]
 OnUnknown = Literal["ask", "fail"]
@@ -41,7 +46,12 @@ _NAME = re.compile(r"[A-Za-z0-9_.-]{1,64}", re.ASCII)
 
 class Agent:
     """Who answers. A python agent has a function `fn`, a scripted one a `script` (see `script.py`), a plan agent a
-    `plan` of nodes (see `nodes.py`).
+    `plan` of nodes (see `nodes.py`), and one that thinks a `model`: a name that litellm knows, such as
+    "openai/gpt-5-mini", or "scripted" with its `turns` (see `models/scripted.py`).
+
+    A model is told the `instructions` and what the last `history` runs of the thread said, and may call the `tools`.
+    It is asked at most `max_turns` times, and not again once `max_usd`, `max_output_tokens` (of the run) or
+    `max_context_tokens` (of one question) are reached; `model_options` go to litellm as they are.
 
     `while_waiting`: whether a run that waits for a person holds its lane. `on_unknown`: what happens to a `once` call
     that may or may not have taken effect. `max_seconds`: how long one execution may take; waiting for people does not
@@ -52,54 +62,89 @@ class Agent:
         self,
         name: str,
         *,
-        kind: Kind = "python",
+        kind: Kind | None = None,
         fn: AgentFunction | None = None,
         script: Sequence[Mapping[str, Any]] = (),
         plan: Sequence[Node] = (),
+        model: str | None = None,
+        turns: Turns = (),
+        model_options: Mapping[str, Any] | None = None,
+        max_turns: int = 5,
+        max_usd: float = 0.10,
+        max_output_tokens: int | None = None,
+        max_context_tokens: int | None = None,
+        history: int = 20,
         instructions: str = "",
-        tools: Sequence[Tool[..., Any]] = (),
+        tools: Sequence[Tool[..., Any] | ToolSource] = (),
         while_waiting: WhileWaiting = "hold",
         on_code_change: OnCodeChange = "continue",
         on_unknown: OnUnknown = "ask",
         max_seconds: float | None = None,
     ) -> None:
         self.name = _checked_name(name)
-        self.kind: Kind = _one_of("kind", kind, Kind)
+        self.kind: Kind = _one_of("kind", kind or ("python" if model is None else "model"), Kind)
         self.fn = fn
         self.script: Script = parse(script)
         self.plan: tuple[Node, ...] = checked(plan)
         self.instructions = instructions
-        self.tools = _checked_tools(tools)
+        self.sources = tuple(source for source in tools if isinstance(source, ToolSource))
+        self.tools = _checked_tools([tool for tool in tools if not isinstance(tool, ToolSource)])
         self.while_waiting: WhileWaiting = _one_of("while_waiting", while_waiting, WhileWaiting)
         self.on_code_change: OnCodeChange = _one_of("on_code_change", on_code_change, OnCodeChange)
         self.on_unknown: OnUnknown = _one_of("on_unknown", on_unknown, OnUnknown)
         self.max_seconds = max_seconds
         if max_seconds is not None and max_seconds <= 0:
             raise Invalid("max_seconds must be more than 0.")
-        if kind == "python":
+        if self.kind == "python":
             check_function(fn, "agent")
-        if (kind == "scripted") != bool(script):
+        if (self.kind == "scripted") != bool(script):
             raise Invalid(f"Agent {name}: a scripted agent has a script, and only a scripted one does.")
-        if (kind == "plan") != bool(plan):
+        if (self.kind == "plan") != bool(plan):
             raise Invalid(f"Agent {name}: a plan agent has a plan of at least one node, and only a plan agent does.")
+        if (self.kind == "model") != (model is not None) or (model is not None and fn is not None):
+            raise Invalid(f"Agent {name}: an agent that thinks has a model, and only such an agent does.")
+        self.mind: Mind | None = None
+        if model is not None:
+            self.mind = Mind(
+                model=model,
+                turns=turns,
+                options=dict(model_options or {}),
+                max_turns=max_turns,
+                max_usd=max_usd,
+                max_output_tokens=max_output_tokens,
+                max_context_tokens=max_context_tokens,
+                history=history,
+            )
 
     def __repr__(self) -> str:
         return f"Agent({self.name!r}, kind={self.kind!r})"
 
     @cached_property
     def version(self) -> str:
-        """Twelve hex digits that change when the function's source (or the script, or the plan) does."""
-        if self.kind == "plan":
+        """Twelve hex digits that change when what the agent is made of does: source, script, plan, or instructions."""
+        if self.mind is not None:
+            made_of = self.mind.digest(self.instructions, self.tools)
+        elif self.kind == "plan":
             made_of = b"".join(node.digest for node in self.plan)
         else:
             made_of = msgspec.json.encode(self.script) if self.fn is None else source(self.fn)
         return sha256(made_of).hexdigest()[:12]
 
 
+async def equipped(agent: Agent) -> Agent:
+    """The agent with the tools of its sources, which are asked now if they were not before. What a run gets."""
+    if not agent.sources:
+        return agent
+    listed = await asyncio.gather(*(source.tools() for source in agent.sources))
+    full = copy(agent)
+    full.tools = _checked_tools([*agent.tools, *(tool for tools in listed for tool in tools)])
+    return full
+
+
 class AgentOptions(TypedDict, total=False):
     name: str
     instructions: str
-    tools: Sequence[Tool[..., Any]]
+    tools: Sequence[Tool[..., Any] | ToolSource]
     while_waiting: WhileWaiting
     on_code_change: OnCodeChange
     on_unknown: OnUnknown

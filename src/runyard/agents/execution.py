@@ -6,14 +6,14 @@ waits for `commit`. A runner that cannot go on raises a signal: BaseExceptions, 
 lets them pass. Failures that an agent may catch are ordinary errors (`runyard.errors`).
 """
 
-from collections.abc import Sequence
-from typing import Protocol
+from collections.abc import AsyncIterator, Sequence
+from typing import Any, Protocol
 
 from runyard.agents.agent import Agent, Output
 from runyard.domain.approval import Approval
 from runyard.domain.events import Payload
 from runyard.domain.fold import State
-from runyard.domain.run import Run
+from runyard.domain.run import Run, StopReason
 from runyard.domain.thread import Message
 from runyard.store import Hit
 
@@ -56,11 +56,21 @@ class Execution(Protocol):
 
     async def history(self, limit: int) -> Sequence[Message]: ...
 
+    def past(self, limit: int) -> AsyncIterator[list[dict[str, Any]]]:
+        """The conversations of up to `limit` runs before this one on its branch, the newest first; each is read when it
+        is asked for."""
+
     async def search(self, collection: str, query: str, limit: int) -> Sequence[Hit]: ...
 
     def now_ms(self) -> int: ...
 
     def new_id(self) -> str: ...
+
+
+class Answered(Output, frozen=True):
+    """An output, and why the agent stopped there."""
+
+    stop_reason: StopReason = "end_turn"
 
 
 class Runner(Protocol):

@@ -9,9 +9,11 @@ After `close` no call of the context does anything, so that a task which refuses
 """
 
 import asyncio
-from collections.abc import Iterator
+from collections.abc import Coroutine, Iterator
 from contextlib import contextmanager
-from typing import Any, NoReturn
+from typing import Any, NoReturn, TypeVar
+
+T = TypeVar("T")
 
 # How often a quiet agent may be scheduled before it counts as waiting: between two calls of one branch lie a few turns
 # of the event loop, and more where task groups are nested.
@@ -61,6 +63,17 @@ class Parking:
                     break
             else:
                 return
+
+    async def ended(self, work: Coroutine[Any, Any, T], name: str) -> "asyncio.Task[T] | None":
+        """Do the work in a task of its own until it has ended, or (None) until all it does is wait for people. Either
+        way nothing of it goes on afterwards."""
+        main = asyncio.create_task(work, name=name)
+        quiet = asyncio.create_task(self.quiet(), name=f"parking of {name}")
+        try:
+            await asyncio.wait({main, quiet}, return_when=asyncio.FIRST_COMPLETED)
+            return main if main.done() else None
+        finally:
+            await self.close(main, quiet)
 
     async def close(self, *tasks: asyncio.Task[Any]) -> None:
         """Stop these tasks and every other one that used the context."""

@@ -14,6 +14,7 @@ import re
 from collections.abc import Callable, Mapping
 from functools import partial, update_wrapper
 from typing import (
+    Annotated,
     Any,
     Generic,
     Literal,
@@ -23,13 +24,19 @@ from typing import (
     TypeVar,
     Unpack,
     get_args,
+    get_origin,
     get_type_hints,
     overload,
 )
 
 import msgspec
 
-from runyard.errors import Invalid
+from runyard.agents import docstrings
+from runyard.agents.calls import Call, calling, streamed
+from runyard.agents.rates import Rate
+from runyard.agents.schemas import convert, schema_of, without_values
+from runyard.agents.threads import in_thread
+from runyard.errors import CalledTooOften, Invalid, InvalidInput
 
 P = ParamSpec("P")
 R = TypeVar("R")
@@ -47,6 +54,8 @@ class Tool(Generic[P, R]):
 
     `approval`: `never`, `always`, or a rule that gets the input and says whether a person must be asked. `timeout`:
     seconds after which the call is given up; a sync function runs in a thread, and its thread cannot be stopped.
+    `rate_limit`: how often it may be called in one run, such as "10/minute". `schema` is the JSON schema of its input,
+    `function` that schema with name and description, as model providers want it.
     """
 
     def __init__(
@@ -57,10 +66,11 @@ class Tool(Generic[P, R]):
         approval: ApprovalPolicy = "never",
         effects: Effects = "once",
         timeout: float | None = None,
+        rate_limit: str | None = None,
     ) -> None:
         self.fn = fn
         self.name = _checked_name(getattr(fn, "__name__", "") if name is None else name)
-        self.description = inspect.cleandoc(fn.__doc__ or "")
+        self.description, described = docstrings.read(fn.__doc__)
         self.approval = approval
         self.effects = effects
         self.timeout = timeout
@@ -70,8 +80,12 @@ class Tool(Generic[P, R]):
             raise Invalid(f"Tool {self.name}: approval must be never, always or a function of the input.")
         if timeout is not None and timeout <= 0:
             raise Invalid(f"Tool {self.name}: timeout must be more than 0 seconds.")
+        self.rate = None if rate_limit is None else Rate(rate_limit)
         self._injected, self._input_type = _read_signature(fn, self.name, self.description)
-        self.schema = _schema(self._input_type, self.name)
+        self.schema = schema_of(self._input_type, self.name)
+        for name, text in (described | _annotated(fn)).items():
+            if name in self.schema["properties"]:
+                self.schema["properties"][name].setdefault("description", text)
         update_wrapper(self, fn)
 
     def __call__(self, *args: P.args, **kwargs: P.kwargs) -> R:
@@ -90,27 +104,59 @@ class Tool(Generic[P, R]):
             return bool(self.approval(given))
         return self.approval == "always"
 
-    def arguments(self, given: Mapping[str, Any]) -> dict[str, Any]:
-        """The JSON object `given` as the function's arguments; Invalid, without echoing a value, if it does not fit."""
+    @property
+    def function(self) -> dict[str, Any]:
+        """The tool in the words of OpenAI's function calling, which every provider understands."""
+        parameters = {key: value for key, value in self.schema.items() if key != "description"}
+        described = {"name": self.name, "description": self.description, "parameters": parameters}
+        return {"type": "function", "function": described}
+
+    def check(self, given: Mapping[str, Any]) -> dict[str, Any]:
+        """The JSON object `given` as the function's arguments; InvalidInput, which repeats no value, if it does not
+        fit."""
         try:
-            checked = msgspec.convert(given, self._input_type)
+            checked = convert(given, self._input_type)
         except msgspec.ValidationError as error:
-            raise Invalid(f"The arguments of {self.name} do not fit: {_without_values(str(error))}.") from None
+            raise InvalidInput(f"The arguments of {self.name} do not fit: {without_values(str(error))}.") from None
         return {name: getattr(checked, name) for name in given}
+
+    arguments = check
 
     async def run(self, given: Mapping[str, Any], context: object, key: str) -> Any:
         """Call the function with the JSON object `given`. TimeoutError when its time is up."""
-        arguments = self.arguments(given)
-        arguments |= {name: context if what == "context" else key for name, what in self._injected.items()}
-        async with asyncio.timeout(self.timeout):
-            return await call(self.fn, **arguments)
+        with calling(self.name, key) as current:
+            arguments = self.check(given)
+            arguments |= {name: context if what == "context" else key for name, what in self._injected.items()}
+            self._count(current)
+            try:
+                async with asyncio.timeout(self.timeout):
+                    return await self._perform(arguments)
+            except SystemExit:
+                # left alone it would end the event loop, and with it every other run of this worker
+                raise RuntimeError("The tool called exit.") from None
+
+    async def _perform(self, arguments: dict[str, Any]) -> Any:
+        return await call(self.fn, **arguments)
+
+    def _count(self, current: Call) -> None:
+        if self.rate is None or current.work is None:
+            return
+        wait_ms = self.rate.take(current.work.run.id, current.work.now_ms())
+        if wait_ms:
+            seconds = -(-wait_ms // 1000)
+            raise CalledTooOften(
+                f"{self.name} may be called {self.rate.words.replace('/', ' times a ')}; try again in {seconds} s."
+            )
 
 
 async def call(fn: Callable[..., Any], /, *args: Any, **kwargs: Any) -> Any:
-    """Await an async function, or run a sync one in a thread so that the event loop goes on."""
+    """Await an async function, or run a sync one in a thread so that the event loop goes on; what a generator yields
+    is written as output."""
     if inspect.iscoroutinefunction(fn) or inspect.iscoroutinefunction(getattr(fn, "__call__", None)):  # noqa: B004
         return await fn(*args, **kwargs)
-    result = await asyncio.to_thread(fn, *args, **kwargs)
+    if inspect.isasyncgenfunction(fn) or inspect.isgeneratorfunction(fn):
+        return await streamed(fn(*args, **kwargs))
+    result = await in_thread(fn, *args, **kwargs)
     return await result if inspect.isawaitable(result) else result
 
 
@@ -119,6 +165,7 @@ class ToolOptions(TypedDict, total=False):
     approval: ApprovalPolicy
     effects: Effects
     timeout: float | None
+    rate_limit: str | None
 
 
 @overload
@@ -175,23 +222,12 @@ def _field(default: Any) -> Any:
     return msgspec.field(default=default)
 
 
-def _schema(struct: type[msgspec.Struct], name: str) -> dict[str, Any]:
-    """The struct's JSON schema with the object itself on top, as model providers want it."""
-    try:
-        schema = msgspec.json.schema(struct)
-    except (TypeError, ValueError):
-        raise Invalid(f"Tool {name}: its parameters cannot be described as JSON.") from None
-    others = dict(schema.get("$defs", {}))
-    top = dict(others.pop(struct.__name__, schema))
-    top.pop("title", None)
-    return top | ({"$defs": others} if others else {})
-
-
-def _without_values(message: str) -> str:
-    """msgspec's words where they name only types and our own fields; otherwise just the place."""
-    if message.startswith(("Expected `", "Object missing required field")):
-        return message[0].lower() + message[1:]
-    if message.startswith("Object contains unknown field"):
-        return "there is a field that the tool does not have"
-    _, found, place = message.partition(" - at ")
-    return f"wrong value at {place}" if found else "wrong value"
+def _annotated(fn: Callable[..., Any]) -> dict[str, str]:
+    """`city: Annotated[str, "where to look"]`: the descriptions that are written beside the types."""
+    hints = get_type_hints(fn, include_extras=True)
+    texts = {
+        name: [m for m in get_args(hint)[1:] if isinstance(m, str)]
+        for name, hint in hints.items()
+        if get_origin(hint) is Annotated
+    }
+    return {name: found[0] for name, found in texts.items() if found}

@@ -39,7 +39,7 @@ def doctor() -> None:
 
 
 async def examine() -> list[Finding]:
-    findings = [_python(), *_packages(), _sqlite_library()]
+    findings = [_python(), *_packages(), _sqlite_library(), await _sandbox()]
     try:
         settings = settings_with()
     except RunyardError as error:
@@ -73,6 +73,16 @@ def _sqlite_library() -> Finding:
     sound = library.sqlite_version_info >= SOUND_SQLITE
     note = "Older than 3.51.3, whose WAL can be corrupted by two writers; Runyard uses one writer, you should too."
     return Finding(True, "SQLite", library.sqlite_version, "" if sound else note)
+
+
+async def _sandbox() -> Finding:
+    """Tried, not guessed: a program is started in it that tries to get out. Without one, only code is refused."""
+    from runyard.agents.sandbox import Sandbox
+
+    reason = await Sandbox().why_not()
+    if reason is None:
+        return Finding(True, "sandbox", "holds")
+    return Finding(True, "sandbox", "none: code that agents write is not run", f"{reason[0].upper()}{reason[1:]}.")
 
 
 async def _database(settings: "Settings") -> list[Finding]:

@@ -1,7 +1,8 @@
 """The demo app: what `runyard dev` serves when no app is named. No key, no network.
 
 `cv-screener` answers questions over thirty made-up CVs, through a search tool, with real sources. `tokens` and `slow`
-are for trying speed, resume and cancel by hand. `device` is a plan of five nodes on a fake device.
+are for trying speed, resume and cancel by hand. `device` is a plan of five nodes on a fake device. `assistant` thinks,
+on a scripted model, and asks before it pays: try "I want my money back for A-1001".
 """
 
 import asyncio
@@ -11,10 +12,11 @@ from runyard.agents.agent import Agent, Output, agent
 from runyard.agents.context import Context
 from runyard.agents.documents import Documents
 from runyard.agents.tools import tool
+from runyard.demo.assistant import assistant
 from runyard.demo.candidates import CVS, Cv, keywords, reasons
 from runyard.demo.fake_device import device
 
-__all__ = ["cv_screener", "cvs", "device", "slow", "tokens"]
+__all__ = ["assistant", "cv_screener", "cvs", "device", "slow", "tokens"]
 _NAMED = 3
 
 cvs = Documents("cvs", [cv.document() for cv in CVS.values()])

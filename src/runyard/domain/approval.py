@@ -9,7 +9,7 @@ ApprovalKind = Literal["tool", "unknown_outcome", "question"]
 
 
 class Approval(Struct, frozen=True, kw_only=True):
-    """`void`: the run ended before anybody answered."""
+    """`void`: the run ended before anybody answered. `expired`: nobody answered until `expires_at`, which is a no."""
 
     id: str
     run_id: str
@@ -21,3 +21,4 @@ class Approval(Struct, frozen=True, kw_only=True):
     decided_by: str | None = None
     created_at: int
     decided_at: int | None = None
+    expires_at: int | None = None

@@ -54,6 +54,11 @@ class Usage(Struct, frozen=True, omit_defaults=True):
     output_tokens: int = 0
     usd: float = 0.0
 
+    def __add__(self, more: "Usage") -> "Usage":
+        return Usage(
+            self.input_tokens + more.input_tokens, self.output_tokens + more.output_tokens, self.usd + more.usd
+        )
+
 
 class _Payload(Struct, frozen=True, omit_defaults=True):
     type: ClassVar[EventType]

@@ -52,6 +52,7 @@ class StepState(Struct, kw_only=True):
     finished: bool = False
     result: Any = None
     error: str | None = None
+    usage: Usage | None = None
     started_seq: int | None = None
     finished_seq: int | None = None
     text_from: int = 0
@@ -190,8 +191,7 @@ class _Folding:
                 self.thinking.reset()
                 state.open_text = False
             case ModelMessage() as message:
-                state.messages.append(message.message)
-                self._spend(message.usage)
+                self._said(message)
             case StepStarted() as started:
                 self._step_started(event.seq, started)
             case StepFinished() as finished:
@@ -240,7 +240,15 @@ class _Folding:
         step.finished, step.finished_seq = True, seq
         step.result, step.error = finished.result, finished.error
         step.text_to = self.text.length
-        self._spend(finished.usage)
+        if step.usage is None:  # a model's message has said it already
+            self._spend(finished.usage)
+            step.usage = finished.usage
+
+    def _said(self, message: ModelMessage) -> None:
+        self.state.messages.append(message.message)
+        self._spend(message.usage)
+        if (step := self.steps.get(message.step)) is not None:
+            step.usage = message.usage
 
     def _tool_started(self, seq: int, called: ToolStarted) -> None:
         call = self._call(called.call_id, called.tool)
@@ -277,14 +285,8 @@ class _Folding:
             call.status = "requested"
 
     def _spend(self, usage: Usage | None) -> None:
-        if usage is None:
-            return
-        so_far = self.state.usage or Usage()
-        self.state.usage = Usage(
-            so_far.input_tokens + usage.input_tokens,
-            so_far.output_tokens + usage.output_tokens,
-            so_far.usd + usage.usd,
-        )
+        if usage is not None:
+            self.state.usage = (self.state.usage or Usage()) + usage
 
     def _step(self, key: str, name: str) -> StepState:
         if key not in self.steps:

@@ -93,7 +93,7 @@ def revoked(run: Run) -> Run:
 
 
 def parked(run: Run) -> Run:
-    return replace(revoked(moved(run, Status.WAITING)), attempts=0)
+    return replace(revoked(moved(run, Status.WAITING)), attempts=0, detach_deadline=None)
 
 
 def requeued(run: Run, why: ResumeWhy) -> Run:

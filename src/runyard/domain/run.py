@@ -45,7 +45,8 @@ SUSPECT_ATTEMPTS = 2
 
 class Run(Struct, frozen=True, kw_only=True):
     """A run as the store knows it. Times are milliseconds since 1970; `asked` counts the approvals it ever asked for;
-    `external_id` is a name that a client gave it, unique per owner."""
+    `external_id` is a name that a client gave it, unique per owner; past `detach_deadline` it is canceled, because
+    nobody follows it any more."""
 
     id: str
     owner: str
@@ -78,6 +79,7 @@ class Run(Struct, frozen=True, kw_only=True):
     finished_at: int | None = None
     external_id: str | None = None
     state: State = "started"
+    detach_deadline: int | None = None
 
 
 def thread_lane(thread_id: str) -> str:

@@ -17,6 +17,7 @@ class Thread(Struct, frozen=True, kw_only=True):
     agent: str | None = None
     head_run_id: str | None = None
     created_at: int
+    forked_from: str | None = None
 
 
 class Message(Struct, frozen=True, kw_only=True):

@@ -1,23 +1,45 @@
-"""Decisions of people: recorded once, with their event, and the run goes on from the queue."""
+"""Decisions of people: recorded once, with their event, and the run goes on from the queue.
 
-from collections.abc import Callable
+An edited input is checked here against the tool, so that whoever edits it is told what does not fit. A tool that this
+process does not know of (another app, a tool server) checks it when it is called.
+"""
+
+from collections.abc import Callable, Mapping
+from contextlib import suppress
 from typing import Any, Literal
 
+from runyard.agents.agent import Agent
 from runyard.clock import Clock
 from runyard.domain.approval import Approval
 from runyard.domain.events import ApprovalDecided, Drafter, clean
+from runyard.domain.run import Status
 from runyard.engine.tail import Tail
-from runyard.store import Store
+from runyard.errors import AlreadyDecided, Invalid
+from runyard.store import RunColumn, Store
 from runyard.telemetry.metrics import Metrics
+
+MOST_OPEN = 1000  # questions of one run
 
 
 class Approvals:
-    def __init__(self, store: Store, tail: Tail, clock: Clock, ring: Callable[[], None], metrics: Metrics) -> None:
+    def __init__(
+        self,
+        store: Store,
+        tail: Tail,
+        clock: Clock,
+        agents: Mapping[str, Agent],
+        ring: Callable[[], None],
+        metrics: Metrics,
+    ) -> None:
         self._store = store
         self._tail = tail
+        self._agents = agents
         self._draft = Drafter(clock, "api")
         self._ring = ring
         self._metrics = metrics
+
+    async def get(self, owner: str, approval_id: str) -> Approval:
+        return await self._store.get_approval(owner, clean(approval_id))
 
     async def decide(
         self,
@@ -28,11 +50,34 @@ class Approvals:
         reason: str | None = None,
         edited: Any = None,
     ) -> Approval:
+        """An edited input that does not fit its tool is refused before anything is decided."""
+        approval_id = clean(approval_id)
+        if edited is not None:
+            await self._check(owner, approval_id, edited)
         event = self._draft(
             ApprovalDecided(approval_id, decision, by, edited, None if reason is None else clean(reason))
         )
-        approval = await self._store.decide(owner, clean(approval_id), decision, by, event)
+        approval = await self._store.decide(owner, approval_id, decision, by, event)
         self._metrics.events_persisted(1)
         self._tail.stale(approval.run_id)
         self._ring()
         return approval
+
+    async def _check(self, owner: str, approval_id: str, edited: Any) -> None:
+        approval = await self._store.get_approval(owner, approval_id)
+        if approval.kind != "tool":
+            raise Invalid("Only the input of a tool can be edited; this is a question.")
+        run = await self._store.get_run(owner, approval.run_id)
+        agent = self._agents.get(run.agent)
+        for tool in agent.tools if agent else ():
+            if tool.name == approval.tool:
+                tool.check(edited)
+
+    async def reject_open(self, owner: str, thread_id: str, by: str, reason: str, *, but: str) -> None:
+        """Say no to everything that runs of this thread wait for, but not to what the run `but` does."""
+        where: dict[RunColumn, str] = {"thread_id": thread_id, "status": Status.WAITING.value}
+        waiting = await self._store.list_runs(owner, where, None, MOST_OPEN)
+        for run in [run for run in waiting if run.id != but]:
+            for approval in await self._store.list_approvals(owner, None, MOST_OPEN, run.id):
+                with suppress(AlreadyDecided):
+                    await self.decide(owner, approval.id, "rejected", by, reason)

@@ -3,7 +3,9 @@
 from dataclasses import dataclass
 
 from runyard.engine.approvals import Approvals
+from runyard.engine.attendance import Attendance
 from runyard.engine.cancel import Cancel
+from runyard.engine.checkpoints import Checkpoints
 from runyard.engine.intake import Intake
 from runyard.engine.stream import Streams
 from runyard.engine.views import Views
@@ -16,3 +18,5 @@ class Engine:
     streams: Streams
     cancel: Cancel
     approvals: Approvals
+    attendance: Attendance
+    checkpoints: Checkpoints

@@ -7,20 +7,26 @@ The runner works in a task of its own, so that a stop never cuts the write that 
 """
 
 import asyncio
-from collections.abc import Mapping, Sequence
+from collections.abc import AsyncIterator, Mapping, Sequence
+from pathlib import Path
 from typing import Any, Literal
 
+import msgspec
 import structlog
+from msgspec.structs import replace
 
-from runyard.agents.agent import Agent, Output
-from runyard.agents.execution import Canceled, Parked
+from runyard.agents.agent import Agent, Output, equipped
+from runyard.agents.calls import at_work
+from runyard.agents.execution import Answered, Canceled, Parked
 from runyard.agents.runners import RUNNERS
 from runyard.clock import Clock
 from runyard.domain.append import Finish, Park, Release
 from runyard.domain.approval import Approval
 from runyard.domain.events import (
+    ApprovalRequested,
     Draft,
     Drafter,
+    ModelMessage,
     Payload,
     RunCanceled,
     RunError,
@@ -28,19 +34,20 @@ from runyard.domain.events import (
     RunOutput,
     RunResumed,
     RunWaiting,
+    Usage,
     clean,
 )
-from runyard.domain.fold import State, fold
-from runyard.domain.run import Run, Status
+from runyard.domain.fold import State
+from runyard.domain.run import Run, Status, StopReason
 from runyard.domain.thread import Message
 from runyard.engine.journal import Journal, Pen
-from runyard.errors import AgentError, CancelRequested, Fenced, NotParked, RunyardError, WriteRefused
+from runyard.engine.past import folded, past
+from runyard.errors import AgentError, CancelRequested, ContextTooLong, Fenced, NotParked, RunyardError, WriteRefused
 from runyard.ids import new_id
 from runyard.store import Claim, Hit, Store
 
 log = structlog.get_logger()
 
-READ_EVENTS = 5000
 UNKNOWN_AGENT_DELAY_MS = 2000
 Stop = Literal["cancel", "drain", "lost"]
 
@@ -54,6 +61,7 @@ class Execution:
         self.run: Run = claim.run
         self.message: Message | None = claim.message
         self.state = state
+        self.usage: Usage | None = state.usage
         self.cancelled = False
 
     @property
@@ -62,12 +70,18 @@ class Execution:
 
     def emit(self, payload: Payload) -> None:
         self._pen.write(self._engine.draft(payload))
+        if isinstance(payload, ModelMessage) and payload.usage is not None:
+            self.usage = (self.usage or Usage()) + payload.usage
 
     def token(self, text: str) -> None:
         self._pen.write(self._engine.draft.token(text))
 
     def ask(self, approval: Approval, *payloads: Payload) -> None:
-        self._pen.ask(approval, [self._engine.draft(payload) for payload in payloads])
+        patience = self._engine.approval_ms
+        if patience is not None and approval.expires_at is None:
+            approval = replace(approval, expires_at=approval.created_at + patience)
+        asked = [_until(payload, approval.expires_at) for payload in payloads]
+        self._pen.ask(approval, [self._engine.draft(payload) for payload in asked])
 
     async def commit(self) -> None:
         await self._pen.commit()
@@ -77,6 +91,9 @@ class Execution:
 
     async def history(self, limit: int) -> Sequence[Message]:
         return await self._engine.store.history(self.run.id, limit)
+
+    def past(self, limit: int) -> AsyncIterator[list[dict[str, Any]]]:
+        return past(self._engine.store, self.run, limit)
 
     async def search(self, collection: str, query: str, limit: int) -> Sequence[Hit]:
         return await self._engine.store.search(collection, query, limit)
@@ -90,7 +107,14 @@ class Execution:
 
 class Executor:
     def __init__(
-        self, store: Store, journal: Journal, clock: Clock, agents: Mapping[str, Agent], stop_seconds: float
+        self,
+        store: Store,
+        journal: Journal,
+        clock: Clock,
+        agents: Mapping[str, Agent],
+        stop_seconds: float,
+        approval_seconds: float | None = None,
+        workspaces: Path = Path(".runyard/workspaces"),
     ) -> None:
         self.store = store
         self.journal = journal
@@ -99,6 +123,8 @@ class Executor:
         self.versions = {name: agent.version for name, agent in agents.items()}
         self.draft = Drafter(clock, "worker")
         self.stop_seconds = stop_seconds
+        self.approval_ms = None if approval_seconds is None else int(approval_seconds * 1000)
+        self.workspaces = workspaces
 
     def begin(self, claim: Claim) -> "Running":
         return Running(self, claim)
@@ -182,7 +208,7 @@ class Running:
         if not _may_continue(agent, self._run, state):
             await self._end_error("code_changed", "The agent's code has changed since this run began.")
             return
-        runner = asyncio.create_task(_limited(agent, execution), name=f"run {self._run.id}")
+        runner = asyncio.create_task(_limited(agent, execution, self._engine.workspaces), name=f"run {self._run.id}")
         either: set[asyncio.Future[Any]] = {runner, self._stopped}
         await asyncio.wait(either, return_when=asyncio.FIRST_COMPLETED)
         if not runner.done():
@@ -192,13 +218,9 @@ class Running:
 
     async def _folded(self) -> State:
         """The log so far. A run that was never begun has only its first event, which says nothing new."""
-        state = State(agent=self._run.agent)
-        while self._run.last_seq > 1 and state.last_seq < self._run.last_seq:
-            events = await self._engine.store.read(self._run.id, state.last_seq, READ_EVENTS)
-            if not events:
-                break
-            state = fold(events, state)
-        return state
+        if self._run.last_seq <= 1:
+            return State(agent=self._run.agent)
+        return await folded(self._engine.store, self._run)
 
     async def _conclude(self, agent: Agent, runner: "asyncio.Task[Output | None]") -> None:
         """Turn how the runner ended into the run's move; a stop counts only if the agent did not end by itself."""
@@ -212,6 +234,8 @@ class Running:
                 await self._interrupted()
             elif isinstance(error, WriteRefused):
                 raise error
+            elif isinstance(error, ContextTooLong):
+                await self._end_error(error.code, error.message, "max_tokens_exceeded")
             elif isinstance(error, AgentError):
                 await self._end_error(error.code, error.message)
             else:
@@ -241,6 +265,7 @@ class Running:
         if output is None:
             await self._finish(None, Finish(status=Status.DONE, stop_reason="end_turn"))
             return
+        why = output.stop_reason if isinstance(output, Answered) else "end_turn"
         text, sources = clean(output.text), [clean(source) for source in output.sources]
         answer = None
         if text and self._run.thread_id is not None:
@@ -255,19 +280,25 @@ class Running:
             )
         await self._finish(
             RunOutput(text, sources, dict(output.outputs)),
-            Finish(status=Status.DONE, stop_reason="end_turn", answer=answer),
+            Finish(status=Status.DONE, stop_reason=why, answer=answer),
         )
 
-    async def _end_error(self, code: str, message: str) -> None:
-        finish = Finish(status=Status.ERROR, stop_reason="error", error_code=code, error=message)
+    async def _end_error(self, code: str, message: str, why: StopReason = "error") -> None:
+        finish = Finish(status=Status.ERROR, stop_reason=why, error_code=code, error=message)
         await self._finish(RunError(code, message), finish)
 
     async def _end_canceled(self) -> None:
         await self._finish(RunCanceled("requested"), Finish(status=Status.CANCELED, stop_reason="cancelled"))
 
     async def _finish(self, last_word: RunOutput | RunError | RunCanceled | None, finish: Finish) -> None:
+        usage = None if self._execution is None else self._execution.usage
+        finish = msgspec.structs.replace(finish, usage=usage)
         await self._pen.move(finish, ending(self._draft, last_word, finish))
         log.info("run.finished", status=finish.status.value, code=finish.error_code)
+
+
+def _until(payload: Payload, expires_at: int | None) -> Payload:
+    return replace(payload, expires_at=expires_at) if isinstance(payload, ApprovalRequested) else payload
 
 
 def ending(draft: Drafter, last_word: RunOutput | RunError | RunCanceled | None, finish: Finish) -> list[Draft]:
@@ -277,10 +308,11 @@ def ending(draft: Drafter, last_word: RunOutput | RunError | RunCanceled | None,
     return [*said, draft(RunFinished(status, finish.stop_reason, finish.usage))]
 
 
-async def _limited(agent: Agent, execution: Execution) -> Output | None:
+async def _limited(agent: Agent, execution: Execution, workspaces: Path) -> Output | None:
     try:
-        async with asyncio.timeout(agent.max_seconds) as limit:
-            return await RUNNERS[agent.kind](agent, execution)
+        with at_work(execution, workspaces):
+            async with asyncio.timeout(agent.max_seconds) as limit:
+                return await RUNNERS[agent.kind](await equipped(agent), execution)
     except TimeoutError:
         if limit.expired():
             raise TookTooLong from None

@@ -9,6 +9,7 @@ import hashlib
 from collections.abc import Callable, Sequence
 
 import msgspec
+from msgspec.structs import replace
 
 from runyard.clock import Clock
 from runyard.domain.events import Drafter, RunQueued, clean
@@ -17,8 +18,8 @@ from runyard.domain.thread import Message, Thread
 from runyard.engine.group import Group
 from runyard.engine.tail import Tail
 from runyard.engine.worker import Worker
-from runyard.errors import Invalid, NotFound, RunyardError
-from runyard.ids import new_id
+from runyard.errors import Conflict, Invalid, NotFound, RunyardError
+from runyard.ids import is_id, new_id
 from runyard.store import Accepted, IdempotencyKey, Post, Store
 
 GROUP_POSTS = 200
@@ -71,26 +72,69 @@ class Intake:
     ) -> Accepted:
         """Store a message of a person and queue the run that answers it."""
         self._check(agent)
+        return await self._begin(self._message(owner, face, thread_id, text, agent, key))
+
+    def _message(
+        self, owner: str, face: str, thread_id: str, text: str, agent: str | None, key: IdempotencyKey | None
+    ) -> Post:
         now = self._clock.now_ms()
         run_id = new_id()
         message = Message(
             id=new_id(), thread_id=thread_id, run_id=run_id, role="user", text=clean(text), created_at=now
         )
-        return await self._begin(
-            Post(
-                owner=owner,
-                face=face,
-                run_id=run_id,
-                lane_key=thread_lane(thread_id),
-                thread_id=thread_id,
-                agent=agent,
-                default_agent=self._default_agent,
-                queued=lambda agent: self._draft(RunQueued(agent, message.id)),
-                message=message,
-                created_at=now,
-                key=key,
-            )
+        return Post(
+            owner=owner,
+            face=face,
+            run_id=run_id,
+            lane_key=thread_lane(thread_id),
+            thread_id=thread_id,
+            agent=agent,
+            default_agent=self._default_agent,
+            queued=lambda agent: self._draft(RunQueued(agent, message.id)),
+            message=message,
+            created_at=now,
+            key=key,
         )
+
+    async def say(
+        self, owner: str, face: str, name: str, text: str, agent: str | None, key: IdempotencyKey | None = None
+    ) -> Accepted:
+        """Store a message to the thread that its client calls `name`, which is made in the same commit if there is
+        none, and queue the run that answers it. A thread without a name is known by our own id."""
+        self._check(agent)
+        if is_id(name) and await self._is_nameless(owner, name):
+            return await self.post(owner, face, name, text, agent, key)
+        thread = Thread(id=new_id(), owner=owner, external_id=name, created_at=self._clock.now_ms())
+        return await self._begin(replace(self._message(owner, face, thread.id, text, agent, key), thread=thread))
+
+    async def _is_nameless(self, owner: str, thread_id: str) -> bool:
+        try:
+            return (await self._store.get_thread(owner, thread_id)).external_id is None
+        except NotFound:
+            return False
+
+    async def edit(
+        self, owner: str, face: str, run_id: str, text: str, agent: str | None, key: IdempotencyKey | None = None
+    ) -> Accepted:
+        """Say something else in the place of the message that caused this run: a new branch of the thread."""
+        self._check(agent)
+        old = await self._store.get_run(owner, run_id)
+        if old.thread_id is None:
+            raise NotFound("That run belongs to no thread.")
+        post = self._message(owner, face, old.thread_id, text, agent, key)
+        return self._queued(await self._store.edit(owner, post, run_id))
+
+    async def fork(self, owner: str, thread: Thread, run_id: str | None, key: IdempotencyKey | None = None) -> Thread:
+        """A new thread that goes on where this run, or the last one of the thread, has ended."""
+        if run_id is None and thread.head_run_id is None:
+            raise Conflict("There is nothing in this thread yet that could be forked.")
+        run = await self._store.get_run(owner, run_id or thread.head_run_id or "")
+        if run.thread_id != thread.id:
+            raise NotFound("There is no run with that id in the thread.")
+        fork = Thread(
+            id=new_id(), owner=owner, user_id=thread.user_id, agent=thread.agent, created_at=self._clock.now_ms()
+        )
+        return await self._store.fork_thread(fork, run.id, key)
 
     async def start(
         self,

@@ -1,5 +1,5 @@
-"""Takes runs from workers that died, ends cancels that nobody obeyed, forgets old keys. Every process does it; none
-leads."""
+"""Takes runs from workers that died, ends cancels that nobody obeyed, cancels runs that nobody came back to, lets
+approvals expire, forgets old keys. Every process does it; none leads."""
 
 import asyncio
 from collections.abc import Callable, Sequence
@@ -8,8 +8,9 @@ import structlog
 
 from runyard.clock import Clock
 from runyard.domain.append import END_OF
-from runyard.domain.events import Draft, Drafter, RunCanceled, RunError
-from runyard.domain.run import Fate, Run
+from runyard.domain.approval import Approval
+from runyard.domain.events import ApprovalDecided, Draft, Drafter, RunCanceled, RunError
+from runyard.domain.run import Fate, Run, Status
 from runyard.engine.execute import ending
 from runyard.engine.tail import Tail
 from runyard.errors import RunyardError
@@ -22,6 +23,8 @@ WORKERS_AT_ONCE = 20
 EVENTS_OF_AN_END = 2  # why, and run.finished
 KEY_LIFE_MS = 24 * 3600 * 1000
 HOUSEKEEPING_SECONDS = 3600.0
+DEADLINE_SECONDS = 1.0  # between looks for what is too late
+AT_ONCE = 100
 
 
 class Ender:
@@ -40,25 +43,56 @@ class Ender:
 
 class Reaper:
     def __init__(
-        self, store: Store, tail: Tail, clock: Clock, max_attempts: int, ring: Callable[[], None], metrics: Metrics
+        self,
+        store: Store,
+        tail: Tail,
+        clock: Clock,
+        max_attempts: int,
+        cancel_seconds: float,
+        ring: Callable[[], None],
+        stop: Callable[[str], None],
+        metrics: Metrics,
     ) -> None:
         self._store = store
         self._tail = tail
         self._clock = clock
         self._max_attempts = max_attempts
+        self._cancel_ms = int(cancel_seconds * 1000)
         self._ring = ring
         self._metrics = metrics
+        self._stop = stop
+        self._draft = Drafter(clock, "api")
         self._ending = Ender(clock, "not stopped in time")
+        self._left = Ender(clock, "nobody followed it any more")
         self._housekept = clock.monotonic()
 
     async def run(self, interval: float) -> None:
         """Reap until cancelled; the first time at once, because a restart should resume at once."""
+        reaped = -interval
         while True:
             try:
-                await self.tick()
+                if self._clock.monotonic() - reaped >= interval:
+                    reaped = self._clock.monotonic()
+                    await self.tick()
+                await self.deadlines()
             except RunyardError as error:
                 log.warning("reaper.failed", code=error.code)
-            await asyncio.sleep(interval)
+            await asyncio.sleep(min(interval, DEADLINE_SECONDS))
+
+    async def deadlines(self) -> None:
+        for run in await self._store.abandon(AT_ONCE, self._cancel_ms, self._left):
+            log.info("run.abandoned", run_id=run.id, status=run.status.value)
+            if run.status is Status.RUNNING:
+                self._stop(run.id)
+            else:
+                self._tail.stale(run.id)
+        for approval in await self._store.expire(AT_ONCE, self._expired):
+            log.info("approval.expired", run_id=approval.run_id)
+            self._tail.stale(approval.run_id)
+            self._ring()
+
+    def _expired(self, approval: Approval) -> Draft:
+        return self._draft(ApprovalDecided(approval.id, "expired", "runyard"))
 
     async def tick(self) -> None:
         for reaped in await self._store.reap(WORKERS_AT_ONCE, self._max_attempts, self._ending):

@@ -7,10 +7,13 @@ log is its backlog.
 
 A follower may be content with committed events, or want those that are published (S4.18): then its bell rings, and
 its view ends, where the publication does. `Streams.watch` is the safety net for logs that other pods write: it
-compares the followed runs with the store now and then.
+compares the followed runs with the store now and then. It also notes that a run is followed here which another pod
+believes to be left alone (`engine/attendance.py`).
 """
 
 import asyncio
+from collections.abc import Sequence
+from contextlib import suppress
 from enum import Enum
 
 import structlog
@@ -222,3 +225,14 @@ class Streams:
             for run_id, head in heads.items():
                 self.tail.note(run_id, head.last_seq)
                 self.publications.note(run_id, head.published)
+            await self._claim_followed([run_id for run_id, head in heads.items() if head.detached])
+
+    async def _claim_followed(self, run_ids: Sequence[str]) -> None:
+        """Somebody is here for these, whatever another pod thinks; who has left meanwhile does not count."""
+        here = [run_id for run_id in run_ids if self.is_followed(run_id)]
+        if here:
+            with suppress(RunyardError):
+                await self.store.attach(here)
+
+    def is_followed(self, run_id: str) -> bool:
+        return self.tail.bells.has(run_id) or self.publications.bells.has(run_id)

@@ -1,12 +1,12 @@
 """What can be looked at: threads, messages, runs, approvals, and the state of a run at any seq. Changes nothing but
 what `delete_thread` removes."""
 
-from collections.abc import Sequence
+from collections.abc import AsyncIterator, Collection, Mapping, Sequence
 
 from msgspec import Struct
 
 from runyard.domain.approval import Approval
-from runyard.domain.events import clean
+from runyard.domain.events import Event, clean
 from runyard.domain.fold import State, fold
 from runyard.domain.run import Run, Status
 from runyard.domain.thread import Message, Thread
@@ -16,6 +16,7 @@ from runyard.ids import is_id
 from runyard.store import RunColumn, Store
 
 READ_EVENTS = 5000
+READ_RUNS = 500
 
 
 class Progress(Struct, frozen=True):
@@ -27,9 +28,11 @@ class Progress(Struct, frozen=True):
 
 
 class Views:
-    def __init__(self, store: Store, worker: Worker | None) -> None:
+    def __init__(self, store: Store, worker: Worker | None, whole: Collection[str] = ()) -> None:
+        """`whole`: the agents that record whole messages, so that pieces of reasoning are told again in full."""
         self._store = store
         self._worker = worker
+        self._whole = frozenset(whole)
 
     async def ping(self) -> None:
         await self._store.ping()
@@ -37,11 +40,44 @@ class Views:
     async def thread(self, owner: str, thread_id: str) -> Thread:
         return await self._store.get_thread(owner, known(thread_id, "thread"))
 
+    async def named_thread(self, owner: str, name: str) -> Thread:
+        """By the name that its client gave it, or by our own id."""
+        try:
+            return await self._store.get_named_thread(owner, clean(name))
+        except NotFound:
+            return await self.thread(owner, name)
+
     async def threads(self, owner: str, before: str | None, limit: int) -> Sequence[Thread]:
         return await self._store.list_threads(owner, position(before), limit)
 
     async def messages(self, thread: Thread) -> Sequence[Message]:
         return await self._store.list_messages(thread.id)
+
+    async def question(self, run: Run) -> str:
+        """What the run answers."""
+        return (await self.questions([run])).get(run.id, "")
+
+    async def questions(self, runs: Sequence[Run]) -> Mapping[str, str]:
+        """What each of these runs answers, by its id."""
+        said = await self._store.get_messages([run.trigger_message_id for run in runs if run.trigger_message_id])
+        causes = {run.id: said.get(run.trigger_message_id or "") for run in runs}
+        return {run_id: message.text for run_id, message in causes.items() if message is not None}
+
+    async def thread_runs(self, thread: Thread) -> list[Run]:
+        """All runs of a thread, oldest first."""
+        found: list[Run] = []
+        while page := await self._store.list_runs(
+            thread.owner, {"thread_id": thread.id}, found[-1].id if found else None, READ_RUNS
+        ):
+            found += page
+        return found[::-1]
+
+    async def log(self, run: Run) -> AsyncIterator[Sequence[Event]]:
+        """The run's events so far, piece by piece."""
+        last = 0
+        while last < run.last_seq and (events := await self._store.read(run.id, last, READ_EVENTS)):
+            last = events[-1].seq
+            yield events
 
     async def delete_thread(self, owner: str, thread_id: str) -> None:
         await self._store.delete_thread(owner, known(thread_id, "thread"))
@@ -58,6 +94,10 @@ class Views:
     async def run_named(self, owner: str, external_id: str) -> Run:
         """The run that a client gave this name."""
         return await self._store.get_named_run(owner, clean(external_id))
+
+    def repeats_its_thinking(self, agent: str) -> bool:
+        """Whether what this agent thinks is also told in whole messages."""
+        return agent in self._whole
 
     async def progress(self, run: Run) -> Progress:
         head = (await self._store.heads([run.id])).get(run.id)

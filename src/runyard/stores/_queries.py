@@ -22,23 +22,33 @@ _BLOCK = re.compile(r"^-- (name|fragment): (\w+)\n(.*?)(?=^-- (?:name|fragment):
 
 class Queries(Struct, frozen=True, kw_only=True):
     advance_outbox: str
+    attach_runs: str
+    branches: str
     check_lease: str
     count_decided: str
+    count_forks: str
     count_live_runs: str
     decide_approval: str
     delete_documents: str
     delete_lane: str
     delete_thread: str
     delete_thread_approvals: str
+    delete_thread_checkpoints: str
     delete_thread_events: str
     delete_thread_messages: str
     delete_thread_outbox: str
     delete_thread_runs: str
     delete_workers: str
+    detach_run: str
+    detached_runs: str
+    expired_approvals: str
     forget_keys: str
+    fork_thread: str
     get_approval: str
     get_key: str
+    get_messages: str
     get_named_run: str
+    get_named_thread: str
     get_run: str
     get_thread: str
     heads: str
@@ -60,14 +70,19 @@ class Queries(Struct, frozen=True, kw_only=True):
     lock_lanes: str
     lock_ready_lanes: str
     lock_runs: str
+    mark_saved: str
     mark_suspects: str
     move_heads: str
     move_states: str
     named_runs: str
+    named_threads: str
     note_keys: str
     open_lanes: str
+    open_threads: str
     orphaned_runs: str
     overdue_runs: str
+    put_checkpoint: str
+    read_checkpoints: str
     read_events: str
     read_threads: str
     register_worker: str
@@ -78,9 +93,10 @@ class Queries(Struct, frozen=True, kw_only=True):
     save_lanes: str
     save_runs: str
     search_documents: str
-    supersede_run: str
+    supersede_runs: str
     tend_log: str
     unpublished: str
+    unsaved_runs: str
     void_approvals: str
     write_events: str
 

@@ -7,6 +7,7 @@ import msgspec
 
 from runyard.domain.append import Finish, Move
 from runyard.domain.approval import Approval
+from runyard.domain.branch import Link
 from runyard.domain.events import Draft, Event, Usage
 from runyard.domain.lane import Lane
 from runyard.domain.run import Run, Status
@@ -34,6 +35,7 @@ def thread(row: Row) -> Thread:
         agent=row["agent"],
         head_run_id=text_id(row["head_run_id"]),
         created_at=row["created_at"],
+        forked_from=text_id(row["forked_from"]),
     )
 
 
@@ -88,6 +90,7 @@ def run(row: Row) -> Run:
         finished_at=row["finished_at"],
         external_id=row["external_id"],
         state=row["state"],
+        detach_deadline=row["detach_deadline"],
     )
 
 
@@ -136,6 +139,7 @@ def run_values(now: Run) -> tuple[Any, ...]:
         now.cancel_deadline,
         now.started_at,
         now.finished_at,
+        now.detach_deadline,
     )
 
 
@@ -145,6 +149,10 @@ def finish_values(move: Move | None) -> tuple[str | None, ...]:
         return None, None, None, None, None
     usage = None if move.usage is None else _json(move.usage).decode()
     return move.status.value, move.stop_reason, move.error_code, move.error, usage
+
+
+def link(row: Row) -> Link:
+    return Link(str(row["id"]), text_id(row["parent_id"]), Status(row["status"]), text_id(row["superseded_by"]))
 
 
 def lane(row: Row) -> Lane:
@@ -209,11 +217,22 @@ def approval(row: Row) -> Approval:
         decided_by=row["decided_by"],
         created_at=row["created_at"],
         decided_at=row["decided_at"],
+        expires_at=row["expires_at"],
     )
 
 
 def approval_values(asked: Approval) -> tuple[Any, ...]:
-    return asked.id, asked.run_id, asked.call_id, asked.kind, asked.tool, _json(asked.input), asked.created_at
+    asked_for = _json(asked.input)
+    return (
+        asked.id,
+        asked.run_id,
+        asked.call_id,
+        asked.kind,
+        asked.tool,
+        asked_for,
+        asked.created_at,
+        asked.expires_at,
+    )
 
 
 def hit(row: Row) -> Hit:

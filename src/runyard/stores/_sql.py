@@ -31,7 +31,7 @@ from runyard.store import (
     RunFilter,
     WorkerRow,
 )
-from runyard.stores.transactions import claims, control, intake, log, outbox, runs, search, threads
+from runyard.stores.transactions import checkpoints, claims, control, intake, log, outbox, runs, search, threads
 from runyard.stores.transactions.tx import Tx
 
 P = ParamSpec("P")
@@ -82,6 +82,12 @@ class SqlStore:
     async def get_thread(self, owner: str, thread_id: str) -> Thread:
         return await self._read(threads.get, owner, thread_id)
 
+    async def get_named_thread(self, owner: str, external_id: str) -> Thread:
+        return await self._read(threads.get_named, owner, external_id)
+
+    async def fork_thread(self, thread: Thread, run_id: str, key: IdempotencyKey | None = None) -> Thread:
+        return await self._write("other", threads.fork, thread, run_id, key)
+
     async def list_threads(self, owner: str, before: str | None, limit: int) -> Sequence[Thread]:
         return await self._read(threads.list_page, owner, before, limit)
 
@@ -90,6 +96,9 @@ class SqlStore:
 
     async def list_messages(self, thread_id: str) -> Sequence[Message]:
         return await self._read(threads.messages, thread_id)
+
+    async def get_messages(self, message_ids: Sequence[str]) -> Mapping[str, Message]:
+        return await self._read(threads.some_messages, message_ids)
 
     async def history(self, run_id: str, limit: int) -> Sequence[Message]:
         return await self._read(threads.history, run_id, limit)
@@ -103,9 +112,9 @@ class SqlStore:
             try:
                 accepted = await self._write("intake", intake.accept, [posts[n] for n in left], room)
             except intake.ThreadsMissing as missing:
-                lost = [left[n] for n in missing.posts]
+                lost = [left[n] for n in missing.posts if posts[left[n]].thread is None]
                 results |= {n: intake.not_found() for n in lost}
-                left = [n for n in left if n not in lost]
+                left = [n for n in left if n not in lost]  # one that makes its thread does so when it is deleted
             else:
                 results |= dict(zip(left, accepted, strict=True))
                 break
@@ -113,6 +122,9 @@ class SqlStore:
 
     async def retry(self, owner: str, post: Post, run_id: str) -> Accepted:
         return await self._write("intake", intake.retry, owner, post, run_id)
+
+    async def edit(self, owner: str, post: Post, run_id: str) -> Accepted:
+        return await self._write("intake", intake.edit, owner, post, run_id)
 
     async def forget_keys(self, older_than_ms: int) -> None:
         await self._write("other", _run, "forget_keys", older_than_ms)
@@ -141,6 +153,17 @@ class SqlStore:
 
     async def reap(self, limit: int, max_attempts: int, ending: Ending) -> Sequence[Reaped]:
         return await self._write("other", claims.reap, limit, max_attempts, ending)
+
+    # --- runs that nobody follows
+
+    async def detach(self, run_id: str, grace_ms: int) -> None:
+        await self._write_one("other", control.detach, run_id, grace_ms)
+
+    async def attach(self, run_ids: Sequence[str]) -> None:
+        await self._write_one("other", control.attach, run_ids)
+
+    async def abandon(self, limit: int, grace_ms: int, ending: Ending) -> Sequence[Run]:
+        return await self._write("other", control.abandon, limit, grace_ms, ending)
 
     # --- the log
 
@@ -192,13 +215,29 @@ class SqlStore:
     async def get_approval(self, owner: str, approval_id: str) -> Approval:
         return await self._read(control.get_approval, owner, approval_id)
 
-    async def list_approvals(self, owner: str, before: str | None, limit: int) -> Sequence[Approval]:
-        return await self._read(control.list_approvals, owner, before, limit)
+    async def list_approvals(
+        self, owner: str, before: str | None, limit: int, run_id: str | None = None
+    ) -> Sequence[Approval]:
+        return await self._read(control.list_approvals, owner, before, limit, run_id)
 
     async def decide(
         self, owner: str, approval_id: str, state: Literal["approved", "rejected"], by: str, event: Draft
     ) -> Approval:
         return await self._write("other", control.decide, owner, approval_id, state, by, event)
+
+    async def expire(self, limit: int, event: Callable[[Approval], Draft]) -> Sequence[Approval]:
+        return await self._write("other", control.expire, limit, event)
+
+    # --- checkpoints
+
+    async def unsaved(self, limit: int) -> Sequence[Run]:
+        return await self._read(checkpoints.unsaved, limit)
+
+    async def save_checkpoint(self, run: Run, data: bytes | None) -> bool:
+        return await self._write("other", checkpoints.save, run, data)
+
+    async def checkpoints(self, thread_id: str, run_id: str | None = None) -> Mapping[str, bytes]:
+        return await self._read(checkpoints.read, thread_id, run_id)
 
     # --- search
 

@@ -4,19 +4,20 @@ No operation waits for anything, so on one event loop each is atomic. What it ho
 and `open` change nothing. Clarity counts here, not size: most questions are answered by looking at every row.
 """
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Any, Literal, TypeVar
 
 from msgspec.structs import replace
 
 from runyard.clock import Clock
 from runyard.domain.append import END_OF, Appended, Finish, Outcome, Park, Part, Release, judge
-from runyard.domain.approval import Approval
+from runyard.domain.approval import Approval, ApprovalState
+from runyard.domain.branch import Link, affected
 from runyard.domain.events import PROGRESS, Draft, Event, place
 from runyard.domain.publication import Backlog, Mark
 from runyard.domain.run import SUSPECT_ATTEMPTS, ResumeWhy, Run, Status, backoff_ms, fate_of_orphan, thread_lane
 from runyard.domain.thread import Message, Thread
-from runyard.errors import AlreadyDecided, Conflict, KeyReused, NotFound, RunActive, RunyardError
+from runyard.errors import AlreadyDecided, Conflict, KeyReused, NotFound, RunActive, RunEnded, RunyardError
 from runyard.store import (
     NO_VERSIONS,
     Accepted,
@@ -49,6 +50,8 @@ class MemoryStore:
         self._runs: dict[str, Run] = {}
         self._events: dict[str, list[Event]] = {}
         self._approvals: dict[str, Approval] = {}
+        self._checkpoints: dict[str, bytes] = {}
+        self._saved: set[str] = set()
         self._lanes: dict[str, Lane] = {}
         self._workers: dict[str, WorkerRow] = {}
         self._keys = Keys()
@@ -82,6 +85,24 @@ class MemoryStore:
             raise NotFound
         return thread
 
+    async def get_named_thread(self, owner: str, external_id: str) -> Thread:
+        for thread in self._threads.values():
+            if (thread.owner, thread.external_id) == (owner, external_id):
+                return thread
+        raise NotFound
+
+    async def fork_thread(self, thread: Thread, run_id: str, key: IdempotencyKey | None = None) -> Thread:
+        made = self._keys.recall(key)
+        if made is not None:
+            return await self.get_thread(thread.owner, made)
+        run = await self.get_run(thread.owner, run_id)
+        if run.thread_id is None:
+            raise NotFound
+        if not run.status.is_terminal:
+            raise RunActive
+        fork = replace(thread, head_run_id=run_id, forked_from=run.thread_id)
+        return await self.create_thread(fork, key)
+
     async def list_threads(self, owner: str, before: str | None, limit: int) -> Sequence[Thread]:
         return _page((thread for thread in self._threads.values() if thread.owner == owner), before, limit)
 
@@ -90,10 +111,13 @@ class MemoryStore:
         runs = [run.id for run in self._runs.values() if run.thread_id == thread_id]
         if not all(self._runs[run_id].status.is_terminal for run_id in runs):
             raise RunActive
+        if any(thread.forked_from == thread_id for thread in self._threads.values()):
+            raise Conflict
         for approval in [approval for approval in self._approvals.values() if approval.run_id in runs]:
             del self._approvals[approval.id]
         for run_id in runs:
             del self._runs[run_id], self._events[run_id]
+            self._checkpoints.pop(run_id, None)
             self._outbox.drop(run_id)
         for message in await self.list_messages(thread_id):
             del self._messages[message.id]
@@ -102,6 +126,9 @@ class MemoryStore:
 
     async def list_messages(self, thread_id: str) -> Sequence[Message]:
         return [message for message in self._messages.values() if message.thread_id == thread_id]
+
+    async def get_messages(self, message_ids: Sequence[str]) -> Mapping[str, Message]:
+        return {each: self._messages[each] for each in message_ids if each in self._messages}
 
     async def history(self, run_id: str, limit: int) -> Sequence[Message]:
         spoken: list[Message] = []
@@ -152,6 +179,7 @@ class MemoryStore:
             return reused
         if made is not None:
             return Accepted(made, None, repeated=True)
+        post = self._with_thread(post)
         thread = self._threads.get(post.thread_id) if post.thread_id is not None else None
         if post.thread_id is not None and (thread is None or thread.owner != post.owner):
             return NotFound()
@@ -167,6 +195,17 @@ class MemoryStore:
         if thread is not None:
             self._threads[thread.id] = replace(thread, head_run_id=post.run_id)
         return accepted
+
+    def _with_thread(self, post: Post) -> Post:
+        """The post in the thread that its client names, which is made if there is none."""
+        if post.thread is None:
+            return post
+        name = (post.thread.owner, post.thread.external_id)
+        known = next((t for t in self._threads.values() if (t.owner, t.external_id) == name), None)
+        if known is None:
+            known = self._threads[post.thread.id] = post.thread
+        message = replace(post.message, thread_id=known.id) if post.message is not None else None
+        return replace(post, thread_id=known.id, lane_key=thread_lane(known.id), message=message)
 
     async def retry(self, owner: str, post: Post, run_id: str) -> Accepted:
         made = self._keys.recall(post.key)
@@ -185,11 +224,42 @@ class MemoryStore:
             parent_id=old.parent_id,
             retry_of=old.id,
         )
-        self._change(old, superseded_by=post.run_id)
+        self._supersede([old.id], post.run_id)
         thread = self._threads.get(old.thread_id) if old.thread_id is not None else None
         if thread is not None and thread.head_run_id == old.id:
             self._threads[thread.id] = replace(thread, head_run_id=post.run_id)
         return accepted
+
+    async def edit(self, owner: str, post: Post, run_id: str) -> Accepted:
+        made = self._keys.recall(post.key)
+        if made is not None:
+            return Accepted(made, None, repeated=True)
+        old = await self.get_run(owner, run_id)
+        if old.thread_id is None or old.thread_id != post.thread_id:
+            raise NotFound
+        if old.superseded_by is not None:
+            raise Conflict
+        inside = (run for run in self._runs.values() if run.thread_id == old.thread_id)
+        aside = affected((Link(r.id, r.parent_id, r.status, r.superseded_by) for r in inside), old.id)
+        if not all(link.status.is_terminal for link in aside):
+            raise RunActive
+        if post.message is not None:
+            self._messages[post.message.id] = post.message
+        accepted = self._queue(
+            post,
+            post.agent or old.agent,
+            thread_id=old.thread_id,
+            trigger_message_id=post.message.id if post.message else None,
+            parent_id=old.parent_id,
+        )
+        self._supersede([link.id for link in aside], post.run_id)
+        self._threads[old.thread_id] = replace(self._threads[old.thread_id], head_run_id=post.run_id)
+        return accepted
+
+    def _supersede(self, run_ids: Sequence[str], by: str) -> None:
+        for run_id in run_ids:
+            self._change(self._runs[run_id], superseded_by=by)
+            self._saved.discard(run_id)
 
     async def forget_keys(self, older_than_ms: int) -> None:
         self._keys.forget(made_before=self._now() - older_than_ms)
@@ -297,6 +367,25 @@ class MemoryStore:
             self._give_up(run, fate, ending)
         return Reaped(run.id, fate)
 
+    # --- runs that nobody follows ----------------------------------------------------------------------------------
+
+    async def detach(self, run_id: str, grace_ms: int) -> None:
+        run = self._runs.get(run_id)
+        if run is not None and self._may_be_left(run):
+            self._change(run, detach_deadline=self._now() + grace_ms)
+
+    def _may_be_left(self, run: Run) -> bool:
+        return run.status in (Status.QUEUED, Status.RUNNING) and run.cancel_requested_at is None
+
+    async def attach(self, run_ids: Sequence[str]) -> None:
+        for run in [self._runs[run_id] for run_id in run_ids if run_id in self._runs]:
+            self._change(run, detach_deadline=None)
+
+    async def abandon(self, limit: int, grace_ms: int, ending: Ending) -> Sequence[Run]:
+        due = [run for run in self._runs.values() if run.detach_deadline is not None and self._may_be_left(run)]
+        due = [run for run in due if run.detach_deadline is not None and run.detach_deadline <= self._now()]
+        return [await self.cancel(run.owner, run.id, grace_ms, ending) for run in sorted(due, key=_age)[:limit]]
+
     # --- the log ---------------------------------------------------------------------------------------------------
 
     async def append(self, parts: Sequence[Part]) -> Sequence[Outcome]:
@@ -332,7 +421,8 @@ class MemoryStore:
         self._end(run, move)
 
     def _park(self, run: Run, move: Park) -> None:
-        self._change(run, status=Status.WAITING, fence=run.fence + 1, attempts=0, worker_id=None)
+        at_rest = {"worker_id": None, "detach_deadline": None}
+        self._change(run, status=Status.WAITING, fence=run.fence + 1, attempts=0, **at_rest)
         if not move.hold:
             self._lanes[run.lane_key].free(run, self._now())
 
@@ -346,8 +436,11 @@ class MemoryStore:
         return [event for event in self._events.get(run_id, ()) if event.seq > after][:limit]
 
     async def heads(self, run_ids: Sequence[str]) -> Mapping[str, Head]:
-        known = (self._runs[run_id] for run_id in run_ids if run_id in self._runs)
-        return {run.id: Head(run.last_seq, run.status.is_terminal, self._outbox.published(run.id)) for run in known}
+        return {run_id: self._head(self._runs[run_id]) for run_id in run_ids if run_id in self._runs}
+
+    def _head(self, run: Run) -> Head:
+        detached = run.detach_deadline is not None
+        return Head(run.last_seq, run.status.is_terminal, self._outbox.published(run.id), detached)
 
     # --- publication -----------------------------------------------------------------------------------------------
 
@@ -402,8 +495,10 @@ class MemoryStore:
             raise NotFound
         return approval
 
-    async def list_approvals(self, owner: str, before: str | None, limit: int) -> Sequence[Approval]:
-        pending = (approval for approval in self._approvals.values() if approval.state == "pending")
+    async def list_approvals(
+        self, owner: str, before: str | None, limit: int, run_id: str | None = None
+    ) -> Sequence[Approval]:
+        pending = (a for a in self._approvals.values() if a.state == "pending" and run_id in (None, a.run_id))
         return _page((a for a in pending if self._runs[a.run_id].owner == owner), before, limit)
 
     async def decide(
@@ -411,7 +506,15 @@ class MemoryStore:
     ) -> Approval:
         approval = await self.get_approval(owner, approval_id)
         if approval.state != "pending":
-            raise AlreadyDecided
+            raise RunEnded if approval.state == "void" else AlreadyDecided
+        return self._decide(approval, state, by, event)
+
+    async def expire(self, limit: int, event: Callable[[Approval], Draft]) -> Sequence[Approval]:
+        pending = [a for a in self._approvals.values() if a.state == "pending" and a.expires_at is not None]
+        late = [a for a in pending if a.expires_at is not None and a.expires_at <= self._now()][:limit]
+        return [self._decide(approval, "expired", None, event(approval)) for approval in late]
+
+    def _decide(self, approval: Approval, state: ApprovalState, by: str | None, event: Draft) -> Approval:
         decided = replace(approval, state=state, decided_by=by, decided_at=self._now())
         self._approvals[approval.id] = decided
         run = self._runs[approval.run_id]
@@ -420,6 +523,26 @@ class MemoryStore:
         if run.status is Status.WAITING:
             self._requeue(run, "decision")
         return decided
+
+    # --- checkpoints -----------------------------------------------------------------------------------------------
+
+    async def unsaved(self, limit: int) -> Sequence[Run]:
+        ended = [run for run in self._runs.values() if run.face == "chats" and run.status.is_terminal]
+        due = [run for run in ended if run.id not in self._saved]
+        return sorted(due, key=lambda run: run.finished_at or 0)[:limit]
+
+    async def save_checkpoint(self, run: Run, data: bytes | None) -> bool:
+        now = self._runs.get(run.id)
+        if now is None or now.superseded_by != run.superseded_by:
+            return False
+        self._saved.add(run.id)
+        if data is not None and run.thread_id is not None:
+            self._checkpoints[run.id] = data
+        return True
+
+    async def checkpoints(self, thread_id: str, run_id: str | None = None) -> Mapping[str, bytes]:
+        found = sorted(each for each in self._checkpoints if self._runs[each].thread_id == thread_id)
+        return {each: self._checkpoints[each] for each in found if run_id in (None, each)}
 
     # --- search ----------------------------------------------------------------------------------------------------
 
@@ -463,6 +586,10 @@ class MemoryStore:
             worker_id=None,
             finished_at=self._now(),
         )
+
+
+def _age(run: Run) -> int:
+    return run.detach_deadline or 0
 
 
 def _page(rows: Iterable[Row], before: str | None, limit: int) -> list[Row]:

@@ -27,10 +27,10 @@ class Json(Response):
     media_type = "application/json"
 
     def render(self, content: Any) -> bytes:
-        return msgspec.json.encode(content, enc_hook=_fields)
+        return msgspec.json.encode(content, enc_hook=fields)
 
 
-def _fields(model: Any) -> Any:
+def fields(model: Any) -> Any:
     """Not pydantic's own encoder: it gives up on values that are nested a few hundred levels deep."""
     if isinstance(model, BaseModel):
         return vars(model)

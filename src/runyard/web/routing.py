@@ -42,7 +42,7 @@ class Shortcut:
         await response(request.scope, request.receive, send)
 
 
-class _Events(Response):
+class Events(Response):
     media_type = "text/event-stream"
 
 
@@ -100,6 +100,6 @@ def add_stream(router: APIRouter, path: str, handler: Handler, *, tag: str, summ
         tag=tag,
         summary=summary,
         documented=documented,
-        answers=_Events,
+        answers=Events,
         parameters=STREAM_PARAMETERS,
     )

@@ -15,6 +15,7 @@ from starlette.responses import Response
 from starlette.types import Receive, Scope, Send
 
 from runyard.domain.events import Event
+from runyard.engine.attendance import Attendance
 from runyard.engine.stream import Follower, Pause, Streams
 from runyard.engine.tail import Chunk
 from runyard.errors import BadRequest
@@ -39,7 +40,7 @@ class StreamCut(Exception):
 
 class EventStream(Response):
     """A run's log in a face's words. `frame` gives one event's bytes, or none; `name` tells faces apart. `published`:
-    only what the outbox has published."""
+    only what the outbox has published. `attendance` is told if the client closes before the end."""
 
     def __init__(
         self,
@@ -51,6 +52,7 @@ class EventStream(Response):
         heartbeat: float,
         *,
         published: bool = False,
+        attendance: Attendance | None = None,
     ) -> None:
         super().__init__()
         self._streams = streams
@@ -60,6 +62,7 @@ class EventStream(Response):
         self._frame = frame
         self._heartbeat = heartbeat
         self._published = published
+        self._attendance = attendance
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         follower = self._streams.follow(self._run_id, self._after, published=self._published)
@@ -67,7 +70,7 @@ class EventStream(Response):
         patience = _Patience(send)
         try:
             await send({"type": "http.response.start", "status": 200, "headers": HEADERS})
-            await self._pump(follower, patience.write)
+            is_gone = await self._pump(follower, patience.write)
         except asyncio.CancelledError:
             if not patience.is_over:
                 raise
@@ -77,8 +80,11 @@ class EventStream(Response):
             patience.end()
             reader.cancel()
             follower.close()
+        if is_gone and self._attendance is not None:
+            await self._attendance.leave(self._run_id)
 
-    async def _pump(self, follower: Follower, write: Callable[[bytes, bool], Awaitable[None]]) -> None:
+    async def _pump(self, follower: Follower, write: Callable[[bytes, bool], Awaitable[None]]) -> bool:
+        """Send what there is until the end, or until the client is gone: then True."""
         while True:
             match await follower.next(self._heartbeat):
                 case list() as chunks:
@@ -88,11 +94,11 @@ class EventStream(Response):
                     await write(PING, True)
                 case Pause.END:
                     await write(b"", False)
-                    return
+                    return False
                 case Pause.CUT:
                     raise StreamCut
                 case Pause.GONE:
-                    return
+                    return True
 
     def _encoded(self, chunk: Chunk) -> bytes:
         encoded = chunk.frames.get(self._name)

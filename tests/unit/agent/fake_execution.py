@@ -5,13 +5,13 @@ emitted becomes part of the log when it is committed; `lost` is what a crash at 
 """
 
 import asyncio
-from collections.abc import Awaitable, Callable, Sequence
-from typing import Literal
+from collections.abc import AsyncIterator, Awaitable, Callable, Sequence
+from typing import Any, Literal
 
 from runyard.agents.agent import Agent, Output, agent
 from runyard.agents.context import Context
 from runyard.agents.execution import Parked
-from runyard.agents.runners.python import run_python
+from runyard.agents.runners import RUNNERS
 from runyard.domain.approval import Approval
 from runyard.domain.events import ApprovalDecided, Drafter, Event, Payload, RunQueued, RunResumed, place
 from runyard.domain.fold import State, fold
@@ -40,6 +40,7 @@ class FakeExecution:
         *,
         text: str = "hello",
         hits: Sequence[Hit] = (),
+        earlier: Sequence[list[dict[str, Any]]] = (),
     ) -> None:
         self.clock = FakeClock()
         self._draft = Drafter(self.clock, "worker")
@@ -61,9 +62,12 @@ class FakeExecution:
         self.congested = False
         self.drains = 0
         self.hits = hits
+        self.earlier = earlier
+        self.read_back = 0
         self.log = list(log)
         self.lost: list[Event] = []
         self.approvals: list[Approval] = []
+        self.commits: list[list[str]] = []
         if not self.log:
             self.log += place("run-1", 1, [Drafter(self.clock, "api")(RunQueued("a", "m"))])
             self.state = fold(self.log)
@@ -88,6 +92,8 @@ class FakeExecution:
 
     async def commit(self) -> None:
         await asyncio.sleep(0)
+        if self.lost:
+            self.commits.append([event.type for event in self.lost])
         self.log += self.lost
         self.lost = []
 
@@ -98,6 +104,11 @@ class FakeExecution:
 
     async def history(self, limit: int) -> Sequence[Message]:
         return [self.message][:limit] if self.message else []
+
+    async def past(self, limit: int) -> AsyncIterator[list[dict[str, Any]]]:
+        for conversation in list(reversed(self.earlier))[:limit]:
+            self.read_back += 1
+            yield conversation
 
     async def search(self, collection: str, query: str, limit: int) -> Sequence[Hit]:
         return self.hits[:limit]
@@ -134,7 +145,7 @@ def python_agent(fn: Callable[[Context], Awaitable[Output | str | None]]) -> Age
 async def parked(agent: Agent, execution: FakeExecution) -> list[str]:
     """Run until the agent waits for a person; the approvals it waits for."""
     try:
-        output = await run_python(agent, execution)
+        output = await RUNNERS[agent.kind](agent, execution)
     except Parked as signal:
         await execution.commit()
         return signal.approvals

@@ -2,6 +2,7 @@
 
 import asyncio
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -11,7 +12,7 @@ from runyard.agents.runners import RUNNERS
 from runyard.agents.runners.python import run_python
 from runyard.demo.candidates import CVS, keywords, reasons
 from runyard.store import Hit
-from tests.unit.agent.fake_execution import FakeExecution
+from tests.unit.agent.fake_execution import FakeExecution, decided, parked
 
 GREETER = Path(__file__).parents[3] / "examples" / "greeter.py"
 
@@ -26,10 +27,10 @@ def hits(*ids: str) -> list[Hit]:
     return [Hit(id, CVS[id].name, CVS[id].text, 1.0) for id in ids]
 
 
-def test_the_demo_has_four_agents_and_the_cvs() -> None:
+def test_the_demo_has_five_agents_and_the_cvs() -> None:
     app = app_of(runyard.demo)
 
-    assert set(app.agents) == {"cv-screener", "tokens", "slow", "device"}
+    assert set(app.agents) == {"cv-screener", "tokens", "slow", "device", "assistant"}
     assert app.default == "cv-screener"
     assert [document.id for document in app.collections["cvs"]] == list(CVS)
 
@@ -87,6 +88,40 @@ async def test_the_scripted_agents_play(name: str, tokens: int, calls: int) -> N
     assert execution.types().count("model.token") == tokens
     assert execution.types().count("tool.finished") == calls
     assert output.text == execution.fold().text
+
+
+@pytest.mark.req("S1.14", "S1.41", "S1.55")
+@pytest.mark.parametrize(
+    ("decision", "answer"),
+    [
+        ("approved", "The refund of A-1001 is on its way: R-A-1001."),
+        ("rejected", "My colleague did not agree to the refund of A-1001, so nothing was paid."),
+    ],
+)
+async def test_the_assistant_recovers_from_an_error_and_asks_before_it_pays(decision: Any, answer: str) -> None:
+    first = FakeExecution(text="I want my money back for A-1001!")
+    [approval_id] = await parked(runyard.demo.assistant, first)
+    assert [call.error for call in first.fold().calls] == [None, "ToolFailed", None, None]
+    assert first.approvals[0].input == {"order": "A-1001", "amount": 38.5}
+
+    again = FakeExecution(decided(first.log, approval_id, decision), text="I want my money back for A-1001!")
+    output = await RUNNERS["model"](runyard.demo.assistant, again)
+    assert output is not None
+    assert output.text.endswith(answer)
+    assert [call.tool for call in again.fold().calls if call.status == "finished"][3:] == (
+        ["refund"] if decision == "approved" else []
+    )
+
+
+@pytest.mark.parametrize(
+    ("text", "answer"),
+    [("A-1002 is broken", "I cannot refund it."), ("and X-9999?", "The ones I know are A-1001 and A-1002.")],
+)
+async def test_the_assistant_says_what_it_cannot_do(text: str, answer: str) -> None:
+    output = await RUNNERS["model"](runyard.demo.assistant, FakeExecution(text=text))
+
+    assert output is not None
+    assert output.text.endswith(answer)
 
 
 async def test_the_greeter_example_greets() -> None:

@@ -7,7 +7,7 @@ import pytest
 
 import runyard
 
-HEAVY = "fastapi starlette pydantic asyncpg sqlalchemy alembic httpx httpx2 typer uvicorn msgspec"
+HEAVY = "fastapi starlette pydantic asyncpg sqlalchemy alembic httpx httpx2 typer uvicorn litellm openai msgspec"
 
 
 def python(code: str) -> str:
@@ -55,6 +55,16 @@ def test_declaring_agents_needs_no_web_framework_and_no_driver() -> None:
     assert python(code) == "[]"
 
 
+def test_declaring_an_agent_that_thinks_does_not_load_litellm() -> None:
+    code = """
+import runyard, sys
+runyard.Agent("a", model="openai/gpt-5-mini")
+import runyard.wiring, runyard.agents.runners
+print("litellm" in sys.modules, "openai" in sys.modules)
+"""
+    assert python(code) == "False False"
+
+
 def test_an_unknown_name_is_an_attribute_error() -> None:
     with pytest.raises(AttributeError, match="no attribute 'agnet'"):
         _ = runyard.agnet  # type: ignore[attr-defined]
@@ -71,10 +81,17 @@ def test_the_public_names_are_these() -> None:
         "NodeContext",
         "Output",
         "Tool",
+        "ToolError",
         "__version__",
         "agent",
         "create_app",
+        "mcp",
+        "output",
         "plan",
+        "read_file",
+        "run_python",
+        "search_documents",
         "tool",
+        "write_file",
     }
     assert runyard.__version__[0].isdigit()

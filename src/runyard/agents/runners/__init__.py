@@ -2,8 +2,14 @@
 
 from runyard.agents.agent import Kind
 from runyard.agents.execution import Runner
+from runyard.agents.runners.model import ModelRunner
 from runyard.agents.runners.plan import run_plan
 from runyard.agents.runners.python import run_python
 from runyard.agents.runners.scripted import ScriptedRunner
 
-RUNNERS: dict[Kind, Runner] = {"python": run_python, "scripted": ScriptedRunner(), "plan": run_plan}
+RUNNERS: dict[Kind, Runner] = {
+    "python": run_python,
+    "scripted": ScriptedRunner(),
+    "plan": run_plan,
+    "model": ModelRunner(),
+}

@@ -7,16 +7,16 @@ taken back with `model.reset`, because the function will write it again.
 Not its job: the time limit and `on_code_change`; the engine enforces those for every kind.
 """
 
-import asyncio
-from typing import Any, NoReturn
+from typing import Any
 
 from runyard.agents.agent import Agent, Output
 from runyard.agents.context import Context
-from runyard.agents.execution import Canceled, Execution, Parked
+from runyard.agents.execution import Execution, Parked
+from runyard.agents.outcome import outcome
 from runyard.agents.parking import Parking
 from runyard.agents.values import plain
 from runyard.domain.events import ModelReset, clean
-from runyard.errors import AgentError, RunyardError, Unavailable, WriteRefused
+from runyard.errors import AgentError
 
 
 async def run_python(agent: Agent, execution: Execution, /) -> Output:
@@ -24,16 +24,10 @@ async def run_python(agent: Agent, execution: Execution, /) -> Output:
         execution.emit(ModelReset())
     parking = Parking()
     context = Context(agent, execution, parking)
-    main = asyncio.create_task(_call(agent, context), name=f"agent:{execution.run.id}")
-    quiet = asyncio.create_task(parking.quiet(), name=f"parking:{execution.run.id}")
-    try:
-        await asyncio.wait({main, quiet}, return_when=asyncio.FIRST_COMPLETED)
-        ended = main.done()
-    finally:
-        await parking.close(main, quiet)
-    if ended:
-        return _outcome(main, context, execution)
-    raise Parked(parking.approvals)
+    main = await parking.ended(_call(agent, context), f"agent:{execution.run.id}")
+    if main is None:
+        raise Parked(parking.approvals)
+    return _output(outcome(main, execution), context)
 
 
 async def _call(agent: Agent, context: Context) -> Any:
@@ -43,29 +37,6 @@ async def _call(agent: Agent, context: Context) -> Any:
     except SystemExit:
         # left alone it would end the event loop, and with it every other run of this worker
         raise AgentError("The agent called exit.") from None
-
-
-def _outcome(main: asyncio.Task[Any], context: Context, execution: Execution) -> Output:
-    if main.cancelled():
-        if execution.cancelled:
-            raise Canceled
-        raise AgentError("The agent cancelled itself.")
-    error = main.exception()
-    if error is None:
-        return _output(main.result(), context)
-    if execution.cancelled:
-        raise Canceled from error
-    return _end_as(error)
-
-
-def _end_as(error: BaseException) -> NoReturn:
-    """Raise an error whose message holds no content; what the engine itself raised stays as it is."""
-    while isinstance(error, BaseExceptionGroup) and len(error.exceptions) == 1:
-        error = error.exceptions[0]
-    if isinstance(error, AgentError | WriteRefused | Unavailable):
-        raise error
-    said = error.message if isinstance(error, RunyardError) else f"The agent failed with {type(error).__name__}."
-    raise AgentError(said) from error
 
 
 def _output(result: object, context: Context) -> Output:

@@ -42,6 +42,21 @@ def add_routes(router: APIRouter, engine: Engine, heartbeat: float) -> None:
         await engine.views.delete_thread(owner, thread_id)
         return Response(status_code=204)
 
+    @router.post(
+        "/api/threads/{thread_id}/fork",
+        status_code=201,
+        response_model=wire.ThreadMade,
+        tags=[FACE],
+        summary="A new thread that goes on where a run of this one has ended",
+    )
+    async def fork(owner: Owner, thread_id: str, key: Key = None, body: wire.Fork | None = None) -> Response:
+        asked = body or wire.Fork()
+        thread = await engine.views.thread(owner, thread_id)
+        run_id = None if asked.run_id is None else known(asked.run_id, "run")
+        note = idempotency_key(owner, f"POST /api/threads/{thread.id}/fork", key, asked.model_dump())
+        made = await engine.intake.fork(owner, thread, run_id, note)
+        return Json(wire.ThreadMade(thread_id=made.id), 201)
+
     @router.get("/api/runs", response_model=wire.RunPage, tags=[FACE], summary="Runs, newest first")
     async def list_runs(
         owner: Owner,

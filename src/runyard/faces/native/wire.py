@@ -42,6 +42,14 @@ class ThreadPage(BaseModel):
     next: str | None
 
 
+class Fork(BaseModel):
+    run_id: str | None = Field(None, description="Where to go on from; the last run of the thread if left out.")
+
+
+class ThreadMade(BaseModel):
+    thread_id: str
+
+
 class RunMade(BaseModel):
     run_id: str
 

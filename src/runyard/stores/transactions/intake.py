@@ -4,9 +4,10 @@ from collections import Counter
 from collections.abc import Sequence
 from typing import Any
 
+from runyard.domain.branch import affected
 from runyard.domain.events import Draft, place
 from runyard.domain.lane import Lane, claimed, replace
-from runyard.domain.run import Run, Status
+from runyard.domain.run import Run, Status, thread_lane
 from runyard.domain.thread import Message, Thread
 from runyard.errors import Conflict, KeyReused, NotFound, RunActive, RunyardError
 from runyard.store import Accepted, Claim, Post, Room
@@ -44,7 +45,7 @@ class _Opened:
 async def accept(tx: Tx, posts: Sequence[Post], room: Room | None) -> list[Accepted | RunyardError]:
     results: dict[int, Accepted | RunyardError] = await _named(tx, posts)
     results |= await _repeats(tx, {n: post for n, post in enumerate(posts) if n not in results})
-    fresh = {n: post for n, post in enumerate(posts) if n not in results}
+    fresh = await _with_threads(tx, {n: post for n, post in enumerate(posts) if n not in results})
     lanes = await _open_lanes(tx, list(fresh.values()))
     known = await _threads(tx, fresh)
     write = _Write(lanes, await _still_open(tx, room, lanes))
@@ -78,7 +79,31 @@ async def retry(tx: Tx, owner: str, post: Post, run_id: str) -> Accepted:
         if _rows.thread(row).head_run_id == old.id:
             write.heads = [(str(row["id"]), post.run_id)]
     await write.commit(tx)
-    await tx.rows(tx.q.supersede_run, old.id, post.run_id)
+    await tx.rows(tx.q.supersede_runs, [old.id], post.run_id)
+    return accepted
+
+
+async def edit(tx: Tx, owner: str, post: Post, run_id: str) -> Accepted:
+    if post.key is not None:
+        known = await threads.take_key(tx, post.key, post.run_id)
+        if known is not None:
+            return Accepted(known, None, repeated=True)
+    await runs.get(tx, owner, run_id)
+    lanes = await _open_lanes(tx, [post])
+    old = await runs.get(tx, owner, run_id)
+    if old.thread_id is None or old.thread_id != post.thread_id:
+        raise NotFound("There is no run with that id in the thread.")
+    if old.superseded_by is not None:
+        raise Conflict("This run was superseded before; edit the one that replaced it.")
+    links = [_rows.link(row) for row in await tx.rows(tx.q.branches, old.thread_id)]
+    aside = affected(links, run_id)
+    if not all(link.status.is_terminal for link in aside):
+        raise RunActive("A run that this would replace has not ended; cancel it or wait.")
+    write = _Write(lanes, None)
+    accepted = write.run(post, post.agent or old.agent, old.parent_id, None)
+    write.heads = [(old.thread_id, post.run_id)]
+    await write.commit(tx)
+    await tx.rows(tx.q.supersede_runs, [link.id for link in aside], post.run_id)
     return accepted
 
 
@@ -114,6 +139,29 @@ async def _named(tx: Tx, posts: Sequence[Post]) -> dict[int, Accepted | RunyardE
         if known.setdefault(name, posts[n].run_id) != posts[n].run_id:
             results[n] = Accepted(known[name], None, repeated=True)
     return results
+
+
+async def _with_threads(tx: Tx, posts: dict[int, Post]) -> dict[int, Post]:
+    """The posts, each with the thread that its client names; those that are missing are made, in the order of names."""
+    wanted = {(post.thread.owner, post.thread.external_id): post.thread for post in posts.values() if post.thread}
+    if not wanted:
+        return posts
+    await tx.many(tx.q.open_threads, [threads.values(wanted[name]) for name in sorted(wanted)])
+    owners, names = zip(*wanted, strict=True)
+    rows = await tx.rows(tx.q.named_threads, list(owners), list(names))
+    known = {(row["owner"], row["external_id"]): str(row["id"]) for row in rows}
+    return {
+        n: post if post.thread is None else in_thread(post, known.get((post.owner, post.thread.external_id)))
+        for n, post in posts.items()
+    }
+
+
+def in_thread(post: Post, thread_id: str | None) -> Post:
+    """The post, if the thread that its client named is this one (or gone again: then its own, which nobody knows)."""
+    if thread_id is None or post.message is None:
+        return post
+    message = replace(post.message, thread_id=thread_id)
+    return replace(post, thread_id=thread_id, lane_key=thread_lane(thread_id), message=message)
 
 
 async def _open_lanes(tx: Tx, posts: Sequence[Post]) -> dict[str, _Opened]:

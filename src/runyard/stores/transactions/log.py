@@ -104,4 +104,8 @@ async def read(tx: Tx, run_id: str, after: int, limit: int) -> Sequence[Event]:
 
 async def heads(tx: Tx, run_ids: Sequence[str]) -> Mapping[str, Head]:
     rows = await tx.rows(tx.q.heads, list(run_ids))
-    return {str(row["id"]): Head(row["last_seq"], bool(row["finished"]), row["published"]) for row in rows}
+    return {str(row["id"]): _head(row) for row in rows}
+
+
+def _head(row: _rows.Row) -> Head:
+    return Head(row["last_seq"], bool(row["finished"]), row["published"], bool(row["detached"]))

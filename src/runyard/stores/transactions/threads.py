@@ -1,12 +1,16 @@
 """Threads and what was said in them."""
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from msgspec.structs import replace
 
 from runyard.domain.run import thread_lane
 from runyard.domain.thread import Message, Thread
-from runyard.errors import KeyReused, NotFound, RunActive
+from runyard.errors import Conflict, KeyReused, NotFound, RunActive
 from runyard.store import IdempotencyKey
 from runyard.stores import _rows
+from runyard.stores.transactions import runs
 from runyard.stores.transactions.tx import Tx
 
 
@@ -15,9 +19,31 @@ async def create(tx: Tx, thread: Thread, key: IdempotencyKey | None) -> Thread:
         known = await take_key(tx, key, thread.id)
         if known is not None:
             return await get(tx, thread.owner, known)
-    made = (thread.id, thread.owner, thread.kind, thread.external_id, thread.user_id, thread.agent, thread.created_at)
-    await tx.rows(tx.q.insert_thread, *made)
+    await tx.rows(tx.q.insert_thread, *values(thread))
     return thread
+
+
+def values(made: Thread) -> tuple[Any, ...]:
+    """A new thread, in the order of `insert_thread`."""
+    return made.id, made.owner, made.kind, made.external_id, made.user_id, made.agent, made.created_at
+
+
+async def fork(tx: Tx, thread: Thread, run_id: str, key: IdempotencyKey | None) -> Thread:
+    """Under the lane of the thread it comes from, so that this is not deleted meanwhile."""
+    if key is not None:
+        known = await take_key(tx, key, thread.id)
+        if known is not None:
+            return await get(tx, thread.owner, known)
+    run = await runs.get(tx, thread.owner, run_id)
+    if run.thread_id is None:
+        raise NotFound("That run belongs to no thread.")
+    await tx.rows(tx.q.lock_lanes, [thread_lane(run.thread_id)])
+    run = await runs.get(tx, thread.owner, run_id)
+    if not run.status.is_terminal:
+        raise RunActive("A thread is forked where a run has ended; cancel it or wait.")
+    made = replace(thread, head_run_id=run_id, forked_from=run.thread_id)
+    await tx.rows(tx.q.fork_thread, *values(made), made.head_run_id, made.forked_from)
+    return made
 
 
 async def take_key(tx: Tx, key: IdempotencyKey, result: str) -> str | None:
@@ -40,6 +66,12 @@ async def get(tx: Tx, owner: str, thread_id: str) -> Thread:
     raise NotFound("There is no thread with that id.")
 
 
+async def get_named(tx: Tx, owner: str, external_id: str) -> Thread:
+    for row in await tx.rows(tx.q.get_named_thread, owner, external_id):
+        return _rows.thread(row)
+    raise NotFound("There is no thread with that id.")
+
+
 async def list_page(tx: Tx, owner: str, before: str | None, limit: int) -> Sequence[Thread]:
     return [_rows.thread(row) for row in await tx.rows(tx.q.list_threads, owner, before, limit)]
 
@@ -50,7 +82,11 @@ async def delete(tx: Tx, owner: str, thread_id: str) -> None:
     [live] = await tx.rows(tx.q.count_live_runs, thread_id)
     if live["n"]:
         raise RunActive("The thread has a run that has not ended; cancel it or wait, then delete.")
+    [forks] = await tx.rows(tx.q.count_forks, thread_id)
+    if forks["n"]:
+        raise Conflict("Another thread was forked from this one and builds on it; delete that one first.")
     for statement in (
+        tx.q.delete_thread_checkpoints,
         tx.q.delete_thread_events,
         tx.q.delete_thread_approvals,
         tx.q.delete_thread_outbox,
@@ -64,6 +100,10 @@ async def delete(tx: Tx, owner: str, thread_id: str) -> None:
 
 async def messages(tx: Tx, thread_id: str) -> Sequence[Message]:
     return [_rows.message(row) for row in await tx.rows(tx.q.list_messages, thread_id)]
+
+
+async def some_messages(tx: Tx, message_ids: Sequence[str]) -> Mapping[str, Message]:
+    return {str(row["id"]): _rows.message(row) for row in await tx.rows(tx.q.get_messages, list(message_ids))}
 
 
 async def history(tx: Tx, run_id: str, limit: int) -> Sequence[Message]:

@@ -78,3 +78,18 @@ select id, lane_key from runs where status = 'running' and cancel_deadline <= no
 -- name: list_workers
 -- Who is at work, and until when their leases last.
 select id, label, lease_until, started_at from workers order by id;
+
+-- name: detach_run
+-- Nobody follows this run any more; if that stays so it is to be canceled. Not one that waits for a person.
+update runs set detach_deadline = now_ms() + $2::bigint
+ where id = $1 and status in ('queued', 'running') and cancel_requested_at is null;
+
+-- name: attach_runs
+-- Somebody follows these runs.
+update runs set detach_deadline = null where id = any($1::uuid[]) and detach_deadline is not null;
+
+-- name: detached_runs
+-- Runs that nobody came back to in time.
+select id, lane_key from runs
+ where detach_deadline <= now_ms() and status in ('queued', 'running') and cancel_requested_at is null
+ order by detach_deadline limit $1;

@@ -34,6 +34,19 @@ returning {lane};
 -- Threads, read under their lanes' locks.
 select {thread} from threads where id = any($1::uuid[]);
 
+-- name: open_threads
+-- Make the threads of these names where an owner has none, in order so that two groups cannot deadlock.
+insert into threads (id, owner, kind, external_id, user_id, agent, created_at)
+select * from unnest($1::text::uuid[], $2::text::text[], $3::text::text[], $4::text::text[], $5::text::text[], $6::text::text[],
+                     $7::text::bigint[]) as t (id, owner, kind, external_id, user_id, agent, created_at)
+ order by t.owner, t.external_id
+    on conflict (owner, external_id) where external_id is not null do nothing;
+
+-- name: named_threads
+-- Threads by the names that clients gave them.
+select t.id, t.owner, t.external_id from threads t
+  join unnest($1::text[], $2::text[]) as n (owner, external_id) on t.owner = n.owner and t.external_id = n.external_id;
+
 -- name: insert_runs
 -- Store accepted runs; some are claimed at once.
 insert into runs (id, owner, face, lane_key, pos, agent, thread_id, trigger_message_id, parent_id, retry_of, created_at,
@@ -54,6 +67,10 @@ select * from unnest($1::text::uuid[], $2::text::uuid[], $3::text::uuid[], $4::t
 update threads t set head_run_id = h.run_id
   from unnest($1::text::uuid[], $2::text::uuid[]) as h (thread_id, run_id) where t.id = h.thread_id;
 
--- name: supersede_run
--- Note which run replaces this one.
-update runs set superseded_by = $2 where id = $1;
+-- name: supersede_runs
+-- Note which run replaces these; their checkpoints are to be written again.
+update runs set superseded_by = $2, checkpoint_at = null where id = any($1::uuid[]);
+
+-- name: branches
+-- Who follows whom in a thread.
+select id, parent_id, status, superseded_by from runs where thread_id = $1;

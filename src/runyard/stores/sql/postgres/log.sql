@@ -2,7 +2,7 @@
 r.id, r.owner, r.face, r.lane_key, r.pos, r.agent, r.agent_version, r.thread_id, r.trigger_message_id, r.parent_id, r.retry_of,
 r.superseded_by, r.status, r.stop_reason, r.error_code, r.error, r.usage, r.fence, r.last_seq, r.last_batch, r.attempts,
 r.resume_why, r.worker_id, r.asked, r.cancel_requested_at, r.cancel_deadline, r.created_at, r.started_at, r.finished_at,
-r.external_id, r.state
+r.external_id, r.state, r.detach_deadline
 
 -- name: lock_runs
 -- Runs, in order.
@@ -14,12 +14,13 @@ update runs r set status = s.status, agent_version = s.agent_version, stop_reaso
        s.error_code, error = s.error, usage = s.usage, fence = s.fence, last_seq = s.last_seq, last_batch =
        s.last_batch, attempts = s.attempts, resume_why = s.resume_why, worker_id = s.worker_id, asked = s.asked,
        cancel_requested_at = s.cancel_requested_at, cancel_deadline = s.cancel_deadline, started_at = s.started_at,
-       finished_at = s.finished_at
+       finished_at = s.finished_at, detach_deadline = s.detach_deadline
     from unnest($1::text::uuid[], $2::text::text[], $3::text::text[], $4::text::text[], $5::text::text[], $6::text::text[], $7::text::text[],
               $8::text::bigint[], $9::text::bigint[], $10::text::bigint[], $11::text::int[], $12::text::text[], $13::text::uuid[], $14::text::int[], $15::text::bigint[],
-              $16::text::bigint[], $17::text::bigint[], $18::text::bigint[])
+              $16::text::bigint[], $17::text::bigint[], $18::text::bigint[], $19::text::bigint[])
         as s (id, status, agent_version, stop_reason, error_code, error, usage, fence, last_seq, last_batch,
-          attempts, resume_why, worker_id, asked, cancel_requested_at, cancel_deadline, started_at, finished_at)
+          attempts, resume_why, worker_id, asked, cancel_requested_at, cancel_deadline, started_at, finished_at,
+          detach_deadline)
  where r.id = s.id;
 
 -- name: write_events
@@ -34,7 +35,8 @@ select seq, id, ts, type, data, name, fn, source, v from run_events where run_id
 
 -- name: heads
 -- How far logs go and whether they have ended.
-select r.id, r.last_seq, r.status in ('done', 'error', 'canceled') as finished, o.next_seq - 1 as published
+select r.id, r.last_seq, r.status in ('done', 'error', 'canceled') as finished, o.next_seq - 1 as published,
+       r.detach_deadline is not null as detached
   from runs r join run_outbox o on o.run_id = r.id where r.id = any($1::uuid[]);
 
 -- name: tend_log

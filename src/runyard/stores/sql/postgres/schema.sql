@@ -14,10 +14,12 @@ create table threads (
   user_id      text,
   agent        text,
   head_run_id  uuid,
-  created_at   bigint not null
+  created_at   bigint not null,
+  forked_from  uuid
 );
 create unique index threads_external on threads (owner, external_id) where external_id is not null;
 create index threads_owner on threads (owner, id);
+create index threads_forks on threads (forked_from) where forked_from is not null;
 
 create table messages (
   id          uuid   primary key,
@@ -74,7 +76,9 @@ create table runs (
   created_at           bigint  not null,
   started_at           bigint,
   finished_at          bigint,
-  state                text    not null default 'started'  -- S4's word, moved by the outbox alone
+  state                text    not null default 'started',  -- S4's word, moved by the outbox alone
+  detach_deadline      bigint,  -- nobody follows it any more: canceled then, unless somebody comes back
+  checkpoint_at        bigint
 ) with (fillfactor = 70);
 create unique index runs_external on runs (owner, external_id) where external_id is not null;
 create unique index runs_queue on runs (lane_key, pos) where status = 'queued';
@@ -83,6 +87,10 @@ create index runs_worker on runs (worker_id) where status = 'running';
 create index runs_cancel_due on runs (cancel_deadline) where status = 'running' and cancel_deadline is not null;
 create index runs_owner on runs (owner, id);
 create index runs_thread on runs (thread_id, id);
+create index runs_detach_due on runs (detach_deadline)
+  where detach_deadline is not null and status in ('queued', 'running');
+create index runs_unsaved on runs (finished_at)
+  where face = 'chats' and finished_at is not null and checkpoint_at is null;
 
 -- The log. Time-ordered run ids keep a run's events together and let retention drop whole partitions.
 create table run_events (
@@ -155,10 +163,21 @@ create table approvals (
   state       text   not null default 'pending',
   decided_by  text,
   created_at  bigint not null,
-  decided_at  bigint
+  decided_at  bigint,
+  expires_at  bigint
 );
 create index approvals_run on approvals (run_id);
 create index approvals_pending on approvals (id) where state = 'pending';
+create index approvals_expiry on approvals (expires_at) where state = 'pending' and expires_at is not null;
+
+-- Copies of runs that have ended, in the words of the face that wants them. Derived: the log is the truth.
+create table checkpoints (
+  run_id     uuid    primary key,
+  thread_id  uuid    not null,
+  data       bytea   not null,
+  saved_at   bigint  not null
+);
+create index checkpoints_thread on checkpoints (thread_id, run_id);
 
 create table workers (
   id           uuid   primary key,

@@ -30,6 +30,16 @@ returning {lane};
 -- Threads, read in the transaction that writes to them.
 select {thread} from threads where id in (select value from json_each(?1));
 
+-- name: open_threads
+-- Make the threads of these names where an owner has none.
+insert into threads (id, owner, kind, external_id, user_id, agent, created_at) values (?1, ?2, ?3, ?4, ?5, ?6, ?7)
+    on conflict (owner, external_id) where external_id is not null do nothing;
+
+-- name: named_threads
+-- Threads by the names that clients gave them.
+select t.id, t.owner, t.external_id from threads t
+  join json_each(?1) o join json_each(?2) n on n.key = o.key where t.owner = o.value and t.external_id = n.value;
+
 -- name: insert_runs
 -- Store accepted runs; some are claimed at once.
 insert into runs (id, owner, face, lane_key, pos, agent, thread_id, trigger_message_id, parent_id, retry_of, created_at,
@@ -44,6 +54,10 @@ insert into messages (id, thread_id, run_id, role, text, sources, created_at) va
 -- Make runs the heads of their threads.
 update threads set head_run_id = ?2 where id = ?1;
 
--- name: supersede_run
--- Note which run replaces this one.
-update runs set superseded_by = ?2 where id = ?1;
+-- name: supersede_runs
+-- Note which run replaces these; their checkpoints are to be written again.
+update runs set superseded_by = ?2, checkpoint_at = null where id in (select value from json_each(?1));
+
+-- name: branches
+-- Who follows whom in a thread.
+select id, parent_id, status, superseded_by from runs where thread_id = ?1;

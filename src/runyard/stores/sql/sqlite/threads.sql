@@ -1,5 +1,5 @@
 -- fragment: thread
-id, owner, kind, external_id, user_id, agent, head_run_id, created_at
+id, owner, kind, external_id, user_id, agent, head_run_id, created_at, forked_from
 
 -- fragment: message
 m.id, m.thread_id, m.run_id, m.role, m.text, m.sources, m.created_at
@@ -7,6 +7,19 @@ m.id, m.thread_id, m.run_id, m.role, m.text, m.sources, m.created_at
 -- name: insert_thread
 -- Store a new thread.
 insert into threads (id, owner, kind, external_id, user_id, agent, created_at) values (?1, ?2, ?3, ?4, ?5, ?6, ?7);
+
+-- name: fork_thread
+-- A new thread that goes on from a run of another.
+insert into threads (id, owner, kind, external_id, user_id, agent, created_at, head_run_id, forked_from)
+values (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9);
+
+-- name: get_named_thread
+-- The thread of an owner that a client gave this name.
+select {thread} from threads where owner = ?1 and external_id = ?2;
+
+-- name: count_forks
+-- How many threads were forked from this one.
+select count(*) as n from threads where forked_from = ?1;
 
 -- name: get_thread
 -- One thread of an owner.
@@ -47,6 +60,10 @@ delete from lanes where key = ?1;
 -- name: list_messages
 -- Everything said in a thread, in order.
 select {message} from messages m where m.thread_id = ?1 order by m.id;
+
+-- name: get_messages
+-- Messages by id.
+select {message} from messages m where m.id in (select value from json_each(?1));
 
 -- name: history
 -- The questions and answers of a run's ancestors, oldest first: back along parent_id, never sideways.

@@ -1,0 +1,159 @@
+"""The loop of an agent that thinks: think, call, observe, until the model has answered or a limit is reached.
+
+One question to the model is one step. Its message, the end of its step and all that it wants called, with the approvals
+that are needed, are one append: a crash finds all of a turn or nothing of it. The model is asked again when every call
+has a result (`acting.py`), and whatever a call comes to is told to it.
+
+Exact after a crash: the log is the memory. Finished messages and calls are reused, the text of an unfinished message is
+taken back with `model.reset` and asked for again, and calls that may have happened follow the rules of `tool_call.py`.
+"""
+
+from contextlib import aclosing
+from typing import Any, assert_never
+
+from runyard.agents.acting import Acting
+from runyard.agents.agent import Agent, Output
+from runyard.agents.context import Context
+from runyard.agents.execution import Answered, Canceled, Execution
+from runyard.agents.mind import Mind
+from runyard.agents.parking import Parking
+from runyard.agents.prompt import described, guessed_tokens, opening
+from runyard.agents.questions import Questions
+from runyard.agents.replay import Replay
+from runyard.agents.tool_call import ToolCalls
+from runyard.agents.values import plain
+from runyard.agents.wishes import wishes, with_own_ids
+from runyard.domain.conversation import call_ids, messages
+from runyard.domain.events import ModelMessage, ModelReset, StepFinished, StepStarted, Usage
+from runyard.domain.fold import State
+from runyard.domain.run import StopReason
+from runyard.errors import ModelRefused, ModelUnavailable
+from runyard.model import Finished, Model, Request, Text, Thinking
+
+BETWEEN_TURNS = "\n\n"  # of text, where a turn before this one wrote some
+
+
+class Loop:
+    def __init__(self, agent: Agent, mind: Mind, model: Model, execution: Execution, parking: Parking) -> None:
+        state, replay = execution.state, Replay(execution.state)
+        self._agent = agent
+        self._mind = mind
+        self._model = model
+        self._execution = execution
+        self._state = state
+        self._context = Context(agent, execution, parking, Replay(State()))  # what it writes is new, always
+        questions = Questions(execution, replay, parking, agent.on_unknown)
+        calls = ToolCalls(execution, replay, parking, questions)
+        self._acting = Acting(execution, replay, questions, calls, self._context)
+        self._tools = {tool.name: tool for tool in agent.tools}
+        self._turns = len(state.messages)
+        self._usage = state.usage or Usage()
+        self._cut_short = any(step.key == _step(self._turns) and step.result == "length" for step in state.steps)
+        self._text_before = state.text[: state.kept_text]
+        self._conversation: list[Any] = []
+
+    async def run(self) -> Output:
+        message = await self._recall()
+        while True:
+            if message is None:
+                if (limit := self._limit()) is not None:
+                    return self._answer(limit)
+                message = await self._think()
+            if (end := self._end(message)) is not None:
+                return self._answer(end)
+            sensible = await self._act(message)
+            if not sensible and self._turns >= self._mind.max_turns:
+                return self._answer("invalid_tool_call")
+            message = None
+
+    async def _recall(self) -> dict[str, Any] | None:
+        """Make up the conversation from the log; the last message, whose calls may not all have been made."""
+        if self._state.open_text:
+            self._execution.emit(ModelReset(_step(self._turns + 1)))
+        question = self._execution.message
+        own = messages(self._state, None if question is None else question.text)
+        last = self._state.messages[-1] if self._state.messages else None
+        if last is not None:
+            own = own[: len(own) - len(call_ids(last))]  # the results of its calls come when they are observed
+        self._conversation = [*await opening(self._agent, self._mind, self._execution, own), *own]
+        return last
+
+    async def _think(self) -> dict[str, Any]:
+        """Ask the model, and write down what it says."""
+        if self._execution.cancelled:
+            raise Canceled
+        self._turns += 1
+        step = _step(self._turns)
+        if not any(known.key == step for known in self._state.steps):
+            self._execution.emit(StepStarted(step, "think", self._mind.model))
+        said = await self._listen(self._request())
+        self._usage += said.usage
+        if said.reason == "content_filter":
+            raise ModelRefused("The provider's filter stopped the model.")
+        taken = {call_id for earlier in self._conversation for call_id in call_ids(earlier)}
+        message = with_own_ids(plain(said.message), taken)
+        self._cut_short = said.reason == "length"
+        if self._cut_short:
+            message.pop("tool_calls", None)  # perhaps not all of them, perhaps not whole
+        self._execution.emit(ModelMessage(step, message, said.usage))
+        self._execution.emit(StepFinished(step, "think", said.usage, said.reason))
+        self._conversation.append(message)
+        return message
+
+    async def _listen(self, request: Request) -> Finished:
+        gap = BETWEEN_TURNS if self._text_before or self._context.written() else ""
+        async with aclosing(self._model.stream(request)) as saying:
+            async for said in saying:
+                match said:
+                    case Text(text):
+                        await self._context.token(gap + text)
+                        gap = ""
+                    case Thinking(text):
+                        await self._context.thinking(text)
+                    case Finished():
+                        return said
+                    case never:
+                        assert_never(never)
+        raise ModelUnavailable("The model's answer was cut off.")
+
+    async def _act(self, message: dict[str, Any]) -> bool:
+        """Make the calls of the message and observe what comes of them; whether any of them made sense."""
+        wanted = wishes(message, self._tools)
+        self._acting.announce(wanted)  # nothing was awaited since the message was written: one append
+        await self._execution.commit()
+        self._conversation += await self._acting.results(wanted)
+        return any(wish.problem is None for wish in wanted)
+
+    def _limit(self) -> StopReason | None:
+        """Why the model may not be asked again."""
+        mind = self._mind
+        if self._turns >= mind.max_turns:
+            return "max_steps"
+        spent = self._usage.usd >= mind.max_usd
+        spent |= mind.max_output_tokens is not None and self._usage.output_tokens >= mind.max_output_tokens
+        spent |= mind.max_context_tokens is not None and guessed_tokens(self._conversation) > mind.max_context_tokens
+        return "max_tokens_exceeded" if spent else None
+
+    def _end(self, message: dict[str, Any]) -> StopReason | None:
+        """Why this message is the last one."""
+        if call_ids(message):
+            return None
+        return "max_tokens_exceeded" if self._cut_short else "end_turn"
+
+    def _answer(self, why: StopReason) -> Answered:
+        """Everything that the model wrote, as those who follow the run have seen it."""
+        return Answered(text=self._text_before + self._context.written(), stop_reason=why)
+
+    def _request(self) -> Request:
+        most = self._mind.max_output_tokens
+        return Request(
+            model=self._mind.model,
+            messages=self._conversation,
+            tools=described(self._agent),
+            max_output_tokens=None if most is None else most - self._usage.output_tokens,
+            options=self._mind.options,
+        )
+
+
+def _step(turn: int) -> str:
+    return f"turn#{turn}"

@@ -1,0 +1,105 @@
+"""Calls to other servers: only to addresses of the public internet, unless a network is allowed by name.
+
+Whoever names a server must not reach what only this machine can: loopback, private and link-local networks, the cloud's
+metadata. A host name is looked up here, every address is judged, and the connection goes to the very address that was
+judged, so a name that changes its mind between the two gains nothing; the certificate is still checked against the
+name. Redirects are not followed and proxies from the environment are not used.
+
+One client is for one server: connections are kept by address.
+"""
+
+import asyncio
+import socket
+from collections.abc import Mapping, Sequence
+from contextlib import suppress
+from ipaddress import IPv4Address, IPv4Network, IPv6Address, IPv6Network, ip_address, ip_network
+
+import httpx2
+
+from runyard.errors import Invalid, ToolError
+
+_NAT64 = ip_network("64:ff9b::/96")
+Address = IPv4Address | IPv6Address
+
+
+class OutboundRefused(ToolError):
+    """This address may not be called: it is private or local, and was not allowed."""
+
+    code = "outbound_refused"
+
+
+class Allowed:
+    """Which addresses may be called: public ones, and those of the networks named here (`10.0.0.0/8`, `::1`)."""
+
+    def __init__(self, networks: Sequence[str] = ()) -> None:
+        try:
+            self._networks: list[IPv4Network | IPv6Network] = [ip_network(network) for network in networks]
+        except ValueError:
+            raise Invalid('What may be called is given as networks, such as "10.0.0.0/8" or "127.0.0.1".') from None
+
+    def permits(self, address: Address) -> bool:
+        judged = _inner(address)
+        if any(one in network for one in (address, judged) for network in self._networks):
+            return True
+        return all(one.is_global and not one.is_multicast for one in (address, judged))
+
+    async def check(self, url: str) -> None:
+        """OutboundRefused if this may not be called; a name without an address is nobody's harm."""
+        parts = httpx2.URL(url)
+        with suppress(OSError):
+            await self.address_of(parts.host, parts.port or 443)
+
+    async def address_of(self, host: str, port: int) -> str:
+        """An address of this host that may be called; OutboundRefused if it has none."""
+        try:
+            found: list[Address] = [ip_address(host.strip("[]"))]
+        except ValueError:
+            loop = asyncio.get_running_loop()
+            told = await loop.getaddrinfo(host, port, type=socket.SOCK_STREAM)
+            found = [ip_address(str(entry[4][0]).partition("%")[0]) for entry in told]
+        for address in found:
+            if self.permits(address):
+                return str(address)
+        raise OutboundRefused
+
+
+def _inner(address: Address) -> Address:
+    """The IPv4 address that an IPv6 address leads to, if it is one of those."""
+    if isinstance(address, IPv4Address):
+        return address
+    if address in _NAT64:
+        return IPv4Address(int(address) & 0xFFFFFFFF)
+    return address.ipv4_mapped or address.sixtofour or (address.teredo or (None, address))[1]
+
+
+class OutboundTransport(httpx2.AsyncBaseTransport):
+    def __init__(self, allowed: Allowed) -> None:
+        self._allowed = allowed
+        self._inner = httpx2.AsyncHTTPTransport(trust_env=False)
+
+    async def handle_async_request(self, request: httpx2.Request) -> httpx2.Response:
+        url = request.url
+        try:
+            address = await self._allowed.address_of(url.host, url.port or (443 if url.scheme == "https" else 80))
+        except socket.gaierror:
+            raise httpx2.ConnectError("The host has no address.", request=request) from None
+        # the name stays in the Host header and in the certificate's check; only the connection goes by number
+        request.url = url.copy_with(host=address)
+        request.extensions = {**request.extensions, "sni_hostname": url.host}
+        try:
+            return await self._inner.handle_async_request(request)
+        finally:
+            request.url = url
+
+    async def aclose(self) -> None:
+        await self._inner.aclose()
+
+
+def outbound_client(
+    allowed: Allowed, *, headers: Mapping[str, str] | None = None, timeout: httpx2.Timeout | None = None
+) -> httpx2.AsyncClient:
+    """A client that calls only what is allowed."""
+    transport = OutboundTransport(allowed)
+    return httpx2.AsyncClient(
+        transport=transport, headers=dict(headers or {}), timeout=timeout or 30, trust_env=False, follow_redirects=False
+    )

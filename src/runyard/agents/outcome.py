@@ -1,0 +1,36 @@
+"""How the task of an agent ended, as its runner says it: a result, Canceled, or an error whose message holds no
+content."""
+
+import asyncio
+from typing import TypeVar
+
+from runyard.agents.execution import Canceled, Execution
+from runyard.errors import AgentError, RunyardError, Unavailable, WriteRefused
+
+T = TypeVar("T")
+
+
+def outcome(main: "asyncio.Task[T]", execution: Execution) -> T:
+    """What the task returned. Whatever it ended with, a run that is to be canceled was Canceled."""
+    if main.cancelled():
+        if execution.cancelled:
+            raise Canceled
+        raise AgentError("The agent cancelled itself.")
+    error = main.exception()
+    if error is None:
+        return main.result()
+    if execution.cancelled:
+        raise Canceled from error
+    raise _without_content(error)
+
+
+def _without_content(error: BaseException) -> RunyardError:
+    """An error whose message holds no content; what the engine itself raised stays as it is."""
+    while isinstance(error, BaseExceptionGroup) and len(error.exceptions) == 1:
+        error = error.exceptions[0]
+    if isinstance(error, AgentError | WriteRefused | Unavailable):
+        return error
+    said = error.message if isinstance(error, RunyardError) else f"The agent failed with {type(error).__name__}."
+    failure = AgentError(said)
+    failure.__cause__ = error
+    return failure

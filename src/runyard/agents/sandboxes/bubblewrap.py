@@ -1,0 +1,105 @@
+"""The command line that starts a program in bubblewrap: new namespaces of every kind, an almost empty file system, no
+network, no environment, no capabilities, and limits that its children inherit.
+
+Every namespace is named, because `--unshare-all` leaves nested user namespaces open and only an explicit
+`--unshare-user` takes `--disable-userns`. Of the host there is only what /usr/bin/python3 needs: no /etc, no /usr/local
+and no /usr/src, where images like to put an application. All of it is read-only; what can be written has a size. Parent
+folders are made explicitly: those that bubblewrap makes itself are closed to others.
+"""
+
+from collections.abc import Sequence
+from pathlib import Path
+
+from msgspec import Struct
+
+PYTHON = "/usr/bin/python3"
+WORK = "/work"
+PROGRAM = "/program"
+PREPARED = ("/usr/bin/setpriv", "/usr/bin/prlimit", "/usr/bin/nice", "/usr/bin/choom")
+
+_MIB = 1024 * 1024
+_SYSTEM = ("/usr/bin", "/usr/lib", "/usr/lib32", "/usr/lib64", "/usr/libexec", "/usr/share/zoneinfo")
+_OLD_ROOTS = ("bin", "lib", "lib32", "lib64")
+_NAMESPACES = ("user", "ipc", "pid", "net", "uts", "cgroup")
+_SCRATCH_BYTES = 16 * _MIB
+
+
+class Limits(Struct, frozen=True, kw_only=True):
+    """What one program may take. `memory_bytes` holds for each process and for all of them together."""
+
+    seconds: float = 60
+    cpu_seconds: int = 30
+    memory_bytes: int = 512 * _MIB
+    processes: int = 32
+    file_bytes: int = 32 * _MIB
+    folder_bytes: int = 64 * _MIB
+    folder_files: int = 1000
+    output_bytes: int = 64 * 1024
+    open_files: int = 128
+
+
+def command(bwrap: str, folder: Path, limits: Limits, uid: int | None, info_fd: int, filter_fd: int) -> list[str]:
+    """Run `PROGRAM/main.py` with `folder` (it has `work` and `program`) as user `uid`, or as whoever we are."""
+    return [
+        *(_as_user(uid) if uid is not None else ()),
+        *(bwrap, "--die-with-parent", "--new-session", "--cap-drop", "ALL", "--hostname", "sandbox"),
+        *(f"--unshare-{kind}" for kind in _NAMESPACES),
+        "--disable-userns",
+        *("--info-fd", str(info_fd), "--seccomp", str(filter_fd)),
+        *_environment(),
+        *_file_system(folder),
+        "--",
+        *_limited(limits),
+        *(PYTHON, "-u", f"{PROGRAM}/main.py"),
+    ]
+
+
+def _as_user(uid: int) -> Sequence[str]:
+    """bubblewrap itself must not start as root: inside it would still be the host's root, whom no limit counts."""
+    return ("/usr/bin/setpriv", f"--reuid={uid}", f"--regid={uid}", "--clear-groups", "--")
+
+
+def _environment() -> Sequence[str]:
+    variables = {
+        "PATH": "/usr/bin:/bin",
+        "HOME": WORK,
+        "TMPDIR": "/tmp",
+        "LANG": "C.UTF-8",
+        "PYTHONPATH": WORK,
+        "PYTHONDONTWRITEBYTECODE": "1",
+    }
+    return ["--clearenv", *(part for name, value in variables.items() for part in ("--setenv", name, value))]
+
+
+def _file_system(folder: Path) -> list[str]:
+    made = ["--perms", "0755", "--dir", "/usr", "--perms", "0755", "--dir", "/usr/share"]
+    for path in _SYSTEM:
+        made += ["--ro-bind-try", path, path]
+    for name in _OLD_ROOTS:
+        old = Path("/", name)
+        if old.is_symlink():
+            made += ["--symlink", f"usr/{name}", str(old)]
+        else:
+            made += ["--ro-bind-try", str(old), str(old)]
+    made += ["--proc", "/proc", "--dev", "/dev"]
+    for path in ("/dev/shm", "/tmp"):
+        made += ["--size", str(_SCRATCH_BYTES), "--tmpfs", path]
+    made += ["--ro-bind", str(folder / "program"), PROGRAM, "--bind", str(folder / "work"), WORK]
+    return [*made, "--remount-ro", "/dev", "--remount-ro", "/", "--chdir", WORK]
+
+
+def _limited(limits: Limits) -> list[str]:
+    """Set inside, where the user's own processes on the host are not counted. It is the first to die of hunger."""
+    return [
+        "/usr/bin/prlimit",
+        f"--cpu={limits.cpu_seconds}",
+        f"--as={limits.memory_bytes}",
+        f"--nproc={limits.processes}",
+        f"--fsize={limits.file_bytes}",
+        f"--nofile={limits.open_files}",
+        "--core=0",
+        "--memlock=0",
+        "--msgqueue=0",
+        "--",
+        *("/usr/bin/nice", "-n", "10", "/usr/bin/choom", "-n", "1000", "--"),
+    ]

@@ -1,0 +1,45 @@
+"""Plain functions beside the event loop: a daemon thread for every call.
+
+Not asyncio's pool: a thread cannot be stopped, so a function that hangs would take one of its few places for good and
+keep the process from ending. Here a caller that is cancelled leaves the thread behind, and neither the next call nor
+the end of the process waits for it.
+"""
+
+import asyncio
+import contextvars
+from collections.abc import Callable
+from contextlib import suppress
+from threading import Thread
+from typing import Any
+
+
+async def in_thread(fn: Callable[..., Any], /, *args: Any, **kwargs: Any) -> Any:
+    """What `fn` returns or raises. It sees the caller's context variables."""
+    loop = asyncio.get_running_loop()
+    ended: asyncio.Future[Any] = loop.create_future()
+    context = contextvars.copy_context()
+
+    def settle(result: Any, error: Exception | None) -> None:
+        if ended.done():
+            return  # the caller was cancelled
+        if error is None:
+            ended.set_result(result)
+        else:
+            ended.set_exception(error)
+
+    def work() -> None:
+        result: Any = None
+        error: Exception | None = None
+        try:
+            result = context.run(fn, *args, **kwargs)
+        except StopIteration:
+            error = RuntimeError("it raised StopIteration")  # no future takes one
+        except Exception as raised:
+            error = raised
+        except BaseException as raised:
+            error = RuntimeError(f"it raised {type(raised).__name__}")  # nobody's exit but the thread's
+        with suppress(RuntimeError):  # the loop is gone, and with it whoever asked
+            loop.call_soon_threadsafe(settle, result, error)
+
+    Thread(target=work, name=getattr(fn, "__name__", "call"), daemon=True).start()
+    return await ended

@@ -1,0 +1,120 @@
+"""One tool call and what a crash may do to it. The rules are the same for python agents and for models.
+
+What is durable before what: `tool.started` before the function is called, its result before anybody gets it. So a call
+with a start and no end is ambiguous, and only then: `none` and `idempotent` are called again with the same key and no
+second start in the log; `once` follows the agent's `on_unknown`, and a repetition that a person allowed is announced
+again, because after a second crash they must be asked again.
+
+What a tool raised becomes its result: a code, and a text for whoever called it without anything of a traceback.
+"""
+
+from collections.abc import Awaitable, Mapping
+from contextvars import ContextVar
+from typing import Any
+
+from msgspec import Struct
+
+from runyard.agents.execution import Execution
+from runyard.agents.parking import Parking
+from runyard.agents.questions import UNKNOWN, Questions
+from runyard.agents.replay import Replay
+from runyard.agents.tools import Tool
+from runyard.agents.values import plain
+from runyard.domain.events import Payload, ToolFinished, ToolRequested, ToolStarted, clean
+from runyard.domain.fold import CallState
+from runyard.errors import Invalid, Rejected, ToolFailed, Unavailable, WriteRefused
+
+# The key of the recorded call that the code of a user is running in; None outside of one.
+inside: ContextVar[str | None] = ContextVar("runyard_inside_a_recorded_call", default=None)
+
+
+class Result(Struct, frozen=True):
+    """How a call ended: its output (JSON), or an error code and what may be told of it."""
+
+    output: Any = None
+    error: str | None = None
+    cause: BaseException | None = None
+
+
+class ToolCalls:
+    def __init__(self, execution: Execution, replay: Replay, parking: Parking, questions: Questions) -> None:
+        self._execution = execution
+        self._replay = replay
+        self._parking = parking
+        self._questions = questions
+
+    async def make(
+        self, tool: Tool[..., Any], key: str, given: Mapping[str, Any], known: CallState | None, context: object
+    ) -> Result:
+        """Make the call under `key`, of which the log has `known`. Rejected if a person said no, ToolFailed if they put
+        an input in its place that does not fit."""
+        if known is None or known.started_seq is None:
+            wanted = await self._allowed(tool, key, given)
+            return await self._perform(tool, key, wanted, context, announce=True)
+        if tool.effects != "once":
+            return await self._perform(tool, key, known.input, context, announce=False)
+        if await self._questions.repeat(key, tool.name, known.input, known):
+            return await self._perform(tool, key, known.input, context, announce=True)
+        await self.record(ToolFinished(key, tool.name, error=UNKNOWN))
+        return Result(error=UNKNOWN)
+
+    async def record(self, payload: Payload) -> None:
+        with self._parking.working():
+            self._execution.emit(payload)
+            await self._execution.commit()
+
+    async def _allowed(self, tool: Tool[..., Any], key: str, given: Mapping[str, Any]) -> Mapping[str, Any]:
+        """The input to call the tool with: as given, or as the person edited it."""
+        if not self._questions.is_asked(key, "tool") and not tool.needs_approval(given):
+            return given
+        wish = ToolRequested(key, tool.name, given)
+        answer = await self._questions.decision(key, "tool", tool.name, given, wish)
+        self._replay.use(key)
+        if answer.state != "approved":
+            raise Rejected(f"The call of {tool.name} was rejected.", reason=answer.reason)
+        if answer.edited is None:
+            return given
+        try:
+            tool.arguments(answer.edited)
+        except Invalid:
+            raise ToolFailed(f"The edited input of {tool.name} does not fit.", error="invalid_input") from None
+        return dict(answer.edited)
+
+    async def _perform(
+        self, tool: Tool[..., Any], key: str, wanted: Mapping[str, Any], context: object, announce: bool
+    ) -> Result:
+        self._replay.use(key)
+        with self._parking.working():
+            if announce:
+                self._execution.emit(ToolStarted(key, tool.name, wanted))
+                await self._execution.commit()
+            began = self._execution.now_ms()
+            output, cause = await attempt(key, tool.run(wanted, context, f"{self._execution.run.id}:{key}"))
+            ms = max(0, self._execution.now_ms() - began)
+            error = None if cause is None else _code(cause)
+            if cause is not None:
+                output = told(cause)
+            await self.record(ToolFinished(key, tool.name, output, error, ms))
+        return Result(output, error, cause)
+
+
+async def attempt(key: str, calling: Awaitable[Any]) -> tuple[Any, BaseException | None]:
+    """The JSON of what a function returned, or what it raised. Refused writes are not the function's fault."""
+    token = inside.set(key)
+    try:
+        return plain(await calling), None
+    except (WriteRefused, Unavailable):
+        raise
+    except (Exception, SystemExit) as error:  # whatever a user's function raises is recorded as its result
+        return None, error
+    finally:
+        inside.reset(token)
+
+
+def told(cause: BaseException) -> str:
+    """What the model is told: the words of a ToolFailed, which are meant for it, else only the kind of error."""
+    return f"Error executing tool: {clean(cause.message) if isinstance(cause, ToolFailed) else _code(cause)}"
+
+
+def _code(cause: BaseException) -> str:
+    return "timeout" if isinstance(cause, TimeoutError) else type(cause).__name__

@@ -1,0 +1,100 @@
+"""An assistant of a small shop on a scripted model: it thinks, looks up two things at once, recovers from an error, and
+asks a person before it refunds anything. No key, no network: what it says is a function of what was said."""
+
+import re
+from collections.abc import Mapping
+from typing import Any
+
+from runyard.agents.agent import Agent
+from runyard.agents.tools import tool
+from runyard.errors import ToolFailed
+from runyard.model import Conversation
+
+_ORDERS: dict[str, dict[str, Any]] = {
+    "A-1001": {"item": "tea pot", "price": 38.50, "delivered_days_ago": 6},
+    "A-1002": {"item": "desk lamp", "price": 72.00, "delivered_days_ago": 41},
+}
+_POLICIES = {
+    "returns": "Goods can be returned within 30 days of delivery.",
+    "shipping": "Orders are shipped within two days.",
+}
+_ORDER = re.compile(r"[A-Z]-\d{4}")
+
+
+@tool(effects="none")
+async def find_order(order: str) -> dict[str, Any]:
+    """Look up an order by its number, such as A-1001."""
+    if order not in _ORDERS:
+        raise ToolFailed(f"There is no such order; there are {' and '.join(_ORDERS)}.")
+    return {"order": order, **_ORDERS[order]}
+
+
+@tool(effects="none")
+async def read_policy(topic: str) -> str:
+    """Read one of the shop's policies."""
+    if topic not in _POLICIES:
+        raise ToolFailed(f"There is no such policy; there are {' and '.join(_POLICIES)}.")
+    return _POLICIES[topic]
+
+
+@tool(effects="once", approval="always")
+async def refund(order: str, amount: float) -> dict[str, Any]:
+    """Pay the price of an order back. A person must agree."""
+    return {"refund": f"R-{order}", "amount": amount}
+
+
+def _think(conversation: Conversation) -> Mapping[str, Any]:
+    """The next turn, from the question and the results so far."""
+    question = max(place for place, message in enumerate(conversation) if message["role"] == "user")
+    named = _ORDER.search(str(conversation[question]["content"]))
+    order = named.group() if named else "A-1001"
+    results = [str(message["content"]) for message in conversation[question:] if message["role"] == "tool"]
+    match results:
+        case []:
+            return {
+                "thinking": f"They want something about {order}. I need the order and the rules for refunds.",
+                "calls": [
+                    {"tool": "find_order", "input": {"order": order}},
+                    {"tool": "read_policy", "input": {"topic": "refunds"}},
+                ],
+            }
+        case [found, _] if found.startswith("Error"):
+            return {"text": _words(f"I cannot find the order {order}. The ones I know are {' and '.join(_ORDERS)}.")}
+        case [_, _]:
+            return {
+                "thinking": "There is no policy of that name, but one on returns.",
+                "calls": [{"tool": "read_policy", "input": {"topic": "returns"}}],
+            }
+        case [_, _, _]:
+            return _propose(order)
+        case _:
+            return {"text": _words(_outcome(order, results[-1])), "every_ms": 10}
+
+
+def _propose(order: str) -> Mapping[str, Any]:
+    item, price, days = _ORDERS[order].values()
+    if days > 30:
+        return {"text": _words(f"The {item} came {days} days ago, and returns end after 30. I cannot refund it.")}
+    said = f"The {item} came {days} days ago, so it can be returned. I am asking a colleague to refund ${price:.2f}."
+    return {"text": _words(said), "calls": [{"tool": "refund", "input": {"order": order, "amount": price}}]}
+
+
+def _outcome(order: str, result: str) -> str:
+    if "rejected" in result or "Nobody allowed" in result:
+        return f"My colleague did not agree to the refund of {order}, so nothing was paid."
+    if "not known" in result:
+        return f"I cannot tell whether the refund of {order} was paid; please ask a colleague to look."
+    return f"The refund of {order} is on its way: R-{order}."
+
+
+def _words(text: str) -> list[str]:
+    return re.findall(r"\S+\s*", text)
+
+
+assistant = Agent(
+    "assistant",
+    model="scripted",
+    turns=_think,
+    instructions="You help the customers of a small shop. Look things up before you answer.",
+    tools=[find_order, read_policy, refund],
+)

@@ -1,0 +1,81 @@
+"""A run as a model would read it: its question, what the model said, and what came of every tool it called.
+
+Made from the folded log and nothing else, so a checkpoint, a fork at any seq and the next run of a thread start from
+the same words. Every tool call has exactly one result: where the log has none, because the run was cut off, the result
+says that (a provider refuses a conversation with a call that was never answered).
+
+Agents that are not models left no messages: their question and the text of their answer stand for them. Text that was
+still being written when a run was cut off is not part of the conversation.
+"""
+
+from typing import Any
+
+import msgspec
+
+from runyard.domain.fold import CallState, QuestionState, State
+
+NOT_MADE = "The run was stopped before this call was made."
+NO_RESULT = "The run was stopped during this call. Whether it took effect is not known."
+UNKNOWN = "The call had begun when its worker died. Whether it took effect is not known, and it was not repeated."
+
+
+def messages(state: State, question: str | None) -> list[dict[str, Any]]:
+    """The messages of one run in the shape of OpenAI's chat, without any system message."""
+    said: list[dict[str, Any]] = [] if question is None else [{"role": "user", "content": question}]
+    calls = {call.call_id: call for call in state.calls}
+    for message in state.messages:
+        if message.get("content") or call_ids(message):  # providers refuse a message that says nothing
+            said.append(message)
+        said += [tool_message(call_id, calls.get(call_id), decision(state, call_id)) for call_id in call_ids(message)]
+    if not state.messages and state.output is not None and state.output.text:
+        said.append({"role": "assistant", "content": state.output.text})
+    return said
+
+
+def call_ids(message: dict[str, Any]) -> list[str]:
+    """The ids of the tool calls that an assistant message asks for, in its order."""
+    return [call["id"] for call in message.get("tool_calls") or ()]
+
+
+def decision(state: State, call_id: str) -> QuestionState | None:
+    """The answer to the question whether this call may be made at all."""
+    for question in state.approvals.values():
+        if question.call_id == call_id and question.kind == "tool" and question.decided_seq is not None:
+            return question
+    return None
+
+
+def tool_message(call_id: str, call: CallState | None, decided: QuestionState | None = None) -> dict[str, Any]:
+    """What the model is told of one of its calls."""
+    return {"role": "tool", "tool_call_id": call_id, "content": _result(call, decided)}
+
+
+def _result(call: CallState | None, decided: QuestionState | None) -> str:
+    if call is not None and call.status == "finished":
+        return _edited(call) + _text(call)
+    if call is not None and call.started_seq is not None:
+        return NO_RESULT
+    if decided is not None and decided.state in ("rejected", "expired"):
+        return _refusal(decided)
+    return NOT_MADE
+
+
+def _refusal(decided: QuestionState) -> str:
+    said = "A person rejected this call" if decided.state == "rejected" else "Nobody allowed this call in time"
+    return f"{said}; it was not made." + (f" Reason: {decided.reason}" if decided.reason else "")
+
+
+def _edited(call: CallState) -> str:
+    if call.started_seq is None or call.asked is None or _json(call.asked) == _json(call.input):
+        return ""
+    return f"A person changed the input of this call to {_json(call.input)}.\n"
+
+
+def _text(call: CallState) -> str:
+    if call.error is not None and call.output is None:
+        return UNKNOWN if call.error == "unknown_outcome" else f"Error executing tool: {call.error}"
+    return call.output if isinstance(call.output, str) else _json(call.output)
+
+
+def _json(value: Any) -> str:
+    return msgspec.json.encode(value, order="sorted").decode()

@@ -1,0 +1,163 @@
+"""The task that writes checkpoints: one for every interaction that has ended, whoever ended it (S1.28, S1.35).
+
+It looks for ended runs without one, so a crash, a forced cancel or a process that was not there costs time only; and as
+the log is the truth, nobody waits for it. Two processes may write the same one: the second changes nothing.
+
+A save is shielded: when the process stops it is finished, not cut off. One that takes longer than `SAVE_SECONDS` goes
+on, and a copy is put on the local disk; if it fails, a copy is put into a temporary file. The next start brings both
+back; until then the run counts as unsaved and is tried again.
+"""
+
+import asyncio
+import os
+from collections.abc import Callable
+from pathlib import Path
+
+import msgspec
+import structlog
+
+from runyard.clock import Clock
+from runyard.domain.run import Run
+from runyard.engine.engine import Engine
+from runyard.errors import NotFound, RunyardError
+from runyard.faces.chats.file_store import write_whole
+from runyard.faces.chats.finding import chat_id
+from runyard.faces.chats.interactions import Interactions, InteractionStore, decoded, encoded
+from runyard.faces.chats.wire import Interaction
+
+log = structlog.get_logger()
+
+SAVE_SECONDS = 5.0
+AGAIN_SECONDS = 30.0  # after a save that failed
+BATCH = 50
+
+Stores = Callable[[str], InteractionStore]
+
+
+class Checkpoints:
+    def __init__(
+        self, engine: Engine, stores: Stores, clock: Clock, *, in_files: bool, disk: Path, temporary: Path
+    ) -> None:
+        """`stores` gives an owner's store. `in_files`: the database is told that a copy is kept elsewhere."""
+        self._engine = engine
+        self._stores = stores
+        self._clock = clock
+        self._in_files = in_files
+        self._disk = Spare(disk)
+        self._temporary = Spare(temporary)
+        self._resting: dict[str, float] = {}
+        self._saving: set[asyncio.Task[None]] = set()
+
+    async def run(self, interval: float) -> None:
+        """Save until cancelled."""
+        await self.bring_back()
+        while True:
+            try:
+                await self.round()
+            except RunyardError as error:
+                log.warning("checkpoints.failed", code=error.code)
+            await asyncio.sleep(interval)
+
+    async def round(self) -> int:
+        """Save what is there to be saved; how many there were."""
+        now = self._clock.monotonic()
+        self._resting = {run_id: until for run_id, until in self._resting.items() if until > now}
+        due = [run for run in await self._engine.checkpoints.unsaved(BATCH) if run.id not in self._resting]
+        for run in due:
+            await self._save(run)
+        return len(due)
+
+    async def close(self) -> None:
+        """Return when what was begun is done, or has taken too long."""
+        if self._saving:
+            await asyncio.wait(self._saving, timeout=SAVE_SECONDS)
+
+    async def _save(self, run: Run) -> None:
+        try:
+            thread = await self._engine.views.thread(run.owner, run.thread_id or "")
+            chat, interaction = chat_id(thread), await Interactions(self._engine).replayed(run)
+        except NotFound:
+            return  # deleted meanwhile
+        saving = asyncio.create_task(self._keep(run, chat, interaction), name=f"checkpoint {run.id}")
+        self._saving.add(saving)
+        saving.add_done_callback(self._settle)
+        try:
+            async with asyncio.timeout(SAVE_SECONDS):  # not wait_for, which may swallow a cancel on Python 3.11
+                await asyncio.shield(saving)
+        except TimeoutError:
+            log.error("checkpoint.slow", run_id=run.id)
+            await self._put_aside(self._disk, run, chat, interaction)
+        except Exception as error:
+            log.error("checkpoint.failed", run_id=run.id, error=type(error).__name__)
+            await self._put_aside(self._temporary, run, chat, interaction)
+
+    def _settle(self, saving: "asyncio.Task[None]") -> None:
+        self._saving.discard(saving)
+        if not saving.cancelled():
+            saving.exception()  # seen
+
+    async def _keep(self, run: Run, chat: str, interaction: Interaction) -> None:
+        store = self._stores(run.owner)
+        try:
+            await store.save_interaction(chat, interaction)
+        except NotFound:
+            return
+        if self._in_files and not await self._engine.checkpoints.kept_elsewhere(run):
+            await self._forget_deleted(store, run, chat)
+
+    async def _forget_deleted(self, store: InteractionStore, run: Run, chat: str) -> None:
+        """A chat that was deleted while its copy was written leaves none behind; an edited one is written again."""
+        try:
+            await self._engine.views.run(run.owner, run.id)
+        except NotFound:
+            await store.delete_chat(chat)
+
+    async def _put_aside(self, spare: "Spare", run: Run, chat: str, interaction: Interaction) -> None:
+        self._resting[run.id] = self._clock.monotonic() + AGAIN_SECONDS
+        try:
+            await asyncio.to_thread(spare.put, run.owner, chat, interaction)
+        except OSError as error:
+            log.error("checkpoint.lost", run_id=run.id, error=type(error).__name__)
+
+    async def bring_back(self) -> int:
+        """Save what an earlier process could not; how many were brought back."""
+        done = 0
+        for spare in (self._disk, self._temporary):
+            for file, owner, chat, interaction in await asyncio.to_thread(spare.all):
+                try:
+                    await self._stores(owner).save_interaction(chat, interaction)
+                except NotFound:
+                    log.info("checkpoint.forgotten", file=file.name)  # its chat is gone
+                except Exception as error:
+                    log.warning("checkpoint.not_brought_back", file=file.name, error=type(error).__name__)
+                    continue
+                file.unlink(missing_ok=True)
+                done += 1
+        return done
+
+
+class Spare:
+    """A folder for copies that could not be saved where they belong; readable by its owner alone."""
+
+    def __init__(self, folder: Path) -> None:
+        self._folder = folder
+
+    def put(self, owner: str, chat: str, interaction: Interaction) -> None:
+        self._folder.mkdir(mode=0o700, parents=True, exist_ok=True)
+        if self._folder.stat().st_uid != os.getuid():
+            raise PermissionError("The folder belongs to somebody else.")
+        kept = {"owner": owner, "chat_id": chat, "interaction": msgspec.Raw(encoded(interaction))}
+        write_whole(self._folder / f"{interaction.id}.json", msgspec.json.encode(kept))
+
+    def all(self) -> list[tuple[Path, str, str, Interaction]]:
+        if not self._folder.exists() or self._folder.stat().st_uid != os.getuid():
+            return []
+        found = []
+        for file in sorted(self._folder.glob("int_*.json")):
+            try:
+                kept = msgspec.json.decode(file.read_bytes())
+                again = decoded(msgspec.json.encode(kept["interaction"]))
+                found.append((file, str(kept["owner"]), str(kept["chat_id"]), again))
+            except (ValueError, KeyError, TypeError, OSError) as error:
+                log.warning("checkpoint.unreadable", file=file.name, error=type(error).__name__)
+        return found

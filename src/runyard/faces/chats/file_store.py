@@ -1,0 +1,93 @@
+"""Checkpoints as files, one per interaction, for people to look at (S1.37):
+
+    chats/<chat_id>/chat.json
+    chats/<chat_id>/interactions/<interaction_id>.json
+
+Each is written whole and at once: to a file beside it, flushed to the disk, then renamed. The ids are those that the
+face lets in, so that none leads out of the folder. Files are read and written in threads, never on the event loop.
+"""
+
+import asyncio
+import os
+import shutil
+from contextlib import suppress
+from pathlib import Path
+
+import msgspec
+
+from runyard.errors import NotFound
+from runyard.faces.chats.finding import CHAT
+from runyard.faces.chats.interactions import decoded, encoded
+from runyard.faces.chats.wire import AgentState, Chat, Interaction
+from runyard.ids import new_id
+
+
+class FileInteractionStore:
+    """An `InteractionStore` of its own: it needs no database."""
+
+    def __init__(self, folder: Path) -> None:
+        self._chats = folder / "chats"
+
+    async def save_interaction(self, chat_id: str, interaction: Interaction) -> None:
+        await asyncio.to_thread(self._save, chat_id, interaction)
+
+    async def load_interaction(self, chat_id: str, interaction_id: str) -> Interaction:
+        return await asyncio.to_thread(self._load, chat_id, interaction_id)
+
+    async def load_chat(self, chat_id: str) -> Chat:
+        return await asyncio.to_thread(self._load_chat, chat_id)
+
+    async def get_previous_state(self, chat_id: str, interaction_id: str) -> AgentState | None:
+        parent = (await self.load_interaction(chat_id, interaction_id)).parent_id
+        return None if parent is None else (await self.load_interaction(chat_id, parent)).final_agent_state
+
+    async def delete_chat(self, chat_id: str) -> None:
+        with suppress(NotFound, FileNotFoundError):
+            await asyncio.to_thread(shutil.rmtree, self._folder(chat_id))
+
+    def _folder(self, chat_id: str) -> Path:
+        if not CHAT.fullmatch(chat_id):
+            raise NotFound("There is no chat with that id.")
+        return self._chats / chat_id
+
+    def _file(self, chat_id: str, interaction_id: str) -> Path:
+        if not CHAT.fullmatch(interaction_id):
+            raise NotFound("There is no checkpoint of that interaction.")
+        return self._folder(chat_id) / "interactions" / f"{interaction_id}.json"
+
+    def _save(self, chat_id: str, interaction: Interaction) -> None:
+        write_whole(self._file(chat_id, interaction.id), encoded(interaction))
+        about = self._folder(chat_id) / "chat.json"
+        known = msgspec.json.decode(about.read_bytes()) if about.exists() else None
+        if known is None or known["created_at"] > interaction.created_at:
+            write_whole(about, msgspec.json.encode({"id": chat_id, "created_at": interaction.created_at}))
+
+    def _load(self, chat_id: str, interaction_id: str) -> Interaction:
+        try:
+            return decoded(self._file(chat_id, interaction_id).read_bytes())
+        except FileNotFoundError:
+            raise NotFound("There is no checkpoint of that interaction.") from None
+
+    def _load_chat(self, chat_id: str) -> Chat:
+        folder = self._folder(chat_id)
+        try:
+            about = msgspec.json.decode((folder / "chat.json").read_bytes())
+        except FileNotFoundError:
+            raise NotFound("There is no chat with that id.") from None
+        kept = [decoded(file.read_bytes()) for file in (folder / "interactions").glob("*.json")]
+        kept.sort(key=lambda interaction: (interaction.created_at, interaction.id))
+        return Chat(id=about["id"], interactions=kept, created_at=about["created_at"])
+
+
+def write_whole(path: Path, data: bytes) -> None:
+    """All of it or nothing, whatever happens meanwhile; readable by its owner alone."""
+    path.parent.mkdir(parents=True, exist_ok=True)
+    draft = path.with_name(f".{path.name}.{new_id()}")
+    try:
+        with open(os.open(draft, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600), "wb") as file:
+            file.write(data)
+            file.flush()
+            os.fsync(file.fileno())
+        os.replace(draft, path)
+    finally:
+        draft.unlink(missing_ok=True)

@@ -1,0 +1,41 @@
+"""Which thread and which run a client of the chats face means."""
+
+import re
+from contextlib import suppress
+
+from runyard.domain.run import Run
+from runyard.domain.thread import Thread
+from runyard.engine.engine import Engine
+from runyard.errors import Invalid, NotFound
+from runyard.faces.chats.translate import run_id_of
+
+CHAT = re.compile(r"[A-Za-z0-9][A-Za-z0-9._:~-]{0,127}")
+
+
+def chat_id(thread: Thread) -> str:
+    """What its client calls it."""
+    return thread.external_id or thread.id
+
+
+def new_chat_id(given: str) -> str:
+    """An id that a chat may get: it also names a folder, and cannot lead out of it."""
+    if not CHAT.fullmatch(given):
+        raise Invalid("A chat id has 1 to 128 letters, digits, dots, dashes, colons, tildes or underscores.")
+    return given
+
+
+async def thread_of(engine: Engine, owner: str, chat: str) -> Thread:
+    try:
+        return await engine.views.named_thread(owner, chat)
+    except NotFound:
+        raise NotFound("There is no chat with that id.") from None
+
+
+async def run_in(engine: Engine, owner: str, chat: str, interaction: str) -> Run:
+    """The run that is this interaction of this chat."""
+    thread, run_id = await thread_of(engine, owner, chat), run_id_of(interaction)
+    with suppress(NotFound):
+        run = await engine.views.run(owner, run_id or "")
+        if run.thread_id == thread.id:
+            return run
+    raise NotFound("There is no interaction with that id in the chat.")

@@ -1,0 +1,128 @@
+"""The words of the chats face, as clients see them and as checkpoints keep them."""
+
+from enum import StrEnum
+from typing import Annotated, Any, Literal
+
+from pydantic import BaseModel, Field, StrictBool
+
+EventName = Literal[
+    "interaction_started",
+    "tool_call",
+    "tool_result",
+    "thinking",
+    "answer",
+    "approval_required",
+    "approved",
+    "rejected",
+    "cancelled",
+    "error",
+    "interaction_complete",
+]
+CANCELLING = "Interaction will stop at next checkpoint"
+
+
+class EventType(StrEnum):
+    TOOL_CALL = "TOOL_CALL"
+    TOOL_RESULT = "TOOL_RESULT"
+    THINKING = "THINKING"
+    ANSWER = "ANSWER"
+
+
+class ToolCallEvent(BaseModel):
+    type: Literal[EventType.TOOL_CALL] = EventType.TOOL_CALL
+    id: str
+    tool_name: str
+    tool_input: str
+
+
+class ToolResultEvent(BaseModel):
+    type: Literal[EventType.TOOL_RESULT] = EventType.TOOL_RESULT
+    id: str
+    tool_name: str
+    tool_output: str
+
+
+class ThinkingEvent(BaseModel):
+    type: Literal[EventType.THINKING] = EventType.THINKING
+    content: str
+
+
+class AnswerEvent(BaseModel):
+    type: Literal[EventType.ANSWER] = EventType.ANSWER
+    content: str
+
+
+AgentEvent = Annotated[ToolCallEvent | ToolResultEvent | ThinkingEvent | AnswerEvent, Field(discriminator="type")]
+
+
+class AgentState(BaseModel):
+    """What the next interaction starts from: the conversation so far, without any system message."""
+
+    messages: list[dict[str, Any]]
+
+
+class InteractionStatus(StrEnum):
+    RUNNING = "RUNNING"
+    COMPLETED = "COMPLETED"
+    FAILED = "FAILED"
+    CANCELLED = "CANCELLED"
+    WAITING_APPROVAL = "WAITING_APPROVAL"
+
+
+class Interaction(BaseModel):
+    id: str
+    status: InteractionStatus
+    user_message: str
+    agent_events: list[AgentEvent]
+    final_agent_state: AgentState | None = Field(description="Null while the interaction runs.")
+    created_at: str
+    completed_at: str | None
+    parent_id: str | None = Field(None, description="The interaction whose final state this one started from.")
+    superseded_by: str | None = Field(None, description="The interaction that took its place, after an edit.")
+
+
+class Chat(BaseModel):
+    id: str
+    interactions: list[Interaction]
+    created_at: str
+
+
+class ChatRow(BaseModel):
+    id: str
+    created_at: str
+
+
+class ChatPage(BaseModel):
+    chats: list[ChatRow]
+    next: str | None = Field(description="Give it as `before` to get the next page; null at the end.")
+
+
+class NewInteraction(BaseModel):
+    user_message: str = Field(min_length=1)
+    agent: str | None = Field(None, description="Which agent answers; the default agent if left out.")
+
+
+class Edit(BaseModel):
+    new_user_message: str = Field(min_length=1)
+    agent: str | None = Field(None, description="Which agent answers; the one that answered before if left out.")
+
+
+class Decision(BaseModel):
+    approval_id: str
+    approved: StrictBool
+    reason: str | None = Field(None, description="With a rejection: why not; the agent is told.")
+    tool_input: dict[str, Any] | None = Field(
+        None, description="With an approval: call the tool with this input instead."
+    )
+
+
+class Processed(BaseModel):
+    status: Literal["processed"] = "processed"
+    approval_id: str
+    approved: bool
+
+
+class Cancelling(BaseModel):
+    status: Literal["cancelling"] = "cancelling"
+    interaction_id: str
+    message: str = CANCELLING

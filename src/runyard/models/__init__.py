@@ -1,0 +1,1 @@
+"""The models that can be asked: one scripted, and all those that litellm knows."""

@@ -1,0 +1,296 @@
+"""Every model that litellm knows, behind our port.
+
+litellm is heavy (seconds, hundreds of megabytes), so it is imported in a thread when it is first needed, or warmed when
+a process starts that will need it. It looks up prices in its own file and says nothing: its logs may hold content.
+
+Tried again, with growing pauses or the one that the provider asks for, is only what failed before the first delta: a
+refused connection, a busy or broken provider. An answer that stops without having been finished is an error, however
+cleanly its connection was closed.
+"""
+
+import asyncio
+import importlib
+import importlib.util
+import logging
+import os
+from collections.abc import AsyncGenerator, Awaitable, Callable, Iterator, Mapping
+from contextlib import aclosing, suppress
+from functools import cache
+from typing import Any
+
+import msgspec
+from msgspec import Struct
+
+from runyard.domain.events import Usage
+from runyard.errors import (
+    ContextTooLong,
+    ModelError,
+    ModelRefused,
+    ModelTimedOut,
+    ModelUnavailable,
+    RateLimited,
+    StartupError,
+)
+from runyard.model import Finished, FinishReason, Request, Said, Text, Thinking
+
+Sleep = Callable[[float], Awaitable[object]]
+
+
+class Patience(Struct, frozen=True, kw_only=True):
+    """Seconds to wait for a connection, for the first delta and for the next one; how often to try, and the longest
+    pause between two tries that a provider may ask for."""
+
+    connect: float = 10
+    first: float = 120
+    next: float = 60
+    tries: int = 3
+    pause: float = 0.5
+    longest_pause: float = 20
+
+
+class LitellmModel:
+    def __init__(self, patience: Patience | None = None, sleep: Sleep = asyncio.sleep) -> None:
+        self._patience = patience or Patience()
+        self._sleep = sleep
+
+    async def stream(self, request: Request, /) -> AsyncGenerator[Said, None]:
+        litellm = await asyncio.to_thread(load)
+        begun = False
+        for attempt in range(1, self._patience.tries + 1):
+            try:
+                async with aclosing(self._ask(litellm, request)) as saying:
+                    async for said in saying:
+                        begun = True
+                        yield said
+                return
+            except Exception as error:  # litellm raises its own, its client's, its transport's and plain ones
+                failure = _failure(litellm, error)
+                pause = None if begun else self._pause(failure, error, attempt)
+                if pause is None:
+                    raise failure from None  # its words may hold content
+            await self._sleep(pause)
+
+    async def _ask(self, litellm: Any, request: Request) -> AsyncGenerator[Said, None]:
+        patience = self._patience
+        deadline = asyncio.get_running_loop().time() + patience.first
+        async with asyncio.timeout_at(deadline):
+            stream = await litellm.acompletion(**_arguments(request, patience))
+        message = _Message()
+        try:
+            while True:
+                try:
+                    async with asyncio.timeout_at(deadline):
+                        chunk = await anext(stream)
+                except StopAsyncIteration:
+                    break
+                deadline = asyncio.get_running_loop().time() + patience.next
+                for said in message.take(chunk):
+                    yield said
+            yield message.finished(_finish_reason(stream), lambda usage: _cost(litellm, request.model, usage))
+        finally:
+            await stream.aclose()
+
+    def _pause(self, failure: ModelError, error: Exception, attempt: int) -> float | None:
+        """How long to wait before the next try; None if there is none."""
+        if attempt == self._patience.tries or not isinstance(failure, ModelUnavailable):
+            return None
+        asked = _retry_after(error)
+        if asked is None:
+            return self._patience.pause * 2.0 ** (attempt - 1)
+        return asked if asked <= self._patience.longest_pause else None
+
+
+# --- litellm itself ------------------------------------------------------------------------------------------------
+
+
+@cache
+def load() -> Any:
+    """The module, silent. Takes seconds the first time: call it in a thread."""
+    os.environ.setdefault("LITELLM_LOCAL_MODEL_COST_MAP", "True")  # else it asks the network for prices
+    litellm: Any = importlib.import_module("litellm")
+    litellm.telemetry = False
+    litellm.suppress_debug_info = True
+    litellm.set_verbose = False
+    litellm.turn_off_message_logging = True
+    for name in ("LiteLLM", "LiteLLM Router", "LiteLLM Proxy"):
+        logging.getLogger(name).setLevel(logging.CRITICAL + 1)
+    return litellm
+
+
+def check_installed() -> None:
+    if importlib.util.find_spec("litellm") is None:
+        raise StartupError(
+            "An agent of this app asks a model, which needs litellm: pip install 'litellm[mcp]>=1.84,<2'."
+        )
+
+
+def warm() -> None:
+    """Load everything that a first question with tools would load. Call it in a thread."""
+    tool = {"type": "function", "function": {"name": "warm", "parameters": {"type": "object", "properties": {}}}}
+    with suppress(Exception):  # a courtesy: whatever is wrong will be said when the model is asked
+        load().completion(
+            model="openai/warm",
+            messages=[{"role": "user", "content": "."}],
+            tools=[tool],
+            mock_response=".",
+            api_key="none",
+        )
+
+
+def _arguments(request: Request, patience: Patience) -> dict[str, Any]:
+    from httpx import Timeout  # comes with litellm
+
+    arguments: dict[str, Any] = {
+        "model": request.model,
+        "messages": [_sendable(message) for message in request.messages],
+        "stream": True,
+        "stream_options": {"include_usage": True},
+        "timeout": Timeout(patience.first, connect=patience.connect),
+        "num_retries": 0,
+        "max_retries": 0,
+        "drop_params": True,
+    }
+    if request.tools:
+        arguments["tools"] = list(request.tools)
+    if request.max_output_tokens is not None:
+        arguments["max_tokens"] = request.max_output_tokens
+    return arguments | dict(request.options)
+
+
+def _sendable(message: Mapping[str, Any]) -> dict[str, Any]:
+    """Some providers read the arguments of a model's earlier calls again; what was no JSON object is sent as one."""
+    if not message.get("tool_calls"):
+        return dict(message)
+    calls = [call | {"function": _with_object(call["function"])} for call in message["tool_calls"]]
+    return dict(message) | {"tool_calls": calls}
+
+
+def _with_object(function: dict[str, Any]) -> dict[str, Any]:
+    try:
+        is_object = isinstance(msgspec.json.decode(function["arguments"]), dict)
+    except msgspec.DecodeError:
+        is_object = False
+    return function if is_object else function | {"arguments": "{}"}
+
+
+# --- what it says --------------------------------------------------------------------------------------------------
+
+
+class _Message:
+    """An assistant message that is being put together from its chunks."""
+
+    def __init__(self) -> None:
+        self._text: list[str] = []
+        self._thinking: list[str] = []
+        self._blocks: list[dict[str, Any]] = []
+        self._calls: dict[int, dict[str, Any]] = {}
+        self._usage: Any = None
+
+    def take(self, chunk: Any) -> Iterator[Said]:
+        self._usage = getattr(chunk, "usage", None) or self._usage
+        for choice in chunk.choices[:1]:
+            delta = choice.delta
+            if thinking := getattr(delta, "reasoning_content", None):
+                self._thinking.append(thinking)
+                yield Thinking(thinking)
+            for block in getattr(delta, "thinking_blocks", None) or ():
+                self._add_block(dict(block))
+            if text := getattr(delta, "content", None):
+                self._text.append(text)
+                yield Text(text)
+            for call in getattr(delta, "tool_calls", None) or ():
+                self._add_call(call)
+
+    def finished(self, reason: FinishReason | None, cost: Callable[[Any], float]) -> Finished:
+        if reason is None:
+            raise ModelUnavailable("The model's answer was cut off.")
+        message: dict[str, Any] = {"role": "assistant", "content": "".join(self._text) or None}
+        if self._thinking:
+            message["reasoning_content"] = "".join(self._thinking)
+        if self._blocks:
+            message["thinking_blocks"] = self._blocks
+        if self._calls:
+            message["tool_calls"] = [self._calls[index] for index in sorted(self._calls)]
+        usage = Usage()
+        if self._usage is not None:
+            usage = Usage(self._usage.prompt_tokens or 0, self._usage.completion_tokens or 0, cost(self._usage))
+        return Finished(message=message, usage=usage, reason=reason)
+
+    def _add_call(self, delta: Any) -> None:
+        """Calls come in pieces, side by side; their index says to which a piece belongs."""
+        call = self._calls.setdefault(
+            delta.index or 0, {"id": "", "type": "function", "function": {"name": "", "arguments": ""}}
+        )
+        call["id"] = call["id"] or delta.id or ""
+        if delta.function is not None:
+            call["function"]["name"] += delta.function.name or ""
+            call["function"]["arguments"] += delta.function.arguments or ""
+
+    def _add_block(self, block: dict[str, Any]) -> None:
+        """A block of signed reasoning comes in pieces and ends with its signature."""
+        last = self._blocks[-1] if self._blocks else None
+        if last is None or last.get("signature") or last.get("type") != block.get("type") or "thinking" not in last:
+            self._blocks.append(block)
+            return
+        last["thinking"] += block.get("thinking") or ""
+        if block.get("signature"):
+            last["signature"] = block["signature"]
+
+
+def _finish_reason(stream: Any) -> FinishReason | None:
+    """Why the provider says that the message is over; None if it never said so (litellm then makes up a "stop")."""
+    given = getattr(stream, "received_finish_reason", None) or getattr(stream, "intermittent_finish_reason", None)
+    match given:
+        case None:
+            return None
+        case "tool_calls" | "function_call":
+            return "tool_calls"
+        case "length" | "max_tokens":
+            return "length"
+        case "content_filter":
+            return "content_filter"
+        case _:
+            return "stop"
+
+
+def _cost(litellm: Any, model: str, usage: Any) -> float:
+    """US dollars; 0 for a model whose price nobody knows."""
+    try:
+        return float(sum(litellm.cost_per_token(model=model, usage_object=usage)))
+    except Exception:  # an unknown model is a plain Exception
+        return 0.0
+
+
+# --- what goes wrong -----------------------------------------------------------------------------------------------
+
+
+def _failure(litellm: Any, error: BaseException) -> ModelError:
+    """The same failure in our words, without any of theirs."""
+    while (inner := getattr(error, "original_exception", None)) is not None:  # litellm wraps what breaks a stream
+        error = inner
+    if isinstance(error, ModelError):
+        return error
+    if isinstance(error, litellm.ContextWindowExceededError):
+        return ContextTooLong()
+    if isinstance(error, TimeoutError | litellm.Timeout):
+        return ModelTimedOut()
+    status = getattr(error, "status_code", None)
+    if isinstance(error, litellm.RateLimitError) or status == 429:
+        return RateLimited()
+    if status in (401, 403):
+        return ModelRefused("The model's provider did not accept the key.")
+    if status == 404:
+        return ModelRefused("The model's provider does not know this model.")
+    if isinstance(status, int) and 400 <= status < 500 and status != 408:
+        return ModelRefused()
+    return ModelUnavailable()
+
+
+def _retry_after(error: BaseException) -> float | None:
+    """Seconds that the provider asks for."""
+    response = getattr(error, "response", None)
+    headers = getattr(error, "litellm_response_headers", None) or getattr(response, "headers", None) or {}
+    try:
+        return max(0.0, float(headers["retry-after"]))
+    except (KeyError, TypeError, ValueError):
+        return None

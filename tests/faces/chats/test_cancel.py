@@ -1,0 +1,58 @@
+"""Cancel: told at once, obeyed soon, and the end is in the log whoever reads it."""
+
+import time
+
+import pytest
+
+from tests.faces.agents_for_tests import Gate
+from tests.faces.chats.chatting import Chat, interaction_of
+
+
+@pytest.mark.req("S1.25", "S1.26", "S1.57")
+async def test_a_second_client_cancels_and_the_first_is_told(chat: Chat, gate: Gate) -> None:
+    stream = await chat.start("hello", "gated")
+    interaction = interaction_of(stream)
+    await gate.until_reached()
+    answer = await chat.cancel(interaction)
+    assert answer.json() == {
+        "status": "cancelling",
+        "interaction_id": interaction,
+        "message": "Interaction will stop at next checkpoint",
+    }
+    await stream.to_end()
+    assert stream.events[-2:] == ["cancelled", "interaction_complete"]
+    assert (await chat.look(interaction))["status"] == "CANCELLED"
+
+
+@pytest.mark.req("S1.39")
+@pytest.mark.parametrize("backend", ["memory"])
+async def test_a_cancel_takes_effect_within_200_ms(chat: Chat, gate: Gate) -> None:
+    took = []
+    for n in range(3):
+        stream = await chat.start(str(n), "gated")
+        await gate.until_reached()
+        began = time.monotonic()
+        await chat.cancel(interaction_of(stream))
+        await stream.to_end()
+        took.append(time.monotonic() - began)
+    assert min(took) < 0.2
+
+
+async def test_what_has_ended_cannot_be_cancelled(chat: Chat) -> None:
+    stream = await chat.say()
+    answer = await chat.cancel(interaction_of(stream))
+    assert (answer.status_code, answer.json()["code"]) == (409, "conflict")
+    assert (await chat.look(interaction_of(stream)))["status"] == "COMPLETED"
+
+
+async def test_one_that_is_still_queued_ends_without_having_begun(chat: Chat, gate: Gate) -> None:
+    first = await chat.start("one", "gated")
+    await gate.until_reached()
+    second = await chat.start("two", "gated")
+    await chat.cancel(interaction_of(second))
+    await second.to_end()
+    assert second.events == ["interaction_started", "cancelled", "interaction_complete"]
+    assert gate.calls["gated"] == 1
+    gate.open.set()
+    await first.to_end()
+    assert first.wire[-1][1]["status"] == "COMPLETED"

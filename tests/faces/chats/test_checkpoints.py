@@ -1,0 +1,306 @@
+"""Checkpoints: one for every interaction that has ended, whoever ended it, in either store; and what a failing store
+costs."""
+
+import asyncio
+import json
+from contextlib import suppress
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from runyard.domain.run import Status
+from runyard.errors import NotFound
+from runyard.faces.chats import checkpoints as module
+from runyard.faces.chats.checkpoints import Checkpoints, Spare
+from runyard.faces.chats.file_store import FileInteractionStore
+from runyard.faces.chats.interactions import InteractionStore
+from runyard.faces.chats.wire import AgentState, AnswerEvent, Interaction, InteractionStatus
+from runyard.faces.chats.wire import Chat as ChatModel
+from runyard.web.auth import LOCAL
+from tests.faces.agents_for_tests import Gate
+from tests.faces.chats.chatting import Chat, chat_agents, interaction_of
+from tests.faces.serving import Serve, Server
+from tests.support.flow import eventually
+
+FIELDS = ["id", "status", "user_message", "agent_events", "final_agent_state", "created_at", "completed_at"]
+
+
+@pytest.fixture(params=["database", "files"])
+async def kept(request: pytest.FixtureRequest, serve: Serve, gate: Gate) -> Server:
+    """A server that keeps checkpoints there."""
+    return await serve(chat_agents(gate), checkpoints=request.param)
+
+
+def store_of(server: Server) -> InteractionStore:
+    return server.process.interaction_stores(LOCAL)
+
+
+async def saved(server: Server, chat: str, interaction: str) -> Interaction:
+    async def found() -> Interaction | None:
+        with suppress(NotFound):
+            return await store_of(server).load_interaction(chat, interaction)
+        return None
+
+    kept: Interaction = await eventually("the checkpoint is written", found)
+    return kept
+
+
+def drafts(folder: Path) -> list[Path]:
+    return list(folder.rglob(".*"))
+
+
+def modes(folder: Path) -> set[int]:
+    return {path.stat().st_mode & 0o777 for path in folder.rglob("*.json")}
+
+
+def an_interaction(n: int, parent: Interaction | None = None, **more: Any) -> Interaction:
+    fields: dict[str, Any] = {
+        "id": f"int_{n:03d}",
+        "status": InteractionStatus.COMPLETED,
+        "user_message": f"Grüße {n}",
+        "agent_events": [AnswerEvent(content="a\u2028b")],
+        "final_agent_state": AgentState(messages=[{"role": "user", "content": f"Grüße {n}"}]),
+        "created_at": f"2026-01-15T10:00:0{n}.000Z",
+        "completed_at": f"2026-01-15T10:00:0{n}.500Z",
+        "parent_id": parent.id if parent else None,
+    }
+    return Interaction(**{**fields, **more})
+
+
+@pytest.mark.req("S1.38", "S1.34", "S1.31")
+async def test_either_store_gives_back_what_the_face_shows(kept: Server) -> None:
+    chat = Chat(kept)
+    ids = [interaction_of(await chat.say(text)) for text in ("one", "two")]
+    first, second = [await saved(kept, chat.id, each) for each in ids]
+    whole = ChatModel.model_validate(await chat.whole())
+    assert [first, second] == whole.interactions
+    loaded = await store_of(kept).load_chat(chat.id)
+    assert loaded.interactions == whole.interactions
+    assert loaded.id == chat.id
+    assert await store_of(kept).get_previous_state(chat.id, first.id) is None
+    assert await store_of(kept).get_previous_state(chat.id, second.id) == first.final_agent_state
+
+
+@pytest.mark.req("S1.38")
+@pytest.mark.parametrize("backend", ["memory"])
+async def test_either_store_says_what_it_does_not_know(kept: Server) -> None:
+    chat = Chat(kept)
+    known = interaction_of(await chat.say())
+    await saved(kept, chat.id, known)
+    store = store_of(kept)
+    for chat_id, interaction in (("nope", known), (chat.id, "int_001"), ("../x", known), (chat.id, "../../x")):
+        with pytest.raises(NotFound):
+            await store.load_interaction(chat_id, interaction)
+        with pytest.raises(NotFound):
+            await store.get_previous_state(chat_id, interaction)
+    for chat_id in ("nope", "..", "a/b"):
+        with pytest.raises(NotFound):
+            await store.load_chat(chat_id)
+
+
+@pytest.mark.req("S1.28", "S1.35", "S1.26", "S1.42")
+async def test_every_end_has_its_checkpoint(kept: Server, gate: Gate) -> None:
+    chat = Chat(kept)
+    done = interaction_of(await chat.say())
+    failed = interaction_of(await chat.say("x", "broken"))
+    stream = await chat.start("y", "gated")
+    await gate.until_reached()
+    queued = await chat.start("z", "gated")
+    for each in (queued, stream):
+        await chat.cancel(interaction_of(each))
+        await each.to_end()
+    waiting, _ = await chat.asked()
+    await chat.cancel(interaction_of(waiting))
+    await waiting.to_end()
+    expected = {
+        done: "COMPLETED",
+        failed: "FAILED",
+        interaction_of(stream): "CANCELLED",
+        interaction_of(queued): "CANCELLED",
+        interaction_of(waiting): "CANCELLED",
+    }
+    for interaction, status in expected.items():
+        assert (await saved(kept, chat.id, interaction)).status == status
+
+
+@pytest.mark.req("S1.35")
+async def test_there_is_none_while_an_interaction_runs(kept: Server, gate: Gate) -> None:
+    chat = Chat(kept)
+    stream = await chat.start("hello", "gated")
+    await gate.until_reached()
+    assert await kept.process.checkpoints.round() == 0
+    with pytest.raises(NotFound):
+        await store_of(kept).load_interaction(chat.id, interaction_of(stream))
+    gate.open.set()
+    await stream.to_end()
+    await saved(kept, chat.id, interaction_of(stream))
+
+
+async def test_an_edit_is_told_to_the_copies_too(kept: Server) -> None:
+    chat = Chat(kept)
+    first = interaction_of(await chat.say("one"))
+    await saved(kept, chat.id, first)
+    second = interaction_of(await chat.edit(first, "two"))
+
+    async def is_told() -> bool:
+        return (await store_of(kept).load_interaction(chat.id, first)).superseded_by == second
+
+    await eventually("the copy tells what took its place", is_told)
+
+
+async def test_a_deleted_chat_leaves_no_copy(kept: Server) -> None:
+    chat = Chat(kept)
+    interaction = interaction_of(await chat.say())
+    await saved(kept, chat.id, interaction)
+    await kept.http.delete(chat.path)
+    await kept.process.checkpoints.round()
+    with pytest.raises(NotFound):
+        await store_of(kept).load_interaction(chat.id, interaction)
+
+
+@pytest.mark.req("S1.37", "S1.52")
+@pytest.mark.parametrize("backend", ["sqlite"])
+async def test_the_files_are_where_the_contract_says(serve: Serve, gate: Gate, tmp_path: Path) -> None:
+    server = await serve(chat_agents(gate), checkpoints="files")
+    chat = Chat(server)
+    interaction = interaction_of(await chat.say("hello"))
+    await saved(server, chat.id, interaction)
+    folder = tmp_path / "chats" / chat.id
+    await eventually("the chat is described", (folder / "chat.json").exists)
+    assert sorted(path.name for path in folder.rglob("*")) == sorted(
+        ["chat.json", "interactions", f"{interaction}.json"]
+    )
+    kept = json.loads((folder / "interactions" / f"{interaction}.json").read_text(encoding="utf-8"))
+    assert list(kept)[:7] == FIELDS
+    assert kept == await chat.look(interaction)
+    about = json.loads((folder / "chat.json").read_text(encoding="utf-8"))
+    assert about == {"id": chat.id, "created_at": kept["created_at"]}
+
+
+@pytest.mark.req("S1.37", "S1.38", "S1.50", "S1.51")
+async def test_files_are_a_store_of_their_own(tmp_path: Path) -> None:
+    store = FileInteractionStore(tmp_path)
+    first = an_interaction(1)
+    second = an_interaction(2, first)
+    await store.save_interaction("c", second)
+    await store.save_interaction("c", first)
+    await store.save_interaction("c", first)
+    assert await FileInteractionStore(tmp_path).load_chat("c") == ChatModel(
+        id="c", interactions=[first, second], created_at=first.created_at
+    )
+    assert await store.get_previous_state("c", second.id) == first.final_agent_state
+    assert await store.get_previous_state("c", first.id) is None
+    assert drafts(tmp_path) == []
+    assert modes(tmp_path) == {0o600}
+
+
+@pytest.mark.req("S1.50")
+async def test_a_write_that_fails_leaves_the_file_as_it_was(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    store = FileInteractionStore(tmp_path)
+    await store.save_interaction("c", an_interaction(1))
+
+    def full(*_: object) -> None:
+        raise OSError("no space left")
+
+    monkeypatch.setattr("os.fsync", full)
+    with pytest.raises(OSError, match="no space"):
+        await store.save_interaction("c", an_interaction(1, user_message="other"))
+    assert (await store.load_interaction("c", "int_001")).user_message == "Grüße 1"
+    assert drafts(tmp_path) == []
+
+
+class Stubborn:
+    """A store that hangs, or fails, until it is told not to."""
+
+    def __init__(self, store: InteractionStore, how: str) -> None:
+        self._store = store
+        self.how = how
+        self.free = asyncio.Event()
+
+    async def save_interaction(self, chat_id: str, interaction: Interaction) -> None:
+        if self.how == "fails":
+            raise RuntimeError("no")
+        if self.how == "hangs":
+            await self.free.wait()
+        await self._store.save_interaction(chat_id, interaction)
+
+    def __getattr__(self, name: str) -> Any:
+        return getattr(self._store, name)
+
+
+def checkpointing(server: Server, store: InteractionStore, folder: Path) -> Checkpoints:
+    clock = server.process.reaper._clock
+    return Checkpoints(
+        server.process.engine, lambda _: store, clock, in_files=False, disk=folder / "disk", temporary=folder / "temp"
+    )
+
+
+@pytest.mark.req("S1.43", "S1.28")
+@pytest.mark.parametrize("backend", ["memory"])
+@pytest.mark.parametrize(("how", "where"), [("hangs", "disk"), ("fails", "temp")])
+async def test_what_cannot_be_saved_is_put_aside_and_brought_back(
+    serve: Serve, gate: Gate, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, how: str, where: str
+) -> None:
+    assert module.SAVE_SECONDS == 5.0
+    monkeypatch.setattr(module, "SAVE_SECONDS", 0.05)
+    server = await serve(chat_agents(gate), poll_seconds=3600)
+    chat = Chat(server)
+    interaction = interaction_of(await chat.say())
+    stubborn = Stubborn(store_of(server), how)
+    saving = checkpointing(server, stubborn, tmp_path)
+    assert await saving.round() == 1
+    [aside] = (tmp_path / where).glob("*.json")
+    assert aside.stat().st_mode & 0o777 == 0o600
+    assert (tmp_path / where).stat().st_mode & 0o777 == 0o700
+    with pytest.raises(NotFound):
+        await store_of(server).load_interaction(chat.id, interaction)
+    assert await saving.round() == 0, "it rests before it is tried again"
+    stubborn.how = ""
+    assert await checkpointing(server, stubborn, tmp_path).bring_back() == 1
+    assert (await store_of(server).load_interaction(chat.id, interaction)).id == interaction
+    assert not list((tmp_path / where).glob("*.json"))
+    stubborn.free.set()  # the slow one lands after all, and changes nothing
+    await saving.close()
+    assert (await store_of(server).load_interaction(chat.id, interaction)).id == interaction
+
+
+@pytest.mark.req("S1.28")
+@pytest.mark.parametrize("backend", ["memory"])
+async def test_a_save_that_has_begun_survives_the_task_that_began_it(serve: Serve, gate: Gate, tmp_path: Path) -> None:
+    server = await serve(chat_agents(gate), poll_seconds=3600)
+    chat = Chat(server)
+    interaction = interaction_of(await chat.say())
+    stubborn = Stubborn(store_of(server), "hangs")
+    saving = checkpointing(server, stubborn, tmp_path)
+    task = asyncio.create_task(saving.round())
+    await eventually("the save has begun", lambda: saving._saving)
+    task.cancel()
+    await asyncio.gather(task, return_exceptions=True)
+    stubborn.free.set()
+    await saving.close()
+    assert (await store_of(server).load_interaction(chat.id, interaction)).id == interaction
+
+
+@pytest.mark.parametrize("backend", ["memory"])
+async def test_what_was_put_aside_for_a_chat_that_is_gone_is_forgotten(
+    serve: Serve, gate: Gate, tmp_path: Path
+) -> None:
+    server = await serve(chat_agents(gate))
+    Spare(tmp_path / "disk").put(LOCAL, "gone", an_interaction(1))
+    (tmp_path / "disk" / "int_broken.json").write_text("{")
+    assert await checkpointing(server, store_of(server), tmp_path).bring_back() == 1
+    assert [path.name for path in (tmp_path / "disk").glob("*.json")] == ["int_broken.json"]
+
+
+@pytest.mark.req("S1.28")
+@pytest.mark.parametrize("backend", ["memory"])
+async def test_a_cut_off_interaction_leaves_a_state_that_can_be_gone_on_from(kept: Server, gate: Gate) -> None:
+    chat = Chat(kept)
+    waiting, _ = await chat.asked()
+    await chat.cancel(interaction_of(waiting))
+    cut = await saved(kept, chat.id, interaction_of(waiting))
+    assert cut.final_agent_state is not None
+    assert cut.final_agent_state.messages == [{"role": "user", "content": "run it"}], "no call without a result (C24)"
+    assert (await kept.store.get_run(LOCAL, interaction_of(waiting)[4:])).status is Status.CANCELED
+    await waiting.close()

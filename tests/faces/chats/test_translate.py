@@ -1,0 +1,93 @@
+"""Core events to frames of the chats face: a pure function, every cell of its column."""
+
+from uuid import UUID
+
+import pytest
+
+from runyard.domain.events import EVENT_TYPES, ApprovalDecided, EventType, ModelMessage, ModelThinking, ToolFinished
+from runyard.domain.run import Status
+from runyard.faces.chats.translate import STATUS, approval_id, approval_of, frames, interaction_id, run_id_of
+from runyard.ids import new_id
+from tests.faces.every_event import EVENTS, RUN_ID, event
+
+ME = interaction_id(RUN_ID).encode()
+IT = approval_id("approval").encode()
+COLUMN: dict[EventType, bytes] = {
+    "run.queued": b'id: 1\nevent: interaction_started\ndata: {"interaction_id":"%b","status":"RUNNING"}\n\n' % ME,
+    "run.resumed": b"",
+    "step.started": b"",
+    "step.finished": b"",
+    "model.thinking": b"",
+    "model.token": b"",
+    "model.reset": b"",
+    "model.message": b"",
+    "tool.requested": b"",
+    "approval.requested": b'id: 10\nevent: approval_required\ndata: {"approval_id":"%b","action":"mail",'
+    b'"tool_name":"mail","tool_input":"{\\"to\\": \\"ann\\"}","kind":"tool"}\n\n' % IT,
+    "approval.decided": b'id: 11\nevent: approved\ndata: {"approval_id":"%b"}\n\n' % IT,
+    "tool.started": b'id: 12\nevent: tool_call\ndata: {"type":"TOOL_CALL","id":"call#1","tool_name":"mail",'
+    b'"tool_input":"{\\"to\\": \\"bob\\"}"}\n\n',
+    "tool.output": b"",
+    "tool.finished": b'id: 14\nevent: tool_result\ndata: {"type":"TOOL_RESULT","id":"call#1","tool_name":"mail",'
+    b'"tool_output":"{\\"sent\\": true}"}\n\n',
+    "run.waiting": b"",
+    "trace": b"",
+    "run.output": 'id: 17\nevent: answer\ndata: {"type":"ANSWER","content":"Grüße"}\n\n'.encode(),
+    "run.error": b'id: 18\nevent: error\ndata: {"error":"It broke.","code":"broken"}\n\n',
+    "run.canceled": b'id: 19\nevent: cancelled\ndata: {"interaction_id":"%b","reason":"requested"}\n\n' % ME,
+    "run.finished": b'id: 20\nevent: interaction_complete\ndata: {"interaction_id":"%b","status":"COMPLETED"}\n\n' % ME,
+}
+whole, pieces = frames(True), frames(False)
+
+
+def test_every_core_event_is_in_the_column() -> None:
+    assert tuple(COLUMN) == EVENT_TYPES
+
+
+@pytest.mark.req("S1.9", "S1.11", "S1.12", "S1.13", "S1.18")
+@pytest.mark.parametrize("kind", EVENT_TYPES)
+def test_a_core_event_becomes_the_frame_of_its_cell_or_none(kind: EventType) -> None:
+    [found] = [one for one in EVENTS if one.type == kind]
+    assert whole(found) == COLUMN[kind]
+
+
+@pytest.mark.req("S1.5")
+def test_every_status_has_its_word() -> None:
+    assert {status.value: word.value for status, word in STATUS.items()} == {
+        "queued": "RUNNING", "running": "RUNNING", "waiting": "WAITING_APPROVAL", "done": "COMPLETED",
+        "error": "FAILED", "canceled": "CANCELLED",
+    }  # fmt: skip
+    assert set(STATUS) == set(Status)
+
+
+@pytest.mark.req("S1.9")
+def test_thinking_is_told_once_in_pieces_or_whole() -> None:
+    piece = event(ModelThinking("hm"))
+    said = event(ModelMessage("s", {"role": "assistant", "content": "Let me see.", "reasoning_content": "hm",
+                                    "tool_calls": [{"id": "1"}]}))  # fmt: skip
+    answered = event(ModelMessage("s", {"role": "assistant", "content": "It is so."}))
+    assert b'{"type":"THINKING","content":"hm"}' in pieces(piece)
+    assert whole(piece) == b""
+    assert b'"content":"hm\\n\\nLet me see."' in whole(said)
+    assert whole(answered) == b"", "an answer is no thought"
+
+
+@pytest.mark.req("S1.23", "S1.41")
+def test_what_was_refused_has_no_result_and_what_failed_says_so() -> None:
+    assert whole(event(ToolFinished("c", "t", "no", "rejected"))) == b""
+    assert b'"tool_output":"Error executing tool: ValueError"' in whole(
+        event(ToolFinished("c", "t", None, "ValueError"))
+    )
+    assert b'"reason":"expired"' in whole(event(ApprovalDecided("a" * 36, "expired", "runyard")))
+
+
+@pytest.mark.req("S1.18")
+def test_ids_go_there_and_back_and_an_approval_has_a_uuid_of_version_4() -> None:
+    core = new_id()
+    assert UUID(approval_id(core).removeprefix("approval_")).version == 4
+    assert approval_of(approval_id(core)) == core
+    assert run_id_of(interaction_id(core)) == core
+    for strange in ("", core, "int_", f"int_{core}x", "approval_test", f"approval_{core}"):
+        assert approval_of(strange) is None
+    for strange in ("", core, "int_", f"int_{core}/..", "int_001"):
+        assert run_id_of(strange) is None

@@ -1,0 +1,50 @@
+"""Tools on a real server: what they stream is in the log, an edited input is checked, every call is logged."""
+
+import pytest
+from structlog.testing import capture_logs
+
+import runyard
+from runyard.agents.agent import Agent
+from runyard.agents.context import Context
+from runyard.agents.loading import App
+from tests.faces.serving import Serve
+
+MARKER = "c0ntent-that-must-not-leak"
+
+
+@runyard.tool(approval="always")
+async def pay(amount: int, to: str) -> str:
+    await runyard.output(f"paying {to} ")
+    await runyard.output("done")
+    return f"{amount} to {to}"
+
+
+async def payer(ctx: Context) -> str:
+    return str(await ctx.call(pay, amount=5, to=ctx.message.text))
+
+
+APP = App({"payer": Agent("payer", fn=payer, tools=[pay])}, {}, "payer")
+
+
+@pytest.mark.req("S1.47", "S1.54")
+async def test_an_edit_that_does_not_fit_is_a_422_and_decides_nothing(serve: Serve) -> None:
+    server = await serve(APP)
+    run_id = await server.post("payer", MARKER)
+    where = f"/api/approvals/{await server.waiting(run_id)}"
+    for wrong in ({"amount": MARKER, "to": "x"}, {"amount": 5}, MARKER, [1], {"amount": 5, "to": "x", MARKER: 1}):
+        refused = await server.http.post(where, json={"decision": "approve", "input": wrong})
+        assert refused.status_code == 422, refused.text
+        assert MARKER not in refused.text
+    problem = (await server.http.post(where, json={"decision": "approve", "input": {"amount": "5", "to": "x"}})).json()
+    assert problem["code"] == "invalid_input"
+    assert problem["detail"] == "The arguments of pay do not fit: expected `int`, got `str` - at `$.amount`."
+
+    with capture_logs() as lines:
+        await server.http.post(where, json={"decision": "approve", "input": {"amount": 7, "to": MARKER}})
+        await server.ended(run_id)
+    log = await server.log(run_id)
+    assert [event["data"]["text"] for event in log if event["type"] == "tool.output"] == [f"paying {MARKER} ", "done"]
+    assert (await server.run(run_id))["output"]["text"] == f"7 to {MARKER}"
+    (line,) = [line for line in lines if line["event"] == "tool.finished"]
+    assert (line["tool"], line["run_id"], line["outcome"]) == ("pay", run_id, "ok")
+    assert MARKER not in str(lines)

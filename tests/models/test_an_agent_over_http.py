@@ -1,0 +1,73 @@
+"""A whole agent over litellm and real HTTP: two turns, parallel calls, results that go back, a cancel that closes."""
+
+import asyncio
+import time
+from collections.abc import AsyncIterator
+
+import pytest
+
+from runyard.agents.agent import Agent
+from runyard.agents.execution import Answered, Canceled
+from runyard.agents.runners import RUNNERS
+from runyard.agents.tools import tool
+from runyard.models.litellm import load
+from tests.support.scripted_openai import ScriptedOpenAI, begin, call, end, scripted_openai, text
+from tests.unit.agent.fake_execution import FakeExecution
+
+
+@pytest.fixture
+async def server() -> AsyncIterator[ScriptedOpenAI]:
+    load()
+    async with scripted_openai() as server:
+        yield server
+
+
+@tool(effects="none")
+async def look(where: str) -> str:
+    """Look somewhere."""
+    return f"seen {where}"
+
+
+def thinker(server: ScriptedOpenAI) -> Agent:
+    options = {"api_base": server.api_base, "api_key": "sk-test"}
+    return Agent("a", model="openai/gpt-5-mini", instructions="Be kind.", tools=[look], model_options=options)
+
+
+@pytest.mark.req("S1.44", "S1.55")
+async def test_it_thinks_calls_observes_and_answers(server: ScriptedOpenAI) -> None:
+    calls = [call(n, id=f"c{n}", name="look", arguments=f'{{"where": "{n}"}}') for n in (0, 1)]
+    server.answer(begin(), *calls, *end("tool_calls"))
+    server.answer(begin(), *text("All ", "seen."), *end())
+    execution = FakeExecution(text="hi")
+
+    output = await RUNNERS["model"](thinker(server), execution)
+
+    assert output == Answered("All seen.", stop_reason="end_turn")
+    first, second = (request["messages"] for request in server.requests)
+    assert first == [{"role": "system", "content": "Be kind."}, {"role": "user", "content": "hi"}]
+    assert second[:2] == first
+    assert second[3:] == [
+        {"role": "tool", "tool_call_id": "c0", "content": "seen 0"},
+        {"role": "tool", "tool_call_id": "c1", "content": "seen 1"},
+    ]
+    usage = execution.fold().usage
+    assert usage is not None
+    assert usage.usd > 0
+    assert (usage.input_tokens, usage.output_tokens) == (20, 10)
+
+
+@pytest.mark.req("S1.26", "S1.39")
+async def test_a_cancel_closes_the_request_to_the_provider(server: ScriptedOpenAI) -> None:
+    server.answer(begin(), *text("He"), server.stall())
+    execution = FakeExecution()
+    running = asyncio.ensure_future(RUNNERS["model"](thinker(server), execution))
+    await asyncio.wait_for(server.reached.wait(), 20)
+
+    began = time.monotonic()
+    execution.cancelled = True  # as the engine does it: the flag, and the task
+    running.cancel()
+    with pytest.raises((Canceled, asyncio.CancelledError)):
+        await running
+    await asyncio.wait_for(server.hung_up.wait(), 5)
+
+    assert time.monotonic() - began < 0.2

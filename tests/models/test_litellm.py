@@ -1,0 +1,262 @@
+"""litellm behind our port, over real HTTP: what a model says arrives whole, and what goes wrong has a name."""
+
+import asyncio
+import time
+from collections.abc import AsyncIterator
+from contextlib import aclosing
+from typing import Any
+
+import pytest
+
+from runyard.domain.events import Usage
+from runyard.errors import ContextTooLong, ModelError, ModelRefused, ModelTimedOut, RateLimited
+from runyard.model import Finished, Request, Said, Text, Thinking
+from runyard.models.litellm import LitellmModel, Patience, load
+from tests.support.scripted_openai import (
+    ScriptedOpenAI,
+    begin,
+    call,
+    chunk,
+    clean_end,
+    cut,
+    end,
+    raw,
+    scripted_openai,
+    status,
+    text,
+)
+
+SECRET = "the secret of the conversation"
+TOOL = {"type": "function", "function": {"name": "look", "parameters": {"type": "object", "properties": {}}}}
+
+
+@pytest.fixture(scope="module", autouse=True)
+def _loaded() -> None:
+    load()
+
+
+@pytest.fixture
+async def server() -> AsyncIterator[ScriptedOpenAI]:
+    async with scripted_openai() as server:
+        yield server
+
+
+class Naps:
+    """Sleeps that take no time, and how long they would have taken."""
+
+    def __init__(self) -> None:
+        self.seconds: list[float] = []
+
+    async def __call__(self, seconds: float) -> None:
+        self.seconds.append(seconds)
+
+
+def question(server: ScriptedOpenAI, model: str = "openai/scripted", **more: Any) -> Request:
+    options = {"api_base": server.api_base, "api_key": "sk-test"}
+    messages: list[dict[str, Any]] = more.pop("messages", [{"role": "user", "content": SECRET}])
+    return Request(model=model, messages=messages, options=options, **more)
+
+
+async def heard(request: Request, model: LitellmModel | None = None, hear: list[Said] | None = None) -> list[Said]:
+    got = [] if hear is None else hear
+    async with aclosing((model or LitellmModel(sleep=Naps())).stream(request)) as saying:
+        async for said in saying:
+            got.append(said)
+    return got
+
+
+async def failure(request: Request, model: LitellmModel | None = None, hear: list[Said] | None = None) -> ModelError:
+    with pytest.raises(ModelError) as caught:
+        await heard(request, model, hear)
+    assert SECRET not in str(caught.value)
+    assert caught.value.__suppress_context__
+    return caught.value
+
+
+@pytest.mark.req("S1.44", "S0.32")
+async def test_text_and_reasoning_arrive_piece_by_piece_and_then_whole(server: ScriptedOpenAI) -> None:
+    reasons = [chunk({"reasoning_content": "hm"}), chunk({"reasoning_content": "m"})]
+    server.answer(begin(), *reasons, *text("Grü", "ße, ", "🦜"), *end(prompt=7, completion=3))
+
+    *deltas, last = await heard(question(server))
+
+    assert deltas == [Thinking("hm"), Thinking("m"), Text("Grü"), Text("ße, "), Text("🦜")]
+    assert last == Finished(
+        message={"role": "assistant", "content": "Grüße, 🦜", "reasoning_content": "hmm"},
+        usage=Usage(7, 3),
+        reason="stop",
+    )
+    [sent] = server.requests
+    assert sent["model"] == "scripted"
+    assert sent["stream_options"] == {"include_usage": True}
+    assert sent["messages"] == [{"role": "user", "content": SECRET}]
+    assert "tools" not in sent
+
+
+@pytest.mark.req("S1.44", "S1.55")
+async def test_parallel_calls_are_put_together_by_their_index(server: ScriptedOpenAI) -> None:
+    pieces = [
+        call(0, id="a", name="look"),
+        call(1, id="b", name="pay", arguments='{"am'),
+        call(0, arguments='{"where":'),
+        call(1, arguments='ount": 5}'),
+        call(0, arguments=' "here"}'),
+    ]
+    server.answer(begin(), *text("One moment."), *pieces, *end("tool_calls"))
+
+    last = (await heard(question(server, tools=[TOOL], max_output_tokens=99)))[-1]
+
+    assert isinstance(last, Finished)
+    assert last.reason == "tool_calls"
+    assert last.message == {
+        "role": "assistant",
+        "content": "One moment.",
+        "tool_calls": [
+            {"id": "a", "type": "function", "function": {"name": "look", "arguments": '{"where": "here"}'}},
+            {"id": "b", "type": "function", "function": {"name": "pay", "arguments": '{"amount": 5}'}},
+        ],
+    }
+    assert server.requests[0]["tools"] == [TOOL]
+    assert 99 in (server.requests[0].get("max_tokens"), server.requests[0].get("max_completion_tokens"))
+
+
+async def test_a_model_with_a_known_price_costs_it(server: ScriptedOpenAI) -> None:
+    server.answer(begin(), *text("ok"), *end(prompt=1_000_000, completion=0))
+
+    last = (await heard(question(server, model="openai/gpt-5-mini")))[-1]
+
+    assert isinstance(last, Finished)
+    assert last.usage.usd == pytest.approx(load().model_cost["gpt-5-mini"]["input_cost_per_token"] * 1_000_000)
+    assert last.usage.usd > 0
+
+
+async def test_a_call_that_was_no_json_is_sent_back_as_an_object(server: ScriptedOpenAI) -> None:
+    wants = {"id": "a", "type": "function", "function": {"name": "look", "arguments": "{oops"}}
+    said = [{"role": "assistant", "content": None, "tool_calls": [wants]}]
+    server.answer(begin(), *text("ok"), *end())
+
+    await heard(question(server, messages=said))
+
+    assert server.requests[0]["messages"][0]["tool_calls"][0]["function"] == {"name": "look", "arguments": "{}"}
+    assert wants["function"] == {"name": "look", "arguments": "{oops"}, "the caller's message stays as it was"
+
+
+# --- before the first delta it is tried again ----------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("code", [429, 500, 503])
+async def test_a_busy_or_broken_provider_is_asked_again(server: ScriptedOpenAI, code: int) -> None:
+    naps = Naps()
+    server.answer(status(code))
+    server.answer(status(code))
+    server.answer(begin(), *text("ok"), *end())
+
+    assert Text("ok") in await heard(question(server), LitellmModel(sleep=naps))
+    assert naps.seconds == [0.5, 1.0]
+
+
+@pytest.mark.parametrize(("asked", "pauses", "requests"), [("3", [3.0], 2), ("21", [], 1)])
+async def test_the_pause_that_a_provider_asks_for_is_kept_within_bounds(
+    server: ScriptedOpenAI, asked: str, pauses: list[float], requests: int
+) -> None:
+    naps = Naps()
+    server.answer(status(429, retry_after=asked))
+    server.answer(begin(), *text("ok"), *end())
+
+    if pauses:
+        await heard(question(server), LitellmModel(sleep=naps))
+    else:
+        assert isinstance(await failure(question(server), LitellmModel(sleep=naps)), RateLimited)
+    assert naps.seconds == pauses
+    assert len(server.requests) == requests
+
+
+async def test_a_provider_that_stays_busy_is_given_up_by_its_name(server: ScriptedOpenAI) -> None:
+    for _ in range(3):
+        server.answer(status(429, SECRET))
+
+    assert (await failure(question(server))).code == "rate_limited"
+    assert len(server.requests) == 3, "tried as often as we say, and not again by anybody below us"
+
+
+async def test_nobody_there(server: ScriptedOpenAI) -> None:
+    request = Request(
+        model="openai/scripted",
+        messages=[{"role": "user", "content": SECRET}],
+        options={"api_base": "http://127.0.0.1:1/v1", "api_key": "sk-test"},
+    )
+
+    assert (await failure(request)).code == "model_unavailable"
+
+
+# --- refusals are final --------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("answer", "kind", "code"),
+    [
+        ((401, SECRET, "invalid_api_key"), ModelRefused, "model_refused"),
+        ((404, SECRET, "model_not_found"), ModelRefused, "model_refused"),
+        ((400, SECRET, None), ModelRefused, "model_refused"),
+        (
+            (400, f"This model's maximum context length is 10 tokens. {SECRET}", "context_length_exceeded"),
+            ContextTooLong,
+            "context_too_long",
+        ),
+    ],
+)
+async def test_a_refused_request_is_not_repeated(
+    server: ScriptedOpenAI, answer: tuple[int, str, str | None], kind: type[ModelError], code: str
+) -> None:
+    server.answer(status(*answer))
+
+    error = await failure(question(server))
+
+    assert type(error) is kind
+    assert error.code == code
+    assert len(server.requests) == 1
+
+
+# --- after the first delta nothing is repeated ---------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("how", ["in the middle of a token", "cleanly, without an end", "with bad JSON"])
+async def test_an_answer_that_was_cut_off_is_an_error(server: ScriptedOpenAI, how: str) -> None:
+    ways = {
+        "in the middle of a token": [cut()],
+        "cleanly, without an end": [clean_end()],
+        "with bad JSON": [raw('data: {"choices": [{"delta": {"content": \n\n'), *end()],
+    }
+    server.answer(begin(), *text("Hel"), *ways[how])
+    got: list[Said] = []
+
+    assert (await failure(question(server), hear=got)).code == "model_unavailable"
+    assert got == [Text("Hel")]
+    assert len(server.requests) == 1, "what was begun is not begun again"
+
+
+@pytest.mark.parametrize("after", [0, 2])
+async def test_a_model_that_stalls_is_given_up(server: ScriptedOpenAI, after: int) -> None:
+    server.answer(begin(), *text("a", "b")[:after], server.stall())
+
+    error = await failure(question(server), LitellmModel(Patience(first=0.5, next=0.2, tries=1)))
+
+    assert isinstance(error, ModelTimedOut)
+    assert error.code == "model_timeout"
+    await asyncio.wait_for(server.hung_up.wait(), 2)
+
+
+@pytest.mark.req("S1.26", "S1.39", "S0.27")
+@pytest.mark.parametrize("acts", [[], [begin()], [begin(), *text("a")]], ids=["silent", "begun", "speaking"])
+async def test_cancelling_closes_the_request_at_once(server: ScriptedOpenAI, acts: list[Any]) -> None:
+    server.answer(*acts, server.stall())
+    listening = asyncio.create_task(heard(question(server)))
+    await asyncio.wait_for(server.reached.wait(), 10)
+
+    began = time.monotonic()
+    listening.cancel()
+    with pytest.raises(asyncio.CancelledError):
+        await listening
+    await asyncio.wait_for(server.hung_up.wait(), 2)
+
+    assert time.monotonic() - began < 0.2

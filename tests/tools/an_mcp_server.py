@@ -1,0 +1,62 @@
+"""A real MCP server for tests: `python an_mcp_server.py FOLDER` over stdio, with a port as second argument over HTTP.
+
+It writes its pid, and what became of the slow call, into the folder."""
+
+import asyncio
+import os
+import sys
+from pathlib import Path
+from typing import Any
+
+from mcp.server.mcpserver import Context, MCPServer
+
+folder = Path(sys.argv[1])
+server = MCPServer("for tests")
+
+
+@server.tool()
+def add(a: int, b: int) -> int:
+    """Add two numbers."""
+    return a + b
+
+
+@server.tool(name="say.it")
+def say(text: str) -> str:
+    return text
+
+
+@server.tool()
+def fail() -> Any:
+    from mcp.types import CallToolResult, TextContent
+
+    return CallToolResult(content=[TextContent(type="text", text="no luck today")], is_error=True)
+
+
+@server.tool()
+def die() -> str:
+    os._exit(3)
+
+
+@server.tool()
+async def slow(ctx: Context) -> str:
+    await ctx.report_progress(1, 2, "half way")
+    (folder / "slow").write_text("began")
+    try:
+        await asyncio.sleep(60)  # waits on purpose: until it is cancelled
+    except BaseException:
+        (folder / "slow").write_text("cancelled")
+        raise
+    return "done"
+
+
+@server.tool()
+def environment() -> dict[str, str]:
+    return dict(os.environ)
+
+
+if __name__ == "__main__":
+    (folder / "pid").write_text(str(os.getpid()))
+    if len(sys.argv) > 2:
+        server.run("streamable-http", host="127.0.0.1", port=int(sys.argv[2]))
+    else:
+        server.run()

@@ -1,0 +1,85 @@
+"""The examples of docs/tools.md run, and its tables say what the code does."""
+
+import re
+import sys
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+import runyard
+from runyard.agents.agent import Agent, equipped
+from runyard.agents.builtins import code
+from runyard.agents.calls import at_work
+from runyard.agents.runners.python import run_python
+from runyard.agents.sandboxes.bubblewrap import Limits
+from runyard.agents.workspace import FILE_BYTES, FOLDER_BYTES, FOLDER_FILES
+from runyard.errors import ToolError
+from runyard.store import Hit
+from tests.tools.conftest import ready
+from tests.unit.agent.fake_execution import FakeExecution, decided, parked
+
+PAGE = (Path(__file__).parents[2] / "docs" / "tools.md").read_text(encoding="utf-8")
+EXAMPLES = re.findall(r"^```python\n(.*?)^```$", PAGE, re.MULTILINE | re.DOTALL)
+MIB = 1024 * 1024
+
+
+def example(number: int) -> dict[str, Any]:
+    names: dict[str, Any] = {"__name__": "example"}
+    exec(compile(EXAMPLES[number], "docs/tools.md", "exec", dont_inherit=True), names)
+    return names
+
+
+async def test_the_example_of_a_tool() -> None:
+    names = example(0)
+    execution = FakeExecution(text="Oslo")
+    with at_work(execution, Path("unused")):
+        output = await run_python(names["forecaster"], execution)
+        with pytest.raises(ToolError, match="There is no such city"):
+            await names["weather"].run({"city": "Atlantis"}, None, "run-1:k")
+    assert output.text == "Oslo: clear"
+    assert "tool.output" in execution.types()
+    properties = names["weather"].schema["properties"]
+    assert properties["city"]["description"] == "its name, in any language"
+    assert properties["days"]["description"] == "how far ahead"
+
+
+async def test_the_example_of_the_built_in_tools(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(code, "SANDBOX", await ready())
+    agent, hits = example(1)["calculator"], [Hit("1", "Leave", "Thirty days of leave.", 1.0)]
+    first = FakeExecution(hits=hits)
+    with at_work(first, tmp_path):
+        (asked,) = await parked(agent, first)
+    second = FakeExecution(decided(first.log, asked), hits=hits)
+    with at_work(second, tmp_path):
+        output = await run_python(agent, second)
+    assert output.text == "Leave 42\n"
+
+
+async def test_the_example_of_mcp_servers(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    ours = f"{sys.executable} {Path(__file__).parent / 'an_mcp_server.py'} {tmp_path}"
+    real = runyard.mcp
+
+    def mcp(words: str, **options: Any) -> Any:
+        return real(words.replace("python a_server.py", ours), **options)
+
+    monkeypatch.setattr(runyard, "mcp", mcp)
+    agent: Agent = example(2)["agent"]
+    output = await run_python(await equipped(agent), FakeExecution())
+    for source in agent.sources:
+        await source.close()
+    assert output.text == "{'result': 3}"
+
+
+def test_the_numbers_are_those_of_the_code() -> None:
+    limits = Limits()
+    said = {
+        f"at most {limits.processes};",
+        f"{limits.memory_bytes // MIB} MiB for each process",
+        f"{limits.file_bytes // MIB} MiB a file, {limits.folder_bytes // MIB} MiB and",
+        f"and {limits.folder_files} files in all",
+        f"{limits.cpu_seconds} s of processor time for each process, {limits.seconds:g} s in all",
+        f"{limits.output_bytes // 1024} KiB, streamed",
+        f"A file may have {FILE_BYTES // MIB} MiB, a folder {FOLDER_BYTES // MIB} MiB and\n{FOLDER_FILES} files",
+    }
+    assert {sentence for sentence in said if sentence not in PAGE} == set()

@@ -1,0 +1,273 @@
+"""MCP servers, real ones in processes of their own: over stdio and over HTTP on loopback."""
+
+import asyncio
+import os
+import signal
+import socket
+import sys
+from collections.abc import AsyncIterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+import runyard
+from runyard.agents.agent import Agent, equipped
+from runyard.agents.calls import at_work
+from runyard.agents.context import Context
+from runyard.agents.mcp import McpServer
+from runyard.agents.outbound import OutboundRefused
+from runyard.agents.runners.python import run_python
+from runyard.domain.events import ToolFinished, ToolOutput
+from runyard.errors import Invalid, InvalidInput, ServerGone, ToolError
+from tests.unit.agent.fake_execution import FakeExecution, decided, parked
+
+SCRIPT = Path(__file__).parent / "an_mcp_server.py"
+LOOPBACK = ["127.0.0.1"]
+TOOLS = {"add", "say_it", "fail", "die", "slow", "environment"}
+
+
+@pytest.fixture(params=["stdio", "http"])
+async def server(request: pytest.FixtureRequest, tmp_path: Path) -> AsyncIterator[McpServer]:
+    if request.param == "stdio":
+        made = stdio(tmp_path)
+        yield made
+        await made.close()
+        return
+    process, url = await serve(tmp_path)
+    made = runyard.mcp(url, allow=LOOPBACK, timeout=10)
+    try:
+        yield made
+    finally:
+        await made.close()
+        process.kill()
+        await process.wait()
+
+
+def stdio(folder: Path, **options: Any) -> McpServer:
+    return runyard.mcp([sys.executable, str(SCRIPT), str(folder)], **{"timeout": 20, **options})
+
+
+async def serve(folder: Path, port: int = 0) -> tuple[asyncio.subprocess.Process, str]:
+    if not port:
+        with socket.create_server(("127.0.0.1", 0)) as free:
+            port = free.getsockname()[1]
+    process = await asyncio.create_subprocess_exec(
+        sys.executable, str(SCRIPT), str(folder), str(port), stderr=asyncio.subprocess.DEVNULL
+    )
+    await until(lambda: _answers(port))
+    return process, f"http://127.0.0.1:{port}/mcp"
+
+
+async def until(condition: Any) -> None:
+    async with asyncio.timeout(30):
+        while not condition():  # noqa: ASYNC110
+            await asyncio.sleep(0.02)  # waits on purpose: for another process, which tells nobody
+
+
+def _answers(port: int) -> bool:
+    try:
+        socket.create_connection(("127.0.0.1", port), 1).close()
+    except OSError:
+        return False
+    return True
+
+
+async def call(server: McpServer, name: str, **given: Any) -> Any:
+    tool = {tool.name: tool for tool in await server.tools()}[name]
+    return await tool.run(given, None, "k")
+
+
+# --- what they offer -------------------------------------------------------------------------------------------------
+
+
+async def test_tools_are_listed_with_their_schemas_and_can_be_called(server: McpServer) -> None:
+    tools = {tool.name: tool for tool in await server.tools()}
+    add = tools["add"]
+
+    assert set(tools) == TOOLS, "names are made fit for models"
+    assert add.function["function"]["description"] == "Add two numbers."
+    assert add.schema["required"] == ["a", "b"]
+    assert add.schema["properties"]["a"]["type"] == "integer"
+    assert await call(server, "add", a=1, b=2) == {"result": 3}
+    assert await call(server, "say_it", text="né\n") == {"result": "né\n"}
+
+
+async def test_nothing_is_taken_on_trust(server: McpServer) -> None:
+    for tool in await server.tools():
+        assert tool.effects == "once"
+        assert tool.needs_approval({})
+
+
+async def test_the_app_may_declare_otherwise(tmp_path: Path) -> None:
+    server = stdio(
+        tmp_path,
+        only=["add", "fail"],
+        prefix="math.",
+        effects="idempotent",
+        tools={"add": {"approval": "never", "effects": "none", "rate_limit": "9/day"}},
+    )
+    add, fail = await server.tools()
+    await server.close()
+    assert (add.name, add.effects, add.needs_approval({}), add.timeout) == ("math_add", "none", False, 20)
+    assert (fail.name, fail.effects, fail.needs_approval({})) == ("math_fail", "idempotent", True)
+    assert add.rate is not None
+
+
+async def test_input_that_does_not_fit_never_reaches_the_server(server: McpServer) -> None:
+    for wrong in ({"a": "SECRET", "b": 1}, {"a": 1}, {}):
+        with pytest.raises(InvalidInput) as caught:
+            await call(server, "add", **wrong)
+        assert caught.value.message.startswith("The arguments of add do not fit: ")
+        assert "SECRET" not in caught.value.message
+    with pytest.raises(InvalidInput, match=r"type integer - at `\$\.a`"):
+        await call(server, "add", a="x", b=1)
+
+
+async def test_an_error_of_the_server_is_a_tool_error(server: McpServer) -> None:
+    with pytest.raises(ToolError, match="no luck today"):
+        await call(server, "fail")
+
+
+async def test_a_server_sees_nothing_of_our_environment(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("PROVIDER_API_KEY", "sk-secret")
+    server = stdio(tmp_path, env={"GIVEN": "yes"})
+    seen = await call(server, "environment")
+    await server.close()
+    assert seen["GIVEN"] == "yes"
+    assert "sk-secret" not in str(seen)
+
+
+# --- cancel, time, death ---------------------------------------------------------------------------------------------
+
+
+async def test_a_call_that_takes_too_long_is_cancelled_on_the_server(tmp_path: Path) -> None:
+    server = stdio(tmp_path, tools={"slow": {"timeout": 1.0}})
+    with pytest.raises(TimeoutError):
+        await call(server, "slow")
+    await until(lambda: (tmp_path / "slow").exists() and (tmp_path / "slow").read_text() == "cancelled")
+    assert await call(server, "add", a=1, b=1) == {"result": 2}, "and the connection is still good"
+    await server.close()
+
+
+async def test_a_cancel_reaches_the_server_and_disturbs_nobody_else(tmp_path: Path) -> None:
+    server = stdio(tmp_path)
+    slow = asyncio.create_task(call(server, "slow"))
+    await until(lambda: (tmp_path / "slow").exists())
+    slow.cancel()
+    assert await call(server, "add", a=1, b=1) == {"result": 2}
+    with pytest.raises(asyncio.CancelledError):
+        await slow
+    await until(lambda: (tmp_path / "slow").read_text() == "cancelled")
+    await server.close()
+
+
+async def test_progress_is_streamed(tmp_path: Path) -> None:
+    server, execution = stdio(tmp_path), FakeExecution()
+    with at_work(execution, tmp_path):
+        slow = asyncio.create_task(call(server, "slow"))
+        await until(lambda: any(isinstance(event.payload, ToolOutput) for event in execution.events))
+    slow.cancel()
+    await asyncio.gather(slow, return_exceptions=True)
+    await server.close()
+    assert [e.payload.text for e in execution.events if isinstance(e.payload, ToolOutput)] == ["half way\n"]
+
+
+async def test_a_server_that_dies_fails_that_call_and_is_started_again(tmp_path: Path) -> None:
+    server = stdio(tmp_path)
+    with pytest.raises(ServerGone):
+        await call(server, "die")
+    first = (tmp_path / "pid").read_text()
+    assert await call(server, "add", a=1, b=1) == {"result": 2}
+    second = (tmp_path / "pid").read_text()
+    assert second != first
+
+    os.kill(int(second), signal.SIGKILL)
+    live = server._connection._live
+    assert live is not None
+    await asyncio.wait_for(live.gone.wait(), 10)
+    assert await call(server, "add", a=1, b=1) == {"result": 2}, "nobody used it, so nothing failed"
+    await server.close()
+
+
+async def test_an_http_server_that_went_away_is_called_again(tmp_path: Path) -> None:
+    process, url = await serve(tmp_path)
+    server = runyard.mcp(url, allow=LOOPBACK, timeout=10)
+    assert await call(server, "add", a=1, b=1) == {"result": 2}
+    process.kill()
+    await process.wait()
+    with pytest.raises(ToolError):
+        await call(server, "add", a=1, b=1)
+    process, _ = await serve(tmp_path, int(url.split(":")[2].split("/")[0]))
+    assert await call(server, "add", a=1, b=1) == {"result": 2}
+    await server.close()
+    process.kill()
+    await process.wait()
+
+
+async def test_closing_ends_the_process(tmp_path: Path) -> None:
+    server = stdio(tmp_path)
+    await server.tools()
+    pid = int((tmp_path / "pid").read_text())
+    await server.close()
+    with pytest.raises(ProcessLookupError):
+        os.kill(pid, 0)
+
+
+async def test_a_command_that_is_no_server_is_one_sentence() -> None:
+    for words in (["/no/such/program"], ["/bin/false"]):
+        with pytest.raises(ServerGone, match="does not answer"):
+            await runyard.mcp(words).tools()
+    with pytest.raises(Invalid):
+        runyard.mcp("")
+
+
+# --- where they may be -----------------------------------------------------------------------------------------------
+
+
+async def test_an_address_on_this_machine_is_refused_unless_it_is_allowed(tmp_path: Path) -> None:
+    process, url = await serve(tmp_path)
+    for address in (url, url.replace("127.0.0.1", "localhost"), url.replace("127.0.0.1", "[::ffff:127.0.0.1]")):
+        with pytest.raises(OutboundRefused):
+            await runyard.mcp(address, allow=["10.0.0.0/8"]).tools()
+    allowed = runyard.mcp(url.replace("127.0.0.1", "localhost"), allow=["127.0.0.0/8"])
+    assert len(await allowed.tools()) == len(TOOLS)
+    await allowed.close()
+    process.kill()
+    await process.wait()
+
+
+# --- in a run --------------------------------------------------------------------------------------------------------
+
+
+async def test_an_agent_calls_them_by_name_and_a_person_is_asked(tmp_path: Path) -> None:
+    server = stdio(tmp_path)
+
+    async def sum_up(ctx: Context) -> str:
+        return str(await ctx.call("add", a=2, b=3))
+
+    agent = Agent("sum", fn=sum_up, tools=[server])
+    assert not (tmp_path / "pid").exists(), "it is started when a run needs it"
+    assert agent.tools == ()
+    first = FakeExecution()
+    (asked,) = await parked(await equipped(agent), first)
+    second = FakeExecution(decided(first.log, asked))
+    output = await run_python(await equipped(agent), second)
+    await server.close()
+
+    assert output.text == "{'result': 5}"
+    ends = [event.payload for event in second.events if isinstance(event.payload, ToolFinished)]
+    assert [(end.tool, end.error, end.output) for end in ends] == [("add", None, {"result": 5})]
+
+
+async def test_two_tools_of_one_name_are_refused(tmp_path: Path) -> None:
+    server = stdio(tmp_path)
+
+    @runyard.tool
+    def add() -> None: ...
+
+    async def idle(ctx: Context) -> None: ...
+
+    with pytest.raises(Invalid, match="same name"):
+        await equipped(Agent("a", fn=idle, tools=[add, server]))
+    await server.close()

@@ -1,0 +1,167 @@
+"""Where the sandbox does not hold, no code is run. Each wall is taken away once, and the trial must notice."""
+
+import asyncio
+import os
+import sys
+from pathlib import Path
+
+import pytest
+
+from runyard.agents.sandbox import Sandbox
+from runyard.agents.sandboxes import bubblewrap, seccomp
+from runyard.errors import NoSandbox
+from tests.tools.conftest import Home, ready
+
+pytestmark = pytest.mark.req("S1.46")
+
+
+async def test_without_bubblewrap_code_is_refused_in_one_sentence() -> None:
+    sandbox = Sandbox(bwrap="no-such-bwrap")
+    with pytest.raises(NoSandbox) as caught:
+        await sandbox.run("print(1)")
+    assert caught.value.message == (
+        "This machine has no working sandbox, so no code is run: "
+        "bubblewrap is not installed (Debian, Ubuntu: apt install bubblewrap)."
+    )
+    assert caught.value.code == "no_sandbox"
+
+
+async def test_a_machine_without_user_namespaces_is_refused(tmp_path: Path) -> None:
+    """A bwrap that does what the real one does there: it complains and exits."""
+    await ready()
+    broken = tmp_path / "bwrap"
+    broken.write_text("#!/bin/sh\necho 'bwrap: No permissions to create new namespace' >&2\nexit 1\n")
+    for path in (broken, tmp_path, *tmp_path.parents):
+        if path.owner() == "root" and os.geteuid() == 0 and path != Path("/"):
+            path.chmod(path.stat().st_mode | 0o111)
+    broken.chmod(0o755)
+    with pytest.raises(NoSandbox, match="are user namespaces allowed"):
+        await Sandbox(bwrap=str(broken)).run("print(1)")
+
+
+async def test_the_system_calls_of_user_namespaces_may_be_forbidden(monkeypatch: pytest.MonkeyPatch) -> None:
+    """The real bwrap, where the limit of user namespaces is used up: it is one inside of bwrap itself."""
+    await ready()
+    inside = ["bwrap", "--unshare-user", "--disable-userns", "--dev-bind", "/", "/", "--", "bwrap"]
+    real = bubblewrap.command
+
+    def nested(bwrap: str, *rest: object) -> list[str]:
+        words = real(bwrap, *rest)  # type: ignore[arg-type]
+        at = words.index(bwrap)
+        return [*words[:at], *inside, *words[at + 1 :]]
+
+    monkeypatch.setattr("runyard.agents.sandbox.command", nested)
+    assert await Sandbox().why_not() is not None
+
+
+@pytest.mark.parametrize(
+    ("without", "can"),
+    [
+        (["--unshare-net"], "reach a server on this machine"),
+        (["--unshare-pid"], "not be run"),
+        (["--remount-ro", "/"], None),
+    ],
+    ids=["network", "processes", "root"],
+)
+async def test_a_wall_that_is_missing_is_noticed(
+    monkeypatch: pytest.MonkeyPatch, without: list[str], can: str | None
+) -> None:
+    await ready()
+    real = bubblewrap.command
+
+    def weaker(*rest: object) -> list[str]:
+        words = real(*rest)  # type: ignore[arg-type]
+        at = next(n for n in range(len(words)) if words[n : n + len(without)] == without)
+        return words[:at] + words[at + len(without) :]
+
+    monkeypatch.setattr("runyard.agents.sandbox.command", weaker)
+    reason = await Sandbox().why_not()
+    if can is None:
+        assert reason is None, "the other walls stand"
+    else:
+        assert reason is not None
+        assert can in reason
+
+
+async def test_host_files_inside_are_noticed(monkeypatch: pytest.MonkeyPatch) -> None:
+    await ready()
+    monkeypatch.setattr(bubblewrap, "_SYSTEM", (*bubblewrap._SYSTEM, "/etc"))
+    assert await Sandbox().why_not() == "a program in it could read the host's /etc/passwd"
+
+
+async def test_a_secret_file_inside_is_noticed(monkeypatch: pytest.MonkeyPatch, home: Home) -> None:
+    await ready()
+    real = bubblewrap.command
+
+    def open_door(*rest: object) -> list[str]:
+        words = real(*rest)  # type: ignore[arg-type]
+        at = words.index("--remount-ro")
+        return [*words[:at], "--ro-bind", str(home.folder), str(home.folder), *words[at:]]
+
+    monkeypatch.setattr("runyard.agents.sandbox.command", open_door)
+    assert await Sandbox().why_not() == "a program in it could read a file of the host"
+
+
+async def test_nested_namespaces_are_noticed(monkeypatch: pytest.MonkeyPatch) -> None:
+    await ready()
+    real = bubblewrap.command
+
+    def nested(*rest: object) -> list[str]:
+        return [word for word in real(*rest) if word != "--disable-userns"]  # type: ignore[arg-type]
+
+    monkeypatch.setattr("runyard.agents.sandbox.command", nested)
+    assert await Sandbox().why_not() is None, "the filter alone forbids it"
+    allow = seccomp.program()[-24:-16]  # nothing but the instruction that allows
+    monkeypatch.setattr(seccomp, "program", lambda: allow)
+    assert await Sandbox().why_not() == "a program in it could make a namespace"
+
+
+async def test_the_trial_is_made_once() -> None:
+    sandbox = await ready()
+    sandbox._bwrap = "gone"
+    assert await sandbox.why_not() is None
+
+
+@pytest.mark.skipif(os.geteuid() != 0, reason="only root can become somebody else")
+async def test_it_works_for_a_user_without_powers_as_well(tmp_path: Path, home: Home) -> None:
+    await ready()
+    home.folder.chmod(0o777)
+    script = home.folder / "try.py"
+    script.write_text(
+        "import asyncio, sys\n"
+        f"sys.path[:0] = {[path for path in sys.path if path]!r}\n"
+        "from runyard.agents.sandbox import Sandbox\n"
+        "from runyard.agents.sandboxes.bubblewrap import Limits\n"
+        "bomb = '''\n"
+        "import os, time\n"
+        "made = 0\n"
+        "try:\n"
+        "    for _ in range(99):\n"
+        "        if os.fork() == 0: time.sleep(9)\n"
+        "        made += 1\n"
+        "except BlockingIOError: pass\n"
+        "print(made, os.getuid(), flush=True)\n"
+        "'''\n"
+        "async def main():\n"
+        "    sandbox = Sandbox(Limits(processes=12))\n"
+        "    print(await sandbox.why_not(), await sandbox.run(bomb))\n"
+        "asyncio.run(main())\n"
+    )
+    script.chmod(0o755)
+    process = await asyncio.create_subprocess_exec(
+        *("/usr/bin/setpriv", "--reuid=65533", "--regid=65533", "--clear-groups", "--"),
+        *(sys.executable, str(script)),
+        stdout=asyncio.subprocess.PIPE,
+        stderr=asyncio.subprocess.PIPE,
+        cwd="/",
+        env={"PATH": os.environ["PATH"], "TMPDIR": str(home.folder), "PYTHONDONTWRITEBYTECODE": "1"},
+    )
+    told, complaint = await process.communicate()
+    script.unlink()
+    if process.returncode and b"Permission denied" in complaint:
+        pytest.skip("another user may not run our interpreter")
+    verdict, _, ended = told.decode().splitlines()[-1].partition(" ")
+    assert verdict == "None", complaint.decode()
+    made, uid = ended.split("output='")[1].split("\\n")[0].split()
+    assert int(made) < 12
+    assert uid == "65533"

@@ -1,0 +1,36 @@
+"""What an edit puts aside: the run and all that build on it, each once, and nothing that was put aside before."""
+
+import pytest
+
+from runyard.domain.branch import Link, affected
+from runyard.domain.run import Status
+
+
+def links(*pairs: str, aside: str = "") -> list[Link]:
+    """`ab` is a run b whose parent is a; `.a` has none."""
+    return [Link(pair[1], pair[0].strip(".") or None, Status.DONE, "x" if pair[1] in aside else None) for pair in pairs]
+
+
+@pytest.mark.req("S1.32", "S1.33")
+@pytest.mark.parametrize(
+    ("runs", "edited", "expected"),
+    [
+        (links(".a", "ab", "bc"), "a", "abc"),
+        (links(".a", "ab", "bc"), "b", "bc"),
+        (links(".a", "ab", "bc"), "c", "c"),
+        (links("bc", "ab", ".a"), "b", "bc"),
+        (links(".a", "ab", "ac", "cd", aside="b"), "a", "acd"),
+        (links(".a", "ab", "bc", "ad", aside="bc"), "d", "d"),
+        (links(".a", ".b"), "a", "a"),
+        (links("xa", "ab"), "a", "ab"),
+        (links(".a"), "z", ""),
+    ],
+)
+def test_the_run_and_what_builds_on_it(runs: list[Link], edited: str, expected: str) -> None:
+    assert sorted(link.id for link in affected(runs, edited)) == sorted(expected)
+
+
+def test_a_long_conversation_is_no_effort() -> None:
+    runs = [Link("0", None, Status.DONE, None)]
+    runs += [Link(str(n), str(n - 1), Status.DONE, None) for n in range(1, 20_000)]
+    assert len(affected(runs, "1")) == 19_999
