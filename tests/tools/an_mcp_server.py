@@ -1,13 +1,15 @@
-"""A real MCP server for tests: `python an_mcp_server.py FOLDER` over stdio, with a port as second argument over HTTP.
+"""A real MCP server for tests: `python an_mcp_server.py FOLDER` over stdio, with `HOST PORT` after it over HTTP.
 
-It writes its pid, and what became of the slow call, into the folder."""
+It writes its pid, the port it listens on, and what became of the slow call into the folder."""
 
 import asyncio
 import os
+import socket
 import sys
 from pathlib import Path
 from typing import Any
 
+import uvicorn
 from mcp.server.mcpserver import Context, MCPServer
 
 folder = Path(sys.argv[1])
@@ -54,9 +56,17 @@ def environment() -> dict[str, str]:
     return dict(os.environ)
 
 
+def serve(host: str, port: int) -> None:
+    listener = socket.create_server((host, port))
+    config = uvicorn.Config(server.streamable_http_app(host=host), log_level="critical")
+    (folder / "port.part").write_text(str(listener.getsockname()[1]))
+    (folder / "port.part").rename(folder / "port")  # whole, when it is there
+    uvicorn.Server(config).run([listener])
+
+
 if __name__ == "__main__":
     (folder / "pid").write_text(str(os.getpid()))
     if len(sys.argv) > 2:
-        server.run("streamable-http", host="127.0.0.1", port=int(sys.argv[2]))
+        serve(sys.argv[2], int(sys.argv[3]))
     else:
         server.run()

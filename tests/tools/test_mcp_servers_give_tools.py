@@ -3,12 +3,12 @@
 import asyncio
 import os
 import signal
-import socket
 import sys
 from collections.abc import AsyncIterator
 from pathlib import Path
 from typing import Any
 
+import httpx2
 import pytest
 
 import runyard
@@ -23,7 +23,7 @@ from runyard.errors import Invalid, InvalidInput, ServerGone, ToolError
 from tests.unit.agent.fake_execution import FakeExecution, decided, parked
 
 SCRIPT = Path(__file__).parent / "an_mcp_server.py"
-LOOPBACK = ["127.0.0.1"]
+LOOPBACK = ["127.0.0.0/8"]
 TOOLS = {"add", "say_it", "fail", "die", "slow", "environment"}
 
 
@@ -49,28 +49,19 @@ def stdio(folder: Path, **options: Any) -> McpServer:
 
 
 async def serve(folder: Path, port: int = 0) -> tuple[asyncio.subprocess.Process, str]:
-    if not port:
-        with socket.create_server(("127.0.0.1", 0)) as free:
-            port = free.getsockname()[1]
-    process = await asyncio.create_subprocess_exec(
-        sys.executable, str(SCRIPT), str(folder), str(port), stderr=asyncio.subprocess.DEVNULL
-    )
-    await until(lambda: _answers(port))
-    return process, f"http://127.0.0.1:{port}/mcp"
+    """A server over HTTP. On a loopback address of this process's own, so that nobody else can have its port."""
+    number = os.getpid()
+    host = f"127.{number >> 16 & 127 | 128}.{number >> 8 & 255}.{number & 255}"
+    (folder / "port").unlink(missing_ok=True)
+    process = await asyncio.create_subprocess_exec(sys.executable, str(SCRIPT), str(folder), host, str(port))
+    await until((folder / "port").exists)
+    return process, f"http://{host}:{(folder / 'port').read_text()}/mcp"
 
 
 async def until(condition: Any) -> None:
     async with asyncio.timeout(30):
         while not condition():  # noqa: ASYNC110
             await asyncio.sleep(0.02)  # waits on purpose: for another process, which tells nobody
-
-
-def _answers(port: int) -> bool:
-    try:
-        socket.create_connection(("127.0.0.1", port), 1).close()
-    except OSError:
-        return False
-    return True
 
 
 async def call(server: McpServer, name: str, **given: Any) -> Any:
@@ -227,10 +218,11 @@ async def test_a_command_that_is_no_server_is_one_sentence() -> None:
 
 async def test_an_address_on_this_machine_is_refused_unless_it_is_allowed(tmp_path: Path) -> None:
     process, url = await serve(tmp_path)
-    for address in (url, url.replace("127.0.0.1", "localhost"), url.replace("127.0.0.1", "[::ffff:127.0.0.1]")):
+    host = str(httpx2.URL(url).host)
+    for address in (url, url.replace(host, "localhost"), url.replace(host, f"[::ffff:{host}]")):
         with pytest.raises(OutboundRefused):
             await runyard.mcp(address, allow=["10.0.0.0/8"]).tools()
-    allowed = runyard.mcp(url.replace("127.0.0.1", "localhost"), allow=["127.0.0.0/8"])
+    allowed = runyard.mcp(url, allow=LOOPBACK)
     assert len(await allowed.tools()) == len(TOOLS)
     await allowed.close()
     process.kill()
