@@ -173,7 +173,7 @@ class ToolFailed(StepFailed):
 
     code = "tool_failed"
 
-    # error: the class name of what the tool raised, `timeout`, or `invalid_input` (an approver's edit does not fit)
+    # error: the code or the class name of what the tool raised, or `timeout`
     def __init__(self, message: str | None = None, *, error: str = "error", output: Any = None) -> None:
         super().__init__(message)
         self.error = error
@@ -203,7 +203,7 @@ class ToolError(ToolFailed):
 class CalledTooOften(ToolError):
     """The tool was called too often."""
 
-    code = "rate_limited"
+    code = "called_too_often"
 
 
 class NoSandbox(ToolError):

@@ -2,6 +2,7 @@
 
 from collections.abc import AsyncIterator
 from contextlib import AsyncExitStack
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -31,11 +32,12 @@ def memory_store(backend: str) -> Store | None:
 
 
 @pytest.fixture
-async def serve(database_url: str, gate: Gate, memory_store: Store | None) -> AsyncIterator[Serve]:
+async def serve(database_url: str, gate: Gate, memory_store: Store | None, tmp_path: Path) -> AsyncIterator[Serve]:
+    files = {"checkpoint_folder": tmp_path / "checkpoints", "workspaces": tmp_path / "workspaces"}
     async with AsyncExitStack() as pods:
 
         async def start(app: App | None = None, *, worker: bool = True, **settings: Any) -> Server:
-            chosen = Settings(database_url=database_url, **{**QUICK, **settings})
+            chosen = Settings(database_url=database_url, **{**QUICK, **files, **settings})
             pod = served(chosen, app or agents(gate), memory_store, worker=worker)
             return await pods.enter_async_context(pod)
 

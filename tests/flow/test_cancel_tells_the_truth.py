@@ -75,7 +75,7 @@ async def test_a_waiting_run_ends_and_nobody_is_waited_for(flow: Flow, callers: 
     assert await canceled_by(flow, run_id, callers) == {"canceled"}
     assert (await ends(flow, run_id))[0] == "canceled"
     late = await flow.decide(approval, "approve")
-    assert (late.status_code, late.json()["code"]) == (409, "already_decided")
+    assert (late.status_code, late.json()["code"]) == (409, "run_ended")
     await flow.reached(after, "done")
     assert flow.effects("send") == []
 

@@ -94,7 +94,7 @@ async def test_without_a_sandbox_only_code_is_refused(tmp_path: Path, monkeypatc
         assert await runyard.write_file.run({"path": "x", "content": "y"}, None, "k") == "Wrote 1 bytes."
     assert "no working sandbox, so no code is run: bubblewrap is not installed" in output.text
     ends = [e.payload for e in second.events if isinstance(e.payload, ToolFinished)]
-    assert [end.error for end in ends] == ["NoSandbox"]
+    assert [end.error for end in ends] == ["no_sandbox"]
 
 
 async def test_a_program_that_is_stopped_changes_no_files(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

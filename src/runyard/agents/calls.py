@@ -118,7 +118,7 @@ def calling(tool: str, key: str) -> Iterator[Call]:
     try:
         yield call
     except BaseException as error:
-        outcome = _code(error)
+        outcome = code_of(error)
         raise
     finally:
         call.open = False
@@ -174,7 +174,8 @@ async def streamed(chunks: Any) -> str:
     return "".join(parts)
 
 
-def _code(error: BaseException) -> str:
+def code_of(error: BaseException) -> str:
+    """What ended a call, in a word that can be logged."""
     if isinstance(error, TimeoutError):
         return "timeout"
     if isinstance(error, asyncio.CancelledError):

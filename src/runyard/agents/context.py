@@ -20,9 +20,8 @@ from runyard.agents.parking import Parking
 from runyard.agents.reach import reaches
 from runyard.agents.recorded import RecordedCalls
 from runyard.agents.replay import Replay
-from runyard.agents.tool_call import inside
 from runyard.agents.tools import Effects, Tool
-from runyard.domain.events import ModelThinking, ToolOutput, Trace, clean
+from runyard.domain.events import ModelThinking, Trace, clean
 from runyard.domain.thread import Message
 from runyard.errors import AgentError, Invalid
 from runyard.store import Hit
@@ -107,18 +106,6 @@ class Context:
             self._execution.emit(ModelThinking(fresh))
             if self._execution.congested:
                 await self._drain()
-
-    async def output(self, text: str) -> None:
-        """Show a piece of a tool's output while it runs. For display only: what the tool returns is its result."""
-        if not isinstance(text, str):
-            raise TypeError(f"output is text, not {type(text).__name__}")
-        self._go_on()
-        call_id = inside.get()
-        if call_id is None:
-            raise AgentError("Only a tool has output; an agent writes with token.")
-        self._execution.emit(ToolOutput(call_id, clean(text)))
-        if self._execution.congested:
-            await self._drain()
 
     async def trace(self, fn_name: str) -> None:
         """Leave a mark for whoever debugs this run: a stable name, never content."""

@@ -80,7 +80,7 @@ class RecordedCalls:
 
     async def tool(self, tool: Tool[..., Any], given: Mapping[str, Any], context: object) -> Any:
         given = _json_object(tool, given)
-        tool.arguments(given)
+        tool.check(given)
         key = self._next_key(tool.name)
         known = self._replay.call(key, given)
         if known is not None and known.status == "finished":

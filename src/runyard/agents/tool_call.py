@@ -14,6 +14,7 @@ from typing import Any
 
 from msgspec import Struct
 
+from runyard.agents.calls import code_of
 from runyard.agents.execution import Execution
 from runyard.agents.parking import Parking
 from runyard.agents.questions import UNKNOWN, Questions
@@ -22,7 +23,7 @@ from runyard.agents.tools import Tool
 from runyard.agents.values import plain
 from runyard.domain.events import Payload, ToolFinished, ToolRequested, ToolStarted, clean
 from runyard.domain.fold import CallState
-from runyard.errors import Invalid, Rejected, ToolFailed, Unavailable, WriteRefused
+from runyard.errors import Invalid, InvalidInput, Rejected, ToolFailed, Unavailable, WriteRefused
 
 # The key of the recorded call that the code of a user is running in; None outside of one.
 inside: ContextVar[str | None] = ContextVar("runyard_inside_a_recorded_call", default=None)
@@ -75,7 +76,7 @@ class ToolCalls:
         if answer.edited is None:
             return given
         try:
-            tool.arguments(answer.edited)
+            tool.check(answer.edited)
         except Invalid:
             raise ToolFailed(f"The edited input of {tool.name} does not fit.", error="invalid_input") from None
         return dict(answer.edited)
@@ -91,7 +92,7 @@ class ToolCalls:
             began = self._execution.now_ms()
             output, cause = await attempt(key, tool.run(wanted, context, f"{self._execution.run.id}:{key}"))
             ms = max(0, self._execution.now_ms() - began)
-            error = None if cause is None else _code(cause)
+            error = None if cause is None else code_of(cause)
             if cause is not None:
                 output = told(cause)
             await self.record(ToolFinished(key, tool.name, output, error, ms))
@@ -112,9 +113,6 @@ async def attempt(key: str, calling: Awaitable[Any]) -> tuple[Any, BaseException
 
 
 def told(cause: BaseException) -> str:
-    """What the model is told: the words of a ToolFailed, which are meant for it, else only the kind of error."""
-    return f"Error executing tool: {clean(cause.message) if isinstance(cause, ToolFailed) else _code(cause)}"
-
-
-def _code(cause: BaseException) -> str:
-    return "timeout" if isinstance(cause, TimeoutError) else type(cause).__name__
+    """What the model is told: words that are meant for it, else only the kind of error."""
+    said = clean(cause.message) if isinstance(cause, ToolFailed | InvalidInput) else code_of(cause)
+    return f"Error executing tool: {said}"

@@ -36,7 +36,7 @@ from runyard.agents.calls import Call, calling, streamed
 from runyard.agents.rates import Rate
 from runyard.agents.schemas import convert, schema_of, without_values
 from runyard.agents.threads import in_thread
-from runyard.errors import CalledTooOften, Invalid, InvalidInput
+from runyard.errors import CalledTooOften, Invalid, InvalidInput, ToolError
 
 P = ParamSpec("P")
 R = TypeVar("R")
@@ -120,8 +120,6 @@ class Tool(Generic[P, R]):
             raise InvalidInput(f"The arguments of {self.name} do not fit: {without_values(str(error))}.") from None
         return {name: getattr(checked, name) for name in given}
 
-    arguments = check
-
     async def run(self, given: Mapping[str, Any], context: object, key: str) -> Any:
         """Call the function with the JSON object `given`. TimeoutError when its time is up."""
         with calling(self.name, key) as current:
@@ -133,7 +131,7 @@ class Tool(Generic[P, R]):
                     return await self._perform(arguments)
             except SystemExit:
                 # left alone it would end the event loop, and with it every other run of this worker
-                raise RuntimeError("The tool called exit.") from None
+                raise ToolError("The tool called exit.") from None
 
     async def _perform(self, arguments: dict[str, Any]) -> Any:
         return await call(self.fn, **arguments)

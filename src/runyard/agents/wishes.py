@@ -50,7 +50,7 @@ def _wish(call_id: str, function: Mapping[str, Any], tools: Mapping[str, Tool[..
     if not isinstance(given, dict):
         return Wish(call_id, name, given, tool, _problem("invalid_input", "The arguments are not a JSON object."))
     try:
-        tool.arguments(given)
+        tool.check(given)
     except Invalid as error:
         return Wish(call_id, name, given, tool, _problem("invalid_input", error.message))
     return Wish(call_id, name, given, tool)

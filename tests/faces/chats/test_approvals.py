@@ -86,7 +86,7 @@ async def test_an_edited_input_is_called_and_one_that_does_not_fit_is_not_a_deci
     interaction = interaction_of(stream)
     for wrong in ({"code": 1}, {}, {"cod": "x"}):
         refused = await chat.approve(interaction, approval_id, True, tool_input=wrong)
-        assert (refused.status_code, refused.json()["code"]) == (422, "invalid")
+        assert (refused.status_code, refused.json()["code"]) == (422, "invalid_input")
     assert (await chat.approve(interaction, approval_id, True, tool_input={"code": "print(2)"})).status_code == 200
     await stream.to_end()
     assert answer_of(stream) == "Done: print(2)"

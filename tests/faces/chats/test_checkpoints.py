@@ -162,7 +162,7 @@ async def test_a_deleted_chat_leaves_no_copy(kept: Server) -> None:
 @pytest.mark.req("S1.37", "S1.52")
 @pytest.mark.parametrize("backend", ["sqlite"])
 async def test_the_files_are_where_the_contract_says(serve: Serve, gate: Gate, tmp_path: Path) -> None:
-    server = await serve(chat_agents(gate), checkpoints="files")
+    server = await serve(chat_agents(gate), checkpoints="files", checkpoint_folder=tmp_path)
     chat = Chat(server)
     interaction = interaction_of(await chat.say("hello"))
     await saved(server, chat.id, interaction)
@@ -229,6 +229,12 @@ class Stubborn:
         return getattr(self._store, name)
 
 
+async def leave_saving_to_the_test(server: Server) -> None:
+    [own] = [loop for loop in server.process._loops if loop.get_name() == "checkpoints"]
+    own.cancel()
+    await asyncio.gather(own, return_exceptions=True)
+
+
 def checkpointing(server: Server, store: InteractionStore, folder: Path) -> Checkpoints:
     clock = server.process.reaper._clock
     return Checkpoints(
@@ -244,7 +250,8 @@ async def test_what_cannot_be_saved_is_put_aside_and_brought_back(
 ) -> None:
     assert module.SAVE_SECONDS == 5.0
     monkeypatch.setattr(module, "SAVE_SECONDS", 0.05)
-    server = await serve(chat_agents(gate), poll_seconds=3600)
+    server = await serve(chat_agents(gate))
+    await leave_saving_to_the_test(server)
     chat = Chat(server)
     interaction = interaction_of(await chat.say())
     stubborn = Stubborn(store_of(server), how)
@@ -268,7 +275,8 @@ async def test_what_cannot_be_saved_is_put_aside_and_brought_back(
 @pytest.mark.req("S1.28")
 @pytest.mark.parametrize("backend", ["memory"])
 async def test_a_save_that_has_begun_survives_the_task_that_began_it(serve: Serve, gate: Gate, tmp_path: Path) -> None:
-    server = await serve(chat_agents(gate), poll_seconds=3600)
+    server = await serve(chat_agents(gate))
+    await leave_saving_to_the_test(server)
     chat = Chat(server)
     interaction = interaction_of(await chat.say())
     stubborn = Stubborn(store_of(server), "hangs")

@@ -238,7 +238,7 @@ async def test_a_tool_gets_typed_arguments_and_what_is_filled_in() -> None:
 )
 def test_arguments_that_do_not_fit_are_refused_without_repeating_them(given: dict[str, Any]) -> None:
     with pytest.raises(Invalid) as caught:
-        book.arguments(given)
+        book.check(given)
     assert caught.value.message.startswith("The arguments of book-room do not fit: ")
     assert "SECRET" not in caught.value.message
 

@@ -101,7 +101,7 @@ async def test_the_scripted_agents_play(name: str, tokens: int, calls: int) -> N
 async def test_the_assistant_recovers_from_an_error_and_asks_before_it_pays(decision: Any, answer: str) -> None:
     first = FakeExecution(text="I want my money back for A-1001!")
     [approval_id] = await parked(runyard.demo.assistant, first)
-    assert [call.error for call in first.fold().calls] == [None, "ToolFailed", None, None]
+    assert [call.error for call in first.fold().calls] == [None, "tool_failed", None, None]
     assert first.approvals[0].input == {"order": "A-1001", "amount": 38.5}
 
     again = FakeExecution(decided(first.log, approval_id, decision), text="I want my money back for A-1001!")

@@ -2,13 +2,14 @@
 
 import asyncio
 from collections.abc import Mapping, Sequence
+from pathlib import Path
 from typing import Any
 
 import msgspec
 import pytest
 
 from runyard.agents.agent import Agent
-from runyard.agents.context import Context
+from runyard.agents.calls import at_work, output
 from runyard.agents.execution import Answered, Canceled
 from runyard.agents.mind import Mind
 from runyard.agents.runners import RUNNERS
@@ -151,18 +152,19 @@ async def test_a_message_and_all_it_asks_for_are_one_append() -> None:
 
 
 @pytest.mark.req("S1.54")
-async def test_a_tool_may_show_its_output_while_it_runs() -> None:
+async def test_a_tool_may_show_its_output_while_it_runs(tmp_path: Path) -> None:
     @tool(effects="none")
-    async def dig(ctx: Context) -> str:
-        await ctx.output("10 %")
-        await ctx.output("90 %")
+    async def dig() -> str:
+        await output("10 %")
+        await output("90 %")
         return "gold"
 
     execution = FakeExecution()
-    _, requests = await asked(thinker(wants(("dig", {})), DONE, tools=[dig]), execution)
+    with at_work(execution, tmp_path):
+        _, requests = await asked(thinker(wants(("dig", {})), DONE, tools=[dig]), execution)
 
-    assert [output.text for output in payloads(execution, ToolOutput)] == ["10 %", "90 %"]
-    assert {output.call_id for output in payloads(execution, ToolOutput)} == {"call_1_1"}
+    shown = payloads(execution, ToolOutput)
+    assert [(piece.call_id, piece.text) for piece in shown] == [("call_1_1", "10 %"), ("call_1_1", "90 %")]
     assert results(requests[1]) == ["gold"]
 
 
@@ -192,7 +194,7 @@ async def test_calls_get_ids_of_their_own_where_the_provider_repeats_them() -> N
         (ValueError("a secret"), "Error executing tool: ValueError"),
         (ToolFailed("Out of stock."), "Error executing tool: Out of stock."),
         (TimeoutError(), "Error executing tool: timeout"),
-        (SystemExit(3), "Error executing tool: SystemExit"),
+        (SystemExit(3), "Error executing tool: The tool called exit."),
     ],
 )
 async def test_what_a_tool_raises_becomes_its_result(error: BaseException, told: str) -> None:

@@ -16,7 +16,7 @@ from runyard.agents.context import Context
 from runyard.agents.runners.python import run_python
 from runyard.agents.tools import Tool
 from runyard.domain.events import ToolFinished, ToolOutput
-from runyard.errors import CalledTooOften, Invalid, ToolFailed
+from runyard.errors import CalledTooOften, Invalid, ToolError, ToolFailed
 from tests.unit.agent.fake_execution import FakeExecution, python_agent
 
 HERE = Path("unused")
@@ -85,7 +85,7 @@ async def test_whatever_a_tool_raises_is_an_error_of_its_call(kind: type[BaseExc
         raise kind
 
     for broken in (plain, awaited):
-        with pytest.raises((RuntimeError, KeyError)):
+        with pytest.raises((RuntimeError, KeyError, ToolError)):
             await broken.run({}, None, "k")
 
 
