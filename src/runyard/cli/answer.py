@@ -21,7 +21,7 @@ class Answer:
         self.status: str | None = None
         self._shown: list[str] = []
         self._kept = 0
-        self._line_is_open = False
+        self._line_is_open = self._aside_is_open = False
 
     def take(self, event: "LogEvent") -> None:
         data = event.data
@@ -29,6 +29,10 @@ class Answer:
             case "model.token":
                 self._shown.append(data["text"])
                 self._write(data["text"])
+            case "model.thinking":
+                self._aside(data["text"])
+            case "tool.output":
+                self._aside(data["text"])
             case "model.reset":
                 if len(self._shown) > self._kept:
                     del self._shown[self._kept :]
@@ -42,8 +46,8 @@ class Answer:
             case "tool.started":
                 self._note(f"→ {data['tool']} {one_line(data['input'])}")
             case "tool.finished":
-                outcome = f"failed: {data['error']}" if data.get("error") else one_line(data.get("output"))
-                self._note(f"← {data['tool']} {outcome}")
+                code, output = data.get("error"), data.get("output")
+                self._note(f"← {data['tool']} {f'failed: {code}' if code and output is None else one_line(output)}")
             case "approval.requested":
                 self._note(f"? {data['tool']} {one_line(data['input'])}")
                 self._note(f"  runyard approvals approve {data['approval_id']}")
@@ -69,15 +73,33 @@ class Answer:
         if event.type in KEEPS:
             self._kept = len(self._shown)
 
+    def end(self) -> None:
+        """Leave the cursor at the start of a line."""
+        self._end_line()
+
     def _write(self, text: str) -> None:
+        if self._aside_is_open:
+            self._end_line()
         sys.stdout.write(plain(text))
         sys.stdout.flush()
         if text:
             self._line_is_open = not text.endswith("\n")
 
+    def _aside(self, text: str) -> None:
+        """A piece of what is not the answer: reasoning, a tool's output."""
+        if self._line_is_open:
+            self._end_line()
+        typer.secho(plain(text), err=True, dim=True, nl=False)
+        if text:
+            self._aside_is_open = not text.endswith("\n")
+
     def _end_line(self) -> None:
         if self._line_is_open:
-            self._write("\n")
+            sys.stdout.write("\n")
+            sys.stdout.flush()
+        if self._aside_is_open:
+            typer.echo(err=True)
+        self._line_is_open = self._aside_is_open = False
 
     def _note(self, text: str, colour: str | None = None) -> None:
         self._end_line()

@@ -2,7 +2,7 @@
 
 `cv-screener` answers questions over thirty made-up CVs, through a search tool, with real sources. `tokens` and `slow`
 are for trying speed, resume and cancel by hand. `device` is a plan of five nodes on a fake device. `assistant` thinks,
-on a scripted model, and asks before it pays: try "I want my money back for A-1001".
+on a scripted model, and asks before it pays or runs code.
 """
 
 import asyncio

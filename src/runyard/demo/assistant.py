@@ -1,11 +1,14 @@
 """An assistant of a small shop on a scripted model: it thinks, looks up two things at once, recovers from an error, and
-asks a person before it refunds anything. No key, no network: what it says is a function of what was said."""
+asks a person before it refunds anything or runs code. No key, no network: what it says is a function of what was said.
+
+Try "I want my money back for A-1001", and "What is the average price of your goods?"."""
 
 import re
 from collections.abc import Mapping
 from typing import Any
 
 from runyard.agents.agent import Agent
+from runyard.agents.builtins.code import run_python
 from runyard.agents.tools import tool
 from runyard.errors import ToolFailed
 from runyard.model import Conversation
@@ -19,6 +22,7 @@ _POLICIES = {
     "shipping": "Orders are shipped within two days.",
 }
 _ORDER = re.compile(r"[A-Z]-\d{4}")
+_SUM = re.compile(r"\b(average|calculate|compute|mean|total)\b", re.IGNORECASE)
 
 
 @tool(effects="none")
@@ -45,10 +49,36 @@ async def refund(order: str, amount: float) -> dict[str, Any]:
 
 def _think(conversation: Conversation) -> Mapping[str, Any]:
     """The next turn, from the question and the results so far."""
-    question = max(place for place, message in enumerate(conversation) if message["role"] == "user")
-    named = _ORDER.search(str(conversation[question]["content"]))
-    order = named.group() if named else "A-1001"
-    results = [str(message["content"]) for message in conversation[question:] if message["role"] == "tool"]
+    place = max(place for place, message in enumerate(conversation) if message["role"] == "user")
+    question = str(conversation[place]["content"])
+    results = [str(message["content"]) for message in conversation[place:] if message["role"] == "tool"]
+    named = _ORDER.search(question)
+    if named is None and _SUM.search(question):
+        return _calculate(results)
+    return _look_into(named.group() if named else "A-1001", results)
+
+
+def _calculate(results: list[str]) -> Mapping[str, Any]:
+    """Sums are not for models: a program does them."""
+    match results:
+        case []:
+            code = (
+                "from statistics import mean\n"
+                f"prices = {[order['price'] for order in _ORDERS.values()]}\n"
+                "for price in prices:\n    print(f'{price:8.2f}', flush=True)\n"
+                "print(f'{mean(prices):8.2f} on average')\n"
+            )
+            return {
+                "thinking": "I had better not do sums in my head. A few lines of Python will.",
+                "calls": [{"tool": "run_python", "input": {"code": code}}],
+            }
+        case [result] if found := re.search(r"([\d.]+) on average", result):
+            return {"text": _words(f"Our goods cost ${found[1]} on average."), "every_ms": 10}
+        case _:
+            return {"text": _words(f"I could not run the program, so I do not know. {results[-1]}")}
+
+
+def _look_into(order: str, results: list[str]) -> Mapping[str, Any]:
     match results:
         case []:
             return {
@@ -96,5 +126,5 @@ assistant = Agent(
     model="scripted",
     turns=_think,
     instructions="You help the customers of a small shop. Look things up before you answer.",
-    tools=[find_order, read_policy, refund],
+    tools=[find_order, read_policy, refund, run_python],
 )

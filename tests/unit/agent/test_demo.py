@@ -7,6 +7,7 @@ from typing import Any
 import pytest
 
 import runyard.demo
+from runyard.agents.calls import at_work
 from runyard.agents.loading import app_of, load
 from runyard.agents.runners import RUNNERS
 from runyard.agents.runners.python import run_python
@@ -122,6 +123,29 @@ async def test_the_assistant_says_what_it_cannot_do(text: str, answer: str) -> N
 
     assert output is not None
     assert output.text.endswith(answer)
+
+
+@pytest.mark.req("S1.46", "S1.54")
+async def test_the_assistant_has_its_sums_done_in_the_sandbox(tmp_path: Path) -> None:
+    question = "What is the average price of your goods?"
+    first = FakeExecution(text=question)
+    [approval_id] = await parked(runyard.demo.assistant, first)
+    again = FakeExecution(decided(first.log, approval_id, "approved"), text=question)
+    with at_work(again, tmp_path):
+        output = await RUNNERS["model"](runyard.demo.assistant, again)
+    assert output is not None
+    assert output.text == "Our goods cost $55.25 on average."
+    assert "tool.output" in again.types()
+
+
+async def test_the_assistant_goes_on_where_no_code_may_be_run() -> None:
+    question = "Calculate the average price."
+    first = FakeExecution(text=question)
+    [approval_id] = await parked(runyard.demo.assistant, first)
+    again = FakeExecution(decided(first.log, approval_id, "rejected"), text=question)
+    output = await RUNNERS["model"](runyard.demo.assistant, again)
+    assert output is not None
+    assert output.text.startswith("I could not run the program")
 
 
 async def test_the_greeter_example_greets() -> None:

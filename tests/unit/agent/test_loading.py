@@ -116,4 +116,5 @@ def test_a_missing_file_is_one_sentence(folder: Path, name: str, says: str) -> N
 
 
 def test_the_examples_load() -> None:
-    assert [load(file).default for file in sorted((ROOT / "examples").glob("greeter.py"))] == ["greeter"]
+    found = {file.stem: load(file).default for file in (ROOT / "examples").glob("*.py")}
+    assert found == {"chat": "assistant", "device_plan": "device", "greeter": "greeter", "support": "support"}

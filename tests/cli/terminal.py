@@ -1,0 +1,68 @@
+"""A command in a terminal of its own: typed into, and read as a person would read it."""
+
+import os
+import pty
+import re
+import select
+import time
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
+from pathlib import Path
+
+from tests.cli.command import PATIENCE, RUNYARD, environment
+
+_STYLE = re.compile(r"\x1b\[[0-9;?]*[a-zA-Z]")
+
+
+class Terminal:
+    def __init__(self, pid: int, descriptor: int) -> None:
+        self.pid = pid
+        self._descriptor = descriptor
+        self._shown = ""
+        self._read = 0
+
+    def type(self, text: str) -> None:
+        os.write(self._descriptor, text.encode())
+
+    def until(self, text: str) -> str:
+        """Wait until `text` is shown, past what was waited for before; everything shown since then."""
+        end = time.monotonic() + PATIENCE
+        while (at := self._shown.find(text, self._read)) < 0:
+            assert time.monotonic() < end, f"{text!r} is not in {self._shown[self._read :]!r}"
+            assert self._more(), f"it ended, and {text!r} is not in {self._shown[self._read :]!r}"
+        begin, self._read = self._read, at + len(text)
+        return self._shown[begin : self._read]
+
+    def ended(self) -> int:
+        """Wait for its end; the exit code."""
+        while self._more():
+            pass
+        code = os.waitstatus_to_exitcode(os.waitpid(self.pid, 0)[1])
+        self.pid = 0
+        return code
+
+    def _more(self) -> bool:
+        ready, _, _ = select.select([self._descriptor], [], [], PATIENCE)
+        assert ready, f"nothing happens after {self._shown[self._read :]!r}"
+        try:
+            found = os.read(self._descriptor, 65536)
+        except OSError:  # how Linux says that the other side is closed
+            return False
+        self._shown += _STYLE.sub("", found.decode(errors="replace")).replace("\r\n", "\n")
+        return bool(found)
+
+
+@contextmanager
+def terminal(folder: Path, *arguments: str, env: Mapping[str, str]) -> Iterator[Terminal]:
+    pid, descriptor = pty.fork()
+    if pid == 0:
+        os.chdir(folder)
+        os.execve(RUNYARD, ["runyard", *arguments], environment(**env, TERM="dumb"))
+    shown = Terminal(pid, descriptor)
+    try:
+        yield shown
+    finally:
+        os.close(descriptor)
+        if shown.pid:
+            os.kill(shown.pid, 9)
+            os.waitpid(shown.pid, 0)

@@ -1,0 +1,120 @@
+"""`runyard chat`: a conversation in a terminal."""
+
+from pathlib import Path
+
+import pytest
+
+from tests.cli.command import runyard, serving
+from tests.cli.terminal import terminal
+
+pytestmark = [pytest.mark.flow, pytest.mark.req("S1.57")]
+
+APP = """
+import asyncio
+import runyard
+
+@runyard.tool(approval="always", effects="once")
+async def refund(order: str, amount: float) -> str:
+    "Pay back."
+    return f"paid {amount}"
+
+def think(conversation):
+    if conversation[-1]["role"] == "tool":
+        return {"text": ["It said: ", str(conversation[-1]["content"])]}
+    call = {"tool": "refund", "input": {"order": "A-1", "amount": 5.0}}
+    return {"thinking": "Let me see.", "text": ["I must ask."], "calls": [call]}
+
+clerk = runyard.Agent("clerk", model="scripted", turns=think, tools=[refund])
+
+@runyard.agent
+async def slow(ctx):
+    await ctx.token("begun ")
+    await asyncio.Event().wait()
+
+@runyard.agent
+async def asker(ctx):
+    return "yes it is" if await ctx.approve("Is it so?", about="tea") else "then not"
+
+default = clerk
+"""
+
+
+@pytest.fixture
+def folder(tmp_path: Path) -> Path:
+    (tmp_path / "app.py").write_text(APP)
+    return tmp_path
+
+
+def test_a_conversation_with_questions_stops_and_edits(folder: Path) -> None:
+    with serving(folder, "app.py") as url:
+        env = {"RUNYARD_URL": url}
+        with terminal(folder, "chat", env=env) as person:
+            person.until("> ")
+            person.type("give it back\n")
+            asked = person.until("[y]es, [n]o, [e]dit: ")
+            assert "Let me see.\nI must ask.\n? May refund be called?\n  amount: 5.0\n  order: A-1\n" in asked
+            person.type("what?\n")
+            person.until("[e]dit: ")
+            person.type("y\n")
+            assert "It said: paid 5.0\n" in person.until("> ")
+
+            person.type("again\n")
+            person.until("[e]dit: ")
+            person.type("n\n")
+            person.until("why not?")
+            person.type("too much\n")
+            assert "too much" in person.until("> ")
+
+            person.type("and again\n")
+            person.until("[e]dit: ")
+            person.type("e\n")
+            person.until('{"amount":5.0,"order":"A-1"}')
+            person.type("\x15" + '{"amount":"lots","order":"A-1"}\n')
+            assert "do not fit" in person.until("[e]dit: "), "it decides nothing"
+            person.type("e\n")
+            person.until('input: {"amount":5.0,"order":"A-1"}')
+            person.type("\x15" + '{"amount":2.5,"order":"A-1"}\n')
+            assert "paid 2.5" in person.until("> ")
+
+            person.type("\x04")
+            thread = person.until("--thread ") and person.until("\n").strip()
+            assert person.ended() == 0
+
+        with terminal(folder, "chat", "slow", "--thread", thread, env=env) as person:
+            person.until("> ")
+            person.type("wait\n")
+            person.until("begun ")
+            person.type("\x03")
+            assert "canceled" in person.until("> "), "the run is stopped, not the program"
+            person.type("\x03")
+            person.until("> ")
+            person.type("\x04")
+            assert person.ended() == 0
+
+
+def test_a_question_that_was_left_open_is_asked_again(folder: Path) -> None:
+    with serving(folder, "app.py") as url:
+        env = {"RUNYARD_URL": url}
+        with terminal(folder, "chat", "asker", env=env) as person:
+            person.until("> ")
+            person.type("well?\n")
+            assert "? The agent asks you\n  about: tea\n  question: Is it so?" in person.until("[y]es, [n]o: ")
+            person.type("\x04")
+            thread = person.until("--thread ") and person.until("\n").strip()
+            assert person.ended() == 0
+        with terminal(folder, "chat", "--thread", thread, env=env) as person:
+            person.until("[y]es, [n]o: ")
+            person.type("y\n")
+            assert "yes it is\n" in person.until("> ")
+
+
+def test_nobody_to_talk_to_is_said_at_once(folder: Path) -> None:
+    alone = runyard(folder, "chat", env={"RUNYARD_URL": "http://127.0.0.1:9"})
+    assert (alone.returncode, alone.stderr) == (
+        1,
+        "runyard: Nobody answers at http://127.0.0.1:9; start it with `runyard dev`.\n",
+    )
+    with serving(folder, "app.py") as url, terminal(folder, "chat", "nobody", env={"RUNYARD_URL": url}) as person:
+        person.until("> ")
+        person.type("hello\n")
+        assert "No agent of that name" in person.until("> ")
