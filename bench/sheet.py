@@ -35,6 +35,7 @@ TITLES = {
     "append": "Appending one event, among so many",
     "tail read": "Reading the tail of a live run, among so many events",
     "old read": "Reading the tail of an old run, among so many events",
+    "waiting": "So many runs wait for a person, the server is restarted, and all are answered",
     "open streams": "Open streams, and one event to all of them",
 }
 

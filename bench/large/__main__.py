@@ -17,8 +17,9 @@ from bench.large.fill import filled
 from bench.large.logs import EVENTS, Logs
 from bench.large.logs import template as ended_run
 from bench.large.open_streams import open_streams, possible
+from bench.large.waiting import waiting
 from bench.results import FOLDER, Results, Row, save
-from bench.stand import POSTGRES, Stand
+from bench.stand import POSTGRES, SQLITE, Stand
 from bench.steps import Step, console, walk
 from bench.table import tables
 from runyard.stores.postgres import PostgresStore
@@ -29,12 +30,21 @@ class Size(Struct, frozen=True, kw_only=True):
     events: tuple[int, int]
     rounds: int
     each: int
+    waiting: int
     streams: int
     idle_seconds: float
 
 
-FULL = Size(queued=(1_000, 1_000_000), events=(10_000, 5_000_000), rounds=30, each=50, streams=10_000, idle_seconds=20)
-TINY = Size(queued=(100, 400), events=(1_000, 4_000), rounds=2, each=10, streams=50, idle_seconds=0.5)
+FULL = Size(
+    queued=(1_000, 1_000_000),
+    events=(10_000, 5_000_000),
+    rounds=30,
+    each=50,
+    waiting=10_000,
+    streams=10_000,
+    idle_seconds=20,
+)
+TINY = Size(queued=(100, 400), events=(1_000, 4_000), rounds=2, each=10, waiting=200, streams=50, idle_seconds=0.5)
 
 
 class Large:
@@ -53,6 +63,13 @@ class Large:
             *(Step(f"claim, {_both(size.queued)} queued", self._claim) for _ in range(size.rounds)),
             *(Step(f"write {events:,} events", partial(self._write, events)) for events in size.events),
             *(Step(f"append and read, {_both(size.events)} events", self._log) for _ in range(size.rounds)),
+            *(
+                Step(
+                    f"{size.waiting:,} waiting approvals",
+                    partial(waiting, self._stand, kind, size.waiting, size.idle_seconds),
+                )
+                for kind in self._stand.durable()
+            ),
             Step(f"{streams:,} open streams", lambda: open_streams(self._stand, streams, size.idle_seconds)),
         ]
 
@@ -101,7 +118,7 @@ def main() -> None:
     missing = {}
     if streams < size.streams:
         missing[f"{size.streams:,} open streams"] = f"the limit of open files allows {streams:,}"
-    with Stand((POSTGRES,)) as stand, asyncio.Runner() as runner:
+    with Stand((SQLITE, POSTGRES)) as stand, asyncio.Runner() as runner:
         large = Large(stand, size, runner)
         try:
             rows = walk(large.steps(streams), time.monotonic())
