@@ -29,6 +29,7 @@ from http import HTTPStatus
 from itertools import pairwise
 from typing import Any, Protocol
 
+import runyard.web.body  # noqa: F401 (its errors are among the known ones)
 from runyard import errors
 from runyard.domain.run import TERMINAL_STATUSES, Status
 from tests.support.notes import Notes
