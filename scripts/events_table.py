@@ -16,6 +16,7 @@ from pathlib import Path
 from typing import NamedTuple, get_args
 
 import msgspec
+from msgspec import UNSET
 
 from runyard.domain import events
 from runyard.domain.events import EVENT_TYPES, PAYLOADS, PROGRESS, TERMINAL, EventType, Payload
@@ -130,7 +131,8 @@ def fields(kind: type[Payload]) -> list[str]:
     """The names of a payload's fields; those that may be left out end in a question mark."""
     optional = kind.__struct_config__.omit_defaults
     return [
-        f"{field.name}?" if optional and not field.required else field.name for field in msgspec.structs.fields(kind)
+        f"{field.name}?" if field.default is UNSET or (optional and not field.required) else field.name
+        for field in msgspec.structs.fields(kind)
     ]
 
 

@@ -68,9 +68,10 @@ class Execution(Protocol):
 
 
 class Answered(Output, frozen=True):
-    """An output, and why the agent stopped there."""
+    """An output, why the agent stopped there, and what it said last, where that is not all of its text."""
 
     stop_reason: StopReason = "end_turn"
+    last: str | None = None
 
 
 class Runner(Protocol):

@@ -60,7 +60,7 @@ class Loop:
                     return self._answer(limit)
                 message = await self._think()
             if (end := self._end(message)) is not None:
-                return self._answer(end)
+                return self._answer(end, message)
             sensible = await self._act(message)
             if not sensible and self._turns >= self._mind.max_turns:
                 return self._answer("invalid_tool_call")
@@ -140,9 +140,10 @@ class Loop:
             return None
         return "max_tokens_exceeded" if self._cut_short else "end_turn"
 
-    def _answer(self, why: StopReason) -> Answered:
-        """Everything that the model wrote, as those who follow the run have seen it."""
-        return Answered(text=self._text_before + self._context.written(), stop_reason=why)
+    def _answer(self, why: StopReason, message: dict[str, Any] | None = None) -> Answered:
+        """Everything that the model wrote, as those who follow the run have seen it, and its last message."""
+        text, last = self._text_before + self._context.written(), (message or {}).get("content")
+        return Answered(text=text, stop_reason=why, last=last if isinstance(last, str) and last != text else None)
 
     def _request(self) -> Request:
         most = self._mind.max_output_tokens

@@ -12,7 +12,7 @@ from collections.abc import Sequence
 from typing import Any, ClassVar, Literal, TypeAlias, get_args
 
 import msgspec
-from msgspec import Struct
+from msgspec import UNSET, Struct, UnsetType
 
 from runyard.clock import Clock
 from runyard.ids import new_id
@@ -207,12 +207,14 @@ class Trace(_Payload, frozen=True):
 
 
 class RunOutput(_Payload, frozen=True, omit_defaults=False):
-    """The answer of a run that is about to be done."""
+    """The answer of a run that is about to be done: all the text that was shown. `last` is what was said last, where
+    that is not all of it."""
 
     type = "run.output"
     text: str
     sources: list[str] = []
     outputs: dict[str, Any] = {}
+    last: str | UnsetType = UNSET
 
 
 class RunError(_Payload, frozen=True):

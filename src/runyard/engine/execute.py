@@ -13,6 +13,7 @@ from typing import Any, Literal
 
 import msgspec
 import structlog
+from msgspec import UNSET
 from msgspec.structs import replace
 
 from runyard.agents.agent import Agent, Output, equipped
@@ -265,7 +266,7 @@ class Running:
         if output is None:
             await self._finish(None, Finish(status=Status.DONE, stop_reason="end_turn"))
             return
-        why = output.stop_reason if isinstance(output, Answered) else "end_turn"
+        answered = output if isinstance(output, Answered) else Answered()
         text, sources = clean(output.text), [clean(source) for source in output.sources]
         answer = None
         if text and self._run.thread_id is not None:
@@ -279,8 +280,8 @@ class Running:
                 created_at=self._engine.clock.now_ms(),
             )
         await self._finish(
-            RunOutput(text, sources, dict(output.outputs)),
-            Finish(status=Status.DONE, stop_reason=why, answer=answer),
+            RunOutput(text, sources, dict(output.outputs), UNSET if answered.last is None else clean(answered.last)),
+            Finish(status=Status.DONE, stop_reason=answered.stop_reason, answer=answer),
         )
 
     async def _end_error(self, code: str, message: str, why: StopReason = "error") -> None:

@@ -4,7 +4,15 @@ from uuid import UUID
 
 import pytest
 
-from runyard.domain.events import EVENT_TYPES, ApprovalDecided, EventType, ModelMessage, ModelThinking, ToolFinished
+from runyard.domain.events import (
+    EVENT_TYPES,
+    ApprovalDecided,
+    EventType,
+    ModelMessage,
+    ModelThinking,
+    RunOutput,
+    ToolFinished,
+)
 from runyard.domain.run import Status
 from runyard.faces.chats.translate import STATUS, approval_id, approval_of, frames, interaction_id, run_id_of
 from runyard.ids import new_id
@@ -73,6 +81,12 @@ def test_thinking_is_told_once_in_pieces_or_whole() -> None:
 
 
 @pytest.mark.req("S1.23", "S1.41")
+@pytest.mark.req("S1.14")
+def test_what_was_told_as_thinking_is_not_told_again_as_the_answer() -> None:
+    said = event(RunOutput("I must ask.\n\nIt is done.", last="It is done."))
+    assert b'"content":"It is done."' in whole(said)
+
+
 def test_what_was_refused_has_no_result_and_what_failed_says_so() -> None:
     assert whole(event(ToolFinished("c", "t", "no", "rejected"))) == b""
     assert b'"tool_output":"Error executing tool: ValueError"' in whole(

@@ -140,6 +140,13 @@ async def test_the_calls_of_a_turn_run_side_by_side_and_are_told_in_their_order(
     assert execution.types()[3:7] == ["tool.requested", "tool.requested", "tool.started", "tool.started"]
 
 
+async def test_the_answer_is_all_that_was_shown_and_says_what_was_said_last() -> None:
+    turns = wants(("look", {"where": "x"}), text=["Let me look."]), DONE
+    output, _ = await asked(thinker(*turns), FakeExecution())
+
+    assert output == Answered("Let me look.\n\nAll done.", stop_reason="end_turn", last="All done.")
+
+
 async def test_a_message_and_all_it_asks_for_are_one_append() -> None:
     execution = FakeExecution()
     await parked(thinker(wants(("look", {"where": "x"}), ("pay", {"amount": 1}), ("pay", {"amount": 2}))), execution)

@@ -11,6 +11,7 @@ from collections.abc import Callable
 from typing import Any, assert_never
 
 import msgspec
+from msgspec import UNSET
 
 from runyard.domain.events import (
     ApprovalDecided,
@@ -142,8 +143,8 @@ def agent_event(event: Event, repeats_its_thinking: bool) -> AgentEvent | None:
             return ToolResultEvent(
                 id=call_id, tool_name=tool, tool_output=f"Error executing tool: {error}" if failed else _text(output)
             )
-        case RunOutput(text=text):
-            return AnswerEvent(content=text)
+        case RunOutput(text=text, last=last):
+            return AnswerEvent(content=text if last is UNSET else last)
         case _:
             return None
 
