@@ -332,10 +332,6 @@ def _live(spec: dict[str, Any], report: int, inherited: Sequence[int]) -> None:
     os.dup2(log, 1)
     os.dup2(log, 2)
     os.environ.update(spec["env"])
-    if "coverage" in sys.modules:
-        import coverage
-
-        coverage.process_startup(force=True)
 
     def ready(url: str) -> None:
         _say(report, {"ready": os.getpid(), "url": url})
