@@ -20,7 +20,6 @@ import json
 import os
 import selectors
 import signal
-import sys
 from collections import Counter
 from collections.abc import Awaitable, Callable, Sequence
 from contextlib import suppress
