@@ -53,7 +53,7 @@ async def test_a_short_run_may_end_and_is_followed_to_its_end(flow: Flow) -> Non
 
 
 async def test_a_second_signal_does_not_wait_for_runs(flow: Flow) -> None:
-    leaving = await flow.start("serve", drain_seconds=50)
+    leaving = await flow.start("serve", drain_seconds=50, stop_seconds=10)
     run_id = await flow.post(["tokens", 3], ["wait", "never"])
     await flow.at_gate("never", leaving)
     leaving.terminate()

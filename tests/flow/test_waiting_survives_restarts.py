@@ -11,6 +11,7 @@ from tests.support.flow import Flow, eventually
 
 MANY = 1000
 AT_ONCE = 50
+LONG = 60  # a worker that is slow with a thousand must not count as dead: what it had begun would be asked about
 
 
 @pytest.mark.req("S0.33", "S1.53")
@@ -18,7 +19,7 @@ AT_ONCE = 50
 async def test_a_thousand_wait_everything_is_restarted_and_each_goes_on(any_flow: Flow) -> None:
     flow = any_flow
     count = 2 if isinstance(flow.database, PostgresDatabase) else 1
-    pods = [await flow.start("serve") for _ in range(count)]
+    pods = [await flow.start("serve", lease_seconds=LONG) for _ in range(count)]
     limit = asyncio.Semaphore(AT_ONCE)
 
     async def ask() -> str:
@@ -38,7 +39,7 @@ async def test_a_thousand_wait_everything_is_restarted_and_each_goes_on(any_flow
         await pod.end()
     began = len(flow.notes.read("began"))
     for _ in range(count):
-        await flow.start("serve")
+        await flow.start("serve", lease_seconds=LONG)
     asked = await flow.database.rows("select id, run_id from approvals where state = 'pending'")
     assert {row["run_id"] for row in asked} == set(runs)
     assert flow.effects("send") == []
@@ -51,8 +52,10 @@ async def test_a_thousand_wait_everything_is_restarted_and_each_goes_on(any_flow
     decided = await asyncio.gather(*[decide(n, row["id"]) for n, row in enumerate(asked)])
     assert set(decided) == {200}
     await flow.settled()
-    rows = await flow.database.rows("select status from runs")
-    assert [row["status"] for row in rows] == ["done"] * MANY
+    rows = await flow.database.rows("select * from runs")
+    others = [row for row in rows if row["status"] != "done"]
+    assert not others, (others[:3], [(event["seq"], event["type"]) for event in await flow.log(others[0]["id"])])
+    assert len(rows) == MANY
     assert len(flow.effects("send")) == MANY * 3 // 4
     assert len(flow.effects("step")) == MANY, "nothing that was finished is done again"
     assert len(flow.notes.read("began")) == began + MANY, "nothing ran before its decision"
