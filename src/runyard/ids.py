@@ -1,4 +1,4 @@
-"""Ids: UUIDv7 as text, so that ids sort by time and a run's events lie together on disk. And text that nobody guesses."""
+"""Ids: UUIDv7 as text, so that ids sort by time and a run's events lie together on disk; and text nobody can guess."""
 
 import secrets
 from string import ascii_letters, ascii_lowercase, digits

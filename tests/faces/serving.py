@@ -90,7 +90,7 @@ class Server:
 
 @asynccontextmanager
 async def served(
-    settings: Settings, app: App, store: Store | None = None, *, worker: bool = True
+    settings: Settings, app: App, store: Store | None = None, *, worker: bool = True, keys: bool = False
 ) -> AsyncIterator[Server]:
     """A pod from start to stop. Stopping drains as a SIGTERM would: runs go back, streams are cut, then it closes."""
     process = Process(settings, app, worker=worker, store=store)
@@ -99,7 +99,7 @@ async def served(
     listener.listen(128)
     port = listener.getsockname()[1]
     config = uvicorn.Config(
-        create_app(settings, process=process),
+        create_app(settings, process=process, keys=keys),
         log_config=None,
         access_log=False,
         proxy_headers=False,

@@ -52,7 +52,10 @@ class ApiKey(Struct, frozen=True, kw_only=True):
             return "wrong"
         if self.revoked_at is not None:
             return "revoked"
-        return "expired" if self.expires_at is not None and self.expires_at <= now else None
+        return None if self.is_valid(now) else "expired"
+
+    def is_valid(self, now: int) -> bool:
+        return self.revoked_at is None and (self.expires_at is None or self.expires_at > now)
 
 
 def digest_of(secret: str) -> str:
