@@ -34,9 +34,9 @@ def memory_store(backend: str) -> Store | None:
 async def serve(database_url: str, gate: Gate, memory_store: Store | None) -> AsyncIterator[Serve]:
     async with AsyncExitStack() as pods:
 
-        async def start(app: App | None = None, *, worker: bool = True, **settings: Any) -> Server:
+        async def start(app: App | None = None, *, worker: bool = True, keys: bool = False, **settings: Any) -> Server:
             chosen = Settings(database_url=database_url, **{**QUICK, **settings})
-            pod = served(chosen, app or agents(gate), memory_store, worker=worker)
+            pod = served(chosen, app or agents(gate), memory_store, worker=worker, keys=keys)
             return await pods.enter_async_context(pod)
 
         yield start

@@ -32,7 +32,9 @@ def create(
     from runyard.domain.api_key import OWNER
 
     if re.fullmatch(OWNER, owner) is None:
-        raise Invalid("--owner has 1 to 128 letters, digits, dots, dashes, underscores, @ or +, a letter or digit first.")
+        raise Invalid(
+            "--owner has 1 to 128 letters, digits, dots, dashes, underscores, @ or +, a letter or digit first."
+        )
     seconds = None if expires is None else _seconds(expires)
     scopes = None if scope is None else _scopes(scope)
 
