@@ -20,6 +20,9 @@ class ApiKeys:
         self._api_keys[key.id] = key
 
     async def get_api_key(self, key_id: str) -> ApiKey:
+        return self._api_key(key_id)
+
+    def _api_key(self, key_id: str) -> ApiKey:
         if key_id not in self._api_keys:
             raise NotFound("There is no API key with that id.")
         return self._api_keys[key_id]
@@ -32,7 +35,7 @@ class ApiKeys:
         return sorted(ours, key=_age, reverse=True)[:limit]
 
     async def revoke_api_key(self, key_id: str) -> ApiKey:
-        key = await self.get_api_key(key_id)
+        key = self._api_key(key_id)
         if key.revoked_at is None:
             key = self._api_keys[key_id] = replace(key, revoked_at=self._clock.now_ms())
         return key
