@@ -211,6 +211,19 @@ async def test_who_decides_is_on_record(locked: Server) -> None:
     assert decided["by"] == "ann"
 
 
+@MEMORY
+async def test_the_document_says_what_each_operation_needs(serve: Serve) -> None:
+    locked, unlocked = await serve(keys=True), await serve()
+    document = await _get(locked, "/openapi.json", await locked.key("ann", "read"))
+    assert set(document["components"]["securitySchemes"]) == {"bearer", "header"}
+    for path, found in document["paths"].items():
+        for method, operation in found.items():
+            needed = auth.need(method.upper(), path)
+            assert operation["security"] == ([] if needed is None else [{"bearer": [needed]}, {"header": [needed]}])
+    free = (await unlocked.http.get("/openapi.json")).json()
+    assert "securitySchemes" not in free["components"]
+
+
 # --- what is sent --------------------------------------------------------------------------------------------------
 
 

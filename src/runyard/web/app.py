@@ -7,6 +7,7 @@ begins, which costs several times what they do themselves; behind them stands ev
 
 from collections.abc import Callable, Sequence
 from contextlib import AbstractAsyncContextManager
+from typing import Any
 
 from fastapi import APIRouter, FastAPI
 from starlette.responses import PlainTextResponse, Response
@@ -15,7 +16,7 @@ from starlette.types import Receive, Scope, Send
 from runyard.engine.access import Access
 from runyard.engine.engine import Engine
 from runyard.telemetry.metrics import MEDIA_TYPE, Metrics
-from runyard.web import problems
+from runyard.web import auth, problems
 from runyard.web.answers import Json
 from runyard.web.auth import Guard
 from runyard.web.body import BodyLimit, StrictRoute
@@ -30,6 +31,13 @@ class App(FastAPI):
 
     def open_door(self, access: Access | None, max_body: int) -> None:
         self._door = Guard(BodyLimit(Shortcut(self.router.routes, super().__call__), max_body), access)
+        self._needs_keys = access is not None
+
+    def openapi(self) -> dict[str, Any]:
+        """With the scope that each operation needs, where keys are needed."""
+        if self.openapi_schema is None and self._needs_keys:
+            auth.describe(super().openapi())
+        return super().openapi()
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         if scope["type"] == "lifespan":

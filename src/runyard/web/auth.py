@@ -6,7 +6,7 @@ read, and a missing, unknown, wrong, revoked or expired key all get the same ans
 """
 
 from collections.abc import Iterable
-from typing import Annotated
+from typing import Annotated, Any
 
 from fastapi import Depends
 from starlette.requests import Request
@@ -43,6 +43,18 @@ def need(method: str, path: str) -> api_key.Scope | None:
         if wanted == method and pattern.match(path):
             return scope
     return "read" if method in ("GET", "OPTIONS") else "write"
+
+
+def describe(document: dict[str, Any]) -> None:
+    """Say in an OpenAPI document which scope every operation needs."""
+    document.setdefault("components", {})["securitySchemes"] = {
+        "bearer": {"type": "http", "scheme": "bearer"},
+        "header": {"type": "apiKey", "in": "header", "name": "X-API-Key"},
+    }
+    for path, operations in document["paths"].items():
+        for method, operation in operations.items():
+            scope = need(method.upper(), path)
+            operation["security"] = [] if scope is None else [{"bearer": [scope]}, {"header": [scope]}]
 
 
 class Guard:
