@@ -6,6 +6,7 @@ read, and a missing, unknown, wrong, revoked or expired key all get the same ans
 """
 
 from collections.abc import Iterable
+from re import Pattern
 from typing import Annotated, Any
 
 from fastapi import Depends
@@ -28,19 +29,18 @@ NEEDS: dict[tuple[str, str], api_key.Scope] = {
     ("POST", "/api/keys"): "operate",
     ("DELETE", "/api/keys/{key_id}"): "operate",
 }
-# as the router itself reads them, so that the two cannot differ about a path
-_SPECIAL = [
-    *((("GET", compile_path(path)[0]), None) for path in OPEN),
-    *(((method, compile_path(path)[0]), scope) for (method, path), scope in NEEDS.items()),
-]
+_SPECIAL: dict[str, list[tuple[Pattern[str], api_key.Scope | None]]] = {}
+for (_method, _path), _scope in {**{("GET", path): None for path in OPEN}, **NEEDS}.items():
+    # as the router itself reads them, so that the two cannot differ about a path
+    _SPECIAL.setdefault(_method, []).append((compile_path(_path)[0], _scope))
 POLICY_VIOLATION = 1008
 
 
 def need(method: str, path: str) -> api_key.Scope | None:
     """The scope that a request needs; None if anybody may send it."""
     method = "GET" if method == "HEAD" else method
-    for (wanted, pattern), scope in _SPECIAL:
-        if wanted == method and pattern.match(path):
+    for pattern, scope in _SPECIAL.get(method, ()):
+        if pattern.match(path):
             return scope
     return "read" if method in ("GET", "OPTIONS") else "write"
 
@@ -69,24 +69,26 @@ class Guard:
             await send({"type": "websocket.close", "code": POLICY_VIOLATION})
             return
         try:
-            wanted = need(scope["method"], _path(scope))
-            if wanted is not None:
-                scope[CALLER] = await self._caller(scope, wanted)
+            caller = EVERYBODY if self._access is None else await self._caller(scope, self._access)
         except RunyardError as error:
             await problems.answer(error, scope)(scope, receive, send)
-        else:
-            await self._app(scope, receive, send)
+            return
+        if caller is not None:
+            scope[CALLER] = caller
+        await self._app(scope, receive, send)
 
-    async def _caller(self, scope: Scope, wanted: api_key.Scope) -> Caller:
-        if self._access is None:
-            return EVERYBODY
-        caller = await self._access.let_in(key_in(scope["headers"]))
+    async def _caller(self, scope: Scope, access: Access) -> Caller | None:
+        """Nobody, where anybody may come."""
+        wanted = need(scope["method"], path_of(scope))
+        if wanted is None:
+            return None
+        caller = await access.let_in(key_in(scope["headers"]))
         if wanted not in caller.scopes:
             raise ScopeMissing(f"This API key lacks the scope `{wanted}`.")
         return caller
 
 
-def _path(scope: Scope) -> str:
+def path_of(scope: Scope) -> str:
     """The path as the routes know it, also where the app is mounted below another."""
     path: str = scope["path"]
     root: str = scope.get("root_path", "")
