@@ -368,12 +368,15 @@ async def serve(
     `keys`: without any, whoever reaches the address may do everything."""
     import uvicorn
 
+    from runyard.web.local import LocalOnly
+
     logs.configure(settings.log_format, settings.log_level)
     process = Process(settings, app, worker=worker)
     listener = _listen(settings.host, settings.port)
     is_guarded = keys == "needed" or (keys == "needed_off_loopback" and not _is_loopback(listener))
+    served = create_app(settings, process=process, keys=is_guarded)
     config = uvicorn.Config(
-        create_app(settings, process=process, keys=is_guarded),
+        served if keys != "needed_off_loopback" or is_guarded else LocalOnly(served),
         log_config=None,
         access_log=False,
         proxy_headers=False,

@@ -105,6 +105,8 @@ def test_dev_needs_no_key_on_a_loopback_address_alone(tmp_path: Path) -> None:
     with started(tmp_path, "dev") as (url, said):
         assert httpx2.get(f"{url}/api/runs").status_code == 200
         assert not any("key" in line for line in said)
+        for headers in ({"Host": "evil.example"}, {"Origin": "https://evil.example"}):
+            assert httpx2.post(f"{url}/api/threads", headers=headers).status_code == 403
     with started(tmp_path, "dev", "--host", "localhost") as (url, _):
         assert httpx2.get(f"{url}/metrics").status_code == 200
     for arguments, env in (

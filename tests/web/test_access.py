@@ -172,6 +172,21 @@ async def test_what_is_somebody_elses_is_asked_of_the_store_as_what_is_unknown(g
                 assert seen[0] == seen[1], operation
 
 
+async def test_what_is_at_work_here_is_nobody_elses_either(locked: Server, gate: Gate) -> None:
+    ann, bob = await locked.key("ann"), await locked.key("bob")
+    locked.http.headers.update(bearer(ann))
+    run_id = await locked.post("gated")
+    await gate.until_reached()
+    tried = 0
+    for operation in operations(app_of(locked)):
+        if "{run_id}" in operation.path:
+            answer = await _asking(locked, operation, None)({"run_id": run_id}, bob)
+            assert answer.status_code == 404, operation
+            tried += 1
+    assert tried > 5
+    assert (await locked.run(run_id))["status"] == "running"
+
+
 async def test_lists_hold_ones_own_and_names_are_free_for_everybody(locked: Server) -> None:
     ann, bob = await locked.key("ann"), await locked.key("bob")
     await move_in(locked, ann)
