@@ -26,7 +26,7 @@ def main(database: str, port: int) -> None:
     settings = Settings(database_url=url, port=port, log_level="error")
     app = load(Path(__file__).with_name("app.py"))
     with mock.patch.object(wiring, "open_store", fake_commit if database == FAKE else wiring.open_store):
-        wiring.run(wiring.serve(settings, app))
+        wiring.run(wiring.serve(settings, app, keys="not_needed"))
 
 
 if __name__ == "__main__":

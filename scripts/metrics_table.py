@@ -21,7 +21,7 @@ Made by `python -m scripts.metrics_table` from `src/runyard/telemetry/metrics.py
 `GET /metrics` answers in Prometheus' text format. On the wire a metric's name begins with `{PREFIX}`, and that of a
 counter ends in `_total`, as Prometheus has it; a histogram has the series `_bucket`, `_sum` and `_count`. Everything is
 counted by one process since it started: add up over processes. Labels are words of a closed set, never an id and never
-content. The route asks the database nothing and nobody for a key: keep it inside your network.
+content. The route asks the database nothing, and who reads it needs a key with the scope `operate` (access.md).
 
 | metric | on the wire | type | labels | what it is |
 |---|---|---|---|---|"""

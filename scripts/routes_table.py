@@ -33,6 +33,9 @@ under the same key is a 409.
 A stream is `text/event-stream`. It takes `Last-Event-ID`, `fromSeq` and `after`, each the last seq that was seen; the
 largest of them counts, and one that is not a whole number is a 400. It ends by itself after the run's last event, and
 only then: a connection that is cut before is to be opened again, at the last id.
+
+Every request but those for health carries an API key ([access.md](access.md)): `Authorization: Bearer <key>`, or
+`X-API-Key: <key>`. The last column is the scope that it must have. What belongs to another owner is a 404.
 """
 
 _ERRORS = """
@@ -68,9 +71,10 @@ def render(found: Document | None = None) -> str:
     for method, path, operation in operations(found):
         if operation["tags"][0] != face:
             face = operation["tags"][0]
-            parts.append(f"\n## {face}\n\n| route | what it does | takes | answers |\n|---|---|---|---|\n")
+            parts.append(f"\n## {face}\n\n| route | what it does | takes | answers | scope |\n|---|---|---|---|---|\n")
         what = operation["summary"].replace("|", "\\|")
-        parts.append(f"| `{method} {path}` | {what} | {_takes(operation, found)} | {_answers(operation, found)} |\n")
+        takes, answers = _takes(operation, found), _answers(operation, found)
+        parts.append(f"| `{method} {path}` | {what} | {takes} | {answers} | {_needs(operation)} |\n")
     parts.append(_ERRORS)
     parts.extend(f"| {status} | {kind.__doc__} |\n" for kind, status in sorted(STATUS, key=lambda row: row[1]))
     return "".join(parts)
@@ -78,6 +82,11 @@ def render(found: Document | None = None) -> str:
 
 def is_current() -> bool:
     return TABLE.exists() and TABLE.read_text(encoding="utf-8") == render()
+
+
+def _needs(operation: Document) -> str:
+    """The scope that a key must have."""
+    return ", ".join(f"`{scope}`" for scope in operation["security"][0]["bearer"]) if operation["security"] else "-"
 
 
 def _takes(operation: Document, found: Document) -> str:

@@ -12,6 +12,7 @@ from pathlib import Path
 from types import NoneType, UnionType
 from typing import Any, Literal, get_args, get_origin
 
+from pydantic import SecretStr
 from pydantic.fields import FieldInfo
 
 from runyard.settings import OTHER_VARIABLES, Settings, variable
@@ -62,7 +63,7 @@ def _kind(annotation: Any) -> str:
         return ", ".join(f"`{choice}`" for choice in get_args(annotation))
     if get_origin(annotation) is UnionType:
         annotation = next(kind for kind in get_args(annotation) if kind is not NoneType)
-    return {int: "whole number", float: "number", str: "text", Path: "path"}[annotation]
+    return {int: "whole number", float: "number", str: "text", SecretStr: "text", Path: "path"}[annotation]
 
 
 def _default(field: FieldInfo) -> str:

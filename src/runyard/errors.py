@@ -1,6 +1,8 @@
 """Every error Runyard raises on purpose. The class docstring is the default message.
 
     RunyardError
+    ├── KeyRequired               401  nobody knows who is asking
+    ├── ScopeMissing              403  the key is not for that
     ├── NotFound                  404  nothing of yours has that id
     ├── Invalid                   422  the request does not say something we can do
     │   ├── BadRequest            400  it cannot even be read
@@ -52,6 +54,18 @@ class RunyardError(Exception):
     def __init__(self, message: str | None = None) -> None:
         self.message = message or (type(self).__doc__ or "").strip()
         super().__init__(self.message)
+
+
+class KeyRequired(RunyardError):
+    """A valid API key is needed: send `Authorization: Bearer <key>`. `runyard keys create` makes one."""
+
+    code = "key_required"
+
+
+class ScopeMissing(RunyardError):
+    """The API key is not for that."""
+
+    code = "scope_missing"
 
 
 class NotFound(RunyardError):

@@ -1,5 +1,7 @@
-"""Ids: UUIDv7 as text, so that ids sort by time and a run's events lie together on disk."""
+"""Ids: UUIDv7 as text, so that ids sort by time and a run's events lie together on disk; and text nobody can guess."""
 
+import secrets
+from string import ascii_letters, ascii_lowercase, digits
 from uuid import UUID
 
 from uuid_utils import uuid7
@@ -15,3 +17,13 @@ def is_id(text: str) -> bool:
         return str(UUID(text)) == text
     except ValueError:
         return False
+
+
+def new_name(length: int) -> str:
+    """A name of small letters and digits, for people to copy."""
+    return "".join(secrets.choice(ascii_lowercase + digits) for _ in range(length))
+
+
+def new_secret(length: int) -> str:
+    """Letters and digits only, so that a double click takes all of it: almost 6 random bits each."""
+    return "".join(secrets.choice(ascii_letters + digits) for _ in range(length))

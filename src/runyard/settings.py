@@ -3,7 +3,7 @@ the defaults here. A command's own options win over all of them.
 
 `Settings()` gives settings that are whole and checked, or raises StartupError with one sentence that names the variable
 or key. A misspelt name is an error: a setting that silently does nothing is worse than none. No message and no repr
-shows the value of `database_url` or `bus_url`, which may hold a password.
+shows the value of `api_key`, or of `database_url` or `bus_url`, which may hold a password.
 """
 
 import os
@@ -16,11 +16,20 @@ from pathlib import Path
 from typing import Annotated, Any, Literal
 from urllib.parse import SplitResult, urlsplit
 
-from pydantic import AfterValidator, BeforeValidator, Field, ModelWrapValidatorHandler, ValidationError, model_validator
+from pydantic import (
+    AfterValidator,
+    BeforeValidator,
+    Field,
+    ModelWrapValidatorHandler,
+    SecretStr,
+    ValidationError,
+    model_validator,
+)
 from pydantic.fields import FieldInfo
 from pydantic_core import ErrorDetails
 from pydantic_settings import BaseSettings, PydanticBaseSettingsSource, SettingsConfigDict
 
+from runyard.domain.api_key import parts_of
 from runyard.errors import StartupError
 
 PREFIX = "RUNYARD_"
@@ -75,6 +84,12 @@ def _checked_url(url: str) -> str:
     if not right:
         raise ValueError("must be an address like http://127.0.0.1:8000")
     return url.rstrip("/")
+
+
+def _checked_key(key: SecretStr | None) -> SecretStr | None:
+    if key is not None and parts_of(key.get_secret_value()) is None:
+        raise ValueError("must be a key as `runyard keys create` prints it")
+    return key
 
 
 def _lower(value: object) -> object:
@@ -190,8 +205,18 @@ class Settings(BaseSettings):
     )
     url: Annotated[str, AfterValidator(_checked_url)] = Field(
         default_factory=_own_address,
-        description="The server that `runs` and `approvals` talk to; by default the one at `host` and `port`.",
+        description="The server that `runs`, `approvals` and `keys` talk to; by default the one at `host` and `port`.",
     )
+    api_key: Annotated[SecretStr | None, AfterValidator(_checked_key)] = Field(
+        None,
+        repr=False,
+        description="The API key that `runs`, `approvals` and `keys` send to that server.",
+    )
+
+    @property
+    def plain_api_key(self) -> str | None:
+        """The key itself, to be sent and for nothing else."""
+        return None if self.api_key is None else self.api_key.get_secret_value()
 
     @property
     def sqlite_path(self) -> Path | None:

@@ -14,6 +14,7 @@ from typing import Literal, Protocol
 
 from msgspec import Struct
 
+from runyard.domain.api_key import ApiKey
 from runyard.domain.append import Outcome, Part
 from runyard.domain.approval import Approval
 from runyard.domain.events import Draft, Event
@@ -331,6 +332,23 @@ class Store(Protocol):
 
     async def checkpoints(self, thread_id: str, run_id: str | None = None) -> Mapping[str, bytes]:
         """The copies that are kept of a thread's runs, or of one of them, oldest run first."""
+
+    # --- API keys --------------------------------------------------------------------------------------------------
+
+    async def create_api_key(self, key: ApiKey) -> None:
+        """Store a new key. Ids are never reused."""
+
+    async def get_api_key(self, key_id: str) -> ApiKey:
+        """As it is, also if it was revoked or has expired; NotFound if there is none."""
+
+    async def list_api_keys(self, owner: str | None, before: str | None, limit: int) -> Sequence[ApiKey]:
+        """Those of an owner, or all; newest first, those made before the key `before`."""
+
+    async def revoke_api_key(self, key_id: str) -> ApiKey:
+        """Make a key worthless, for good, and return it; one that is keeps its time. NotFound if there is none."""
+
+    async def touch_api_keys(self, key_ids: Sequence[str], quiet_ms: int) -> None:
+        """Note that these keys are used now, but for those noted less than `quiet_ms` ago; unknown ids do no harm."""
 
     # --- search ----------------------------------------------------------------------------------------------------
 

@@ -17,8 +17,9 @@ import threading
 from collections.abc import AsyncIterator, Callable, Coroutine, Sequence
 from contextlib import asynccontextmanager, nullcontext, suppress
 from functools import partial
+from ipaddress import ip_address
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Literal
 from urllib.parse import quote
 
 import structlog
@@ -27,6 +28,8 @@ from runyard import __version__
 from runyard.agents.loading import App, app_of, load
 from runyard.bus import Bus, Hint
 from runyard.clock import Clock, SystemClock
+from runyard.domain.api_key import LOCAL
+from runyard.engine.access import Access
 from runyard.engine.approvals import Approvals
 from runyard.engine.attendance import Attendance
 from runyard.engine.cancel import Cancel
@@ -114,7 +117,6 @@ def _checkpoints(settings: Settings, engine: Engine, clock: Clock) -> "tuple[Sto
     from runyard.faces.chats.checkpoints import Checkpoints
     from runyard.faces.chats.database_store import DatabaseInteractionStore
     from runyard.faces.chats.file_store import FileInteractionStore
-    from runyard.web.auth import LOCAL
 
     folder = settings.checkpoint_path
 
@@ -215,6 +217,7 @@ class Process:
             approvals=Approvals(self.store, self.tail, clock, app.agents, self._ring, self.metrics),
             attendance=Attendance(self.store, self.streams, grace),
             checkpoints=Checkpoints(self.store),
+            access=Access(self.store, clock),
         )
         self.default_plan = app.default_plan(settings.default_agent or app.default)
         self._loops: list[asyncio.Task[None]] = []
@@ -232,6 +235,7 @@ class Process:
         self._loops = [
             on_duty("watch", lambda: self.streams.watch(self._settings.poll_seconds)),
             on_duty("outbox", self.outbox.run),
+            on_duty("access", self.engine.access.run),
             on_duty("checkpoints", lambda: self.checkpoints.run(self._settings.poll_seconds)),
         ]
         if self.worker is not None:
@@ -255,6 +259,8 @@ class Process:
         await asyncio.gather(*self._loops, return_exceptions=True)
         await asyncio.gather(*(source.close() for agent in self._app.agents.values() for source in agent.sources))
         await self.journal.close()
+        with suppress(RunyardError):
+            await self.engine.access.note_use()
         with suppress(RunyardError):
             await self.checkpoints.round()
         await self.checkpoints.close()
@@ -299,9 +305,15 @@ class Process:
 
 
 def create_app(
-    settings: Settings | None = None, app: App | None = None, *, worker: bool = True, process: Process | None = None
+    settings: Settings | None = None,
+    app: App | None = None,
+    *,
+    worker: bool = True,
+    process: Process | None = None,
+    keys: bool = True,
 ) -> Any:
-    """An ASGI app; its lifespan starts and stops everything behind it."""
+    """An ASGI app; its lifespan starts and stops everything behind it. Without `keys`, whoever reaches it may do
+    everything, as the owner `local`."""
     from runyard.faces.chats.routes import add_routes as chats
     from runyard.faces.native.routes import add_routes as native
     from runyard.faces.plans.routes import add_routes as plans
@@ -314,6 +326,7 @@ def create_app(
     @asynccontextmanager
     async def lifespan(_: Any) -> AsyncIterator[None]:
         await running.start()
+        await _say_if_nobody_gets_in(running, settings, keys)
         try:
             yield
         finally:
@@ -325,6 +338,7 @@ def create_app(
     return build(
         running.engine,
         faces,
+        keys=keys,
         metrics=running.metrics,
         version=__version__,
         max_body=settings.max_body_bytes,
@@ -332,17 +346,37 @@ def create_app(
     )
 
 
+async def _say_if_nobody_gets_in(process: Process, settings: Settings, keys: bool) -> None:
+    if keys and not await process.engine.access.keys(None, None, 1):
+        first = "stop this server, run" if settings.sqlite_path else "run"
+        log.warning("keys.none", advice=f"No API key exists: {first} `runyard keys create --owner NAME --scope all`.")
+
+
+Keys = Literal["needed", "needed_off_loopback", "not_needed"]
+
+
 async def serve(
-    settings: Settings, app: App, *, worker: bool = True, ready: Callable[[str], None] | None = None
+    settings: Settings,
+    app: App,
+    *,
+    worker: bool = True,
+    keys: Keys = "needed",
+    ready: Callable[[str, bool], None] | None = None,
 ) -> None:
-    """Serve HTTP until SIGTERM or SIGINT."""
+    """Serve HTTP until SIGTERM or SIGINT. `ready` is told the address, and whether a key is needed there.
+
+    `keys`: without any, whoever reaches the address may do everything."""
     import uvicorn
+
+    from runyard.web.local import LocalOnly
 
     logs.configure(settings.log_format, settings.log_level)
     process = Process(settings, app, worker=worker)
     listener = _listen(settings.host, settings.port)
+    is_guarded = keys == "needed" or (keys == "needed_off_loopback" and not _is_loopback(listener))
+    served = create_app(settings, process=process, keys=is_guarded)
     config = uvicorn.Config(
-        create_app(settings, process=process),
+        served if keys != "needed_off_loopback" or is_guarded else LocalOnly(served),
         log_config=None,
         access_log=False,
         proxy_headers=False,
@@ -353,10 +387,11 @@ async def serve(
     server = uvicorn.Server(config)
     server.capture_signals = nullcontext  # type: ignore[assignment, method-assign]
     await process.start()
+    await _say_if_nobody_gets_in(process, settings, is_guarded)
     _calm_collector()
     stopping = _on_signal(process, settings.drain_seconds, lambda: setattr(server, "should_exit", True))
     if ready is not None:
-        ready(address(settings.host, listener.getsockname()[1]))
+        ready(address(settings.host, listener.getsockname()[1]), is_guarded)
     with _QuietCuts():
         await server.serve([listener])
     stopping.cancel()
@@ -450,6 +485,11 @@ def _listen(host: str, port: int) -> socket.socket:
     listener.listen(2048)
     listener.setblocking(False)
     return listener
+
+
+def _is_loopback(listener: socket.socket) -> bool:
+    """By the address that it really has: a name may stand for any."""
+    return ip_address(listener.getsockname()[0]).is_loopback
 
 
 class _QuietCuts:

@@ -36,9 +36,9 @@ async def serve(database_url: str, gate: Gate, memory_store: Store | None, tmp_p
     files = {"checkpoint_folder": tmp_path / "checkpoints", "workspaces": tmp_path / "workspaces"}
     async with AsyncExitStack() as pods:
 
-        async def start(app: App | None = None, *, worker: bool = True, **settings: Any) -> Server:
+        async def start(app: App | None = None, *, worker: bool = True, keys: bool = False, **settings: Any) -> Server:
             chosen = Settings(database_url=database_url, **{**QUICK, **files, **settings})
-            pod = served(chosen, app or agents(gate), memory_store, worker=worker)
+            pod = served(chosen, app or agents(gate), memory_store, worker=worker, keys=keys)
             return await pods.enter_async_context(pod)
 
         yield start

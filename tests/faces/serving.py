@@ -2,7 +2,7 @@
 
 `Server` is one pod: a `Process` and uvicorn, as `wiring.serve` puts them together, on a free port of 127.0.0.1. Two of
 them may share a store, and are then two pods. Nothing here waits for a time: a test waits for bytes, for the end of a
-stream or for an event of the agent's.
+stream or for an event of the agent's. Nobody needs an API key, unless the test says so.
 """
 
 import asyncio
@@ -15,6 +15,7 @@ import httpx2
 import uvicorn
 
 from runyard.agents.loading import App
+from runyard.domain.api_key import ALL_SCOPES, Scope
 from runyard.settings import Settings
 from runyard.store import Store
 from runyard.wiring import Process, create_app
@@ -42,6 +43,10 @@ class Server:
     @property
     def store(self) -> Store:
         return self.process.store
+
+    async def key(self, owner: str, *scopes: Scope, seconds: int | None = None) -> str:
+        """A new API key, with all scopes unless some are named."""
+        return (await self.process.engine.access.create(owner, "", scopes or ALL_SCOPES, seconds))[1]
 
     async def stream(self, path: str, headers: Mapping[str, str] | None = None, receive_buffer: int = 0) -> RawStream:
         return await RawStream.open(self.port, path, headers or {}, receive_buffer)
@@ -90,7 +95,7 @@ class Server:
 
 @asynccontextmanager
 async def served(
-    settings: Settings, app: App, store: Store | None = None, *, worker: bool = True
+    settings: Settings, app: App, store: Store | None = None, *, worker: bool = True, keys: bool = False
 ) -> AsyncIterator[Server]:
     """A pod from start to stop. Stopping drains as a SIGTERM would: runs go back, streams are cut, then it closes."""
     process = Process(settings, app, worker=worker, store=store)
@@ -99,7 +104,7 @@ async def served(
     listener.listen(128)
     port = listener.getsockname()[1]
     config = uvicorn.Config(
-        create_app(settings, process=process),
+        create_app(settings, process=process, keys=keys),
         log_config=None,
         access_log=False,
         proxy_headers=False,
@@ -139,4 +144,6 @@ async def _close(server: uvicorn.Server) -> None:
 class Serve(Protocol):
     """Starts a pod on the test's database; further ones share it, if it is Postgres or memory."""
 
-    async def __call__(self, app: App | None = None, *, worker: bool = True, **settings: Any) -> Server: ...
+    async def __call__(
+        self, app: App | None = None, *, worker: bool = True, keys: bool = False, **settings: Any
+    ) -> Server: ...

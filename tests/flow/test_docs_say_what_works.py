@@ -1,4 +1,4 @@
-"""The commands of docs/plans.md, docs/chats.md and docs/runbook.md do what those pages say, on both databases."""
+"""The commands of docs/plans.md, chats.md, access.md and runbook.md do what those pages say, on both databases."""
 
 from __future__ import annotations
 
@@ -24,9 +24,11 @@ def blocks(page: str, language: str) -> list[str]:
 
 async def shell(flow: Flow, script: str, **variables: str) -> str:
     """Run it as somebody would who pastes it line by line, but stop at the first line that fails."""
-    port = flow.api.url.rpartition(":")[2]
     kept = {name: value for name, value in os.environ.items() if not name.startswith("RUNYARD_")}
-    ours = {"RUNYARD_URL": flow.api.url, "RUNYARD_DATABASE_URL": flow.database.url, "RUNYARD_PORT": port}
+    ours, port = {"RUNYARD_DATABASE_URL": flow.database.url}, "0"
+    if flow.apis:
+        port = flow.api.url.rpartition(":")[2]
+        ours |= {"RUNYARD_URL": flow.api.url, "RUNYARD_PORT": port}
     path = f"{PROGRAMS}{os.pathsep}{os.environ['PATH']}"
     script = "set -euo pipefail\n" + script.replace("localhost:8000", f"127.0.0.1:{port}").replace(" || true", "")
     process = await asyncio.create_subprocess_exec(
@@ -95,6 +97,23 @@ def names(frames: list[str]) -> list[str]:
         line.removeprefix("event: ") for text in frames for line in text.splitlines() if line.startswith("event: ")
     ]
     return [name for name in found if name not in ("interaction_started", "thinking")]
+
+
+async def test_the_commands_of_the_page_on_access(any_flow: Flow) -> None:
+    flow = any_flow
+    first, using = blocks("access.md", "sh")
+    key = (await shell(flow, f'{first}echo "$RUNYARD_API_KEY"')).strip()
+    assert re.fullmatch(r"ry_[0-9a-z]{12}_[0-9A-Za-z]{43}", key)
+    await flow.start("serve", keys="needed", app=ROOT / "examples" / "chat.py")
+    said = await shell(flow, using, RUNYARD_API_KEY=key)
+    assert said.index('{"thread_id":') < said.index('{"threads":[{"thread_id":')
+    assert re.findall(r"^([45]\d\d)$", said.replace("}", "}\n"), re.M) == ["401", "404", "401"]
+    assert "lacks the scope `write`" in said
+    for word in ("no runs", "alice's laptop", "valid for 8", "is revoked"):
+        assert word in said
+    [program] = blocks("access.md", "python")
+    answer = await shell(flow, f"{sys.executable} - <<'END'\n{program}END", RUNYARD_API_KEY=key)
+    assert answer == "You said: hello (0 messages before)\n"
 
 
 @pytest.mark.req("S4.43")

@@ -11,6 +11,7 @@ commit that holds the seventh token). Actions: `exit` (at once, like kill -9), `
 did not arrive), `break` (an error that nobody foresaw), `hang` (until the file `open/<point>` exists). `UNSAFE` takes
 guarantees away: `no-fence`, `no-batch`, `deaf` (never learns that its lease ran out). `BUS` spoils what this pod sends
 to the others: `silent` (nothing arrives), `doubling` (everything twice), `shuffled` (late, the last thing first).
+Nobody needs an API key, unless `KEYS` is set.
 """
 
 from __future__ import annotations
@@ -240,7 +241,7 @@ UNSAFE: dict[str, Callable[[], None]] = {"no-fence": without_fence, "no-batch": 
 # --- one pod ---------------------------------------------------------------------------------------------------------
 
 
-async def be(kind: str, ready: Callable[[str], None]) -> None:
+async def be(kind: str, ready: Callable[[str, bool], None]) -> None:
     """`serve` (with a worker), `api` (without) or `worker`, as the environment says."""
     notes = Notes(Path(os.environ[FOLDER]))
     unsafe = os.environ.get("UNSAFE", "").split()
@@ -259,13 +260,14 @@ async def be(kind: str, ready: Callable[[str], None]) -> None:
     settings = Settings()
     app = wiring.load_app(settings)
     if kind != "worker":
-        await wiring.serve(settings, app, worker=kind == "serve", ready=ready)
+        keys: wiring.Keys = "needed" if os.environ.get("KEYS") else "not_needed"
+        await wiring.serve(settings, app, worker=kind == "serve", keys=keys, ready=ready)
         return
     start = wiring.Process.start
 
     async def started(process: wiring.Process) -> None:
         await start(process)
-        ready("")
+        ready("", False)
 
     wiring.Process.start = started  # type: ignore[method-assign, assignment]
     await wiring.work(settings, app)
@@ -332,7 +334,7 @@ def _live(spec: dict[str, Any], report: int, inherited: Sequence[int]) -> None:
     os.dup2(log, 2)
     os.environ.update(spec["env"])
 
-    def ready(url: str) -> None:
+    def ready(url: str, needs_key: bool) -> None:
         _say(report, {"ready": os.getpid(), "url": url})
 
     wiring.run(be(spec["kind"], ready))

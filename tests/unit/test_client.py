@@ -288,7 +288,7 @@ async def test_answer_raises_what_ended_a_run_without_one(last: dict[str, Any], 
 
 async def test_a_token_goes_along_and_an_odd_id_stays_one_segment() -> None:
     server = FakeServer()
-    async with Client("http://server/", token="secret", transport=server) as client:
+    async with Client("http://server/", api_key="secret", transport=server) as client:
         with pytest.raises(NotFound):
             await client.run("../threads?x=1")
     assert server.requests[0].headers["authorization"] == "Bearer secret"

@@ -196,3 +196,15 @@ def test_the_command_line_looks_where_the_server_listens(host: str, url: str) ->
     assert address(host, 9) == url
     assert Settings(host=host, port=9).url == url
     assert Settings(host=host, port=9, url="https://elsewhere/").url == "https://elsewhere"
+
+
+def test_an_api_key_is_for_sending_and_is_shown_nowhere(monkeypatch: pytest.MonkeyPatch) -> None:
+    key = f"ry_{'a' * 12}_{'hunter2' * 6}x"
+    monkeypatch.setenv("RUNYARD_API_KEY", key)
+    settings = Settings()
+    assert settings.plain_api_key == key
+    assert "hunter2" not in repr(settings) + str(settings) + settings.model_dump_json() + repr(settings.model_dump())
+    for wrong in ("hunter2", key + "x", f" {key}", key.replace("ry_", "sk_")):
+        monkeypatch.setenv("RUNYARD_API_KEY", wrong)
+        with pytest.raises(StartupError, match="^RUNYARD_API_KEY must be a key as `runyard keys create` prints it.$"):
+            Settings()

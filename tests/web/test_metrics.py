@@ -1,4 +1,4 @@
-"""GET /metrics: plain text, for anybody who can reach the process, whatever state that is in."""
+"""GET /metrics: plain text, whatever state the process is in."""
 
 import pytest
 

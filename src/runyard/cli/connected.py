@@ -1,11 +1,12 @@
 """A client for the verbs that look at runs: of the server at `settings.url` or, if nobody is there, of the database.
 
 The second way runs the same HTTP routes inside this process, without a worker. It works while no other process has the
-SQLite file open, and always on Postgres; it is for looking and for stopping things, nothing is worked on.
+SQLite file open, and always on Postgres; it is for looking and for stopping things, nothing is worked on. The API key
+of the settings says whose runs are meant; without one it is the owner `local`, to whom a database may be opened.
 """
 
 from collections.abc import AsyncIterator, Awaitable, Callable
-from contextlib import asynccontextmanager
+from contextlib import AsyncExitStack, asynccontextmanager
 from typing import TYPE_CHECKING
 from urllib.parse import urlsplit
 
@@ -42,25 +43,39 @@ async def connected(settings: "Settings") -> "AsyncIterator[tuple[Client, bool]]
         async with Client(settings.url, attempts=1) as client:
             await client.check()
     except NobodyAnswers:
-        if not _is_ours(settings):
+        if not is_ours(settings) or not _is_there(settings):
             raise
     else:
-        async with Client(settings.url, attempts=PATIENCE) as client:
+        async with Client(settings.url, api_key=settings.plain_api_key, attempts=PATIENCE) as client:
             yield client, True
         return
-    async with _in_this_process(settings) as client:
+    async with AsyncExitStack() as stack:
+        try:
+            client = await stack.enter_async_context(in_this_process(settings, as_key=settings.plain_api_key))
+        except StartupError as error:
+            raise StartupError(
+                f"Nobody answers at {settings.url}, and the database cannot be opened here: {error} "
+                "If a server listens elsewhere, set RUNYARD_URL to its address."
+            ) from None
+        note = f"Nobody answers at {settings.url}; looking into {settings.database_label} directly."
+        typer.secho(note, dim=True, err=True)
         yield client, settings.sqlite_path is None
 
 
-def _is_ours(settings: "Settings") -> bool:
-    """Whether the server we looked for would have used the database we can open. One that never was there did not."""
+def is_ours(settings: "Settings") -> bool:
+    """Whether the server that we look for would use the database that we can open."""
     host = urlsplit(settings.url).hostname
-    path = settings.sqlite_path
-    return (host in HERE or host == settings.host) and (path is None or path.exists())
+    return host in HERE or host == settings.host
+
+
+def _is_there(settings: "Settings") -> bool:
+    """A database that never was there, nobody has used."""
+    return settings.sqlite_path is None or settings.sqlite_path.exists()
 
 
 @asynccontextmanager
-async def _in_this_process(settings: "Settings") -> "AsyncIterator[Client]":
+async def in_this_process(settings: "Settings", as_key: str | None) -> "AsyncIterator[Client]":
+    """Whoever can open the database needs no key; with one they are its owner."""
     from runyard import wiring
     from runyard.agents.loading import App
     from runyard.cli.in_process import InProcess
@@ -69,19 +84,10 @@ async def _in_this_process(settings: "Settings") -> "AsyncIterator[Client]":
 
     logs.configure("console", "error")
     # nothing is worked on, so no agent is needed: somebody's whole app need not be imported to list runs
-    app = wiring.create_app(settings.model_copy(update={"default_agent": None}), App({}, {}), worker=False)
-    lifespan = app.router.lifespan_context(app)
-    try:
-        await lifespan.__aenter__()
-    except StartupError as error:
-        raise StartupError(
-            f"Nobody answers at {settings.url}, and the database cannot be opened here: {error} "
-            "If a server listens elsewhere, set RUNYARD_URL to its address."
-        ) from None
-    try:
-        note = f"Nobody answers at {settings.url}; looking into {settings.database_label} directly."
-        typer.secho(note, dim=True, err=True)
-        async with Client(settings.url, transport=InProcess(app)) as client:
-            yield client
-    finally:
-        await lifespan.__aexit__(None, None, None)
+    without = settings.model_copy(update={"default_agent": None})
+    app = wiring.create_app(without, App({}, {}), worker=False, keys=as_key is not None)
+    async with (
+        app.router.lifespan_context(app),
+        Client(settings.url, api_key=as_key, transport=InProcess(app)) as client,
+    ):
+        yield client

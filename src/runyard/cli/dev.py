@@ -4,7 +4,7 @@ from typing import TYPE_CHECKING
 
 import typer
 
-from runyard.cli.options import App, Port, settings_with
+from runyard.cli.options import App, Host, Port, settings_with
 
 if TYPE_CHECKING:
     from runyard.agents.loading import App as LoadedApp
@@ -14,22 +14,26 @@ JSON = "-H 'Content-Type: application/json'"
 FIRST = """cut -d '"' -f 4"""
 
 
-def dev(app: App = None, port: Port = None) -> None:
+def dev(app: App = None, host: Host = None, port: Port = None) -> None:
     """Serve an app on this machine, worker included.
 
-    SQLite unless the settings say otherwise, and logs for people.
+    SQLite unless the settings say otherwise, and logs for people. On a loopback address nobody needs an API key.
     """
-    settings = settings_with(app=app, port=port)
+    settings = settings_with(app=app, host=host, port=port)
     if "log_format" not in settings.model_fields_set:
         settings = settings.model_copy(update={"log_format": "console"})
 
     from runyard import wiring
 
     loaded = wiring.load_app(settings)
-    wiring.run(wiring.serve(settings, loaded, ready=lambda url: typer.echo(banner(settings, loaded, url))))
+
+    def ready(url: str, needs_key: bool) -> None:
+        typer.echo(banner(settings, loaded, url, needs_key))
+
+    wiring.run(wiring.serve(settings, loaded, keys="needed_off_loopback", ready=ready))
 
 
-def banner(settings: "Settings", app: "LoadedApp", url: str) -> str:
+def banner(settings: "Settings", app: "LoadedApp", url: str, needs_key: bool = False) -> str:
     """What somebody wants to know who has just started it, with three lines to paste."""
     from runyard import __version__
     from runyard.settings import address
@@ -38,13 +42,15 @@ def banner(settings: "Settings", app: "LoadedApp", url: str) -> str:
     default = settings.default_agent or app.default
     agents = ", ".join(f"{name} (default)" if name == default else name for name in app.agents)
     question = "Who knows Python and Kubernetes?" if settings.app is None else "Hello!"
+    key = '-H "Authorization: Bearer $RUNYARD_API_KEY" ' if needs_key else ""
+    doors = "keys      needed: `runyard keys create` makes one, RUNYARD_API_KEY holds it\n  " if needs_key else ""
     return f"""
   {typer.style(f"Runyard {__version__}", bold=True)} is ready at {typer.style(url, fg="green", bold=True)}
 
   agents    {agents}
   database  {settings.database_label}
-  try it    thread=$(curl -s {url}/api/threads {JSON} -d '{{}}' | {FIRST})
-            run=$(curl -s {url}/api/threads/$thread/messages {JSON} -d '{{"content": "{question}"}}' | {FIRST})
-            curl -N {url}/api/runs/$run/events
+  {doors}try it    thread=$(curl -s {url}/api/threads {key}{JSON} -d '{{}}' | {FIRST})
+            run=$(curl -s {url}/api/threads/$thread/messages {key}{JSON} -d '{{"content": "{question}"}}' | {FIRST})
+            curl -N {key}{url}/api/runs/$run/events
   stop it   Ctrl-C; runs that have not ended go on at the next start
 """

@@ -28,7 +28,7 @@ def serve(
 
     loaded = wiring.load_app(settings)
 
-    def ready(url: str) -> None:
+    def ready(url: str, needs_key: bool) -> None:
         structlog.get_logger().info(
             "server.ready", action="server.ready", url=url, worker=worker, agents=sorted(loaded.agents)
         )

@@ -1,4 +1,4 @@
-"""Runs and approvals on a terminal, and as JSON for programs."""
+"""Runs, approvals and keys on a terminal, and as JSON for programs."""
 
 import sys
 from collections.abc import Iterable, Mapping
@@ -9,8 +9,8 @@ from rich.console import Console
 from rich.markup import escape
 from rich.table import Table
 
-from runyard.cli.wording import STATUS_COLOURS, age, duration, one_line, plain
-from runyard.client import ApprovalInfo, RunInfo
+from runyard.cli.wording import STATUS_COLOURS, age, duration, one_line, plain, until
+from runyard.client import ApprovalInfo, KeyInfo, RunInfo
 
 
 def console() -> Console:
@@ -82,6 +82,35 @@ def print_approvals(approvals: Iterable[ApprovalInfo]) -> None:
             escape(one_line(asked.input)),
         )
     console().print(made if made.rows else "[dim]nobody is waited for[/]")
+
+
+def print_keys(keys: Iterable[KeyInfo]) -> None:
+    made = table("key", "owner", "scopes", "label", "age", "used", "state")
+    for key in keys:
+        made.add_row(
+            key.key_id,
+            escape(plain(key.owner)),
+            " ".join(key.scopes),
+            escape(one_line(key.label)),
+            age(key.created_at),
+            "never" if key.last_used_at is None else f"{age(key.last_used_at)} ago",
+            _state(key),
+        )
+    console().print(made if made.rows else "[dim]no keys[/]")
+
+
+def _state(key: KeyInfo) -> str:
+    if key.revoked_at is not None:
+        return "[red]revoked[/]"
+    if key.expires_at is None:
+        return "valid"
+    left = until(key.expires_at)
+    return f"valid for {left}" if left else "[yellow]expired[/]"
+
+
+def without_key(key: KeyInfo) -> dict[str, Any]:
+    """What may be printed of a key."""
+    return {name: value for name, value in msgspec.structs.asdict(key).items() if name != "key"}
 
 
 def coloured(status: str) -> str:

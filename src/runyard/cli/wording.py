@@ -30,6 +30,12 @@ def age(iso: str, now: datetime | None = None) -> str:
     return span(((now or datetime.now(UTC)) - moment(iso)).total_seconds())
 
 
+def until(iso: str, now: datetime | None = None) -> str:
+    """How long it is until then; empty if that is past."""
+    left = (moment(iso) - (now or datetime.now(UTC))).total_seconds()
+    return span(left) if left > 0 else ""
+
+
 def duration(start: str | None, end: str | None, now: datetime | None = None) -> str:
     """How long something took, or has been taking."""
     if start is None:

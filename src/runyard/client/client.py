@@ -6,7 +6,7 @@ answer was lost is safe, and they are repeated. Errors are Runyard's own (`runya
 """
 
 import asyncio
-from collections.abc import AsyncGenerator, Callable, Mapping
+from collections.abc import AsyncGenerator, Callable, Mapping, Sequence
 from contextlib import aclosing
 from types import TracebackType
 from typing import Any, Self
@@ -15,7 +15,7 @@ from urllib.parse import quote
 import httpx2
 
 from runyard.client.connection import LONGEST_PAUSE, Connection, back_off, given
-from runyard.client.wire import ApprovalInfo, LogEvent, Made, Page, RunInfo, decode_event, read
+from runyard.client.wire import ApprovalInfo, KeyInfo, LogEvent, Made, Page, RunInfo, decode_event, read
 from runyard.errors import AgentError, Unavailable
 from runyard.ids import new_id
 from runyard.sse import Parser
@@ -27,19 +27,20 @@ PAGE = 100
 class Client:
     """`async with Client("http://...") as client:`.
 
-    `attempts` is how often in a row something may fail before it is given up; `transport` can stand in for the network.
+    `api_key` is what `runyard keys create` printed, where the server wants one. `attempts` is how often in a row
+    something may fail before it is given up; `transport` can stand in for the network.
     """
 
     def __init__(
         self,
         url: str = DEFAULT_URL,
         *,
-        token: str | None = None,
+        api_key: str | None = None,
         transport: httpx2.AsyncBaseTransport | None = None,
         attempts: int = 10,
         back_off: Callable[[int], float] = back_off,
     ) -> None:
-        self._connection = Connection(url, token, transport, attempts, back_off)
+        self._connection = Connection(url, api_key, transport, attempts, back_off)
 
     async def __aenter__(self) -> Self:
         return self
@@ -148,6 +149,25 @@ class Client:
             await self._connection.send("POST", f"/api/approvals/{_id(approval_id)}", body, repeatable=False),
             ApprovalInfo,
         )
+
+    # --- API keys, for operators
+
+    async def create_key(
+        self, owner: str, *, label: str = "", scopes: Sequence[str] | None = None, expires_in: int | None = None
+    ) -> KeyInfo:
+        """Make an API key, for so many seconds or for ever; it is in `key` of this answer and nowhere else."""
+        body = given({"owner": owner, "label": label, "scopes": scopes, "expires_in": expires_in})
+        return read(await self._connection.send("POST", "/api/keys", body, repeatable=False), KeyInfo)
+
+    async def keys(self, *, owner: str | None = None) -> AsyncGenerator[KeyInfo, None]:
+        """The API keys of everybody, or of one owner, newest first."""
+        async for page in self._pages("/api/keys", given({"owner": owner}), PAGE):
+            for key in page.keys:
+                yield key
+
+    async def revoke_key(self, key_id: str) -> KeyInfo:
+        """Make an API key worthless, for good."""
+        return read(await self._connection.send("DELETE", f"/api/keys/{_id(key_id)}"), KeyInfo)
 
     # --- the log
 

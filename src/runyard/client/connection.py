@@ -13,13 +13,31 @@ from typing import Any
 import httpx2
 import msgspec
 
-from runyard.errors import BadRequest, Conflict, Invalid, NotFound, RunyardError, TooLarge, Unavailable
+from runyard.errors import (
+    BadRequest,
+    Conflict,
+    Invalid,
+    KeyRequired,
+    NotFound,
+    RunyardError,
+    ScopeMissing,
+    TooLarge,
+    Unavailable,
+)
 
 LONGEST_PAUSE = 5.0
 SILENCE_SECONDS = 60.0  # a stream says something every 15 s; one that does not is dead
 PASSING = frozenset({408, 425, 429, 502, 503, 504})
 
-_BY_STATUS: dict[int, type[RunyardError]] = {400: BadRequest, 404: NotFound, 409: Conflict, 413: TooLarge, 422: Invalid}
+_BY_STATUS: dict[int, type[RunyardError]] = {
+    400: BadRequest,
+    401: KeyRequired,
+    403: ScopeMissing,
+    404: NotFound,
+    409: Conflict,
+    413: TooLarge,
+    422: Invalid,
+}
 _LOOPBACK = frozenset({"127.0.0.1", "localhost", "::1"})
 
 
@@ -36,17 +54,19 @@ class Connection:
     def __init__(
         self,
         url: str,
-        token: str | None,
+        api_key: str | None,
         transport: httpx2.AsyncBaseTransport | None,
         attempts: int,
         back_off: Callable[[int], float],
     ) -> None:
+        if api_key is not None and not (api_key.isascii() and api_key.isprintable()):
+            raise Invalid("The API key has characters that no key has.")
         self.url = url.rstrip("/")
         self.attempts = attempts
         self._back_off = back_off
         self._http = httpx2.AsyncClient(
             base_url=self.url,
-            headers={} if token is None else {"Authorization": f"Bearer {token}"},
+            headers={} if api_key is None else {"Authorization": f"Bearer {api_key}"},
             timeout=httpx2.Timeout(30, connect=5),
             transport=transport,
             # a proxy set for the outside world would be asked for this machine, too
@@ -141,4 +161,8 @@ def _codes(kind: type[RunyardError]) -> dict[str, type[RunyardError]]:
 
 
 # What a server may say by its problem's code; StartupError and the like are this process's own.
-_BY_CODE = {code: kind for root in (NotFound, Invalid, Conflict, Unavailable) for code, kind in _codes(root).items()}
+_BY_CODE = {
+    code: kind
+    for root in (KeyRequired, ScopeMissing, NotFound, Invalid, Conflict, Unavailable)
+    for code, kind in _codes(root).items()
+}

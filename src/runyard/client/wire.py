@@ -62,12 +62,30 @@ class ApprovalInfo(Struct, frozen=True, kw_only=True):
     input: Any = None
 
 
+class KeyInfo(Struct, frozen=True, kw_only=True):
+    """An API key; `key` is the key itself, known only to the answer that made it."""
+
+    key_id: str
+    owner: str
+    scopes: list[str]
+    created_at: str
+    label: str = ""
+    expires_at: str | None = None
+    last_used_at: str | None = None
+    revoked_at: str | None = None
+    key: str | None = None
+
+    def __repr__(self) -> str:
+        return f"KeyInfo(key_id={self.key_id!r}, owner={self.owner!r})"
+
+
 class Page(Struct, frozen=True):
     """One page of a list; `next` asks for the one after it."""
 
     next: str | None = None
     runs: list[RunInfo] = []
     approvals: list[ApprovalInfo] = []
+    keys: list[KeyInfo] = []
 
 
 class Made(Struct, frozen=True):

@@ -2,6 +2,7 @@
 
 from dataclasses import dataclass
 
+from runyard.engine.access import Access
 from runyard.engine.approvals import Approvals
 from runyard.engine.attendance import Attendance
 from runyard.engine.cancel import Cancel
@@ -20,3 +21,4 @@ class Engine:
     approvals: Approvals
     attendance: Attendance
     checkpoints: Checkpoints
+    access: Access

@@ -44,6 +44,7 @@ class Queries(Struct, frozen=True, kw_only=True):
     expired_approvals: str
     forget_keys: str
     fork_thread: str
+    get_api_key: str
     get_approval: str
     get_key: str
     get_messages: str
@@ -54,12 +55,14 @@ class Queries(Struct, frozen=True, kw_only=True):
     heads: str
     history: str
     init_outbox: str
+    insert_api_key: str
     insert_approvals: str
     insert_documents: str
     insert_messages: str
     insert_runs: str
     insert_thread: str
     lane_heads: str
+    list_api_keys: str
     list_approvals: str
     list_messages: str
     list_runs: str
@@ -88,6 +91,7 @@ class Queries(Struct, frozen=True, kw_only=True):
     register_worker: str
     renew_lease: str
     reopen_outbox: str
+    revoke_api_key: str
     runs_held: str
     runs_to_cancel: str
     save_lanes: str
@@ -95,6 +99,7 @@ class Queries(Struct, frozen=True, kw_only=True):
     search_documents: str
     supersede_runs: str
     tend_log: str
+    touch_api_keys: str
     unpublished: str
     unsaved_runs: str
     void_approvals: str

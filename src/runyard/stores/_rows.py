@@ -5,6 +5,7 @@ from typing import Any, Protocol
 
 import msgspec
 
+from runyard.domain.api_key import ApiKey
 from runyard.domain.append import Finish, Move
 from runyard.domain.approval import Approval
 from runyard.domain.branch import Link
@@ -237,3 +238,17 @@ def approval_values(asked: Approval) -> tuple[Any, ...]:
 
 def hit(row: Row) -> Hit:
     return Hit(row["id"], row["title"], row["text"], float(row["score"]))
+
+
+def api_key(row: Row) -> ApiKey:
+    return ApiKey(
+        id=row["id"],
+        owner=row["owner"],
+        digest=row["digest"],
+        scopes=frozenset(row["scopes"].split()),
+        label=row["label"],
+        created_at=row["created_at"],
+        expires_at=row["expires_at"],
+        last_used_at=row["last_used_at"],
+        revoked_at=row["revoked_at"],
+    )

@@ -8,6 +8,7 @@ purpose, so that a heartbeat never queues behind a slow commit; SQLite has one w
 from collections.abc import Awaitable, Callable, Mapping, Sequence
 from typing import Any, Concatenate, Literal, NamedTuple, ParamSpec, TypeVar
 
+from runyard.domain.api_key import ApiKey
 from runyard.domain.append import Appended, Finish, Outcome, Part
 from runyard.domain.approval import Approval
 from runyard.domain.events import Draft, Event
@@ -31,7 +32,18 @@ from runyard.store import (
     RunFilter,
     WorkerRow,
 )
-from runyard.stores.transactions import checkpoints, claims, control, intake, log, outbox, runs, search, threads
+from runyard.stores.transactions import (
+    api_keys,
+    checkpoints,
+    claims,
+    control,
+    intake,
+    log,
+    outbox,
+    runs,
+    search,
+    threads,
+)
 from runyard.stores.transactions.tx import Tx
 
 P = ParamSpec("P")
@@ -238,6 +250,23 @@ class SqlStore:
 
     async def checkpoints(self, thread_id: str, run_id: str | None = None) -> Mapping[str, bytes]:
         return await self._read(checkpoints.read, thread_id, run_id)
+
+    # --- API keys
+
+    async def create_api_key(self, key: ApiKey) -> None:
+        await self._write("other", api_keys.create, key)
+
+    async def get_api_key(self, key_id: str) -> ApiKey:
+        return await self._read(api_keys.get, key_id)
+
+    async def list_api_keys(self, owner: str | None, before: str | None, limit: int) -> Sequence[ApiKey]:
+        return await self._read(api_keys.list_page, owner, before, limit)
+
+    async def revoke_api_key(self, key_id: str) -> ApiKey:
+        return await self._write("other", api_keys.revoke, key_id)
+
+    async def touch_api_keys(self, key_ids: Sequence[str], quiet_ms: int) -> None:
+        await self._write_one("other", api_keys.touch, key_ids, quiet_ms)
 
     # --- search
 

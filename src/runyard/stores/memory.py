@@ -34,6 +34,7 @@ from runyard.store import (
     RunFilter,
     WorkerRow,
 )
+from runyard.stores._memory_api_keys import ApiKeys
 from runyard.stores._memory_keys import Keys
 from runyard.stores._memory_lane import Lane
 from runyard.stores._memory_outbox import Outbox
@@ -42,8 +43,9 @@ from runyard.stores._memory_search import search
 Row = TypeVar("Row", Thread, Run, Approval)
 
 
-class MemoryStore:
+class MemoryStore(ApiKeys):
     def __init__(self, clock: Clock) -> None:
+        super().__init__(clock)
         self._now = clock.now_ms
         self._threads: dict[str, Thread] = {}
         self._messages: dict[str, Message] = {}

@@ -1,4 +1,5 @@
-"""The ASGI app: faces mounted, errors in one shape, bodies bounded. No middleware touches the bytes of a stream.
+"""The ASGI app: a guard before everything, faces mounted, errors in one shape, bodies bounded. No middleware touches
+the bytes of a stream.
 
 The routes that are used all the time (`web.routing.add_fast`) are answered before FastAPI's own handling of a request
 begins, which costs several times what they do themselves; behind them stands everything else.
@@ -6,15 +7,18 @@ begins, which costs several times what they do themselves; behind them stands ev
 
 from collections.abc import Callable, Sequence
 from contextlib import AbstractAsyncContextManager
+from typing import Any
 
 from fastapi import APIRouter, FastAPI
 from starlette.responses import PlainTextResponse, Response
 from starlette.types import Receive, Scope, Send
 
+from runyard.engine.access import Access
 from runyard.engine.engine import Engine
 from runyard.telemetry.metrics import MEDIA_TYPE, Metrics
-from runyard.web import problems
+from runyard.web import auth, problems
 from runyard.web.answers import Json
+from runyard.web.auth import Guard
 from runyard.web.body import BodyLimit, StrictRoute
 from runyard.web.routing import Shortcut
 
@@ -23,21 +27,36 @@ Lifespan = Callable[[FastAPI], AbstractAsyncContextManager[None]]
 
 
 class App(FastAPI):
-    """FastAPI, with a short way to the plain routes."""
+    """FastAPI behind a guard, with a short way to the plain routes."""
 
-    def open_shortcuts(self, max_body: int) -> None:
-        self._shortcut = BodyLimit(Shortcut(self.router.routes, super().__call__), max_body)
+    def open_door(self, access: Access | None, max_body: int) -> None:
+        self._door = Guard(BodyLimit(Shortcut(self.router.routes, super().__call__), max_body), access)
+        self._needs_keys = access is not None
+
+    def openapi(self) -> dict[str, Any]:
+        """With the scope that each operation needs, where keys are needed."""
+        if self.openapi_schema is None and self._needs_keys:
+            auth.describe(super().openapi())
+        return super().openapi()
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
-        if scope["type"] == "http":
-            await self._shortcut(scope, receive, send)
-        else:
+        if scope["type"] == "lifespan":
             await super().__call__(scope, receive, send)
+        else:
+            await self._door(scope, receive, send)
 
 
 def build(
-    engine: Engine, faces: Sequence[Face], *, metrics: Metrics, version: str, max_body: int, lifespan: Lifespan
+    engine: Engine,
+    faces: Sequence[Face],
+    *,
+    keys: bool,
+    metrics: Metrics,
+    version: str,
+    max_body: int,
+    lifespan: Lifespan,
 ) -> FastAPI:
+    """`keys`: who asks needs an API key."""
     app = App(
         title="Runyard",
         version=version,
@@ -53,7 +72,7 @@ def build(
         add_routes(app.router)
     _add_health(app.router, engine, version)
     _add_metrics(app.router, metrics)
-    app.open_shortcuts(max_body)
+    app.open_door(engine.access if keys else None, max_body)
     return app
 
 

@@ -9,13 +9,29 @@ import structlog
 from fastapi import FastAPI, Request, Response
 from fastapi.exceptions import RequestValidationError
 from starlette.exceptions import HTTPException
+from starlette.types import Scope
 
-from runyard.errors import BadRequest, Conflict, Invalid, NotFound, RunyardError, TooLarge, Unavailable
+from runyard.engine.access import Caller
+from runyard.errors import (
+    BadRequest,
+    Conflict,
+    Invalid,
+    KeyRequired,
+    NotFound,
+    RunyardError,
+    ScopeMissing,
+    TooLarge,
+    Unavailable,
+)
 
 log = structlog.get_logger()
 
+CALLER = "runyard.caller"  # where a request's scope says whose it is
+
 # The first class that fits counts.
 STATUS: Sequence[tuple[type[RunyardError], int]] = (
+    (KeyRequired, 401),
+    (ScopeMissing, 403),
     (NotFound, 404),
     (TooLarge, 413),
     (BadRequest, 400),
@@ -23,7 +39,7 @@ STATUS: Sequence[tuple[type[RunyardError], int]] = (
     (Conflict, 409),
     (Unavailable, 503),
 )
-RETRY_AFTER_SECONDS = "1"
+HEADERS = {401: {"WWW-Authenticate": "Bearer"}, 503: {"Retry-After": "1"}}
 
 
 class Problem(Response):
@@ -34,8 +50,7 @@ class Problem(Response):
         body = {"type": f"urn:runyard:{code}", "title": title, "status": status, "code": code, "detail": detail}
         if errors:
             body["errors"] = errors
-        headers = {"Retry-After": RETRY_AFTER_SECONDS} if status == 503 else None
-        super().__init__(msgspec.json.encode(body), status, headers)
+        super().__init__(msgspec.json.encode(body), status, HEADERS.get(status))
 
 
 def problem(error: RunyardError) -> Problem:
@@ -47,29 +62,34 @@ def problem(error: RunyardError) -> Problem:
 
 def install(app: FastAPI) -> None:
     async def handle(request: Request, error: Exception) -> Response:
-        return answer(error)
+        return answer(error, request.scope)
 
     for kind in (RunyardError, RequestValidationError, HTTPException, Exception):
         app.add_exception_handler(kind, handle)
 
 
-def answer(error: Exception) -> Response:
-    """What the client is told of any error; what was not foreseen is logged by name."""
+def answer(error: Exception, scope: Scope) -> Response:
+    """What the client is told of any error; what was not foreseen is logged by name, and by whose request it was."""
     if isinstance(error, RunyardError):
-        return _ours(error)
+        return _ours(error, scope)
     if isinstance(error, RequestValidationError):
         return _invalid(error)
     if isinstance(error, HTTPException):
         return _http(error)
-    log.error("request.crashed", error=type(error).__name__)
+    log.error("request.crashed", error=type(error).__name__, **_whose(scope))
     return Problem(500, "internal", "Something went wrong on our side.")
 
 
-def _ours(error: RunyardError) -> Response:
+def _ours(error: RunyardError, scope: Scope) -> Response:
     answer = problem(error)
     if answer.status_code >= 500:
-        log.error("request.failed", code=error.code, status=answer.status_code)
+        log.error("request.failed", code=error.code, status=answer.status_code, **_whose(scope))
     return answer
+
+
+def _whose(scope: Scope) -> dict[str, str | None]:
+    caller: Caller | None = scope.get(CALLER)
+    return {} if caller is None else {"owner": caller.owner, "key": caller.key_id}
 
 
 def _invalid(error: RequestValidationError) -> Response:

@@ -38,7 +38,7 @@ class Shortcut:
         try:
             response = await handler(request)
         except Exception as error:
-            response = problems.answer(error)
+            response = problems.answer(error, request.scope)
         await response(request.scope, request.receive, send)
 
 

@@ -2,8 +2,8 @@
 
 All chunks that are ready go out in one write; a face says how an event looks, and followers of one face share the
 encoded bytes. Only log events carry an id; a heartbeat is a comment. The response ends cleanly after the terminal
-event and never otherwise: a shutdown or a reader that stopped reading gets its socket cut, so that it comes back with
-Last-Event-ID.
+event and never otherwise: a shutdown, a key that was revoked or a reader that stopped reading gets its socket cut, so
+that it comes back with Last-Event-ID.
 """
 
 import asyncio
@@ -15,10 +15,12 @@ from starlette.responses import Response
 from starlette.types import Receive, Scope, Send
 
 from runyard.domain.events import Event
+from runyard.engine.access import Caller
 from runyard.engine.attendance import Attendance
 from runyard.engine.stream import Follower, Pause, Streams
 from runyard.engine.tail import Chunk
 from runyard.errors import BadRequest
+from runyard.web.problems import CALLER
 
 log = structlog.get_logger()
 
@@ -70,7 +72,7 @@ class EventStream(Response):
         patience = _Patience(send)
         try:
             await send({"type": "http.response.start", "status": 200, "headers": HEADERS})
-            is_gone = await self._pump(follower, patience.write)
+            is_gone = await self._pump(follower, patience.write, scope[CALLER])
         except asyncio.CancelledError:
             if not patience.is_over:
                 raise
@@ -83,10 +85,13 @@ class EventStream(Response):
         if is_gone and self._attendance is not None:
             await self._attendance.leave(self._run_id)
 
-    async def _pump(self, follower: Follower, write: Callable[[bytes, bool], Awaitable[None]]) -> bool:
+    async def _pump(self, follower: Follower, write: Callable[[bytes, bool], Awaitable[None]], caller: Caller) -> bool:
         """Send what there is until the end, or until the client is gone: then True."""
         while True:
-            match await follower.next(self._heartbeat):
+            found = await follower.next(self._heartbeat)
+            if not await caller.is_welcome():
+                raise StreamCut
+            match found:
                 case list() as chunks:
                     if body := b"".join(map(self._encoded, chunks)):
                         await write(body, True)

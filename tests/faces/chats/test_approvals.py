@@ -4,11 +4,11 @@ import asyncio
 
 import pytest
 
+from runyard.domain.api_key import LOCAL
 from runyard.errors import AlreadyDecided
 from runyard.faces.chats.approving import ApprovalManager
 from runyard.faces.chats.translate import approval_id as shown
 from runyard.faces.chats.translate import approval_of
-from runyard.web.auth import LOCAL
 from tests.faces.agents_for_tests import Gate
 from tests.faces.chats.chatting import Chat, answer_of, chat_agents, interaction_of
 from tests.faces.serving import Serve

@@ -9,6 +9,7 @@ from typing import Any
 
 import pytest
 
+from runyard.domain.api_key import LOCAL
 from runyard.domain.run import Status
 from runyard.errors import NotFound
 from runyard.faces.chats import checkpoints as module
@@ -17,7 +18,6 @@ from runyard.faces.chats.file_store import FileInteractionStore
 from runyard.faces.chats.interactions import InteractionStore
 from runyard.faces.chats.wire import AgentState, AnswerEvent, Interaction, InteractionStatus
 from runyard.faces.chats.wire import Chat as ChatModel
-from runyard.web.auth import LOCAL
 from tests.faces.agents_for_tests import Gate
 from tests.faces.chats.chatting import Chat, chat_agents, interaction_of
 from tests.faces.serving import Serve, Server

@@ -5,8 +5,8 @@ from typing import Any
 
 import pytest
 
+from runyard.domain.api_key import LOCAL
 from runyard.domain.run import Run, Status
-from runyard.web.auth import LOCAL
 from tests.faces.agents_for_tests import Gate
 from tests.faces.chats.chatting import Chat, chat_agents, interaction_of
 from tests.faces.raw_stream import RawStream

@@ -12,7 +12,7 @@ from runyard.domain.thread import Thread
 from runyard.engine.engine import Engine
 from runyard.engine.intake import idempotency_key
 from runyard.engine.views import known
-from runyard.faces.native import translate, wire
+from runyard.faces.native import keys, translate, wire
 from runyard.web.answers import Json, Key, iso
 from runyard.web.auth import Owner, owner_of
 from runyard.web.routing import add_stream
@@ -94,6 +94,8 @@ def add_routes(router: APIRouter, engine: Engine, heartbeat: float) -> None:
         edited: Any = body.input if decision == "approved" else None
         decided = await engine.approvals.decide(owner, approval_id, decision, owner, body.reason, edited)
         return Json(_approval(decided))
+
+    keys.add_routes(router, engine)
 
 
 def _next(ids: list[str], limit: int) -> str | None:

@@ -4,6 +4,7 @@ from typing import Any, Literal
 
 from pydantic import BaseModel, Field
 
+from runyard.domain.api_key import DEFAULT_SCOPES, OWNER, Scope
 from runyard.domain.run import Status
 
 
@@ -74,3 +75,30 @@ class Decision(BaseModel):
     decision: Literal["approve", "reject"]
     reason: str | None = Field(None, description="Why not; the agent is told.")
     input: dict[str, Any] | None = Field(None, description="With approve: call the tool with this input instead.")
+
+
+class NewKey(BaseModel):
+    owner: str = Field(pattern=f"^{OWNER}$", description="Whose threads and runs it is for.")
+    label: str = Field("", max_length=200, description="What it is for, in your own words.")
+    scopes: list[Scope] = Field(sorted(DEFAULT_SCOPES), min_length=1, max_length=10)
+    expires_in: int | None = Field(None, ge=1, le=10 * 366 * 86_400, description="In so many seconds; never if null.")
+
+
+class KeyRow(BaseModel):
+    key_id: str
+    owner: str
+    label: str
+    scopes: list[Scope]
+    created_at: str
+    expires_at: str | None
+    last_used_at: str | None
+    revoked_at: str | None
+
+
+class KeyMade(KeyRow):
+    key: str
+
+
+class KeyPage(BaseModel):
+    keys: list[KeyRow]
+    next: str | None
