@@ -3,7 +3,7 @@ the defaults here. A command's own options win over all of them.
 
 `Settings()` gives settings that are whole and checked, or raises StartupError with one sentence that names the variable
 or key. A misspelt name is an error: a setting that silently does nothing is worse than none. No message and no repr
-shows the value of `database_url` or `bus_url`, which may hold a password.
+shows the value of `database_url` or `bus_url`, which may hold a password, or of `encryption_keys`.
 """
 
 import os
@@ -13,7 +13,7 @@ from collections.abc import Iterable, Mapping
 from difflib import get_close_matches
 from ipaddress import ip_address
 from pathlib import Path
-from typing import Annotated, Any, Literal
+from typing import TYPE_CHECKING, Annotated, Any, Literal
 from urllib.parse import SplitResult, urlsplit
 
 from pydantic import AfterValidator, BeforeValidator, Field, ModelWrapValidatorHandler, ValidationError, model_validator
@@ -22,6 +22,9 @@ from pydantic_core import ErrorDetails
 from pydantic_settings import BaseSettings, PydanticBaseSettingsSource, SettingsConfigDict
 
 from runyard.errors import StartupError
+
+if TYPE_CHECKING:
+    from runyard.cipher import Ring
 
 PREFIX = "RUNYARD_"
 FILE = Path("runyard.toml")
@@ -75,6 +78,14 @@ def _checked_url(url: str) -> str:
     if not right:
         raise ValueError("must be an address like http://127.0.0.1:8000")
     return url.rstrip("/")
+
+
+def _checked_ring(keys: str | None) -> str | None:
+    if keys is not None:
+        from runyard.cipher import parse
+
+        parse(keys)
+    return keys
 
 
 def _lower(value: object) -> object:
@@ -188,10 +199,25 @@ class Settings(BaseSettings):
         None,
         description="The folder of those files, and of copies that could not be saved; by default beside the database.",
     )
+    encryption_keys: Annotated[str | None, AfterValidator(_checked_ring)] = Field(
+        None,
+        repr=False,
+        description="Keys that seal what is stored, `name:base64-of-32-bytes` with commas between them: the first one"
+        " seals, all open. `runyard keys make-encryption` makes one; without any, content is stored as it is.",
+    )
     url: Annotated[str, AfterValidator(_checked_url)] = Field(
         default_factory=_own_address,
         description="The server that `runs` and `approvals` talk to; by default the one at `host` and `port`.",
     )
+
+    @property
+    def ring(self) -> "Ring | None":
+        """The keys that seal what is stored."""
+        if self.encryption_keys is None:
+            return None
+        from runyard.cipher import parse
+
+        return parse(self.encryption_keys)
 
     @property
     def sqlite_path(self) -> Path | None:

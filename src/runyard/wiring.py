@@ -50,9 +50,11 @@ from runyard.telemetry import logs
 from runyard.telemetry.metrics import Metrics
 
 if TYPE_CHECKING:
+    from runyard.cipher import Ring
     from runyard.faces.chats.checkpoints import Checkpoints as Checkpointing
     from runyard.faces.chats.checkpoints import Stores
     from runyard.faces.chats.interactions import InteractionStore
+    from runyard.stores._sql import SqlStore
 
 log = structlog.get_logger()
 
@@ -69,17 +71,28 @@ def load_app(settings: Settings) -> App:
 
 
 def open_store(settings: Settings, clock: Clock | None = None) -> Store:
-    """The store that the settings name; `await store.open()` comes next."""
+    """The store that the settings name, which seals content if they have a key; `await store.open()` comes next."""
+    ring = settings.ring
+    store = open_sql_store(settings, clock, ring)
+    if ring is None:
+        return store
+    from runyard.stores.sealed import SealedStore
+
+    return SealedStore(store, ring)
+
+
+def open_sql_store(settings: Settings, clock: Clock | None = None, ring: "Ring | None" = None) -> "SqlStore":
+    """The database that the settings name, as it keeps things."""
     url = settings.database_url
     if url.startswith("sqlite:///"):
         from runyard.stores.sqlite import SqliteStore
 
-        return SqliteStore(Path(url.removeprefix("sqlite:///")), clock or SystemClock())
+        return SqliteStore(Path(url.removeprefix("sqlite:///")), clock or SystemClock(), ring)
     try:
         from runyard.stores.postgres import PostgresStore
     except ImportError:
         raise StartupError("Postgres needs asyncpg: pip install 'runyard[postgres]'.") from None
-    return PostgresStore(url, clock or SystemClock())
+    return PostgresStore(url, clock or SystemClock(), ring)
 
 
 def open_bus(settings: Settings) -> Bus:

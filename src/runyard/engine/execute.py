@@ -42,7 +42,16 @@ from runyard.domain.run import Run, Status, StopReason
 from runyard.domain.thread import Message
 from runyard.engine.journal import Journal, Pen
 from runyard.engine.past import folded, past
-from runyard.errors import AgentError, CancelRequested, ContextTooLong, Fenced, NotParked, RunyardError, WriteRefused
+from runyard.errors import (
+    AgentError,
+    CancelRequested,
+    ContextTooLong,
+    Fenced,
+    NotParked,
+    RunyardError,
+    Unreadable,
+    WriteRefused,
+)
 from runyard.ids import new_id
 from runyard.store import Claim, Hit, Store
 
@@ -201,7 +210,11 @@ class Running:
         if self._run.cancel_requested_at is not None:
             await self._end_canceled()
             return
-        state = await self._folded()
+        try:
+            state = await self._folded()
+        except Unreadable as error:
+            await self._end_error(error.code, error.message)
+            return
         if self._run.resume_why is not None:
             self._pen.write(self._draft(RunResumed(state.attempt + 1, self._run.resume_why)))
         execution = self._execution = Execution(self._engine, self._claim, self._pen, state)
@@ -218,6 +231,8 @@ class Running:
 
     async def _folded(self) -> State:
         """The log so far. A run that was never begun has only its first event, which says nothing new."""
+        if isinstance(self._claim.problem, Unreadable):
+            raise self._claim.problem
         if self._run.last_seq <= 1:
             return State(agent=self._run.agent)
         return await folded(self._engine.store, self._run)

@@ -42,6 +42,7 @@ class Queries(Struct, frozen=True, kw_only=True):
     detach_run: str
     detached_runs: str
     expired_approvals: str
+    forget_encryption_keys: str
     forget_keys: str
     fork_thread: str
     get_approval: str
@@ -59,6 +60,7 @@ class Queries(Struct, frozen=True, kw_only=True):
     insert_messages: str
     insert_runs: str
     insert_thread: str
+    keys_in_use: str
     lane_heads: str
     list_approvals: str
     list_messages: str
@@ -76,6 +78,7 @@ class Queries(Struct, frozen=True, kw_only=True):
     move_states: str
     named_runs: str
     named_threads: str
+    note_encryption_key: str
     note_keys: str
     open_lanes: str
     open_threads: str
@@ -92,8 +95,18 @@ class Queries(Struct, frozen=True, kw_only=True):
     runs_to_cancel: str
     save_lanes: str
     save_runs: str
+    seals_of_approvals: str
+    seals_of_checkpoints: str
+    seals_of_events: str
+    seals_of_messages: str
+    seals_of_runs: str
     search_documents: str
     supersede_runs: str
+    swap_approvals: str
+    swap_checkpoints: str
+    swap_events: str
+    swap_messages: str
+    swap_runs: str
     tend_log: str
     unpublished: str
     unsaved_runs: str

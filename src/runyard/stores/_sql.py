@@ -49,6 +49,12 @@ class Tip(NamedTuple):
 
 
 class SqlStore:
+    async def open(self) -> None:
+        raise NotImplementedError
+
+    async def close(self) -> None:
+        raise NotImplementedError
+
     async def _write(self, channel: Channel, script: Script[P, T], *args: P.args, **kwargs: P.kwargs) -> T:
         """Run a script in one transaction and commit it."""
         raise NotImplementedError

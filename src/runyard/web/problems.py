@@ -10,7 +10,7 @@ from fastapi import FastAPI, Request, Response
 from fastapi.exceptions import RequestValidationError
 from starlette.exceptions import HTTPException
 
-from runyard.errors import BadRequest, Conflict, Invalid, NotFound, RunyardError, TooLarge, Unavailable
+from runyard.errors import BadRequest, Conflict, Invalid, NotFound, RunyardError, TooLarge, Unavailable, Unreadable
 
 log = structlog.get_logger()
 
@@ -22,6 +22,7 @@ STATUS: Sequence[tuple[type[RunyardError], int]] = (
     (Invalid, 422),
     (Conflict, 409),
     (Unavailable, 503),
+    (Unreadable, 500),
 )
 RETRY_AFTER_SECONDS = "1"
 
