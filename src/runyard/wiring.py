@@ -55,6 +55,7 @@ if TYPE_CHECKING:
     from runyard.faces.chats.checkpoints import Stores
     from runyard.faces.chats.interactions import InteractionStore
     from runyard.stores._sql import SqlStore
+    from runyard.stores.rotation import Progress
 
 log = structlog.get_logger()
 
@@ -129,22 +130,51 @@ def _checkpoints(settings: Settings, engine: Engine, clock: Clock) -> "tuple[Sto
     from runyard.faces.chats.file_store import FileInteractionStore
     from runyard.web.auth import LOCAL
 
-    folder = settings.checkpoint_path
+    folder, ring = settings.checkpoint_path, settings.ring
 
     def of_owner(owner: str) -> "InteractionStore":
         if settings.checkpoints == "database":
             return DatabaseInteractionStore(engine, owner)
-        return FileInteractionStore(folder if owner == LOCAL else folder / "owners" / quote(owner, safe=""))
+        return FileInteractionStore(folder if owner == LOCAL else folder / "owners" / quote(owner, safe=""), ring)
 
-    ours = hashlib.sha256(settings.database_url.encode()).hexdigest()[:16]
     return of_owner, Checkpoints(
         engine,
         of_owner,
         clock,
         in_files=settings.checkpoints == "files",
         disk=folder / "fallback",
-        temporary=Path(tempfile.gettempdir()) / f"runyard-{ours}",
+        temporary=_temporary(settings),
+        ring=ring,
     )
+
+
+def _temporary(settings: Settings) -> Path:
+    """Where copies go that could be put nowhere else."""
+    ours = hashlib.sha256(settings.database_url.encode()).hexdigest()[:16]
+    return Path(tempfile.gettempdir()) / f"runyard-{ours}"
+
+
+async def rotate(settings: Settings, decrypt: bool, told: "Callable[[Progress], None]") -> int:
+    """Seal everything that is stored with the first key, or (`decrypt`) with none; how much is left to do."""
+    ring = settings.ring
+    if ring is None:
+        raise StartupError("RUNYARD_ENCRYPTION_KEYS has no key; `runyard keys make-encryption` makes one.")
+    from runyard.faces.chats.resealing import reseal
+    from runyard.stores.rotation import Progress, Rotation
+
+    store = open_sql_store(settings, ring=ring)
+    await store.open()
+    try:
+        rotation = Rotation(store, ring, decrypt)
+        async for progress in rotation.run():
+            told(progress)
+        await store.scrub()
+    finally:
+        await store.close()
+    folders = [settings.checkpoint_path, _temporary(settings)]
+    done, unreadable = await asyncio.to_thread(reseal, folders, ring, decrypt)
+    told(Progress("files", done + unreadable, done, unreadable, done=True))
+    return rotation.left + unreadable
 
 
 class Process:

@@ -11,7 +11,7 @@ from typing import Annotated
 
 import typer
 
-from runyard.cli import approvals, dev, doctor, migrate, runs, serve, worker
+from runyard.cli import approvals, dev, doctor, encryption, migrate, runs, serve, worker
 from runyard.errors import RunyardError, StartupError
 
 program = typer.Typer(
@@ -26,6 +26,10 @@ for verb in (dev.dev, serve.serve, worker.worker, migrate.migrate, doctor.doctor
     program.command()(verb)
 program.add_typer(runs.program, name="runs")
 program.add_typer(approvals.program, name="approvals")
+keys = typer.Typer(help="Make and change keys.", no_args_is_help=True, rich_markup_mode=None)
+keys.command("make-encryption")(encryption.make_encryption)
+keys.command("rotate-encryption")(encryption.rotate_encryption)
+program.add_typer(keys, name="keys")
 
 
 def _version(wanted: bool) -> None:

@@ -29,12 +29,13 @@ Values = tuple[Any, ...]
 
 
 class Progress(Struct, frozen=True):
-    """How far it is in one table: rows looked at, values that got another seal, values that do not open."""
+    """How far it is in one table: rows looked at, rows that got another seal, rows that do not open."""
 
     table: str
     seen: int
     swapped: int
     unreadable: int
+    done: bool = False
 
 
 class Rotation:
@@ -77,6 +78,7 @@ class Rotation:
             swapped += len(changes)
             yield Progress(table.name, seen, swapped, unreadable)
         self.left += swapped + unreadable
+        yield Progress(table.name, seen, swapped, unreadable, done=True)
 
 
 class _Table:
