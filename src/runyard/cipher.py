@@ -74,7 +74,7 @@ class Ring:
     def open(self, kept: bytes, scope: str, detail: str) -> bytes:
         if not kept.startswith(MARK):
             return kept
-        start = 3 + kept[2]
+        start = 3 + int.from_bytes(kept[2:3], "big")
         return self._opened(kept[3:start].decode("ascii", "replace"), kept[start:], scope, detail)
 
     def open_text(self, kept: str, scope: str, detail: str) -> str:
