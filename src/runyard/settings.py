@@ -25,6 +25,7 @@ from runyard.errors import StartupError
 
 if TYPE_CHECKING:
     from runyard.cipher import Ring
+    from runyard.domain.redaction import Redactor
 
 PREFIX = "RUNYARD_"
 FILE = Path("runyard.toml")
@@ -86,6 +87,24 @@ def _checked_ring(keys: str | None) -> str | None:
 
         parse(keys)
     return keys
+
+
+def _redactor(names: str | None, own: Mapping[str, str]) -> "Redactor":
+    from runyard.domain.redaction import Redactor
+
+    return Redactor([name.strip() for name in (names or "").split(",") if name.strip()], own)
+
+
+def _checked_names(names: str | None) -> str | None:
+    if names is not None:
+        _redactor(names, {})
+    return names
+
+
+def _checked_patterns(own: dict[str, str]) -> dict[str, str]:
+    if own:
+        _redactor(None, own)
+    return own
 
 
 def _lower(value: object) -> object:
@@ -205,6 +224,14 @@ class Settings(BaseSettings):
         description="Keys that seal what is stored, `name:base64-of-32-bytes` with commas between them: the first one"
         " seals, all open. `runyard keys make-encryption` makes one; without any, content is stored as it is.",
     )
+    redact: Annotated[str | None, AfterValidator(_checked_names)] = Field(
+        None,
+        description="What is taken out of everything before it is stored, with commas between: `email`, `phone`,"
+        " `card`, `iban`, `us_ssn`, `api_key`.",
+    )
+    redact_patterns: Annotated[dict[str, str], AfterValidator(_checked_patterns)] = Field(
+        {}, description="More of that: own regular expressions by name, a table in `runyard.toml` (or JSON)."
+    )
     url: Annotated[str, AfterValidator(_checked_url)] = Field(
         default_factory=_own_address,
         description="The server that `runs` and `approvals` talk to; by default the one at `host` and `port`.",
@@ -218,6 +245,11 @@ class Settings(BaseSettings):
         from runyard.cipher import parse
 
         return parse(self.encryption_keys)
+
+    @property
+    def redactor(self) -> "Redactor | None":
+        """What takes sensitive text out before it is stored."""
+        return _redactor(self.redact, self.redact_patterns) if self.redact or self.redact_patterns else None
 
     @property
     def sqlite_path(self) -> Path | None:

@@ -191,6 +191,7 @@ class Process:
         clock: Clock | None = None,
     ) -> None:
         clock = clock or SystemClock()
+        redactor = settings.redactor
         self._settings = settings
         self._app = app
         self.store = store or open_store(settings, clock)
@@ -217,6 +218,7 @@ class Process:
             settings.stop_seconds,
             settings.approval_seconds,
             settings.workspaces,
+            redactor,
         )
         self.worker: Worker | None = None
         if worker:
@@ -249,13 +251,14 @@ class Process:
                 settings.default_agent or app.default or "",
                 self.worker,
                 self._ring,
+                redactor,
             ),
             views=Views(self.store, self.worker, [a.name for a in app.agents.values() if a.kind in SPEAKS_WHOLE]),
             streams=self.streams,
             cancel=Cancel(
                 self.store, self.tail, self.streams, clock, settings.cancel_seconds, self._stop_run, self.metrics
             ),
-            approvals=Approvals(self.store, self.tail, clock, app.agents, self._ring, self.metrics),
+            approvals=Approvals(self.store, self.tail, clock, app.agents, self._ring, self.metrics, redactor),
             attendance=Attendance(self.store, self.streams, grace),
             checkpoints=Checkpoints(self.store),
         )

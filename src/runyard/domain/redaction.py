@@ -14,7 +14,7 @@ from collections.abc import Mapping, Sequence
 from typing import Any, TypeVar
 
 import msgspec
-import regex
+import regex  # type: ignore[import-untyped]
 from msgspec import Struct
 
 from runyard.domain.sensitive import CHECKS, LIVELY, PATTERNS
