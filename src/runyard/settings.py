@@ -221,8 +221,8 @@ class Settings(BaseSettings):
     encryption_keys: Annotated[str | None, AfterValidator(_checked_ring)] = Field(
         None,
         repr=False,
-        description="Keys that seal what is stored, `name:base64-of-32-bytes` with commas between them: the first one"
-        " seals, all open. `runyard keys make-encryption` makes one; without any, content is stored as it is.",
+        description="Keys that seal what is stored, `name:base64-of-32-bytes` with commas between: the first one seals,"
+        " all open (`runyard keys make-encryption` makes one); without any, content is stored as it is.",
     )
     redact: Annotated[str | None, AfterValidator(_checked_names)] = Field(
         None,

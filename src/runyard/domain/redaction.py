@@ -21,7 +21,8 @@ from runyard.domain.sensitive import CHECKS, LIVELY, PATTERNS
 
 MOST = 4096  # characters that a match may have, and that are held back
 CONTEXT = 64  # characters of decided text that patterns may look back at
-SECONDS = 0.1  # for one search of an own pattern
+SECONDS = 0.5  # for one search of an own pattern
+PROBE = 500  # characters of a text that a pattern must be done with in half of that
 TIMED_OUT = "[redaction timed out]"
 _NOWHERE = "\ufdd0"  # `events.clean` takes it out
 _NAME = re.compile(r"[a-z][a-z0-9_]{0,31}", re.ASCII)
@@ -141,8 +142,8 @@ def _own(name: str, pattern: str) -> Finder:
         raise ValueError(f"has a pattern {name!r} that matches nothing at all")
     try:
         for probe in _probes(pattern):
-            finder.find.search(probe, timeout=SECONDS)
-            finder.undecided.search(probe, partial=True, timeout=SECONDS)
+            finder.find.search(probe, timeout=SECONDS / 2)
+            finder.undecided.search(probe, partial=True, timeout=SECONDS / 2)
     except TimeoutError:
         raise ValueError(f"has a pattern {name!r} that takes too long; give its repetitions a limit") from None
     return finder
@@ -151,7 +152,7 @@ def _own(name: str, pattern: str) -> Finder:
 def _probes(pattern: str) -> list[str]:
     """Texts that bring a pattern to its knees which can match one thing in many ways."""
     units = [*sorted(set(filter(str.isalnum, pattern)))[:30], "a", "0", " ", "aA0 ", "a.b@", "-_"]
-    return [unit * (MOST // len(unit)) + end for unit in units for end in ("", "!")]
+    return [unit * (PROBE // len(unit)) + end for unit in units for end in ("", "!")]
 
 
 class Stream:
