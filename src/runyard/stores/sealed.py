@@ -123,7 +123,7 @@ class SealedStore:
 
     def _sealed_ending(self, ending: Ending) -> Ending:
         def sealed(run: Run, fate: Fate) -> Sequence[Draft]:
-            return [self._sealed_draft(run.id, draft) for draft in ending(self._opened_run(run), fate)]
+            return self._sealed_drafts(run.id, ending(self._opened_run(run), fate))
 
         return sealed
 
@@ -142,14 +142,17 @@ class SealedStore:
             )
         return replace(
             part,
-            drafts=[self._sealed_draft(run_id, draft) for draft in part.drafts],
+            drafts=self._sealed_drafts(run_id, part.drafts),
             approvals=[self._sealed_approval(asked) for asked in part.approvals],
             move=move,
         )
 
-    def _sealed_draft(self, run_id: str, d: Draft) -> Draft:
-        data = self._ring.seal(d.data, run_id, f"{DATA} {d.id}")
-        return Draft(d.id, d.ts, d.type, data, d.name, d.fn, d.source)
+    def _sealed_draft(self, run_id: str, draft: Draft) -> Draft:
+        return self._sealed_drafts(run_id, [draft])[0]
+
+    def _sealed_drafts(self, run_id: str, drafts: Sequence[Draft]) -> list[Draft]:
+        sealed = self._ring.seal_all([(d.data, f"{DATA} {d.id}") for d in drafts], run_id)
+        return [Draft(d.id, d.ts, d.type, data, d.name, d.fn, d.source) for d, data in zip(drafts, sealed, strict=True)]
 
     async def read(self, run_id: str, after: int, limit: int) -> Sequence[Event]:
         return [self._opened_event(event) for event in await self._store.read(run_id, after, limit)]
