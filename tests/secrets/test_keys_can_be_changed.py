@@ -164,6 +164,14 @@ async def test_on_sqlite_a_server_is_in_the_way_and_the_command_says_so(with_key
 
 
 @pytest.mark.req("S1.48")
+@pytest.mark.parametrize("verb", ["serve", "worker"])
+def test_in_production_checkpoints_are_no_files_without_a_key(verb: str, tmp_path: Path) -> None:
+    refused = runyard(tmp_path, verb, env={"RUNYARD_CHECKPOINTS": "files"})
+    assert refused.returncode == 2
+    assert "need RUNYARD_ENCRYPTION_KEYS" in refused.stderr
+
+
+@pytest.mark.req("S1.48")
 async def test_a_row_that_was_moved_or_changed_is_an_error_without_content_and_harms_no_other(
     with_keys: Keys, tmp_path: Path
 ) -> None:
