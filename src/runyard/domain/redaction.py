@@ -33,18 +33,21 @@ T = TypeVar("T")
 
 
 class Finder(Struct, frozen=True):
-    """One pattern. Text that is not `lively` holds no match, and what could become one there has no space in it."""
+    """One pattern. Text that is not `lively` holds no match, and what could become one there has no space in it; where
+    it is, a match may have begun up to `reach` characters before."""
 
     name: str
     find: Any
     undecided: Any
     lively: Any
+    reach: int = 0
     timeout: float | None = None
 
     def first(self, text: str, start: int) -> Any:
-        if self.lively.search(text, start) is None:
+        sign = self.lively.search(text, start)
+        if sign is None:
             return None
-        return self.find.search(text, start, timeout=self.timeout)
+        return self.find.search(text, max(start, sign.start() - self.reach), timeout=self.timeout)
 
     def edge(self, text: str, start: int) -> int:
         """Where a match may begin that more text could make or change."""
@@ -73,7 +76,7 @@ class Redactor:
                 raise ValueError(f"has a pattern called {name!r}: a new name of small letters, digits and _ is needed")
         marks = "|".join(re.escape(mark) for mark in [TIMED_OUT, *(f"[{name}]" for name in [*names, *own])])
         ours = [name for name in PATTERNS if name in names]
-        self._finders = [_finder(_MARK, marks, r"\["), *(_finder(name, PATTERNS[name], LIVELY[name]) for name in ours)]
+        self._finders = [_finder(_MARK, marks, r"\["), *(_finder(name, PATTERNS[name], *LIVELY[name]) for name in ours)]
         self._finders += [_own(name, pattern) for name, pattern in own.items()]
         self._lively = re.compile("|".join(finder.lively.pattern for finder in self._finders))
 
@@ -124,9 +127,9 @@ class Redactor:
         return text if redacted == value else msgspec.json.encode(redacted).decode()
 
 
-def _finder(name: str, pattern: str, lively: str, timeout: float | None = None) -> Finder:
+def _finder(name: str, pattern: str, lively: str, reach: int = 0, timeout: float | None = None) -> Finder:
     find, undecided = regex.compile(pattern), regex.compile(f"(?:{pattern}){_NOWHERE}")
-    return Finder(name, find, undecided, re.compile(lively), timeout)
+    return Finder(name, find, undecided, re.compile(lively), reach, timeout)
 
 
 def _own(name: str, pattern: str) -> Finder:
@@ -135,7 +138,7 @@ def _own(name: str, pattern: str) -> Finder:
             f"has a pattern {name!r} that looks ahead ((?=, (?!, $ or \\Z): text is decided while it comes; take \\b"
         )
     try:
-        finder = _finder(name, pattern, "", SECONDS)
+        finder = _finder(name, pattern, "", timeout=SECONDS)
     except regex.error as error:
         raise ValueError(f"has a pattern {name!r} that is none: {error.msg}") from None
     if finder.find.search("") is not None:

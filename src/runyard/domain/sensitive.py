@@ -39,14 +39,18 @@ PATTERNS: dict[str, str] = {
     "phone": r"(?<![\w+])(?:(?:\+|00)[1-9](?:[ .\-/()]{0,2}\d){7,14}|(?:\(\d{3}\) ?|\d{3}[ .-])\d{3}[ .-]\d{4})(?!\d)",
 }
 
-# What a text must have to hold a match, or to be on the way to one that has a space in it: most text has none of it.
-LIVELY: dict[str, str] = {
-    "api_key": r"[:_-]|earer|AKIA|ASIA|AIza|eyJ",
-    "email": r"@",
-    "iban": r"\d",
-    "card": r"\d",
-    "us_ssn": r"\d",
-    "phone": r"[\d(+]",
+# What a match must have, how many characters after its beginning at most, and what is on the way to one must have as
+# soon as there is a space in it. It is quickly looked for, and most text has none of it.
+LIVELY: dict[str, tuple[str, int]] = {
+    "api_key": (
+        r"sk-|[srp]k_(?:live|test)_|gh[pousr]_|github_pat_|glpat-|xox|AKIA|ASIA|AIza|hf_|npm_|eyJ|earer|-----BEGIN|@",
+        402,
+    ),
+    "email": (r"@", 64),
+    "iban": (r"\d", 2),
+    "card": (r"\d", 0),
+    "us_ssn": (r"\d", 0),
+    "phone": (r"[\d(+]", 0),
 }
 
 _IBAN_LENGTHS = (
