@@ -63,13 +63,15 @@ def _kind(annotation: Any) -> str:
         return ", ".join(f"`{choice}`" for choice in get_args(annotation))
     if get_origin(annotation) is UnionType:
         annotation = next(kind for kind in get_args(annotation) if kind is not NoneType)
+    if get_origin(annotation) is dict:
+        return "table of texts"
     return {int: "whole number", float: "number", str: "text", SecretStr: "text", Path: "path"}[annotation]
 
 
 def _default(field: FieldInfo) -> str:
     if field.default_factory is not None:
         return f"`{Settings.model_construct().url}`"
-    return "" if field.default is None else f"`{field.default}`"
+    return f"`{field.default}`" if field.default not in (None, {}) else ""
 
 
 def main(arguments: list[str] | None = None) -> int:

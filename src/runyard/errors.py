@@ -14,6 +14,7 @@
     │   └── AlreadyDecided             somebody decided this approval first
     │       └── RunEnded               the run that asked has ended
     ├── Unavailable               503  the database is away; try again
+    ├── Unreadable                500  a stored value does not open with the keys at hand
     ├── WriteRefused                   an append that must not happen (engine only)
     │   ├── Fenced                     another owner has the run now
     │   ├── CancelRequested            finish as canceled instead
@@ -132,6 +133,12 @@ class Unavailable(RunyardError):
     """The database is not available; try again in a moment."""
 
     code = "unavailable"
+
+
+class Unreadable(RunyardError):
+    """A stored value cannot be opened: it was changed, moved, or sealed with another key."""
+
+    code = "unreadable"
 
 
 class WriteRefused(RunyardError):

@@ -3,7 +3,7 @@ the defaults here. A command's own options win over all of them.
 
 `Settings()` gives settings that are whole and checked, or raises StartupError with one sentence that names the variable
 or key. A misspelt name is an error: a setting that silently does nothing is worse than none. No message and no repr
-shows the value of `api_key`, or of `database_url` or `bus_url`, which may hold a password.
+shows the value of `api_key` or `encryption_keys`, or of `database_url` or `bus_url`, which may hold a password.
 """
 
 import os
@@ -13,7 +13,7 @@ from collections.abc import Iterable, Mapping
 from difflib import get_close_matches
 from ipaddress import ip_address
 from pathlib import Path
-from typing import Annotated, Any, Literal
+from typing import TYPE_CHECKING, Annotated, Any, Literal
 from urllib.parse import SplitResult, urlsplit
 
 from pydantic import (
@@ -31,6 +31,10 @@ from pydantic_settings import BaseSettings, PydanticBaseSettingsSource, Settings
 
 from runyard.domain.api_key import parts_of
 from runyard.errors import StartupError
+
+if TYPE_CHECKING:
+    from runyard.cipher import Ring
+    from runyard.domain.redaction import Redactor
 
 PREFIX = "RUNYARD_"
 FILE = Path("runyard.toml")
@@ -90,6 +94,32 @@ def _checked_key(key: SecretStr | None) -> SecretStr | None:
     if key is not None and parts_of(key.get_secret_value()) is None:
         raise ValueError("must be a key as `runyard keys create` prints it")
     return key
+
+
+def _checked_ring(keys: str | None) -> str | None:
+    if keys is not None:
+        from runyard.cipher import parse
+
+        parse(keys)
+    return keys
+
+
+def _redactor(names: str | None, own: Mapping[str, str]) -> "Redactor":
+    from runyard.domain.redaction import Redactor
+
+    return Redactor([name.strip() for name in (names or "").split(",") if name.strip()], own)
+
+
+def _checked_names(names: str | None) -> str | None:
+    if names is not None:
+        _redactor(names, {})
+    return names
+
+
+def _checked_patterns(own: dict[str, str]) -> dict[str, str]:
+    if own:
+        _redactor(None, own)
+    return own
 
 
 def _lower(value: object) -> object:
@@ -203,6 +233,20 @@ class Settings(BaseSettings):
         None,
         description="The folder of those files, and of copies that could not be saved; by default beside the database.",
     )
+    encryption_keys: Annotated[str | None, AfterValidator(_checked_ring)] = Field(
+        None,
+        repr=False,
+        description="Keys that seal what is stored, `name:base64-of-32-bytes` with commas between: the first one seals,"
+        " all open (`runyard keys make-encryption` makes one); without any, content is stored as it is.",
+    )
+    redact: Annotated[str | None, AfterValidator(_checked_names)] = Field(
+        None,
+        description="What is taken out of everything before it is stored, with commas between: `email`, `phone`,"
+        " `card`, `iban`, `us_ssn`, `api_key`.",
+    )
+    redact_patterns: Annotated[dict[str, str], AfterValidator(_checked_patterns)] = Field(
+        {}, description="More of that: own regular expressions by name, a table in `runyard.toml` (or JSON)."
+    )
     url: Annotated[str, AfterValidator(_checked_url)] = Field(
         default_factory=_own_address,
         description="The server that `runs`, `approvals` and `keys` talk to; by default the one at `host` and `port`.",
@@ -217,6 +261,20 @@ class Settings(BaseSettings):
     def plain_api_key(self) -> str | None:
         """The key itself, to be sent and for nothing else."""
         return None if self.api_key is None else self.api_key.get_secret_value()
+
+    @property
+    def ring(self) -> "Ring | None":
+        """The keys that seal what is stored."""
+        if self.encryption_keys is None:
+            return None
+        from runyard.cipher import parse
+
+        return parse(self.encryption_keys)
+
+    @property
+    def redactor(self) -> "Redactor | None":
+        """What takes sensitive text out before it is stored."""
+        return _redactor(self.redact, self.redact_patterns) if self.redact or self.redact_patterns else None
 
     @property
     def sqlite_path(self) -> Path | None:

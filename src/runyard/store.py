@@ -56,10 +56,12 @@ class Post(Struct, frozen=True, kw_only=True):
 
 
 class Claim(Struct, frozen=True):
-    """A run that is now this worker's, under a new fence, with the message that caused it."""
+    """A run that is now this worker's, under a new fence, with the message that caused it, or why that cannot be
+    read."""
 
     run: Run
     message: Message | None
+    problem: RunyardError | None = None
 
 
 class Room(Struct, frozen=True):

@@ -53,9 +53,12 @@ from runyard.telemetry import logs
 from runyard.telemetry.metrics import Metrics
 
 if TYPE_CHECKING:
+    from runyard.cipher import Ring
     from runyard.faces.chats.checkpoints import Checkpoints as Checkpointing
     from runyard.faces.chats.checkpoints import Stores
     from runyard.faces.chats.interactions import InteractionStore
+    from runyard.stores._sql import SqlStore
+    from runyard.stores.rotation import Progress
 
 log = structlog.get_logger()
 
@@ -72,17 +75,28 @@ def load_app(settings: Settings) -> App:
 
 
 def open_store(settings: Settings, clock: Clock | None = None) -> Store:
-    """The store that the settings name; `await store.open()` comes next."""
+    """The store that the settings name, which seals content if they have a key; `await store.open()` comes next."""
+    ring = settings.ring
+    store = open_sql_store(settings, clock, ring)
+    if ring is None:
+        return store
+    from runyard.stores.sealed import SealedStore
+
+    return SealedStore(store, ring)
+
+
+def open_sql_store(settings: Settings, clock: Clock | None = None, ring: "Ring | None" = None) -> "SqlStore":
+    """The database that the settings name, as it keeps things."""
     url = settings.database_url
     if url.startswith("sqlite:///"):
         from runyard.stores.sqlite import SqliteStore
 
-        return SqliteStore(Path(url.removeprefix("sqlite:///")), clock or SystemClock())
+        return SqliteStore(Path(url.removeprefix("sqlite:///")), clock or SystemClock(), ring)
     try:
         from runyard.stores.postgres import PostgresStore
     except ImportError:
         raise StartupError("Postgres needs asyncpg: pip install 'runyard[postgres]'.") from None
-    return PostgresStore(url, clock or SystemClock())
+    return PostgresStore(url, clock or SystemClock(), ring)
 
 
 def open_bus(settings: Settings) -> Bus:
@@ -118,22 +132,51 @@ def _checkpoints(settings: Settings, engine: Engine, clock: Clock) -> "tuple[Sto
     from runyard.faces.chats.database_store import DatabaseInteractionStore
     from runyard.faces.chats.file_store import FileInteractionStore
 
-    folder = settings.checkpoint_path
+    folder, ring = settings.checkpoint_path, settings.ring
 
     def of_owner(owner: str) -> "InteractionStore":
         if settings.checkpoints == "database":
             return DatabaseInteractionStore(engine, owner)
-        return FileInteractionStore(folder if owner == LOCAL else folder / "owners" / quote(owner, safe=""))
+        return FileInteractionStore(folder if owner == LOCAL else folder / "owners" / quote(owner, safe=""), ring)
 
-    ours = hashlib.sha256(settings.database_url.encode()).hexdigest()[:16]
     return of_owner, Checkpoints(
         engine,
         of_owner,
         clock,
         in_files=settings.checkpoints == "files",
         disk=folder / "fallback",
-        temporary=Path(tempfile.gettempdir()) / f"runyard-{ours}",
+        temporary=_temporary(settings),
+        ring=ring,
     )
+
+
+def _temporary(settings: Settings) -> Path:
+    """Where copies go that could be put nowhere else."""
+    ours = hashlib.sha256(settings.database_url.encode()).hexdigest()[:16]
+    return Path(tempfile.gettempdir()) / f"runyard-{ours}"
+
+
+async def rotate(settings: Settings, decrypt: bool, told: "Callable[[Progress], None]") -> int:
+    """Seal everything that is stored with the first key, or (`decrypt`) with none; how much is left to do."""
+    ring = settings.ring
+    if ring is None:
+        raise StartupError("RUNYARD_ENCRYPTION_KEYS has no key; `runyard keys make-encryption` makes one.")
+    from runyard.faces.chats.resealing import reseal
+    from runyard.stores.rotation import Progress, Rotation
+
+    store = open_sql_store(settings, ring=ring)
+    await store.open()
+    try:
+        rotation = Rotation(store, ring, decrypt)
+        async for progress in rotation.run():
+            told(progress)
+        await store.scrub()
+    finally:
+        await store.close()
+    folders = [settings.checkpoint_path, _temporary(settings)]
+    done, unreadable = await asyncio.to_thread(reseal, folders, ring, decrypt)
+    told(Progress("files", done + unreadable, done, unreadable, done=True))
+    return rotation.left + unreadable
 
 
 class Process:
@@ -150,6 +193,7 @@ class Process:
         clock: Clock | None = None,
     ) -> None:
         clock = clock or SystemClock()
+        redactor = settings.redactor
         self._settings = settings
         self._app = app
         self.store = store or open_store(settings, clock)
@@ -176,6 +220,7 @@ class Process:
             settings.stop_seconds,
             settings.approval_seconds,
             settings.workspaces,
+            redactor,
         )
         self.worker: Worker | None = None
         if worker:
@@ -208,13 +253,14 @@ class Process:
                 settings.default_agent or app.default or "",
                 self.worker,
                 self._ring,
+                redactor,
             ),
             views=Views(self.store, self.worker, [a.name for a in app.agents.values() if a.kind in SPEAKS_WHOLE]),
             streams=self.streams,
             cancel=Cancel(
                 self.store, self.tail, self.streams, clock, settings.cancel_seconds, self._stop_run, self.metrics
             ),
-            approvals=Approvals(self.store, self.tail, clock, app.agents, self._ring, self.metrics),
+            approvals=Approvals(self.store, self.tail, clock, app.agents, self._ring, self.metrics, redactor),
             attendance=Attendance(self.store, self.streams, grace),
             checkpoints=Checkpoints(self.store),
             access=Access(self.store, clock),

@@ -1,4 +1,4 @@
-"""One suite, every store: each test here runs on memory, SQLite and Postgres.
+"""One suite, every store: each test here runs on memory, SQLite (with and without seals) and Postgres.
 
 The databases bring their schema up to date once per session; each test starts on a copy of the empty file, or on the
 one Postgres database after everything in it was deleted.
@@ -13,18 +13,29 @@ from pathlib import Path
 import asyncpg
 import pytest
 
+from runyard.cipher import make, parse
 from runyard.store import Store
 from runyard.stores.memory import MemoryStore
+from runyard.stores.sealed import SealedStore
 from tests.store.making import clock
 from tests.support.postgres_server import PostgresServer
 
-STORES = ["memory", "sqlite", pytest.param("postgres", marks=pytest.mark.postgres)]
+STORES = ["memory", "sqlite", "sealed", pytest.param("postgres", marks=pytest.mark.postgres)]
 
 
 def sqlite_store(path: Path) -> Store:
     from runyard.stores.sqlite import SqliteStore
 
     return SqliteStore(path, clock)
+
+
+RING = parse(make("test"))
+
+
+def sealed_store(path: Path) -> Store:
+    from runyard.stores.sqlite import SqliteStore
+
+    return SealedStore(SqliteStore(path, clock, RING), RING)
 
 
 def postgres_store(dsn: str) -> Store:
@@ -85,6 +96,9 @@ def connect(request: pytest.FixtureRequest) -> Callable[[], Store]:
         case "sqlite":
             path = request.getfixturevalue("sqlite_path")
             return lambda: sqlite_store(path)
+        case "sealed":
+            sealed_path = request.getfixturevalue("sqlite_path")
+            return lambda: sealed_store(sealed_path)
         case "postgres":
             dsn = request.getfixturevalue("postgres_dsn")
             return lambda: postgres_store(dsn)

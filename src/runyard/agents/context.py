@@ -11,11 +11,13 @@ call it inside a step or a tool.
 
 import asyncio
 from collections.abc import Callable, Sequence
+from contextlib import suppress
 from functools import partial
 from typing import Any, ClassVar, get_args
 
 from runyard.agents.agent import Agent
 from runyard.agents.execution import Canceled, Execution
+from runyard.agents.held import Held
 from runyard.agents.parking import Parking
 from runyard.agents.reach import reaches
 from runyard.agents.recorded import RecordedCalls
@@ -23,7 +25,7 @@ from runyard.agents.replay import Replay
 from runyard.agents.tools import Effects, Tool
 from runyard.domain.events import ModelThinking, Trace, clean
 from runyard.domain.thread import Message
-from runyard.errors import AgentError, Invalid
+from runyard.errors import AgentError, Invalid, Unavailable, WriteRefused
 from runyard.store import Hit
 
 
@@ -38,7 +40,10 @@ class Context:
         self._replay = replay or Replay(execution.state)
         self._written: list[str] = []
         self._tools = {tool.name: tool for tool in agent.tools}
-        self._calls = RecordedCalls(execution, self._replay, parking, agent.on_unknown, self._written.append)
+        self._calls = RecordedCalls(
+            execution, self._replay, parking, agent.on_unknown, self._written.append, self.settle
+        )
+        self._held: Held | None = None if execution.redactor is None else Held(execution.redactor)
 
     # --- what it is about ------------------------------------------------------------------------------------------
 
@@ -89,23 +94,45 @@ class Context:
             raise TypeError(f"a token is text, not {type(text).__name__}")
         self._go_on()
         text = clean(text)
+        if self._say(text if self._held is None else self._held.text(text)) and self._execution.congested:
+            await self._drain()
+
+    def _say(self, text: str) -> bool:
+        """Write it, unless it is in the log; whether there was anything to write."""
         self._written.append(text)
         fresh = self._replay.text.fresh(text, self._replay.live)
         if fresh:
             self._execution.token(fresh)
-            if self._execution.congested:
-                await self._drain()
+        return bool(fresh)
 
     async def thinking(self, text: str) -> None:
         """Write a piece of reasoning, for display."""
         if not isinstance(text, str):
             raise TypeError(f"thinking is text, not {type(text).__name__}")
         self._go_on()
-        fresh = self._replay.thinking.fresh(clean(text), self._replay.live)
+        text = clean(text)
+        if self._think(text if self._held is None else self._held.thinking(text)) and self._execution.congested:
+            await self._drain()
+
+    def _think(self, text: str) -> bool:
+        fresh = self._replay.thinking.fresh(text, self._replay.live)
         if fresh:
             self._execution.emit(ModelThinking(fresh))
-            if self._execution.congested:
-                await self._drain()
+        return bool(fresh)
+
+    def settle(self) -> None:
+        """Write what is held back because it might become sensitive: here a piece of text ends. If the log takes no
+        more, the next commit says so."""
+        if self._held is not None:
+            text, thinking = self._held.rest()
+            with suppress(WriteRefused, Unavailable):
+                self._say(text)
+                self._think(thinking)
+
+    def _pause(self) -> None:
+        """The same before a call; but what another task is writing just now is left to it."""
+        if self._held is not None and self._held.is_mine:
+            self.settle()
 
     async def trace(self, fn_name: str) -> None:
         """Leave a mark for whoever debugs this run: a stable name, never content."""
@@ -134,6 +161,7 @@ class Context:
         if effects not in get_args(Effects):
             raise Invalid(f"The effects of a step are one of {', '.join(get_args(Effects))}.")
         may_write = reaches(partial(fn, *args, **kwargs), self)
+        self._pause()
         return await self._calls.step(clean(name), fn, args, kwargs, effects, may_write)
 
     async def call(self, tool: Tool[..., Any] | str, /, **given: Any) -> Any:
@@ -147,11 +175,13 @@ class Context:
             raise Invalid(
                 "There is no such tool: decorate a function with @runyard.tool, or list it in the agent's tools."
             )
+        self._pause()
         return await self._calls.tool(found, given, self)
 
     async def approve(self, question: str, /, **details: Any) -> bool:
         """Ask a person. The run leaves its worker until they answer, be it a month."""
         self._go_on()
+        self._pause()
         return await self._calls.approve(question, details)
 
     # --- inside ----------------------------------------------------------------------------------------------------

@@ -7,7 +7,7 @@ lets them pass. Failures that an agent may catch are ordinary errors (`runyard.e
 """
 
 from collections.abc import AsyncIterator, Sequence
-from typing import Any, Protocol
+from typing import TYPE_CHECKING, Any, Protocol, TypeVar
 
 from runyard.agents.agent import Agent, Output
 from runyard.domain.approval import Approval
@@ -16,6 +16,11 @@ from runyard.domain.fold import State
 from runyard.domain.run import Run, StopReason
 from runyard.domain.thread import Message
 from runyard.store import Hit
+
+if TYPE_CHECKING:
+    from runyard.domain.redaction import Redactor
+
+P = TypeVar("P", bound=Payload)
 
 
 class Execution(Protocol):
@@ -39,8 +44,13 @@ class Execution(Protocol):
     def congested(self) -> bool:
         """Too much is uncommitted: call `drain` before emitting more."""
 
-    def emit(self, payload: Payload) -> None:
-        """Put an event into the journal's buffer. Never blocks; the payload is encoded before this returns."""
+    @property
+    def redactor(self) -> "Redactor | None":
+        """What takes sensitive text out, if that is on. Who writes pieces of text sends them through a stream of it."""
+
+    def emit(self, payload: P) -> P:
+        """Put an event into the journal's buffer, and return it as it will be stored: go on with that. Never blocks;
+        the payload is encoded before this returns."""
 
     def token(self, text: str) -> None:
         """`emit(ModelToken(text))` for the hot path."""

@@ -43,7 +43,7 @@ class Loop:
         self._state = state
         self._context = Context(agent, execution, parking, Replay(State()))  # what it writes is new, always
         questions = Questions(execution, replay, parking, agent.on_unknown)
-        calls = ToolCalls(execution, replay, parking, questions)
+        calls = ToolCalls(execution, replay, parking, questions, self._context.settle)
         self._acting = Acting(execution, replay, questions, calls, self._context)
         self._tools = {tool.name: tool for tool in agent.tools}
         self._turns = len(state.messages)
@@ -95,25 +95,28 @@ class Loop:
         self._cut_short = said.reason == "length"
         if self._cut_short:
             message.pop("tool_calls", None)  # perhaps not all of them, perhaps not whole
-        self._execution.emit(ModelMessage(step, message, said.usage))
+        message = self._execution.emit(ModelMessage(step, message, said.usage)).message
         self._execution.emit(StepFinished(step, "think", said.usage, said.reason))
         self._conversation.append(message)
         return message
 
     async def _listen(self, request: Request) -> Finished:
         gap = BETWEEN_TURNS if self._text_before or self._context.written() else ""
-        async with aclosing(self._model.stream(request)) as saying:
-            async for said in saying:
-                match said:
-                    case Text(text):
-                        await self._context.token(gap + text)
-                        gap = ""
-                    case Thinking(text):
-                        await self._context.thinking(text)
-                    case Finished():
-                        return said
-                    case never:
-                        assert_never(never)
+        try:
+            async with aclosing(self._model.stream(request)) as saying:
+                async for said in saying:
+                    match said:
+                        case Text(text):
+                            await self._context.token(gap + text)
+                            gap = ""
+                        case Thinking(text):
+                            await self._context.thinking(text)
+                        case Finished():
+                            return said
+                        case never:
+                            assert_never(never)
+        finally:
+            self._context.settle()
         raise ModelUnavailable("The model's answer was cut off.")
 
     async def _act(self, message: dict[str, Any]) -> bool:

@@ -23,7 +23,8 @@ from runyard.errors import AgentError, Invalid, StepFailed, ToolFailed, UnknownO
 
 
 class RecordedCalls:
-    """The recorded calls of one execution. `wrote` is told the text of calls that are not made again."""
+    """The recorded calls of one execution. `wrote` is told the text of calls that are not made again; `settle` writes
+    what is held back of the text of one that ends."""
 
     def __init__(
         self,
@@ -32,13 +33,15 @@ class RecordedCalls:
         parking: Parking,
         on_unknown: OnUnknown,
         wrote: Callable[[str], None],
+        settle: Callable[[], None],
     ) -> None:
         self._execution = execution
+        self._settle = settle
         self._replay = replay
         self._parking = parking
         self._wrote = wrote
         self._questions = Questions(execution, replay, parking, on_unknown)
-        self._tools = ToolCalls(execution, replay, parking, self._questions)
+        self._tools = ToolCalls(execution, replay, parking, self._questions, settle)
 
     # --- steps -----------------------------------------------------------------------------------------------------
 
@@ -73,13 +76,15 @@ class RecordedCalls:
                 await self._execution.commit()
             result, cause = await attempt(key, call(fn, *args, **kwargs))
             error = type(cause).__name__ if cause else None
-            await self._tools.record(StepFinished(key, name, result=result, error=error))
+            if may_write:
+                self._settle()
+            result = (await self._tools.record(StepFinished(key, name, result=result, error=error))).result
         return _step_result(name, error, result, cause)
 
     # --- tools -----------------------------------------------------------------------------------------------------
 
     async def tool(self, tool: Tool[..., Any], given: Mapping[str, Any], context: object) -> Any:
-        given = _json_object(tool, given)
+        given = self._stored(_json_object(tool, given))
         tool.check(given)
         key = self._next_key(tool.name)
         known = self._replay.call(key, given)
@@ -92,13 +97,18 @@ class RecordedCalls:
     # --- questions -------------------------------------------------------------------------------------------------
 
     async def approve(self, question: str, details: Mapping[str, Any]) -> bool:
-        asked = plain({**details, "question": question})
+        asked = self._stored(plain({**details, "question": question}))
         key = self._next_key("approve")
         answer = await self._questions.decision(key, "question", "approve", asked)
         self._replay.use(key)
         return answer.state == "approved"
 
     # --- what they share -------------------------------------------------------------------------------------------
+
+    def _stored(self, value: dict[str, Any]) -> dict[str, Any]:
+        """As the log will have it, so that it can be compared with what the log has."""
+        redactor = self._execution.redactor
+        return value if redactor is None else redactor.value(value)
 
     def _next_key(self, name: str) -> str:
         if inside.get() is not None:

@@ -8,9 +8,9 @@ again, because after a second crash they must be asked again.
 What a tool raised becomes its result: a code, and a text for whoever called it without anything of a traceback.
 """
 
-from collections.abc import Awaitable, Mapping
+from collections.abc import Awaitable, Callable, Mapping
 from contextvars import ContextVar
-from typing import Any
+from typing import Any, TypeVar
 
 from msgspec import Struct
 
@@ -25,6 +25,8 @@ from runyard.domain.events import Payload, ToolFinished, ToolRequested, ToolStar
 from runyard.domain.fold import CallState
 from runyard.errors import Invalid, InvalidInput, Rejected, ToolFailed, Unavailable, WriteRefused
 
+P = TypeVar("P", bound=Payload)
+
 # The key of the recorded call that the code of a user is running in; None outside of one.
 inside: ContextVar[str | None] = ContextVar("runyard_inside_a_recorded_call", default=None)
 
@@ -38,8 +40,18 @@ class Result(Struct, frozen=True):
 
 
 class ToolCalls:
-    def __init__(self, execution: Execution, replay: Replay, parking: Parking, questions: Questions) -> None:
+    """`settle` writes what is held back of the text that a tool with a context wrote."""
+
+    def __init__(
+        self,
+        execution: Execution,
+        replay: Replay,
+        parking: Parking,
+        questions: Questions,
+        settle: Callable[[], None],
+    ) -> None:
         self._execution = execution
+        self._settle = settle
         self._replay = replay
         self._parking = parking
         self._questions = questions
@@ -59,10 +71,12 @@ class ToolCalls:
         await self.record(ToolFinished(key, tool.name, error=UNKNOWN))
         return Result(error=UNKNOWN)
 
-    async def record(self, payload: Payload) -> None:
+    async def record(self, payload: P) -> P:
+        """Make it durable; as it is stored."""
         with self._parking.working():
-            self._execution.emit(payload)
+            stored = self._execution.emit(payload)
             await self._execution.commit()
+        return stored
 
     async def _allowed(self, tool: Tool[..., Any], key: str, given: Mapping[str, Any]) -> Mapping[str, Any]:
         """The input to call the tool with: as given, or as the person edited it."""
@@ -87,7 +101,7 @@ class ToolCalls:
         self._replay.use(key)
         with self._parking.working():
             if announce:
-                self._execution.emit(ToolStarted(key, tool.name, wanted))
+                wanted = self._execution.emit(ToolStarted(key, tool.name, wanted)).input
                 await self._execution.commit()
             began = self._execution.now_ms()
             output, cause = await attempt(key, tool.run(wanted, context, f"{self._execution.run.id}:{key}"))
@@ -95,7 +109,9 @@ class ToolCalls:
             error = None if cause is None else code_of(cause)
             if cause is not None:
                 output = told(cause)
-            await self.record(ToolFinished(key, tool.name, output, error, ms))
+            if tool.takes_context:
+                self._settle()
+            output = (await self.record(ToolFinished(key, tool.name, output, error, ms))).output
         return Result(output, error, cause)
 
 

@@ -11,7 +11,7 @@ from typing import Annotated
 
 import typer
 
-from runyard.cli import approvals, chat, dev, doctor, keys, migrate, runs, serve, worker
+from runyard.cli import approvals, chat, dev, doctor, encryption, keys, migrate, runs, serve, worker
 from runyard.errors import RunyardError, StartupError
 
 program = typer.Typer(
@@ -26,6 +26,8 @@ for verb in (dev.dev, chat.chat, serve.serve, worker.worker, migrate.migrate, do
     program.command()(verb)
 program.add_typer(runs.program, name="runs")
 program.add_typer(approvals.program, name="approvals")
+keys.program.command("make-encryption")(encryption.make_encryption)
+keys.program.command("rotate-encryption")(encryption.rotate_encryption)
 program.add_typer(keys.program, name="keys")
 
 

@@ -23,3 +23,16 @@ def settings_with(**options: Any) -> "Settings":
     from runyard.settings import Settings
 
     return Settings(**{name: value for name, value in options.items() if value is not None})
+
+
+def settings_for_production(**options: Any) -> "Settings":
+    """The same, but what was said does not lie about in files that anybody can read."""
+    settings = settings_with(**options)
+    if settings.checkpoints == "files" and settings.encryption_keys is None:
+        from runyard.errors import StartupError
+
+        raise StartupError(
+            "Checkpoints that are files need RUNYARD_ENCRYPTION_KEYS (`runyard keys make-encryption` makes one);"
+            " only `runyard dev` writes them for everybody to read."
+        )
+    return settings

@@ -4,7 +4,7 @@ from typing import Annotated
 
 import typer
 
-from runyard.cli.options import App, Host, Port, settings_with
+from runyard.cli.options import App, Host, Port, settings_for_production
 
 
 def serve(
@@ -16,7 +16,7 @@ def serve(
     ] = True,
 ) -> None:
     """Serve an app: HTTP and (unless --no-worker) a worker."""
-    settings = settings_with(app=app, host=host, port=port)
+    settings = settings_for_production(app=app, host=host, port=port)
     if not worker and settings.sqlite_path is not None:
         from runyard.errors import StartupError
 

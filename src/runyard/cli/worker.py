@@ -1,6 +1,6 @@
 """`runyard worker`: a process that works on runs and serves no HTTP. Postgres only: SQLite has one process."""
 
-from runyard.cli.options import App, settings_with
+from runyard.cli.options import App, settings_for_production
 
 
 def worker(app: App = None) -> None:
@@ -8,7 +8,7 @@ def worker(app: App = None) -> None:
 
     Start as many as you like, on as many machines.
     """
-    settings = settings_with(app=app)
+    settings = settings_for_production(app=app)
 
     from runyard import wiring
 

@@ -6,7 +6,7 @@ process does not know of (another app, a tool server) checks it when it is calle
 
 from collections.abc import Callable, Mapping
 from contextlib import suppress
-from typing import Any, Literal
+from typing import TYPE_CHECKING, Any, Literal
 
 from runyard.agents.agent import Agent
 from runyard.clock import Clock
@@ -17,6 +17,9 @@ from runyard.engine.tail import Tail
 from runyard.errors import AlreadyDecided, Invalid
 from runyard.store import RunColumn, Store
 from runyard.telemetry.metrics import Metrics
+
+if TYPE_CHECKING:
+    from runyard.domain.redaction import Redactor
 
 MOST_OPEN = 1000  # questions of one run
 
@@ -30,7 +33,9 @@ class Approvals:
         agents: Mapping[str, Agent],
         ring: Callable[[], None],
         metrics: Metrics,
+        redactor: "Redactor | None" = None,
     ) -> None:
+        self._redactor = redactor
         self._store = store
         self._tail = tail
         self._agents = agents
@@ -52,6 +57,8 @@ class Approvals:
     ) -> Approval:
         """An edited input that does not fit its tool is refused before anything is decided."""
         approval_id = clean(approval_id)
+        if self._redactor is not None:
+            edited, reason = self._redactor.value(edited), self._redactor.value(reason)
         if edited is not None:
             await self._check(owner, approval_id, edited)
         event = self._draft(

@@ -9,7 +9,7 @@ The runner works in a task of its own, so that a stop never cuts the write that 
 import asyncio
 from collections.abc import AsyncIterator, Mapping, Sequence
 from pathlib import Path
-from typing import Any, Literal
+from typing import TYPE_CHECKING, Any, Literal, TypeVar
 
 import msgspec
 import structlog
@@ -43,12 +43,26 @@ from runyard.domain.run import Run, Status, StopReason
 from runyard.domain.thread import Message
 from runyard.engine.journal import Journal, Pen
 from runyard.engine.past import folded, past
-from runyard.errors import AgentError, CancelRequested, ContextTooLong, Fenced, NotParked, RunyardError, WriteRefused
+from runyard.engine.redacting import Redacting
+from runyard.errors import (
+    AgentError,
+    CancelRequested,
+    ContextTooLong,
+    Fenced,
+    NotParked,
+    RunyardError,
+    Unreadable,
+    WriteRefused,
+)
 from runyard.ids import new_id
 from runyard.store import Claim, Hit, Store
 
+if TYPE_CHECKING:
+    from runyard.domain.redaction import Redactor
+
 log = structlog.get_logger()
 
+P = TypeVar("P", bound=Payload)
 UNKNOWN_AGENT_DELAY_MS = 2000
 Stop = Literal["cancel", "drain", "lost"]
 
@@ -64,15 +78,20 @@ class Execution:
         self.state = state
         self.usage: Usage | None = state.usage
         self.cancelled = False
+        self.redactor = engine.redactor
+        self._redacting = None if engine.redactor is None else Redacting(engine.redactor)
 
     @property
     def congested(self) -> bool:
         return self._pen.congested
 
-    def emit(self, payload: Payload) -> None:
-        self._pen.write(self._engine.draft(payload))
+    def emit(self, payload: P) -> P:
+        stored, now = (payload, [payload]) if self._redacting is None else self._redacting.stored(payload)
+        for each in now:
+            self._pen.write(self._engine.draft(each))
         if isinstance(payload, ModelMessage) and payload.usage is not None:
             self.usage = (self.usage or Usage()) + payload.usage
+        return stored
 
     def token(self, text: str) -> None:
         self._pen.write(self._engine.draft.token(text))
@@ -82,6 +101,9 @@ class Execution:
         if patience is not None and approval.expires_at is None:
             approval = replace(approval, expires_at=approval.created_at + patience)
         asked = [_until(payload, approval.expires_at) for payload in payloads]
+        if self._redacting is not None:
+            approval = self._redacting.approval(approval)
+            asked = [each for payload in asked for each in self._redacting.stored(payload)[1]]
         self._pen.ask(approval, [self._engine.draft(payload) for payload in asked])
 
     async def commit(self) -> None:
@@ -116,7 +138,9 @@ class Executor:
         stop_seconds: float,
         approval_seconds: float | None = None,
         workspaces: Path = Path(".runyard/workspaces"),
+        redactor: "Redactor | None" = None,
     ) -> None:
+        self.redactor = redactor
         self.store = store
         self.journal = journal
         self.clock = clock
@@ -202,7 +226,11 @@ class Running:
         if self._run.cancel_requested_at is not None:
             await self._end_canceled()
             return
-        state = await self._folded()
+        try:
+            state = await self._folded()
+        except Unreadable as error:
+            await self._end_error(error.code, error.message)
+            return
         if self._run.resume_why is not None:
             self._pen.write(self._draft(RunResumed(state.attempt + 1, self._run.resume_why)))
         execution = self._execution = Execution(self._engine, self._claim, self._pen, state)
@@ -219,6 +247,8 @@ class Running:
 
     async def _folded(self) -> State:
         """The log so far. A run that was never begun has only its first event, which says nothing new."""
+        if isinstance(self._claim.problem, Unreadable):
+            raise self._claim.problem
         if self._run.last_seq <= 1:
             return State(agent=self._run.agent)
         return await folded(self._engine.store, self._run)
@@ -266,8 +296,8 @@ class Running:
         if output is None:
             await self._finish(None, Finish(status=Status.DONE, stop_reason="end_turn"))
             return
-        answered = output if isinstance(output, Answered) else Answered()
-        text, sources = clean(output.text), [clean(source) for source in output.sources]
+        answered = _cleaned(output, self._engine.redactor)
+        text, sources = answered.text, list(answered.sources)
         answer = None
         if text and self._run.thread_id is not None:
             answer = Message(
@@ -280,11 +310,13 @@ class Running:
                 created_at=self._engine.clock.now_ms(),
             )
         await self._finish(
-            RunOutput(text, sources, dict(output.outputs), UNSET if answered.last is None else clean(answered.last)),
+            RunOutput(text, sources, dict(answered.outputs), UNSET if answered.last is None else answered.last),
             Finish(status=Status.DONE, stop_reason=answered.stop_reason, answer=answer),
         )
 
     async def _end_error(self, code: str, message: str, why: StopReason = "error") -> None:
+        if self._engine.redactor is not None:
+            message = self._engine.redactor.text(message)
         finish = Finish(status=Status.ERROR, stop_reason=why, error_code=code, error=message)
         await self._finish(RunError(code, message), finish)
 
@@ -296,6 +328,17 @@ class Running:
         finish = msgspec.structs.replace(finish, usage=usage)
         await self._pen.move(finish, ending(self._draft, last_word, finish))
         log.info("run.finished", status=finish.status.value, code=finish.error_code)
+
+
+def _cleaned(output: Output, redactor: "Redactor | None") -> Answered:
+    """What a store can hold, and what may be stored."""
+    why, last = (output.stop_reason, output.last) if isinstance(output, Answered) else ("end_turn", None)
+    text, sources, outputs = clean(output.text), [clean(source) for source in output.sources], dict(output.outputs)
+    last = None if last is None else clean(last)
+    if redactor is not None:
+        text, sources, outputs = redactor.text(text), redactor.value(sources), redactor.value(outputs)
+        last = None if last is None else redactor.text(last)
+    return Answered(text, sources, outputs, stop_reason=why, last=last)
 
 
 def _until(payload: Payload, expires_at: int | None) -> Payload:

@@ -7,6 +7,7 @@ claims it.
 
 import hashlib
 from collections.abc import Callable, Sequence
+from typing import TYPE_CHECKING
 
 import msgspec
 from msgspec.structs import replace
@@ -21,6 +22,9 @@ from runyard.engine.worker import Worker
 from runyard.errors import Conflict, Invalid, NotFound, RunyardError
 from runyard.ids import is_id, new_id
 from runyard.store import Accepted, IdempotencyKey, Post, Store
+
+if TYPE_CHECKING:
+    from runyard.domain.redaction import Redactor
 
 GROUP_POSTS = 200
 
@@ -43,7 +47,9 @@ class Intake:
         default_agent: str,
         worker: Worker | None,
         ring: Callable[[], None],
+        redactor: "Redactor | None" = None,
     ) -> None:
+        self._redactor = redactor
         self._store = store
         self._tail = tail
         self._clock = clock
@@ -79,9 +85,10 @@ class Intake:
     ) -> Post:
         now = self._clock.now_ms()
         run_id = new_id()
-        message = Message(
-            id=new_id(), thread_id=thread_id, run_id=run_id, role="user", text=clean(text), created_at=now
-        )
+        text = clean(text)
+        if self._redactor is not None:
+            text = self._redactor.text(text)
+        message = Message(id=new_id(), thread_id=thread_id, run_id=run_id, role="user", text=text, created_at=now)
         return Post(
             owner=owner,
             face=face,

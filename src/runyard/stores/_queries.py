@@ -42,6 +42,7 @@ class Queries(Struct, frozen=True, kw_only=True):
     detach_run: str
     detached_runs: str
     expired_approvals: str
+    forget_encryption_keys: str
     forget_keys: str
     fork_thread: str
     get_api_key: str
@@ -61,6 +62,7 @@ class Queries(Struct, frozen=True, kw_only=True):
     insert_messages: str
     insert_runs: str
     insert_thread: str
+    keys_in_use: str
     lane_heads: str
     list_api_keys: str
     list_approvals: str
@@ -79,6 +81,7 @@ class Queries(Struct, frozen=True, kw_only=True):
     move_states: str
     named_runs: str
     named_threads: str
+    note_encryption_key: str
     note_keys: str
     open_lanes: str
     open_threads: str
@@ -96,8 +99,18 @@ class Queries(Struct, frozen=True, kw_only=True):
     runs_to_cancel: str
     save_lanes: str
     save_runs: str
+    seals_of_approvals: str
+    seals_of_checkpoints: str
+    seals_of_events: str
+    seals_of_messages: str
+    seals_of_runs: str
     search_documents: str
     supersede_runs: str
+    swap_approvals: str
+    swap_checkpoints: str
+    swap_events: str
+    swap_messages: str
+    swap_runs: str
     tend_log: str
     touch_api_keys: str
     unpublished: str

@@ -61,6 +61,15 @@ class Tip(NamedTuple):
 
 
 class SqlStore:
+    async def open(self) -> None:
+        raise NotImplementedError
+
+    async def close(self) -> None:
+        raise NotImplementedError
+
+    async def scrub(self) -> None:
+        """Where the database is a file of ours: leave no trace in it of what was replaced."""
+
     async def _write(self, channel: Channel, script: Script[P, T], *args: P.args, **kwargs: P.kwargs) -> T:
         """Run a script in one transaction and commit it."""
         raise NotImplementedError

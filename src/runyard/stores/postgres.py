@@ -11,18 +11,21 @@ import re
 from collections.abc import AsyncIterator, Awaitable, Callable, Mapping, Sequence
 from contextlib import asynccontextmanager
 from functools import cache
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import asyncpg
 
 from runyard.clock import Clock
 from runyard.domain.append import Finish, Part
 from runyard.errors import StartupError, Unavailable
-from runyard.stores import _queries, _rows, migrations
+from runyard.stores import _queries, _rows, keys_in_use, migrations
 from runyard.stores._arrays import columns, literal
 from runyard.stores._connections import AWAY, Connections
 from runyard.stores._sql import Channel, P, Script, SqlStore, T, Tip
 from runyard.stores.transactions.tx import Write
+
+if TYPE_CHECKING:
+    from runyard.cipher import Ring
 
 SHARED = 8  # connections for everything that has none of its own
 TRIES = 4
@@ -91,8 +94,9 @@ def _answers(parts: Sequence[Part]) -> list[str | None]:
 class PostgresStore(SqlStore):
     hot_path = _queries.hot_path("postgres")
 
-    def __init__(self, dsn: str, clock: Clock) -> None:
+    def __init__(self, dsn: str, clock: Clock, ring: "Ring | None" = None) -> None:
         self._dsn = dsn
+        self._ring = ring
         self._clock = clock
         sizes: dict[Channel, int] = {"log": 2, "intake": 1, "claims": 1, "lease": 1, "other": SHARED}
         self._lines = {channel: Connections(dsn, size) for channel, size in sizes.items()}
@@ -118,6 +122,11 @@ class PostgresStore(SqlStore):
             raise StartupError(f"Postgres refused the connection ({type(error).__name__}).") from None
         await migrations.bring_up_to_date(self._dsn, version)
         self._is_open = True
+        try:
+            await keys_in_use.check(self, self._ring)
+        except StartupError:
+            await self.close()
+            raise
         await self.tend()
 
     async def close(self) -> None:

@@ -18,7 +18,7 @@ from concurrent.futures import ThreadPoolExecutor
 from functools import cache
 from itertools import chain
 from pathlib import Path
-from typing import IO, Any, NamedTuple, TypeVar, cast
+from typing import IO, TYPE_CHECKING, Any, NamedTuple, TypeVar, cast
 
 import msgspec
 
@@ -26,9 +26,12 @@ from runyard.clock import Clock
 from runyard.domain.append import Finish, Part
 from runyard.domain.thread import Message
 from runyard.errors import StartupError, Unavailable
-from runyard.stores import _queries, _rows, migrations
+from runyard.stores import _queries, _rows, keys_in_use, migrations
 from runyard.stores._sql import Channel, P, Script, SqlStore, T, Tip
 from runyard.stores.transactions.tx import Tx, Write
+
+if TYPE_CHECKING:
+    from runyard.cipher import Ring
 
 READERS = 4
 MOST_ROWS = 512  # in one insert
@@ -104,9 +107,10 @@ async def _append(tx: Tx, parts: Sequence[Part]) -> Mapping[int, Tip]:
 
 
 class SqliteStore(SqlStore):
-    def __init__(self, path: Path, clock: Clock) -> None:
+    def __init__(self, path: Path, clock: Clock, ring: "Ring | None" = None) -> None:
         self._path = path
         self._clock = clock
+        self._ring = ring
         self._lock: IO[str] | None = None
         self._writer: _Writer | None = None
         self._readers: ThreadPoolExecutor | None = None
@@ -122,6 +126,11 @@ class SqliteStore(SqlStore):
             raise StartupError(f"{self._path} is not an SQLite database.") from None
         self._writer = _Writer(connect(self._path, self._clock, read_only=False))
         self._readers = ThreadPoolExecutor(READERS, thread_name_prefix="sqlite-reader")
+        try:
+            await keys_in_use.check(self, self._ring)
+        except StartupError:
+            await self.close()
+            raise
         await self._expire_leases()
 
     async def _expire_leases(self) -> None:
@@ -139,6 +148,18 @@ class SqliteStore(SqlStore):
             readers.shutdown()
         if lock is not None:
             lock.close()
+
+    async def scrub(self) -> None:
+        """Write the file anew: pages that are free now still hold what was in them."""
+        await asyncio.to_thread(self._rewrite)
+
+    def _rewrite(self) -> None:
+        connection = connect(self._path, self._clock, read_only=False)
+        try:
+            connection.execute("vacuum")
+            connection.execute("pragma wal_checkpoint(truncate)")
+        finally:
+            connection.close()
 
     def _version(self) -> str | None:
         if not self._path.exists():

@@ -22,6 +22,7 @@ from runyard.errors import (
     ScopeMissing,
     TooLarge,
     Unavailable,
+    Unreadable,
 )
 
 log = structlog.get_logger()
@@ -38,6 +39,7 @@ STATUS: Sequence[tuple[type[RunyardError], int]] = (
     (Invalid, 422),
     (Conflict, 409),
     (Unavailable, 503),
+    (Unreadable, 500),
 )
 HEADERS = {401: {"WWW-Authenticate": "Bearer"}, 503: {"Retry-After": "1"}}
 

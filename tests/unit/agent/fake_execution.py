@@ -6,7 +6,7 @@ emitted becomes part of the log when it is committed; `lost` is what a crash at 
 
 import asyncio
 from collections.abc import AsyncIterator, Awaitable, Callable, Sequence
-from typing import Any, Literal
+from typing import Any, Literal, TypeVar
 
 from runyard.agents.agent import Agent, Output, agent
 from runyard.agents.context import Context
@@ -15,9 +15,13 @@ from runyard.agents.runners import RUNNERS
 from runyard.domain.approval import Approval
 from runyard.domain.events import ApprovalDecided, Drafter, Event, Payload, RunQueued, RunResumed, place
 from runyard.domain.fold import State, fold
+from runyard.domain.redaction import Redactor
 from runyard.domain.run import Run, Status
 from runyard.domain.thread import Message
+from runyard.engine.redacting import Redacting
 from runyard.store import Hit
+
+P = TypeVar("P", bound=Payload)
 
 
 class FakeClock:
@@ -41,7 +45,10 @@ class FakeExecution:
         text: str = "hello",
         hits: Sequence[Hit] = (),
         earlier: Sequence[list[dict[str, Any]]] = (),
+        redactor: Redactor | None = None,
     ) -> None:
+        self.redactor = redactor
+        self._redacting = None if redactor is None else Redacting(redactor)
         self.clock = FakeClock()
         self._draft = Drafter(self.clock, "worker")
         self._new_ids = 0
@@ -79,8 +86,11 @@ class FakeExecution:
 
     # --- what a runner uses ----------------------------------------------------------------------------------------
 
-    def emit(self, payload: Payload) -> None:
-        self.lost += place("run-1", len(self.log) + len(self.lost) + 1, [self._draft(payload)])
+    def emit(self, payload: P) -> P:
+        stored, now = (payload, [payload]) if self._redacting is None else self._redacting.stored(payload)
+        for each in now:
+            self.lost += place("run-1", len(self.log) + len(self.lost) + 1, [self._draft(each)])
+        return stored
 
     def token(self, text: str) -> None:
         self.lost += place("run-1", len(self.log) + len(self.lost) + 1, [self._draft.token(text)])

@@ -20,7 +20,7 @@ from runyard.domain.fold import fold
 from runyard.domain.run import Status
 from runyard.errors import AgentError, NodeFailed, NodeTimedOut, Unavailable, UnknownOutcome, WriteRefused
 from tests.faces.every_event import event
-from tests.unit.agent.fake_execution import FakeExecution, decided
+from tests.unit.agent.fake_execution import FakeExecution, P, decided
 
 SECRET = "what nobody may read"
 
@@ -405,10 +405,10 @@ async def test_a_node_that_does_not_stop_is_left_behind_and_can_write_no_more(mo
 @pytest.mark.parametrize("refusal", [WriteRefused(), Unavailable()])
 async def test_a_write_that_was_refused_is_not_the_fault_of_the_node(refusal: Exception) -> None:
     class Refusing(FakeExecution):
-        def emit(self, payload: Any) -> None:
+        def emit(self, payload: P) -> P:
             if payload.type == "trace":
                 raise refusal
-            super().emit(payload)
+            return super().emit(payload)
 
     with pytest.raises(type(refusal)) as caught:
         await run_plan(of(one), Refusing())

@@ -35,8 +35,8 @@ async def run_plan(agent: Agent, execution: Execution, /) -> None:
             continue
         _go_on(execution)
         await _begin(agent, node, step, execution)
-        results[node.name] = result = await _call(node, execution, results)
-        execution.emit(StepFinished(node.name, node.name, result=result))
+        result = await _call(node, execution, results)
+        results[node.name] = execution.emit(StepFinished(node.name, node.name, result=result)).result
         await execution.commit()
 
 

@@ -27,6 +27,7 @@ async def run_python(agent: Agent, execution: Execution, /) -> Output:
     main = await parking.ended(_call(agent, context), f"agent:{execution.run.id}")
     if main is None:
         raise Parked(parking.approvals)
+    context.settle()
     return _output(outcome(main, execution), context)
 
 

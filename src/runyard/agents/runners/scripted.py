@@ -37,10 +37,14 @@ class _Playing:
         self._calls: Counter[str] = Counter()
         self._written: list[str] = []
         self._answer = Answer()
+        self._held = None if execution.redactor is None else execution.redactor.stream()
 
     async def play(self, agent: Agent) -> Output:
         for entry in agent.script:
+            if not isinstance(entry, Tokens | Token):
+                await self._settle()
             await self._play(entry)
+        await self._settle()
         answer = self._answer
         text = "".join(self._written) if answer.text is None else clean(answer.text)
         return Output(text, answer.sources, answer.outputs)
@@ -53,7 +57,7 @@ class _Playing:
             case Token(token):
                 await self._token(token, 0)
             case Thinking(text):
-                await self._emit(ModelThinking(clean(text)))
+                await self._emit(ModelThinking(self._whole(clean(text))))
             case Call(tool, given, output, ms):
                 self._calls[tool] += 1
                 call_id = f"{tool}#{self._calls[tool]}"
@@ -73,6 +77,24 @@ class _Playing:
 
     async def _token(self, text: str, after_ms: int) -> None:
         text = clean(text)
+        if self._held is not None:
+            text = self._held.feed(text)
+        if text or self._held is None:
+            await self._say(text, after_ms)
+        else:
+            await self._pause(after_ms)
+
+    def _whole(self, text: str) -> str:
+        redactor = self._execution.redactor
+        return text if redactor is None else redactor.text(text)
+
+    async def _settle(self) -> None:
+        """Write what is held back because it might become sensitive: here a piece of text ends."""
+        rest = "" if self._held is None else self._held.close()
+        if rest:
+            await self._say(rest, 0)
+
+    async def _say(self, text: str, after_ms: int) -> None:
         self._written.append(text)
         if self._skip:
             self._skip -= 1

@@ -12,6 +12,7 @@ import asyncio
 import os
 from collections.abc import Callable
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import msgspec
 import structlog
@@ -19,11 +20,15 @@ import structlog
 from runyard.clock import Clock
 from runyard.domain.run import Run
 from runyard.engine.engine import Engine
-from runyard.errors import NotFound, RunyardError
+from runyard.errors import NotFound, RunyardError, Unreadable
 from runyard.faces.chats.file_store import write_whole
 from runyard.faces.chats.finding import chat_id
 from runyard.faces.chats.interactions import Interactions, InteractionStore, decoded, encoded
+from runyard.faces.chats.sealing import SPARE, opened, sealed
 from runyard.faces.chats.wire import Interaction
+
+if TYPE_CHECKING:
+    from runyard.cipher import Ring
 
 log = structlog.get_logger()
 
@@ -36,15 +41,23 @@ Stores = Callable[[str], InteractionStore]
 
 class Checkpoints:
     def __init__(
-        self, engine: Engine, stores: Stores, clock: Clock, *, in_files: bool, disk: Path, temporary: Path
+        self,
+        engine: Engine,
+        stores: Stores,
+        clock: Clock,
+        *,
+        in_files: bool,
+        disk: Path,
+        temporary: Path,
+        ring: "Ring | None" = None,
     ) -> None:
         """`stores` gives an owner's store. `in_files`: the database is told that a copy is kept elsewhere."""
         self._engine = engine
         self._stores = stores
         self._clock = clock
         self._in_files = in_files
-        self._disk = Spare(disk)
-        self._temporary = Spare(temporary)
+        self._disk = Spare(disk, ring)
+        self._temporary = Spare(temporary, ring)
         self._resting: dict[str, float] = {}
         self._saving: set[asyncio.Task[None]] = set()
 
@@ -137,17 +150,20 @@ class Checkpoints:
 
 
 class Spare:
-    """A folder for copies that could not be saved where they belong; readable by its owner alone."""
+    """A folder for copies that could not be saved where they belong; readable by its owner alone, and sealed if there
+    is a key."""
 
-    def __init__(self, folder: Path) -> None:
+    def __init__(self, folder: Path, ring: "Ring | None" = None) -> None:
         self._folder = folder
+        self._ring = ring
 
     def put(self, owner: str, chat: str, interaction: Interaction) -> None:
         self._folder.mkdir(mode=0o700, parents=True, exist_ok=True)
         if self._folder.stat().st_uid != os.getuid():
             raise PermissionError("The folder belongs to somebody else.")
         kept = {"owner": owner, "chat_id": chat, "interaction": msgspec.Raw(encoded(interaction))}
-        write_whole(self._folder / f"{interaction.id}.json", msgspec.json.encode(kept))
+        data = sealed(self._ring, msgspec.json.encode(kept), interaction.id, SPARE)
+        write_whole(self._folder / f"{interaction.id}.json", data)
 
     def all(self) -> list[tuple[Path, str, str, Interaction]]:
         if not self._folder.exists() or self._folder.stat().st_uid != os.getuid():
@@ -155,9 +171,9 @@ class Spare:
         found = []
         for file in sorted(self._folder.glob("int_*.json")):
             try:
-                kept = msgspec.json.decode(file.read_bytes())
+                kept = msgspec.json.decode(opened(self._ring, file.read_bytes(), file.stem, SPARE))
                 again = decoded(msgspec.json.encode(kept["interaction"]))
                 found.append((file, str(kept["owner"]), str(kept["chat_id"]), again))
-            except (ValueError, KeyError, TypeError, OSError) as error:
+            except (ValueError, KeyError, TypeError, OSError, Unreadable) as error:
                 log.warning("checkpoint.unreadable", file=file.name, error=type(error).__name__)
         return found

@@ -4,7 +4,8 @@
     chats/<chat_id>/interactions/<interaction_id>.json
 
 Each is written whole and at once: to a file beside it, flushed to the disk, then renamed. The ids are those that the
-face lets in, so that none leads out of the folder. Files are read and written in threads, never on the event loop.
+face lets in, so that none leads out of the folder. With a key, interactions are sealed and no longer for people to look
+at. Files are read and written in threads, never on the event loop.
 """
 
 import asyncio
@@ -12,21 +13,27 @@ import os
 import shutil
 from contextlib import suppress
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import msgspec
 
 from runyard.errors import NotFound
 from runyard.faces.chats.finding import CHAT
 from runyard.faces.chats.interactions import decoded, encoded
+from runyard.faces.chats.sealing import opened, sealed
 from runyard.faces.chats.wire import AgentState, Chat, Interaction
 from runyard.ids import new_id
+
+if TYPE_CHECKING:
+    from runyard.cipher import Ring
 
 
 class FileInteractionStore:
     """An `InteractionStore` of its own: it needs no database."""
 
-    def __init__(self, folder: Path) -> None:
+    def __init__(self, folder: Path, ring: "Ring | None" = None) -> None:
         self._chats = folder / "chats"
+        self._ring = ring
 
     async def save_interaction(self, chat_id: str, interaction: Interaction) -> None:
         await asyncio.to_thread(self._save, chat_id, interaction)
@@ -56,7 +63,8 @@ class FileInteractionStore:
         return self._folder(chat_id) / "interactions" / f"{interaction_id}.json"
 
     def _save(self, chat_id: str, interaction: Interaction) -> None:
-        write_whole(self._file(chat_id, interaction.id), encoded(interaction))
+        data = sealed(self._ring, encoded(interaction), interaction.id, chat_id)
+        write_whole(self._file(chat_id, interaction.id), data)
         about = self._folder(chat_id) / "chat.json"
         known = msgspec.json.decode(about.read_bytes()) if about.exists() else None
         if known is None or known["created_at"] > interaction.created_at:
@@ -64,9 +72,12 @@ class FileInteractionStore:
 
     def _load(self, chat_id: str, interaction_id: str) -> Interaction:
         try:
-            return decoded(self._file(chat_id, interaction_id).read_bytes())
+            return self._read(chat_id, self._file(chat_id, interaction_id))
         except FileNotFoundError:
             raise NotFound("There is no checkpoint of that interaction.") from None
+
+    def _read(self, chat_id: str, file: Path) -> Interaction:
+        return decoded(opened(self._ring, file.read_bytes(), file.stem, chat_id))
 
     def _load_chat(self, chat_id: str) -> Chat:
         folder = self._folder(chat_id)
@@ -74,7 +85,7 @@ class FileInteractionStore:
             about = msgspec.json.decode((folder / "chat.json").read_bytes())
         except FileNotFoundError:
             raise NotFound("There is no chat with that id.") from None
-        kept = [decoded(file.read_bytes()) for file in (folder / "interactions").glob("*.json")]
+        kept = [self._read(chat_id, file) for file in (folder / "interactions").glob("*.json")]
         kept.sort(key=lambda interaction: (interaction.created_at, interaction.id))
         return Chat(id=about["id"], interactions=kept, created_at=about["created_at"])
 

@@ -179,6 +179,13 @@ create table checkpoints (
 );
 create index checkpoints_thread on checkpoints (thread_id, run_id);
 
+-- The keys that have sealed something here, each with a value that it sealed, to know it by.
+create table encryption_keys (
+  id          text   primary key,
+  proof       bytea  not null,
+  created_at  bigint not null
+);
+
 create table workers (
   id           uuid   primary key,
   label        text   not null,

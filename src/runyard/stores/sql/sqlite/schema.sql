@@ -148,6 +148,13 @@ create table checkpoints (
 ) strict;
 create index checkpoints_thread on checkpoints (thread_id, run_id);
 
+-- The keys that have sealed something here, each with a value that it sealed, to know it by.
+create table encryption_keys (
+  id          text    primary key,
+  proof       blob    not null,
+  created_at  integer not null
+) strict, without rowid;
+
 create table workers (
   id           text    primary key,
   label        text    not null,

@@ -1,0 +1,73 @@
+"""An event as it is stored when redaction is on: all that is content goes through it, names and ids do not.
+
+Pieces of text (`model.token`, `model.thinking`, `tool.output`) are not for here: they are redacted as a stream, because
+what is sensitive may be spread over several of them.
+"""
+
+from typing import TYPE_CHECKING, Any, TypeVar, cast
+
+from msgspec.structs import replace
+
+from runyard.domain.events import (
+    ApprovalDecided,
+    ApprovalRequested,
+    ModelMessage,
+    Payload,
+    RunError,
+    RunOutput,
+    StepFinished,
+    ToolFinished,
+    ToolRequested,
+    ToolStarted,
+)
+
+if TYPE_CHECKING:
+    from runyard.domain.redaction import Redactor
+
+P = TypeVar("P", bound=Payload)
+
+# Of a provider's message: what it must get back as it was, and what is no content.
+OPAQUE = frozenset({"role", "id", "type", "name", "index", "signature"})
+
+
+def redacted(payload: P, redactor: "Redactor") -> P:
+    return cast(P, _redacted(payload, redactor))
+
+
+def _redacted(payload: Payload, redactor: "Redactor") -> Payload:
+    value = redactor.value
+    match payload:
+        case StepFinished():
+            return replace(payload, result=value(payload.result))
+        case ModelMessage():
+            return replace(payload, message=message(payload.message, redactor))
+        case ToolRequested() | ToolStarted() | ApprovalRequested():
+            return replace(payload, input=value(payload.input))
+        case ToolFinished():
+            return replace(payload, output=value(payload.output))
+        case ApprovalDecided():
+            return replace(payload, input=value(payload.input), reason=value(payload.reason))
+        case RunOutput():
+            return RunOutput(value(payload.text), value(payload.sources), value(payload.outputs))
+        case RunError():
+            return replace(payload, message=value(payload.message))
+        case _:
+            return payload  # names, ids and counts; pieces of text
+
+
+def message(said: dict[str, Any], redactor: "Redactor") -> dict[str, Any]:
+    """A model's message. Arguments of calls stay JSON; signed reasoning that had to be changed is left out, because its
+    signature fits no more."""
+    made = {key: item if key in OPAQUE else redactor.value(item) for key, item in said.items()}
+    if "tool_calls" in said:
+        made["tool_calls"] = [_call(call, redactor) for call in said["tool_calls"] or ()]
+    if "thinking_blocks" in said:
+        made["thinking_blocks"] = said["thinking_blocks"]
+        if any(redactor.value(block.get("thinking")) != block.get("thinking") for block in said["thinking_blocks"]):
+            del made["thinking_blocks"]
+    return made
+
+
+def _call(call: dict[str, Any], redactor: "Redactor") -> dict[str, Any]:
+    function = call["function"]
+    return {**call, "function": {**function, "arguments": redactor.json(function["arguments"] or "")}}

@@ -1,0 +1,41 @@
+"""The check at the start: a process opens a database only if it has every key that sealed something in it.
+
+Each key leaves a proof when it is first used here, so that a wrong key under a known name is found as well. To be
+refused at the start is better than to fail at the first old conversation.
+"""
+
+from typing import TYPE_CHECKING
+
+from runyard.errors import StartupError, Unreadable
+from runyard.stores._sql import SqlStore
+from runyard.stores.transactions import encryption
+
+if TYPE_CHECKING:
+    from runyard.cipher import Ring
+
+_SCOPE = "encryption_keys"
+
+
+async def check(store: SqlStore, ring: "Ring | None") -> None:
+    """StartupError, in one sentence, if a key is missing or wrong; else note the key that seals from now on."""
+    proofs = await store._read(encryption.keys)
+    for key_id, proof in proofs.items():
+        if ring is None or key_id not in ring.keys:
+            raise StartupError(
+                f"The database holds content that was sealed with the key {key_id!r}, which is not in"
+                " RUNYARD_ENCRYPTION_KEYS; add it, at the end if another one is to seal."
+            )
+        try:
+            ring.open(proof, _SCOPE, key_id)
+        except Unreadable:
+            raise StartupError(
+                f"The key {key_id!r} in RUNYARD_ENCRYPTION_KEYS is not the one of that name that this database was"
+                " sealed with."
+            ) from None
+    if ring is not None and ring.writer.id not in proofs:
+        await note(store, ring)
+
+
+async def note(store: SqlStore, ring: "Ring") -> None:
+    proof = ring.seal(b"runyard", _SCOPE, ring.writer.id)
+    await store._write("other", encryption.note_key, ring.writer.id, proof)

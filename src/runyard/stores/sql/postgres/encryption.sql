@@ -1,0 +1,66 @@
+-- name: keys_in_use
+-- The keys that have sealed something here.
+select id, proof from encryption_keys order by id;
+
+-- name: note_encryption_key
+-- A key that will seal something here; the first proof of it stays.
+insert into encryption_keys (id, proof, created_at) values ($1, $2, now_ms()) on conflict do nothing;
+
+-- name: forget_encryption_keys
+-- Nothing is left that any other key than this one (or any at all) has sealed.
+delete from encryption_keys where id is distinct from $1;
+
+-- name: seals_of_events
+-- The next events in the order of keys; with their data, if that begins with $3 or ($4 false) does not.
+select run_id, seq, id, case when (substr(data, 1, length($3::bytea)) = $3) = $4 then data end as data
+  from run_events where (run_id, seq) > ($1, $2) order by run_id, seq limit $5;
+
+-- name: swap_events
+-- Other bytes for the same content, unless somebody changed them meanwhile.
+update run_events e set data = s.new
+  from unnest($1::text::uuid[], $2::text::bigint[], $3::text::bytea[], $4::text::bytea[]) as s (run_id, seq, old, new)
+ where e.run_id = s.run_id and e.seq = s.seq and e.data = s.old;
+
+-- name: seals_of_messages
+-- The next messages; with what they say, if the text begins with $2 or the sources with $3 or ($4 false) do not.
+select id, sources, case when (left(text, length($2::text)) = $2) = $4
+                           or (sources <> '[]' and (left(sources, length($3::text)) = $3) = $4) then text end as text
+  from messages where id > $1 order by id limit $5;
+
+-- name: swap_messages
+-- Another text for the same content, unless somebody changed it meanwhile.
+update messages m set text = s.new, sources = s.new_sources
+  from unnest($1::text::uuid[], $2::text::text[], $3::text::text[], $4::text::text[], $5::text::text[])
+       as s (id, old, new, old_sources, new_sources)
+ where m.id = s.id and m.text = s.old and m.sources = s.old_sources;
+
+-- name: seals_of_approvals
+-- The next approvals; with their input, if that begins with $2 or ($3 false) does not.
+select id, case when (substr(input, 1, length($2::bytea)) = $2) = $3 then input end as input
+  from approvals where id > $1 order by id limit $4;
+
+-- name: swap_approvals
+-- Other bytes for the same content, unless somebody changed them meanwhile.
+update approvals a set input = s.new
+  from unnest($1::text::text[], $2::text::bytea[], $3::text::bytea[]) as s (id, old, new)
+ where a.id = s.id and a.input = s.old;
+
+-- name: seals_of_runs
+-- The next runs; with their error, if that begins with $2 or ($3 false) does not.
+select id, case when (left(error, length($2::text)) = $2) = $3 then error end as error from runs where id > $1 order by id limit $4;
+
+-- name: swap_runs
+-- Another text for the same content, unless somebody changed it meanwhile.
+update runs r set error = s.new from unnest($1::text::uuid[], $2::text::text[], $3::text::text[]) as s (id, old, new)
+ where r.id = s.id and r.error = s.old;
+
+-- name: seals_of_checkpoints
+-- The next checkpoints; with their data, if that begins with $2 or ($3 false) does not.
+select run_id as id, case when (substr(data, 1, length($2::bytea)) = $2) = $3 then data end as data
+  from checkpoints where run_id > $1 order by run_id limit $4;
+
+-- name: swap_checkpoints
+-- Other bytes for the same content, unless somebody changed them meanwhile.
+update checkpoints c set data = s.new
+  from unnest($1::text::uuid[], $2::text::bytea[], $3::text::bytea[]) as s (run_id, old, new)
+ where c.run_id = s.run_id and c.data = s.old;

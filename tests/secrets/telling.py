@@ -1,0 +1,76 @@
+"""An app that puts one text everywhere that content can go, and a client that makes it do so."""
+
+from typing import Any
+
+from runyard.agents.agent import Agent, Output, agent
+from runyard.agents.calls import output
+from runyard.agents.context import Context
+from runyard.agents.loading import App
+from runyard.agents.tools import tool
+from runyard.errors import AgentError, ToolError
+from tests.faces.raw_stream import RawStream
+from tests.faces.serving import Server
+
+
+def telling(text: str) -> App:
+    """`thinker` thinks with a scripted model, `talker` is a python agent: both say the text in every way they have;
+    `failer` fails with it."""
+
+    @tool
+    async def look(what: str) -> dict[str, Any]:
+        await output(f"looking for {text}")
+        return {"found": [what, text]}
+
+    @tool
+    async def stumble(what: str) -> str:
+        raise ToolError(f"cannot {text}")
+
+    @tool(approval="always", effects="once")
+    async def act(what: str) -> str:
+        return f"did {what} with {text}"
+
+    turns: list[dict[str, Any]] = [
+        {"thinking": f"hm {text}", "text": f"I look {text}", "calls": [{"tool": "look", "input": {"what": text}}]},
+        {"calls": [{"tool": "stumble", "input": {"what": text}}, {"tool": "act", "input": {"what": text}}]},
+        {"text": ["It is ", text[:5], text[5:], "."]},
+    ]
+    thinker = Agent("thinker", model="scripted", turns=turns, tools=[look, stumble, act])
+
+    @agent(tools=[look, act])
+    async def talker(ctx: Context) -> Output:
+        await ctx.token(f"well, {text}")
+        await ctx.thinking(text)
+        await ctx.step("note", lambda: {"noted": text})
+        await ctx.call("look", what=text)
+        await ctx.approve("May I?", about=text)
+        return Output(f"the end of {text}", sources=[text], outputs={"kept": text})
+
+    @agent
+    async def failer(ctx: Context) -> str:
+        raise AgentError(f"it broke over {text}")
+
+    declared = [thinker, talker, failer]
+    return App({one.name: one for one in declared}, {}, "thinker")
+
+
+async def say_everywhere(server: Server, text: str) -> list[str]:
+    """Have every agent run to its end; the ids of the runs."""
+    headers = {"Idempotency-Key": "once"}
+    body = {"user_message": f"do {text}"}
+    stream = await RawStream.open(server.port, "/chats/c1/interactions", headers, body=body)
+    await stream.frames_to("approval_required")
+    await _approve(server, text, input={"what": f"edited {text}"})
+    await stream.to_end()
+    talked = await server.post("talker", f"tell {text}")
+    await server.waiting(talked)
+    await _approve(server, text)
+    await server.ended(talked)
+    await server.ended(await server.post("failer", f"fail {text}"))
+    return [run["run_id"] for run in (await server.http.get("/api/runs")).json()["runs"]]
+
+
+async def _approve(server: Server, text: str, **more: Any) -> None:
+    [approval] = (await server.http.get("/api/approvals")).json()["approvals"]
+    body = {"decision": "approve", "reason": f"because {text}", **more}
+    decided = await server.http.post(f"/api/approvals/{approval['approval_id']}", json=body)
+    assert decided.status_code == 200, decided.text
