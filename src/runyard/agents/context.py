@@ -23,6 +23,7 @@ from runyard.agents.replay import Replay
 from runyard.agents.tool_call import inside
 from runyard.agents.tools import Effects, Tool
 from runyard.domain.events import ModelThinking, ToolOutput, Trace, clean
+from runyard.domain.task import Task
 from runyard.domain.thread import Message
 from runyard.errors import AgentError, Invalid
 from runyard.store import Hit
@@ -49,6 +50,16 @@ class Context:
         if message is None:
             raise AgentError("This run was not caused by a message.")
         return message
+
+    @property
+    def task(self) -> Task | None:
+        """What was asked for, if it was a task and not a message in a thread."""
+        return self._execution.state.task
+
+    @property
+    def inputs(self) -> dict[str, Any]:
+        """The inputs of the task; empty if there is none."""
+        return {} if self.task is None else self.task.inputs
 
     @property
     def run_id(self) -> str:

@@ -13,6 +13,7 @@ from typing import Any
 from runyard.agents.execution import Canceled, Execution
 from runyard.agents.parking import Parking
 from runyard.domain.events import Trace
+from runyard.domain.task import Task
 from runyard.domain.thread import Message
 from runyard.errors import Invalid
 
@@ -36,6 +37,16 @@ class NodeContext:
     def message(self) -> Message | None:
         """The message that caused the run, if one did."""
         return self._execution.message
+
+    @property
+    def task(self) -> Task | None:
+        """What was asked for, if it was a task and not a message in a thread."""
+        return self._execution.state.task
+
+    @property
+    def inputs(self) -> dict[str, Any]:
+        """The inputs of the task; empty if there is none."""
+        return {} if self.task is None else self.task.inputs
 
     @property
     def attempt(self) -> int:
