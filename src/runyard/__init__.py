@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from runyard.agents.nodes import Node
     from runyard.agents.tools import Tool, tool
     from runyard.client import Client
-    from runyard.errors import ToolError
+    from runyard.errors import InvalidTask, ToolError
     from runyard.wiring import create_app
 
     __version__: str
@@ -31,6 +31,7 @@ __all__ = [
     "Client",
     "Context",
     "Documents",
+    "InvalidTask",
     "Node",
     "NodeContext",
     "Output",
@@ -54,6 +55,7 @@ _HOMES = {
     "Client": "runyard.client",
     "Context": "runyard.agents.context",
     "Documents": "runyard.agents.documents",
+    "InvalidTask": "runyard.errors",
     "Node": "runyard.agents.nodes",
     "NodeContext": "runyard.agents.node_context",
     "Output": "runyard.agents.agent",

@@ -18,6 +18,7 @@
     │   ├── NotParked                  a decision came first: carry on
     │   └── NonMonotonicSeq            the expected seq is not the next one
     ├── AgentError                     what ends a run as `error`
+    │   ├── InvalidTask                the inputs of a task do not fit
     │   ├── Nondeterministic           a replay took another path than the record
     │   ├── StepFailed                 a recorded step raised
     │   │   └── ToolFailed             a tool raised, or took too long
@@ -154,6 +155,17 @@ class AgentError(RunyardError):
     """The agent failed."""
 
     code = "agent_error"
+
+
+class InvalidTask(AgentError):
+    """The inputs of the task do not fit."""
+
+    code = "validation_error"
+
+    # fields: the names of the inputs that are missing or wrong. What is not a name is not repeated
+    def __init__(self, *fields: str) -> None:
+        names = ", ".join(field for field in fields if field.isascii() and field.replace(".", "_").isidentifier())
+        super().__init__(f"The inputs of the task do not fit: {names}." if names else None)
 
 
 class Nondeterministic(AgentError):

@@ -10,7 +10,18 @@ import pytest
 import runyard
 
 SOURCE = Path(runyard.__file__).parent
-CLASSES = ["Agent", "Client", "Context", "Documents", "Node", "NodeContext", "Output", "Tool", "ToolError"]
+CLASSES = [
+    "Agent",
+    "Client",
+    "Context",
+    "Documents",
+    "InvalidTask",
+    "Node",
+    "NodeContext",
+    "Output",
+    "Tool",
+    "ToolError",
+]
 BUILTINS = ["read_file", "run_python", "search_documents", "write_file"]
 NAMES = [*CLASSES, "__version__", "agent", "create_app", "mcp", "output", "plan", "tool", *BUILTINS]
 

@@ -55,7 +55,7 @@ class Agent:
 
     `while_waiting`: whether a run that waits for a person holds its lane. `on_unknown`: what happens to a `once` call
     that may or may not have taken effect. `max_seconds`: how long one execution may take; waiting for people does not
-    count.
+    count. `task_type`: which tasks of the agent contract it does, beside those of its own name.
     """
 
     def __init__(
@@ -80,8 +80,10 @@ class Agent:
         on_code_change: OnCodeChange = "continue",
         on_unknown: OnUnknown = "ask",
         max_seconds: float | None = None,
+        task_type: str | None = None,
     ) -> None:
         self.name = _checked_name(name)
+        self.task_type = None if task_type is None else _checked_name(task_type, "A task type")
         self.kind: Kind = _one_of("kind", kind or ("python" if model is None else "model"), Kind)
         self.fn = fn
         self.script: Script = parse(script)
@@ -149,6 +151,7 @@ class AgentOptions(TypedDict, total=False):
     on_code_change: OnCodeChange
     on_unknown: OnUnknown
     max_seconds: float | None
+    task_type: str | None
 
 
 @overload
@@ -177,6 +180,7 @@ def plan(
     on_code_change: OnCodeChange = "continue",
     on_unknown: OnUnknown = "ask",
     max_seconds: float | None = None,
+    task_type: str | None = None,
 ) -> Agent:
     """Make an agent of a list of nodes, which are done one after another: `plan("device", [Node("Ping", ping)])`."""
     return Agent(
@@ -187,12 +191,13 @@ def plan(
         on_code_change=on_code_change,
         on_unknown=on_unknown,
         max_seconds=max_seconds,
+        task_type=task_type,
     )
 
 
-def _checked_name(name: object) -> str:
+def _checked_name(name: object, what: str = "An agent's name") -> str:
     if not isinstance(name, str) or not _NAME.fullmatch(name):
-        raise Invalid("An agent's name has 1 to 64 letters, digits or any of - _ . and nothing else.")
+        raise Invalid(f"{what} has 1 to 64 letters, digits or any of - _ . and nothing else.")
     return name
 
 

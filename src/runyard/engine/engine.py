@@ -6,6 +6,7 @@ from runyard.engine.approvals import Approvals
 from runyard.engine.attendance import Attendance
 from runyard.engine.cancel import Cancel
 from runyard.engine.checkpoints import Checkpoints
+from runyard.engine.deadlines import Deadlines
 from runyard.engine.intake import Intake
 from runyard.engine.stream import Streams
 from runyard.engine.views import Views
@@ -20,3 +21,4 @@ class Engine:
     approvals: Approvals
     attendance: Attendance
     checkpoints: Checkpoints
+    deadlines: Deadlines
