@@ -3,7 +3,7 @@
 import asyncio
 from typing import Any
 
-import jsonschema
+import jsonschema  # type: ignore[import-untyped]
 import pytest
 
 from runyard.contract.wire import schema
@@ -97,7 +97,7 @@ async def test_a_request_id_is_a_trace_id_and_may_come_again(server: Server, gat
 
 async def test_an_idempotency_key_starts_one_run(server: Server, gate: Gate) -> None:
     key = {"Idempotency-Key": "k"}
-    first, second = await sync(server, asked(), **key), await sync(server, asked(), **key)
+    first, second = await sync(server, asked(), 200, **key), await sync(server, asked(), 200, **key)
     assert first["provenance"] == second["provenance"]
     assert gate.calls["echo"] == 1
     other = await sync(server, asked(inputs={"query": "other"}), 409, **key)
