@@ -9,7 +9,7 @@ from importlib import import_module
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
-    from runyard.agents.agent import Agent, Output, agent, plan
+    from runyard.agents.agent import Agent, Output, agent, plan, remote
     from runyard.agents.builtins.code import run_python
     from runyard.agents.builtins.documents import search_documents
     from runyard.agents.builtins.files import read_file, write_file
@@ -44,6 +44,7 @@ __all__ = [
     "output",
     "plan",
     "read_file",
+    "remote",
     "run_python",
     "search_documents",
     "tool",
@@ -67,6 +68,7 @@ _HOMES = {
     "output": "runyard.agents.calls",
     "plan": "runyard.agents.agent",
     "read_file": "runyard.agents.builtins.files",
+    "remote": "runyard.agents.agent",
     "run_python": "runyard.agents.builtins.code",
     "search_documents": "runyard.agents.builtins.documents",
     "tool": "runyard.agents.tools",

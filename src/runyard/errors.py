@@ -26,7 +26,11 @@
     │   │       └── ToolError          raised by a tool, in words that are meant for the model
     │   │           ├── CalledTooOften it was called too often in this run
     │   │           ├── NoSandbox      code cannot be run safely on this machine, so it is not run
-    │   │           └── ServerGone     the server that has it does not answer
+    │   │           ├── ServerGone     the server that has it does not answer
+    │   │           └── RemoteFailed   a remote agent gave no result: it said so
+    │   │               ├── RemoteUnavailable  it cannot be reached, or does not work
+    │   │               ├── RemoteTimedOut     it took too long
+    │   │               └── RemoteBroken       its answer was cut off, or is none of the contract
     │   ├── NodeFailed                 a node of a plan raised
     │   │   └── NodeTimedOut           it took longer than it may
     │   ├── UnknownOutcome             a `once` call began, and nobody knows whether it took effect
@@ -228,6 +232,30 @@ class ServerGone(ToolError):
     """The tool server does not answer."""
 
     code = "server_gone"
+
+
+class RemoteFailed(ToolError):
+    """The remote agent gave no result."""
+
+    code = "remote_failed"
+
+
+class RemoteUnavailable(RemoteFailed):
+    """The remote agent cannot be reached."""
+
+    code = "remote_unavailable"
+
+
+class RemoteTimedOut(RemoteFailed):
+    """The remote agent took too long."""
+
+    code = "remote_timeout"
+
+
+class RemoteBroken(RemoteFailed):
+    """The answer of the remote agent was cut off, or is none of the contract."""
+
+    code = "remote_broken"
 
 
 class NodeFailed(AgentError):

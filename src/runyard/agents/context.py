@@ -14,18 +14,22 @@ from collections.abc import Callable, Sequence
 from functools import partial
 from typing import Any, ClassVar, get_args
 
+import msgspec
+
 from runyard.agents.agent import Agent
 from runyard.agents.execution import Canceled, Execution
 from runyard.agents.parking import Parking
 from runyard.agents.reach import reaches
 from runyard.agents.recorded import RecordedCalls
+from runyard.agents.remote import TROUBLES, failure, flat
 from runyard.agents.replay import Replay
 from runyard.agents.tool_call import inside
 from runyard.agents.tools import Effects, Tool
+from runyard.contract.result import Result
 from runyard.domain.events import ModelThinking, ToolOutput, Trace, clean
 from runyard.domain.task import Task
 from runyard.domain.thread import Message
-from runyard.errors import AgentError, Invalid
+from runyard.errors import AgentError, Invalid, RemoteFailed, ToolFailed
 from runyard.store import Hit
 
 
@@ -172,6 +176,21 @@ class Context:
                 "There is no such tool: decorate a function with @runyard.tool, or list it in the agent's tools."
             )
         return await self._calls.tool(found, given, self)
+
+    async def ask(self, agent: Agent, /, **inputs: Any) -> dict[str, Any]:
+        """Have a remote agent do its task with these inputs, and record what it answers: its outputs, with `grounding`,
+        `warnings` and `artifacts` among them. RemoteFailed if there are none."""
+        self._go_on()
+        if agent.remote is None:
+            raise Invalid("Only a remote agent can be asked; make one with runyard.remote.")
+        try:
+            answer = await self._calls.tool(agent.remote.tool, {"inputs": inputs}, self)
+        except ToolFailed as error:
+            raise TROUBLES.get(error.error, RemoteFailed)() from error
+        found = msgspec.convert(answer, Result)
+        if found.error is not None:
+            raise failure(found.error)
+        return flat(found)
 
     async def approve(self, question: str, /, **details: Any) -> bool:
         """Ask a person. The run leaves its worker until they answer, be it a month."""

@@ -10,9 +10,7 @@ from typing import Annotated, Any, Literal
 from pydantic import BaseModel, BeforeValidator, ConfigDict, Field
 from pydantic.json_schema import models_json_schema
 
-TERMINAL_NAMES = ("final", "complete", "done")
 TerminalName = Literal["final", "complete", "done"]
-SUCCESS = frozenset({"ok", "success"})
 SCHEMA_ID = "urn:runyard:agent-contract:1"
 
 RUN_HEADER = "Runyard-Run-Id"  # names the run of an answer, and in a request the run to come back to
@@ -141,11 +139,3 @@ def schema() -> dict[str, Any]:
         "$ref": "#/$defs/AgentRunResponse",
         "$defs": found["$defs"],
     }
-
-
-def succeeded(answer: dict[str, Any]) -> bool:
-    """Whether an answer, of either style, says that it is a success; what says both is none."""
-    status, ok, success = answer.get("status"), answer.get("ok"), answer.get("success")
-    if status == "error" or ok is False or success is False or answer.get("error"):
-        return False
-    return ok is True or success is True or status in SUCCESS
