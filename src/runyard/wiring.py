@@ -350,6 +350,7 @@ async def serve(
     import uvicorn
 
     logs.configure(settings.log_format, settings.log_level)
+    logs.catch_tracebacks()
     process = Process(settings, app, worker=worker)
     listener = _listen(settings.host, settings.port)
     config = uvicorn.Config(
@@ -377,6 +378,7 @@ async def serve(
 async def work(settings: Settings, app: App) -> None:
     """Be a worker, and nothing else, until SIGTERM or SIGINT."""
     logs.configure(settings.log_format, settings.log_level)
+    logs.catch_tracebacks()
     if settings.database_url.startswith("sqlite"):
         raise StartupError(
             "SQLite has one process: `runyard serve` includes the worker. Use Postgres to run workers of their own."

@@ -13,5 +13,6 @@ def _the_log_as_it_was() -> Iterator[None]:
     handlers, level = list(root.handlers), root.level
     yield
     structlog.configure(**config)
+    logging.captureWarnings(False)
     root.handlers[:] = handlers
     root.setLevel(level)
