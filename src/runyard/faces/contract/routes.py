@@ -38,7 +38,6 @@ from runyard.web.waiting import ClientGone, events_until_end
 log = structlog.get_logger()
 
 FACE = "contract"
-ENVELOPES: dict[int | str, dict[str, Any]] = {400: {"model": wire.AgentRunResponse}}
 
 
 class Refused(Exception):
