@@ -8,7 +8,7 @@ import pytest
 
 from runyard.contract.wire import schema
 from tests.faces.agents_for_tests import SECRET, Gate
-from tests.faces.contract.asking import GROUNDING, asked, contract_agents, post, sync
+from tests.faces.contract.asking import GROUNDING, asked, contract_agents, opened, post, sync
 from tests.faces.serving import Serve, Server
 
 ENVELOPE = jsonschema.Draft202012Validator(schema())
@@ -186,10 +186,10 @@ async def test_tokens_are_limited_by_the_budget(server: Server) -> None:
 
 
 @pytest.mark.req("S2.6", "S2.21")
-async def test_a_run_that_takes_too_long_is_ended(server: Server, gate: Gate) -> None:
+async def test_a_run_that_takes_too_long_is_ended(server: Server) -> None:
     found = await sync(server, asked("gated", budgets={"timeout_ms": 100}))
     assert found["error"]["code"] == "TIMEOUT"
-    assert (await server.run(gate.runs[0]))["status"] == "error"
+    assert (await server.run(found["provenance"]["run_id"]))["status"] in {"error", "canceled"}
 
 
 @pytest.mark.req("S2.6", "S2.21")
@@ -198,7 +198,19 @@ async def test_the_time_goes_on_while_a_run_waits_for_a_person(server: Server, g
     assert found["error"]["code"] == "TIMEOUT"
     run = await server.run(found["provenance"]["run_id"])
     assert run["status"] in {"error", "canceled"}
-    assert gate.calls["asks"] == 1
+    assert gate.calls["asks"] <= 1  # none, on a machine that is slow to begin
+
+
+@pytest.mark.req("S2.6")
+async def test_what_a_run_asks_expires_with_its_time(server: Server) -> None:
+    begun = await opened(server, asked("asks", budgets={"timeout_ms": 60_000}))
+    run_id = begun.header("runyard-run-id")[0]
+    await server.waiting(run_id)
+    await server.http.post(f"/api/runs/{run_id}/cancel")
+    log = await server.log(run_id)
+    question = next(event for event in log if event["type"] == "approval.requested")
+    assert abs(question["data"]["expires_at"] - log[0]["ts"] - 60_000) < 1000
+    await begun.close()
 
 
 @pytest.mark.req("S2.6", "S2.21")
