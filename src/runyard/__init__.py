@@ -9,7 +9,7 @@ from importlib import import_module
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
-    from runyard.agents.agent import Agent, Output, agent, plan
+    from runyard.agents.agent import Agent, Output, agent, plan, remote
     from runyard.agents.builtins.code import run_python
     from runyard.agents.builtins.documents import search_documents
     from runyard.agents.builtins.files import read_file, write_file
@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from runyard.agents.nodes import Node
     from runyard.agents.tools import Tool, tool
     from runyard.client import Client
-    from runyard.errors import ToolError
+    from runyard.errors import InvalidTask, ToolError
     from runyard.wiring import create_app
 
     __version__: str
@@ -31,6 +31,7 @@ __all__ = [
     "Client",
     "Context",
     "Documents",
+    "InvalidTask",
     "Node",
     "NodeContext",
     "Output",
@@ -43,6 +44,7 @@ __all__ = [
     "output",
     "plan",
     "read_file",
+    "remote",
     "run_python",
     "search_documents",
     "tool",
@@ -54,6 +56,7 @@ _HOMES = {
     "Client": "runyard.client",
     "Context": "runyard.agents.context",
     "Documents": "runyard.agents.documents",
+    "InvalidTask": "runyard.errors",
     "Node": "runyard.agents.nodes",
     "NodeContext": "runyard.agents.node_context",
     "Output": "runyard.agents.agent",
@@ -65,6 +68,7 @@ _HOMES = {
     "output": "runyard.agents.calls",
     "plan": "runyard.agents.agent",
     "read_file": "runyard.agents.builtins.files",
+    "remote": "runyard.agents.agent",
     "run_python": "runyard.agents.builtins.code",
     "search_documents": "runyard.agents.builtins.documents",
     "tool": "runyard.agents.tools",

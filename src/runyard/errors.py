@@ -21,6 +21,7 @@
     │   ├── NotParked                  a decision came first: carry on
     │   └── NonMonotonicSeq            the expected seq is not the next one
     ├── AgentError                     what ends a run as `error`
+    │   ├── InvalidTask                the inputs of a task do not fit
     │   ├── Nondeterministic           a replay took another path than the record
     │   ├── StepFailed                 a recorded step raised
     │   │   └── ToolFailed             a tool raised, or took too long
@@ -28,7 +29,11 @@
     │   │       └── ToolError          raised by a tool, in words that are meant for the model
     │   │           ├── CalledTooOften it was called too often in this run
     │   │           ├── NoSandbox      code cannot be run safely on this machine, so it is not run
-    │   │           └── ServerGone     the server that has it does not answer
+    │   │           ├── ServerGone     the server that has it does not answer
+    │   │           └── RemoteFailed   a remote agent gave no result: it said so
+    │   │               ├── RemoteUnavailable  it cannot be reached, or does not work
+    │   │               ├── RemoteTimedOut     it took too long
+    │   │               └── RemoteBroken       its answer was cut off, or is none of the contract
     │   ├── NodeFailed                 a node of a plan raised
     │   │   └── NodeTimedOut           it took longer than it may
     │   ├── UnknownOutcome             a `once` call began, and nobody knows whether it took effect
@@ -177,6 +182,17 @@ class AgentError(RunyardError):
     code = "agent_error"
 
 
+class InvalidTask(AgentError):
+    """The inputs of the task do not fit."""
+
+    code = "validation_error"
+
+    # fields: the names of the inputs that are missing or wrong. What is not a name is not repeated
+    def __init__(self, *fields: str) -> None:
+        names = ", ".join(field for field in fields if field.isascii() and field.replace(".", "_").isidentifier())
+        super().__init__(f"The inputs of the task do not fit: {names}." if names else None)
+
+
 class Nondeterministic(AgentError):
     """The agent took another path than the one on record."""
 
@@ -237,6 +253,30 @@ class ServerGone(ToolError):
     """The tool server does not answer."""
 
     code = "server_gone"
+
+
+class RemoteFailed(ToolError):
+    """The remote agent gave no result."""
+
+    code = "remote_failed"
+
+
+class RemoteUnavailable(RemoteFailed):
+    """The remote agent cannot be reached."""
+
+    code = "remote_unavailable"
+
+
+class RemoteTimedOut(RemoteFailed):
+    """The remote agent took too long."""
+
+    code = "remote_timeout"
+
+
+class RemoteBroken(RemoteFailed):
+    """The answer of the remote agent was cut off, or is none of the contract."""
+
+    code = "remote_broken"
 
 
 class NodeFailed(AgentError):

@@ -247,6 +247,12 @@ class Settings(BaseSettings):
     redact_patterns: Annotated[dict[str, str], AfterValidator(_checked_patterns)] = Field(
         {}, description="More of that: own regular expressions by name, a table in `runyard.toml` (or JSON)."
     )
+    contract_terminal_event: Annotated[Literal["final", "complete", "done"], Word] = Field(
+        "final", description="What the last event of a stream of the agent contract is called."
+    )
+    contract_timeout_seconds: Seconds = Field(
+        600, description="How long a run of the agent contract may take whose request names no `budgets.timeout_ms`."
+    )
     url: Annotated[str, AfterValidator(_checked_url)] = Field(
         default_factory=_own_address,
         description="The server that `runs`, `approvals` and `keys` talk to; by default the one at `host` and `port`.",

@@ -34,6 +34,7 @@ from runyard.engine.approvals import Approvals
 from runyard.engine.attendance import Attendance
 from runyard.engine.cancel import Cancel
 from runyard.engine.checkpoints import Checkpoints
+from runyard.engine.deadlines import Deadlines
 from runyard.engine.duty import on_duty
 from runyard.engine.engine import Engine
 from runyard.engine.execute import Executor
@@ -244,6 +245,9 @@ class Process:
             self.metrics,
         )
         grace = settings.chats_grace_seconds if settings.chats_on_disconnect == "cancel" else None
+        cancel = Cancel(
+            self.store, self.tail, self.streams, clock, settings.cancel_seconds, self._stop_run, self.metrics
+        )
         self.engine = Engine(
             intake=Intake(
                 self.store,
@@ -257,14 +261,14 @@ class Process:
             ),
             views=Views(self.store, self.worker, [a.name for a in app.agents.values() if a.kind in SPEAKS_WHOLE]),
             streams=self.streams,
-            cancel=Cancel(
-                self.store, self.tail, self.streams, clock, settings.cancel_seconds, self._stop_run, self.metrics
-            ),
+            cancel=cancel,
+            deadlines=Deadlines(cancel, clock),
             approvals=Approvals(self.store, self.tail, clock, app.agents, self._ring, self.metrics, redactor),
             attendance=Attendance(self.store, self.streams, grace),
             checkpoints=Checkpoints(self.store),
             access=Access(self.store, clock),
         )
+        self.task_types = app.task_types
         self.default_plan = app.default_plan(settings.default_agent or app.default)
         self._loops: list[asyncio.Task[None]] = []
         self.interaction_stores, self.checkpoints = _checkpoints(settings, self.engine, clock)
@@ -361,6 +365,7 @@ def create_app(
     """An ASGI app; its lifespan starts and stops everything behind it. Without `keys`, whoever reaches it may do
     everything, as the owner `local`."""
     from runyard.faces.chats.routes import add_routes as chats
+    from runyard.faces.contract.routes import add_routes as contract
     from runyard.faces.native.routes import add_routes as native
     from runyard.faces.plans.routes import add_routes as plans
     from runyard.faces.threads.routes import add_routes as threads
@@ -379,7 +384,13 @@ def create_app(
             await running.stop()
 
     in_chats = partial(chats, stores=running.interaction_stores, while_waiting=settings.chats_while_waiting)
-    known = (threads, in_chats, partial(plans, default_plan=running.default_plan), native)
+    by_contract = partial(
+        contract,
+        task_types=running.task_types,
+        terminal=settings.contract_terminal_event,
+        timeout_seconds=settings.contract_timeout_seconds,
+    )
+    known = (threads, in_chats, by_contract, partial(plans, default_plan=running.default_plan), native)
     faces = [partial(face, engine=running.engine, heartbeat=settings.heartbeat_seconds) for face in known]
     return build(
         running.engine,
@@ -417,6 +428,7 @@ async def serve(
     from runyard.web.local import LocalOnly
 
     logs.configure(settings.log_format, settings.log_level)
+    logs.catch_tracebacks()
     process = Process(settings, app, worker=worker)
     listener = _listen(settings.host, settings.port)
     is_guarded = keys == "needed" or (keys == "needed_off_loopback" and not _is_loopback(listener))
@@ -447,6 +459,7 @@ async def serve(
 async def work(settings: Settings, app: App) -> None:
     """Be a worker, and nothing else, until SIGTERM or SIGINT."""
     logs.configure(settings.log_format, settings.log_level)
+    logs.catch_tracebacks()
     if settings.database_url.startswith("sqlite"):
         raise StartupError(
             "SQLite has one process: `runyard serve` includes the worker. Use Postgres to run workers of their own."

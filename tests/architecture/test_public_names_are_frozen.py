@@ -10,9 +10,20 @@ import pytest
 import runyard
 
 SOURCE = Path(runyard.__file__).parent
-CLASSES = ["Agent", "Client", "Context", "Documents", "Node", "NodeContext", "Output", "Tool", "ToolError"]
+CLASSES = [
+    "Agent",
+    "Client",
+    "Context",
+    "Documents",
+    "InvalidTask",
+    "Node",
+    "NodeContext",
+    "Output",
+    "Tool",
+    "ToolError",
+]
 BUILTINS = ["read_file", "run_python", "search_documents", "write_file"]
-NAMES = [*CLASSES, "__version__", "agent", "create_app", "mcp", "output", "plan", "tool", *BUILTINS]
+NAMES = [*CLASSES, "__version__", "agent", "create_app", "mcp", "output", "plan", "remote", "tool", *BUILTINS]
 
 
 def test_the_public_names_are_these_and_all_of_them_are_there() -> None:

@@ -18,13 +18,15 @@ import msgspec
 from runyard.agents.functions import check_function, source
 from runyard.agents.mind import Mind
 from runyard.agents.nodes import Node, checked
+from runyard.agents.remote import Remote
 from runyard.agents.script import Script, parse
 from runyard.agents.sources import ToolSource
-from runyard.agents.tools import Tool
+from runyard.agents.tools import Effects, Tool
+from runyard.contract.timeouts import Timeouts
 from runyard.errors import Invalid
 from runyard.models.scripted import Turns
 
-Kind = Literal["python", "scripted", "plan", "model"]
+Kind = Literal["python", "scripted", "plan", "model", "remote"]
 WhileWaiting = Literal["hold", "yield"]
 OnCodeChange = Literal["continue", "error"]
 OnUnknown = Literal["ask", "fail"]
@@ -55,7 +57,7 @@ class Agent:
 
     `while_waiting`: whether a run that waits for a person holds its lane. `on_unknown`: what happens to a `once` call
     that may or may not have taken effect. `max_seconds`: how long one execution may take; waiting for people does not
-    count.
+    count. `task_type`: which tasks of the agent contract it does, beside those of its own name.
     """
 
     def __init__(
@@ -68,6 +70,7 @@ class Agent:
         plan: Sequence[Node] = (),
         model: str | None = None,
         turns: Turns = (),
+        remote: Remote | None = None,
         model_options: Mapping[str, Any] | None = None,
         max_turns: int = 5,
         max_usd: float = 0.10,
@@ -80,8 +83,10 @@ class Agent:
         on_code_change: OnCodeChange = "continue",
         on_unknown: OnUnknown = "ask",
         max_seconds: float | None = None,
+        task_type: str | None = None,
     ) -> None:
         self.name = _checked_name(name)
+        self.task_type = None if task_type is None else _checked_name(task_type, "A task type")
         self.kind: Kind = _one_of("kind", kind or ("python" if model is None else "model"), Kind)
         self.fn = fn
         self.script: Script = parse(script)
@@ -95,6 +100,9 @@ class Agent:
         self.max_seconds = max_seconds
         if max_seconds is not None and max_seconds <= 0:
             raise Invalid("max_seconds must be more than 0.")
+        self.remote = remote
+        if (self.kind == "remote") != (remote is not None):
+            raise Invalid(f"Agent {name}: a remote agent is made with runyard.remote.")
         if self.kind == "python":
             check_function(fn, "agent")
         if (self.kind == "scripted") != bool(script):
@@ -124,6 +132,8 @@ class Agent:
         """Twelve hex digits that change when what the agent is made of does: source, script, plan, or instructions."""
         if self.mind is not None:
             made_of = self.mind.digest(self.instructions, self.tools)
+        elif self.remote is not None:
+            made_of = self.remote.digest
         elif self.kind == "plan":
             made_of = b"".join(node.digest for node in self.plan)
         else:
@@ -149,6 +159,7 @@ class AgentOptions(TypedDict, total=False):
     on_code_change: OnCodeChange
     on_unknown: OnUnknown
     max_seconds: float | None
+    task_type: str | None
 
 
 @overload
@@ -177,6 +188,7 @@ def plan(
     on_code_change: OnCodeChange = "continue",
     on_unknown: OnUnknown = "ask",
     max_seconds: float | None = None,
+    task_type: str | None = None,
 ) -> Agent:
     """Make an agent of a list of nodes, which are done one after another: `plan("device", [Node("Ping", ping)])`."""
     return Agent(
@@ -187,12 +199,54 @@ def plan(
         on_code_change=on_code_change,
         on_unknown=on_unknown,
         max_seconds=max_seconds,
+        task_type=task_type,
     )
 
 
-def _checked_name(name: object) -> str:
+def remote(
+    name: str,
+    *,
+    url: str,
+    task_type: str,
+    effects: Effects = "once",
+    allow: Sequence[str] = (),
+    headers: Mapping[str, str] | None = None,
+    timeouts: Timeouts | None = None,
+    message_as: str = "query",
+    labels: Mapping[str, str] | None = None,
+    while_waiting: WhileWaiting = "hold",
+    on_unknown: OnUnknown = "ask",
+    max_seconds: float | None = None,
+) -> Agent:
+    """Make an agent of a service that speaks the agent contract: `remote("lit", url=..., task_type="LIT_RETRIEVAL")`.
+
+    `effects`: what doing the task twice would do; `allow`: networks that may be called though they are not public, such
+    as "127.0.0.1"; `headers` go with every request and may hold a key; a message that is no task is the input
+    `message_as`."""
+    service = Remote(
+        name,
+        url=url,
+        task_type=task_type,
+        effects=effects,
+        allow=allow,
+        headers=headers,
+        timeouts=timeouts,
+        message_as=message_as,
+        labels=labels,
+    )
+    return Agent(
+        name,
+        kind="remote",
+        remote=service,
+        while_waiting=while_waiting,
+        on_unknown=on_unknown,
+        max_seconds=max_seconds,
+    )
+
+
+def _checked_name(name: object, what: str = "An agent's name") -> str:
     if not isinstance(name, str) or not _NAME.fullmatch(name):
-        raise Invalid("An agent's name has 1 to 64 letters, digits or any of - _ . and nothing else.")
+        raise Invalid(f"{what} has 1 to 64 letters, digits or any of - _ . and nothing else.")
     return name
 
 

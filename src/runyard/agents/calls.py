@@ -19,6 +19,7 @@ import structlog
 
 from runyard.agents.threads import in_thread
 from runyard.domain.events import Payload, ToolOutput, clean
+from runyard.domain.fold import State
 from runyard.domain.run import Run
 from runyard.errors import RunyardError
 from runyard.store import Hit
@@ -31,6 +32,9 @@ class Work(Protocol):
 
     @property
     def run(self) -> Run: ...
+
+    @property
+    def state(self) -> State: ...
 
     @property
     def congested(self) -> bool: ...

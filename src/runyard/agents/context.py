@@ -15,17 +15,22 @@ from contextlib import suppress
 from functools import partial
 from typing import Any, ClassVar, get_args
 
+import msgspec
+
 from runyard.agents.agent import Agent
 from runyard.agents.execution import Canceled, Execution
 from runyard.agents.held import Held
 from runyard.agents.parking import Parking
 from runyard.agents.reach import reaches
 from runyard.agents.recorded import RecordedCalls
+from runyard.agents.remote import TROUBLES, failure, flat
 from runyard.agents.replay import Replay
 from runyard.agents.tools import Effects, Tool
+from runyard.contract.result import Result
 from runyard.domain.events import ModelThinking, Trace, clean
+from runyard.domain.task import Task
 from runyard.domain.thread import Message
-from runyard.errors import AgentError, Invalid, Unavailable, WriteRefused
+from runyard.errors import AgentError, Invalid, RemoteFailed, ToolFailed, Unavailable, WriteRefused
 from runyard.store import Hit
 
 
@@ -53,6 +58,16 @@ class Context:
         if message is None:
             raise AgentError("This run was not caused by a message.")
         return message
+
+    @property
+    def task(self) -> Task | None:
+        """What was asked for, if it was a task and not a message in a thread."""
+        return self._execution.state.task
+
+    @property
+    def inputs(self) -> dict[str, Any]:
+        """The inputs of the task; empty if there is none."""
+        return {} if self.task is None else self.task.inputs
 
     @property
     def run_id(self) -> str:
@@ -177,6 +192,21 @@ class Context:
             )
         self._pause()
         return await self._calls.tool(found, given, self)
+
+    async def ask(self, agent: Agent, /, **inputs: Any) -> dict[str, Any]:
+        """Have a remote agent do its task with these inputs, and record what it answers: its outputs, with `grounding`,
+        `warnings` and `artifacts` among them. RemoteFailed if there are none."""
+        self._go_on()
+        if agent.remote is None:
+            raise Invalid("Only a remote agent can be asked; make one with runyard.remote.")
+        try:
+            answer = await self._calls.tool(agent.remote.tool, {"inputs": inputs}, self)
+        except ToolFailed as error:
+            raise TROUBLES.get(error.error, RemoteFailed)() from error
+        found = msgspec.convert(answer, Result)
+        if found.error is not None:
+            raise failure(found.error)
+        return flat(found)
 
     async def approve(self, question: str, /, **details: Any) -> bool:
         """Ask a person. The run leaves its worker until they answer, be it a month."""

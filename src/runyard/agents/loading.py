@@ -28,6 +28,12 @@ class App(Struct, frozen=True):
     collections: dict[str, Sequence[Document]]
     default: str | None = None
 
+    @property
+    def task_types(self) -> dict[str, str]:
+        """Who does which tasks: every agent those of its own name, and of the type that it declares."""
+        declared = {agent.task_type: name for name, agent in self.agents.items() if agent.task_type is not None}
+        return {name: name for name in self.agents} | declared
+
     def default_plan(self, default: str | None) -> str | None:
         """What runs when a plan is wanted and none is named: the default agent if it is one, else the first plan."""
         plans = [name for name, agent in self.agents.items() if agent.kind == "plan"]
@@ -52,6 +58,10 @@ def app_of(module: ModuleType, label: str | None = None) -> App:
             raise StartupError(f"{label}: two collections of documents are named {value.name}.")
     if not agents:
         raise StartupError(f"{label} declares no agent; decorate an `async def f(ctx)` with @runyard.agent.")
+    types = [found.task_type for found in agents.values() if found.task_type is not None]
+    for task_type in types:
+        if types.count(task_type) > 1 or task_type in agents:
+            raise StartupError(f"{label}: two agents do tasks of type {task_type}.")
     default = getattr(module, "default", None)
     if default is not None and not isinstance(default, Agent):
         raise StartupError(f"{label}: `default` must be one of its agents.")

@@ -5,9 +5,11 @@ from typing import Any
 
 import msgspec
 from msgspec import Struct
+from msgspec.structs import replace
 
 from runyard.agents.functions import source
 from runyard.agents.tools import Tool
+from runyard.domain.task import Budget
 from runyard.errors import Invalid
 from runyard.models.scripted import Turns, parse
 
@@ -48,8 +50,20 @@ class Mind(Struct, frozen=True, kw_only=True):
     def is_scripted(self) -> bool:
         return self.model == SCRIPTED
 
+    def within(self, budget: Budget) -> "Mind":
+        """The same, with the tighter limits."""
+        return replace(
+            self,
+            max_output_tokens=_tighter(self.max_output_tokens, budget.max_output_tokens),
+            max_context_tokens=_tighter(self.max_context_tokens, budget.max_context_tokens),
+        )
+
     def digest(self, instructions: str, tools: Sequence[Tool[..., Any]]) -> bytes:
         """What it is made of, as far as a run could tell."""
         turns = source(self.turns) if callable(self.turns) else msgspec.json.encode(self.turns)
         shape = [self.model, instructions, [(tool.name, tool.description, tool.schema) for tool in tools]]
         return msgspec.json.encode(shape) + turns
+
+
+def _tighter(*limits: int | None) -> int | None:
+    return min((limit for limit in limits if limit is not None), default=None)

@@ -10,9 +10,12 @@ from collections.abc import Mapping
 from types import MappingProxyType
 from typing import Any
 
+from runyard.agents.agent import Agent
 from runyard.agents.execution import Canceled, Execution
 from runyard.agents.parking import Parking
+from runyard.agents.remote import failure, flat
 from runyard.domain.events import Trace
+from runyard.domain.task import Task
 from runyard.domain.thread import Message
 from runyard.errors import Invalid
 
@@ -27,6 +30,7 @@ class NodeContext:
         self.results: Mapping[str, Any] = MappingProxyType(dict(results))
         self._execution = execution
         self._parking = parking
+        self._asked = 0
 
     @property
     def run_id(self) -> str:
@@ -36,6 +40,16 @@ class NodeContext:
     def message(self) -> Message | None:
         """The message that caused the run, if one did."""
         return self._execution.message
+
+    @property
+    def task(self) -> Task | None:
+        """What was asked for, if it was a task and not a message in a thread."""
+        return self._execution.state.task
+
+    @property
+    def inputs(self) -> dict[str, Any]:
+        """The inputs of the task; empty if there is none."""
+        return {} if self.task is None else self.task.inputs
 
     @property
     def attempt(self) -> int:
@@ -49,14 +63,29 @@ class NodeContext:
     def cancelled(self) -> bool:
         return self._execution.cancelled
 
+    async def ask(self, agent: Agent, /, **inputs: Any) -> dict[str, Any]:
+        """Have a remote agent do its task with these inputs: its outputs, with `grounding`, `warnings` and `artifacts`
+        among them. RemoteFailed if there are none. A node that asks twice says so to the service under two keys."""
+        self._go_on()
+        if agent.remote is None:
+            raise Invalid("Only a remote agent can be asked; make one with runyard.remote.")
+        self._asked += 1
+        answer = await agent.remote.ask(inputs, self.key(f"{agent.name}#{self._asked}"))
+        if answer.error is not None:
+            raise failure(answer.error)
+        return flat(answer)
+
     async def trace(self, fn: str) -> None:
         """Leave a mark for whoever watches or debugs this run: a stable name such as `device.check`, never content."""
-        if self._parking.closed:
-            raise asyncio.CancelledError
-        if self._execution.cancelled:
-            raise Canceled
+        self._go_on()
         if not _MARK.fullmatch(fn):
             raise Invalid("A mark has 1 to 128 letters, digits or any of - _ . : and nothing else.")
         self._execution.emit(Trace(fn))
         if self._execution.congested:
             await self._execution.drain()
+
+    def _go_on(self) -> None:
+        if self._parking.closed:
+            raise asyncio.CancelledError
+        if self._execution.cancelled:
+            raise Canceled

@@ -10,8 +10,10 @@ One client is for one server: connections are kept by address.
 
 import asyncio
 import socket
+import ssl
 from collections.abc import Mapping, Sequence
 from contextlib import suppress
+from functools import cache
 from ipaddress import IPv4Address, IPv4Network, IPv6Address, IPv6Network, ip_address, ip_network
 
 import httpx2
@@ -72,10 +74,16 @@ def _inner(address: Address) -> Address:
     return address.ipv4_mapped or address.sixtofour or (address.teredo or (None, address))[1]
 
 
+@cache
+def _certificates() -> ssl.SSLContext:
+    """Whom to trust; read once, because it takes longer than a call."""
+    return httpx2.create_ssl_context(trust_env=False)
+
+
 class OutboundTransport(httpx2.AsyncBaseTransport):
     def __init__(self, allowed: Allowed) -> None:
         self._allowed = allowed
-        self._inner = httpx2.AsyncHTTPTransport(trust_env=False)
+        self._inner = httpx2.AsyncHTTPTransport(verify=_certificates(), trust_env=False)
 
     async def handle_async_request(self, request: httpx2.Request) -> httpx2.Response:
         url = request.url

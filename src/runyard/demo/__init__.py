@@ -2,7 +2,8 @@
 
 `cv-screener` answers questions over thirty made-up CVs, through a search tool, with real sources. `tokens` and `slow`
 are for trying speed, resume and cancel by hand. `device` is a plan of five nodes on a fake device. `assistant` thinks,
-on a scripted model, and asks before it pays or runs code.
+on a scripted model, and asks before it pays or runs code. `literature`, `retrieval` and `policy` do tasks of the agent
+contract: `runyard check http://127.0.0.1:8000=LIT_RETRIEVAL`.
 """
 
 import asyncio
@@ -15,8 +16,21 @@ from runyard.agents.tools import tool
 from runyard.demo.assistant import assistant
 from runyard.demo.candidates import CVS, Cv, keywords, reasons
 from runyard.demo.fake_device import device
+from runyard.demo.research import guidelines, literature, papers, policy, retrieval
 
-__all__ = ["assistant", "cv_screener", "cvs", "device", "slow", "tokens"]
+__all__ = [
+    "assistant",
+    "cv_screener",
+    "cvs",
+    "device",
+    "guidelines",
+    "literature",
+    "papers",
+    "policy",
+    "retrieval",
+    "slow",
+    "tokens",
+]
 _NAMED = 3
 
 cvs = Documents("cvs", [cv.document() for cv in CVS.values()])

@@ -15,6 +15,7 @@ import msgspec
 from msgspec import UNSET, Struct, UnsetType
 
 from runyard.clock import Clock
+from runyard.domain.task import Task
 from runyard.ids import new_id
 
 SCHEMA_VERSION = 1
@@ -65,11 +66,13 @@ class _Payload(Struct, frozen=True, omit_defaults=True):
 
 
 class RunQueued(_Payload, frozen=True):
-    """Seq 1 of every run, written by intake: who is to answer, and the id of the message that caused it."""
+    """Seq 1 of every run, written by intake: who is to answer, and the id of the message that caused it, or the task
+    that was given without one."""
 
     type = "run.queued"
     agent: str
     trigger: str | None = None
+    task: Task | None = None
 
 
 class RunResumed(_Payload, frozen=True):

@@ -41,6 +41,7 @@ from runyard.domain.events import (
     Usage,
 )
 from runyard.domain.run import Status
+from runyard.domain.task import Task
 
 
 class StepState(Struct, kw_only=True):
@@ -93,6 +94,7 @@ class State(Struct, kw_only=True):
     last_seq: int = 0
     status: Status = Status.QUEUED
     agent: str | None = None
+    task: Task | None = None
     attempt: int = 1
     text: str = ""
     thinking: str = ""
@@ -207,8 +209,8 @@ class _Folding:
                 self._asked(event.seq, question)
             case ApprovalDecided() as decision:
                 self._decided(event.seq, decision)
-            case RunQueued(agent):
-                state.agent = agent
+            case RunQueued(agent, task=task):
+                state.agent, state.task = agent, task
                 state.status = Status.QUEUED
             case RunResumed(attempt):
                 state.attempt = attempt

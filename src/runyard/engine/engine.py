@@ -7,6 +7,7 @@ from runyard.engine.approvals import Approvals
 from runyard.engine.attendance import Attendance
 from runyard.engine.cancel import Cancel
 from runyard.engine.checkpoints import Checkpoints
+from runyard.engine.deadlines import Deadlines
 from runyard.engine.intake import Intake
 from runyard.engine.stream import Streams
 from runyard.engine.views import Views
@@ -22,3 +23,4 @@ class Engine:
     attendance: Attendance
     checkpoints: Checkpoints
     access: Access
+    deadlines: Deadlines

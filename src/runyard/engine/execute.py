@@ -40,6 +40,7 @@ from runyard.domain.events import (
 )
 from runyard.domain.fold import State
 from runyard.domain.run import Run, Status, StopReason
+from runyard.domain.task import Task, deadline
 from runyard.domain.thread import Message
 from runyard.engine.journal import Journal, Pen
 from runyard.engine.past import folded, past
@@ -74,7 +75,8 @@ class Execution:
         self._engine = engine
         self._pen = pen
         self.run: Run = claim.run
-        self.message: Message | None = claim.message
+        self.message: Message | None = claim.message or _spoken(claim.run, state.task)
+        self.deadline = deadline(claim.run.created_at, state.task)
         self.state = state
         self.usage: Usage | None = state.usage
         self.cancelled = False
@@ -100,11 +102,18 @@ class Execution:
         patience = self._engine.approval_ms
         if patience is not None and approval.expires_at is None:
             approval = replace(approval, expires_at=approval.created_at + patience)
+        if self.deadline is not None:  # an answer that comes later would be for nobody
+            approval = replace(approval, expires_at=min(self.deadline, approval.expires_at or self.deadline))
         asked = [_until(payload, approval.expires_at) for payload in payloads]
         if self._redacting is not None:
             approval = self._redacting.approval(approval)
             asked = [each for payload in asked for each in self._redacting.stored(payload)[1]]
         self._pen.ask(approval, [self._engine.draft(payload) for payload in asked])
+
+    @property
+    def left(self) -> float | None:
+        """Seconds until the run must have ended."""
+        return None if self.deadline is None else max(0, self.deadline - self.now_ms()) / 1000
 
     async def commit(self) -> None:
         await self._pen.commit()
@@ -237,6 +246,9 @@ class Running:
         if not _may_continue(agent, self._run, state):
             await self._end_error("code_changed", "The agent's code has changed since this run began.")
             return
+        if execution.left == 0:
+            await self._end_error(TookTooLong.code, TookTooLong.late)
+            return
         runner = asyncio.create_task(_limited(agent, execution, self._engine.workspaces), name=f"run {self._run.id}")
         either: set[asyncio.Future[Any]] = {runner, self._stopped}
         await asyncio.wait(either, return_when=asyncio.FIRST_COMPLETED)
@@ -246,10 +258,11 @@ class Running:
         await self._conclude(agent, runner)
 
     async def _folded(self) -> State:
-        """The log so far. A run that was never begun has only its first event, which says nothing new."""
+        """The log so far. A run that was never begun has only its first event; if a message caused it, that says
+        nothing new."""
         if isinstance(self._claim.problem, Unreadable):
             raise self._claim.problem
-        if self._run.last_seq <= 1:
+        if self._run.last_seq <= 1 and self._run.trigger_message_id is not None:
             return State(agent=self._run.agent)
         return await folded(self._engine.store, self._run)
 
@@ -355,18 +368,30 @@ def ending(draft: Drafter, last_word: RunOutput | RunError | RunCanceled | None,
 async def _limited(agent: Agent, execution: Execution, workspaces: Path) -> Output | None:
     try:
         with at_work(execution, workspaces):
-            async with asyncio.timeout(agent.max_seconds) as limit:
+            async with asyncio.timeout(_shorter(agent.max_seconds, execution.left)) as limit:
                 return await RUNNERS[agent.kind](await equipped(agent), execution)
     except TimeoutError:
         if limit.expired():
-            raise TookTooLong from None
+            raise TookTooLong(TookTooLong.late if execution.left == 0 else None) from None
         raise
+
+
+def _shorter(*limits: float | None) -> float | None:
+    return min((limit for limit in limits if limit is not None), default=None)
+
+
+def _spoken(run: Run, task: Task | None) -> Message | None:
+    """A task, for agents that only listen to messages. It is in no thread."""
+    if task is None:
+        return None
+    return Message(id=run.id, thread_id="", run_id=run.id, role="user", text=task.text, created_at=run.created_at)
 
 
 class TookTooLong(AgentError):
     """The agent took longer than it may."""
 
     code = "timeout"
+    late = "The run took longer than its budget allows."
 
 
 def _may_continue(agent: Agent, run: Run, state: State) -> bool:

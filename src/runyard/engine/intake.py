@@ -14,7 +14,8 @@ from msgspec.structs import replace
 
 from runyard.clock import Clock
 from runyard.domain.events import Drafter, RunQueued, clean
-from runyard.domain.run import run_lane, thread_lane
+from runyard.domain.run import Run, run_lane, thread_lane
+from runyard.domain.task import Task
 from runyard.domain.thread import Message, Thread
 from runyard.engine.group import Group
 from runyard.engine.tail import Tail
@@ -150,9 +151,10 @@ class Intake:
         agent: str | None,
         external_id: str | None = None,
         key: IdempotencyKey | None = None,
+        task: Task | None = None,
     ) -> Accepted:
-        """Queue a run that no message caused, in a lane of its own. With an `external_id` that a run of this owner has
-        already, it is that run, and nothing starts."""
+        """Queue a run that no message caused, perhaps with a task, in a lane of its own. With an `external_id` that a
+        run of this owner has already, it is that run, and nothing starts."""
         self._check(agent)
         run_id = new_id()
         return await self._begin(
@@ -163,7 +165,7 @@ class Intake:
                 lane_key=run_lane(run_id),
                 agent=agent,
                 default_agent=self._default_agent,
-                queued=lambda agent: self._draft(RunQueued(agent)),
+                queued=lambda agent: self._draft(RunQueued(agent, task=task)),
                 external_id=external_id,
                 created_at=self._clock.now_ms(),
                 key=key,
@@ -179,6 +181,7 @@ class Intake:
     async def retry(self, owner: str, run_id: str, key: IdempotencyKey | None = None) -> Accepted:
         """Queue a new run for the same cause as one that has ended."""
         old = await self._store.get_run(owner, run_id)
+        task = await self._task(old)
         post = Post(
             owner=owner,
             face=old.face,
@@ -186,11 +189,17 @@ class Intake:
             lane_key=old.lane_key,
             thread_id=old.thread_id,
             default_agent=old.agent,
-            queued=lambda agent: self._draft(RunQueued(agent, old.trigger_message_id)),
+            queued=lambda agent: self._draft(RunQueued(agent, old.trigger_message_id, task)),
             created_at=self._clock.now_ms(),
             key=key,
         )
         return self._queued(await self._store.retry(owner, post, run_id))
+
+    async def _task(self, run: Run) -> Task | None:
+        """What a run without a message was asked to do."""
+        first = () if run.trigger_message_id else await self._store.read(run.id, 0, 1)
+        queued = first[0].payload if first else None
+        return queued.task if isinstance(queued, RunQueued) else None
 
     async def _commit(self, posts: Sequence[Post]) -> Sequence[Accepted | RunyardError]:
         """One commit for all; what need not queue is claimed in it for this process's worker, if that has room."""

@@ -1,13 +1,24 @@
 """Log lines: one stable `action` each, ids, names, counts, durations and codes. Never content, never an exception's
-text."""
+text.
+
+What libraries log is not trusted to keep to that: a message may repeat a request, a query or an exception. Of such a
+record only where it comes from is kept, and the class of its exception; the words of the few loggers that are known to
+say nothing else are kept without their arguments. What would otherwise be printed as a traceback (a thread that died, a
+destructor that failed) becomes a line as well.
+"""
 
 import logging
 import sys
-from typing import Literal
+import threading
+from types import TracebackType
+from typing import Any, Literal
 
 import structlog
 
 Format = Literal["console", "json"]
+
+# Loggers whose words, without their arguments, are only about the server itself.
+PLAIN = frozenset({"uvicorn", "uvicorn.error"})
 
 
 def configure(format: Format, level: str) -> None:
@@ -25,25 +36,66 @@ def configure(format: Format, level: str) -> None:
     ]
     number = logging.getLevelNamesMapping()[level.upper()]
     structlog.configure(
-        processors=[*shared, render],
+        processors=[_no_exception, *shared, render],
         wrapper_class=structlog.make_filtering_bound_logger(number),
         logger_factory=structlog.PrintLoggerFactory(sys.stderr),
         cache_logger_on_first_use=False,
     )
     handler = logging.StreamHandler(sys.stderr)
-    handler.setFormatter(
-        structlog.stdlib.ProcessorFormatter(processor=render, foreign_pre_chain=[*shared, _no_traceback])
-    )
+    handler.setFormatter(structlog.stdlib.ProcessorFormatter(processor=render, foreign_pre_chain=[_foreign, *shared]))
     logging.basicConfig(handlers=[handler], level=max(number, logging.WARNING), force=True)
+    logging.captureWarnings(True)
 
 
-def _no_traceback(logger: logging.Logger, method: str, event: structlog.typing.EventDict) -> structlog.typing.EventDict:
-    """A traceback shows arguments and messages of exceptions; its class is all that may be logged."""
+def catch_tracebacks() -> None:
+    """Make lines of what Python itself would print; for a process that is a server and nothing else."""
+    threading.excepthook = _thread_died
+    sys.unraisablehook = _not_raised
+
+
+def _no_exception(logger: Any, method: str, event: structlog.typing.EventDict) -> structlog.typing.EventDict:
+    """Our own lines name the class of an error; whoever asks for more gets no more."""
     failure = event.pop("exc_info", None)
-    record: logging.LogRecord | None = event.get("_record")
-    if record is not None and record.exc_info and record.exc_info[0] is not None:
-        event["error"] = record.exc_info[0].__name__
-        record.exc_info = record.exc_text = None
-    elif failure:
-        event["error"] = "unknown"
+    if failure:
+        event.setdefault("error", _class_of(failure))
     return event
+
+
+def _foreign(logger: Any, method: str, event: structlog.typing.EventDict) -> structlog.typing.EventDict:
+    """A record of somebody else: where it comes from."""
+    record: logging.LogRecord = event["_record"]
+    words = record.msg.strip() if record.name in PLAIN and isinstance(record.msg, str) else "library.logged"
+    kept: dict[str, Any] = {name: event[name] for name in ("_record", "_from_structlog") if name in event}
+    kept |= {"event": words, "logger": record.name, "where": f"{record.module}:{record.lineno}"}
+    if record.exc_info and record.exc_info[0] is not None:
+        kept["error"] = record.exc_info[0].__name__
+    record.exc_info = record.exc_text = record.stack_info = None
+    return kept
+
+
+def _class_of(failure: object) -> str:
+    match failure:
+        case BaseException():
+            return type(failure).__name__
+        case (kind, *_) if isinstance(kind, type):
+            return kind.__name__
+        case _:
+            found = sys.exc_info()[0]
+            return "unknown" if found is None else found.__name__
+
+
+def _thread_died(args: threading.ExceptHookArgs) -> None:
+    structlog.get_logger().error("thread.died", error=args.exc_type.__name__, where=_place(args.exc_traceback))
+
+
+def _not_raised(args: "sys.UnraisableHookArgs") -> None:
+    structlog.get_logger().error("error.not_raised", error=args.exc_type.__name__, where=_place(args.exc_traceback))
+
+
+def _place(traceback: TracebackType | None) -> str:
+    """The line that raised: a file's name and a number, which are never content."""
+    while traceback is not None and traceback.tb_next is not None:
+        traceback = traceback.tb_next
+    if traceback is None:
+        return "unknown"
+    return f"{traceback.tb_frame.f_code.co_filename.rpartition('/')[2]}:{traceback.tb_lineno}"

@@ -7,7 +7,7 @@ that it comes back with Last-Event-ID.
 """
 
 import asyncio
-from collections.abc import Awaitable, Callable
+from collections.abc import Awaitable, Callable, Mapping
 
 import structlog
 from fastapi import Request
@@ -41,20 +41,22 @@ class StreamCut(Exception):
 
 
 class EventStream(Response):
-    """A run's log in a face's words. `frame` gives one event's bytes, or none; `name` tells faces apart. `published`:
-    only what the outbox has published. `attendance` is told if the client closes before the end."""
+    """A run's log in a face's words. `frame` gives one event's bytes, or none; `name` tells faces apart, and None that
+    the bytes are for this follower only. `published`: only what the outbox has published. `attendance` is told if the
+    client closes before the end."""
 
     def __init__(
         self,
         streams: Streams,
         run_id: str,
         after: int,
-        name: str,
+        name: str | None,
         frame: Frame,
         heartbeat: float,
         *,
         published: bool = False,
         attendance: Attendance | None = None,
+        extra_headers: Mapping[str, str] | None = None,
     ) -> None:
         super().__init__()
         self._streams = streams
@@ -65,13 +67,15 @@ class EventStream(Response):
         self._heartbeat = heartbeat
         self._published = published
         self._attendance = attendance
+        more = [(name.lower().encode(), value.encode()) for name, value in (extra_headers or {}).items()]
+        self._head = [*HEADERS, *more]
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         follower = self._streams.follow(self._run_id, self._after, published=self._published)
         reader = asyncio.create_task(_until_gone(receive, follower))
         patience = _Patience(send)
         try:
-            await send({"type": "http.response.start", "status": 200, "headers": HEADERS})
+            await send({"type": "http.response.start", "status": 200, "headers": self._head})
             is_gone = await self._pump(follower, patience.write, scope[CALLER])
         except asyncio.CancelledError:
             if not patience.is_over:
@@ -106,6 +110,8 @@ class EventStream(Response):
                     return True
 
     def _encoded(self, chunk: Chunk) -> bytes:
+        if self._name is None:
+            return b"".join(map(self._frame, chunk.events))
         encoded = chunk.frames.get(self._name)
         if encoded is None:
             encoded = chunk.frames[self._name] = b"".join(map(self._frame, chunk.events))

@@ -15,6 +15,7 @@ from runyard.demo.candidates import CVS, keywords, reasons
 from runyard.store import Hit
 from tests.unit.agent.fake_execution import FakeExecution, decided, parked
 
+RESEARCH = {"literature", "retrieval", "policy"}
 GREETER = Path(__file__).parents[3] / "examples" / "greeter.py"
 
 
@@ -28,11 +29,13 @@ def hits(*ids: str) -> list[Hit]:
     return [Hit(id, CVS[id].name, CVS[id].text, 1.0) for id in ids]
 
 
-def test_the_demo_has_five_agents_and_the_cvs() -> None:
+def test_the_demo_has_its_agents_and_their_documents() -> None:
     app = app_of(runyard.demo)
 
-    assert set(app.agents) == {"cv-screener", "tokens", "slow", "device", "assistant"}
+    assert set(app.agents) == {"cv-screener", "tokens", "slow", "device", "assistant", *RESEARCH}
     assert app.default == "cv-screener"
+    assert {app.agents[name].task_type for name in RESEARCH} == {"LIT_RETRIEVAL", "RAG_RETRIEVE", "POLICY_REVIEW"}
+    assert set(app.collections) == {"cvs", "papers", "guidelines"}
     assert [document.id for document in app.collections["cvs"]] == list(CVS)
 
 

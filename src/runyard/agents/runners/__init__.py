@@ -5,6 +5,7 @@ from runyard.agents.execution import Runner
 from runyard.agents.runners.model import ModelRunner
 from runyard.agents.runners.plan import run_plan
 from runyard.agents.runners.python import run_python
+from runyard.agents.runners.remote import run_remote
 from runyard.agents.runners.scripted import ScriptedRunner
 
 RUNNERS: dict[Kind, Runner] = {
@@ -12,4 +13,5 @@ RUNNERS: dict[Kind, Runner] = {
     "scripted": ScriptedRunner(),
     "plan": run_plan,
     "model": ModelRunner(),
+    "remote": run_remote,
 }

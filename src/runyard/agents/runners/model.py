@@ -28,7 +28,9 @@ class ModelRunner:
     async def __call__(self, agent: Agent, execution: Execution, /) -> Output:
         assert agent.mind is not None  # the declaration was checked
         parking = Parking()
-        loop = Loop(agent, agent.mind, self._model_of(agent.mind), execution, parking)
+        task = execution.state.task
+        mind = agent.mind if task is None else agent.mind.within(task.budget)
+        loop = Loop(agent, mind, self._model_of(mind), execution, parking)
         main = await parking.ended(loop.run(), f"agent:{execution.run.id}")
         if main is None:
             raise Parked(parking.approvals)

@@ -1,0 +1,18 @@
+"""Serves the agents of one module as a service of its own: an ASGI app for uvicorn, with its own database."""
+
+import os
+import sys
+from typing import Any
+
+from runyard.agents.loading import app_of
+from runyard.settings import Settings
+from runyard.telemetry import logs
+from runyard.wiring import create_app
+
+
+def service(module: str, database: str) -> Any:
+    """`RUNYARD_DATABASE_URL` wins over the database named here."""
+    url = os.environ.get("RUNYARD_DATABASE_URL") or f"sqlite:///.runyard/{database}.db"
+    settings = Settings(database_url=url)
+    logs.configure(settings.log_format, settings.log_level)
+    return create_app(settings, app_of(sys.modules[module]))

@@ -1,0 +1,118 @@
+"""Asks agents that speak the contract, whoever made them. One code for all of them (S2.33).
+
+Kind in what it accepts: all three names of a terminal event, also inside of the data where a service sends no `event:`
+lines; several data lines, comments, CRLF, characters split anywhere (`runyard.sse`), and every envelope that
+`result.py` understands. A stream that ends without its terminal event is an error, however it ends.
+
+Not its job: where it may call; the HTTP client it is given decides that (`agents/outbound.py`).
+"""
+
+import asyncio
+from collections.abc import AsyncGenerator, AsyncIterator, Mapping
+from contextlib import aclosing, asynccontextmanager
+from typing import Any
+
+import httpx2
+import msgspec
+
+from runyard.contract.result import TERMINAL_NAMES, Progress, Result, decoded, refusal, result
+from runyard.contract.timeouts import Timeouts
+from runyard.errors import RemoteBroken, RemoteTimedOut, RemoteUnavailable
+from runyard.sse import Frame, Parser
+
+MOST_BYTES = 16 * 1024 * 1024
+
+
+class ContractClient:
+    """One service. Raises RemoteUnavailable, RemoteTimedOut or RemoteBroken; a Result with an error is an answer."""
+
+    def __init__(self, http: httpx2.AsyncClient, url: str, timeouts: Timeouts | None = None) -> None:
+        self._http = http
+        self._url = url.rstrip("/")
+        self._timeouts = timeouts or Timeouts()
+
+    async def sync(self, request: Mapping[str, Any], headers: Mapping[str, str] | None = None) -> Result:
+        limits = self._timeouts
+        async with self._asked("sync", request, headers, limits.request, limits.request) as response:
+            body = await _whole(response)
+            if response.status_code != 200:
+                return refusal(response.status_code, body)
+            return result(decoded(body), str(request["request_id"]))
+
+    async def stream(
+        self, request: Mapping[str, Any], headers: Mapping[str, str] | None = None
+    ) -> AsyncGenerator[Progress | Result]:
+        """Any number of Progress, and then one Result."""
+        limits = self._timeouts
+        async with self._asked("stream", request, headers, limits.stream, limits.idle) as response:
+            if response.status_code != 200:
+                yield refusal(response.status_code, await _whole(response))
+                return
+            if not response.headers.get("content-type", "").lower().startswith("text/event-stream"):
+                raise RemoteBroken("The remote agent answered something that is not a stream.")
+            async with aclosing(_frames(response)) as frames:
+                async for frame in frames:
+                    name, data = _named(frame)
+                    if name in TERMINAL_NAMES:
+                        yield result(data, str(request["request_id"]))
+                        return
+                    yield Progress(name, data)
+        raise RemoteBroken("The stream of the remote agent ended before its terminal event.")
+
+    @asynccontextmanager
+    async def _asked(
+        self, endpoint: str, request: Mapping[str, Any], headers: Mapping[str, str] | None, total: float, idle: float
+    ) -> AsyncIterator[httpx2.Response]:
+        began = False
+        connect = self._timeouts.request
+        timeout = httpx2.Timeout(connect=connect, read=idle, write=connect, pool=connect)
+        try:
+            async with (
+                asyncio.timeout(total),
+                self._http.stream(
+                    "POST",
+                    f"{self._url}/agents/run/{endpoint}",
+                    content=msgspec.json.encode(request),
+                    headers={"content-type": "application/json", "accept-encoding": "identity", **(headers or {})},
+                    timeout=timeout,
+                ) as response,
+            ):
+                began = True
+                yield response
+        except (TimeoutError, httpx2.TimeoutException):
+            raise RemoteTimedOut from None
+        except httpx2.HTTPError:
+            if began:
+                raise RemoteBroken("The answer of the remote agent was cut off.") from None
+            raise RemoteUnavailable from None
+
+
+async def _chunks(response: httpx2.Response) -> AsyncGenerator[bytes]:
+    size = 0
+    async for chunk in response.aiter_bytes():
+        size += len(chunk)
+        if size > MOST_BYTES:
+            raise RemoteBroken("The answer of the remote agent is too long.")
+        yield chunk
+
+
+async def _whole(response: httpx2.Response) -> bytes:
+    async with aclosing(_chunks(response)) as chunks:
+        return b"".join([chunk async for chunk in chunks])
+
+
+async def _frames(response: httpx2.Response) -> AsyncGenerator[Frame]:
+    parser = Parser()
+    async with aclosing(_chunks(response)) as chunks:
+        async for chunk in chunks:
+            for frame in parser.feed(chunk):
+                yield frame
+
+
+def _named(frame: Frame) -> tuple[str, dict[str, Any]]:
+    """The name of an event and its data. Some services write no `event:` lines and the name into the data."""
+    data = decoded(frame.data.encode())
+    if frame.event == "message":
+        inner = data.get("event", data.get("type"))
+        return (inner if isinstance(inner, str) else frame.event), data
+    return frame.event, data

@@ -1,0 +1,97 @@
+"""Checks agents and says what was found: a table for people, or JSON. Standard library only.
+
+Exit codes: 0 all clauses hold, 1 some do not, 2 nothing could be checked because no target was named rightly. Nothing
+of what an agent answered is printed, but the names of keys.
+"""
+
+import json
+import os
+from collections.abc import Sequence
+from dataclasses import asdict, dataclass
+from urllib.parse import urlsplit
+
+from runyard.contract import checks, probe
+from runyard.errors import StartupError
+
+VARIABLE = "AGENT_CONTRACT_TARGETS"
+KEY_VARIABLE = "AGENT_CONTRACT_KEY"  # sent as a bearer token, for services that want one
+_WORDS = {"pass": "PASS", "fail": "FAIL", "skip": "skip"}
+
+
+@dataclass(frozen=True)
+class Target:
+    url: str
+    task_type: str
+
+
+@dataclass(frozen=True)
+class Report:
+    target: Target
+    findings: list[checks.Finding]
+
+    @property
+    def passed(self) -> bool:
+        return all(finding.outcome == "pass" for finding in self.findings)
+
+
+def targets(given: Sequence[str] = ()) -> list[Target]:
+    """The targets of the command line, else those of the environment: `url=TASK_TYPE`, separated by commas."""
+    words = [word.strip() for one in (given or [os.environ.get(VARIABLE, "")]) for word in one.split(",")]
+    found = [_target(word) for word in words if word]
+    if not found:
+        raise StartupError(f"Name what to check: http://host:8000=TASK_TYPE, here or in {VARIABLE}.")
+    return found
+
+
+def _target(word: str) -> Target:
+    url, _, task_type = word.rpartition("=")
+    try:
+        parts = urlsplit(url)
+        right = parts.scheme in {"http", "https"} and bool(parts.hostname) and (parts.port or 1) > 0
+    except ValueError:
+        right = False
+    if not right or not task_type or parts.query or parts.fragment:
+        raise StartupError("A target is an address and a task type: http://host:8000=TASK_TYPE.")
+    return Target(url.rstrip("/"), task_type)
+
+
+def check(found: Sequence[Target], patience: probe.Patience | None = None) -> list[Report]:
+    key = os.environ.get(KEY_VARIABLE) or None
+    evidence = [
+        probe.gather(target.url, target.task_type, f"contract-check-{n}", patience, key)
+        for n, target in enumerate(found, 1)
+    ]
+    return [Report(target, checks.run(seen)) for target, seen in zip(found, evidence, strict=True)]
+
+
+def table(reports: Sequence[Report]) -> str:
+    """One line per clause and target."""
+    lines: list[str] = []
+    for report in reports:
+        width = max(len(finding.name) for finding in report.findings)
+        lines.append(f"{report.target.url} {report.target.task_type}")
+        for finding in report.findings:
+            why = f"  {finding.why}" if finding.why else ""
+            lines.append(f"  {_WORDS[finding.outcome]}  {finding.name.ljust(width if why else 0)}{why}")
+        lines.append(f"  {'conforms' if report.passed else 'does not conform'}")
+        lines.append("")
+    return "\n".join(lines).rstrip()
+
+
+def as_json(reports: Sequence[Report]) -> str:
+    return json.dumps(
+        [
+            {
+                "url": report.target.url,
+                "task_type": report.target.task_type,
+                "passed": report.passed,
+                "checks": [asdict(finding) for finding in report.findings],
+            }
+            for report in reports
+        ],
+        indent=2,
+    )
+
+
+def exit_code(reports: Sequence[Report]) -> int:
+    return 0 if all(report.passed for report in reports) else 1

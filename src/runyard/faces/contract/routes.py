@@ -1,0 +1,245 @@
+"""The routes of the contract face. `/health` and `/health/ready`, which it needs too, are the whole server's.
+
+Every answer of the two endpoints is the one envelope, refusals included. A request is refused (4xx, nothing starts) if
+it does not fit or its task type is unknown; whatever happens after that is told with a 200. `request_id` is a trace
+id: the same one may come again. To come back to a stream, send the same request with the run's id, which every answer
+names, and Last-Event-ID as headers; an Idempotency-Key does the same. Clients that know nothing of it need not.
+
+One log line tells of each answer: ids, the task type, a code and the time it took.
+"""
+
+import time
+from collections.abc import Mapping
+from typing import Any
+
+import structlog
+from fastapi import APIRouter
+from fastapi.exceptions import RequestValidationError
+from starlette.requests import Request
+from starlette.responses import Response
+from starlette.types import Receive, Scope, Send
+
+from runyard.domain.run import Run
+from runyard.domain.task import Task, deadline
+from runyard.engine.engine import Engine
+from runyard.engine.intake import idempotency_key
+from runyard.errors import BadRequest, Conflict, NotFound, RunyardError
+from runyard.faces.contract import wire
+from runyard.faces.contract.translate import Failure, Telling, refusal
+from runyard.ids import new_id
+from runyard.web.answers import Json, Key, key_of
+from runyard.web.auth import Owner, owner_of
+from runyard.web.body import NotJson, decoded, read
+from runyard.web.problems import problem
+from runyard.web.routing import STREAM_PARAMETERS, Events, add_fast
+from runyard.web.sse import EventStream, start_of
+from runyard.web.waiting import ClientGone, events_until_end
+
+log = structlog.get_logger()
+
+FACE = "contract"
+
+
+class Refused(Exception):
+    """Nothing was started; the envelope says why."""
+
+    def __init__(self, status: int, envelope: dict[str, Any]) -> None:
+        super().__init__(envelope["error"]["code"])
+        self.status = status
+        self.envelope = envelope
+
+
+class Begun:
+    """A run that was started for a request, or found again."""
+
+    def __init__(self, owner: str, run_id: str, asked_at: int, task: Task) -> None:
+        self.owner = owner
+        self.run_id = run_id
+        self.task = task
+        self.deadline = deadline(asked_at, task)
+        self.headers = {wire.RUN_HEADER: run_id}
+
+
+def add_routes(
+    router: APIRouter,
+    engine: Engine,
+    heartbeat: float,
+    task_types: Mapping[str, str],
+    terminal: wire.TerminalName,
+    timeout_seconds: float,
+) -> None:
+    """`task_types`: which agent does what; `timeout_seconds`: for requests that name no time."""
+
+    async def begin(request: Request, route: str) -> Begun:
+        asked = await _read(request)
+        owner = await owner_of(request)
+        agent = task_types.get(asked.task_type)
+        if agent is None:
+            raise _refused(400, "UNSUPPORTED_TASK_TYPE", asked.request_id, asked.task_type)
+        task = wire.task_of(asked, int(timeout_seconds * 1000))
+        try:
+            if (known := request.headers.get(wire.RUN_HEADER)) is not None:
+                return await again(owner, await engine.views.run(owner, known), task)
+            note = idempotency_key(owner, route, key_of(request), asked.model_dump())
+            accepted = await engine.intake.start(owner, FACE, agent, key=note, task=task)
+            if accepted.event is not None:
+                return Begun(owner, accepted.run_id, accepted.event.ts, task)
+            return await again(owner, await engine.views.run(owner, accepted.run_id), task)
+        except RunyardError as error:
+            answer = problem(error)
+            raise _refused(answer.status_code, error.code.upper(), asked.request_id, asked.task_type) from None
+
+    async def again(owner: str, run: Run, task: Task) -> Begun:
+        first = (await engine.views.state(owner, run.id, 1)).task
+        if first is None:
+            raise NotFound("There is no run of that id that was asked for like this.")
+        if first.type != task.type or first.labels != task.labels or first.inputs != task.inputs:
+            raise Conflict("That run was asked for something else.")
+        return Begun(owner, run.id, run.created_at, first)
+
+    async def sync(request: Request) -> Response:
+        came = time.monotonic()
+        try:
+            begun = await begin(request, "POST /agents/run/sync")
+        except Refused as refused:
+            return _refusal(refused, came)
+        telling = Telling(terminal)
+        try:
+            with engine.deadlines.kept(begun.owner, begun.run_id, begun.deadline):
+                async for event in events_until_end(request, engine.streams, begun.run_id):
+                    telling.take(event)
+        except ClientGone:
+            return Response(status_code=499)
+        except RunyardError as error:
+            failure = Failure(error.code.upper(), {"run_id": begun.run_id})
+            _note(begun.task, begun.run_id, problem(error).status_code, failure.code, came)
+            envelope = refusal(failure, wire.request_id(begun.task), begun.task.type)
+            return Json(envelope, problem(error).status_code, headers=begun.headers)
+        assert telling.envelope is not None  # a log that has ended has its last event
+        _note(begun.task, begun.run_id, 200, _code(telling), came)
+        return Json(telling.envelope, headers=begun.headers)
+
+    async def stream(request: Request) -> Response:
+        came = time.monotonic()
+        try:
+            after = _start(request)
+            begun = await begin(request, "POST /agents/run/stream")
+        except Refused as refused:
+            return _refusal(refused, came)
+        return _Stream(engine, begun, Telling(terminal, after), heartbeat, came)
+
+    async def asking(body: wire.AgentRunRequest, key: Key = None) -> None: ...
+
+    add_fast(
+        router,
+        "POST",
+        "/agents/run/sync",
+        sync,
+        tag=FACE,
+        summary="Do a task and answer its result; 400 if it does not fit or no agent does it",
+        documented=asking,
+        response=wire.AgentRunResponse,
+    )
+    add_fast(
+        router,
+        "POST",
+        "/agents/run/stream",
+        stream,
+        tag=FACE,
+        summary="Do a task, and follow it: `started`, `progress`, and one terminal event with the result",
+        documented=asking,
+        answers=Events,
+        parameters=[*STREAM_PARAMETERS, _run_header()],
+    )
+
+    @router.get("/agents/schema.json", tags=[FACE], summary="The JSON Schema (2020-12) of requests and answers")
+    async def schema(owner: Owner) -> Response:
+        return Json(wire.schema())
+
+
+class _Stream(EventStream):
+    """A run as its client follows it, no longer than its deadline."""
+
+    def __init__(self, engine: Engine, begun: Begun, telling: Telling, heartbeat: float, came: float) -> None:
+        super().__init__(engine.streams, begun.run_id, 0, None, telling.frame, heartbeat, extra_headers=begun.headers)
+        self._engine = engine
+        self._begun = begun
+        self._telling = telling
+        self._came = came
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        begun = self._begun
+        try:
+            with self._engine.deadlines.kept(begun.owner, begun.run_id, begun.deadline):
+                await super().__call__(scope, receive, send)
+        finally:
+            _note(begun.task, begun.run_id, 200, _code(self._telling), self._came)
+
+
+async def _read(request: Request) -> wire.AgentRunRequest:
+    """The request, or a refusal that repeats nothing of it but its id, if it has one."""
+    try:
+        return await read(request, wire.AgentRunRequest)
+    except NotJson:
+        raise _refused(400, "INVALID_REQUEST", new_id(), "unknown") from None
+    except RequestValidationError as error:
+        given = decoded(await request.body())
+        where = sorted({".".join(str(part) for part in e["loc"][1:2]) for e in error.errors()})
+        known = [name for name in where if name in wire.AgentRunRequest.model_fields]
+        raise _refused(
+            422,
+            "INVALID_REQUEST",
+            _text(given, "request_id") or new_id(),
+            _text(given, "task_type") or "unknown",
+            known,
+        ) from None
+
+
+def _text(given: Any, name: str) -> str:
+    value = given.get(name) if isinstance(given, dict) else None
+    return value if isinstance(value, str) and wire.is_id(value) else ""
+
+
+def _start(request: Request) -> int:
+    try:
+        return start_of(request)
+    except BadRequest:
+        raise _refused(400, "INVALID_REQUEST", new_id(), "unknown") from None
+
+
+def _refused(status: int, code: str, request_id: str, task_type: str, fields: list[str] | None = None) -> Refused:
+    return Refused(status, refusal(Failure(code, {"fields": fields} if fields else {}), request_id, task_type))
+
+
+def _refusal(refused: Refused, came: float) -> Response:
+    """The envelope at the top, and once more under `detail`, where clients of FastAPI services look."""
+    envelope = refused.envelope
+    _line(envelope["request_id"], None, None, refused.status, envelope["error"]["code"], came)
+    return Json({**envelope, "detail": envelope}, refused.status)
+
+
+def _code(telling: Telling) -> str:
+    """How it ended, as far as this client was told."""
+    if telling.envelope is None:
+        return "left"
+    error = telling.envelope["error"]
+    return "ok" if error is None else str(error["code"])
+
+
+def _note(task: Task, run_id: str, status: int, code: str, came: float) -> None:
+    _line(wire.request_id(task), task.type, run_id, status, code, came)
+
+
+def _line(request_id: str, task_type: str | None, run_id: str | None, status: int, code: str, came: float) -> None:
+    """Only ids: a request id that reads like a sentence is left out."""
+    known = {
+        "request_id": request_id if wire.is_id(request_id) else None,
+        "task_type": task_type,
+        "run_id": run_id,
+    }
+    ids = {name: value for name, value in known.items() if value is not None}
+    log.info("contract.answered", status=status, code=code, duration_ms=round((time.monotonic() - came) * 1000), **ids)
+
+
+def _run_header() -> dict[str, Any]:
+    return {"name": wire.RUN_HEADER, "in": "header", "required": False, "schema": {"type": "string"}}

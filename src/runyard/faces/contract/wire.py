@@ -1,0 +1,57 @@
+"""The words of the contract face. The shapes are those of `runyard.contract.wire`, which agents of others share."""
+
+import re
+from typing import Any
+
+from runyard.contract.wire import (
+    RUN_HEADER,
+    AgentError,
+    AgentRunRequest,
+    AgentRunResponse,
+    Budgets,
+    GroundingPack,
+    TerminalName,
+    schema,
+)
+from runyard.domain.task import Budget, Task
+
+__all__ = [
+    "RUN_HEADER",
+    "AgentError",
+    "AgentRunRequest",
+    "AgentRunResponse",
+    "GroundingPack",
+    "TerminalName",
+    "is_id",
+    "request_id",
+    "schema",
+    "task_of",
+]
+_ID = re.compile(r"[A-Za-z0-9_.:@/+-]{1,128}", re.ASCII)
+REQUEST_ID = "request_id"
+
+
+def is_id(given: str) -> bool:
+    """Whether this looks like an id, and not like a sentence: only then may it stand in a log line."""
+    return _ID.fullmatch(given) is not None
+
+
+def task_of(request: AgentRunRequest, timeout_ms: int) -> Task:
+    """What the request asks for. One that names no time gets `timeout_ms`."""
+    given: dict[str, Any] = vars(request)
+    names = (REQUEST_ID, "workflow_id", "stage_id", "user_id", "mode", "risk_tier", "domain_id")
+    labels = {name: given[name] for name in names if given[name] is not None}
+    return Task(request.task_type, request.inputs, labels, _budget(request.budgets, timeout_ms))
+
+
+def _budget(budgets: Budgets, timeout_ms: int) -> Budget:
+    return Budget(
+        max_output_tokens=budgets.max_output_tokens,
+        max_context_tokens=budgets.max_context_tokens,
+        max_escalations=budgets.max_escalations,
+        timeout_ms=budgets.timeout_ms or timeout_ms,
+    )
+
+
+def request_id(task: Task) -> str:
+    return task.labels.get(REQUEST_ID, "")

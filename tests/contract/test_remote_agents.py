@@ -1,0 +1,182 @@
+"""Agents behind the contract: asked once, recorded, never repeated silently, and only where they may be called."""
+
+from pathlib import Path
+
+import pytest
+
+import runyard
+from runyard.agents.agent import Agent
+from runyard.agents.calls import at_work
+from runyard.agents.outbound import OutboundRefused
+from runyard.agents.remote import Remote
+from runyard.agents.runners import RUNNERS
+from runyard.agents.tools import Effects
+from runyard.contract.breaker import FAILURES, Breaker
+from runyard.contract.timeouts import Timeouts
+from runyard.domain.events import Event, ToolFinished, ToolStarted
+from runyard.errors import Invalid, RemoteBroken, RemoteFailed, RemoteUnavailable, UnknownOutcome
+from tests.contract.an_agent import GOOD, TASK, as_json, as_stream, event, frames, served
+from tests.unit.agent.fake_execution import FakeExecution, decided, parked
+
+HERE = ["127.0.0.1"]
+
+
+def remote(url: str, effects: Effects = "once", on_unknown: str = "ask") -> Agent:
+    return runyard.remote(
+        "lit.search",
+        url=url,
+        task_type=TASK,
+        effects=effects,
+        allow=HERE,
+        on_unknown=on_unknown,  # type: ignore[arg-type]
+    )
+
+
+async def run(agent: Agent, execution: FakeExecution) -> runyard.Output:
+    with at_work(execution, Path()):
+        output = await RUNNERS[agent.kind](agent, execution)
+    assert output is not None
+    await execution.commit()
+    return output
+
+
+@pytest.mark.req("S2.22", "S2.33")
+async def test_a_remote_agent_is_asked_and_its_result_is_on_record() -> None:
+    more = {"text": "hello"}, {"citations": ["d1"], "chunks": []}
+    behaviour = GOOD.but(stream=lambda a: as_stream(*frames(a, outputs=more[0], grounding=more[1])))
+    execution = FakeExecution(text="what?")
+    with served(behaviour) as agent:
+        output = await run(remote(agent.url), execution)
+
+    assert (output.text, output.sources) == ("hello", ["d1"])
+    assert output.outputs == {"text": "hello", "grounding": {"citations": ["d1"], "chunks": []}}
+    assert execution.types() == ["tool.started", "tool.output", "tool.finished"]
+    started, _, finished = (one.payload for one in execution.new_events)
+    assert isinstance(started, ToolStarted)
+    assert started.input == {"inputs": {"query": "what?"}}
+    assert b"percent" in execution.new_events[1].data
+    assert isinstance(finished, ToolFinished)
+    assert finished.output["outputs"] == {"text": "hello"}
+    assert agent.asked[0]["request_id"] == "run-1"
+    assert agent.headers["idempotency-key"] == "run-1:lit_search#1"
+
+
+async def begun(url: str, effects: Effects = "once") -> list[Event]:
+    """The log of a run whose worker died after the call had begun."""
+    execution = FakeExecution()
+    await run(remote(url, effects), execution)
+    return [one for one in execution.log if one.type not in ("tool.output", "tool.finished")]
+
+
+async def test_a_call_that_may_have_happened_is_repeated_only_if_a_person_allows_it() -> None:
+    with served() as agent:
+        log = await begun(agent.url)
+        execution = FakeExecution(log)
+        (approval,) = await parked(remote(agent.url), execution)
+        assert execution.approvals[0].kind == "unknown_outcome"
+        assert len(agent.asked) == 1
+
+        await run(remote(agent.url), FakeExecution(decided(execution.log, approval)))
+        assert len(agent.asked) == 2
+        with pytest.raises(UnknownOutcome):
+            await run(remote(agent.url), FakeExecution(decided(execution.log, approval, "rejected")))
+        with pytest.raises(UnknownOutcome):
+            await run(remote(agent.url, on_unknown="fail"), FakeExecution(log))
+        assert len(agent.asked) == 2
+
+
+async def test_a_call_that_is_declared_harmless_is_repeated_under_the_same_key() -> None:
+    with served() as agent:
+        log = await begun(agent.url, "idempotent")
+        first = agent.headers["idempotency-key"]
+        await run(remote(agent.url, "idempotent"), FakeExecution(log))
+        assert len(agent.asked) == 2
+        assert agent.headers["idempotency-key"] == first
+
+
+async def test_a_call_that_has_ended_is_not_made_again() -> None:
+    with served() as agent:
+        execution = FakeExecution()
+        first = await run(remote(agent.url), execution)
+        assert await run(remote(agent.url), FakeExecution(execution.log)) == first
+        assert len(agent.asked) == 1
+
+
+@pytest.mark.req("S2.21", "S2.25")
+async def test_what_the_service_says_of_a_failure_is_the_code_of_the_run() -> None:
+    told = {"status": "error", "error": {"code": "VALIDATION_ERROR", "message": "the patient"}}
+    with served(GOOD.but(stream=lambda a: as_stream(*frames(a, **told)))) as agent:
+        execution = FakeExecution()
+        with pytest.raises(RemoteFailed) as caught:
+            await run(remote(agent.url), execution)
+        assert caught.value.code == "validation_error"
+        assert "patient" not in caught.value.message
+        again = FakeExecution([*execution.log, *execution.lost])
+        with pytest.raises(RemoteFailed) as repeated:
+            await run(remote(agent.url), again)
+        assert repeated.value.code == "validation_error"
+        assert len(agent.asked) == 1
+
+
+@pytest.mark.req("S2.21")
+async def test_a_stream_without_its_end_is_a_failure_and_on_record() -> None:
+    with served(GOOD.but(stream=lambda a: as_stream(*frames(a)[:-1]))) as agent:
+        execution = FakeExecution()
+        with pytest.raises(RemoteBroken):
+            await run(remote(agent.url), execution)
+    finished = execution.new_events[-1].payload
+    assert isinstance(finished, ToolFinished)
+    assert finished.error == "RemoteBroken"
+
+
+async def test_only_public_addresses_are_called_unless_a_network_is_allowed() -> None:
+    with served() as agent:
+        for url in (agent.url, agent.url.replace("127.0.0.1", "localhost"), "http://169.254.169.254"):
+            with pytest.raises(OutboundRefused):
+                await Remote("lit", url=url, task_type=TASK).ask({}, "k")
+        assert agent.asked == []
+        assert (await Remote("lit", url=agent.url, task_type=TASK, allow=HERE).ask({}, "k")).outputs
+
+
+async def test_a_redirect_is_not_followed() -> None:
+    with served(GOOD.but(stream=lambda _: as_json({}, 307))) as agent, pytest.raises(RemoteUnavailable):
+        await Remote("lit", url=agent.url, task_type=TASK, allow=HERE).ask({}, "k")
+
+
+async def test_a_service_that_fails_too_often_is_left_alone() -> None:
+    time = 0.0
+    with served(GOOD.but(stream=lambda _: as_json({}, 500))) as agent:
+        service = Remote("lit", url=agent.url, task_type=TASK, allow=HERE, breaker=Breaker(lambda: time))
+        for _ in range(FAILURES + 2):
+            with pytest.raises(RemoteUnavailable):
+                await service.ask({}, "k")
+        assert len(agent.asked) == FAILURES
+        agent.behaviour = GOOD
+        time = 61.0
+        assert (await service.ask({}, "k")).outputs
+        agent.behaviour = GOOD.but(stream=lambda a: as_json({"error": {"code": "NO"}}, 400))
+        for _ in range(FAILURES):
+            assert (await service.ask({}, "k")).error == "NO"  # a refusal is an answer: the service works
+
+
+async def test_a_progress_that_is_not_json_is_a_failure() -> None:
+    behaviour = GOOD.but(stream=lambda a: as_stream(b"event: progress\ndata: half\n\n", event("final", {})))
+    with served(behaviour) as agent, pytest.raises(RemoteBroken):
+        await Remote("lit", url=agent.url, task_type=TASK, allow=HERE).ask({}, "k")
+
+
+@pytest.mark.parametrize("url", ["", "host", "ftp://host", "http://", "http://a:b@host", "http://host/?a=1"])
+def test_a_mistake_in_a_declaration_is_one_sentence(url: str) -> None:
+    with pytest.raises(Invalid):
+        runyard.remote("lit", url=url, task_type=TASK)
+
+
+def test_other_mistakes_too() -> None:
+    with pytest.raises(Invalid):
+        runyard.remote("lit", url="http://host", task_type="")
+    with pytest.raises(Invalid):
+        runyard.remote("lit", url="http://host", task_type=TASK, allow=["everywhere"])
+    with pytest.raises(Invalid):
+        runyard.remote("lit", url="http://host", task_type=TASK, timeouts=Timeouts(0))
+    with pytest.raises(Invalid):
+        Agent("lit", kind="remote")

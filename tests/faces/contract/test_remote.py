@@ -1,0 +1,118 @@
+"""One Runyard asks another: tasks, labels and budgets go through, and the result is kept on both sides."""
+
+import asyncio
+
+import pytest
+
+import runyard
+from runyard.agents.agent import Agent, agent, plan, remote
+from runyard.agents.context import Context
+from runyard.agents.loading import App
+from runyard.agents.node_context import NodeContext
+from runyard.agents.nodes import Node
+from runyard.clock import SystemClock
+from runyard.settings import Settings
+from runyard.stores.memory import MemoryStore
+from tests.contract.an_agent import GOOD, TASK, as_stream, frames, served
+from tests.faces import serving
+from tests.faces.agents_for_tests import Gate
+from tests.faces.contract.asking import asked, contract_agents, stream, sync
+from tests.faces.serving import Serve
+
+LABELS = {"workflow_id": "w", "mode": "LIVE"}
+
+
+def asking(url: str) -> App:
+    def far(name: str, task_type: str) -> Agent:
+        return remote(name, url=url, task_type=task_type, allow=["127.0.0.1"])
+
+    echo = far("far", "ECHO")
+
+    @agent
+    async def twice(ctx: Context) -> runyard.Output:
+        first, second = await ctx.ask(echo, n=1), await ctx.ask(echo, n=2)
+        return runyard.Output("", outputs={"found": [first["inputs"], second["inputs"]]})
+
+    async def node(ctx: NodeContext) -> object:
+        return (await ctx.ask(echo, step=ctx.node))["labels"]
+
+    agents = [echo, twice, far("gated", "gated"), far("nobody", "NOBODY"), far("crashes", "crashes")]
+    agents += [far("grounded", "GROUNDED"), plan("pipeline", [Node("One", node), Node("Two", node)])]
+    return App({one.name: one for one in agents}, {}, "far")
+
+
+@pytest.mark.req("S2.22", "S2.33")
+async def test_a_task_goes_through_a_remote_agent_unchanged(serve: Serve, gate: Gate) -> None:
+    with served(GOOD.but(stream=lambda a: as_stream(*frames(a, outputs={"asked": a})))) as stranger:
+        far = remote("far", url=stranger.url, task_type=TASK, allow=["127.0.0.1"])
+        server = await serve(App({"far": far}, {}, "far"))
+        budgets = {"max_output_tokens": 7, "timeout_ms": 60_000}
+        found = await sync(server, asked("far", inputs={"q": 1}, budgets=budgets, **LABELS))
+
+        got = found["outputs"]["asked"]
+        assert (got["request_id"], got["workflow_id"], got["mode"]) == ("req-1", "w", "LIVE")
+        assert (got["task_type"], got["inputs"]) == (TASK, {"q": 1})
+        assert got["budgets"]["max_output_tokens"] == 7
+        assert 0 < got["budgets"]["timeout_ms"] <= 60_000
+        log = await server.log(found["provenance"]["run_id"])
+        kept = next(one for one in log if one["type"] == "tool.finished")
+        assert kept["data"]["output"]["outputs"] == found["outputs"]
+
+
+@pytest.mark.req("S2.18", "S2.21")
+async def test_a_stream_over_a_remote_agent_has_one_end_also_if_the_other_side_has_none(serve: Serve) -> None:
+    with served(GOOD.but(stream=lambda a: as_stream(*frames(a)[:-1]))) as stranger:
+        far = remote("far", url=stranger.url, task_type=TASK, allow=["127.0.0.1"])
+        server = await serve(App({"far": far}, {}, "far"))
+        found = await stream(server, asked("far"))
+    assert found.ended_cleanly
+    assert [frame.event for frame in found.frames].count("final") == 1
+    assert found.frames[-1].json["error"]["code"] == "REMOTE_BROKEN"
+
+
+@pytest.mark.parametrize("backend", ["memory"])
+async def test_one_server_asks_another(gate: Gate, serve: Serve) -> None:
+    far = await serve(contract_agents(gate))
+    settings = Settings(database_url="sqlite:///unused.db", **serving.QUICK)
+    app = asking(f"http://127.0.0.1:{far.port}")
+    async with serving.served(settings, app, MemoryStore(SystemClock())) as near:
+        echoed = await sync(near, asked("far", inputs={"q": 1}, **LABELS))
+        assert echoed["outputs"]["labels"] == {"request_id": "req-1", **LABELS}
+        both = await sync(near, asked("twice"))
+        assert both["outputs"]["found"] == [{"n": 1}, {"n": 2}]
+        piped = await sync(near, asked("pipeline", **LABELS))
+        assert piped["outputs"] == {node: {"request_id": "req-1", **LABELS} for node in ("One", "Two")}
+        assert (await sync(near, asked("grounded")))["grounding"]["citations"] == ["d1"]
+        assert (await sync(near, asked("nobody")))["error"]["code"] == "UNSUPPORTED_TASK_TYPE"
+        assert (await sync(near, asked("crashes")))["error"]["code"] == "TASK_FAILED"
+        late = await sync(near, asked("gated", budgets={"timeout_ms": 300}))
+        assert late["error"]["code"] in {"TIMEOUT", "REMOTE_TIMEOUT"}
+        run_id = await near.post("far", "hello")
+        assert (await near.ended(run_id)).frames[-1].json["status"] == "done"
+
+
+@pytest.mark.parametrize("backend", ["memory"])
+async def test_a_cancel_closes_the_call(serve: Serve) -> None:
+    reached, left = asyncio.Event(), asyncio.Event()
+
+    async def handle(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        await reader.readuntil(b"\r\n\r\n")
+        writer.write(b"HTTP/1.1 200 OK\r\ncontent-type: text/event-stream\r\n\r\n: here\n\n")
+        await writer.drain()
+        reached.set()
+        while await reader.read(1000):
+            pass
+        left.set()
+        writer.close()
+
+    service = await asyncio.start_server(handle, "127.0.0.1", 0)
+    url = f"http://127.0.0.1:{service.sockets[0].getsockname()[1]}"
+    far = remote("far", url=url, task_type=TASK, allow=["127.0.0.1"])
+    server = await serve(App({"far": far}, {}, "far"))
+    run_id = await server.post("far")
+    async with asyncio.timeout(20):
+        await reached.wait()
+        answer = await server.http.post(f"/api/runs/{run_id}/cancel")
+        await left.wait()
+    assert answer.json()["status"] == "canceled"
+    service.close()

@@ -1,0 +1,247 @@
+"""A task in, one envelope out: however the run ended, and also if none was started."""
+
+import asyncio
+from typing import Any
+
+import jsonschema  # type: ignore[import-untyped]
+import pytest
+
+from runyard.contract.wire import schema
+from tests.faces.agents_for_tests import SECRET, Gate
+from tests.faces.contract.asking import GROUNDING, asked, contract_agents, opened, post, sync
+from tests.faces.serving import Serve, Server
+
+ENVELOPE = jsonschema.Draft202012Validator(schema())
+LABELS = {
+    "workflow_id": "w",
+    "stage_id": "s",
+    "user_id": "u",
+    "mode": "LIVE",
+    "risk_tier": "NON_SENSITIVE",
+    "domain_id": "clinical",
+}
+
+
+@pytest.mark.req("S2.1", "S2.3", "S2.8", "S2.9", "S2.10", "S2.12", "S2.22")
+async def test_a_task_is_done_and_answered_in_one_envelope(server: Server) -> None:
+    answer = await server.http.post("/agents/run/sync", json=asked(inputs={"query": "Rüst"}))
+
+    assert answer.headers["content-type"] == "application/json"
+    found = answer.json()
+    ENVELOPE.validate(found)
+    assert (found["request_id"], found["task_type"], found["status"], found["ok"]) == ("req-1", "ECHO", "ok", True)
+    assert found["outputs"]["inputs"] == {"query": "Rüst"}
+    assert found["outputs"]["said"] == "Rüst"
+    assert found["error"] is None
+    assert found["warnings"] == found["artifacts"] == []
+    assert found["usage"]["duration_ms"] >= 0
+    run_id = found["provenance"]["run_id"]
+    assert answer.headers["runyard-run-id"] == run_id
+    assert (await server.run(run_id))["status"] == "done"
+
+
+@pytest.mark.req("S2.4", "S2.5", "S2.6")
+async def test_every_optional_field_reaches_the_agent(server: Server) -> None:
+    found = await sync(server, asked(**LABELS))
+    assert found["outputs"]["labels"] == {"request_id": "req-1", **LABELS}
+
+
+@pytest.mark.req("S2.4", "S2.5", "S2.6", "S2.9")
+@pytest.mark.parametrize("backend", ["memory"])
+@pytest.mark.parametrize("value", [{}, dict.fromkeys([*LABELS, "inputs", "budgets"])], ids=["absent", "null"])
+async def test_what_is_optional_may_be_left_out_or_null_and_the_mode_is_then_demo(
+    server: Server, value: dict[str, Any]
+) -> None:
+    found = await sync(server, asked(**value))
+    assert found["outputs"]["labels"] == {"request_id": "req-1", "mode": "DEMO"}
+    assert found["outputs"]["inputs"] == {}
+
+
+@pytest.mark.req("S2.12")
+@pytest.mark.parametrize("backend", ["memory"])
+async def test_what_an_answer_rests_on_stands_in_its_own_place(server: Server) -> None:
+    found = await sync(server, asked("GROUNDED"))
+    ENVELOPE.validate(found)
+    assert found["outputs"] == {"count": 1, "text": "the answer"}
+    assert found["grounding"] == GROUNDING
+    assert found["artifacts"] == ["s3://a"]
+    assert found["warnings"] == ["OLD_INDEX"]
+
+
+@pytest.mark.parametrize("backend", ["memory"])
+async def test_what_has_not_the_shape_of_its_place_stays_among_the_outputs(server: Server) -> None:
+    found = await sync(server, asked("misshapen"))
+    ENVELOPE.validate(found)
+    assert found["outputs"] == {"grounding": "none", "warnings": 3, "artifacts": [1]}
+
+
+@pytest.mark.req("S2.33")
+@pytest.mark.parametrize("backend", ["memory"])
+async def test_every_agent_does_tasks_of_its_own_name(server: Server) -> None:
+    assert (await sync(server, asked("happy")))["outputs"] == {"text": "a b"}
+    assert (await sync(server, asked("echo")))["outputs"]["said"] == "{}"
+
+
+@pytest.mark.parametrize("backend", ["memory"])
+async def test_the_outputs_of_a_plan_are_what_its_nodes_found(server: Server) -> None:
+    found = await sync(server, asked("pipeline", inputs={"query": "four"}))
+    assert found["outputs"] == {"Find": {"query": "four"}, "Count": 4}
+
+
+@pytest.mark.req("S2.8")
+async def test_a_request_id_is_a_trace_id_and_may_come_again(server: Server, gate: Gate) -> None:
+    first, second = await sync(server, asked()), await sync(server, asked())
+    assert first["provenance"]["run_id"] != second["provenance"]["run_id"]
+    assert gate.calls["echo"] == 2
+
+
+async def test_an_idempotency_key_starts_one_run(server: Server, gate: Gate) -> None:
+    key = {"Idempotency-Key": "k"}
+    first, second = await sync(server, asked(), 200, **key), await sync(server, asked(), 200, **key)
+    assert first["provenance"] == second["provenance"]
+    assert gate.calls["echo"] == 1
+    other = await sync(server, asked(inputs={"query": "other"}), 409, **key)
+    assert other["error"]["code"] == "IDEMPOTENCY_KEY_REUSED"
+
+
+@pytest.mark.req("S2.7", "S2.25")
+@pytest.mark.parametrize("backend", ["memory"])
+@pytest.mark.parametrize("path", ["/agents/run/sync", "/agents/run/stream"])
+async def test_a_task_that_nobody_does_is_refused_in_the_same_shape(server: Server, path: str) -> None:
+    answer = await post(server, path, asked("NOBODY", inputs={"query": SECRET}))
+    found = answer.json()
+    assert answer.status_code == 400
+    ENVELOPE.validate(found)
+    assert (found["request_id"], found["task_type"]) == ("req-1", "NOBODY")
+    assert (found["status"], found["ok"], found["outputs"]) == ("error", False, {})
+    assert found["warnings"] == ["UNSUPPORTED_TASK_TYPE"]
+    assert found["error"]["code"] == found["detail"]["error"]["code"] == "UNSUPPORTED_TASK_TYPE"
+    assert SECRET not in answer.text
+
+
+BROKEN: dict[str, tuple[Any, int, list[str]]] = {
+    "no request id": ({"task_type": "ECHO"}, 422, ["request_id"]),
+    "an empty request id": ({"request_id": "", "task_type": "ECHO"}, 422, ["request_id"]),
+    "a request id that is no text": ({"request_id": 7, "task_type": "ECHO"}, 422, ["request_id"]),
+    "no task type": ({"request_id": "req-1"}, 422, ["task_type"]),
+    "inputs that are a list": (asked(inputs=[SECRET]), 422, ["inputs"]),
+    "budgets that are a text": (asked(budgets=SECRET), 422, ["budgets"]),
+    "a time of nothing": (asked(budgets={"timeout_ms": 0}), 422, ["budgets"]),
+    "a mode that is a number": (asked(mode=3), 422, ["mode"]),
+    "a list": ([SECRET], 422, []),
+}
+
+
+@pytest.mark.req("S2.3", "S2.25")
+@pytest.mark.parametrize("backend", ["memory"])
+@pytest.mark.parametrize("path", ["/agents/run/sync", "/agents/run/stream"])
+async def test_a_request_that_does_not_fit_is_refused_and_not_repeated(server: Server, path: str) -> None:
+    for name, (body, status, fields) in BROKEN.items():
+        answer = await post(server, path, body)
+        found = answer.json()
+        assert answer.status_code == status, name
+        ENVELOPE.validate(found)
+        assert found["error"]["code"] == "INVALID_REQUEST", name
+        assert found["error"]["details"] == ({"fields": fields} if fields else {}), name
+        assert found["request_id"], name
+        assert SECRET not in answer.text, name
+    unread = await server.http.post(path, content=b'{"request_id": "' + SECRET.encode(), headers=JSON)
+    assert unread.status_code == 400
+    ENVELOPE.validate(unread.json())
+    assert SECRET not in unread.text
+
+
+JSON = {"content-type": "application/json"}
+
+
+@pytest.mark.req("S2.21", "S2.25")
+@pytest.mark.parametrize("backend", ["memory"])
+async def test_inputs_that_the_agent_cannot_use_are_an_answer(server: Server) -> None:
+    found = await sync(server, asked(inputs={"missing": SECRET}))
+    ENVELOPE.validate(found)
+    assert (found["status"], found["ok"], found["outputs"]) == ("error", False, {})
+    assert found["error"]["code"] == "VALIDATION_ERROR"
+    assert found["error"]["details"]["fields"] == ["query"]
+
+
+@pytest.mark.req("S2.25")
+@pytest.mark.parametrize("backend", ["memory"])
+@pytest.mark.parametrize(("agent", "code"), [("crashes", "TASK_FAILED"), ("explains", "TOOL_ERROR")])
+async def test_a_failure_is_a_code_and_never_the_words_of_the_agent(server: Server, agent: str, code: str) -> None:
+    found = await sync(server, asked(agent))
+    ENVELOPE.validate(found)
+    assert found["error"]["code"] == code
+    assert SECRET not in str(found)
+
+
+@pytest.mark.req("S2.6")
+async def test_tokens_are_limited_by_the_budget(server: Server) -> None:
+    free = await sync(server, asked("thinker"))
+    assert (free["warnings"], free["usage"]["output_tokens"]) == ([], 51)
+    found = await sync(server, asked("thinker", budgets={"max_output_tokens": 50}))
+    assert (found["status"], found["warnings"]) == ("ok", ["MAX_TOKENS_EXCEEDED"])
+    assert found["usage"]["output_tokens"] == 50
+    refused = await sync(server, asked("thinker", budgets={"max_context_tokens": 1}))
+    assert (refused["status"], refused["warnings"], refused["outputs"]) == ("ok", ["MAX_TOKENS_EXCEEDED"], {})
+
+
+@pytest.mark.req("S2.6", "S2.21")
+async def test_a_run_that_takes_too_long_is_ended(server: Server) -> None:
+    found = await sync(server, asked("gated", budgets={"timeout_ms": 100}))
+    assert found["error"]["code"] == "TIMEOUT"
+    assert (await server.run(found["provenance"]["run_id"]))["status"] in {"error", "canceled"}
+
+
+@pytest.mark.req("S2.6", "S2.21")
+async def test_the_time_goes_on_while_a_run_waits_for_a_person(server: Server, gate: Gate) -> None:
+    found = await sync(server, asked("asks", budgets={"timeout_ms": 200}))
+    assert found["error"]["code"] == "TIMEOUT"
+    run = await server.run(found["provenance"]["run_id"])
+    assert run["status"] in {"error", "canceled"}
+    assert gate.calls["asks"] <= 1  # none, on a machine that is slow to begin
+
+
+@pytest.mark.req("S2.6")
+async def test_what_a_run_asks_expires_with_its_time(server: Server) -> None:
+    begun = await opened(server, asked("asks", budgets={"timeout_ms": 60_000}))
+    run_id = begun.header("runyard-run-id")[0]
+    await server.waiting(run_id)
+    await server.http.post(f"/api/runs/{run_id}/cancel")
+    log = await server.log(run_id)
+    question = next(event for event in log if event["type"] == "approval.requested")
+    assert abs(question["data"]["expires_at"] - log[0]["ts"] - 60_000) < 1000
+    await begun.close()
+
+
+@pytest.mark.req("S2.6", "S2.21")
+async def test_the_time_goes_on_while_nobody_works(serve: Serve, gate: Gate) -> None:
+    server = await serve(contract_agents(gate), worker=False)
+    found = await sync(server, asked(budgets={"timeout_ms": 100}))
+    assert found["error"]["code"] == "TIMEOUT"
+    assert (await server.run(found["provenance"]["run_id"]))["status"] == "canceled"
+
+
+@pytest.mark.req("S2.21")
+async def test_a_run_that_somebody_cancels_is_answered(server: Server, gate: Gate) -> None:
+    asking = asyncio.create_task(sync(server, asked("gated")))
+    await gate.until_reached()
+    await server.http.post(f"/api/runs/{gate.runs[0]}/cancel")
+    found = await asking
+    assert (found["status"], found["error"]["code"]) == ("error", "CANCELLED")
+
+
+async def test_a_retried_run_has_the_same_task(server: Server) -> None:
+    found = await sync(server, asked(inputs={"query": "again"}))
+    answer = await server.http.post(f"/api/runs/{found['provenance']['run_id']}/retry")
+    run_id = answer.json()["run_id"]
+    log = await server.log(run_id)
+    assert log[0]["data"]["task"]["inputs"] == {"query": "again"}
+    assert next(event for event in log if event["type"] == "run.output")["data"]["outputs"]["said"] == "again"
+
+
+@pytest.mark.req("S2.32")
+@pytest.mark.parametrize("backend", ["memory"])
+async def test_the_schema_is_served(server: Server) -> None:
+    answer = await server.http.get("/agents/schema.json")
+    assert answer.json() == schema()
+    jsonschema.Draft202012Validator.check_schema(answer.json())

@@ -1,0 +1,77 @@
+"""What the contract face says of every core event; the table of DESIGN, cell by cell."""
+
+import pytest
+from msgspec.structs import replace
+
+from runyard.contract.wire import AgentRunResponse
+from runyard.domain.events import EVENT_TYPES, RunCanceled, RunError, RunFinished, RunOutput, RunQueued
+from runyard.domain.task import Budget, Task
+from runyard.faces.contract.translate import Telling
+from tests.faces.every_event import EVENTS, RUN_ID, event
+
+PROGRESS = {
+    "run.resumed",
+    "step.started",
+    "step.finished",
+    "approval.requested",
+    "approval.decided",
+    "tool.started",
+    "tool.finished",
+    "run.waiting",
+}
+TASK = Task("ECHO", {"query": "secret"}, {"request_id": "r"}, Budget(timeout_ms=1000))
+
+
+@pytest.mark.req("S2.13", "S2.15", "S2.16", "S2.17")
+def test_every_core_event_has_its_frame_or_none() -> None:
+    telling = Telling("done")
+    names = {one.type: (telling.take(one) or ("", {}))[0] for one in EVENTS}
+    expected = dict.fromkeys(EVENT_TYPES, "") | dict.fromkeys(PROGRESS, "progress")
+    assert names == expected | {"run.queued": "started", "run.finished": "done"}
+
+
+def test_progress_carries_no_content() -> None:
+    telling = Telling("final")
+    for one in EVENTS[:-1]:
+        shown = telling.take(one)
+        if shown is not None and shown[0] == "progress":
+            assert set(shown[1]) <= {"request_id", "task_type", "event", "step", "tool"}
+
+
+@pytest.mark.req("S2.19", "S2.21")
+@pytest.mark.parametrize(
+    ("last", "status", "code"),
+    [
+        (RunOutput("x"), "done", None),
+        (None, "done", None),
+        (RunError("agent_error", "secret"), "error", "TASK_FAILED"),
+        (RunError("Not a code: secret", "secret"), "error", "TASK_FAILED"),
+        (RunError("poison", "secret"), "error", "POISON"),
+        (RunCanceled("requested"), "canceled", "CANCELLED"),
+    ],
+)
+def test_every_end_is_an_envelope(last: RunOutput | RunError | None, status: str, code: str | None) -> None:
+    telling = Telling("final")
+    telling.take(event(RunQueued("agent", task=TASK)))
+    if last is not None:
+        telling.take(event(last, 2))
+    shown = telling.take(event(RunFinished(status, "end_turn"), 3))  # type: ignore[arg-type]
+    assert shown is not None
+    found = AgentRunResponse.model_validate(shown[1])
+    assert found.request_id == "r"
+    assert found.task_type == "ECHO"
+    assert (found.status, found.ok) == (("ok", True) if code is None else ("error", False))
+    assert (found.error.code if found.error else None) == code
+    assert found.provenance == {"run_id": RUN_ID, "agent": "agent"}
+    assert "secret" not in str(shown[1])
+
+
+@pytest.mark.parametrize(("ms", "code"), [(999, "CANCELLED"), (1000, "TIMEOUT")])
+def test_what_is_cancelled_after_its_time_was_late(ms: int, code: str) -> None:
+    telling = Telling("final")
+    queued = event(RunQueued("agent", task=TASK))
+    telling.take(queued)
+    telling.take(replace(event(RunCanceled("requested"), 2), ts=queued.ts + ms))
+    telling.take(event(RunFinished("canceled", "cancelled"), 3))
+    assert telling.envelope is not None
+    assert telling.envelope["error"]["code"] == code
