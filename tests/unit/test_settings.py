@@ -206,5 +206,5 @@ def test_an_api_key_is_for_sending_and_is_shown_nowhere(monkeypatch: pytest.Monk
     assert "hunter2" not in repr(settings) + str(settings) + settings.model_dump_json() + repr(settings.model_dump())
     for wrong in ("hunter2", key + "x", f" {key}", key.replace("ry_", "sk_")):
         monkeypatch.setenv("RUNYARD_API_KEY", wrong)
-        with pytest.raises(StartupError, match="^RUNYARD_API_KEY must be a key as `runyard keys create` prints it.$"):
+        with pytest.raises(StartupError, match=r"^RUNYARD_API_KEY must be a key as `runyard keys create` prints it\.$"):
             Settings()
