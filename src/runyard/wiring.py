@@ -404,9 +404,11 @@ def create_app(
 
 
 async def _say_if_nobody_gets_in(process: Process, settings: Settings, keys: bool) -> None:
-    if keys and not await process.engine.access.keys(None, None, 1):
-        first = "stop this server, run" if settings.sqlite_path else "run"
-        log.warning("keys.none", advice=f"No API key exists: {first} `runyard keys create --owner NAME --scope all`.")
+    with suppress(RunyardError):
+        if keys and not await process.engine.access.keys(None, None, 1):
+            first = "stop this server, run" if settings.sqlite_path else "run"
+            advice = f"No API key exists: {first} `runyard keys create --owner NAME --scope all`."
+            log.warning("keys.none", advice=advice)
 
 
 Keys = Literal["needed", "needed_off_loopback", "not_needed"]

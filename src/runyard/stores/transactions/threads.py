@@ -77,6 +77,7 @@ async def list_page(tx: Tx, owner: str, before: str | None, limit: int) -> Seque
 
 
 async def delete(tx: Tx, owner: str, thread_id: str) -> None:
+    await get(tx, owner, thread_id)  # whoever it does not belong to waits for no lock
     await tx.rows(tx.q.lock_lanes, [thread_lane(thread_id)])
     await get(tx, owner, thread_id)
     [live] = await tx.rows(tx.q.count_live_runs, thread_id)
