@@ -1,4 +1,6 @@
-"""Serves the agents of one module as a service of its own: an ASGI app for uvicorn, with its own database."""
+"""Serves the agents of one module as a service of its own: an ASGI app for uvicorn, with its own database.
+
+No API key is needed, so keep it on a loopback address; with `keys=True` callers need one (docs/access.md)."""
 
 import os
 import sys
@@ -15,4 +17,4 @@ def service(module: str, database: str) -> Any:
     url = os.environ.get("RUNYARD_DATABASE_URL") or f"sqlite:///.runyard/{database}.db"
     settings = Settings(database_url=url)
     logs.configure(settings.log_format, settings.log_level)
-    return create_app(settings, app_of(sys.modules[module]))
+    return create_app(settings, app_of(sys.modules[module]), keys=False)

@@ -29,7 +29,7 @@ from runyard.errors import Invalid, RemoteBroken, RemoteFailed, RemoteTimedOut, 
 log = structlog.get_logger()
 
 _NOT_IN_NAMES = re.compile(r"[^A-Za-z0-9_-]")
-TROUBLES = {kind.__name__: kind for kind in (RemoteUnavailable, RemoteTimedOut, RemoteBroken)}
+TROUBLES = {kind.code: kind for kind in (RemoteUnavailable, RemoteTimedOut, RemoteBroken)}
 
 
 class Remote:
