@@ -126,7 +126,7 @@ async def test_a_stream_without_its_end_is_a_failure_and_on_record() -> None:
             await run(remote(agent.url), execution)
     finished = execution.new_events[-1].payload
     assert isinstance(finished, ToolFinished)
-    assert finished.error == "RemoteBroken"
+    assert finished.error == "remote_broken"
 
 
 async def test_only_public_addresses_are_called_unless_a_network_is_allowed() -> None:
