@@ -123,10 +123,10 @@ lock: ## write the lock files anew after a change of dependencies (UPGRADE=1: ta
 	@if grep -nE '://|^-|[ (]/' requirements/*.txt; then \
 		echo "lock: an address or a path of this machine got into a lock file (above); remove it." >&2; exit 1; fi
 
-docs: setup ## write the tables of docs/ anew: requirements, settings, events, routes, scopes, metrics, verbs, the agent contract
+docs: setup ## write the pages of docs/ that are made from the code and the tests
 	$(call say,writing the tables of docs/)
-	@for table in requirements settings_table events_table routes_table scopes_table metrics_table cli_table contract_doc; do \
-		$(BIN)/python -m scripts.$$table || exit 1; done
+	@$(BIN)/python -m scripts.requirements
+	@$(BIN)/python -m scripts.pages
 
 bench: setup servers-for-tests ## measure SQLite and Postgres against a bare FastAPI stream, in five minutes
 	$(call say,running the benchmarks)

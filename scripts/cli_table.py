@@ -1,26 +1,18 @@
-"""Write docs/cli.md: every verb of `runyard` with its arguments and options, from the commands themselves.
-
-python -m scripts.cli_table            write the table
-python -m scripts.cli_table --check    exit 1 when the table is stale
-"""
+"""docs/cli.md: every verb of `runyard` with its arguments and options, from the commands themselves."""
 
 from __future__ import annotations
 
-import argparse
-import sys
 from collections.abc import Iterator
-from pathlib import Path
 from typing import Any
 
 import typer
 
 from runyard.cli import program
-
-TABLE = Path(__file__).parents[1] / "docs" / "cli.md"
+from scripts.page import Page
 
 _HEADER = """# The command line
 
-Made by `python -m scripts.cli_table` from `src/runyard/cli/`; do not edit.
+Made by `make docs` from `src/runyard/cli/`; do not edit.
 
 `runyard VERB --help` says the same. A verb takes its settings from the environment or `runyard.toml`
 ([settings.md](settings.md)); its own options win. A failure is one sentence on stderr: exit code 2 when Runyard cannot
@@ -44,10 +36,6 @@ def verbs(command: Any, name: str = "runyard") -> Iterator[tuple[str, Any]]:
         yield name, command
 
 
-def is_current() -> bool:
-    return TABLE.exists() and TABLE.read_text(encoding="utf-8") == render()
-
-
 def _row(name: str, command: Any) -> str:
     said = (command.help or "").split("\n\n")[0].replace("\n", " ").strip()
     parameters = [_parameter(parameter) for parameter in command.params if parameter.name != "help"]
@@ -59,16 +47,4 @@ def _parameter(parameter: Any) -> str:
     return f"`{shown}` {parameter.help}"
 
 
-def main(arguments: list[str] | None = None) -> int:
-    parser = argparse.ArgumentParser(description="Write docs/cli.md from the commands.")
-    parser.add_argument("--check", action="store_true", help="write nothing; exit 1 when the table is stale")
-    if not parser.parse_args(arguments).check:
-        TABLE.write_text(render(), encoding="utf-8")
-    if is_current():
-        return 0
-    print("cli: docs/cli.md is stale: run 'python -m scripts.cli_table' and commit it.", file=sys.stderr)
-    return 1
-
-
-if __name__ == "__main__":
-    sys.exit(main())
+PAGE = Page("cli.md", lambda _: render())

@@ -1,26 +1,18 @@
-"""Write docs/AGENT_CONTRACT.md: the shapes of the agent contract, its clauses and its JSON Schema, from the code.
-
-python -m scripts.contract_doc            write the document
-python -m scripts.contract_doc --check    exit 1 when it is stale
-"""
+"""docs/AGENT_CONTRACT.md: the shapes of the agent contract, its clauses and its JSON Schema, from the code."""
 
 from __future__ import annotations
 
-import argparse
 import json
-import sys
-from pathlib import Path
 from typing import Any
 
 from pydantic import BaseModel
 
 from runyard.contract import checks, wire
-
-DOCUMENT = Path(__file__).parents[1] / "docs" / "AGENT_CONTRACT.md"
+from scripts.page import Page
 
 _HEADER = """# The agent HTTP contract
 
-Made by `python -m scripts.contract_doc` from `src/runyard/contract/`; do not edit. [contract.md](contract.md) says how
+Made by `make docs` from `src/runyard/contract/`; do not edit. [contract.md](contract.md) says how
 to serve, use and check agents with it.
 
 An agent is an HTTP service:
@@ -59,10 +51,6 @@ def render() -> str:
     return "".join(parts)
 
 
-def is_current() -> bool:
-    return DOCUMENT.exists() and DOCUMENT.read_text(encoding="utf-8") == render()
-
-
 def _shape(shape: type[BaseModel], schema: dict[str, Any]) -> str:
     doc = " ".join((shape.__doc__ or "").split())
     rows = "".join(
@@ -85,19 +73,4 @@ def _kind(field: dict[str, Any]) -> str:
     return str(field.get("type", "anything"))
 
 
-def main(arguments: list[str] | None = None) -> int:
-    parser = argparse.ArgumentParser(description="Write docs/AGENT_CONTRACT.md from the code.")
-    parser.add_argument("--check", action="store_true", help="write nothing; exit 1 when it is stale")
-    if not parser.parse_args(arguments).check:
-        DOCUMENT.write_text(render(), encoding="utf-8")
-    if is_current():
-        return 0
-    print(
-        "contract: docs/AGENT_CONTRACT.md is stale: run 'python -m scripts.contract_doc' and commit it.",
-        file=sys.stderr,
-    )
-    return 1
-
-
-if __name__ == "__main__":
-    sys.exit(main())
+PAGE = Page("AGENT_CONTRACT.md", lambda _: render())

@@ -1,27 +1,20 @@
-"""Write docs/events.md: every core event, its fields, what it means and what each face makes of it.
+"""docs/events.md: every core event, its fields, what it means and what each face makes of it.
 
 Names, fields and sentences are those of `runyard.domain.events`; only what faces make of an event is said here, in
 `IMAGES`, and tests compare the columns of the faces that exist with their translations.
-
-python -m scripts.events_table            write the table
-python -m scripts.events_table --check    exit 1 when it is stale
 """
 
 from __future__ import annotations
 
-import argparse
 import re
-import sys
-from pathlib import Path
-from typing import NamedTuple, get_args
+from typing import NamedTuple
 
 import msgspec
 from msgspec import UNSET
 
 from runyard.domain import events
 from runyard.domain.events import EVENT_TYPES, PAYLOADS, PROGRESS, TERMINAL, EventType, Payload
-
-TABLE = Path(__file__).parents[1] / "docs" / "events.md"
+from scripts.page import Page
 
 
 class Images(NamedTuple):
@@ -61,7 +54,7 @@ IMAGES: dict[EventType, Images] = {
 
 _HEADER = """# Core events
 
-Made by `python -m scripts.events_table` from `src/runyard/domain/events.py`; do not edit.
+Made by `make docs` from `src/runyard/domain/events.py`; do not edit.
 
 A run's log is the truth about it: events `(run_id, seq)`, contiguous from 1, never changed. They are a closed union: a
 new kind does not type-check until every face has said what it does with it. The log starts with `run.queued` and ends
@@ -142,10 +135,6 @@ def versions() -> dict[int, str]:
     return {int(v): what for v, what in re.findall(r"^\s+(\d+)\s+(.+)$", told, re.M)}
 
 
-def is_current() -> bool:
-    return TABLE.exists() and TABLE.read_text(encoding="utf-8") == render()
-
-
 def _envelope_row(name: str, what: str) -> str:
     kind = {"seq": "number", "ts": "number", "v": "number", "data": "object"}.get(name, "text")
     optional = "?" if name in ("name", "fn") else ""
@@ -163,18 +152,4 @@ def _images_row(kind: EventType) -> str:
     return f"| `{kind}` | {' | '.join(image or '-' for image in IMAGES[kind])} |"
 
 
-def main(arguments: list[str] | None = None) -> int:
-    parser = argparse.ArgumentParser(description="Write docs/events.md from the core events.")
-    parser.add_argument("--check", action="store_true", help="write nothing; exit 1 when it is stale")
-    if not parser.parse_args(arguments).check:
-        TABLE.write_text(render(), encoding="utf-8")
-    if is_current():
-        return 0
-    print("events: docs/events.md is stale: run 'python -m scripts.events_table' and commit it.", file=sys.stderr)
-    return 1
-
-
-assert set(IMAGES) == set(EVENT_TYPES) == {kind.type for kind in get_args(Payload)}
-
-if __name__ == "__main__":
-    sys.exit(main())
+PAGE = Page("events.md", lambda _: render())

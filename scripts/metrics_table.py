@@ -1,22 +1,13 @@
-"""Write docs/metrics.md: every metric, its name on the wire, its type and labels, from the table in the code.
-
-python -m scripts.metrics_table            write the table
-python -m scripts.metrics_table --check    exit 1 when the table is stale
-"""
+"""docs/metrics.md: every metric, its name on the wire, its type and labels, from the table in the code."""
 
 from __future__ import annotations
 
-import argparse
-import sys
-from pathlib import Path
-
 from runyard.telemetry.metrics import LAG_BUCKETS_MS, PREFIX, TABLE, Metric
-
-DOCUMENT = Path(__file__).parents[1] / "docs" / "metrics.md"
+from scripts.page import Page
 
 _HEADER = f"""# Metrics
 
-Made by `python -m scripts.metrics_table` from `src/runyard/telemetry/metrics.py`; do not edit.
+Made by `make docs` from `src/runyard/telemetry/metrics.py`; do not edit.
 
 `GET /metrics` answers in Prometheus' text format. On the wire a metric's name begins with `{PREFIX}`, and that of a
 counter ends in `_total`, as Prometheus has it; a histogram has the series `_bucket`, `_sum` and `_count`. Everything is
@@ -34,25 +25,9 @@ def render() -> str:
     return "\n".join([_HEADER, *map(_row, TABLE), footer]) + "\n"
 
 
-def is_current() -> bool:
-    return DOCUMENT.exists() and DOCUMENT.read_text(encoding="utf-8") == render()
-
-
 def _row(metric: Metric) -> str:
     labels = ", ".join(f"`{label}`" for label in metric.labels)
     return f"| `{metric.name}` | `{metric.name_on_the_wire}` | {metric.type} | {labels} | {metric.help} |"
 
 
-def main(arguments: list[str] | None = None) -> int:
-    parser = argparse.ArgumentParser(description="Write docs/metrics.md from the table of metrics.")
-    parser.add_argument("--check", action="store_true", help="write nothing; exit 1 when the table is stale")
-    if not parser.parse_args(arguments).check:
-        DOCUMENT.write_text(render(), encoding="utf-8")
-    if is_current():
-        return 0
-    print("metrics: docs/metrics.md is stale: run 'python -m scripts.metrics_table' and commit it.", file=sys.stderr)
-    return 1
-
-
-if __name__ == "__main__":
-    sys.exit(main())
+PAGE = Page("metrics.md", lambda _: render())

@@ -1,16 +1,9 @@
-"""Write docs/http.md: every route, what it takes and what it answers, from the app's own OpenAPI document.
-
-python -m scripts.routes_table            write the table
-python -m scripts.routes_table --check    exit 1 when it is stale
-"""
+"""docs/http.md: every route, what it takes and what it answers, from the app's own OpenAPI document."""
 
 from __future__ import annotations
 
-import argparse
-import sys
 from collections.abc import Iterator
 from http import HTTPStatus
-from pathlib import Path
 from typing import Any
 
 from runyard.agents.agent import Agent
@@ -18,13 +11,13 @@ from runyard.agents.loading import App
 from runyard.settings import Settings
 from runyard.web.problems import STATUS
 from runyard.wiring import create_app
+from scripts.page import Page
 
-TABLE = Path(__file__).parents[1] / "docs" / "http.md"
 Document = dict[str, Any]
 
 _HEADER = """# HTTP
 
-Made by `python -m scripts.routes_table` from the OpenAPI document (`GET /openapi.json`); do not edit.
+Made by `make docs` from the OpenAPI document (`GET /openapi.json`); do not edit.
 
 Bodies are JSON in UTF-8, declared as `application/json`. Times are ISO 8601 in UTC. A POST that creates takes an
 `Idempotency-Key` (1 to 200 characters, kept for 24 hours): the same request again gives the same answer, another one
@@ -80,10 +73,6 @@ def render(found: Document | None = None) -> str:
     return "".join(parts)
 
 
-def is_current() -> bool:
-    return TABLE.exists() and TABLE.read_text(encoding="utf-8") == render()
-
-
 def _needs(operation: Document) -> str:
     """The scope that a key must have."""
     return ", ".join(f"`{scope}`" for scope in operation["security"][0]["bearer"]) if operation["security"] else "-"
@@ -122,16 +111,4 @@ def _shape(schema: Document | None, found: Document) -> str:
     return ""
 
 
-def main(arguments: list[str] | None = None) -> int:
-    parser = argparse.ArgumentParser(description="Write docs/http.md from the OpenAPI document.")
-    parser.add_argument("--check", action="store_true", help="write nothing; exit 1 when it is stale")
-    if not parser.parse_args(arguments).check:
-        TABLE.write_text(render(), encoding="utf-8")
-    if is_current():
-        return 0
-    print("routes: docs/http.md is stale: run 'python -m scripts.routes_table' and commit it.", file=sys.stderr)
-    return 1
-
-
-if __name__ == "__main__":
-    sys.exit(main())
+PAGE = Page("http.md", lambda _: render())

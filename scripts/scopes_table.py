@@ -1,20 +1,13 @@
-"""Write the table of scopes in docs/access.md: what each is for and which routes need it, from the code.
-
-python -m scripts.scopes_table            write the table
-python -m scripts.scopes_table --check    exit 1 when the table is stale
-"""
+"""The table of scopes in docs/access.md: what each is for and which routes need it, from the code."""
 
 from __future__ import annotations
 
-import argparse
 import re
-import sys
-from pathlib import Path
 
 from runyard.domain.api_key import SCOPES
 from runyard.web.auth import NEEDS, OPEN
+from scripts.page import Page
 
-DOCUMENT = Path(__file__).parents[1] / "docs" / "access.md"
 _PLACE = re.compile(r"(?<=do not edit from here -->\n).*(?=<!-- to here -->)", re.DOTALL)
 _USUAL = {"read": "every other GET", "write": "everything else"}
 
@@ -31,24 +24,8 @@ def render() -> str:
 
 def renewed(text: str) -> str:
     """The page with the table in its place."""
+    assert _PLACE.search(text), "docs/access.md has no place for the table"
     return _PLACE.sub(lambda _: render(), text)
 
 
-def is_current() -> bool:
-    text = DOCUMENT.read_text(encoding="utf-8")
-    return _PLACE.search(text) is not None and renewed(text) == text
-
-
-def main(arguments: list[str] | None = None) -> int:
-    parser = argparse.ArgumentParser(description="Write the table of scopes in docs/access.md.")
-    parser.add_argument("--check", action="store_true", help="write nothing; exit 1 when the table is stale")
-    if not parser.parse_args(arguments).check:
-        DOCUMENT.write_text(renewed(DOCUMENT.read_text(encoding="utf-8")), encoding="utf-8")
-    if is_current():
-        return 0
-    print("scopes: docs/access.md is stale: run 'python -m scripts.scopes_table' and commit it.", file=sys.stderr)
-    return 1
-
-
-if __name__ == "__main__":
-    sys.exit(main())
+PAGE = Page("access.md", renewed)

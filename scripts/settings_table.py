@@ -1,13 +1,7 @@
-"""Write docs/settings.md: every setting, its variable, its default and what it is for, from the model itself.
-
-python -m scripts.settings_table            write the table
-python -m scripts.settings_table --check    exit 1 when the table is stale
-"""
+"""docs/settings.md: every setting, its variable, its default and what it is for, from the model itself."""
 
 from __future__ import annotations
 
-import argparse
-import sys
 from pathlib import Path
 from types import NoneType, UnionType
 from typing import Any, Literal, get_args, get_origin
@@ -16,12 +10,11 @@ from pydantic import SecretStr
 from pydantic.fields import FieldInfo
 
 from runyard.settings import OTHER_VARIABLES, Settings, variable
-
-TABLE = Path(__file__).parents[1] / "docs" / "settings.md"
+from scripts.page import Page
 
 _HEADER = """# Settings
 
-Made by `python -m scripts.settings_table` from `src/runyard/settings.py`; do not edit.
+Made by `make docs` from `src/runyard/settings.py`; do not edit.
 
 A setting comes from a command's own option, else from the environment, else from `runyard.toml` in the working folder
 (the name in the second column is the key), else it is the default. A name that is not in this table is an error, so a
@@ -50,10 +43,6 @@ def render() -> str:
     return "\n".join([_HEADER, *rows, _FOOTER, *others]) + "\n"
 
 
-def is_current() -> bool:
-    return TABLE.exists() and TABLE.read_text(encoding="utf-8") == render()
-
-
 def _row(name: str, field: FieldInfo) -> str:
     return f"| `{variable(name)}` | `{name}` | {_kind(field.annotation)} | {_default(field)} | {field.description} |"
 
@@ -74,16 +63,4 @@ def _default(field: FieldInfo) -> str:
     return f"`{field.default}`" if field.default not in (None, {}) else ""
 
 
-def main(arguments: list[str] | None = None) -> int:
-    parser = argparse.ArgumentParser(description="Write docs/settings.md from the settings model.")
-    parser.add_argument("--check", action="store_true", help="write nothing; exit 1 when the table is stale")
-    if not parser.parse_args(arguments).check:
-        TABLE.write_text(render(), encoding="utf-8")
-    if is_current():
-        return 0
-    print("settings: docs/settings.md is stale: run 'python -m scripts.settings_table' and commit it.", file=sys.stderr)
-    return 1
-
-
-if __name__ == "__main__":
-    sys.exit(main())
+PAGE = Page("settings.md", lambda _: render())

@@ -3,16 +3,8 @@
 from __future__ import annotations
 
 import re
-from pathlib import Path
-
-import pytest
 
 from runyard.telemetry.metrics import TABLE, Metrics
-from scripts import metrics_table
-
-
-def test_the_table_of_metrics_is_current() -> None:
-    assert metrics_table.is_current(), "run 'python -m scripts.metrics_table'"
 
 
 def test_every_metric_has_one_sentence() -> None:
@@ -26,13 +18,3 @@ def test_what_is_in_the_table_is_on_the_wire_and_nothing_else() -> None:
     types = re.findall(r"^# TYPE (\S+) (\S+)$", Metrics().render().decode(), re.M)
     assert len(types) == len(told)
     assert set(types) == told
-
-
-def test_a_stale_table_is_noticed_and_mended(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
-) -> None:
-    monkeypatch.setattr(metrics_table, "DOCUMENT", tmp_path / "metrics.md")
-    assert metrics_table.main(["--check"]) == 1
-    assert "stale" in capsys.readouterr().err
-    assert metrics_table.main([]) == 0
-    assert metrics_table.main(["--check"]) == 0

@@ -1,0 +1,27 @@
+"""A page of docs/ that is made from the code, in whole or in part."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from pathlib import Path
+
+DOCS = Path(__file__).parents[1] / "docs"
+
+
+class Page:
+    """`renewed` gives the page as it should be, from the page as it is (empty if there is none)."""
+
+    def __init__(self, name: str, renewed: Callable[[str], str]) -> None:
+        self.path = DOCS / name
+        self._renewed = renewed
+
+    @property
+    def text(self) -> str:
+        return self.path.read_text(encoding="utf-8") if self.path.exists() else ""
+
+    @property
+    def is_current(self) -> bool:
+        return bool(self.text) and self._renewed(self.text) == self.text
+
+    def write(self) -> None:
+        self.path.write_text(self._renewed(self.text), encoding="utf-8")
