@@ -20,6 +20,8 @@ say = @printf '==> %s\n' "$(1)"
 
 .PHONY: help setup run test check format lock docs bench bench-large bench-rivals clean servers-for-tests
 SANDBOX := $(VENV)/.sandbox
+# Tests wait for processes and disks half of the time, so there are twice as many testers as cores.
+TESTERS := $(shell echo $$((2 * $$(nproc 2>/dev/null || getconf _NPROCESSORS_ONLN))))
 
 help: ## show this list
 	@printf 'Runyard: make <target>\n\n'
@@ -90,7 +92,7 @@ servers-for-tests: setup
 
 test: setup servers-for-tests ## run every test on all cores, on private servers, with the coverage threshold
 	$(call say,running the tests)
-	@$(BIN)/python -m pytest -n auto --cov --cov-report=term
+	@$(BIN)/python -m pytest -n $(TESTERS) --cov --cov-report=term
 
 check: setup ## lint, formatting, types and import contracts
 	$(call say,ruff check)
