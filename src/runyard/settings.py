@@ -255,12 +255,12 @@ class Settings(BaseSettings):
     )
     url: Annotated[str, AfterValidator(_checked_url)] = Field(
         default_factory=_own_address,
-        description="The server that `runs`, `approvals` and `keys` talk to; by default the one at `host` and `port`.",
+        description="The server that `chat`, `runs`, `approvals` and `keys` talk to; by default the one at `host` and `port`.",
     )
     api_key: Annotated[SecretStr | None, AfterValidator(_checked_key)] = Field(
         None,
         repr=False,
-        description="The API key that `runs`, `approvals` and `keys` send to that server.",
+        description="The API key that `chat`, `runs`, `approvals` and `keys` send to that server.",
     )
 
     @property
