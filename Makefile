@@ -92,7 +92,7 @@ servers-for-tests: setup
 
 test: setup servers-for-tests ## run every test on all cores, on private servers, with the coverage threshold
 	$(call say,running the tests)
-	@$(BIN)/python -m pytest -n $(TESTERS) --cov --cov-report=term
+	@$(BIN)/python -m pytest -n $(TESTERS) --dist worksteal --cov --cov-report=term
 
 check: setup ## lint, formatting, types and import contracts
 	$(call say,ruff check)

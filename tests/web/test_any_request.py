@@ -20,7 +20,7 @@ from runyard.settings import Settings
 from tests.faces.agents_for_tests import Gate, agents
 from tests.faces.serving import QUICK, served
 
-EXAMPLES = 5
+EXAMPLES = 3
 
 
 class ServerThread:
