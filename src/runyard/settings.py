@@ -255,7 +255,8 @@ class Settings(BaseSettings):
     )
     url: Annotated[str, AfterValidator(_checked_url)] = Field(
         default_factory=_own_address,
-        description="The server that `chat`, `runs`, `approvals` and `keys` talk to; by default the one at `host` and `port`.",
+        description="The server that `chat`, `runs`, `approvals` and `keys` talk to; by default the one at `host`"
+        " and `port`.",
     )
     api_key: Annotated[SecretStr | None, AfterValidator(_checked_key)] = Field(
         None,
