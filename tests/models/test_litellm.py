@@ -11,7 +11,7 @@ import pytest
 from runyard.domain.events import Usage
 from runyard.errors import ContextTooLong, ModelError, ModelRefused, ModelTimedOut, RateLimited
 from runyard.model import Finished, Request, Said, Text, Thinking
-from runyard.models.litellm import LitellmModel, Patience, load
+from runyard.models.litellm import LitellmModel, Patience, _by, load
 from tests.support.scripted_openai import (
     ScriptedOpenAI,
     begin,
@@ -239,11 +239,22 @@ async def test_an_answer_that_was_cut_off_is_an_error(server: ScriptedOpenAI, ho
 async def test_a_model_that_stalls_is_given_up(server: ScriptedOpenAI, after: int) -> None:
     server.answer(begin(), *text("a", "b")[:after], server.stall())
 
-    error = await failure(question(server), LitellmModel(Patience(first=0.5, next=0.2, tries=1)))
+    error = await failure(question(server), LitellmModel(Patience(first=20, next=0.2, tries=1)))
 
     assert isinstance(error, ModelTimedOut)
     assert error.code == "model_timeout"
     await asyncio.wait_for(server.hung_up.wait(), 2)
+
+
+async def test_patience_that_ends_is_a_timeout_whatever_is_made_of_it() -> None:
+    async def stubborn() -> None:
+        try:
+            await asyncio.Event().wait()
+        except asyncio.CancelledError:
+            raise RuntimeError from None
+
+    with pytest.raises(TimeoutError):
+        await _by(asyncio.get_running_loop().time() + 0.01, stubborn())
 
 
 @pytest.mark.req("S1.26", "S1.39", "S0.27")

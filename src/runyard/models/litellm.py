@@ -73,14 +73,12 @@ class LitellmModel:
     async def _ask(self, litellm: Any, request: Request) -> AsyncGenerator[Said, None]:
         patience = self._patience
         deadline = asyncio.get_running_loop().time() + patience.first
-        async with asyncio.timeout_at(deadline):
-            stream = await litellm.acompletion(**_arguments(request, patience))
+        stream = await _by(deadline, litellm.acompletion(**_arguments(request, patience)))
         message = _Message()
         try:
             while True:
                 try:
-                    async with asyncio.timeout_at(deadline):
-                        chunk = await anext(stream)
+                    chunk = await _by(deadline, anext(stream))
                 except StopAsyncIteration:
                     break
                 deadline = asyncio.get_running_loop().time() + patience.next
@@ -98,6 +96,18 @@ class LitellmModel:
         if asked is None:
             return self._patience.pause * 2.0 ** (attempt - 1)
         return asked if asked <= self._patience.longest_pause else None
+
+
+async def _by(deadline: float, answer: Awaitable[Any]) -> Any:
+    """What is awaited, or TimeoutError: also where litellm makes an error of its own of our losing patience."""
+    patience = asyncio.timeout_at(deadline)
+    try:
+        async with patience:
+            return await answer
+    except Exception:
+        if patience.expired():
+            raise TimeoutError from None
+        raise
 
 
 # --- litellm itself ------------------------------------------------------------------------------------------------
