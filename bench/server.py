@@ -7,7 +7,7 @@ import sys
 from pathlib import Path
 from unittest import mock
 
-from runyard import wiring
+from runyard import serving, wiring
 from runyard.agents.loading import load
 from runyard.clock import Clock, SystemClock
 from runyard.settings import Settings
@@ -26,7 +26,7 @@ def main(database: str, port: int) -> None:
     settings = Settings(database_url=url, port=port, log_level="error")
     app = load(Path(__file__).with_name("app.py"))
     with mock.patch.object(wiring, "open_store", fake_commit if database == FAKE else wiring.open_store):
-        wiring.run(wiring.serve(settings, app, keys="not_needed"))
+        serving.run(serving.serve(settings, app, keys="not_needed"))
 
 
 if __name__ == "__main__":

@@ -37,7 +37,7 @@ import runyard.faces.threads.routes
 import runyard.stores.postgres
 import runyard.stores.sqlite
 import runyard.web.app
-from runyard import wiring
+from runyard import serving, wiring
 from runyard.bus import Bus, Hint
 from runyard.domain import append as appending
 from runyard.domain.append import Appended, Finish, Outcome, Part, Repeated
@@ -260,8 +260,8 @@ async def be(kind: str, ready: Callable[[str, bool], None]) -> None:
     settings = Settings()
     app = wiring.load_app(settings)
     if kind != "worker":
-        keys: wiring.Keys = "needed" if os.environ.get("KEYS") else "not_needed"
-        await wiring.serve(settings, app, worker=kind == "serve", keys=keys, ready=ready)
+        keys: serving.Keys = "needed" if os.environ.get("KEYS") else "not_needed"
+        await serving.serve(settings, app, worker=kind == "serve", keys=keys, ready=ready)
         return
     start = wiring.Process.start
 
@@ -270,7 +270,7 @@ async def be(kind: str, ready: Callable[[str, bool], None]) -> None:
         ready("", False)
 
     wiring.Process.start = started  # type: ignore[method-assign, assignment]
-    await wiring.work(settings, app)
+    await serving.work(settings, app)
 
 
 # --- the nursery -----------------------------------------------------------------------------------------------------
@@ -337,7 +337,7 @@ def _live(spec: dict[str, Any], report: int, inherited: Sequence[int]) -> None:
     def ready(url: str, needs_key: bool) -> None:
         _say(report, {"ready": os.getpid(), "url": url})
 
-    wiring.run(be(spec["kind"], ready))
+    serving.run(be(spec["kind"], ready))
 
 
 def _say(report: int, message: dict[str, Any]) -> None:

@@ -8,6 +8,8 @@ import typer
 from runyard.cli.wording import STATUS_COLOURS, one_line, plain
 
 if TYPE_CHECKING:
+    from collections.abc import Callable
+
     from runyard.client import LogEvent
 
 # Text before one of these stays; text after the last of them is what `model.reset` takes back.
@@ -15,15 +17,23 @@ KEEPS = frozenset({"step.finished", "tool.finished", "model.message", "approval.
 
 
 class Answer:
-    """Give it every event in order; `status` is the run's, once it has ended."""
+    """Give it every event in order; `status` is the run's, once it has ended. What is not worth a
+    mention is taken into account and not shown."""
 
-    def __init__(self) -> None:
+    def __init__(self, is_worth_a_mention: "Callable[[LogEvent], bool]" = lambda _: True) -> None:
         self.status: str | None = None
+        self._is_worth_a_mention = is_worth_a_mention
         self._shown: list[str] = []
         self._kept = 0
         self._line_is_open = self._aside_is_open = False
 
     def take(self, event: "LogEvent") -> None:
+        if self._is_worth_a_mention(event):
+            self._show(event)
+        if event.type in KEEPS:
+            self._kept = len(self._shown)
+
+    def _show(self, event: "LogEvent") -> None:
         data = event.data
         match event.type:
             case "model.token":
@@ -70,8 +80,6 @@ class Answer:
                 self._note(data["status"], STATUS_COLOURS.get(data["status"]))
             case _:
                 pass
-        if event.type in KEEPS:
-            self._kept = len(self._shown)
 
     def end(self) -> None:
         """Leave the cursor at the start of a line."""

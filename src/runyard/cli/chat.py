@@ -8,7 +8,7 @@ it, and whatever of it was still under way is heard to its end first.
 import sys
 from collections.abc import Coroutine
 from contextlib import AsyncExitStack, aclosing, suppress
-from typing import TYPE_CHECKING, Annotated, Any, TypeVar
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
@@ -20,9 +20,8 @@ if TYPE_CHECKING:
     from asyncio import Runner
 
     from runyard.cli.answer import Answer
-    from runyard.client import Client
+    from runyard.client import Client, LogEvent
 
-T = TypeVar("T")
 Question = dict[str, Any]  # the data of approval.requested
 # what goes without saying in a conversation, or is said in other words
 QUIET = frozenset({"step.started", "step.finished", "approval.requested", "run.waiting", "run.finished"})
@@ -105,7 +104,7 @@ class Conversation:
         """Show a run to its end, and ask the person whenever it waits for one."""
         from runyard.cli.answer import Answer
 
-        answer, seq = Answer(), 0
+        answer, seq = Answer(_is_news), 0
         while True:
             seq, questions = self._runner.run(self._listen(run_id, seq, answer))
             if not questions:
@@ -123,8 +122,7 @@ class Conversation:
                     after = event.seq
                     if event.type == "approval.requested":
                         self._asked[event.data["approval_id"]] = event.data
-                    if event.type not in QUIET and event.data.get("why") != "decision":
-                        answer.take(event)
+                    answer.take(event)
                     if event.type == "run.waiting" and (open_ones := await self._open_questions(run_id)):
                         answer.end()
                         return after, open_ones
@@ -172,6 +170,11 @@ class Conversation:
                 typer.secho(error.message, err=True, fg="red")
                 continue
             return
+
+
+def _is_news(event: "LogEvent") -> bool:
+    went_on = event.type == "run.resumed" and event.data["why"] == "decision"
+    return event.type not in QUIET and not went_on
 
 
 def _asked(prompt: str, given: str = "") -> str | None:

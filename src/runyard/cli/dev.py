@@ -23,14 +23,14 @@ def dev(app: App = None, host: Host = None, port: Port = None) -> None:
     if "log_format" not in settings.model_fields_set:
         settings = settings.model_copy(update={"log_format": "console"})
 
-    from runyard import wiring
+    from runyard import serving, wiring
 
     loaded = wiring.load_app(settings)
 
     def ready(url: str, needs_key: bool) -> None:
         typer.echo(banner(settings, loaded, url, needs_key))
 
-    wiring.run(wiring.serve(settings, loaded, keys="needed_off_loopback", ready=ready))
+    serving.run(serving.serve(settings, loaded, keys="needed_off_loopback", ready=ready))
 
 
 def banner(settings: "Settings", app: "LoadedApp", url: str, needs_key: bool = False) -> str:

@@ -30,7 +30,7 @@ def rotate_encryption(
 
     May be stopped at any time and begun again. Exit code 1 if something is left.
     """
-    from runyard import wiring
+    from runyard import serving, wiring
 
     settings = settings_with()
     left = 0
@@ -39,7 +39,7 @@ def rotate_encryption(
         nonlocal left
         left = await wiring.rotate(settings, decrypt, _report)
 
-    wiring.run(work())
+    serving.run(work())
     what = "plain" if decrypt else "sealed with the first key"
     if left:
         typer.echo(f"{settings.database_label}: {left} values are not {what} yet; run it again, with every key.")

@@ -14,9 +14,9 @@ def migrate(
     check: Annotated[bool, typer.Option("--check", help="Change nothing; exit 1 if the database is behind.")] = False,
 ) -> None:
     """Bring the database's schema up to date. Servers and workers do this by themselves when they start."""
-    from runyard import wiring
+    from runyard import serving
 
-    wiring.run(_check(settings_with()) if check else _apply(settings_with()))
+    serving.run(_check(settings_with()) if check else _apply(settings_with()))
 
 
 async def _check(settings: "Settings") -> None:

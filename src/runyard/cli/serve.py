@@ -24,7 +24,7 @@ def serve(
 
     import structlog
 
-    from runyard import wiring
+    from runyard import serving, wiring
 
     loaded = wiring.load_app(settings)
 
@@ -33,4 +33,4 @@ def serve(
             "server.ready", action="server.ready", url=url, worker=worker, agents=sorted(loaded.agents)
         )
 
-    wiring.run(wiring.serve(settings, loaded, worker=worker, ready=ready))
+    serving.run(serving.serve(settings, loaded, worker=worker, ready=ready))

@@ -10,6 +10,6 @@ def worker(app: App = None) -> None:
     """
     settings = settings_for_production(app=app)
 
-    from runyard import wiring
+    from runyard import serving, wiring
 
-    wiring.run(wiring.work(settings, wiring.load_app(settings)))
+    serving.run(serving.work(settings, wiring.load_app(settings)))

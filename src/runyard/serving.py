@@ -1,0 +1,182 @@
+"""A process from its start to the signal that ends it: a server, or a worker alone.
+
+On SIGTERM or SIGINT it drains (`wiring.Process.drain`) and only then closes. A second signal skips the wait.
+"""
+
+import asyncio
+import gc
+import logging
+import os
+import signal
+import socket
+from collections.abc import Callable, Coroutine
+from contextlib import nullcontext, suppress
+from ipaddress import ip_address
+from typing import Any, Literal
+
+import structlog
+
+from runyard.agents.loading import App
+from runyard.errors import StartupError
+from runyard.settings import Settings, address
+from runyard.telemetry import logs
+from runyard.wiring import Process, create_app, say_if_nobody_gets_in
+
+log = structlog.get_logger()
+
+Keys = Literal["needed", "needed_off_loopback", "not_needed"]
+
+
+async def serve(
+    settings: Settings,
+    app: App,
+    *,
+    worker: bool = True,
+    keys: Keys = "needed",
+    ready: Callable[[str, bool], None] | None = None,
+) -> None:
+    """Serve HTTP until SIGTERM or SIGINT. `ready` is told the address, and whether a key is needed there.
+
+    `keys`: without any, whoever reaches the address may do everything."""
+    import uvicorn
+
+    from runyard.web.local import LocalOnly
+
+    logs.configure(settings.log_format, settings.log_level)
+    logs.catch_tracebacks()
+    process = Process(settings, app, worker=worker)
+    listener = _listen(settings.host, settings.port)
+    is_guarded = keys == "needed" or (keys == "needed_off_loopback" and not _is_loopback(listener))
+    served = create_app(settings, process=process, keys=is_guarded)
+    config = uvicorn.Config(
+        served if keys != "needed_off_loopback" or is_guarded else LocalOnly(served),
+        log_config=None,
+        access_log=False,
+        proxy_headers=False,
+        ws="none",
+        timeout_graceful_shutdown=5,
+        lifespan="off",
+    )
+    server = uvicorn.Server(config)
+    server.capture_signals = nullcontext  # type: ignore[assignment, method-assign]
+    await process.start()
+    await say_if_nobody_gets_in(process, settings, is_guarded)
+    _calm_collector()
+    stopping = _on_signal(process, settings.drain_seconds, lambda: setattr(server, "should_exit", True))
+    if ready is not None:
+        ready(address(settings.host, listener.getsockname()[1]), is_guarded)
+    with _QuietCuts():
+        await server.serve([listener])
+    stopping.cancel()
+    await process.stop()
+
+
+async def work(settings: Settings, app: App) -> None:
+    """Be a worker, and nothing else, until SIGTERM or SIGINT."""
+    logs.configure(settings.log_format, settings.log_level)
+    logs.catch_tracebacks()
+    if settings.database_url.startswith("sqlite"):
+        raise StartupError(
+            "SQLite has one process: `runyard serve` includes the worker. Use Postgres to run workers of their own."
+        )
+    process = Process(settings, app)
+    await process.start()
+    _calm_collector()
+    done = asyncio.Event()
+    stopping = _on_signal(process, settings.drain_seconds, done.set)
+    await done.wait()
+    stopping.cancel()
+    await process.stop()
+
+
+def run(main: Coroutine[Any, Any, None]) -> None:
+    """asyncio.run, on uvloop where it is installed."""
+    factory: Callable[[], asyncio.AbstractEventLoop] | None = None
+    with suppress(ImportError):
+        from uvloop import new_event_loop as factory
+    with asyncio.Runner(loop_factory=factory) as runner:
+        runner.run(_to_the_end(main))
+
+
+async def _to_the_end(main: Coroutine[Any, Any, None]) -> None:
+    """An agent that ignores its cancellation cannot keep the process alive: its run has been given back by then."""
+    await main
+    strays = asyncio.all_tasks() - {asyncio.current_task()}
+    for task in strays:
+        task.cancel()
+    left = (await asyncio.wait(strays, timeout=1))[1] if strays else set()
+    if left:
+        log.warning("process.tasks_left", tasks=len(left))
+        logging.shutdown()
+        os._exit(0)
+
+
+def _calm_collector() -> None:
+    """What was loaded stays: look at it no more, and look less often at what moves (a fifth of the CPU otherwise)."""
+    gc.collect()
+    gc.freeze()
+    gc.set_threshold(20_000, 20, 50)
+
+
+def _on_signal(process: Process, grace: float, then: Callable[[], None]) -> "asyncio.Task[None]":
+    """On the first signal drain, then call `then`; on the second, do not wait for runs to end."""
+    loop = asyncio.get_running_loop()
+    first, second = asyncio.Event(), asyncio.Event()
+
+    def caught() -> None:
+        (second if first.is_set() else first).set()
+
+    for number in (signal.SIGTERM, signal.SIGINT):
+        loop.add_signal_handler(number, caught)
+
+    async def shut_down() -> None:
+        await first.wait()
+        log.info("process.stopping")
+        draining = asyncio.create_task(process.drain(grace))
+        hurry = asyncio.create_task(second.wait())
+        await asyncio.wait({draining, hurry}, return_when=asyncio.FIRST_COMPLETED)
+        hurry.cancel()
+        if not draining.done():
+            draining.cancel()
+            await asyncio.gather(draining, return_exceptions=True)
+            await process.drain(0)
+        then()
+
+    return asyncio.create_task(shut_down(), name="signals")
+
+
+def _listen(host: str, port: int) -> socket.socket:
+    family = socket.AF_INET6 if ":" in host else socket.AF_INET
+    listener = socket.socket(family)
+    listener.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+    try:
+        listener.bind((host, port))
+    except OSError as error:
+        listener.close()
+        raise StartupError(
+            f"Cannot listen on {host}:{port}: {error.strerror}. Set RUNYARD_PORT to another one."
+        ) from None
+    listener.listen(2048)
+    listener.setblocking(False)
+    return listener
+
+
+def _is_loopback(listener: socket.socket) -> bool:
+    """By the address that it really has: a name may stand for any."""
+    return ip_address(listener.getsockname()[0]).is_loopback
+
+
+class _QuietCuts:
+    """uvicorn reports a stream that was cut on purpose as a crash; that one line is left out."""
+
+    def __enter__(self) -> None:
+        from runyard.web.sse import StreamCut
+
+        def keep(record: logging.LogRecord) -> bool:
+            return not (record.exc_info and isinstance(record.exc_info[1], StreamCut))
+
+        self._keep = keep
+        logging.getLogger("uvicorn.error").addFilter(keep)
+
+    def __exit__(self, *_: object) -> None:
+        logging.getLogger("uvicorn.error").removeFilter(self._keep)
