@@ -1,8 +1,8 @@
 """The real app on a real socket, in the test's own process: what leaves it are the bytes that a client would get.
 
 `Server` is one pod: a `Process` and uvicorn, as `runyard.serving` puts them together, on a free port of 127.0.0.1. Two
-of them may share a store, and are then two pods. Nothing here waits for a time: a test waits for bytes, for the end of a
-stream or for an event of the agent's. Nobody needs an API key, unless the test says so.
+of them may share a store, and are then two pods. Nothing here waits for a time: a test waits for bytes, for the end of
+a stream or for an event of the agent's. Nobody needs an API key, unless the test says so.
 """
 
 import asyncio
