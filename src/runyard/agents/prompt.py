@@ -1,73 +1,46 @@
-"""The prompt of an agent in a conversation: five parts, always in this order, each rendered in one way.
+"""What a model is told before it says its first word: the instructions, what was said before, the question.
 
-1. the persona, byte for byte as it is kept; 2. its memory, `### {label}` and the content for each block; 3. the last
-messages of the conversation, oldest first; 4. how to speak; 5. that it may say nothing. Pure: whoever calls has loaded
-the blocks and messages, of this conversation and no other.
+Earlier runs are told whole or not at all, the newest first, as long as they fit: at most so many, and within the tokens
+that one question may have. Tokens are guessed from the length of the JSON: nobody asks a tokenizer for a limit.
 """
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
+from typing import Any
 
-from msgspec import Struct
+import msgspec
 
-from runyard.domain.memory import Block
+from runyard.agents.agent import Agent
+from runyard.agents.execution import Execution
+from runyard.agents.mind import Mind
 
-LAST_MESSAGES = 20
-MESSAGES = "## Recent messages"
-NO_MESSAGES = "Nothing has been said here yet."
-HOW_TO_SPEAK = """## How to speak
-Use the tool `send_message` to say something. It is the only way to be heard: never answer with raw text, nobody reads \
-it. You can react to a message with `react_to_message`, and use `search_memory`, `store_memory` and `update_memory` \
-for what you want to remember."""
-SILENCE = """## Doing nothing
-You do not have to respond. If there is nothing for you to say or do, call `do_nothing`."""
+LETTERS_PER_TOKEN = 4
+MOST_TOKENS = 100_000  # of history, where the agent names no limit
 
 
-class Line(Struct, frozen=True):
-    """One message, as the agent reads it: who said it, and what. `id` is what it reacts or replies to."""
-
-    id: str
-    sender: str
-    text: str
-    is_reply: bool = False
+def guessed_tokens(messages: Sequence[Mapping[str, Any]]) -> int:
+    return len(msgspec.json.encode(messages)) // LETTERS_PER_TOKEN
 
 
-class Prompt(Struct, frozen=True):
-    """`persona` is the same for every run of an agent; `rest` is made anew each time."""
-
-    persona: str
-    rest: str
-
-    @property
-    def text(self) -> str:
-        return f"{self.persona}\n\n{self.rest}" if self.persona else self.rest
-
-
-class Place(Struct, frozen=True):
-    """The conversation that an agent is spoken to in, by the id that `send_message` takes."""
-
-    id: str
-    title: str
+async def opening(agent: Agent, mind: Mind, execution: Execution, own: Sequence[Mapping[str, Any]]) -> list[Any]:
+    """All that comes before the run's `own` messages, which take up room as well."""
+    system = [{"role": "system", "content": agent.instructions}] if agent.instructions else []
+    room = (mind.max_context_tokens or MOST_TOKENS) - guessed_tokens([*system, *own])
+    earlier: list[list[dict[str, Any]]] = []
+    if mind.history:
+        async for conversation in execution.past(mind.history):
+            room -= guessed_tokens(conversation)
+            if room < 0:
+                break
+            earlier.append(conversation)
+    return [*system, *(message for conversation in reversed(earlier) for message in conversation)]
 
 
-def build(persona: str, blocks: Sequence[Block], lines: Sequence[Line], place: Place | None = None) -> Prompt:
-    """The whole prompt; of `lines`, oldest first, the last ones count."""
-    parts = [block(each) for each in blocks]
-    parts += [messages(lines, place), HOW_TO_SPEAK, SILENCE]
-    return Prompt(persona, "\n\n".join(parts))
-
-
-def block(memory: Block) -> str:
-    return f"### {memory.label}\n{memory.content}"
-
-
-def messages(lines: Sequence[Line], place: Place | None) -> str:
-    head = MESSAGES if place is None else f"{MESSAGES}\nIn {place.title} (conversationId {place.id}):"
-    said = [line(each) for each in lines[-LAST_MESSAGES:]]
-    return "\n".join([head, *said]) if said else f"{head}\n{NO_MESSAGES}"
-
-
-def line(said: Line) -> str:
-    """One message. Its further lines are indented, so that nobody can put words into another's mouth."""
-    reply = " (reply)" if said.is_reply else ""
-    text = "\n  ".join(said.text.splitlines())
-    return f"[{said.id}] {said.sender}{reply}: {text}"
+def described(agent: Agent) -> list[dict[str, Any]]:
+    """The agent's tools as models want them described."""
+    return [
+        {
+            "type": "function",
+            "function": {"name": tool.name, "description": tool.description, "parameters": tool.schema},
+        }
+        for tool in agent.tools
+    ]
