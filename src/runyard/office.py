@@ -17,7 +17,7 @@ from runyard.domain.feed import Window
 from runyard.domain.memory import Block, Passage
 from runyard.domain.profile import Profile
 from runyard.domain.recipients import Party
-from runyard.domain.thread import Conversation, Message, Reaction, Thread, ThreadKind
+from runyard.domain.thread import Change, Conversation, Message, Reaction, Thread, ThreadKind
 from runyard.store import Accepted, IdempotencyKey, Post, Store
 
 
@@ -42,14 +42,6 @@ class Said(Struct, frozen=True):
     thread: Thread
     started: Sequence[Accepted] = ()
     repeated: bool = False
-
-
-class Change(Struct, frozen=True, kw_only=True):
-    """What is to be different about a channel; what is None stays."""
-
-    name: str | None = None
-    topic: str | None = None
-    is_private: bool | None = None
 
 
 class Office(Store, Protocol):

@@ -18,6 +18,7 @@ from collections.abc import AsyncIterator, Callable, Coroutine, Sequence
 from contextlib import asynccontextmanager, nullcontext, suppress
 from functools import partial
 from pathlib import Path
+from random import Random
 from typing import TYPE_CHECKING, Any
 from urllib.parse import quote
 
@@ -31,21 +32,25 @@ from runyard.engine.approvals import Approvals
 from runyard.engine.attendance import Attendance
 from runyard.engine.cancel import Cancel
 from runyard.engine.checkpoints import Checkpoints
+from runyard.engine.conversations import Conversations
 from runyard.engine.duty import on_duty
 from runyard.engine.engine import Engine
 from runyard.engine.execute import Executor
+from runyard.engine.feed import Feed
 from runyard.engine.intake import Intake
 from runyard.engine.journal import Journal
 from runyard.engine.outbox import Outbox
 from runyard.engine.publications import Publications
 from runyard.engine.reaper import Reaper
+from runyard.engine.staff import Staff
 from runyard.engine.stream import Streams
 from runyard.engine.tail import Tail
+from runyard.engine.turns import Turns
 from runyard.engine.views import Views
 from runyard.engine.worker import Worker
 from runyard.errors import RunyardError, StartupError
+from runyard.office import Office
 from runyard.settings import Settings, address
-from runyard.store import Store
 from runyard.telemetry import logs
 from runyard.telemetry.metrics import Metrics
 
@@ -68,7 +73,7 @@ def load_app(settings: Settings) -> App:
     return app_of(demo)
 
 
-def open_store(settings: Settings, clock: Clock | None = None) -> Store:
+def open_store(settings: Settings, clock: Clock | None = None) -> Office:
     """The store that the settings name; `await store.open()` comes next."""
     url = settings.database_url
     if url.startswith("sqlite:///"):
@@ -143,7 +148,7 @@ class Process:
         app: App,
         *,
         worker: bool = True,
-        store: Store | None = None,
+        store: Office | None = None,
         bus: Bus | None = None,
         clock: Clock | None = None,
     ) -> None:
@@ -166,6 +171,9 @@ class Process:
         self.tail = Tail(self.outbox, settings.tail_bytes)
         self.journal = Journal(self.store, self.tail)
         self.streams = Streams(self.store, self.tail, self.publications)
+        self.staff = Staff(self.store, clock, app.agents)
+        self.feed = Feed(self.store, lambda last: self.bus.send([Hint("feed", seq=last)]), settings.poll_seconds)
+        self.turns = Turns(self.store, self._ring, settings.poll_seconds)
         executor = Executor(
             self.store,
             self.journal,
@@ -174,6 +182,7 @@ class Process:
             settings.stop_seconds,
             settings.approval_seconds,
             settings.workspaces,
+            self.staff.agent,
         )
         self.worker: Worker | None = None
         if worker:
@@ -185,6 +194,7 @@ class Process:
                 lease_seconds=settings.lease_seconds,
                 poll_seconds=settings.poll_seconds,
                 call_others=self._call_others,
+                seen=self._seen,
             )
         self.reaper = Reaper(
             self.store,
@@ -195,7 +205,10 @@ class Process:
             self._ring,
             self._stop_run,
             self.metrics,
+            self.store.recover_turns,
         )
+        least = settings.group_pause_min_seconds
+        pause = (least, max(least, settings.group_pause_max_seconds))
         grace = settings.chats_grace_seconds if settings.chats_on_disconnect == "cancel" else None
         self.engine = Engine(
             intake=Intake(
@@ -215,6 +228,9 @@ class Process:
             approvals=Approvals(self.store, self.tail, clock, app.agents, self._ring, self.metrics),
             attendance=Attendance(self.store, self.streams, grace),
             checkpoints=Checkpoints(self.store),
+            conversations=Conversations(self.store, self.tail, clock, Random(), pause, self._ring, self.feed.stir),
+            staff=self.staff,
+            feed=self.feed,
         )
         self.default_plan = app.default_plan(settings.default_agent or app.default)
         self._loops: list[asyncio.Task[None]] = []
@@ -228,14 +244,17 @@ class Process:
         await self.store.open()
         for name, documents in self._app.collections.items():
             await self.store.put_documents(name, documents)
+        await self.staff.declare()
         await self.bus.open(self._hear)
         self._loops = [
             on_duty("watch", lambda: self.streams.watch(self._settings.poll_seconds)),
             on_duty("outbox", self.outbox.run),
+            on_duty("feed", self.feed.run),
             on_duty("checkpoints", lambda: self.checkpoints.run(self._settings.poll_seconds)),
         ]
         if self.worker is not None:
             await self.worker.start()
+            self._loops.append(on_duty("turns", self.turns.run))
             self._loops.append(on_duty("reaper", lambda: self.reaper.run(self._settings.reap_seconds)))
 
     async def drain(self, grace: float) -> None:
@@ -246,6 +265,7 @@ class Process:
         with suppress(RunyardError):
             await self.outbox.round()
         self.streams.cut()
+        self.feed.cut()
 
     async def stop(self) -> None:
         if not self.streams.is_cut:
@@ -277,6 +297,11 @@ class Process:
             self.worker.ring()
         self._call_others()
 
+    def _seen(self) -> None:
+        """An agent begins or ends what it was told in a conversation."""
+        self.feed.stir()
+        self.turns.stir()
+
     def _call_others(self) -> None:
         self.bus.send([Hint("work")])
 
@@ -292,6 +317,8 @@ class Process:
                 case "log":
                     self.tail.note(hint.run_id, hint.seq)
                     self.publications.note(hint.run_id, hint.seq)
+                case "feed":
+                    self.feed.note(hint.seq)
                 case "work" if self.worker is not None:
                     self.worker.ring()
                 case "cancel" if self.worker is not None:
@@ -302,6 +329,7 @@ def create_app(
     settings: Settings | None = None, app: App | None = None, *, worker: bool = True, process: Process | None = None
 ) -> Any:
     """An ASGI app; its lifespan starts and stops everything behind it."""
+    from runyard.faces.channels.routes import add_routes as channels
     from runyard.faces.chats.routes import add_routes as chats
     from runyard.faces.native.routes import add_routes as native
     from runyard.faces.plans.routes import add_routes as plans
@@ -320,7 +348,7 @@ def create_app(
             await running.stop()
 
     in_chats = partial(chats, stores=running.interaction_stores, while_waiting=settings.chats_while_waiting)
-    known = (threads, in_chats, partial(plans, default_plan=running.default_plan), native)
+    known = (threads, channels, in_chats, partial(plans, default_plan=running.default_plan), native)
     faces = [partial(face, engine=running.engine, heartbeat=settings.heartbeat_seconds) for face in known]
     return build(
         running.engine,

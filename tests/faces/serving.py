@@ -15,8 +15,8 @@ import httpx2
 import uvicorn
 
 from runyard.agents.loading import App
+from runyard.office import Office
 from runyard.settings import Settings
-from runyard.store import Store
 from runyard.wiring import Process, create_app
 from tests.faces.raw_stream import RawStream
 
@@ -40,7 +40,7 @@ class Server:
         self.http = http
 
     @property
-    def store(self) -> Store:
+    def store(self) -> Office:
         return self.process.store
 
     async def stream(self, path: str, headers: Mapping[str, str] | None = None, receive_buffer: int = 0) -> RawStream:
@@ -90,7 +90,7 @@ class Server:
 
 @asynccontextmanager
 async def served(
-    settings: Settings, app: App, store: Store | None = None, *, worker: bool = True
+    settings: Settings, app: App, store: Office | None = None, *, worker: bool = True
 ) -> AsyncIterator[Server]:
     """A pod from start to stop. Stopping drains as a SIGTERM would: runs go back, streams are cut, then it closes."""
     process = Process(settings, app, worker=worker, store=store)

@@ -15,7 +15,7 @@ Kind = Literal["message_created", "reaction_added", "agent_typing", "agent_done"
 
 
 class Entry(Struct, frozen=True, kw_only=True):
-    """`actor` said `message`, reacted to `message_id` with `emoji`, or is at work on `run_id`, which that one started."""
+    """`actor` said `message`, reacted to `message_id` with `emoji`, or is at work on `run_id`, which it started."""
 
     no: int
     kind: Kind

@@ -70,3 +70,11 @@ class Reaction(Struct, frozen=True, kw_only=True):
     role: Role
     sender: str
     created_at: int
+
+
+class Change(Struct, frozen=True, kw_only=True):
+    """What is to be different about a channel; what is None stays."""
+
+    name: str | None = None
+    topic: str | None = None
+    is_private: bool | None = None

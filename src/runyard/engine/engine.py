@@ -6,7 +6,10 @@ from runyard.engine.approvals import Approvals
 from runyard.engine.attendance import Attendance
 from runyard.engine.cancel import Cancel
 from runyard.engine.checkpoints import Checkpoints
+from runyard.engine.conversations import Conversations
+from runyard.engine.feed import Feed
 from runyard.engine.intake import Intake
+from runyard.engine.staff import Staff
 from runyard.engine.stream import Streams
 from runyard.engine.views import Views
 
@@ -20,3 +23,6 @@ class Engine:
     approvals: Approvals
     attendance: Attendance
     checkpoints: Checkpoints
+    conversations: Conversations
+    staff: Staff
+    feed: Feed

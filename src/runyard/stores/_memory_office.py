@@ -10,9 +10,9 @@ from runyard.domain.memory import Block, Passage
 from runyard.domain.profile import Profile
 from runyard.domain.recipients import Audience, Party, recipients
 from runyard.domain.run import Run, Status
-from runyard.domain.thread import Conversation, Message, Reaction, Thread, ThreadKind
+from runyard.domain.thread import Change, Conversation, Message, Reaction, Thread, ThreadKind
 from runyard.errors import Conflict, Invalid, NotFound
-from runyard.office import Change, Said, Words
+from runyard.office import Said, Words
 from runyard.store import Accepted, Document, IdempotencyKey, Post
 from runyard.stores._memory_keys import Keys
 from runyard.stores._memory_lane import Lane

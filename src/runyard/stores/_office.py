@@ -6,8 +6,8 @@ from runyard.domain.feed import Window
 from runyard.domain.memory import Block, Passage
 from runyard.domain.profile import Profile
 from runyard.domain.recipients import Party
-from runyard.domain.thread import Conversation, Message, Reaction, Thread, ThreadKind
-from runyard.office import Change, Said, Words
+from runyard.domain.thread import Change, Conversation, Message, Reaction, Thread, ThreadKind
+from runyard.office import Said, Words
 from runyard.store import IdempotencyKey
 from runyard.stores._sql import SqlStore
 from runyard.stores.transactions import agents, feed, office, search, turns

@@ -6,9 +6,9 @@ from typing import Any
 from msgspec.structs import replace
 
 from runyard.domain.recipients import Audience, Party, recipients
-from runyard.domain.thread import Conversation, Message, Reaction, Thread, ThreadKind
+from runyard.domain.thread import Change, Conversation, Message, Reaction, Thread, ThreadKind
 from runyard.errors import Conflict, Invalid, NotFound
-from runyard.office import Change, Said, Words
+from runyard.office import Said, Words
 from runyard.store import IdempotencyKey
 from runyard.stores import _rows
 from runyard.stores.transactions import intake, threads
