@@ -1,6 +1,6 @@
 """A company on SQLite and on Postgres, and callers who say who they are."""
 
-from collections.abc import Iterator
+from typing import Any
 
 import pytest
 from starlette.requests import Request
@@ -10,7 +10,7 @@ from runyard.web.auth import LOCAL, owner_of
 from tests.faces.channels.company import Company
 from tests.faces.serving import Serve
 
-AT_ONCE = {"group_pause_min_seconds": 0, "group_pause_max_seconds": 0}
+AT_ONCE: dict[str, Any] = {"group_pause_min_seconds": 0, "group_pause_max_seconds": 0}
 
 
 async def _says_who(request: Request) -> str:
@@ -18,10 +18,9 @@ async def _says_who(request: Request) -> str:
 
 
 @pytest.fixture
-def callers(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
+def callers(monkeypatch: pytest.MonkeyPatch) -> None:
     """Whoever sends `x-caller` is that one: what API keys will decide."""
     monkeypatch.setattr(routes, "owner_of", _says_who)
-    yield
 
 
 @pytest.fixture

@@ -1,4 +1,4 @@
-"""Channels, DMs, messages and agents over HTTP: made, seen, changed, deleted; and unknown to whom they do not concern."""
+"""Channels, DMs, messages and agents over HTTP: made, seen, changed, deleted; and unknown to all others."""
 
 from typing import Any
 
@@ -18,7 +18,7 @@ async def test_a_private_channel_is_unknown_to_others_through_every_endpoint(com
     watch = await company.watch(0)
     message = await company.say(secret, "psst")
     await done(watch, 1)
-    run_id = [data["runId"] for name, data in watch.wire if name == "agent_typing"][0]
+    run_id = next(data["runId"] for name, data in watch.wire if name == "agent_typing")
     await watch.close()
     member, place = f"/api/channels/{secret}/members/user/mallory", {"channelId": secret}
     attempts = [
