@@ -166,7 +166,7 @@ class Office(Store, Protocol):
 
     # --- turns and the feed ----------------------------------------------------------------------------------------
 
-    async def release(self, limit: int) -> tuple[int, int | None]:
+    async def give_turns(self, limit: int) -> tuple[int, int | None]:
         """Let held runs whose turn has come into their lanes, each once; how many, and in how many milliseconds the
         next is due (None: nobody is)."""
 

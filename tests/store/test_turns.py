@@ -33,7 +33,7 @@ async def office(store: Office) -> Office:
 
 async def let_go(office: Office) -> list[Run]:
     """Release who is due, and claim what can be claimed."""
-    await office.release(MANY)
+    await office.give_turns(MANY)
     return await claims(office)
 
 
@@ -72,9 +72,9 @@ async def test_who_waits_for_a_person_lets_the_next_go(office: Office) -> None:
 async def test_a_pause_lies_between_them_and_nobody_is_held_up(office: Office) -> None:
     await said(office, await channel(office, KEVIN, OSCAR), pause_ms=3_600_000)
     [kevin] = await let_go(office)
-    assert (await office.release(MANY)) == (0, None)
+    assert (await office.give_turns(MANY)) == (0, None)
     await written(office, Writer(kevin).finish())
-    released, due_in = await office.release(MANY)
+    released, due_in = await office.give_turns(MANY)
     assert released == 0
     assert due_in is not None
     assert 3_500_000 < due_in <= 3_600_000
@@ -101,7 +101,7 @@ async def test_who_is_released_comes_in_its_old_place(office: Office) -> None:
     runs = {run.agent: run for run in await let_go(office)}
     assert runs["oscar"].id == later[0]
     await written(office, Writer(runs["kevin"]).finish())
-    await office.release(MANY)
+    await office.give_turns(MANY)
     await written(office, Writer(runs["oscar"]).finish())
     [oscar] = await claims(office)
     assert oscar.id == runs_of(first)[1]
@@ -173,7 +173,7 @@ async def test_a_turn_that_got_lost_is_found_again(office: Office) -> None:
     await office.recover_turns()
     assert [run.id for run in await let_go(office)] == [started[1]]
     await office.recover_turns()
-    assert await office.release(MANY) == (0, None)
+    assert await office.give_turns(MANY) == (0, None)
 
 
 @pytest.mark.req("S3.10", "S3.11")
@@ -185,7 +185,7 @@ async def test_many_releases_at_once_let_everybody_go_once(office: Office) -> No
     released: list[int] = []
 
     async def call() -> None:
-        released.append((await office.release(MANY))[0])
+        released.append((await office.give_turns(MANY))[0])
 
     async with create_task_group() as tasks:
         for _ in range(4):

@@ -36,9 +36,9 @@ class Turns:
             self._bell.clear()
             patience = self._poll
             try:
-                released, due_in = await self._store.release(AT_ONCE)
-                if released:
-                    log.info("turns.released", runs=released)
+                given, due_in = await self._store.give_turns(AT_ONCE)
+                if given:
+                    log.info("turns.given", runs=given)
                     self._ring()
                 if due_in is not None:
                     patience = max(0.0, min(patience, due_in / 1000))

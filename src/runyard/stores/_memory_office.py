@@ -357,7 +357,7 @@ class MemoryOffice:
     def _held(self) -> list[Run]:
         return [run for run in self._runs.values() if run.held and run.status is Status.QUEUED]
 
-    async def release(self, limit: int) -> tuple[int, int | None]:
+    async def give_turns(self, limit: int) -> tuple[int, int | None]:
         waiting = sorted((self._due[run.id], run.id) for run in self._held() if run.id in self._due)
         due = [run_id for at, run_id in waiting if at <= self._now()][:limit]
         for run_id in due:

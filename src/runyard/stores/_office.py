@@ -127,8 +127,8 @@ class SqlOffice(SqlStore):
 
     # --- turns and the feed
 
-    async def release(self, limit: int) -> tuple[int, int | None]:
-        return await self._write("other", turns.release, limit)
+    async def give_turns(self, limit: int) -> tuple[int, int | None]:
+        return await self._write("other", turns.give, limit)
 
     async def recover_turns(self) -> None:
         await self._write("other", turns.recover)

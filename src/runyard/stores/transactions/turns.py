@@ -1,7 +1,7 @@
 """Turns: the runs that one message started follow one another, each held until the one before it has ended or parked.
 
-Who leaves says so in its own transaction (`passed`), which gives the next one a time; `release` then puts it into its
-lane. Nobody waits for a lane while holding a run here: a held run's lane is locked by `release` alone.
+Who leaves says so in its own transaction (`passed`), which gives the next one a time; `give` then puts it into its
+lane. Nobody waits for a lane while holding a run here: a held run's lane is locked by `give` alone.
 """
 
 from collections.abc import Sequence
@@ -24,7 +24,7 @@ async def passed(tx: Tx, left: Sequence[Run], ended: Sequence[Run]) -> None:
         await tx.many(tx.q.insert_feed, rows)
 
 
-async def release(tx: Tx, limit: int) -> tuple[int, int | None]:
+async def give(tx: Tx, limit: int) -> tuple[int, int | None]:
     """Let those run whose turn has come; how many, and in how many milliseconds the next one is due."""
     found = await tx.rows(tx.q.due_runs, limit)
     released: list[str] = []
