@@ -68,12 +68,13 @@ def words(
         parent_id=parent,
     )
     depth = run.depth if run else None
+    ids: dict[str, str] = {}  # the same, whichever store asks
 
     def wake(agent: str, owner: str, after: str | None) -> Post:
         return Post(
             owner=owner,
             face="channels",
-            run_id=new_id(),
+            run_id=ids.setdefault(agent, new_id()),
             lane_key=agent_lane(agent),
             default_agent=agent,
             queued=lambda agent: Drafter(clock, "api")(RunQueued(agent, message.id)),
