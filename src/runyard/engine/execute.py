@@ -7,7 +7,7 @@ The runner works in a task of its own, so that a stop never cuts the write that 
 """
 
 import asyncio
-from collections.abc import AsyncIterator, Mapping, Sequence
+from collections.abc import AsyncIterator, Awaitable, Callable, Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal, TypeVar
 
@@ -148,8 +148,11 @@ class Executor:
         approval_seconds: float | None = None,
         workspaces: Path = Path(".runyard/workspaces"),
         redactor: "Redactor | None" = None,
+        hired: Callable[[str], Awaitable[Agent | None]] | None = None,
     ) -> None:
+        """`hired` finds agents that are not declared in code."""
         self.redactor = redactor
+        self._hired = hired
         self.store = store
         self.journal = journal
         self.clock = clock
@@ -159,6 +162,11 @@ class Executor:
         self.stop_seconds = stop_seconds
         self.approval_ms = None if approval_seconds is None else int(approval_seconds * 1000)
         self.workspaces = workspaces
+
+    async def agent(self, name: str) -> Agent | None:
+        if name in self.agents or self._hired is None:
+            return self.agents.get(name)
+        return await self._hired(name)
 
     def begin(self, claim: Claim) -> "Running":
         return Running(self, claim)
@@ -227,7 +235,7 @@ class Running:
             log.error("run.unwritten", code=error.code)
 
     async def _to_its_move(self) -> None:
-        agent = self._engine.agents.get(self._run.agent)
+        agent = await self._engine.agent(self._run.agent)
         if agent is None:
             log.warning("run.unknown_agent")
             await self._pen.move(Release(delay_ms=UNKNOWN_AGENT_DELAY_MS), [])
@@ -312,7 +320,7 @@ class Running:
         answered = _cleaned(output, self._engine.redactor)
         text, sources = answered.text, list(answered.sources)
         answer = None
-        if text and self._run.thread_id is not None:
+        if text and self._run.thread_id is not None and not self._run.in_mailbox:  # there, agents speak by their tools
             answer = Message(
                 id=new_id(),
                 thread_id=self._run.thread_id,
