@@ -63,6 +63,7 @@ if TYPE_CHECKING:
     from runyard.faces.chats.checkpoints import Checkpoints as Checkpointing
     from runyard.faces.chats.checkpoints import Stores
     from runyard.faces.chats.interactions import InteractionStore
+    from runyard.stores._office import SqlOffice
     from runyard.stores.rotation import Progress
 
 log = structlog.get_logger()
@@ -85,9 +86,9 @@ def open_store(settings: Settings, clock: Clock | None = None) -> Office:
     store = open_sql_store(settings, clock, ring)
     if ring is None:
         return store
-    from runyard.stores.sealed import SealedStore
+    from runyard.stores.sealed_office import SealedOffice
 
-    return SealedStore(store, ring)
+    return SealedOffice(store, ring)
 
 
 def open_sql_store(settings: Settings, clock: Clock | None = None, ring: "Ring | None" = None) -> "SqlOffice":
@@ -217,7 +218,7 @@ class Process:
         self.tail = Tail(self.outbox, settings.tail_bytes)
         self.journal = Journal(self.store, self.tail)
         self.streams = Streams(self.store, self.tail, self.publications)
-        self.staff = Staff(self.store, clock, app.agents)
+        self.staff = Staff(self.store, clock, app.agents, redactor)
         self.feed = Feed(self.store, lambda last: self.bus.send([Hint("feed", seq=last)]), settings.poll_seconds)
         self.turns = Turns(self.store, self._ring, settings.poll_seconds)
         executor = Executor(
@@ -279,7 +280,9 @@ class Process:
             attendance=Attendance(self.store, self.streams, grace),
             checkpoints=Checkpoints(self.store),
             access=Access(self.store, clock),
-            conversations=Conversations(self.store, self.tail, clock, Random(), pause, self._ring, self.feed.stir),
+            conversations=Conversations(
+                self.store, self.tail, clock, Random(), pause, self._ring, self.feed.stir, redactor
+            ),
             staff=self.staff,
             feed=self.feed,
         )

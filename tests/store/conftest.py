@@ -16,7 +16,7 @@ import pytest
 from runyard.cipher import make, parse
 from runyard.office import Office
 from runyard.stores.memory import MemoryStore
-from runyard.stores.sealed import SealedStore
+from runyard.stores.sealed_office import SealedOffice
 from tests.store.making import clock
 from tests.support.postgres_server import PostgresServer
 
@@ -35,7 +35,7 @@ RING = parse(make("test"))
 def sealed_store(path: Path) -> Office:
     from runyard.stores.sqlite import SqliteStore
 
-    return SealedStore(SqliteStore(path, clock, RING), RING)
+    return SealedOffice(SqliteStore(path, clock, RING), RING)
 
 
 def postgres_store(dsn: str) -> Office:

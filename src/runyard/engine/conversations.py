@@ -7,6 +7,7 @@ name of the run that calls them: a call that is repeated under its own id happen
 
 from collections.abc import Callable, Sequence
 from random import Random
+from typing import TYPE_CHECKING
 
 from runyard.clock import Clock
 from runyard.domain.events import Drafter, RunQueued, clean
@@ -19,6 +20,9 @@ from runyard.errors import Invalid, NotFound
 from runyard.ids import new_id
 from runyard.office import Office, Said, Words
 from runyard.store import IdempotencyKey, Post
+
+if TYPE_CHECKING:
+    from runyard.domain.redaction import Redactor
 
 FACE = "channels"
 
@@ -33,7 +37,9 @@ class Conversations:
         pause_seconds: tuple[float, float],
         ring: Callable[[], None],
         stir: Callable[[], None],
+        redactor: "Redactor | None" = None,
     ) -> None:
+        self._redactor = redactor
         self._store = store
         self._tail = tail
         self._clock = clock
@@ -119,7 +125,7 @@ class Conversations:
         """A person says something, in their own name or, if the conversation is theirs, in that of somebody else."""
         sender = await self._speaker(caller, thread_id, user_id)
         parent = None if parent_id is None else known(parent_id, "message")
-        message = self._message(thread_id, clean(text), sender, parent)
+        message = self._message(thread_id, text, sender, parent)
         return await self._say(Words(caller=caller, message=message, wake=self._waker(message), key=key))
 
     async def _speaker(self, caller: str, thread_id: str, user_id: str | None) -> Party:
@@ -143,7 +149,7 @@ class Conversations:
         return await self._store.get_conversation(caller, message.thread_id), message
 
     async def reword(self, caller: str, message_id: str, text: str) -> tuple[Conversation, Message]:
-        message = await self._store.change_message(caller, known(message_id, "message"), clean(text))
+        message = await self._store.change_message(caller, known(message_id, "message"), self._kept(text))
         return await self._store.get_conversation(caller, message.thread_id), message
 
     async def unsay(self, caller: str, message_id: str) -> None:
@@ -169,7 +175,7 @@ class Conversations:
         is not too long. NotFound where it may not speak."""
         parent = None if parent_id is None else known(parent_id, "message")
         sender = Party(run.agent)
-        message = self._message(known(thread_id, "conversation"), clean(text), sender, parent, run.id)
+        message = self._message(known(thread_id, "conversation"), text, sender, parent, run.id)
         wake = self._waker(message, run.depth)
         cause = f"{run.id}:{call_id}"
         return await self._say(
@@ -189,12 +195,16 @@ class Conversations:
             id=new_id(),
             thread_id=thread_id,
             role="user" if sender.kind == "user" else "assistant",
-            text=text,
+            text=self._kept(text),
             run_id=run_id,
             created_at=self._clock.now_ms(),
             sender=sender.id,
             parent_id=parent_id,
         )
+
+    def _kept(self, text: str) -> str:
+        """As it is stored: what is sensitive by its name."""
+        return clean(text) if self._redactor is None else self._redactor.text(clean(text))
 
     def _waker(self, message: Message, depth: int | None = None) -> Callable[[str, str, str | None], Post]:
         def wake(agent: str, owner: str, after: str | None) -> Post:

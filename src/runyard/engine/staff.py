@@ -4,7 +4,7 @@ Agents that code declares are there too, under their names, and can be retired a
 they are made of changes in the code alone."""
 
 from collections.abc import Mapping, Sequence
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from msgspec.structs import replace
 
@@ -20,11 +20,17 @@ from runyard.errors import Conflict, Invalid
 from runyard.ids import new_id
 from runyard.office import Office
 
+if TYPE_CHECKING:
+    from runyard.domain.redaction import Redactor
+
 CODE = frozenset({"persona", "model", "max_turns", "max_usd"})  # of a declared agent: not to be changed from outside
 
 
 class Staff:
-    def __init__(self, store: Office, clock: Clock, declared: Mapping[str, Agent]) -> None:
+    def __init__(
+        self, store: Office, clock: Clock, declared: Mapping[str, Agent], redactor: "Redactor | None" = None
+    ) -> None:
+        self._redactor = redactor
         self._store = store
         self._clock = clock
         self._declared = declared
@@ -105,7 +111,7 @@ class Staff:
 
     async def update_memory(self, agent: str, label: str, content: str, is_shared: bool | None = None) -> Block:
         block = Block(
-            id=new_id(), agent=agent, label=clean(label), content=clean(content), updated_at=self._clock.now_ms()
+            id=new_id(), agent=agent, label=clean(label), content=self._kept(content), updated_at=self._clock.now_ms()
         )
         return await self._store.put_block(block, is_shared)
 
@@ -119,12 +125,16 @@ class Staff:
         passage = Passage(
             id=new_id(),
             agent=agent,
-            content=clean(content),
-            tags=[clean(tag) for tag in tags],
+            content=self._kept(content),
+            tags=[self._kept(tag) for tag in tags],
             created_at=self._clock.now_ms(),
             cause=cause,
         )
         return await self._store.put_passage(passage)
+
+    def _kept(self, text: str) -> str:
+        """As it is stored: what is sensitive by its name."""
+        return clean(text) if self._redactor is None else self._redactor.text(clean(text))
 
     # --- the prompt
 

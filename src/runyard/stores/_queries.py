@@ -152,17 +152,21 @@ class Queries(Struct, frozen=True, kw_only=True):
     save_lanes: str
     save_runs: str
     seals_of_approvals: str
+    seals_of_blocks: str
     seals_of_checkpoints: str
     seals_of_events: str
     seals_of_messages: str
+    seals_of_passages: str
     seals_of_runs: str
     search_documents: str
     spoken_before: str
     supersede_runs: str
     swap_approvals: str
+    swap_blocks: str
     swap_checkpoints: str
     swap_events: str
     swap_messages: str
+    swap_passages: str
     swap_runs: str
     tend_log: str
     touch_api_keys: str

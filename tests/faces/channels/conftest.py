@@ -5,8 +5,9 @@ from typing import Any
 import pytest
 from starlette.requests import Request
 
+from runyard.domain.api_key import LOCAL
 from runyard.faces.channels import routes
-from runyard.web.auth import LOCAL, owner_of
+from runyard.web.auth import owner_of
 from tests.faces.channels.company import Company
 from tests.faces.serving import Serve
 

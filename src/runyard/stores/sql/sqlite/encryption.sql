@@ -54,3 +54,22 @@ select run_id as id, case when (substr(data, 1, length(?2)) = ?2) = ?3 then data
 -- name: swap_checkpoints
 -- Other bytes for the same content, unless somebody changed them meanwhile.
 update checkpoints set data = ?3 where run_id = ?1 and data = ?2;
+
+-- name: seals_of_blocks
+-- The next blocks of memory; with their content, if that begins with ?2 or (?3 false) does not.
+select id, agent, label, case when (substr(content, 1, length(?2)) = ?2) = ?3 then content end as content
+  from memory_blocks where id > ?1 order by id limit ?4;
+
+-- name: swap_blocks
+-- Another text for the same content, unless somebody changed it meanwhile.
+update memory_blocks set content = ?3 where id = ?1 and content = ?2;
+
+-- name: seals_of_passages
+-- The next passages; with what they say, if the content begins with ?2 or the tags with ?3 or (?4 false) do not.
+select id, tags, case when (substr(content, 1, length(?2)) = ?2) = ?4
+                        or (tags <> '[]' and (substr(tags, 1, length(?3)) = ?3) = ?4) then content end as content
+  from passages where id > ?1 order by id limit ?5;
+
+-- name: swap_passages
+-- Another text for the same content.
+update passages set content = ?3, tags = ?5 where id = ?1 and content = ?2 and tags = ?4;

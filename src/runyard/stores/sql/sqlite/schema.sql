@@ -282,6 +282,10 @@ end;
 create trigger passages_out after delete on passages begin
   insert into passage_words (passage_words, rowid, content, tags) values ('delete', old.rowid, old.content, old.tags);
 end;
+create trigger passages_changed after update of content, tags on passages begin
+  insert into passage_words (passage_words, rowid, content, tags) values ('delete', old.rowid, old.content, old.tags);
+  insert into passage_words (rowid, content, tags) values (new.rowid, new.content, new.tags);
+end;
 
 -- What happened in conversations, for those who watch them. A row is written with its cause, in the same transaction, and
 -- gets its number afterwards, from one writer at a time: so numbers become visible in order, and who has seen n has seen

@@ -1,0 +1,3 @@
+-- The run ledger.
+
+select 1;
