@@ -43,6 +43,7 @@ from runyard.engine.execute import Executor
 from runyard.engine.feed import Feed
 from runyard.engine.intake import Intake
 from runyard.engine.journal import Journal
+from runyard.engine.orchestrator import Orchestrator
 from runyard.engine.outbox import Outbox
 from runyard.engine.publications import Publications
 from runyard.engine.reaper import Reaper
@@ -221,6 +222,11 @@ class Process:
         self.staff = Staff(self.store, clock, app.agents, redactor)
         self.feed = Feed(self.store, lambda last: self.bus.send([Hint("feed", seq=last)]), settings.poll_seconds)
         self.turns = Turns(self.store, self._ring, settings.poll_seconds)
+        least = settings.group_pause_min_seconds
+        pause = (least, max(least, settings.group_pause_max_seconds))
+        conversations = Conversations(
+            self.store, self.tail, clock, Random(), pause, self._ring, self.feed.stir, redactor
+        )
         executor = Executor(
             self.store,
             self.journal,
@@ -231,6 +237,7 @@ class Process:
             settings.workspaces,
             redactor,
             self.staff.agent,
+            Orchestrator(self.staff, conversations).work,
         )
         self.worker: Worker | None = None
         if worker:
@@ -255,8 +262,6 @@ class Process:
             self.metrics,
             self.store.recover_turns,
         )
-        least = settings.group_pause_min_seconds
-        pause = (least, max(least, settings.group_pause_max_seconds))
         grace = settings.chats_grace_seconds if settings.chats_on_disconnect == "cancel" else None
         cancel = Cancel(
             self.store, self.tail, self.streams, clock, settings.cancel_seconds, self._stop_run, self.metrics
@@ -280,9 +285,7 @@ class Process:
             attendance=Attendance(self.store, self.streams, grace),
             checkpoints=Checkpoints(self.store),
             access=Access(self.store, clock),
-            conversations=Conversations(
-                self.store, self.tail, clock, Random(), pause, self._ring, self.feed.stir, redactor
-            ),
+            conversations=conversations,
             staff=self.staff,
             feed=self.feed,
         )

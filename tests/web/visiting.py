@@ -86,8 +86,20 @@ class Belongings:
 
 def unknown() -> Iterator[dict[str, str]]:
     """Ids of nothing: such as ours are, and such as a client may make up."""
-    names = ("thread_id", "run_id", "chat_id", "approval_id", "key_id")
-    names += ("channel_id", "dm_id", "message_id", "agent_id", "member_id", "reader_id", "passage_id")
+    names = (
+        "thread_id",
+        "run_id",
+        "chat_id",
+        "approval_id",
+        "key_id",
+        "channel_id",
+        "dm_id",
+        "message_id",
+        "agent_id",
+        "member_id",
+        "reader_id",
+        "passage_id",
+    )
     same = {"kind": "agent", "label": "notes", "emoji": "ok"}
     yield {name: new_id() for name in names} | same | {"interaction_id": f"int_{new_id()}"}
     yield {name: new_name(9) for name in names} | same | {"interaction_id": new_name(9)}

@@ -9,6 +9,7 @@ from collections.abc import Callable, Sequence
 from random import Random
 from typing import TYPE_CHECKING
 
+from runyard.agents.office_prompt import LAST_MESSAGES
 from runyard.clock import Clock
 from runyard.domain.events import Drafter, RunQueued, clean
 from runyard.domain.recipients import Party, next_depth
@@ -185,6 +186,11 @@ class Conversations:
     async def react_as(self, run: Run, message_id: str, emoji: str) -> bool:
         """The agent of this run reacts; False if it had."""
         return await self._react(run.owner, known(message_id, "message"), emoji, Party(run.agent))
+
+    async def last_messages(self, run: Run) -> tuple[Thread, Sequence[Message]]:
+        """Where the agent of this run was spoken to, and what was said there last."""
+        here = await self.get(run.owner, run.thread_id or "")
+        return here.thread, await self._store.recent_messages(here.thread.id, None, LAST_MESSAGES)
 
     # --- what both have in common
 

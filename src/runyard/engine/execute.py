@@ -66,6 +66,8 @@ log = structlog.get_logger()
 P = TypeVar("P", bound=Payload)
 UNKNOWN_AGENT_DELAY_MS = 2000
 Stop = Literal["cancel", "drain", "lost"]
+Think = Callable[[Agent], Awaitable[Output | None]]
+Orchestrate = Callable[[Agent, Run, Think], Awaitable[Output | None]]
 
 
 class Execution:
@@ -149,8 +151,10 @@ class Executor:
         workspaces: Path = Path(".runyard/workspaces"),
         redactor: "Redactor | None" = None,
         hired: Callable[[str], Awaitable[Agent | None]] | None = None,
+        office: Orchestrate | None = None,
     ) -> None:
-        """`hired` finds agents that are not declared in code."""
+        """`hired` finds agents that are not declared in code; `office` sees to those that work in their mailbox."""
+        self.office = office
         self.redactor = redactor
         self._hired = hired
         self.store = store
@@ -257,7 +261,7 @@ class Running:
         if execution.left == 0:
             await self._end_error(TookTooLong.code, TookTooLong.late)
             return
-        runner = asyncio.create_task(_limited(agent, execution, self._engine.workspaces), name=f"run {self._run.id}")
+        runner = asyncio.create_task(_limited(agent, execution, self._engine), name=f"run {self._run.id}")
         either: set[asyncio.Future[Any]] = {runner, self._stopped}
         await asyncio.wait(either, return_when=asyncio.FIRST_COMPLETED)
         if not runner.done():
@@ -373,11 +377,15 @@ def ending(draft: Drafter, last_word: RunOutput | RunError | RunCanceled | None,
     return [*said, draft(RunFinished(status, finish.stop_reason, finish.usage))]
 
 
-async def _limited(agent: Agent, execution: Execution, workspaces: Path) -> Output | None:
+async def _limited(agent: Agent, execution: Execution, engine: Executor) -> Output | None:
+    async def think(agent: Agent) -> Output | None:
+        return await RUNNERS[agent.kind](await equipped(agent), execution)
+
+    run, office = execution.run, engine.office
     try:
-        with at_work(execution, workspaces):
+        with at_work(execution, engine.workspaces):
             async with asyncio.timeout(_shorter(agent.max_seconds, execution.left)) as limit:
-                return await RUNNERS[agent.kind](await equipped(agent), execution)
+                return await (office(agent, run, think) if office and run.in_mailbox else think(agent))
     except TimeoutError:
         if limit.expired():
             raise TookTooLong(TookTooLong.late if execution.left == 0 else None) from None

@@ -14,9 +14,10 @@ from runyard.clock import Clock
 from runyard.domain.events import clean
 from runyard.domain.memory import Block, Passage
 from runyard.domain.profile import Profile
-from runyard.domain.thread import Thread
+from runyard.domain.run import Run
+from runyard.domain.thread import Message, Thread
 from runyard.engine.views import known
-from runyard.errors import Conflict, Invalid
+from runyard.errors import Conflict, Invalid, NotFound
 from runyard.ids import new_id
 from runyard.office import Office
 
@@ -148,8 +149,25 @@ class Staff:
 
     async def prompt(self, profile: Profile, thread: Thread) -> Prompt:
         """Persona, memory, and the last messages of this conversation and no other."""
-        blocks = await self._store.blocks(profile.id)
+        blocks = await self.loaded_blocks(profile)
         said = await self._store.recent_messages(thread.id, None, LAST_MESSAGES)
+        return self.built_prompt(profile, blocks, thread, said)
+
+    # --- the same, step by step, for whoever runs the agent
+
+    async def loaded(self, run: Run) -> Profile:
+        """The agent of this run."""
+        profile = await self._store.find_agent(run.agent)
+        if profile is None:
+            raise NotFound("There is no agent with that id.")
+        return profile
+
+    async def loaded_blocks(self, profile: Profile) -> Sequence[Block]:
+        return await self._store.blocks(profile.id)
+
+    def built_prompt(
+        self, profile: Profile, blocks: Sequence[Block], thread: Thread, said: Sequence[Message]
+    ) -> Prompt:
         lines = [Line(m.id, m.sender or "", m.text, m.parent_id is not None) for m in said]
         title = f"#{thread.name}" if thread.kind == "channel" else "a direct message"
         return build(profile.persona, blocks, lines, Place(thread.id, title))
