@@ -14,6 +14,7 @@ from typing import Protocol
 from msgspec import Struct
 
 from runyard.domain.feed import Window
+from runyard.domain.ledger import Day, Ledger
 from runyard.domain.memory import Block, Passage
 from runyard.domain.profile import Profile
 from runyard.domain.recipients import Party
@@ -163,6 +164,15 @@ class Office(Store, Protocol):
 
     async def drop_passage(self, agent: str, passage_id: str) -> None:
         """NotFound if there is none."""
+
+    # --- the ledger ------------------------------------------------------------------------------------------------
+
+    async def read_ledger(self, run_id: str) -> Ledger:
+        """The steps and messages of a run of a mailbox, in order. They are written by `append`, with their events; a
+        step that has not ended when its run does, however that ends, has failed."""
+
+    async def usage_by_day(self, owner: str, agent: str, limit: int) -> Sequence[Day]:
+        """What this owner's runs in the mailbox of an agent have cost, by the day of their steps, the latest first."""
 
     # --- turns and the feed ----------------------------------------------------------------------------------------
 

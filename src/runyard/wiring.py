@@ -47,6 +47,7 @@ from runyard.engine.orchestrator import Orchestrator
 from runyard.engine.outbox import Outbox
 from runyard.engine.publications import Publications
 from runyard.engine.reaper import Reaper
+from runyard.engine.records import Records
 from runyard.engine.staff import Staff
 from runyard.engine.stream import Streams
 from runyard.engine.tail import Tail
@@ -288,6 +289,7 @@ class Process:
             conversations=conversations,
             staff=self.staff,
             feed=self.feed,
+            records=Records(self.store),
         )
         self.task_types = app.task_types
         self.default_plan = app.default_plan(settings.default_agent or app.default)

@@ -24,6 +24,8 @@ CONTENT = {
     "passages.content",
     "passages.tags",
     "passages.words",
+    "run_messages.content",
+    "run_messages.tool_input",
 }
 
 

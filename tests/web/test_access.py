@@ -181,7 +181,7 @@ async def test_what_is_at_work_here_is_nobody_elses_either(locked: Server, gate:
     tried = 0
     for operation in operations(app_of(locked)):
         if "{run_id}" in operation.path:
-            answer = await _asking(locked, operation, None)({"run_id": run_id}, bob)
+            answer = await _asking(locked, operation, None)({"run_id": run_id, "agent_id": "gated"}, bob)
             assert answer.status_code == 404, operation
             tried += 1
     assert tried > 5

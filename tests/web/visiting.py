@@ -42,6 +42,7 @@ def operations(app: App) -> list[Operation]:
     return sorted(set(found))
 
 
+RECORD = "/api/agents/{agent_id}/runs/{run_id}"
 APPROVE = "/chats/{chat_id}/interactions/{interaction_id}/approve"
 
 
@@ -53,6 +54,8 @@ class Belongings:
         self._waiting = waiting
 
     def of(self, operation: Operation) -> dict[str, str]:
+        if operation.path == RECORD:
+            return {**self.ids, "agent_id": "happy"}
         return {**self.ids, **self._waiting} if operation.path == APPROVE else self.ids
 
     def body(self, operation: Operation) -> Any:

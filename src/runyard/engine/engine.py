@@ -11,6 +11,7 @@ from runyard.engine.conversations import Conversations
 from runyard.engine.deadlines import Deadlines
 from runyard.engine.feed import Feed
 from runyard.engine.intake import Intake
+from runyard.engine.records import Records
 from runyard.engine.staff import Staff
 from runyard.engine.stream import Streams
 from runyard.engine.views import Views
@@ -30,3 +31,4 @@ class Engine:
     conversations: Conversations
     staff: Staff
     feed: Feed
+    records: Records

@@ -39,6 +39,7 @@ from runyard.domain.events import (
     clean,
 )
 from runyard.domain.fold import State
+from runyard.domain.ledger import Keeper
 from runyard.domain.run import Run, Status, StopReason
 from runyard.domain.task import Task, deadline
 from runyard.domain.thread import Message
@@ -84,6 +85,12 @@ class Execution:
         self.cancelled = False
         self.redactor = engine.redactor
         self._redacting = None if engine.redactor is None else Redacting(engine.redactor)
+        self._keeper = Keeper(claim.run.id, len(state.messages)) if claim.run.in_mailbox else None
+
+    def told(self, agent: Agent) -> None:
+        """What the model of this agent is told first."""
+        if self._keeper is not None:
+            self._keeper.told(agent.instructions, None if self.message is None else self.message.text)
 
     @property
     def congested(self) -> bool:
@@ -92,6 +99,8 @@ class Execution:
     def emit(self, payload: P) -> P:
         stored, now = (payload, [payload]) if self._redacting is None else self._redacting.stored(payload)
         for each in now:
+            if self._keeper is not None and (ledger := self._keeper.entries(each, self.now_ms())) is not None:
+                self._pen.note(ledger)
             self._pen.write(self._engine.draft(each))
         if isinstance(payload, ModelMessage) and payload.usage is not None:
             self.usage = (self.usage or Usage()) + payload.usage
@@ -379,6 +388,7 @@ def ending(draft: Drafter, last_word: RunOutput | RunError | RunCanceled | None,
 
 async def _limited(agent: Agent, execution: Execution, engine: Executor) -> Output | None:
     async def think(agent: Agent) -> Output | None:
+        execution.told(agent)
         return await RUNNERS[agent.kind](await equipped(agent), execution)
 
     run, office = execution.run, engine.office

@@ -6,6 +6,7 @@ from typing import Any
 from msgspec.structs import replace
 
 from runyard.domain.feed import Entry, Kind, Window
+from runyard.domain.ledger import Day, Ledger
 from runyard.domain.memory import Block, Passage
 from runyard.domain.profile import Profile
 from runyard.domain.recipients import Audience, Party, recipients
@@ -16,6 +17,7 @@ from runyard.office import Said, Words
 from runyard.store import Accepted, Document, IdempotencyKey, Post
 from runyard.stores._memory_keys import Keys
 from runyard.stores._memory_lane import Lane
+from runyard.stores._memory_ledger import Ledgers
 from runyard.stores._memory_search import search
 
 
@@ -45,6 +47,7 @@ class MemoryOffice:
         self._passages: dict[str, Passage] = {}
         self._pauses: dict[str, int] = {}
         self._due: dict[str, int] = {}
+        self._ledgers = Ledgers()
         self._feed: list[Entry] = []
         self._numbered = 0
 
@@ -342,6 +345,13 @@ class MemoryOffice:
         del self._passages[passage_id]
 
     # --- turns and the feed ----------------------------------------------------------------------------------------
+
+    async def read_ledger(self, run_id: str) -> Ledger:
+        return self._ledgers.of(run_id)
+
+    async def usage_by_day(self, owner: str, agent: str, limit: int) -> Sequence[Day]:
+        runs = [run.id for run in self._runs.values() if (run.owner, run.agent, run.face) == (owner, agent, "channels")]
+        return self._ledgers.by_day(runs)[:limit]
 
     def _pass_turn(self, run: Run) -> None:
         """Whoever was held behind this run is due after a pause; or waits on, if it never had its turn itself."""

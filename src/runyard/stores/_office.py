@@ -3,6 +3,7 @@
 from collections.abc import Mapping, Sequence
 
 from runyard.domain.feed import Window
+from runyard.domain.ledger import Day, Ledger
 from runyard.domain.memory import Block, Passage
 from runyard.domain.profile import Profile
 from runyard.domain.recipients import Party
@@ -10,7 +11,7 @@ from runyard.domain.thread import Change, Conversation, Message, Reaction, Threa
 from runyard.office import Said, Words
 from runyard.store import IdempotencyKey
 from runyard.stores._sql import SqlStore
-from runyard.stores.transactions import agents, feed, office, search, turns
+from runyard.stores.transactions import agents, feed, ledger, office, search, turns
 
 
 class SqlOffice(SqlStore):
@@ -124,6 +125,14 @@ class SqlOffice(SqlStore):
 
     async def drop_passage(self, agent: str, passage_id: str) -> None:
         await self._write("other", agents.drop_passage, agent, passage_id)
+
+    # --- the ledger
+
+    async def read_ledger(self, run_id: str) -> Ledger:
+        return await self._read(ledger.read, run_id)
+
+    async def usage_by_day(self, owner: str, agent: str, limit: int) -> Sequence[Day]:
+        return await self._read(ledger.usage, owner, agent, limit)
 
     # --- turns and the feed
 

@@ -32,6 +32,7 @@ class Queries(Struct, frozen=True, kw_only=True):
     change_channel: str
     change_message: str
     check_lease: str
+    close_steps: str
     count_decided: str
     count_forks: str
     count_live_runs: str
@@ -85,6 +86,7 @@ class Queries(Struct, frozen=True, kw_only=True):
     insert_conversation: str
     insert_documents: str
     insert_feed: str
+    insert_lines: str
     insert_messages: str
     insert_reaction: str
     insert_runs: str
@@ -137,6 +139,8 @@ class Queries(Struct, frozen=True, kw_only=True):
     read_conversation: str
     read_events: str
     read_feed: str
+    read_lines: str
+    read_steps: str
     read_threads: str
     recent_messages: str
     recover_turns: str
@@ -151,10 +155,12 @@ class Queries(Struct, frozen=True, kw_only=True):
     runs_to_cancel: str
     save_lanes: str
     save_runs: str
+    save_steps: str
     seals_of_approvals: str
     seals_of_blocks: str
     seals_of_checkpoints: str
     seals_of_events: str
+    seals_of_lines: str
     seals_of_messages: str
     seals_of_passages: str
     seals_of_runs: str
@@ -165,6 +171,7 @@ class Queries(Struct, frozen=True, kw_only=True):
     swap_blocks: str
     swap_checkpoints: str
     swap_events: str
+    swap_lines: str
     swap_messages: str
     swap_passages: str
     swap_runs: str
@@ -173,6 +180,7 @@ class Queries(Struct, frozen=True, kw_only=True):
     unlink_block: str
     unpublished: str
     unsaved_runs: str
+    usage_by_day: str
     void_approvals: str
     write_events: str
 

@@ -290,7 +290,7 @@ class SqlStore:
 def _is_simple(part: Part) -> bool:
     """Plain writing, and plain ends: not of a run in a mailbox, whose end lets another have its turn."""
     ends = isinstance(part.move, Finish) and not part.lane_key.startswith(MAILBOX)
-    return (part.move is None or ends) and part.expected_seq is None and not part.approvals
+    return (part.move is None or ends) and part.expected_seq is None and not part.approvals and part.ledger is None
 
 
 async def _run(tx: Tx, name: str, *params: Any) -> None:

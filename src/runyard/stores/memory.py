@@ -124,6 +124,7 @@ class MemoryStore(ApiKeys, MemoryOffice):
             del self._runs[run_id], self._events[run_id]
             self._checkpoints.pop(run_id, None)
             self._outbox.drop(run_id)
+            self._ledgers.drop(run_id)
         for message in await self.list_messages(thread_id):
             del self._messages[message.id]
         self._close_conversation(thread_id)
@@ -411,6 +412,8 @@ class MemoryStore(ApiKeys, MemoryOffice):
         if run is None or not isinstance(outcome, Appended):
             return outcome
         self._approvals.update({approval.id: approval for approval in part.approvals})
+        if part.ledger is not None:
+            self._ledgers.add(part.ledger)
         attempts = 0 if part.makes_progress else run.attempts
         asked = run.asked + len(part.approvals)
         run = self._write(run, part.drafts, last_batch=part.batch, attempts=attempts, asked=asked)
@@ -592,6 +595,7 @@ class MemoryStore(ApiKeys, MemoryOffice):
             self._approvals[approval.id] = replace(approval, state="void")
         self._lanes[run.lane_key].free(run, self._now())
         self._pass_turn(run)
+        self._ledgers.close(run.id, self._now())
         if run.started_at is not None:
             self._tell_of(run, "agent_done")
         return self._change(

@@ -13,12 +13,13 @@ from msgspec.structs import replace
 
 from runyard.cipher import Ring
 from runyard.domain.feed import Entry, Window
+from runyard.domain.ledger import Ledger, Line
 from runyard.domain.memory import Block, Passage
 from runyard.domain.thread import Message
 from runyard.errors import Sealed
 from runyard.office import Office, Said, Words
 from runyard.store import Post
-from runyard.stores.sealed import TEXT, SealedStore
+from runyard.stores.sealed import LINE, LINE_INPUT, TEXT, SealedStore
 
 BLOCK, PASSAGE, TAGS = "memory_blocks.content", "passages.content", "passages.tags"
 
@@ -44,6 +45,18 @@ class SealedOffice(SealedStore):
         self.give_turns, self.recover_turns, self.number_feed = (
             store.give_turns, store.recover_turns, store.number_feed,
         )  # fmt: skip
+
+        self.usage_by_day = store.usage_by_day
+
+    async def read_ledger(self, run_id: str) -> Ledger:
+        kept = await self._office.read_ledger(run_id)
+        return Ledger(kept.steps, [self._opened_line(line) for line in kept.lines])
+
+    def _opened_line(self, kept: Line) -> Line:
+        def opened(text: str | None, place: str) -> str | None:
+            return None if text is None else self._ring.open_text(text, kept.run_id, f"{place} {kept.id}")
+
+        return replace(kept, content=opened(kept.content, LINE), input=opened(kept.input, LINE_INPUT))
 
     # --- what is said
 

@@ -13,7 +13,7 @@ from runyard.engine.engine import Engine
 from runyard.engine.intake import idempotency_key
 from runyard.engine.views import position
 from runyard.errors import BadRequest
-from runyard.faces.channels import agents, translate, wire
+from runyard.faces.channels import agents, records, translate, wire
 from runyard.web.answers import Json, Key
 from runyard.web.auth import Owner, owner_of
 from runyard.web.routing import STREAM_PARAMETERS, Events, add_fast
@@ -30,6 +30,7 @@ def add_routes(router: APIRouter, engine: Engine, heartbeat: float) -> None:
     _add_dms(router, engine)
     _add_messages(router, engine)
     agents.add_routes(router, engine, FACE)
+    records.add_routes(router, engine, FACE)
 
 
 def _add_stream(router: APIRouter, engine: Engine, heartbeat: float) -> None:

@@ -1,6 +1,6 @@
 """The words of the channels face, as clients see them: camelCase."""
 
-from typing import Annotated, Literal
+from typing import Annotated, Any, Literal
 
 from pydantic import BaseModel, Field
 
@@ -186,3 +186,69 @@ class PassagePage(BaseModel):
 class PromptSeen(BaseModel):
     systemPrompt: str = Field(description="The whole prompt.")
     persona: str = Field(description="Its first part, which is the same every time.")
+
+
+AgentRunStatus = Literal["created", "running", "completed", "failed", "cancelled"]
+
+
+class TokenUsage(BaseModel):
+    input_tokens: int
+    output_tokens: int
+
+
+class AgentRunSeen(BaseModel):
+    id: str
+    agentId: str
+    status: AgentRunStatus
+    stopReason: str | None
+    triggerMessageId: str | None
+    channelId: str | None
+    dmConversationId: str | None
+    createdAt: str
+    startedAt: str | None
+    completedAt: str | None
+    tokenUsage: TokenUsage
+
+
+class AgentRunPage(BaseModel):
+    runs: list[AgentRunSeen]
+    next: str | None
+
+
+class StepSeen(BaseModel):
+    id: str
+    stepNumber: int
+    status: Literal["running", "completed", "failed"]
+    modelId: str | None
+    tokenUsage: TokenUsage
+    createdAt: str
+    completedAt: str | None
+
+
+class RunMessageSeen(BaseModel):
+    id: str
+    stepId: str | None
+    messageType: Literal[
+        "system_message", "user_message", "assistant_message", "tool_call_message", "tool_return_message"
+    ]
+    content: str | None
+    toolName: str | None
+    toolInput: Any = None
+    createdAt: str
+
+
+class AgentRunRecord(AgentRunSeen):
+    steps: list[StepSeen]
+    messages: list[RunMessageSeen]
+
+
+class DaySeen(BaseModel):
+    date: str
+    runs: int
+    steps: int
+    tokenUsage: TokenUsage
+    usd: float
+
+
+class UsageSeen(BaseModel):
+    days: list[DaySeen]

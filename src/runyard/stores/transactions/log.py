@@ -8,7 +8,7 @@ from runyard.domain.lane import Lane, extended, finished, parked, replace, reque
 from runyard.domain.run import Run
 from runyard.store import Head
 from runyard.stores import _rows
-from runyard.stores.transactions import turns
+from runyard.stores.transactions import ledger, turns
 from runyard.stores.transactions.tx import Tx
 
 
@@ -93,12 +93,15 @@ class _Changes:
             for part, _ in self._parts
             if isinstance(part.move, Finish) and part.move.answer is not None
         ]
+        steps, lines = ledger.values([part.ledger for part, _ in self._parts if part.ledger is not None])
         await tx.together(
             (tx.q.write_events, events),
             (tx.q.insert_approvals, approvals),
             (tx.q.save_runs, [_rows.run_values(run) for run in self._runs.values()]),
             (tx.q.save_lanes, [_rows.lane_values(lane) for lane in self._moved.values()]),
             (tx.q.insert_messages, answers),
+            (tx.q.save_steps, steps),
+            (tx.q.insert_lines, lines),
         )
         if self._ended:
             await tx.rows(tx.q.void_approvals, self._ended)

@@ -20,6 +20,8 @@ async def passed(tx: Tx, left: Sequence[Run], ended: Sequence[Run]) -> None:
     if not ids:
         return
     await tx.rows(tx.q.pass_turn, ids)
+    if over := [run.id for run in ended if run.in_mailbox]:
+        await tx.rows(tx.q.close_steps, over)
     if rows := feed.at_rest(ended):
         await tx.many(tx.q.insert_feed, rows)
 

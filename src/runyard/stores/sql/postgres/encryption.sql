@@ -87,3 +87,14 @@ update passages p set content = s.new, tags = s.new_tags
   from unnest($1::text::uuid[], $2::text::text[], $3::text::text[], $4::text::text[], $5::text::text[])
        as s (id, old, new, old_tags, new_tags)
  where p.id = s.id and p.content = s.old and p.tags = s.old_tags;
+
+-- name: seals_of_lines
+-- The next messages of runs; with what they hold, if the content or the input of a tool begins with $2 or ($3 false) does not.
+select id, run_id, content, tool_input, coalesce((left(content, length($2::text)) = $2) = $3, false)
+                             or coalesce((left(tool_input, length($2::text)) = $2) = $3, false) as is_due
+  from run_messages where id > $1 order by id limit $4;
+
+-- name: swap_lines
+-- Another text for the same content: these rows never change.
+update run_messages m set content = s.new, tool_input = s.new_input
+  from unnest($1::text::uuid[], $2::text::text[], $3::text::text[]) as s (id, new, new_input) where m.id = s.id;

@@ -73,3 +73,13 @@ select id, tags, case when (substr(content, 1, length(?2)) = ?2) = ?4
 -- name: swap_passages
 -- Another text for the same content.
 update passages set content = ?3, tags = ?5 where id = ?1 and content = ?2 and tags = ?4;
+
+-- name: seals_of_lines
+-- The next messages of runs; with what they hold, if the content or the input of a tool begins with ?2 or (?3 false) does not.
+select id, run_id, content, tool_input, coalesce((substr(content, 1, length(?2)) = ?2) = ?3, false)
+                             or coalesce((substr(tool_input, 1, length(?2)) = ?2) = ?3, false) as is_due
+  from run_messages where id > ?1 order by id limit ?4;
+
+-- name: swap_lines
+-- Another text for the same content: these rows never change.
+update run_messages set content = ?2, tool_input = ?3 where id = ?1;
