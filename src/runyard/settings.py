@@ -249,6 +249,9 @@ class Settings(BaseSettings):
         description="Keys that seal what is stored, `name:base64-of-32-bytes` with commas between: the first one seals,"
         " all open (`runyard keys make-encryption` makes one); without any, content is stored as it is.",
     )
+    sentry_dsn: str | None = Field(
+        None, repr=False, description="Where traces of agents in channels go, without content: a DSN of Sentry."
+    )
     redact: Annotated[str | None, AfterValidator(_checked_names)] = Field(
         None,
         description="What is taken out of everything before it is stored, with commas between: `email`, `phone`,"

@@ -59,6 +59,7 @@ from runyard.office import Office
 from runyard.settings import Settings, address
 from runyard.telemetry import logs
 from runyard.telemetry.metrics import Metrics
+from runyard.telemetry.spans import Exporter, Recorder, Tracer
 
 if TYPE_CHECKING:
     from runyard.cipher import Ring
@@ -187,6 +188,20 @@ async def rotate(settings: Settings, decrypt: bool, told: "Callable[[Progress], 
     return rotation.left + unreadable
 
 
+def _exporter(settings: Settings) -> Exporter:
+    """Where the traces of agents go: to Sentry if there is one, else nowhere."""
+    if settings.sentry_dsn is None:
+        return Recorder()
+    try:
+        from runyard.telemetry.sentry import Sentry
+
+        return Sentry(settings.sentry_dsn, f"runyard@{__version__}")
+    except ImportError:
+        raise StartupError("RUNYARD_SENTRY_DSN needs sentry-sdk: pip install 'runyard[sentry]'.") from None
+    except ValueError:
+        raise StartupError("RUNYARD_SENTRY_DSN is no DSN of Sentry.") from None
+
+
 class Process:
     """Everything one process runs, with or without a worker."""
 
@@ -207,6 +222,7 @@ class Process:
         self.store = store or open_store(settings, clock)
         self.bus = bus or open_bus(settings)
         self.metrics = Metrics()
+        self.tracer = Tracer(_exporter(settings))
         self.publications = Publications()
         self.outbox = Outbox(
             self.store,
@@ -226,7 +242,7 @@ class Process:
         least = settings.group_pause_min_seconds
         pause = (least, max(least, settings.group_pause_max_seconds))
         conversations = Conversations(
-            self.store, self.tail, clock, Random(), pause, self._ring, self.feed.stir, redactor
+            self.store, self.tail, clock, Random(), pause, self._ring, self.feed.stir, redactor, self.tracer
         )
         executor = Executor(
             self.store,
@@ -238,7 +254,8 @@ class Process:
             settings.workspaces,
             redactor,
             self.staff.agent,
-            Orchestrator(self.staff, conversations).work,
+            Orchestrator(self.staff, conversations, self.tracer).work,
+            self.tracer,
         )
         self.worker: Worker | None = None
         if worker:
@@ -343,6 +360,7 @@ class Process:
         await self.checkpoints.close()
         await self.bus.close()
         await self.store.close()
+        await asyncio.to_thread(self.tracer.exporter.close)
 
     def _warm(self) -> None:
         """Load what agents that think will need, beside everything else: it takes seconds."""

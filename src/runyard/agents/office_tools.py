@@ -8,13 +8,10 @@ memory and nobody else's. A call that is repeated under its own id (`run_id:call
 from collections.abc import Awaitable, Sequence
 from typing import Annotated, Any, Protocol, TypeVar
 
-import structlog
-
 from runyard.agents.tools import Tool
 from runyard.domain.memory import Passage
 from runyard.errors import Conflict, Invalid, NotFound, ToolError
 
-log = structlog.get_logger()
 T = TypeVar("T")
 
 
@@ -46,36 +43,30 @@ def office_tools(desk: Desk) -> list[Tool[..., Any]]:
     ) -> dict[str, Any]:
         """Say something in a channel or a direct message. It is the only way to be heard."""
         sent = await _told(desk.send(conversationId, text, idempotency_key, parentMessageId))
-        log.info("agent.decided", tool="send_message")
         return {"messageId": sent}
 
     async def react_to_message(messageId: str, emoji: str) -> dict[str, Any]:  # noqa: N803
         """React to a message with an emoji."""
         await _told(desk.react(messageId, emoji))
-        log.info("agent.decided", tool="react_to_message")
         return {"success": True}
 
     async def do_nothing() -> dict[str, Any]:
         """Say and do nothing."""
-        log.info("agent.decided", tool="do_nothing")
         return {"action": "none"}
 
     async def update_memory(label: str, content: str) -> dict[str, Any]:
         """Set one of your memory blocks, which you see in every prompt."""
         await _told(desk.update_memory(label, content))
-        log.info("memory.updated", tool="update_memory")
         return {"success": True}
 
     async def search_memory(query: str) -> dict[str, Any]:
         """Find what you have stored, by its words."""
         found = await _told(desk.search_memory(query))
-        log.info("agent.decided", tool="search_memory", found=len(found))
         return {"passages": [_passage(each) for each in found]}
 
     async def store_memory(content: str, idempotency_key: str, tags: list[str] = []) -> dict[str, Any]:  # noqa: B006
         """Store something, to find it again with search_memory."""
         kept = await _told(desk.store_memory(content, tags, idempotency_key))
-        log.info("memory.updated", tool="store_memory")
         return {"passageId": kept}
 
     return [

@@ -69,7 +69,9 @@ class Keeper:
 
     def told(self, system: str, user: str | None) -> None:
         """What the model is told before its first word; it goes with the first step."""
-        self._told = [("system_message", system)] + ([] if user is None else [("user_message", user)])
+        self._told = [("system_message", system)]
+        if user is not None:
+            self._told.append(("user_message", user))
 
     def entries(self, payload: Payload, now: int) -> Ledger | None:
         """What this event adds."""

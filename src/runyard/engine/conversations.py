@@ -9,6 +9,8 @@ from collections.abc import Callable, Sequence
 from random import Random
 from typing import TYPE_CHECKING
 
+from msgspec.structs import replace
+
 from runyard.agents.office_prompt import LAST_MESSAGES
 from runyard.clock import Clock
 from runyard.domain.events import Drafter, RunQueued, clean
@@ -21,6 +23,7 @@ from runyard.errors import Invalid, NotFound
 from runyard.ids import new_id
 from runyard.office import Office, Said, Words
 from runyard.store import IdempotencyKey, Post
+from runyard.telemetry.spans import Recorder, Tracer
 
 if TYPE_CHECKING:
     from runyard.domain.redaction import Redactor
@@ -39,7 +42,9 @@ class Conversations:
         ring: Callable[[], None],
         stir: Callable[[], None],
         redactor: "Redactor | None" = None,
+        tracer: Tracer | None = None,
     ) -> None:
+        self._tracer = tracer or Tracer(Recorder())
         self._redactor = redactor
         self._store = store
         self._tail = tail
@@ -232,13 +237,32 @@ class Conversations:
         return wake
 
     async def _say(self, words: Words) -> Said:
-        said = await self._store.say(words)
+        said = await self._traced(words)
         for accepted in said.started:
             if accepted.event is not None:
                 self._tail.add(accepted.run_id, [accepted.event])
         if said.started:
             self._ring()
         self._stir()
+        return said
+
+    async def _traced(self, words: Words) -> Said:
+        """Who is to be woken is known when the first of them is, or when it is all done: until then it is being
+        resolved, from then on runs are being queued."""
+        tracer, message_id = self._tracer, words.message.id
+        resolving = tracer.begin("agents.resolve", message_id)
+
+        def wake(agent: str, owner: str, after: str | None) -> Post:
+            tracer.end(resolving)
+            return words.wake(agent, owner, after)
+
+        with tracer.span("mailbox.enqueue", message_id) as queueing:
+            try:
+                said = await self._store.say(replace(words, wake=wake))
+            finally:
+                tracer.end(resolving)
+            queueing.began = resolving.ended or queueing.began
+            queueing.attributes["runs"] = len(said.started)
         return said
 
     async def _react(self, caller: str, message_id: str, emoji: str, sender: Party) -> bool:

@@ -46,6 +46,7 @@ from runyard.domain.thread import Message
 from runyard.engine.journal import Journal, Pen
 from runyard.engine.past import folded, past
 from runyard.engine.redacting import Redacting
+from runyard.engine.run_trace import RunTrace
 from runyard.errors import (
     AgentError,
     CancelRequested,
@@ -58,6 +59,7 @@ from runyard.errors import (
 )
 from runyard.ids import new_id
 from runyard.store import Claim, Hit, Store
+from runyard.telemetry.spans import Recorder, Tracer
 
 if TYPE_CHECKING:
     from runyard.domain.redaction import Redactor
@@ -74,7 +76,7 @@ Orchestrate = Callable[[Agent, Run, Think], Awaitable[Output | None]]
 class Execution:
     """The engine's side of `agents.execution.Execution`."""
 
-    def __init__(self, engine: "Executor", claim: Claim, pen: Pen, state: State) -> None:
+    def __init__(self, engine: "Executor", claim: Claim, pen: Pen, state: State, trace: RunTrace | None = None) -> None:
         self._engine = engine
         self._pen = pen
         self.run: Run = claim.run
@@ -85,6 +87,7 @@ class Execution:
         self.cancelled = False
         self.redactor = engine.redactor
         self._redacting = None if engine.redactor is None else Redacting(engine.redactor)
+        self._trace = trace
         self._keeper = Keeper(claim.run.id, len(state.messages)) if claim.run.in_mailbox else None
 
     def told(self, agent: Agent) -> None:
@@ -101,6 +104,8 @@ class Execution:
         for each in now:
             if self._keeper is not None and (ledger := self._keeper.entries(each, self.now_ms())) is not None:
                 self._pen.note(ledger)
+            if self._trace is not None:
+                self._trace.event(each)
             self._pen.write(self._engine.draft(each))
         if isinstance(payload, ModelMessage) and payload.usage is not None:
             self.usage = (self.usage or Usage()) + payload.usage
@@ -161,9 +166,11 @@ class Executor:
         redactor: "Redactor | None" = None,
         hired: Callable[[str], Awaitable[Agent | None]] | None = None,
         office: Orchestrate | None = None,
+        tracer: Tracer | None = None,
     ) -> None:
         """`hired` finds agents that are not declared in code; `office` sees to those that work in their mailbox."""
         self.office = office
+        self.tracer = tracer or Tracer(Recorder())
         self.redactor = redactor
         self._hired = hired
         self.store = store
@@ -184,6 +191,13 @@ class Executor:
     def begin(self, claim: Claim) -> "Running":
         return Running(self, claim)
 
+    def dequeued(self, claims: Sequence[Claim], began: float) -> None:
+        """What was claimed of mailboxes, and since when it was looked for."""
+        for claim in claims:
+            if claim.run.in_mailbox:
+                span = self.tracer.root("mailbox.dequeue", claim.run.id, began, agent=claim.run.agent)
+                self.tracer.end(span)
+
     async def give_back(self, run: Run) -> None:
         """Put a run that was claimed, but that nobody here works on, back into the queue."""
         try:
@@ -203,6 +217,8 @@ class Running:
         self._draft = engine.draft
         self._stopped: asyncio.Future[Stop] = asyncio.get_running_loop().create_future()
         self._execution: Execution | None = None
+        self._trace: RunTrace | None = None
+        self._outcome = "lost"
         self._pen.on_cancel = lambda: self.stop("cancel")
 
     @property
@@ -228,7 +244,10 @@ class Running:
         bound = {"run_id": self._run.id, "agent": self._run.agent}
         with structlog.contextvars.bound_contextvars(**bound):
             try:
-                await self._to_its_move()
+                if self._run.in_mailbox:
+                    await self._traced()
+                else:
+                    await self._to_its_move()
             except Fenced:
                 log.info("run.lost", fence=self._run.fence)
             except WriteRefused as error:
@@ -238,6 +257,15 @@ class Running:
                 log.error("run.unwritten", code=error.code)
             finally:
                 self._pen.abandon()
+
+    async def _traced(self) -> None:
+        tracer = self._engine.tracer
+        trace = self._trace = RunTrace(tracer, self._run)
+        try:
+            with tracer.inside(trace.root):
+                await self._to_its_move()
+        finally:
+            trace.end(self._outcome)
 
     async def _give_up(self) -> None:
         """The store will not take an event of this run: end it without that, or leave it to the reaper."""
@@ -263,7 +291,7 @@ class Running:
             return
         if self._run.resume_why is not None:
             self._pen.write(self._draft(RunResumed(state.attempt + 1, self._run.resume_why)))
-        execution = self._execution = Execution(self._engine, self._claim, self._pen, state)
+        execution = self._execution = Execution(self._engine, self._claim, self._pen, state, self._trace)
         if not _may_continue(agent, self._run, state):
             await self._end_error("code_changed", "The agent's code has changed since this run began.")
             return
@@ -314,12 +342,14 @@ class Running:
         if why == "cancel":
             await self._end_canceled()
         elif why == "drain":
+            self._outcome = "released"
             await self._pen.move(Release(), [])
         elif why is None:
             await self._end_error("agent_error", "The agent raised CancelledError.")
 
     async def _park(self, agent: Agent, approvals: Sequence[str]) -> None:
         """Wait for people; if one has answered already, go straight back into the queue."""
+        self._outcome = "waiting"
         waiting = self._draft(RunWaiting(list(approvals)))
         try:
             await self._pen.move(Park(approvals=approvals, hold=agent.while_waiting == "hold"), [waiting])
@@ -361,6 +391,7 @@ class Running:
         usage = None if self._execution is None else self._execution.usage
         finish = msgspec.structs.replace(finish, usage=usage)
         await self._pen.move(finish, ending(self._draft, last_word, finish))
+        self._outcome = "ok" if finish.status is Status.DONE else finish.error_code or finish.status.value
         log.info("run.finished", status=finish.status.value, code=finish.error_code)
 
 

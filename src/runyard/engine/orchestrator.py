@@ -18,12 +18,14 @@ from runyard.domain.run import Run
 from runyard.engine.conversations import Conversations
 from runyard.engine.desk import Desk
 from runyard.engine.staff import Staff
+from runyard.telemetry.spans import Tracer
 
 ORCHESTRATED = frozenset({"model", "python"})  # kinds of agents that a prompt and tools mean something to
 
 
 class Orchestrator:
-    def __init__(self, staff: Staff, conversations: Conversations) -> None:
+    def __init__(self, staff: Staff, conversations: Conversations, tracer: Tracer) -> None:
+        self._tracer = tracer
         self._staff = staff
         self._conversations = conversations
 
@@ -31,10 +33,11 @@ class Orchestrator:
         """Load the agent, its blocks and the last messages; build its prompt and its tools; let it think."""
         if agent.kind not in ORCHESTRATED:
             return await think(agent)
-        profile = await self._staff.loaded(run)
-        blocks = await self._staff.loaded_blocks(profile)
-        said = await self._conversations.last_messages(run)
-        prompt = self._staff.built_prompt(profile, blocks, *said)
+        with self._tracer.span("agent.prompt", run.id, agent=run.agent):
+            profile = await self._staff.loaded(run)
+            blocks = await self._staff.loaded_blocks(profile)
+            said = await self._conversations.last_messages(run)
+            prompt = self._staff.built_prompt(profile, blocks, *said)
         desk = Desk(run, self._conversations, self._staff)
         return await think(_seated(agent, prompt, desk))
 

@@ -6,6 +6,7 @@ and comes back under a new id. Wake-ups (`ring`, `look_for_cancels`) may be lost
 """
 
 import asyncio
+import time
 from collections.abc import Callable, Coroutine, Iterator, Sequence
 from contextlib import contextmanager, suppress
 from typing import Any
@@ -158,11 +159,13 @@ class Worker:
 
     async def _claim(self, free: int, suspects: bool) -> int:
         suspects = suspects and not any(r.run.attempts > SUSPECT_ATTEMPTS for r in self._running.values())
+        began = time.time()
         try:
             claims = await self._store.claim(self._id, free, suspects, self._executor.versions)
         except RunyardError as error:
             log.warning("worker.claim_failed", code=error.code)
             return 0
+        self._executor.dequeued(claims, began)
         for claim in claims:
             self.take(claim)
         return len(claims)

@@ -11,6 +11,7 @@ from runyard.agents.office_prompt import HOW_TO_SPEAK, SILENCE
 from runyard.agents.office_tools import office_tools
 from runyard.domain.run import Run
 from runyard.engine.desk import Desk
+from runyard.telemetry.spans import Recorder
 from tests.faces.channels.company import Company, done
 from tests.faces.channels.conftest import AT_ONCE
 from tests.faces.serving import Serve
@@ -41,7 +42,8 @@ class Thinkers(Company):
             self.asked.append(list(conversation))
             spoken = sum(message["role"] == "assistant" for message in conversation)
             turns: Sequence[dict[str, Any]] = self.turns.get(name, [NOTHING])
-            return turns[min(spoken, len(turns) - 1)]
+            turn: dict[str, Any] = turns[min(spoken, len(turns) - 1)]
+            return turn
 
         return Agent(name, model="scripted", turns=think, instructions=f"You are {name}.\n  ", **self.limits)
 
@@ -227,3 +229,53 @@ async def test_a_step_that_failed_is_on_record_and_goes_with_its_run(serve: Serv
     assert (await office.http.delete(f"/api/channels/{channel}")).status_code == 204
     kept = await office.server.store.read_ledger(run.id)
     assert (list(kept.steps), list(kept.lines)) == ([], [])
+
+
+@pytest.mark.req("S3.35", "S3.36", "S3.37", "S3.38", "S3.39")
+@pytest.mark.parametrize("backend", ["sqlite"])
+async def test_a_run_leaves_a_trace_without_content(serve: Serve) -> None:
+    office = await thinkers(serve, {"kevin": [{**say("secret"), "text": "secret"}, NOTHING]})
+    await talked(office, "secret")
+    assert office.server is not None
+    recorder = office.server.process.tracer.exporter
+    assert isinstance(recorder, Recorder)
+    run = await office.run()
+    named = [(span.name, span.parent.name if span.parent else None) for span in recorder.spans]
+    assert [pair for pair in named if pair[0] != "mailbox.dequeue"] == [
+        ("agents.resolve", None),
+        ("mailbox.enqueue", None),
+        ("agent.run", None),
+        ("agent.prompt", "agent.run"),
+        ("agent.step", "agent.run"),
+        ("agent.tool", "agent.step"),
+        ("agents.resolve", "agent.run"),
+        ("mailbox.enqueue", "agent.run"),
+        ("agent.step", "agent.run"),
+        ("agent.tool", "agent.step"),
+    ]
+    assert named.count(("mailbox.dequeue", None)) == 1
+    assert {span.trace for span in recorder.spans if span.name.startswith("agent.")} == {run.id}
+    assert all(span.ended and span.ended >= span.began and span.outcome == "ok" for span in recorder.spans)
+    assert recorder.counts == {
+        ("agent.invocations", "kevin"): 1,
+        ("agent.tools", "kevin", "send_message"): 1,
+        ("agent.tools", "kevin", "do_nothing"): 1,
+    }
+    assert [(name, said["tool"]) for name, said in recorder.logs] == [
+        ("agent.decided", "send_message"),
+        ("agent.decided", "do_nothing"),
+    ]
+    assert "secret" not in str([span.attributes for span in recorder.spans]) + str(recorder.logs)
+
+
+@pytest.mark.req("S3.39")
+@pytest.mark.parametrize("backend", ["sqlite"])
+async def test_errors_are_counted_by_their_codes(serve: Serve) -> None:
+    office = await thinkers(serve, {"kevin": [{"error": "model_timeout"}]})
+    await talked(office, "hello")
+    assert office.server is not None
+    recorder = office.server.process.tracer.exporter
+    assert isinstance(recorder, Recorder)
+    assert recorder.counts[("agent.errors", "kevin", "model_timeout")] == 1
+    [root] = [span for span in recorder.spans if span.name == "agent.run"]
+    assert root.outcome == "model_timeout"
