@@ -54,7 +54,7 @@ async def test_no_column_of_any_table_holds_what_was_said(database_url: str, tmp
     assert await columns_with(text, database_url) == set()
     assert files_with(text, tmp_path) == set()
     logs = [str(log) for log in seen["logs"].values()]
-    assert len(logs) == 3
+    assert len(logs) == 4
     assert all(text in log for log in logs)
     assert text in str(seen["chat"])
     assert all(text in str(part) for part in seen["office"])

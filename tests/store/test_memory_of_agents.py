@@ -4,9 +4,10 @@ import pytest
 from msgspec.structs import replace
 
 from runyard.domain.memory import Block, Passage
-from runyard.errors import Conflict, NotFound
+from runyard.errors import Conflict, NotFound, Sealed
 from runyard.ids import new_id
 from runyard.office import Office
+from runyard.stores.sealed_office import SealedOffice
 from tests.store.making import ANN, BOB, clock
 from tests.store.office_making import a_profile, hire
 
@@ -91,6 +92,10 @@ async def test_passages_are_found_by_their_words_and_are_nobody_elses(office: Of
     chili = await office.put_passage(a_passage("kevin", "My famous CHILI recipe, with onions", "food"))
     await office.put_passage(a_passage("kevin", "Poker night on Fridays"))
     await office.put_passage(a_passage("oscar", "Kevin spilled the chili"))
+    if isinstance(office, SealedOffice):
+        with pytest.raises(Sealed, match="cannot be searched"):
+            await office.find_passages("kevin", "chili", 9)
+        return
     assert [p.id for p in await office.find_passages("kevin", "chili", 9)] == [chili.id]
     assert [p.id for p in await office.find_passages("kevin", "food?", 9)] == [chili.id]
     assert await office.find_passages("angela", "chili", 9) == []

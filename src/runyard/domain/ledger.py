@@ -11,6 +11,7 @@ from uuid import UUID, uuid5
 
 import msgspec
 from msgspec import Struct
+from msgspec.structs import replace
 
 from runyard.domain.events import ModelMessage, Payload, StepFinished, StepStarted, ToolFinished, ToolStarted, Usage
 from runyard.ids import new_id
@@ -77,26 +78,14 @@ class Keeper:
         """What this event adds."""
         match payload:
             case StepStarted(step=key, name="think", model=model):
-                number = _number(key)
-                self._step = _step_id(self._run_id, number)
-                began = Step(
-                    id=self._step, run_id=self._run_id, number=number, status="running", model=model, created_at=now
-                )
-                self._began[key] = began
-                lines = [self._line(kind, now, content=text) for kind, text in self._told] if number == 1 else []
-                return Ledger([began], lines)
+                began = self._began[key] = self._begun(key, model, now)
+                self._step = began.id
+                told = self._told if began.number == 1 else []
+                return Ledger([began], [self._line(kind, now, content=text) for kind, text in told])
             case StepFinished(step=key, name="think", usage=usage, error=error):
-                number = _number(key)
-                ended = Step(
-                    id=_step_id(self._run_id, number),
-                    run_id=self._run_id,
-                    number=number,
-                    status="completed" if error is None else "failed",
-                    usage=usage or Usage(),
-                    created_at=self._began[key].created_at if key in self._began else now,
-                    completed_at=now,
-                )
-                return Ledger([ended])
+                began = self._began.pop(key) if key in self._began else self._begun(key, None, now)
+                status: StepStatus = "completed" if error is None else "failed"
+                return Ledger([replace(began, status=status, usage=usage or Usage(), completed_at=now)])
             case ModelMessage(step=key, message=message):
                 self._step = _step_id(self._run_id, _number(key))
                 text = message.get("content")
@@ -108,6 +97,11 @@ class Keeper:
                 return Ledger([], [self._line("tool_return_message", now, content=text, tool=tool)])
             case _:
                 return None
+
+    def _begun(self, key: str, model: str | None, now: int) -> Step:
+        number = _number(key)
+        step_id = _step_id(self._run_id, number)
+        return Step(id=step_id, run_id=self._run_id, number=number, status="running", model=model, created_at=now)
 
     def _line(
         self, kind: LineType, now: int, *, content: str | None = None, tool: str | None = None, input: str | None = None

@@ -68,7 +68,7 @@ class SealedOffice(SealedStore):
         return replace(
             said,
             message=self._opened_message(said.message),
-            started=[self._accepted(accepted) for accepted in said.started],
+            started=[self._accepted(accepted) for accepted in said.started] or (),
         )
 
     async def recent_messages(
