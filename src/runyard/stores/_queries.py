@@ -79,6 +79,7 @@ class Queries(Struct, frozen=True, kw_only=True):
     get_thread: str
     heads: str
     history: str
+    index_passages: str
     init_outbox: str
     insert_agent: str
     insert_api_key: str

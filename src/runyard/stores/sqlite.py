@@ -35,9 +35,6 @@ if TYPE_CHECKING:
     from runyard.cipher import Ring
 
 READERS = 4
-# Words are in the index under the number of their row, which a new file may change.
-_INDEX = "insert into passage_words (passage_words) values ('rebuild')"
-SCRUB = (_INDEX, "vacuum", _INDEX)
 MOST_ROWS = 512  # in one insert
 _json = msgspec.json.Encoder().encode
 R = TypeVar("R")
@@ -160,7 +157,7 @@ class SqliteStore(SqlOffice):
     def _rewrite(self) -> None:
         connection = connect(self._path, self._clock, read_only=False)
         try:
-            for statement in SCRUB:
+            for statement in (SqliteTx.q.index_passages, "vacuum", SqliteTx.q.index_passages):  # rows get other numbers
                 connection.execute(statement)
             connection.execute("pragma wal_checkpoint(truncate)")
         finally:

@@ -56,3 +56,7 @@ delete from passages where agent = $1 and id = $2 returning id;
 -- The passages of an agent that hold any of the words, best first.
 select {passage} from passages p, to_tsquery('english', $2) q
  where p.agent = $1 and p.words @@ q order by ts_rank(p.words, q) desc, p.id limit $3;
+
+-- name: index_passages
+-- Make the index of words anew.
+reindex index passages_words;

@@ -56,3 +56,7 @@ delete from passages where agent = ?1 and id = ?2 returning id;
 -- The passages of an agent that hold any of the words, best first.
 select {passage} from passage_words w join passages p on p.rowid = w.rowid
  where w.passage_words match ?2 and p.agent = ?1 order by w.rank, p.id limit ?3;
+
+-- name: index_passages
+-- Make the index of words anew: words are in it under the number of their row, which a new file may change.
+insert into passage_words (passage_words) values ('rebuild');
