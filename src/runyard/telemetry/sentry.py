@@ -6,12 +6,9 @@ looked at. A transaction has the trace of its run, on whatever process.
 
 from collections.abc import Sequence
 from datetime import UTC, datetime
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from runyard.telemetry.spans import Attribute, Span
-
-if TYPE_CHECKING:
-    import sentry_sdk
 
 FLUSH_SECONDS = 2.0
 
@@ -19,7 +16,9 @@ FLUSH_SECONDS = 2.0
 class Sentry:
     def __init__(self, dsn: str, release: str) -> None:
         import sentry_sdk
+        from sentry_sdk import logger, metrics
 
+        self._use, self._logger, self._metrics = sentry_sdk.scope.use_scope, logger, metrics
         self._client = sentry_sdk.Client(
             dsn,
             release=release,
@@ -35,35 +34,31 @@ class Sentry:
 
     def export(self, spans: Sequence[Span]) -> None:
         root, *below = spans
-        transaction: Any = self._scope.start_transaction(
-            op=root.name, name=root.name, trace_id=_trace(root.trace), start_timestamp=_time(root.began), sampled=True
-        )
-        made: dict[Span, sentry_sdk.tracing.Span] = {root: transaction}
-        for span in below:
-            parent = made[span.parent] if span.parent is not None else transaction
-            made[span] = parent.start_child(op=span.name, name=span.name, start_timestamp=_time(span.began))
-        for span in reversed(spans):
-            for name, value in span.attributes.items():
-                made[span].set_data(name, value)
-            made[span].set_status("ok" if span.outcome == "ok" else "internal_error")
-            made[span].set_data("outcome", span.outcome)
-            if span is root:
-                transaction.finish(scope=self._scope, end_timestamp=_time(span.ended or span.began))
-            else:
+        with self._use(self._scope):
+            transaction: Any = self._scope.start_transaction(
+                op=root.name,
+                name=root.name,
+                trace_id=_trace(root.trace),
+                start_timestamp=_time(root.began),
+                sampled=True,
+            )
+            made = {root: transaction}
+            for span in below:
+                parent = transaction if span.parent is None else made[span.parent]
+                made[span] = parent.start_child(op=span.name, name=span.name, start_timestamp=_time(span.began))
+            for span in reversed(spans):
+                for name, value in {**span.attributes, "outcome": span.outcome}.items():
+                    made[span].set_data(name, value)
+                made[span].set_status("ok" if span.outcome == "ok" else "internal_error")
                 made[span].finish(scope=self._scope, end_timestamp=_time(span.ended or span.began))
 
     def count(self, name: str, attributes: dict[str, Attribute]) -> None:
-        import sentry_sdk
-
-        with sentry_sdk.scope.use_scope(self._scope):
-            sentry_sdk.metrics.count(name, 1, attributes=dict(attributes))
+        with self._use(self._scope):
+            self._metrics.count(name, 1, attributes=dict(attributes))
 
     def log(self, name: str, attributes: dict[str, Attribute]) -> None:
-        import sentry_sdk
-        from sentry_sdk import logger
-
-        with sentry_sdk.scope.use_scope(self._scope):
-            logger.info(name, attributes=dict(attributes))
+        with self._use(self._scope):
+            self._logger.info(name, attributes=dict(attributes))
 
     def close(self) -> None:
         self._client.close(timeout=FLUSH_SECONDS)
