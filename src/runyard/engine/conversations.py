@@ -104,13 +104,13 @@ class Conversations:
     async def change(self, owner: str, thread_id: str, change: Change) -> Conversation:
         name, topic = (None if text is None else clean(text) for text in (change.name, change.topic))
         wanted = Change(name=name, topic=topic, is_private=change.is_private)
-        return await self._store.change_channel(owner, known(thread_id, "channel"), wanted)
+        return await self._store.change_channel(owner, known(thread_id, "conversation"), wanted)
 
     async def add(self, owner: str, thread_id: str, party: Party) -> Conversation:
-        return await self._store.add_member(owner, known(thread_id, "channel"), _cleaned(party))
+        return await self._store.add_member(owner, known(thread_id, "conversation"), _cleaned(party))
 
     async def remove(self, owner: str, thread_id: str, party: Party) -> Conversation:
-        return await self._store.remove_member(owner, known(thread_id, "channel"), _cleaned(party))
+        return await self._store.remove_member(owner, known(thread_id, "conversation"), _cleaned(party))
 
     async def delete(self, owner: str, thread_id: str, kind: ThreadKind) -> None:
         await self.get(owner, thread_id, kind)
