@@ -23,7 +23,6 @@ class Sentry:
             dsn,
             release=release,
             traces_sample_rate=1.0,
-            send_default_pii=False,
             include_local_variables=False,
             max_breadcrumbs=0,
             default_integrations=False,
