@@ -12,7 +12,8 @@ begin
   for name in
     select relname from pg_class
      where relnamespace = 'public'::regnamespace and relkind in ('r', 'p') and not relispartition
-       and relname not in ('alembic_version', 'workers', 'documents', 'idempotency_keys')
+       and relname not in ('alembic_version', 'workers', 'documents', 'idempotency_keys', 'agents', 'memory_blocks',
+                           'shared_block_links', 'passages', 'feed', 'feed_head')
   loop
     execute format('create table template.%I as table public.%1$I', name);
   end loop;

@@ -14,11 +14,12 @@ from typing import Literal, Protocol
 
 from msgspec import Struct
 
-Kind = Literal["log", "work", "cancel"]
+Kind = Literal["log", "work", "cancel", "feed"]
 
 
 class Hint(Struct, frozen=True):
-    """log: `run_id` is published up to `seq`. work: there may be something to claim. cancel: `run_id` is to stop."""
+    """log: `run_id` is published up to `seq`. work: there may be something to claim. cancel: `run_id` is to stop.
+    feed: what happens in conversations is numbered up to `seq`."""
 
     kind: Kind
     run_id: str = ""
@@ -54,9 +55,9 @@ class Bus(Protocol):
 VERSION = "runyard1"
 MAX_BYTES = 7_900  # of a message, at most one less: NOTIFY takes no more than 8,000
 
-_LETTERS: dict[Kind, str] = {"log": "l", "work": "w", "cancel": "c"}
+_LETTERS: dict[Kind, str] = {"log": "l", "work": "w", "cancel": "c", "feed": "f"}
 _KINDS = {letter: kind for kind, letter in _LETTERS.items()}
-_WORD = re.compile(r"([lwc])([A-Za-z0-9_-]{0,64}):([0-9]{1,18})")
+_WORD = re.compile(r"([lwcf])([A-Za-z0-9_-]{0,64}):([0-9]{1,18})")
 
 
 def encode(sender: str, hints: Iterable[Hint]) -> list[str]:

@@ -11,8 +11,9 @@
     ├── Conflict                  409
     │   ├── KeyReused                  one Idempotency-Key, two different requests
     │   ├── RunActive                  the run (or thread) is still at work
-    │   └── AlreadyDecided             somebody decided this approval first
-    │       └── RunEnded               the run that asked has ended
+    │   ├── AlreadyDecided             somebody decided this approval first
+    │   │   └── RunEnded               the run that asked has ended
+    │   └── Sealed                     what is sealed cannot be searched
     ├── Unavailable               503  the database is away; try again
     ├── Unreadable                500  a stored value does not open with the keys at hand
     ├── WriteRefused                   an append that must not happen (engine only)
@@ -132,6 +133,12 @@ class RunEnded(AlreadyDecided):
     """The run has ended; there is nothing left to decide."""
 
     code = "run_ended"
+
+
+class Sealed(Conflict):
+    """What is sealed cannot be searched."""
+
+    code = "sealed"
 
 
 class Unavailable(RunyardError):

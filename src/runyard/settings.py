@@ -226,6 +226,16 @@ class Settings(BaseSettings):
         allow_inf_nan=False,
         description="How long an approval may stay open before it counts as rejected; without it, for ever.",
     )
+    group_pause_min_seconds: float = Field(
+        1,
+        ge=0,
+        le=3600,
+        allow_inf_nan=False,
+        description="In a channel agents answer one after another; the least time between them.",
+    )
+    group_pause_max_seconds: float = Field(
+        5, ge=0, le=3600, allow_inf_nan=False, description="And the most; each pause is a random time in between."
+    )
     checkpoints: Annotated[Literal["database", "files"], Word] = Field(
         "database", description="Where the checkpoints of chats are kept: in the `database`, or as `files`."
     )
@@ -238,6 +248,9 @@ class Settings(BaseSettings):
         repr=False,
         description="Keys that seal what is stored, `name:base64-of-32-bytes` with commas between: the first one seals,"
         " all open (`runyard keys make-encryption` makes one); without any, content is stored as it is.",
+    )
+    sentry_dsn: str | None = Field(
+        None, repr=False, description="Where traces of agents in channels go, without content: a DSN of Sentry."
     )
     redact: Annotated[str | None, AfterValidator(_checked_names)] = Field(
         None,

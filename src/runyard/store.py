@@ -38,6 +38,9 @@ class Post(Struct, frozen=True, kw_only=True):
     The agent is the one named here, else the thread's, else `default_agent`; `queued` makes the first event for it.
     `thread`, if given, is made first unless its owner has one of that `external_id`: then that one is meant, and the
     message and the lane are those of its id.
+
+    `trigger_id`: the message that causes it is stored by another request. With `after_run` the new run is held until
+    that one has ended or parked, and `pause_ms` longer.
     """
 
     owner: str
@@ -53,6 +56,10 @@ class Post(Struct, frozen=True, kw_only=True):
     message: Message | None = None
     external_id: str | None = None
     key: IdempotencyKey | None = None
+    trigger_id: str | None = None
+    after_run: str | None = None
+    pause_ms: int = 0
+    depth: int = 0
 
 
 class Claim(Struct, frozen=True):

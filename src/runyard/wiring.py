@@ -14,6 +14,7 @@ from collections.abc import AsyncIterator, Callable, Sequence
 from contextlib import asynccontextmanager, suppress
 from functools import partial
 from pathlib import Path
+from random import Random
 from typing import TYPE_CHECKING, Any
 from urllib.parse import quote
 
@@ -29,30 +30,37 @@ from runyard.engine.approvals import Approvals
 from runyard.engine.attendance import Attendance
 from runyard.engine.cancel import Cancel
 from runyard.engine.checkpoints import Checkpoints
+from runyard.engine.conversations import Conversations
 from runyard.engine.deadlines import Deadlines
 from runyard.engine.duty import on_duty
 from runyard.engine.engine import Engine
 from runyard.engine.execute import Executor
+from runyard.engine.feed import Feed
 from runyard.engine.intake import Intake
 from runyard.engine.journal import Journal
+from runyard.engine.orchestrator import Orchestrator
 from runyard.engine.outbox import Outbox
 from runyard.engine.publications import Publications
 from runyard.engine.reaper import Reaper
+from runyard.engine.records import Records
+from runyard.engine.staff import Staff
 from runyard.engine.stream import Streams
 from runyard.engine.tail import Tail
+from runyard.engine.turns import Turns
 from runyard.engine.views import Views
 from runyard.engine.worker import Worker
 from runyard.errors import RunyardError, StartupError
+from runyard.office import Office
 from runyard.settings import Settings
-from runyard.store import Store
 from runyard.telemetry.metrics import Metrics
+from runyard.telemetry.spans import Exporter, Recorder, Tracer
 
 if TYPE_CHECKING:
     from runyard.cipher import Ring
     from runyard.faces.chats.checkpoints import Checkpoints as Checkpointing
     from runyard.faces.chats.checkpoints import Stores
     from runyard.faces.chats.interactions import InteractionStore
-    from runyard.stores._sql import SqlStore
+    from runyard.stores._office import SqlOffice
     from runyard.stores.rotation import Progress
 
 log = structlog.get_logger()
@@ -69,18 +77,18 @@ def load_app(settings: Settings) -> App:
     return app_of(demo)
 
 
-def open_store(settings: Settings, clock: Clock | None = None) -> Store:
+def open_store(settings: Settings, clock: Clock | None = None) -> Office:
     """The store that the settings name, which seals content if they have a key; `await store.open()` comes next."""
     ring = settings.ring
     store = open_sql_store(settings, clock, ring)
     if ring is None:
         return store
-    from runyard.stores.sealed import SealedStore
+    from runyard.stores.sealed_office import SealedOffice
 
-    return SealedStore(store, ring)
+    return SealedOffice(store, ring)
 
 
-def open_sql_store(settings: Settings, clock: Clock | None = None, ring: "Ring | None" = None) -> "SqlStore":
+def open_sql_store(settings: Settings, clock: Clock | None = None, ring: "Ring | None" = None) -> "SqlOffice":
     """The database that the settings name, as it keeps things."""
     url = settings.database_url
     if url.startswith("sqlite:///"):
@@ -174,6 +182,20 @@ async def rotate(settings: Settings, decrypt: bool, told: "Callable[[Progress], 
     return rotation.left + unreadable
 
 
+def _exporter(settings: Settings) -> Exporter:
+    """Where the traces of agents go: to Sentry if there is one, else nowhere."""
+    if settings.sentry_dsn is None:
+        return Recorder()
+    try:
+        from runyard.telemetry.sentry import Sentry
+
+        return Sentry(settings.sentry_dsn, f"runyard@{__version__}")
+    except ImportError:
+        raise StartupError("RUNYARD_SENTRY_DSN needs sentry-sdk: pip install 'runyard[sentry]'.") from None
+    except ValueError:
+        raise StartupError("RUNYARD_SENTRY_DSN is no DSN of Sentry.") from None
+
+
 class Process:
     """Everything one process runs, with or without a worker."""
 
@@ -183,7 +205,7 @@ class Process:
         app: App,
         *,
         worker: bool = True,
-        store: Store | None = None,
+        store: Office | None = None,
         bus: Bus | None = None,
         clock: Clock | None = None,
     ) -> None:
@@ -194,6 +216,7 @@ class Process:
         self.store = store or open_store(settings, clock)
         self.bus = bus or open_bus(settings)
         self.metrics = Metrics()
+        self.tracer = Tracer(_exporter(settings))
         self.publications = Publications()
         self.outbox = Outbox(
             self.store,
@@ -207,6 +230,14 @@ class Process:
         self.tail = Tail(self.outbox, settings.tail_bytes)
         self.journal = Journal(self.store, self.tail)
         self.streams = Streams(self.store, self.tail, self.publications)
+        self.staff = Staff(self.store, clock, app.agents, redactor)
+        self.feed = Feed(self.store, lambda last: self.bus.send([Hint("feed", seq=last)]), settings.poll_seconds)
+        self.turns = Turns(self.store, self._ring, settings.poll_seconds)
+        least = settings.group_pause_min_seconds
+        pause = (least, max(least, settings.group_pause_max_seconds))
+        conversations = Conversations(
+            self.store, self.tail, clock, Random(), pause, self._ring, self.feed.stir, redactor, self.tracer
+        )
         executor = Executor(
             self.store,
             self.journal,
@@ -216,6 +247,9 @@ class Process:
             settings.approval_seconds,
             settings.workspaces,
             redactor,
+            self.staff.agent,
+            Orchestrator(self.staff, conversations, self.tracer).work,
+            self.tracer,
         )
         self.worker: Worker | None = None
         if worker:
@@ -227,6 +261,7 @@ class Process:
                 lease_seconds=settings.lease_seconds,
                 poll_seconds=settings.poll_seconds,
                 call_others=self._call_others,
+                seen=self._seen,
             )
         self.reaper = Reaper(
             self.store,
@@ -237,6 +272,7 @@ class Process:
             self._ring,
             self._stop_run,
             self.metrics,
+            self.store.recover_turns,
         )
         grace = settings.chats_grace_seconds if settings.chats_on_disconnect == "cancel" else None
         cancel = Cancel(
@@ -261,6 +297,10 @@ class Process:
             attendance=Attendance(self.store, self.streams, grace),
             checkpoints=Checkpoints(self.store),
             access=Access(self.store, clock),
+            conversations=conversations,
+            staff=self.staff,
+            feed=self.feed,
+            records=Records(self.store),
         )
         self.task_types = app.task_types
         self.default_plan = app.default_plan(settings.default_agent or app.default)
@@ -275,15 +315,18 @@ class Process:
         await self.store.open()
         for name, documents in self._app.collections.items():
             await self.store.put_documents(name, documents)
+        await self.staff.declare()
         await self.bus.open(self._hear)
         self._loops = [
             on_duty("watch", lambda: self.streams.watch(self._settings.poll_seconds)),
             on_duty("outbox", self.outbox.run),
             on_duty("access", self.engine.access.run),
+            on_duty("feed", self.feed.run),
             on_duty("checkpoints", lambda: self.checkpoints.run(self._settings.poll_seconds)),
         ]
         if self.worker is not None:
             await self.worker.start()
+            self._loops.append(on_duty("turns", self.turns.run))
             self._loops.append(on_duty("reaper", lambda: self.reaper.run(self._settings.reap_seconds)))
 
     async def drain(self, grace: float) -> None:
@@ -294,6 +337,7 @@ class Process:
         with suppress(RunyardError):
             await self.outbox.round()
         self.streams.cut()
+        self.feed.cut()
 
     async def stop(self) -> None:
         if not self.streams.is_cut:
@@ -310,6 +354,7 @@ class Process:
         await self.checkpoints.close()
         await self.bus.close()
         await self.store.close()
+        await asyncio.to_thread(self.tracer.exporter.close)
 
     def _warm(self) -> None:
         """Load what agents that think will need, beside everything else: it takes seconds."""
@@ -327,6 +372,11 @@ class Process:
             self.worker.ring()
         self._call_others()
 
+    def _seen(self) -> None:
+        """An agent begins or ends what it was told in a conversation."""
+        self.feed.stir()
+        self.turns.stir()
+
     def _call_others(self) -> None:
         self.bus.send([Hint("work")])
 
@@ -342,6 +392,8 @@ class Process:
                 case "log":
                     self.tail.note(hint.run_id, hint.seq)
                     self.publications.note(hint.run_id, hint.seq)
+                case "feed":
+                    self.feed.note(hint.seq)
                 case "work" if self.worker is not None:
                     self.worker.ring()
                 case "cancel" if self.worker is not None:
@@ -358,6 +410,7 @@ def create_app(
 ) -> Any:
     """An ASGI app; its lifespan starts and stops everything behind it. Without `keys`, whoever reaches it may do
     everything, as the owner `local`."""
+    from runyard.faces.channels.routes import add_routes as channels
     from runyard.faces.chats.routes import add_routes as chats
     from runyard.faces.contract.routes import add_routes as contract
     from runyard.faces.native.routes import add_routes as native
@@ -384,7 +437,8 @@ def create_app(
         terminal=settings.contract_terminal_event,
         timeout_seconds=settings.contract_timeout_seconds,
     )
-    known = (threads, in_chats, by_contract, partial(plans, default_plan=running.default_plan), native)
+    by_plans = partial(plans, default_plan=running.default_plan)
+    known = (threads, channels, in_chats, by_contract, by_plans, native)
     faces = [partial(face, engine=running.engine, heartbeat=settings.heartbeat_seconds) for face in known]
     return build(
         running.engine,

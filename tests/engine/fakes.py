@@ -12,6 +12,7 @@ from runyard.domain.append import Busy, Outcome, Part
 from runyard.domain.events import Event
 from runyard.domain.run import Run
 from runyard.errors import RunyardError, Unavailable
+from runyard.office import Office
 from runyard.settings import Settings
 from runyard.store import Accepted, Beat, Post, Room, Store
 from runyard.stores.memory import MemoryStore
@@ -121,7 +122,7 @@ async def claimed_runs(store: Store, count: int) -> list[Run]:
     return runs
 
 
-def process_of(store: Store, *agents: Agent, **settings: Any) -> Process:
+def process_of(store: Office, *agents: Agent, **settings: Any) -> Process:
     app = App({agent.name: agent for agent in agents}, {}, agents[0].name)
     return Process(Settings(**{**QUICK, **settings}), app, store=store)
 

@@ -9,6 +9,7 @@ import pytest
 from runyard.agents.agent import Agent, agent
 from runyard.agents.context import Context
 from runyard.domain.run import SUSPECT_ATTEMPTS, Status
+from runyard.office import Office
 from runyard.store import Store
 from runyard.wiring import Process
 from tests.engine.fakes import NotingStore, StoreThatForgetsWorkers, process_of, until
@@ -40,7 +41,7 @@ class Gate:
 
 
 @asynccontextmanager
-async def started(store: Store, gate: Gate, **settings: float) -> AsyncIterator[Process]:
+async def started(store: Office, gate: Gate, **settings: float) -> AsyncIterator[Process]:
     process = process_of(store, gate.agent(), **settings)
     await process.start()
     try:

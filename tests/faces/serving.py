@@ -16,8 +16,8 @@ import uvicorn
 
 from runyard.agents.loading import App
 from runyard.domain.api_key import ALL_SCOPES, Scope
+from runyard.office import Office
 from runyard.settings import Settings
-from runyard.store import Store
 from runyard.wiring import Process, create_app
 from tests.faces.raw_stream import RawStream
 
@@ -41,7 +41,7 @@ class Server:
         self.http = http
 
     @property
-    def store(self) -> Store:
+    def store(self) -> Office:
         return self.process.store
 
     async def key(self, owner: str, *scopes: Scope, seconds: int | None = None) -> str:
@@ -95,7 +95,7 @@ class Server:
 
 @asynccontextmanager
 async def served(
-    settings: Settings, app: App, store: Store | None = None, *, worker: bool = True, keys: bool = False
+    settings: Settings, app: App, store: Office | None = None, *, worker: bool = True, keys: bool = False
 ) -> AsyncIterator[Server]:
     """A pod from start to stop. Stopping drains as a SIGTERM would: runs go back, streams are cut, then it closes."""
     process = Process(settings, app, worker=worker, store=store)

@@ -14,7 +14,7 @@ from tests.faces.serving import Server
 
 def telling(text: str) -> App:
     """`thinker` thinks with a scripted model, `talker` is a python agent: both say the text in every way they have;
-    `failer` fails with it."""
+    `failer` fails with it; `clerk` listens in a channel, and puts it away."""
 
     @tool
     async def look(what: str) -> dict[str, Any]:
@@ -49,7 +49,11 @@ def telling(text: str) -> App:
     async def failer(ctx: Context) -> str:
         raise AgentError(f"it broke over {text}")
 
-    declared = [thinker, talker, failer]
+    kept = {"tool": "store_memory", "input": {"content": text, "tags": [text]}}
+    office_turns: list[dict[str, Any]] = [{"text": f"hm {text}", "calls": [kept]}, {"calls": [{"tool": "do_nothing"}]}]
+    clerk = Agent("clerk", model="scripted", turns=office_turns)
+
+    declared = [thinker, talker, failer, clerk]
     return App({one.name: one for one in declared}, {}, "thinker")
 
 
@@ -66,7 +70,42 @@ async def say_everywhere(server: Server, text: str) -> list[str]:
     await _approve(server, text)
     await server.ended(talked)
     await server.ended(await server.post("failer", f"fail {text}"))
+    await _say_in_the_office(server, text)
     return [run["run_id"] for run in (await server.http.get("/api/runs")).json()["runs"]]
+
+
+async def _say_in_the_office(server: Server, text: str) -> None:
+    """In a channel, where a message is changed and answered, and in an agent's memory."""
+    http = server.http
+    channel = (await http.post("/api/channels", json={"name": "general", "agents": ["clerk"]})).json()["id"]
+    said = (await http.post("/api/messages", json={"channelId": channel, "text": f"all hear {text}"})).json()
+    assert text in said["text"] or "[" in said["text"]
+    [run] = (await http.get("/api/agents/clerk/runs")).json()["runs"]
+    await server.ended(run["id"])
+    await http.patch(f"/api/messages/{said['id']}", json={"text": f"all read {text}"})
+    for _ in range(2):  # the second takes the place of the first
+        assert (await http.put("/api/agents/talker/memory/notes", json={"content": f"mind {text}"})).is_success
+    kept = await http.post("/api/agents/talker/passages", json={"content": f"once {text}", "tags": [text, "old"]})
+    assert kept.status_code == 201, kept.text
+
+
+async def office_of(server: Server) -> list[Any]:
+    """What a client sees of all that."""
+    http = server.http
+    channels = (await http.get("/api/channels")).json()["channels"]
+    if not channels:
+        return []
+    [channel], [run] = channels, (await http.get("/api/agents/clerk/runs")).json()["runs"]
+    paths = (
+        f"/api/agents/clerk/runs/{run['id']}",
+        "/api/agents/clerk/passages",
+        f"/api/messages?channelId={channel['id']}",
+        "/api/agents/talker/memory",
+        "/api/agents/talker/passages",
+        f"/api/agents/talker/prompt?channelId={channel['id']}",
+    )
+    feed = await server.store.read_feed("local", 0, 10)
+    return [*[(await http.get(path)).json() for path in paths], [entry.message for entry in feed.entries]]
 
 
 async def _approve(server: Server, text: str, **more: Any) -> None:

@@ -9,7 +9,7 @@ import pytest
 from runyard.cipher import make
 from runyard.settings import Settings
 from tests.faces.serving import QUICK, Serve, served
-from tests.secrets.telling import say_everywhere, telling
+from tests.secrets.telling import office_of, say_everywhere, telling
 from tests.secrets.traces import columns_with, files_with
 
 # Where content is kept. Everything else of the schema holds ids, names, times, counts and codes (docs/encryption.md).
@@ -20,6 +20,12 @@ CONTENT = {
     "approvals.input",
     "runs.error",
     "checkpoints.data",
+    "memory_blocks.content",
+    "passages.content",
+    "passages.tags",
+    "passages.words",
+    "run_messages.content",
+    "run_messages.tool_input",
 }
 
 
@@ -36,7 +42,8 @@ async def lived(settings: Settings, text: str) -> dict[str, Any]:
         seen = {run_id: await server.log(run_id) for run_id in runs}
         chat = (await server.http.get("/chats/c1")).json()
         listed = (await server.http.get("/api/runs")).json()
-    return {"logs": seen, "chat": chat, "runs": listed}
+        office = await office_of(server)
+    return {"logs": seen, "chat": chat, "runs": listed, "office": office}
 
 
 @pytest.mark.req("S1.48")
@@ -47,9 +54,10 @@ async def test_no_column_of_any_table_holds_what_was_said(database_url: str, tmp
     assert await columns_with(text, database_url) == set()
     assert files_with(text, tmp_path) == set()
     logs = [str(log) for log in seen["logs"].values()]
-    assert len(logs) == 3
+    assert len(logs) == 4
     assert all(text in log for log in logs)
     assert text in str(seen["chat"])
+    assert all(text in str(part) for part in seen["office"])
     assert f"it broke over {text}" in str(seen["runs"])
 
 

@@ -16,7 +16,7 @@ from runyard.settings import Settings
 from runyard.wiring import open_store, rotate
 from tests.cli.command import environment, runyard
 from tests.faces.serving import QUICK, served
-from tests.secrets.telling import say_everywhere, telling
+from tests.secrets.telling import office_of, say_everywhere, telling
 from tests.secrets.traces import columns_with, files_with
 
 OLD, NEW = make("old"), make("new")
@@ -31,7 +31,8 @@ async def seen_by(settings: Settings) -> Seen:
         logs = {run["run_id"]: await server.log(run["run_id"]) for run in runs["runs"]}
         chat = (await server.http.get("/chats/c1")).json()
         kept = await server.process.store.checkpoints(runs["runs"][-1]["thread_id"])
-    return {"runs": runs, "logs": logs, "chat": chat, "kept": kept}
+        office = await office_of(server)
+    return {"runs": runs, "logs": logs, "chat": chat, "kept": kept, "office": office}
 
 
 @pytest.fixture

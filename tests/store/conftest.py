@@ -14,16 +14,16 @@ import asyncpg
 import pytest
 
 from runyard.cipher import make, parse
-from runyard.store import Store
+from runyard.office import Office
 from runyard.stores.memory import MemoryStore
-from runyard.stores.sealed import SealedStore
+from runyard.stores.sealed_office import SealedOffice
 from tests.store.making import clock
 from tests.support.postgres_server import PostgresServer
 
 STORES = ["memory", "sqlite", "sealed", pytest.param("postgres", marks=pytest.mark.postgres)]
 
 
-def sqlite_store(path: Path) -> Store:
+def sqlite_store(path: Path) -> Office:
     from runyard.stores.sqlite import SqliteStore
 
     return SqliteStore(path, clock)
@@ -32,13 +32,13 @@ def sqlite_store(path: Path) -> Store:
 RING = parse(make("test"))
 
 
-def sealed_store(path: Path) -> Store:
+def sealed_store(path: Path) -> Office:
     from runyard.stores.sqlite import SqliteStore
 
-    return SealedStore(SqliteStore(path, clock, RING), RING)
+    return SealedOffice(SqliteStore(path, clock, RING), RING)
 
 
-def postgres_store(dsn: str) -> Store:
+def postgres_store(dsn: str) -> Office:
     from runyard.stores.postgres import PostgresStore
 
     return PostgresStore(dsn, clock)
@@ -55,7 +55,7 @@ async def empty(dsn: str) -> None:
     await connection.close()
 
 
-async def _bring_up_to_date(store: Store) -> None:
+async def _bring_up_to_date(store: Office) -> None:
     await store.open()
     await store.close()
 
@@ -90,7 +90,7 @@ def postgres_dsn(shared_postgres: str) -> str:
 
 
 @pytest.fixture(params=STORES)
-def connect(request: pytest.FixtureRequest) -> Callable[[], Store]:
+def connect(request: pytest.FixtureRequest) -> Callable[[], Office]:
     """Makes a store on the test's own database, each time it is called; memory has only one."""
     match request.param:
         case "sqlite":
@@ -108,7 +108,7 @@ def connect(request: pytest.FixtureRequest) -> Callable[[], Store]:
 
 
 @pytest.fixture
-async def store(connect: Callable[[], Store]) -> AsyncIterator[Store]:
+async def store(connect: Callable[[], Office]) -> AsyncIterator[Office]:
     store = connect()
     await store.open()
     yield store
@@ -116,11 +116,11 @@ async def store(connect: Callable[[], Store]) -> AsyncIterator[Store]:
 
 
 @pytest.fixture
-async def reopen(connect: Callable[[], Store], store: Store) -> AsyncIterator[Callable[[], Awaitable[Store]]]:
+async def reopen(connect: Callable[[], Office], store: Office) -> AsyncIterator[Callable[[], Awaitable[Office]]]:
     """Closes the store and opens it again, as a process does that is restarted."""
-    opened: list[Store] = []
+    opened: list[Office] = []
 
-    async def reopen() -> Store:
+    async def reopen() -> Office:
         await store.close()
         opened.append(connect())
         await opened[-1].open()

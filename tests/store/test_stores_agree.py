@@ -27,10 +27,12 @@ from msgspec.structs import asdict, replace
 from runyard.domain.append import Appended, Busy, Outcome, Part, Release
 from runyard.domain.approval import Approval
 from runyard.domain.events import Event, StepFinished
+from runyard.domain.recipients import Party
 from runyard.domain.run import Run, Status
 from runyard.domain.thread import Thread
 from runyard.errors import RunyardError
 from runyard.ids import new_id
+from runyard.office import Office, Said
 from runyard.store import Accepted, Claim, IdempotencyKey, Post, Reaped, Store
 from runyard.stores.memory import MemoryStore
 from tests.store.conftest import empty, postgres_store
@@ -50,6 +52,7 @@ from tests.store.making import (
     ending,
     token,
 )
+from tests.store.office_making import a_channel, a_profile, words
 
 T = TypeVar("T")
 X = TypeVar("X")
@@ -106,7 +109,7 @@ class Setting:
         self.run = runner.run
         self.clock: StoppedClock | None = None
 
-    def begin(self) -> tuple[Store, Store]:
+    def begin(self) -> tuple[Office, Office]:
         raise NotImplementedError
 
     def end(self) -> None:
@@ -117,9 +120,9 @@ class OnSqlite(Setting):
     def __init__(self, runner: asyncio.Runner, template: Path, folder: Path) -> None:
         super().__init__(runner)
         self._template, self._folder = template, folder
-        self._store: Store | None = None
+        self._store: Office | None = None
 
-    def begin(self) -> tuple[Store, Store]:
+    def begin(self) -> tuple[Office, Office]:
         from runyard.stores.sqlite import SqliteStore
 
         self.clock = StoppedClock()
@@ -138,11 +141,11 @@ class OnSqlite(Setting):
 
 
 class OnPostgres(Setting):
-    def __init__(self, runner: asyncio.Runner, dsn: str, store: Store) -> None:
+    def __init__(self, runner: asyncio.Runner, dsn: str, store: Office) -> None:
         super().__init__(runner)
         self._dsn, self._store = dsn, store
 
-    def begin(self) -> tuple[Store, Store]:
+    def begin(self) -> tuple[Office, Office]:
         self.run(empty(self._dsn))
         return MemoryStore(clock), self._store
 
@@ -164,7 +167,7 @@ class Agreement(RuleBasedStateMachine):
     def exact(self) -> bool:
         return self.setting.clock is not None
 
-    def both(self, operation: Callable[[Store], Awaitable[T]], view: Callable[[Any], Any] = lambda seen: seen) -> Any:
+    def both(self, operation: Callable[[Office], Awaitable[T]], view: Callable[[Any], Any] = lambda seen: seen) -> Any:
         """Do it to both and compare what they say; `view` drops what may differ."""
         expected, actual = (self.setting.run(_answer(operation(each))) for each in (self.model, self.store))
         one, two = (view(_seen(answer, self.exact)) for answer in (expected, actual))
@@ -186,6 +189,15 @@ class Agreement(RuleBasedStateMachine):
         self._register()
         self.create_thread(ANN, "greeter", None)
         self.accept([(0, "thread", None, False), (0, "thread", None, False), (0, "agent:a", None, False)])
+        staff = [Party("a"), Party("b"), Party("c")]
+        profiles = [a_profile(party.id) for party in staff]
+        self.both(lambda store: store.declare_agents(profiles), lambda _: None)
+        self.places = [a_channel("all"), replace(a_channel("few"), is_private=True)]
+        self._open(self.places[0], staff)
+        self._open(self.places[1], staff[:2])
+
+    def _open(self, place: Thread, members: Sequence[Party]) -> None:
+        self.both(lambda store: store.open_channel(place, members), lambda _: None)
 
     # --- threads and intake
 
@@ -263,6 +275,24 @@ class Agreement(RuleBasedStateMachine):
         made = self.both(lambda store: store.fork_thread(thread, run_id, key))
         if isinstance(made, Thread) and made.id == thread.id:
             self.threads.append(made)
+
+    # --- conversations
+
+    @rule(pick=picks, caller=owners, early=st.booleans(), key=keys("words"))
+    def speak(self, pick: int, caller: str, early: bool, key: IdempotencyKey | None) -> None:
+        """Somebody says something, and the agents there are to answer one after another."""
+        pause_ms = HOUR if self.exact and not early else 0
+        place = _pick(self.places, pick)
+        said = words(place.id, caller=caller, sender=Party(caller, "user"), pause_ms=pause_ms, key=key)
+        answer = self.both(lambda store: store.say(said))
+        if isinstance(answer, Said):
+            self.runs |= {each.run_id: place.owner for each in answer.started}
+
+    @rule(lost=strangers)
+    def give_turns(self, lost: bool) -> None:
+        if lost:
+            self.both(lambda store: store.recover_turns())
+        self.both(lambda store: store.give_turns(MANY), lambda answer: answer if self.exact else answer[0])
 
     # --- runs that nobody follows, approvals that nobody answers, and copies
 
@@ -455,6 +485,11 @@ class Agreement(RuleBasedStateMachine):
         for approval in self.approvals:
             owner = self.runs[approval.run_id]
             self.both(lambda store, owner=owner, it=approval: store.get_approval(owner, it.id))  # type: ignore[misc]
+        for place in self.places:
+            self.both(lambda store, place=place: store.recent_messages(place.id, None, MANY))  # type: ignore[misc]
+        self.both(lambda store: store.number_feed(MANY))
+        for caller in (ANN, BOB):
+            self.both(lambda store, caller=caller: _told(store, caller))  # type: ignore[misc]
         heads = self.both(lambda store: store.heads(list(self.runs)))
         for run_id in self.runs:
             self.both(lambda store, run_id=run_id: store.history(run_id, 3))  # type: ignore[misc]
@@ -478,6 +513,12 @@ async def _append(store: Store, parts: Sequence[Part]) -> Sequence[Outcome]:
     return outcomes
 
 
+async def _told(store: Office, caller: str) -> list[tuple[Any, ...]]:
+    """What a caller sees in the feed; in which order runs of one moment were told of is left to the store."""
+    window = await store.read_feed(caller, 0, MANY)
+    return sorted((each.kind, each.actor, each.thread_id, each.message_id, str(each.run_id)) for each in window.entries)
+
+
 async def _runs_of(store: Store, owner: str) -> Sequence[Run]:
     return await store.list_runs(owner, {}, None, MANY)
 
@@ -498,6 +539,8 @@ def _seen(answer: Any, exact: bool) -> Any:
             return (answer.run_id, answer.seq, answer.type, answer.data, answer.source, answer.name, answer.fn)
         case Accepted():
             return (answer.run_id, _seen(answer.event, exact), answer.repeated)
+        case Said():
+            return (_seen(answer.message, exact), _seen(list(answer.started), exact), answer.repeated)
         case Claim():
             return (_seen(answer.run, exact), _seen(answer.message, exact))
         case Reaped():

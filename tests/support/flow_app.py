@@ -135,6 +135,8 @@ async def player(ctx: runyard.Context) -> None:
         notes.write("stopped", ctx.run_id, os.getpid(), time.monotonic_ns())
 
 
+second = runyard.Agent("second", fn=player.fn)
+third = runyard.Agent("third", fn=player.fn)
 fixed = runyard.Agent(
     "fixed",
     kind="scripted",

@@ -6,17 +6,22 @@ world, and raises `InvariantBroken` with every breach it found, each under its n
     I1   a log is 1..N without gap, N is the run's last_seq, and no event stands in it twice
     I2   the fence never decreases along a log
     I3   a run that ended has exactly one run.finished, last, equal to its status; no other run has one
-    I4   at most one run of a lane is active at a time, and first starts are in the order of the queue
+    I4   at most one run of a lane is active at a time, and first starts are in the order of the queue (a run that was
+         held comes when it is released, and after all that could be claimed before that)
     I5   every accepted request became a run that has ended or waits
     I6   no step and no tool finished twice; a `once` effect happened at most once (or as often as a person allowed)
     I7   what a client got, over all its connections, is the log exactly once, in order
     I8   every append that was acknowledged is in the log
-    I9   lanes count what is queued, and name who is active
+    I9   lanes count what is queued and not held, and name who is active
     I10  no transaction is left idle, nobody waits for a lock
     I11  every HTTP error is problem+json with a known code
     I12  the faults really happened: otherwise the scenario is VOID
     I13  a run is published no further than its log goes; it is closed only if all of it is published and it is at rest;
          its state has moved if, and only if, its end is published
+    I14  a run of a group starts after the one before it has ended (or parked, or never had its turn); who is held has
+         not started, and nobody is held behind a run that is over
+    I15  the feed is numbered 1..N up to its head; each run in a mailbox was told to begin once, and to be done once, in
+         that order, exactly if it has ended
 """
 
 from __future__ import annotations
@@ -35,12 +40,16 @@ from runyard.domain.run import TERMINAL_STATUSES, Status
 from tests.support.notes import Notes
 
 Row = Mapping[str, Any]
+LEAVES = ("run.waiting", "run.finished")
+CLOCKS_MS = 5  # events have the time of their process, starts that of the database
 ENDED = {status.value for status in TERMINAL_STATUSES}
 STATES = {"done": "finished", "error": "finished", "canceled": "cancelled"}
 # in one statement, because outboxes may still be at work
 PUBLISHED = """
 select r.id, r.status, r.state, r.last_seq, o.next_seq, o.open from runs r left join run_outbox o on o.run_id = r.id
 """
+FEED = "select no, kind, run_id from feed order by no, id"
+FEED_HEAD = "select last from feed_head"
 TWICE = {"step.finished": "step", "tool.finished": "call_id"}
 
 
@@ -104,6 +113,8 @@ async def check(database: Database, evidence: Evidence) -> None:
     breaches = [
         *_logs(runs, logs),
         *_lanes(runs, lanes),
+        *_turns(runs, logs),
+        *_feed(runs, await database.rows(FEED), await database.rows(FEED_HEAD)),
         *_published(await database.rows(PUBLISHED)),
         *_accepted(runs, evidence),
         *_effects(evidence),
@@ -159,20 +170,52 @@ def _lanes(runs: Mapping[str, Row], lanes: Sequence[Row]) -> Iterator[str]:
         members[run["lane_key"]].append(run)
     for lane in lanes:
         inside = members.pop(lane["key"], [])
-        queued = sum(run["status"] == Status.QUEUED for run in inside)
+        queued = sum(run["status"] == Status.QUEUED and not run["held"] for run in inside)
         if lane["runnable"] != queued:
-            yield f"I9 {lane['key']}: runnable is {lane['runnable']}, but {queued} runs are queued"
+            yield f"I9 {lane['key']}: runnable is {lane['runnable']}, but {queued} runs are queued and not held"
         active = [run["id"] for run in inside if run["status"] in (Status.RUNNING, Status.WAITING)]
         if active != ([lane["active_run"]] if lane["active_run"] else []):
             yield f"I9 {lane['key']}: active_run is {lane['active_run']}, but {active} run or wait"
         started = [run for run in inside if run["started_at"] is not None]
-        for before, after in pairwise(started):
+        for before, after in pairwise([run for run in started if run["after_run"] is None]):
             if before["started_at"] > after["started_at"]:
                 yield f"I4 {lane['key']}: {after['id']} started before {before['id']}, which came first"
+        for before, after in pairwise(sorted(started, key=lambda run: int(run["started_at"]))):
             if before["finished_at"] is None or before["finished_at"] > after["started_at"]:
                 yield f"I4 {lane['key']}: {after['id']} started while {before['id']} was active"
     for key in members:
         yield f"I9 {key}: runs without a lane"
+
+
+def _turns(runs: Mapping[str, Row], logs: Mapping[str, Sequence[Row]]) -> Iterator[str]:
+    for run in runs.values():
+        if run["held"] and run["started_at"] is not None:
+            yield f"I14 {run['id']}: held, and started"
+        before = runs.get(run["after_run"] or "")
+        stuck = run["held"] and run["status"] == Status.QUEUED and run["due_at"] is None
+        if stuck and (before is None or before["status"] not in (Status.QUEUED, Status.RUNNING)):
+            yield f"I14 {run['id']}: held behind a run that is over"
+        if before is None or run["started_at"] is None:
+            continue
+        left = [event["ts"] for event in logs.get(before["id"], []) if event["type"] in LEAVES]
+        if not left or min(left) > run["started_at"] + CLOCKS_MS:
+            yield f"I14 {run['id']}: started while it was the turn of {before['id']}"
+
+
+def _feed(runs: Mapping[str, Row], feed: Sequence[Row], heads: Sequence[Row]) -> Iterator[str]:
+    numbers = [row["no"] for row in feed if row["no"] is not None]
+    if len(numbers) != len(set(numbers)) or (numbers and max(numbers) > max((row["last"] for row in heads), default=0)):
+        yield f"I15 the numbers of the feed are {numbers}, its head {[row['last'] for row in heads]}"
+    told: dict[str, list[str]] = defaultdict(list)
+    for row in feed:
+        if row["kind"] in ("agent_typing", "agent_done"):
+            told[row["run_id"]].append(row["kind"])
+    for run in runs.values():
+        if run["face"] == "channels":
+            begun = ["agent_typing"] if run["started_at"] is not None else []
+            truth = begun + (["agent_done"] if begun and run["status"] in ENDED else [])
+            if told[run["id"]] != truth:
+                yield f"I15 {run['id']}: told {told[run['id']]}, not {truth}"
 
 
 def _published(rows: Sequence[Row]) -> Iterator[str]:

@@ -31,6 +31,7 @@ import fastapi
 import msgspec
 import uvicorn
 
+import runyard.faces.channels.routes
 import runyard.faces.native.routes
 import runyard.faces.plans.routes
 import runyard.faces.threads.routes
@@ -52,6 +53,7 @@ T = TypeVar("T")
 IMPORTED = (
     fastapi,
     uvicorn,
+    runyard.faces.channels.routes,
     runyard.faces.native.routes,
     runyard.faces.plans.routes,
     runyard.faces.threads.routes,

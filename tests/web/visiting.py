@@ -42,6 +42,7 @@ def operations(app: App) -> list[Operation]:
     return sorted(set(found))
 
 
+RECORD = "/api/agents/{agent_id}/runs/{run_id}"
 APPROVE = "/chats/{chat_id}/interactions/{interaction_id}/approve"
 
 
@@ -53,6 +54,8 @@ class Belongings:
         self._waiting = waiting
 
     def of(self, operation: Operation) -> dict[str, str]:
+        if operation.path == RECORD:
+            return {**self.ids, "agent_id": "happy"}
         return {**self.ids, **self._waiting} if operation.path == APPROVE else self.ids
 
     def body(self, operation: Operation) -> Any:
@@ -70,15 +73,39 @@ class Belongings:
                 return {"approval_id": self._waiting["approval"], "approved": True}
             case ("POST", "/api/keys"):
                 return {"owner": "ann"}
+            case ("PATCH", "/api/channels/{channel_id}"):
+                return {"topic": "news"}
+            case ("PATCH", "/api/messages/{message_id}"):
+                return {"text": "hello"}
+            case ("POST", "/api/messages/{message_id}/reactions"):
+                return {"emoji": "ok"}
+            case ("PATCH", "/api/agents/{agent_id}"):
+                return {"title": "clerk"}
+            case ("PUT", "/api/agents/{agent_id}/memory/{label}") | ("POST", "/api/agents/{agent_id}/passages"):
+                return {"content": "hello"}
             case _:
                 return None
 
 
 def unknown() -> Iterator[dict[str, str]]:
     """Ids of nothing: such as ours are, and such as a client may make up."""
-    names = ("thread_id", "run_id", "chat_id", "approval_id", "key_id")
-    yield {name: new_id() for name in names} | {"interaction_id": f"int_{new_id()}"}
-    yield {name: new_name(9) for name in names} | {"interaction_id": new_name(9)}
+    names = (
+        "thread_id",
+        "run_id",
+        "chat_id",
+        "approval_id",
+        "key_id",
+        "channel_id",
+        "dm_id",
+        "message_id",
+        "agent_id",
+        "member_id",
+        "reader_id",
+        "passage_id",
+    )
+    same = {"kind": "agent", "label": "notes", "emoji": "ok"}
+    yield {name: new_id() for name in names} | same | {"interaction_id": f"int_{new_id()}"}
+    yield {name: new_name(9) for name in names} | same | {"interaction_id": new_name(9)}
 
 
 async def move_in(server: Server, key: str) -> Belongings:
@@ -93,6 +120,7 @@ async def move_in(server: Server, key: str) -> Belongings:
         assert plan.status_code == 201, plan.text
         done, _ = await _said(server, "happy", "interaction_complete", said)
         asked, approval = await _said(server, "asks", "approval_required", said)
+        office = await _office(server)
     finally:
         del server.http.headers["authorization"]
     ids = {
@@ -102,8 +130,28 @@ async def move_in(server: Server, key: str) -> Belongings:
         "chat_id": "my-chat",
         "interaction_id": done,
         "key_id": "none",
+        **office,
     }
     return Belongings(ids, {"interaction_id": asked, "approval": approval})
+
+
+async def _office(server: Server) -> dict[str, str]:
+    """A private channel with an agent of one's own in it, who remembers something, and a message to another."""
+
+    async def make(path: str, **body: Any) -> str:
+        answer = await server.http.post(path, json=body)
+        assert answer.status_code == 201, answer.text
+        return str(answer.json()["id"])
+
+    clerk = await make("/api/agents", id="anns-clerk", modelId="nobody/nothing")
+    channel = await make("/api/channels", name="accounting", kind="private", agents=[clerk])
+    dm = await make("/api/dms", agentId="happy")
+    message = await make("/api/messages", dmConversationId=dm, text="hello")
+    passage = await make(f"/api/agents/{clerk}/passages", content="hello")
+    block = await server.http.put(f"/api/agents/{clerk}/memory/notes", json={"content": "hello", "isShared": True})
+    assert block.is_success, block.text
+    ids = {"channel_id": channel, "dm_id": dm, "message_id": message, "agent_id": clerk, "passage_id": passage}
+    return ids | {"member_id": clerk, "kind": "agent", "reader_id": "happy", "label": "notes", "emoji": "ok"}
 
 
 async def _ended(server: Server, run_id: str, said: Mapping[str, str]) -> None:

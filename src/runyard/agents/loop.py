@@ -8,6 +8,7 @@ Exact after a crash: the log is the memory. Finished messages and calls are reus
 taken back with `model.reset` and asked for again, and calls that may have happened follow the rules of `tool_call.py`.
 """
 
+from collections.abc import Sequence
 from contextlib import aclosing
 from typing import Any, assert_never
 
@@ -22,7 +23,7 @@ from runyard.agents.questions import Questions
 from runyard.agents.replay import Replay
 from runyard.agents.tool_call import ToolCalls
 from runyard.agents.values import plain
-from runyard.agents.wishes import wishes, with_own_ids
+from runyard.agents.wishes import Wish, wishes, with_own_ids
 from runyard.domain.conversation import call_ids, messages
 from runyard.domain.events import ModelMessage, ModelReset, StepFinished, StepStarted, Usage
 from runyard.domain.fold import State
@@ -30,6 +31,7 @@ from runyard.domain.run import StopReason
 from runyard.errors import ModelRefused, ModelUnavailable
 from runyard.model import Finished, Model, Request, Text, Thinking
 
+INVALID = ("unknown_tool", "invalid_input")  # errors of calls that made no sense
 BETWEEN_TURNS = "\n\n"  # of text, where a turn before this one wrote some
 
 
@@ -51,6 +53,7 @@ class Loop:
         self._cut_short = any(step.key == _step(self._turns) and step.result == "length" for step in state.steps)
         self._text_before = state.text[: state.kept_text]
         self._conversation: list[Any] = []
+        self._acted = any(call.error not in INVALID for call in state.calls)
 
     async def run(self) -> Output:
         message = await self._recall()
@@ -61,8 +64,11 @@ class Loop:
                 message = await self._think()
             if (end := self._end(message)) is not None:
                 return self._answer(end, message)
-            sensible = await self._act(message)
-            if not sensible and self._turns >= self._mind.max_turns:
+            wanted = wishes(message, self._tools)
+            await self._act(wanted)
+            if all(wish.ends_turn for wish in wanted):
+                return self._answer("end_turn", message)
+            if not any(wish.is_sensible for wish in wanted) and self._turns >= self._mind.max_turns:
                 return self._answer("invalid_tool_call")
             message = None
 
@@ -119,13 +125,12 @@ class Loop:
             self._context.settle()
         raise ModelUnavailable("The model's answer was cut off.")
 
-    async def _act(self, message: dict[str, Any]) -> bool:
-        """Make the calls of the message and observe what comes of them; whether any of them made sense."""
-        wanted = wishes(message, self._tools)
+    async def _act(self, wanted: Sequence[Wish]) -> None:
+        """Make the calls and observe what comes of them."""
         self._acting.announce(wanted)  # nothing was awaited since the message was written: one append
         await self._execution.commit()
         self._conversation += await self._acting.results(wanted)
-        return any(wish.problem is None for wish in wanted)
+        self._acted |= any(wish.is_sensible for wish in wanted)
 
     def _limit(self) -> StopReason | None:
         """Why the model may not be asked again."""
@@ -141,7 +146,9 @@ class Loop:
         """Why this message is the last one."""
         if call_ids(message):
             return None
-        return "max_tokens_exceeded" if self._cut_short else "end_turn"
+        if self._cut_short:
+            return "max_tokens_exceeded"
+        return "end_turn" if self._acted or not self._execution.run.in_mailbox else "no_tool_call"
 
     def _answer(self, why: StopReason, message: dict[str, Any] | None = None) -> Answered:
         """Everything that the model wrote, as those who follow the run have seen it, and its last message."""

@@ -58,6 +58,8 @@ class Tool(Generic[P, R]):
     `function` that schema with name and description, as model providers want it.
     """
 
+    ends_turn = False  # whether the model has nothing more to say once it has called it
+
     def __init__(
         self,
         fn: Callable[P, R],

@@ -33,6 +33,14 @@ class Wish(Struct, frozen=True):
     tool: Tool[..., Any] | None = None
     problem: Problem | None = None
 
+    @property
+    def is_sensible(self) -> bool:
+        return self.problem is None
+
+    @property
+    def ends_turn(self) -> bool:
+        return self.problem is None and self.tool is not None and self.tool.ends_turn
+
 
 def wishes(message: Mapping[str, Any], tools: Mapping[str, Tool[..., Any]]) -> list[Wish]:
     return [_wish(call["id"], call["function"], tools) for call in message.get("tool_calls") or ()]

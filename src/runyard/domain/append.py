@@ -12,6 +12,7 @@ from msgspec import Struct
 
 from runyard.domain.approval import Approval
 from runyard.domain.events import PROGRESS, Draft, Usage
+from runyard.domain.ledger import Ledger
 from runyard.domain.run import Fate, Run, Status, StopReason
 from runyard.domain.thread import Message
 from runyard.errors import CancelRequested, Fenced, NonMonotonicSeq, NotParked, WriteRefused
@@ -58,7 +59,7 @@ Move: TypeAlias = Finish | Park | Release
 
 class Part(Struct, frozen=True, kw_only=True):
     """One run's share of a group commit. `batch` counts the parts of this claim from 1, so that a retry is
-    recognised."""
+    recognised. `ledger` is what its drafts mean for the record of an agent in a mailbox."""
 
     run_id: str
     lane_key: str
@@ -66,6 +67,7 @@ class Part(Struct, frozen=True, kw_only=True):
     batch: int
     drafts: Sequence[Draft] = ()
     approvals: Sequence[Approval] = ()
+    ledger: Ledger | None = None
     expected_seq: int | None = None
     move: Move | None = None
 

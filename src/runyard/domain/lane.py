@@ -1,9 +1,9 @@
 """A lane: what runs queue in. One row, one lock, and these transitions: pure, so that a store only reads and writes
 back.
 
-A lane is ready when nobody is active in it and something is runnable; `ready_at` is when it became so (or will, after
-a back-off), and is the order in which lanes are served. The active run is one that runs, or one that waits and holds
-the lane.
+A lane is ready when nobody is active in it and something is runnable (a run that is held is not); `ready_at` is when
+it became so (or will, after a back-off), and is the order in which lanes are served. The active run is one that runs,
+or one that waits and holds the lane.
 """
 
 import msgspec
@@ -39,6 +39,11 @@ class Lane(Struct, frozen=True, kw_only=True):
     def left(self, run_id: str, now: int) -> "Lane":
         """The run is no longer active here: it ended, or yields while it waits."""
         return replace(self, active_run=None, ready_at=now) if self.active_run == run_id else self
+
+    def released(self, now: int) -> "Lane":
+        """A run that was held here may run now. It comes in its old place; a lane that had nothing waits since now."""
+        ready_at = now if self.runnable == 0 and self.active_run is None else self.ready_at
+        return replace(self, runnable=self.runnable + 1, ready_at=ready_at)
 
     def withdrawn(self) -> "Lane":
         """A run that was queued here will not run."""

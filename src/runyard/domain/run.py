@@ -46,7 +46,10 @@ SUSPECT_ATTEMPTS = 2
 class Run(Struct, frozen=True, kw_only=True):
     """A run as the store knows it. Times are milliseconds since 1970; `asked` counts the approvals it ever asked for;
     `external_id` is a name that a client gave it, unique per owner; past `detach_deadline` it is canceled, because
-    nobody follows it any more."""
+    nobody follows it any more.
+
+    `held`: it is not its turn yet in the group of runs that one message started; it comes after `after_run`. `depth` is
+    how many agents' messages lie between it and a person's."""
 
     id: str
     owner: str
@@ -80,11 +83,27 @@ class Run(Struct, frozen=True, kw_only=True):
     external_id: str | None = None
     state: State = "started"
     detach_deadline: int | None = None
+    held: bool = False
+    after_run: str | None = None
+    depth: int = 0
+
+    @property
+    def in_mailbox(self) -> bool:
+        """Whether an agent was spoken to in a channel or a DM, where others see it work."""
+        return self.thread_id is not None and self.lane_key.startswith(MAILBOX)
+
+
+MAILBOX = "agent:"
 
 
 def thread_lane(thread_id: str) -> str:
     """One run of a conversation at a time."""
     return f"thread:{thread_id}"
+
+
+def agent_lane(agent: str) -> str:
+    """A mailbox: one run of an agent at a time."""
+    return MAILBOX + agent
 
 
 def run_lane(run_id: str) -> str:

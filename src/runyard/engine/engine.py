@@ -7,8 +7,12 @@ from runyard.engine.approvals import Approvals
 from runyard.engine.attendance import Attendance
 from runyard.engine.cancel import Cancel
 from runyard.engine.checkpoints import Checkpoints
+from runyard.engine.conversations import Conversations
 from runyard.engine.deadlines import Deadlines
+from runyard.engine.feed import Feed
 from runyard.engine.intake import Intake
+from runyard.engine.records import Records
+from runyard.engine.staff import Staff
 from runyard.engine.stream import Streams
 from runyard.engine.views import Views
 
@@ -24,3 +28,7 @@ class Engine:
     checkpoints: Checkpoints
     access: Access
     deadlines: Deadlines
+    conversations: Conversations
+    staff: Staff
+    feed: Feed
+    records: Records

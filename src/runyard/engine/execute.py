@@ -7,7 +7,7 @@ The runner works in a task of its own, so that a stop never cuts the write that 
 """
 
 import asyncio
-from collections.abc import AsyncIterator, Mapping, Sequence
+from collections.abc import AsyncIterator, Awaitable, Callable, Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal, TypeVar
 
@@ -39,12 +39,14 @@ from runyard.domain.events import (
     clean,
 )
 from runyard.domain.fold import State
+from runyard.domain.ledger import Keeper
 from runyard.domain.run import Run, Status, StopReason
 from runyard.domain.task import Task, deadline
 from runyard.domain.thread import Message
 from runyard.engine.journal import Journal, Pen
 from runyard.engine.past import folded, past
 from runyard.engine.redacting import Redacting
+from runyard.engine.run_trace import RunTrace
 from runyard.errors import (
     AgentError,
     CancelRequested,
@@ -57,6 +59,7 @@ from runyard.errors import (
 )
 from runyard.ids import new_id
 from runyard.store import Claim, Hit, Store
+from runyard.telemetry.spans import Recorder, Tracer
 
 if TYPE_CHECKING:
     from runyard.domain.redaction import Redactor
@@ -66,12 +69,14 @@ log = structlog.get_logger()
 P = TypeVar("P", bound=Payload)
 UNKNOWN_AGENT_DELAY_MS = 2000
 Stop = Literal["cancel", "drain", "lost"]
+Think = Callable[[Agent], Awaitable[Output | None]]
+Orchestrate = Callable[[Agent, Run, Think], Awaitable[Output | None]]
 
 
 class Execution:
     """The engine's side of `agents.execution.Execution`."""
 
-    def __init__(self, engine: "Executor", claim: Claim, pen: Pen, state: State) -> None:
+    def __init__(self, engine: "Executor", claim: Claim, pen: Pen, state: State, trace: RunTrace | None = None) -> None:
         self._engine = engine
         self._pen = pen
         self.run: Run = claim.run
@@ -82,6 +87,13 @@ class Execution:
         self.cancelled = False
         self.redactor = engine.redactor
         self._redacting = None if engine.redactor is None else Redacting(engine.redactor)
+        self._trace = trace
+        self._keeper = Keeper(claim.run.id, len(state.messages)) if claim.run.in_mailbox else None
+
+    def told(self, agent: Agent) -> None:
+        """What the model of this agent is told first."""
+        if self._keeper is not None:
+            self._keeper.told(agent.instructions, None if self.message is None else self.message.text)
 
     @property
     def congested(self) -> bool:
@@ -90,6 +102,10 @@ class Execution:
     def emit(self, payload: P) -> P:
         stored, now = (payload, [payload]) if self._redacting is None else self._redacting.stored(payload)
         for each in now:
+            if self._keeper is not None and (ledger := self._keeper.entries(each, self.now_ms())) is not None:
+                self._pen.note(ledger)
+            if self._trace is not None:
+                self._trace.event(each)
             self._pen.write(self._engine.draft(each))
         if isinstance(payload, ModelMessage) and payload.usage is not None:
             self.usage = (self.usage or Usage()) + payload.usage
@@ -148,8 +164,15 @@ class Executor:
         approval_seconds: float | None = None,
         workspaces: Path = Path(".runyard/workspaces"),
         redactor: "Redactor | None" = None,
+        hired: Callable[[str], Awaitable[Agent | None]] | None = None,
+        office: Orchestrate | None = None,
+        tracer: Tracer | None = None,
     ) -> None:
+        """`hired` finds agents that are not declared in code; `office` sees to those that work in their mailbox."""
+        self.office = office
+        self.tracer = tracer or Tracer(Recorder())
         self.redactor = redactor
+        self._hired = hired
         self.store = store
         self.journal = journal
         self.clock = clock
@@ -160,8 +183,20 @@ class Executor:
         self.approval_ms = None if approval_seconds is None else int(approval_seconds * 1000)
         self.workspaces = workspaces
 
+    async def agent(self, name: str) -> Agent | None:
+        if name in self.agents or self._hired is None:
+            return self.agents.get(name)
+        return await self._hired(name)
+
     def begin(self, claim: Claim) -> "Running":
         return Running(self, claim)
+
+    def dequeued(self, claims: Sequence[Claim], began: float) -> None:
+        """What was claimed of mailboxes, and since when it was looked for."""
+        for claim in claims:
+            if claim.run.in_mailbox:
+                span = self.tracer.root("mailbox.dequeue", claim.run.id, began, agent=claim.run.agent)
+                self.tracer.end(span)
 
     async def give_back(self, run: Run) -> None:
         """Put a run that was claimed, but that nobody here works on, back into the queue."""
@@ -182,6 +217,8 @@ class Running:
         self._draft = engine.draft
         self._stopped: asyncio.Future[Stop] = asyncio.get_running_loop().create_future()
         self._execution: Execution | None = None
+        self._trace: RunTrace | None = None
+        self._outcome = "lost"
         self._pen.on_cancel = lambda: self.stop("cancel")
 
     @property
@@ -207,7 +244,10 @@ class Running:
         bound = {"run_id": self._run.id, "agent": self._run.agent}
         with structlog.contextvars.bound_contextvars(**bound):
             try:
-                await self._to_its_move()
+                if self._run.in_mailbox:
+                    await self._traced()
+                else:
+                    await self._to_its_move()
             except Fenced:
                 log.info("run.lost", fence=self._run.fence)
             except WriteRefused as error:
@@ -218,6 +258,15 @@ class Running:
             finally:
                 self._pen.abandon()
 
+    async def _traced(self) -> None:
+        tracer = self._engine.tracer
+        trace = self._trace = RunTrace(tracer, self._run)
+        try:
+            with tracer.inside(trace.root):
+                await self._to_its_move()
+        finally:
+            trace.end(self._outcome)
+
     async def _give_up(self) -> None:
         """The store will not take an event of this run: end it without that, or leave it to the reaper."""
         self._pen.start_over()
@@ -227,7 +276,7 @@ class Running:
             log.error("run.unwritten", code=error.code)
 
     async def _to_its_move(self) -> None:
-        agent = self._engine.agents.get(self._run.agent)
+        agent = await self._engine.agent(self._run.agent)
         if agent is None:
             log.warning("run.unknown_agent")
             await self._pen.move(Release(delay_ms=UNKNOWN_AGENT_DELAY_MS), [])
@@ -242,14 +291,14 @@ class Running:
             return
         if self._run.resume_why is not None:
             self._pen.write(self._draft(RunResumed(state.attempt + 1, self._run.resume_why)))
-        execution = self._execution = Execution(self._engine, self._claim, self._pen, state)
+        execution = self._execution = Execution(self._engine, self._claim, self._pen, state, self._trace)
         if not _may_continue(agent, self._run, state):
             await self._end_error("code_changed", "The agent's code has changed since this run began.")
             return
         if execution.left == 0:
             await self._end_error(TookTooLong.code, TookTooLong.late)
             return
-        runner = asyncio.create_task(_limited(agent, execution, self._engine.workspaces), name=f"run {self._run.id}")
+        runner = asyncio.create_task(_limited(agent, execution, self._engine), name=f"run {self._run.id}")
         either: set[asyncio.Future[Any]] = {runner, self._stopped}
         await asyncio.wait(either, return_when=asyncio.FIRST_COMPLETED)
         if not runner.done():
@@ -293,12 +342,14 @@ class Running:
         if why == "cancel":
             await self._end_canceled()
         elif why == "drain":
+            self._outcome = "released"
             await self._pen.move(Release(), [])
         elif why is None:
             await self._end_error("agent_error", "The agent raised CancelledError.")
 
     async def _park(self, agent: Agent, approvals: Sequence[str]) -> None:
         """Wait for people; if one has answered already, go straight back into the queue."""
+        self._outcome = "waiting"
         waiting = self._draft(RunWaiting(list(approvals)))
         try:
             await self._pen.move(Park(approvals=approvals, hold=agent.while_waiting == "hold"), [waiting])
@@ -312,7 +363,7 @@ class Running:
         answered = _cleaned(output, self._engine.redactor)
         text, sources = answered.text, list(answered.sources)
         answer = None
-        if text and self._run.thread_id is not None:
+        if text and self._run.thread_id is not None and not self._run.in_mailbox:  # there, agents speak by their tools
             answer = Message(
                 id=new_id(),
                 thread_id=self._run.thread_id,
@@ -340,6 +391,7 @@ class Running:
         usage = None if self._execution is None else self._execution.usage
         finish = msgspec.structs.replace(finish, usage=usage)
         await self._pen.move(finish, ending(self._draft, last_word, finish))
+        self._outcome = "ok" if finish.status is Status.DONE else finish.error_code or finish.status.value
         log.info("run.finished", status=finish.status.value, code=finish.error_code)
 
 
@@ -365,11 +417,16 @@ def ending(draft: Drafter, last_word: RunOutput | RunError | RunCanceled | None,
     return [*said, draft(RunFinished(status, finish.stop_reason, finish.usage))]
 
 
-async def _limited(agent: Agent, execution: Execution, workspaces: Path) -> Output | None:
+async def _limited(agent: Agent, execution: Execution, engine: Executor) -> Output | None:
+    async def think(agent: Agent) -> Output | None:
+        execution.told(agent)
+        return await RUNNERS[agent.kind](await equipped(agent), execution)
+
+    run, office = execution.run, engine.office
     try:
-        with at_work(execution, workspaces):
+        with at_work(execution, engine.workspaces):
             async with asyncio.timeout(_shorter(agent.max_seconds, execution.left)) as limit:
-                return await RUNNERS[agent.kind](await equipped(agent), execution)
+                return await (office(agent, run, think) if office and run.in_mailbox else think(agent))
     except TimeoutError:
         if limit.expired():
             raise TookTooLong(TookTooLong.late if execution.left == 0 else None) from None

@@ -20,6 +20,7 @@ import structlog
 from runyard.domain.append import Appended, Busy, Move, Outcome, Park, Part, Repeated
 from runyard.domain.approval import Approval
 from runyard.domain.events import Draft, place
+from runyard.domain.ledger import Ledger, Line, Step
 from runyard.domain.run import Run
 from runyard.engine.tail import Tail
 from runyard.errors import Fenced, RunyardError, Unavailable, WriteRefused
@@ -45,6 +46,8 @@ class Pen:
         self._batch = run.last_batch
         self._drafts: list[Draft] = []
         self._approvals: list[Approval] = []
+        self._steps: dict[str, Step] = {}
+        self._lines: list[Line] = []
         self._move: Move | None = None
         self._written = 0
         self._committed = 0
@@ -61,6 +64,11 @@ class Pen:
         self._drafts.append(draft)
         self._written += 1
         self._journal.offer(self, 1)
+
+    def note(self, ledger: Ledger) -> None:
+        """What the event that is written next means for the ledger, in one part with it."""
+        self._steps |= {step.id: step for step in ledger.steps}
+        self._lines += ledger.lines
 
     def ask(self, approval: Approval, drafts: Sequence[Draft]) -> None:
         """The row and the events that open it, in one part."""
@@ -118,6 +126,8 @@ class Pen:
         if self.offered is None:
             drafts, self._drafts = self._drafts, []
             approvals, self._approvals = self._approvals, []
+            steps, self._steps = self._steps, {}
+            lines, self._lines = self._lines, []
             self._batch += 1
             self.offered = Part(
                 run_id=self._run_id,
@@ -126,6 +136,7 @@ class Pen:
                 batch=self._batch,
                 drafts=drafts,
                 approvals=approvals,
+                ledger=Ledger(list(steps.values()), lines) if steps or lines else None,
                 move=self._move,
             )
             self._move = None
@@ -156,6 +167,8 @@ class Pen:
         self._move = None
         self._drafts.clear()
         self._approvals.clear()
+        self._steps.clear()
+        self._lines.clear()
         while self._waiting:
             _wake(self._waiting.popleft()[1], error)
 

@@ -2,7 +2,7 @@
 approvals expire, forgets old keys. Every process does it; none leads."""
 
 import asyncio
-from collections.abc import Callable, Sequence
+from collections.abc import Awaitable, Callable, Sequence
 
 import structlog
 
@@ -52,7 +52,10 @@ class Reaper:
         ring: Callable[[], None],
         stop: Callable[[str], None],
         metrics: Metrics,
+        recover: Callable[[], Awaitable[None]] | None = None,
     ) -> None:
+        """`recover` sees to runs that wait for a turn that nobody gave them."""
+        self._recover = recover
         self._store = store
         self._tail = tail
         self._clock = clock
@@ -95,6 +98,8 @@ class Reaper:
         return self._draft(ApprovalDecided(approval.id, "expired", "runyard"))
 
     async def tick(self) -> None:
+        if self._recover is not None:
+            await self._recover()
         for reaped in await self._store.reap(WORKERS_AT_ONCE, self._max_attempts, self._ending):
             log.warning("run.reaped", run_id=reaped.run_id, fate=reaped.fate)
             self._tail.stale(reaped.run_id)

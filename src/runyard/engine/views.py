@@ -38,7 +38,10 @@ class Views:
         await self._store.ping()
 
     async def thread(self, owner: str, thread_id: str) -> Thread:
-        return await self._store.get_thread(owner, known(thread_id, "thread"))
+        thread = await self._store.get_thread(owner, known(thread_id, "thread"))
+        if thread.kind != "chat":
+            raise NotFound("There is no thread with that id.")
+        return thread
 
     async def named_thread(self, owner: str, name: str) -> Thread:
         """By the name that its client gave it, or by our own id."""

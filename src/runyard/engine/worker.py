@@ -6,6 +6,7 @@ and comes back under a new id. Wake-ups (`ring`, `look_for_cancels`) may be lost
 """
 
 import asyncio
+import time
 from collections.abc import Callable, Coroutine, Iterator, Sequence
 from contextlib import contextmanager, suppress
 from typing import Any
@@ -36,7 +37,9 @@ class Worker:
         lease_seconds: float,
         poll_seconds: float,
         call_others: Callable[[], None],
+        seen: Callable[[], None] = lambda: None,
     ) -> None:
+        """`seen` is called when an agent begins or ends what it was told in a conversation: others watch it."""
         self._store = store
         self._executor = executor
         self._label = label
@@ -44,6 +47,7 @@ class Worker:
         self._lease = lease_seconds
         self._poll = poll_seconds
         self._call_others = call_others
+        self._seen = seen
         self._id = ""
         self._running: dict[str, Running] = {}
         self._tasks: set[asyncio.Task[None]] = set()
@@ -80,6 +84,8 @@ class Worker:
         """Run what was claimed for this worker."""
         running = self._running[claim.run.id] = self._executor.begin(claim)
         self._spawn(self._go(running))
+        if claim.run.in_mailbox:
+            self._seen()
 
     def _spawn(self, work: Coroutine[Any, Any, None]) -> None:
         task = asyncio.create_task(work)
@@ -153,11 +159,13 @@ class Worker:
 
     async def _claim(self, free: int, suspects: bool) -> int:
         suspects = suspects and not any(r.run.attempts > SUSPECT_ATTEMPTS for r in self._running.values())
+        began = time.time()
         try:
             claims = await self._store.claim(self._id, free, suspects, self._executor.versions)
         except RunyardError as error:
             log.warning("worker.claim_failed", code=error.code)
             return 0
+        self._executor.dequeued(claims, began)
         for claim in claims:
             self.take(claim)
         return len(claims)
@@ -167,6 +175,8 @@ class Worker:
             await running.go()
         finally:
             was_full = self.active >= self._slots
+            if running.run.in_mailbox:
+                self._seen()
             if self._running.get(running.run.id) is running:
                 del self._running[running.run.id]
             if self._draining and running.leaves_work:

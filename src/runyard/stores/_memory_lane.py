@@ -28,9 +28,20 @@ class Lane:
         """A new run takes the last place. A lane that was idle has waited since now, whatever held it up before."""
         if self.active_run is None and not self.queue:
             self.ready_at = now
-        pos, self.next_pos = self.next_pos, self.next_pos + 1
+        pos = self.reserve()
         self.queue.append((pos, run_id))
         return pos
+
+    def reserve(self) -> int:
+        """A place for a run that is held: it is not in the queue until it is released."""
+        pos, self.next_pos = self.next_pos, self.next_pos + 1
+        return pos
+
+    def release(self, run: Run, now: int) -> None:
+        """A run that was held takes its place."""
+        if not self.queue and self.active_run is None:
+            self.ready_at = now
+        insort(self.queue, (run.pos, run.id))
 
     def take(self) -> None:
         """The first run gets the lane."""

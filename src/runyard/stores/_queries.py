@@ -21,77 +21,134 @@ _BLOCK = re.compile(r"^-- (name|fragment): (\w+)\n(.*?)(?=^-- (?:name|fragment):
 
 
 class Queries(Struct, frozen=True, kw_only=True):
+    active_agents: str
+    add_members: str
     advance_outbox: str
     attach_runs: str
     branches: str
+    caused_message: str
+    caused_passage: str
+    change_agent: str
+    change_channel: str
+    change_message: str
     check_lease: str
+    close_steps: str
     count_decided: str
     count_forks: str
     count_live_runs: str
     decide_approval: str
+    declare_agents: str
     delete_documents: str
     delete_lane: str
+    delete_message: str
+    delete_reactions: str
+    delete_replies: str
     delete_thread: str
     delete_thread_approvals: str
     delete_thread_checkpoints: str
     delete_thread_events: str
+    delete_thread_feed: str
+    delete_thread_members: str
     delete_thread_messages: str
     delete_thread_outbox: str
+    delete_thread_reactions: str
     delete_thread_runs: str
     delete_workers: str
     detach_run: str
     detached_runs: str
+    drop_block: str
+    drop_passage: str
+    due_runs: str
     expired_approvals: str
+    feed_news: str
+    find_agent: str
+    find_message: str
+    find_passages: str
     forget_encryption_keys: str
     forget_keys: str
     fork_thread: str
+    get_agent: str
     get_api_key: str
     get_approval: str
     get_key: str
     get_messages: str
+    get_named_conversation: str
     get_named_run: str
     get_named_thread: str
     get_run: str
     get_thread: str
     heads: str
     history: str
+    index_passages: str
     init_outbox: str
+    insert_agent: str
     insert_api_key: str
     insert_approvals: str
+    insert_conversation: str
     insert_documents: str
+    insert_feed: str
+    insert_lines: str
     insert_messages: str
+    insert_reaction: str
     insert_runs: str
+    insert_said: str
     insert_thread: str
+    keep_session: str
     keys_in_use: str
     lane_heads: str
+    link_block: str
+    list_agents: str
     list_api_keys: str
     list_approvals: str
+    list_conversations: str
+    list_members: str
     list_messages: str
+    list_passages: str
+    list_reactions: str
     list_runs: str
     list_threads: str
     list_workers: str
+    lock_conversation: str
     lock_dead_workers: str
+    lock_feed: str
     lock_free_lanes: str
     lock_lanes: str
     lock_ready_lanes: str
     lock_runs: str
+    lock_thread: str
     mark_saved: str
     mark_suspects: str
+    move_feed_head: str
     move_heads: str
     move_states: str
     named_runs: str
     named_threads: str
+    next_due: str
     note_encryption_key: str
     note_keys: str
+    number_feed: str
     open_lanes: str
     open_threads: str
     orphaned_runs: str
     overdue_runs: str
+    pass_turn: str
+    put_block: str
     put_checkpoint: str
+    put_passage: str
+    read_blocks: str
     read_checkpoints: str
+    read_conversation: str
     read_events: str
+    read_feed: str
+    read_lines: str
+    read_steps: str
     read_threads: str
+    recent_messages: str
+    recover_turns: str
     register_worker: str
+    release_runs: str
+    remove_member: str
+    remove_reaction: str
     renew_lease: str
     reopen_outbox: str
     revoke_api_key: str
@@ -99,22 +156,32 @@ class Queries(Struct, frozen=True, kw_only=True):
     runs_to_cancel: str
     save_lanes: str
     save_runs: str
+    save_steps: str
     seals_of_approvals: str
+    seals_of_blocks: str
     seals_of_checkpoints: str
     seals_of_events: str
+    seals_of_lines: str
     seals_of_messages: str
+    seals_of_passages: str
     seals_of_runs: str
     search_documents: str
+    spoken_before: str
     supersede_runs: str
     swap_approvals: str
+    swap_blocks: str
     swap_checkpoints: str
     swap_events: str
+    swap_lines: str
     swap_messages: str
+    swap_passages: str
     swap_runs: str
     tend_log: str
     touch_api_keys: str
+    unlink_block: str
     unpublished: str
     unsaved_runs: str
+    usage_by_day: str
     void_approvals: str
     write_events: str
 

@@ -37,6 +37,9 @@ def thread(row: Row) -> Thread:
         head_run_id=text_id(row["head_run_id"]),
         created_at=row["created_at"],
         forked_from=text_id(row["forked_from"]),
+        name=row["name"],
+        topic=row["topic"],
+        is_private=bool(row["is_private"]),
     )
 
 
@@ -49,6 +52,8 @@ def message(row: Row) -> Message:
         text=row["text"],
         sources=msgspec.json.decode(row["sources"], type=list[str]),
         created_at=row["created_at"],
+        sender=row["sender"],
+        parent_id=text_id(row["parent_id"]),
     )
 
 
@@ -92,10 +97,13 @@ def run(row: Row) -> Run:
         external_id=row["external_id"],
         state=row["state"],
         detach_deadline=row["detach_deadline"],
+        held=bool(row["held"]),
+        after_run=text_id(row["after_run"]),
+        depth=row["depth"],
     )
 
 
-def new_run_values(new: Run) -> tuple[Any, ...]:
+def new_run_values(new: Run, pause_ms: int | None) -> tuple[Any, ...]:
     """A run as it is first written, in the order of `insert_runs`."""
     return (
         new.id,
@@ -116,6 +124,10 @@ def new_run_values(new: Run) -> tuple[Any, ...]:
         new.worker_id,
         new.started_at,
         new.external_id,
+        new.held,
+        new.after_run,
+        pause_ms,
+        new.depth,
     )
 
 
@@ -181,6 +193,8 @@ def claim(row: Row, mine: Run) -> Claim:
         role=row["role"],
         text=row["text"],
         created_at=row["said_at"],
+        sender=row["sender"],
+        parent_id=text_id(row["reply_to"]),
     )
     return Claim(mine, said)
 

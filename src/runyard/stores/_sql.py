@@ -13,7 +13,7 @@ from runyard.domain.append import Appended, Finish, Outcome, Part
 from runyard.domain.approval import Approval
 from runyard.domain.events import Draft, Event
 from runyard.domain.publication import Backlog, Mark
-from runyard.domain.run import Run
+from runyard.domain.run import MAILBOX, Run
 from runyard.domain.thread import Message, Thread
 from runyard.errors import RunyardError
 from runyard.store import (
@@ -288,7 +288,9 @@ class SqlStore:
 
 
 def _is_simple(part: Part) -> bool:
-    return (part.move is None or isinstance(part.move, Finish)) and part.expected_seq is None and not part.approvals
+    """Plain writing, and plain ends: not of a run in a mailbox, whose end lets another have its turn."""
+    ends = isinstance(part.move, Finish) and not part.lane_key.startswith(MAILBOX)
+    return (part.move is None or ends) and part.expected_seq is None and not part.approvals and part.ledger is None
 
 
 async def _run(tx: Tx, name: str, *params: Any) -> None:

@@ -37,13 +37,14 @@ from runyard.store import (
 from runyard.stores._memory_api_keys import ApiKeys
 from runyard.stores._memory_keys import Keys
 from runyard.stores._memory_lane import Lane
+from runyard.stores._memory_office import MemoryOffice
 from runyard.stores._memory_outbox import Outbox
 from runyard.stores._memory_search import search
 
 Row = TypeVar("Row", Thread, Run, Approval)
 
 
-class MemoryStore(ApiKeys):
+class MemoryStore(ApiKeys, MemoryOffice):
     def __init__(self, clock: Clock) -> None:
         super().__init__(clock)
         self._now = clock.now_ms
@@ -59,6 +60,7 @@ class MemoryStore(ApiKeys):
         self._keys = Keys()
         self._outbox = Outbox(clock)
         self._documents: dict[str, list[Document]] = {}
+        self._open_office()
 
     # --- lifecycle -------------------------------------------------------------------------------------------------
 
@@ -106,7 +108,8 @@ class MemoryStore(ApiKeys):
         return await self.create_thread(fork, key)
 
     async def list_threads(self, owner: str, before: str | None, limit: int) -> Sequence[Thread]:
-        return _page((thread for thread in self._threads.values() if thread.owner == owner), before, limit)
+        mine = (thread for thread in self._threads.values() if thread.owner == owner and thread.kind == "chat")
+        return _page(mine, before, limit)
 
     async def delete_thread(self, owner: str, thread_id: str) -> None:
         await self.get_thread(owner, thread_id)
@@ -121,8 +124,10 @@ class MemoryStore(ApiKeys):
             del self._runs[run_id], self._events[run_id]
             self._checkpoints.pop(run_id, None)
             self._outbox.drop(run_id)
+            self._ledgers.drop(run_id)
         for message in await self.list_messages(thread_id):
             del self._messages[message.id]
+        self._close_conversation(thread_id)
         self._lanes.pop(thread_lane(thread_id), None)
         del self._threads[thread_id]
 
@@ -183,7 +188,7 @@ class MemoryStore(ApiKeys):
             return Accepted(made, None, repeated=True)
         post = self._with_thread(post)
         thread = self._threads.get(post.thread_id) if post.thread_id is not None else None
-        if post.thread_id is not None and (thread is None or thread.owner != post.owner):
+        if post.thread_id is not None and (thread is None or thread.owner != post.owner or thread.kind != "chat"):
             return NotFound()
         if post.message is not None:
             self._messages[post.message.id] = post.message
@@ -225,6 +230,7 @@ class MemoryStore(ApiKeys):
             trigger_message_id=old.trigger_message_id,
             parent_id=old.parent_id,
             retry_of=old.id,
+            depth=old.depth,
         )
         self._supersede([old.id], post.run_id)
         thread = self._threads.get(old.thread_id) if old.thread_id is not None else None
@@ -269,17 +275,22 @@ class MemoryStore(ApiKeys):
     def _queue(self, post: Post, agent: str, **origin: Any) -> Accepted:
         """A new run with its first event, at the end of its lane."""
         first = post.queued(agent)
+        lane = self._lanes.setdefault(post.lane_key, Lane())
+        if post.after_run is not None:
+            self._pauses[post.run_id] = post.pause_ms
         run = Run(
             id=post.run_id,
             owner=post.owner,
             face=post.face,
             lane_key=post.lane_key,
-            pos=self._lanes.setdefault(post.lane_key, Lane()).join(post.run_id, self._now()),
+            pos=lane.join(post.run_id, self._now()) if post.after_run is None else lane.reserve(),
             agent=agent,
             status=Status.QUEUED,
             created_at=post.created_at,
             external_id=post.external_id,
-            **origin,
+            held=post.after_run is not None,
+            after_run=post.after_run,
+            **{"depth": post.depth, **origin},
         )
         self._outbox.open(run.id)
         self._write(run, [first])
@@ -332,6 +343,8 @@ class MemoryStore(ApiKeys):
 
     def _take(self, run: Run, worker_id: str, version: str | None) -> Claim:
         self._lanes[run.lane_key].take()
+        if run.started_at is None:
+            self._tell_of(run, "agent_typing")
         self._outbox.reopen(run.id)
         run = self._change(
             run,
@@ -399,6 +412,8 @@ class MemoryStore(ApiKeys):
         if run is None or not isinstance(outcome, Appended):
             return outcome
         self._approvals.update({approval.id: approval for approval in part.approvals})
+        if part.ledger is not None:
+            self._ledgers.add(part.ledger)
         attempts = 0 if part.makes_progress else run.attempts
         asked = run.asked + len(part.approvals)
         run = self._write(run, part.drafts, last_batch=part.batch, attempts=attempts, asked=asked)
@@ -427,6 +442,7 @@ class MemoryStore(ApiKeys):
         self._change(run, status=Status.WAITING, fence=run.fence + 1, attempts=0, **at_rest)
         if not move.hold:
             self._lanes[run.lane_key].free(run, self._now())
+        self._pass_turn(run)
 
     def _release(self, run: Run, move: Release) -> None:
         self._requeue(run, "drain", move.delay_ms, attempts=max(0, run.attempts - 1))
@@ -487,7 +503,7 @@ class MemoryStore(ApiKeys):
         if run.status is Status.RUNNING:
             return self._change(run, cancel_requested_at=now, cancel_deadline=now + grace_ms)
         ended = self._give_up(run, "cancel", ending)
-        if run.status is Status.QUEUED:
+        if run.status is Status.QUEUED and not run.held:
             self._lanes[run.lane_key].leave(run)
         return ended
 
@@ -578,6 +594,10 @@ class MemoryStore(ApiKeys):
         for approval in [a for a in self._approvals.values() if a.run_id == run.id and a.state == "pending"]:
             self._approvals[approval.id] = replace(approval, state="void")
         self._lanes[run.lane_key].free(run, self._now())
+        self._pass_turn(run)
+        self._ledgers.close(run.id, self._now())
+        if run.started_at is not None:
+            self._tell_of(run, "agent_done")
         return self._change(
             run,
             status=finish.status,

@@ -21,7 +21,8 @@ from runyard.errors import StartupError, Unavailable
 from runyard.stores import _queries, _rows, keys_in_use, migrations
 from runyard.stores._arrays import columns, literal
 from runyard.stores._connections import AWAY, Connections
-from runyard.stores._sql import Channel, P, Script, SqlStore, T, Tip
+from runyard.stores._office import SqlOffice
+from runyard.stores._sql import Channel, P, Script, T, Tip
 from runyard.stores.transactions.tx import Write
 
 if TYPE_CHECKING:
@@ -29,6 +30,7 @@ if TYPE_CHECKING:
 
 SHARED = 8  # connections for everything that has none of its own
 TRIES = 4
+NAMED = ("runs_external", "messages_cause", "passages_cause")  # what another pod may have made a moment ago
 _PARAMETER = re.compile(r"\$(\d+)")
 _AGAIN = (asyncpg.DeadlockDetectedError, asyncpg.SerializationError)
 
@@ -46,14 +48,14 @@ def one_statement(writes: tuple[str, ...]) -> str:
 
 
 async def _repeatedly(attempt: Callable[[], Awaitable[T]]) -> T:
-    """Try again where Postgres chose this one to give way, or where another pod gave a run the same name first."""
+    """Try again where Postgres chose this one to give way, or where another pod made what has the same name first."""
     for _ in range(TRIES):
         try:
             return await attempt()
         except _AGAIN:
             pass
         except asyncpg.UniqueViolationError as error:
-            if error.constraint_name != "runs_external":
+            if error.constraint_name not in NAMED:
                 raise
     raise Unavailable("The database was too busy; try again.")
 
@@ -91,7 +93,7 @@ def _answers(parts: Sequence[Part]) -> list[str | None]:
     return columns([_rows.message_values(answer) for answer in answers if answer is not None]) or [None] * 7
 
 
-class PostgresStore(SqlStore):
+class PostgresStore(SqlOffice):
     hot_path = _queries.hot_path("postgres")
 
     def __init__(self, dsn: str, clock: Clock, ring: "Ring | None" = None) -> None:

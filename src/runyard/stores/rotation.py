@@ -17,7 +17,19 @@ from runyard.errors import Unreadable
 from runyard.stores._rows import Row
 from runyard.stores._sql import SqlStore
 from runyard.stores.keys_in_use import note
-from runyard.stores.sealed import COPY, DATA, ERROR, INPUT, SOURCES, TEXT, opened_input, opened_sources
+from runyard.stores.sealed import (
+    COPY,
+    DATA,
+    ERROR,
+    INPUT,
+    LINE,
+    LINE_INPUT,
+    SOURCES,
+    TEXT,
+    opened_input,
+    opened_sources,
+)
+from runyard.stores.sealed_office import BLOCK, PASSAGE, TAGS, opened_tags
 from runyard.stores.transactions import encryption
 
 BATCH = 1000
@@ -53,7 +65,7 @@ class Rotation:
             await note(self._store, self._ring)
         for _ in range(PASSES):
             self.left = 0
-            for table in (_Events, _Messages, _Approvals, _Runs, _Checkpoints):
+            for table in (_Events, _Messages, _Approvals, _Runs, _Checkpoints, _Blocks, _Passages, _Lines):
                 async for progress in self._through(table(self._store, self._ring, self._decrypt), batch):
                     yield progress
             if self.left == 0:
@@ -203,3 +215,48 @@ class _Checkpoints(_Table):
             return None
         run_id, old = str(row["id"]), row["data"]
         return run_id, old, self._sealed(old, run_id, COPY)
+
+
+class _Blocks(_Table):
+    name = "blocks"
+
+    def _heads(self) -> Values:
+        return (self._text_head,)
+
+    def change(self, row: Row) -> Values | None:
+        if row["content"] is None:
+            return None
+        old = row["content"]
+        return str(row["id"]), old, self._sealed_text(old, row["agent"], f"{BLOCK} {row['label']}")
+
+
+class _Passages(_Table):
+    name = "passages"
+
+    def _heads(self) -> Values:
+        return self._text_head, f'["{self._text_head}'
+
+    def change(self, row: Row) -> Values | None:
+        if row["content"] is None:
+            return None
+        passage_id, old, old_tags = str(row["id"]), row["content"], row["tags"]
+        tags = opened_tags(self._ring, passage_id, msgspec.json.decode(old_tags, type=list[str]))
+        if tags and not self._decrypt:
+            tags = [self._ring.seal_text(_json(tags).decode(), passage_id, TAGS)]
+        return passage_id, old, self._sealed_text(old, passage_id, PASSAGE), old_tags, _json(tags).decode()
+
+
+class _Lines(_Table):
+    name = "lines"
+
+    def _heads(self) -> Values:
+        return (self._text_head,)
+
+    def change(self, row: Row) -> Values | None:
+        if not row["is_due"]:
+            return None
+        line_id, run_id = str(row["id"]), str(row["run_id"])
+        columns = ((row["content"], LINE), (row["tool_input"], LINE_INPUT))
+        return line_id, *(
+            None if old is None else self._sealed_text(old, run_id, f"{place} {line_id}") for old, place in columns
+        )

@@ -17,12 +17,14 @@ from runyard.cipher import Ring
 from runyard.domain.append import Finish, Outcome, Part
 from runyard.domain.approval import Approval
 from runyard.domain.events import Draft, Event
+from runyard.domain.ledger import Ledger, Line
 from runyard.domain.run import Fate, Run
 from runyard.domain.thread import Message
 from runyard.errors import RunyardError, Unreadable
 from runyard.store import NO_VERSIONS, Accepted, Beat, Claim, Ending, Post, Reaped, Room, RunFilter, Store
 
 DATA, TEXT, SOURCES = "run_events.data", "messages.text", "messages.sources"
+LINE, LINE_INPUT = "run_messages.content", "run_messages.tool_input"
 INPUT, ERROR, COPY = "approvals.input", "runs.error", "checkpoints.data"
 _json = msgspec.json.Encoder().encode
 _value = msgspec.json.decode
@@ -148,7 +150,20 @@ class SealedStore:
             part,
             drafts=self._sealed_drafts(run_id, part.drafts),
             approvals=[self._sealed_approval(asked) for asked in part.approvals],
+            ledger=None if part.ledger is None else self._sealed_ledger(part.ledger),
             move=move,
+        )
+
+    def _sealed_ledger(self, ledger: Ledger) -> Ledger:
+        def sealed(text: str | None, line: Line, place: str) -> str | None:
+            return None if text is None else self._ring.seal_text(text, line.run_id, f"{place} {line.id}")
+
+        return Ledger(
+            ledger.steps,
+            [
+                replace(m, content=sealed(m.content, m, LINE), input=sealed(m.input, m, LINE_INPUT))
+                for m in ledger.lines
+            ],
         )
 
     def _sealed_draft(self, run_id: str, draft: Draft) -> Draft:

@@ -27,7 +27,8 @@ from runyard.domain.append import Finish, Part
 from runyard.domain.thread import Message
 from runyard.errors import StartupError, Unavailable
 from runyard.stores import _queries, _rows, keys_in_use, migrations
-from runyard.stores._sql import Channel, P, Script, SqlStore, T, Tip
+from runyard.stores._office import SqlOffice
+from runyard.stores._sql import Channel, P, Script, T, Tip
 from runyard.stores.transactions.tx import Tx, Write
 
 if TYPE_CHECKING:
@@ -106,7 +107,7 @@ async def _append(tx: Tx, parts: Sequence[Part]) -> Mapping[int, Tip]:
     return tips
 
 
-class SqliteStore(SqlStore):
+class SqliteStore(SqlOffice):
     def __init__(self, path: Path, clock: Clock, ring: "Ring | None" = None) -> None:
         self._path = path
         self._clock = clock
@@ -156,7 +157,8 @@ class SqliteStore(SqlStore):
     def _rewrite(self) -> None:
         connection = connect(self._path, self._clock, read_only=False)
         try:
-            connection.execute("vacuum")
+            for statement in (SqliteTx.q.index_passages, "vacuum", SqliteTx.q.index_passages):  # rows get other numbers
+                connection.execute(statement)
             connection.execute("pragma wal_checkpoint(truncate)")
         finally:
             connection.close()
@@ -225,6 +227,7 @@ def connect(path: Path, clock: Clock, read_only: bool) -> sqlite3.Connection:
         connection.execute("pragma journal_mode = wal")
         connection.execute("pragma synchronous = full")
         connection.execute("pragma wal_autocheckpoint = 4000")
+        connection.execute("pragma foreign_keys = on")
     return connection
 
 

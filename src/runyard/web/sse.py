@@ -7,7 +7,9 @@ that it comes back with Last-Event-ID.
 """
 
 import asyncio
-from collections.abc import Awaitable, Callable, Mapping
+from collections.abc import Awaitable, Callable, Mapping, Sequence
+from functools import partial
+from typing import Any, Protocol
 
 import structlog
 from fastapi import Request
@@ -17,7 +19,7 @@ from starlette.types import Receive, Scope, Send
 from runyard.domain.events import Event
 from runyard.engine.access import Caller
 from runyard.engine.attendance import Attendance
-from runyard.engine.stream import Follower, Pause, Streams
+from runyard.engine.stream import Pause, Streams
 from runyard.engine.tail import Chunk
 from runyard.errors import BadRequest
 from runyard.web.problems import CALLER
@@ -40,7 +42,78 @@ class StreamCut(Exception):
     """The stream is ended in the middle, on purpose."""
 
 
-class EventStream(Response):
+class Follower(Protocol):
+    """A cursor over something that goes on: hands over items, or says why there are none."""
+
+    async def next(self, patience: float) -> Sequence[Any] | Pause: ...
+
+    def leave(self) -> None: ...
+
+    def close(self) -> None: ...
+
+
+class LiveStream(Response):
+    """What a follower hands over, as server-sent events, until it ends or the client goes. One whose key is taken away
+    is cut off."""
+
+    def __init__(
+        self,
+        follow: Callable[[], Follower],
+        encoded: Callable[[Any], bytes],
+        heartbeat: float,
+        extra_headers: Mapping[str, str] | None = None,
+    ) -> None:
+        super().__init__()
+        self._follow = follow
+        self._encoded = encoded
+        self._heartbeat = heartbeat
+        more = [(name.lower().encode(), value.encode()) for name, value in (extra_headers or {}).items()]
+        self._head = [*HEADERS, *more]
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        follower = self._follow()
+        reader = asyncio.create_task(_until_gone(receive, follower))
+        patience = _Patience(send)
+        try:
+            await send({"type": "http.response.start", "status": 200, "headers": self._head})
+            is_gone = await self._pump(follower, patience.write, scope[CALLER])
+        except asyncio.CancelledError:
+            if not patience.is_over:
+                raise
+            log.info("stream.stalled")
+            raise StreamCut from None
+        finally:
+            patience.end()
+            reader.cancel()
+            follower.close()
+        if is_gone:
+            await self._gone()
+
+    async def _gone(self) -> None:
+        """The client closed before the end."""
+
+    async def _pump(self, follower: Follower, write: Callable[[bytes, bool], Awaitable[None]], caller: Caller) -> bool:
+        """Send what there is until the end, or until the client is gone: then True."""
+        while True:
+            found = await follower.next(self._heartbeat)
+            if not await caller.is_welcome():
+                raise StreamCut
+            match found:
+                case Pause.IDLE:
+                    await write(PING, True)
+                case Pause.END:
+                    await write(b"", False)
+                    return False
+                case Pause.CUT:
+                    raise StreamCut
+                case Pause.GONE:
+                    return True
+                case items:
+                    if body := b"".join(map(self._encoded, items)):
+                        await write(body, True)
+
+
+class EventStream(LiveStream):
     """A run's log in a face's words. `frame` gives one event's bytes, or none; `name` tells faces apart, and None that
     the bytes are for this follower only. `published`: only what the outbox has published. `attendance` is told if the
     client closes before the end."""
@@ -58,58 +131,18 @@ class EventStream(Response):
         attendance: Attendance | None = None,
         extra_headers: Mapping[str, str] | None = None,
     ) -> None:
-        super().__init__()
-        self._streams = streams
+        follow = partial(streams.follow, run_id, after, published=published)
+        super().__init__(follow, self._chunk, heartbeat, extra_headers)
         self._run_id = run_id
-        self._after = after
         self._name = name
         self._frame = frame
-        self._heartbeat = heartbeat
-        self._published = published
         self._attendance = attendance
-        more = [(name.lower().encode(), value.encode()) for name, value in (extra_headers or {}).items()]
-        self._head = [*HEADERS, *more]
 
-    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
-        follower = self._streams.follow(self._run_id, self._after, published=self._published)
-        reader = asyncio.create_task(_until_gone(receive, follower))
-        patience = _Patience(send)
-        try:
-            await send({"type": "http.response.start", "status": 200, "headers": self._head})
-            is_gone = await self._pump(follower, patience.write, scope[CALLER])
-        except asyncio.CancelledError:
-            if not patience.is_over:
-                raise
-            log.info("stream.stalled")
-            raise StreamCut from None
-        finally:
-            patience.end()
-            reader.cancel()
-            follower.close()
-        if is_gone and self._attendance is not None:
+    async def _gone(self) -> None:
+        if self._attendance is not None:
             await self._attendance.leave(self._run_id)
 
-    async def _pump(self, follower: Follower, write: Callable[[bytes, bool], Awaitable[None]], caller: Caller) -> bool:
-        """Send what there is until the end, or until the client is gone: then True."""
-        while True:
-            found = await follower.next(self._heartbeat)
-            if not await caller.is_welcome():
-                raise StreamCut
-            match found:
-                case list() as chunks:
-                    if body := b"".join(map(self._encoded, chunks)):
-                        await write(body, True)
-                case Pause.IDLE:
-                    await write(PING, True)
-                case Pause.END:
-                    await write(b"", False)
-                    return False
-                case Pause.CUT:
-                    raise StreamCut
-                case Pause.GONE:
-                    return True
-
-    def _encoded(self, chunk: Chunk) -> bytes:
+    def _chunk(self, chunk: Chunk) -> bytes:
         if self._name is None:
             return b"".join(map(self._frame, chunk.events))
         encoded = chunk.frames.get(self._name)
@@ -153,9 +186,14 @@ async def _until_gone(receive: Receive, follower: Follower) -> None:
 
 def start_of(request: Request) -> int:
     """Where a reader goes on: `Last-Event-ID`, `fromSeq` and `after` each name the last seq seen; the largest wins."""
+    return asked_start(request) or 0
+
+
+def asked_start(request: Request) -> int | None:
+    """The same; None if the reader does not say."""
     query = request.query_params
     given = (request.headers.get("last-event-id"), query.get("fromSeq"), query.get("after"))
-    return max((_seq(value) for value in given if value), default=0)
+    return max((_seq(value) for value in given if value), default=None)
 
 
 def _seq(given: str) -> int:

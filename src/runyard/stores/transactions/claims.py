@@ -1,13 +1,14 @@
 """Workers, claims, and what becomes of the runs of workers that died."""
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 from runyard.domain.lane import Lane, claimed, replace, requeued
 from runyard.domain.run import SUSPECT_ATTEMPTS, Run, Status, backoff_ms, fate_of_orphan
 from runyard.store import Beat, Claim, Ending, Reaped, WorkerRow
 from runyard.stores import _rows
-from runyard.stores.transactions import runs
+from runyard.stores.transactions import feed, runs
+from runyard.stores.transactions.lanes import lock_lanes, save_lanes
 from runyard.stores.transactions.tx import Tx
 
 
@@ -52,6 +53,7 @@ async def _take(tx: Tx, worker_id: str, limit: int, versions: Mapping[str, str],
     now: int = locked[0]["now"]
     lanes = {row["key"]: _rows.lane(row) for row in locked}
     claims: list[Claim] = []
+    begun: list[Run] = []
     for row in await tx.rows(tx.q.lane_heads, list(lanes)):
         run = _rows.run(row)
         lane = lanes[run.lane_key]
@@ -61,10 +63,13 @@ async def _take(tx: Tx, worker_id: str, limit: int, versions: Mapping[str, str],
         mine = claimed(run, worker_id, versions.get(run.agent), now)
         lanes[lane.key] = lane.claimed(mine)
         claims.append(_rows.claim(row, mine))
+        if run.started_at is None:
+            begun.append(mine)
     await tx.together(
         (tx.q.save_lanes, [_rows.lane_values(lane) for lane in lanes.values()]),
         (tx.q.save_runs, [_rows.run_values(claim.run) for claim in claims]),
         (tx.q.reopen_outbox, [(claim.run.id,) for claim in claims]),
+        (tx.q.insert_feed, feed.at_work(begun)),
     )
     order = list(lanes)
     return sorted(claims, key=lambda claim: order.index(claim.run.lane_key))
@@ -106,14 +111,3 @@ async def _revoke(tx: Tx, run: Run, lane: Lane, max_attempts: int, ending: Endin
         lane = lane.left(run.id, now)
     await runs.move_on(tx, after)
     return lane, Reaped(run.id, fate)
-
-
-async def save_lanes(tx: Tx, lanes: Iterable[Lane]) -> None:
-    """Write back lanes whose order of runs may have changed: the first of each may now be under suspicion, or not."""
-    rows = [_rows.lane_values(lane) for lane in lanes]
-    await tx.many(tx.q.save_lanes, rows)
-    await tx.rows(tx.q.mark_suspects, [row[0] for row in rows], SUSPECT_ATTEMPTS)
-
-
-async def lock_lanes(tx: Tx, keys: set[str]) -> dict[str, Lane]:
-    return {row["key"]: _rows.lane(row) for row in await tx.rows(tx.q.lock_lanes, sorted(keys))}

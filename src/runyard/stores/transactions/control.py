@@ -11,7 +11,7 @@ from runyard.errors import AlreadyDecided, NotFound, RunEnded
 from runyard.store import Ending
 from runyard.stores import _rows
 from runyard.stores.transactions import runs
-from runyard.stores.transactions.claims import lock_lanes, save_lanes
+from runyard.stores.transactions.lanes import lock_lanes, save_lanes
 from runyard.stores.transactions.tx import Tx
 
 
@@ -31,7 +31,8 @@ async def _stop(tx: Tx, run: Run, lane: Lane, now: int, grace_ms: int, ending: E
         case Status.RUNNING if run.cancel_requested_at is None:
             run = replace(run, cancel_requested_at=now, cancel_deadline=now + grace_ms)
         case Status.QUEUED:
-            run, lane = await runs.end(tx, run, "cancel", ending, now), lane.withdrawn()
+            lane = lane if run.held else lane.withdrawn()
+            run = await runs.end(tx, run, "cancel", ending, now)
         case Status.WAITING:
             run, lane = await runs.end(tx, run, "cancel", ending, now), lane.left(run.id, now)
         case _:

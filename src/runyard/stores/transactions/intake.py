@@ -12,8 +12,9 @@ from runyard.domain.thread import Message, Thread
 from runyard.errors import Conflict, KeyReused, NotFound, RunActive, RunyardError
 from runyard.store import Accepted, Claim, Post, Room
 from runyard.stores import _rows
-from runyard.stores.transactions import runs, threads
+from runyard.stores.transactions import feed, runs, threads
 from runyard.stores.transactions.tx import Tx
+from runyard.stores.transactions.tx import Write as Rows
 
 
 class ThreadsMissing(Exception):
@@ -26,16 +27,16 @@ class ThreadsMissing(Exception):
 class _Opened:
     """A lane that was just given more to run, under its lock."""
 
-    def __init__(self, lane: Lane, ours: int, now: int) -> None:
+    def __init__(self, lane: Lane, ours: int, runnable: int, now: int) -> None:
         self.lane = lane
         self.now = now
-        self._ours = ours
+        self._runnable = runnable
         self._next = lane.next_pos - ours
 
     @property
     def is_idle(self) -> bool:
-        """Nothing but ours is in it, and nobody is active."""
-        return self.lane.active_run is None and self.lane.runnable == self._ours
+        """Nothing but ours can run in it, and nobody is active."""
+        return self.lane.active_run is None and self.lane.runnable == self._runnable
 
     def take_position(self) -> int:
         self._next += 1
@@ -46,9 +47,9 @@ async def accept(tx: Tx, posts: Sequence[Post], room: Room | None) -> list[Accep
     results: dict[int, Accepted | RunyardError] = await _named(tx, posts)
     results |= await _repeats(tx, {n: post for n, post in enumerate(posts) if n not in results})
     fresh = await _with_threads(tx, {n: post for n, post in enumerate(posts) if n not in results})
-    lanes = await _open_lanes(tx, list(fresh.values()))
+    lanes = await open_lanes(tx, list(fresh.values()))
     known = await _threads(tx, fresh)
-    write = _Write(lanes, await _still_open(tx, room, lanes))
+    write = Write(lanes, await _still_open(tx, room, lanes))
     for n, post in fresh.items():
         thread = known.get(post.thread_id or "")
         parent = thread.head_run_id if thread else None
@@ -67,13 +68,13 @@ async def retry(tx: Tx, owner: str, post: Post, run_id: str) -> Accepted:
         if known is not None:
             return Accepted(known, None, repeated=True)
     await runs.get(tx, owner, run_id)
-    lanes = await _open_lanes(tx, [post])
+    lanes = await open_lanes(tx, [post])
     old = await runs.get(tx, owner, run_id)
     if not old.status.is_terminal:
         raise RunActive("Only a run that has ended can be retried; cancel it or wait.")
     if old.superseded_by is not None:
         raise Conflict("This run was retried before; retry the run that replaced it.")
-    write = _Write(lanes, None)
+    write = Write(lanes, None)
     accepted = write.run(post, post.agent or old.agent, old.parent_id, old)
     for row in await tx.rows(tx.q.read_threads, [old.thread_id] if old.thread_id else []):
         if _rows.thread(row).head_run_id == old.id:
@@ -89,7 +90,7 @@ async def edit(tx: Tx, owner: str, post: Post, run_id: str) -> Accepted:
         if known is not None:
             return Accepted(known, None, repeated=True)
     await runs.get(tx, owner, run_id)
-    lanes = await _open_lanes(tx, [post])
+    lanes = await open_lanes(tx, [post])
     old = await runs.get(tx, owner, run_id)
     if old.thread_id is None or old.thread_id != post.thread_id:
         raise NotFound("There is no run with that id in the thread.")
@@ -99,7 +100,7 @@ async def edit(tx: Tx, owner: str, post: Post, run_id: str) -> Accepted:
     aside = affected(links, run_id)
     if not all(link.status.is_terminal for link in aside):
         raise RunActive("A run that this would replace has not ended; cancel it or wait.")
-    write = _Write(lanes, None)
+    write = Write(lanes, None)
     accepted = write.run(post, post.agent or old.agent, old.parent_id, None)
     write.heads = [(old.thread_id, post.run_id)]
     await write.commit(tx)
@@ -164,13 +165,18 @@ def in_thread(post: Post, thread_id: str | None) -> Post:
     return replace(post, thread_id=thread_id, lane_key=thread_lane(thread_id), message=message)
 
 
-async def _open_lanes(tx: Tx, posts: Sequence[Post]) -> dict[str, _Opened]:
+async def open_lanes(tx: Tx, posts: Sequence[Post]) -> dict[str, _Opened]:
     """Make room in the lanes, and learn where in each ours begin."""
     counts = Counter(post.lane_key for post in posts)
     if not counts:
         return {}
-    rows = await tx.many(tx.q.open_lanes, sorted(counts.items()))
-    return {row["key"]: _Opened(_rows.lane(row), counts[row["key"]], row["now"]) for row in rows}
+    held = Counter(post.lane_key for post in posts if post.after_run is not None)
+    rows = await tx.many(tx.q.open_lanes, [(key, n, n - held[key]) for key, n in sorted(counts.items())])
+    return {
+        key: _Opened(_rows.lane(row), counts[key], counts[key] - held[key], row["now"])
+        for row in rows
+        for key in [row["key"]]
+    }
 
 
 async def _still_open(tx: Tx, room: Room | None, lanes: dict[str, _Opened]) -> Room | None:
@@ -195,7 +201,7 @@ async def _threads(tx: Tx, posts: dict[int, Post]) -> dict[str, Thread]:
     return known
 
 
-class _Write:
+class Write:
     """The rows of a group, gathered first and written together."""
 
     def __init__(self, lanes: dict[str, _Opened], room: Room | None) -> None:
@@ -203,7 +209,7 @@ class _Write:
         self._room = room
         self._places = room.places if room else 0
         self._claimed: list[Lane] = []
-        self._runs: list[Run] = []
+        self._runs: list[tuple[Run, int | None]] = []
         self._events: list[tuple[Any, ...]] = []
         self._messages: list[Message] = []
         self.heads: list[tuple[Any, ...]] = []
@@ -221,21 +227,24 @@ class _Write:
             status=Status.QUEUED,
             created_at=post.created_at,
             thread_id=retried.thread_id if retried else post.thread_id,
-            trigger_message_id=retried.trigger_message_id if retried else post.message.id if post.message else None,
+            trigger_message_id=retried.trigger_message_id if retried else _trigger(post),
             parent_id=parent,
             retry_of=retried.id if retried else None,
             last_seq=1,
             external_id=post.external_id,
+            held=post.after_run is not None,
+            after_run=post.after_run,
+            depth=retried.depth if retried else post.depth,
         )
         claim = self._claim(run, post.message, opened)
-        self._runs.append(claim.run if claim else run)
+        self._runs.append((claim.run if claim else run, post.pause_ms if run.held else None))
         self._events += _rows.event_values(post.run_id, 0, 1, [draft])
         if post.message is not None and retried is None:
             self._messages.append(post.message)
         return Accepted(post.run_id, place(post.run_id, 1, [draft])[0], claim=claim)
 
     def _claim(self, run: Run, message: Message | None, opened: _Opened) -> Claim | None:
-        if self._room is None or self._places == 0 or not opened.is_idle:
+        if self._room is None or self._places == 0 or run.held or not opened.is_idle:
             return None
         self._places -= 1
         run = claimed(run, self._room.worker_id, self._room.versions.get(run.agent), opened.now)
@@ -243,15 +252,22 @@ class _Write:
         self._claimed.append(opened.lane)
         return Claim(run, message)
 
-    async def commit(self, tx: Tx) -> None:
+    async def commit(self, tx: Tx, *more: Rows) -> None:
+        """All of it, and `more`, at once."""
         await tx.together(
-            (tx.q.insert_runs, [_rows.new_run_values(run) for run in self._runs]),
-            (tx.q.init_outbox, [(run.id,) for run in self._runs]),
+            (tx.q.insert_runs, [_rows.new_run_values(run, pause) for run, pause in self._runs]),
+            (tx.q.init_outbox, [(run.id,) for run, _ in self._runs]),
             (tx.q.write_events, self._events),
             (tx.q.insert_messages, [_rows.message_values(message) for message in self._messages]),
             (tx.q.move_heads, self.heads),
             (tx.q.save_lanes, [_rows.lane_values(lane) for lane in self._claimed]),
+            (tx.q.insert_feed, feed.at_work([run for run, _ in self._runs if run.started_at is not None])),
+            *more,
         )
+
+
+def _trigger(post: Post) -> str | None:
+    return post.trigger_id if post.message is None else post.message.id
 
 
 def not_found() -> RunyardError:

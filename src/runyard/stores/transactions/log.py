@@ -8,6 +8,7 @@ from runyard.domain.lane import Lane, extended, finished, parked, replace, reque
 from runyard.domain.run import Run
 from runyard.store import Head
 from runyard.stores import _rows
+from runyard.stores.transactions import ledger, turns
 from runyard.stores.transactions.tx import Tx
 
 
@@ -55,6 +56,8 @@ class _Changes:
         self._runs: dict[str, Run] = {}
         self._parts: list[tuple[Part, Appended]] = []
         self._ended: list[str] = []
+        self._done: list[Run] = []
+        self._left: list[Run] = []
 
     def take(self, part: Part, run: Run, outcome: Appended, now: int) -> Appended:
         run = extended(run, len(part.drafts), part.batch, part.makes_progress, len(part.approvals))
@@ -65,8 +68,11 @@ class _Changes:
                     if run.asked:
                         self._ended.append(run.id)
                     run, lane = finished(run, finish, now), lane.left(run.id, now)
+                    self._done.append(run)
+                    self._left.append(run)
                 case Park(hold=hold):
                     run, lane = parked(run), lane if hold else lane.left(run.id, now)
+                    self._left.append(run)
                 case Release(delay_ms=delay):
                     run = requeued(run, "drain")
                     lane = lane.returned(run, now + delay)
@@ -87,15 +93,19 @@ class _Changes:
             for part, _ in self._parts
             if isinstance(part.move, Finish) and part.move.answer is not None
         ]
+        steps, lines = ledger.values([part.ledger for part, _ in self._parts if part.ledger is not None])
         await tx.together(
             (tx.q.write_events, events),
             (tx.q.insert_approvals, approvals),
             (tx.q.save_runs, [_rows.run_values(run) for run in self._runs.values()]),
             (tx.q.save_lanes, [_rows.lane_values(lane) for lane in self._moved.values()]),
             (tx.q.insert_messages, answers),
+            (tx.q.save_steps, steps),
+            (tx.q.insert_lines, lines),
         )
         if self._ended:
             await tx.rows(tx.q.void_approvals, self._ended)
+        await turns.passed(tx, self._left, self._done)
 
 
 async def read(tx: Tx, run_id: str, after: int, limit: int) -> Sequence[Event]:

@@ -8,6 +8,7 @@ from runyard.domain.run import Fate, Run
 from runyard.errors import NotFound
 from runyard.store import Ending, RunFilter
 from runyard.stores import _rows
+from runyard.stores.transactions import turns
 from runyard.stores.transactions.tx import Tx
 
 
@@ -34,6 +35,7 @@ async def end(tx: Tx, run: Run, fate: Fate, ending: Ending, now: int) -> Run:
     await tx.many(tx.q.write_events, _rows.event_values(run.id, run.fence + 1, run.last_seq + 1, drafts))
     if run.asked:
         await tx.rows(tx.q.void_approvals, [run.id])
+    await turns.passed(tx, [run], [run])
     return finished(extended(revoked(run), len(drafts), run.last_batch, False, 0), END_OF[fate], now)
 
 

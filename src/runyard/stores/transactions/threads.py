@@ -79,7 +79,8 @@ async def list_page(tx: Tx, owner: str, before: str | None, limit: int) -> Seque
 async def delete(tx: Tx, owner: str, thread_id: str) -> None:
     await get(tx, owner, thread_id)  # whoever it does not belong to waits for no lock
     await tx.rows(tx.q.lock_lanes, [thread_lane(thread_id)])
-    await get(tx, owner, thread_id)
+    if not await tx.rows(tx.q.lock_thread, owner, thread_id):
+        raise NotFound("There is no thread with that id.")
     [live] = await tx.rows(tx.q.count_live_runs, thread_id)
     if live["n"]:
         raise RunActive("The thread has a run that has not ended; cancel it or wait, then delete.")
@@ -92,7 +93,10 @@ async def delete(tx: Tx, owner: str, thread_id: str) -> None:
         tx.q.delete_thread_approvals,
         tx.q.delete_thread_outbox,
         tx.q.delete_thread_runs,
+        tx.q.delete_thread_reactions,
         tx.q.delete_thread_messages,
+        tx.q.delete_thread_members,
+        tx.q.delete_thread_feed,
     ):
         await tx.rows(statement, thread_id)
     await tx.rows(tx.q.delete_thread, owner, thread_id)

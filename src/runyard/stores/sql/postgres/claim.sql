@@ -37,10 +37,11 @@ select {lane} from lanes
  order by ready_at, key limit $2 for update of lanes skip locked;
 
 -- name: lane_heads
--- The first queued run of each lane, with the message that caused it.
-select {run}, m.id as message_id, m.run_id as message_run, m.role, m.text, m.created_at as said_at
+-- The first queued run of each lane that is not held, with the message that caused it.
+select {run}, m.id as message_id, m.run_id as message_run, m.role, m.text, m.created_at as said_at,
+       m.sender, m.parent_id as reply_to
   from unnest($1::text[]) as l (key)
- cross join lateral (select * from runs q where q.lane_key = l.key and q.status = 'queued' order by q.pos limit 1) r
+ cross join lateral (select * from runs q where q.lane_key = l.key and q.status = 'queued' and not q.held order by q.pos limit 1) r
   left join messages m on m.id = r.trigger_message_id;
 
 -- name: lock_lanes
@@ -59,7 +60,7 @@ update lanes l set runnable = s.runnable, active_run = s.active_run, ready_at = 
 
 -- name: mark_suspects
 -- Say of lanes whether their first queued run is under suspicion.
-update lanes l set suspect = coalesce((select r.attempts >= $2 from runs r where r.lane_key = l.key and r.status = 'queued'
+update lanes l set suspect = coalesce((select r.attempts >= $2 from runs r where r.lane_key = l.key and r.status = 'queued' and not r.held
                                         order by r.pos limit 1), false)
  where l.key = any($1::text[]);
 

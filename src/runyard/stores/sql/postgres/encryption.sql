@@ -64,3 +64,37 @@ select run_id as id, case when (substr(data, 1, length($2::bytea)) = $2) = $3 th
 update checkpoints c set data = s.new
   from unnest($1::text::uuid[], $2::text::bytea[], $3::text::bytea[]) as s (run_id, old, new)
  where c.run_id = s.run_id and c.data = s.old;
+
+-- name: seals_of_blocks
+-- The next blocks of memory; with their content, if that begins with $2 or ($3 false) does not.
+select id, agent, label, case when (left(content, length($2::text)) = $2) = $3 then content end as content
+  from memory_blocks where id > $1 order by id limit $4;
+
+-- name: swap_blocks
+-- Another text for the same content, unless somebody changed it meanwhile.
+update memory_blocks b set content = s.new from unnest($1::text::uuid[], $2::text::text[], $3::text::text[]) as s (id, old, new)
+ where b.id = s.id and b.content = s.old;
+
+-- name: seals_of_passages
+-- The next passages; with what they say, if the content begins with $2 or the tags with $3 or ($4 false) do not.
+select id, tags, case when (left(content, length($2::text)) = $2) = $4
+                        or (tags <> '[]' and (left(tags, length($3::text)) = $3) = $4) then content end as content
+  from passages where id > $1 order by id limit $5;
+
+-- name: swap_passages
+-- Another text for the same content.
+update passages p set content = s.new, tags = s.new_tags
+  from unnest($1::text::uuid[], $2::text::text[], $3::text::text[], $4::text::text[], $5::text::text[])
+       as s (id, old, new, old_tags, new_tags)
+ where p.id = s.id and p.content = s.old and p.tags = s.old_tags;
+
+-- name: seals_of_lines
+-- The next messages of runs; with what they hold, if the content or the input of a tool begins with $2 or ($3 false) does not.
+select id, run_id, content, tool_input, coalesce((left(content, length($2::text)) = $2) = $3, false)
+                             or coalesce((left(tool_input, length($2::text)) = $2) = $3, false) as is_due
+  from run_messages where id > $1 order by id limit $4;
+
+-- name: swap_lines
+-- Another text for the same content: these rows never change.
+update run_messages m set content = s.new, tool_input = s.new_input
+  from unnest($1::text::uuid[], $2::text::text[], $3::text::text[]) as s (id, new, new_input) where m.id = s.id;

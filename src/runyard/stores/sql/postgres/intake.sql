@@ -21,18 +21,19 @@ select r.id, r.owner, r.external_id from runs r
   join unnest($1::text[], $2::text[]) as n (owner, external_id) on r.owner = n.owner and r.external_id = n.external_id;
 
 -- name: open_lanes
--- Add runs to lanes, locking them in order, and learn the next free position of each.
+-- Add runs to lanes, some of them held, locking the lanes in order, and learn the next free position of each.
 insert into lanes as l (key, next_pos, runnable, ready_at)
-select k.key, k.n + 1, k.n, now_ms() from unnest($1::text::text[], $2::text::int[]) as k (key, n) order by k.key
+select k.key, k.n + 1, k.runnable, now_ms()
+  from unnest($1::text::text[], $2::text::int[], $3::text::int[]) as k (key, n, runnable) order by k.key
     on conflict (key) do update set
-       next_pos = l.next_pos + excluded.runnable,
+       next_pos = l.next_pos + excluded.next_pos - 1,
        runnable = l.runnable + excluded.runnable,
        ready_at = case when l.runnable = 0 and l.active_run is null then excluded.ready_at else l.ready_at end
 returning {lane};
 
 -- name: read_threads
 -- Threads, read under their lanes' locks.
-select {thread} from threads where id = any($1::uuid[]);
+select {thread} from threads where id = any($1::uuid[]) and kind = 'chat';
 
 -- name: open_threads
 -- Make the threads of these names where an owner has none, in order so that two groups cannot deadlock.
@@ -50,12 +51,14 @@ select t.id, t.owner, t.external_id from threads t
 -- name: insert_runs
 -- Store accepted runs; some are claimed at once.
 insert into runs (id, owner, face, lane_key, pos, agent, thread_id, trigger_message_id, parent_id, retry_of, created_at,
-                  agent_version, status, fence, attempts, worker_id, started_at, external_id, last_seq)
+                  agent_version, status, fence, attempts, worker_id, started_at, external_id, held, after_run, pause_ms, depth,
+                  last_seq)
 select r.*, 1
   from unnest($1::text::uuid[], $2::text::text[], $3::text::text[], $4::text::text[], $5::text::bigint[],
               $6::text::text[], $7::text::uuid[], $8::text::uuid[], $9::text::uuid[], $10::text::uuid[],
               $11::text::bigint[], $12::text::text[], $13::text::text[], $14::text::bigint[],
-              $15::text::int[], $16::text::uuid[], $17::text::bigint[], $18::text::text[]) as r;
+              $15::text::int[], $16::text::uuid[], $17::text::bigint[], $18::text::text[], $19::text::bool[],
+              $20::text::uuid[], $21::text::int[], $22::text::int[]) as r;
 
 -- name: insert_messages
 -- Store what was said.

@@ -2,7 +2,7 @@
 r.id, r.owner, r.face, r.lane_key, r.pos, r.agent, r.agent_version, r.thread_id, r.trigger_message_id, r.parent_id, r.retry_of,
 r.superseded_by, r.status, r.stop_reason, r.error_code, r.error, r.usage, r.fence, r.last_seq, r.last_batch, r.attempts,
 r.resume_why, r.worker_id, r.asked, r.cancel_requested_at, r.cancel_deadline, r.created_at, r.started_at, r.finished_at,
-r.external_id, r.state, r.detach_deadline
+r.external_id, r.state, r.detach_deadline, r.held, r.after_run, r.depth
 
 -- name: lock_runs
 -- Runs, in order.

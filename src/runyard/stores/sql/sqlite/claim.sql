@@ -33,10 +33,11 @@ select {lane} from lanes
  order by ready_at, key limit ?2;
 
 -- name: lane_heads
--- The first queued run of each lane, with the message that caused it.
-select {run}, m.id as message_id, m.run_id as message_run, m.role, m.text, m.created_at as said_at
+-- The first queued run of each lane that is not held, with the message that caused it.
+select {run}, m.id as message_id, m.run_id as message_run, m.role, m.text, m.created_at as said_at,
+       m.sender, m.parent_id as reply_to
   from json_each(?1) l
-  join runs r on r.id = (select q.id from runs q where q.lane_key = l.value and q.status = 'queued' order by q.pos limit 1)
+  join runs r on r.id = (select q.id from runs q where q.lane_key = l.value and q.status = 'queued' and not q.held order by q.pos limit 1)
   left join messages m on m.id = r.trigger_message_id;
 
 -- name: lock_lanes
@@ -53,7 +54,7 @@ update lanes set runnable = ?2, active_run = ?3, ready_at = ?4, suspect = ?5 whe
 
 -- name: mark_suspects
 -- Say of lanes whether their first queued run is under suspicion.
-update lanes set suspect = coalesce((select r.attempts >= ?2 from runs r where r.lane_key = lanes.key and r.status = 'queued'
+update lanes set suspect = coalesce((select r.attempts >= ?2 from runs r where r.lane_key = lanes.key and r.status = 'queued' and not r.held
                                       order by r.pos limit 1), 0)
  where key in (select value from json_each(?1));
 

@@ -54,3 +54,32 @@ select run_id as id, case when (substr(data, 1, length(?2)) = ?2) = ?3 then data
 -- name: swap_checkpoints
 -- Other bytes for the same content, unless somebody changed them meanwhile.
 update checkpoints set data = ?3 where run_id = ?1 and data = ?2;
+
+-- name: seals_of_blocks
+-- The next blocks of memory; with their content, if that begins with ?2 or (?3 false) does not.
+select id, agent, label, case when (substr(content, 1, length(?2)) = ?2) = ?3 then content end as content
+  from memory_blocks where id > ?1 order by id limit ?4;
+
+-- name: swap_blocks
+-- Another text for the same content, unless somebody changed it meanwhile.
+update memory_blocks set content = ?3 where id = ?1 and content = ?2;
+
+-- name: seals_of_passages
+-- The next passages; with what they say, if the content begins with ?2 or the tags with ?3 or (?4 false) do not.
+select id, tags, case when (substr(content, 1, length(?2)) = ?2) = ?4
+                        or (tags <> '[]' and (substr(tags, 1, length(?3)) = ?3) = ?4) then content end as content
+  from passages where id > ?1 order by id limit ?5;
+
+-- name: swap_passages
+-- Another text for the same content.
+update passages set content = ?3, tags = ?5 where id = ?1 and content = ?2 and tags = ?4;
+
+-- name: seals_of_lines
+-- The next messages of runs; with what they hold, if the content or the input of a tool begins with ?2 or (?3 false) does not.
+select id, run_id, content, tool_input, coalesce((substr(content, 1, length(?2)) = ?2) = ?3, false)
+                             or coalesce((substr(tool_input, 1, length(?2)) = ?2) = ?3, false) as is_due
+  from run_messages where id > ?1 order by id limit ?4;
+
+-- name: swap_lines
+-- Another text for the same content: these rows never change.
+update run_messages set content = ?2, tool_input = ?3 where id = ?1;

@@ -18,17 +18,17 @@ select r.id, r.owner, r.external_id from runs r
   join json_each(?1) o join json_each(?2) n on n.key = o.key where r.owner = o.value and r.external_id = n.value;
 
 -- name: open_lanes
--- Add runs to lanes and learn the next free position of each.
-insert into lanes (key, next_pos, runnable, ready_at) values (?1, ?2 + 1, ?2, now_ms())
+-- Add runs to lanes, some of them held, and learn the next free position of each.
+insert into lanes (key, next_pos, runnable, ready_at) values (?1, ?2 + 1, ?3, now_ms())
     on conflict (key) do update set
-       next_pos = next_pos + excluded.runnable,
+       next_pos = next_pos + excluded.next_pos - 1,
        runnable = runnable + excluded.runnable,
        ready_at = case when runnable = 0 and active_run is null then excluded.ready_at else ready_at end
 returning {lane};
 
 -- name: read_threads
 -- Threads, read in the transaction that writes to them.
-select {thread} from threads where id in (select value from json_each(?1));
+select {thread} from threads where id in (select value from json_each(?1)) and kind = 'chat';
 
 -- name: open_threads
 -- Make the threads of these names where an owner has none.
@@ -43,8 +43,10 @@ select t.id, t.owner, t.external_id from threads t
 -- name: insert_runs
 -- Store accepted runs; some are claimed at once.
 insert into runs (id, owner, face, lane_key, pos, agent, thread_id, trigger_message_id, parent_id, retry_of, created_at,
-                  agent_version, status, fence, attempts, worker_id, started_at, external_id, last_seq)
-values (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12, ?13, ?14, ?15, ?16, ?17, ?18, 1);
+                  agent_version, status, fence, attempts, worker_id, started_at, external_id, held, after_run, pause_ms, depth,
+                  last_seq)
+values (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12, ?13, ?14, ?15, ?16, ?17, ?18, ?19, ?20, ?21,
+        ?22, 1);
 
 -- name: insert_messages
 -- Store what was said.

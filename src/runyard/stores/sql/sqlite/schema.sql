@@ -10,11 +10,15 @@ create table threads (
   agent        text,
   head_run_id  text,
   created_at   integer not null,
-  forked_from  text
+  forked_from  text,
+  name         text,  -- what a channel is called; of a DM, who is in it
+  topic        text,
+  is_private   integer not null default 0
 ) strict, without rowid;
 create unique index threads_external on threads (owner, external_id) where external_id is not null;
 create index threads_owner on threads (owner, id);
 create index threads_forks on threads (forked_from) where forked_from is not null;
+create unique index threads_name on threads (owner, kind, name) where name is not null;
 
 create table messages (
   id          text    primary key,
@@ -23,10 +27,15 @@ create table messages (
   role        text    not null,
   text        text    not null,
   sources     text    not null default '[]',
-  created_at  integer not null
+  created_at  integer not null,
+  sender      text,
+  parent_id   text,
+  cause       text  -- the call that said it, `run_id:call_id`
 ) strict;
 create index messages_thread on messages (thread_id, id);
 create index messages_run on messages (run_id);
+create unique index messages_cause on messages (cause) where cause is not null;
+create index messages_parent on messages (parent_id) where parent_id is not null;
 
 -- One narrow row per queue.
 create table lanes (
@@ -72,10 +81,15 @@ create table runs (
   finished_at          integer,
   state                text    not null default 'started',  -- S4's word, moved by the outbox alone
   detach_deadline      integer,  -- nobody follows it any more: canceled then, unless somebody comes back
-  checkpoint_at        integer
+  checkpoint_at        integer,
+  held                 integer not null default 0,  -- waits for its turn: not runnable, whatever its status
+  after_run            text,  -- whose end (or park) it waits for
+  pause_ms             integer,  -- and how long after that
+  due_at               integer,  -- when its turn has come
+  depth                integer not null default 0  -- of the chain of runs that a person's message set off
 ) strict;
 create unique index runs_external on runs (owner, external_id) where external_id is not null;
-create unique index runs_queue on runs (lane_key, pos) where status = 'queued';
+create unique index runs_queue on runs (lane_key, pos) where status = 'queued' and not held;
 create unique index runs_one_running on runs (lane_key) where status = 'running';
 create index runs_worker on runs (worker_id) where status = 'running';
 create index runs_cancel_due on runs (cancel_deadline) where status = 'running' and cancel_deadline is not null;
@@ -85,6 +99,10 @@ create index runs_detach_due on runs (detach_deadline)
   where detach_deadline is not null and status in ('queued', 'running');
 create index runs_unsaved on runs (finished_at)
   where face = 'chats' and finished_at is not null and checkpoint_at is null;
+create index runs_due on runs (due_at) where held and status = 'queued';
+create index runs_after on runs (after_run) where held and status = 'queued';
+create index runs_agent_status on runs (agent, status) where face = 'channels';
+create index runs_status_age on runs (status, created_at) where face = 'channels';
 
 -- The log. The key keeps a run's events together and in order.
 create table run_events (
@@ -190,3 +208,133 @@ create index idempotency_keys_age on idempotency_keys (created_at);
 create virtual table documents using fts5 (
   collection unindexed, id unindexed, title, text, tokenize = 'porter unicode61'
 );
+
+-- Who answers. Agents that code declares have a row too (`owner` is null), so that what hangs on them has something to hang
+-- on; what they are made of stays in the code. Deleting is `is_active = false`.
+create table agents (
+  id            text primary key,
+  owner         text,
+  display_name  text not null,
+  title         text not null default '',
+  avatar_color  text,
+  persona       text not null default '',
+  model         text,
+  max_turns     integer not null default 5,
+  max_usd       real not null default 0.1,
+  session_id    text,
+  is_active     integer not null default 1,
+  created_at    integer not null,
+  updated_at    integer not null
+) strict;
+
+-- Who is in a channel or a DM, in the order they joined.
+create table thread_members (
+  thread_id  text not null,
+  member     text not null,
+  kind       text not null,
+  no         integer not null,
+  primary key (thread_id, kind, member)
+) strict, without rowid;
+create index thread_members_of on thread_members (kind, member, thread_id);
+
+create table reactions (
+  message_id  text not null,
+  sender      text not null,
+  role        text not null,
+  emoji       text not null,
+  created_at  integer not null,
+  primary key (message_id, emoji, role, sender)
+) strict, without rowid;
+
+-- Core memory: in every prompt of its agent, and of those that are linked to it if it is shared.
+create table memory_blocks (
+  id          text primary key,
+  agent       text not null references agents (id) on delete cascade,
+  label       text not null,
+  content     text not null,
+  is_shared   integer not null default 0,
+  updated_at  integer not null
+) strict;
+create unique index memory_blocks_label on memory_blocks (agent, label);
+
+create table shared_block_links (
+  block_id  text not null references memory_blocks (id) on delete cascade,
+  agent     text not null references agents (id) on delete cascade,
+  primary key (block_id, agent)
+) strict, without rowid;
+create index shared_block_links_agent on shared_block_links (agent);
+
+-- What agents put away, to be found by its words.
+create table passages (
+  id          text    primary key,
+  agent       text    not null references agents (id) on delete cascade,
+  content     text    not null,
+  tags        text    not null default '[]',
+  created_at  integer not null,
+  cause       text
+) strict;
+create unique index passages_cause on passages (cause) where cause is not null;
+create index passages_agent on passages (agent, id);
+create virtual table passage_words using fts5 (content, tags, content = 'passages', tokenize = 'porter unicode61');
+create trigger passages_in after insert on passages begin
+  insert into passage_words (rowid, content, tags) values (new.rowid, new.content, new.tags);
+end;
+create trigger passages_out after delete on passages begin
+  insert into passage_words (passage_words, rowid, content, tags) values ('delete', old.rowid, old.content, old.tags);
+end;
+create trigger passages_changed after update of content, tags on passages begin
+  insert into passage_words (passage_words, rowid, content, tags) values ('delete', old.rowid, old.content, old.tags);
+  insert into passage_words (rowid, content, tags) values (new.rowid, new.content, new.tags);
+end;
+
+-- What happened in conversations, for those who watch them. A row is written with its cause, in the same transaction, and
+-- gets its number afterwards, from one writer at a time: so numbers become visible in order, and who has seen n has seen
+-- all before it. `feed_head` is the last number given out.
+create table feed (
+  id          integer primary key,
+  no          integer,
+  kind        text    not null,
+  thread_id   text    not null,
+  message_id  text,
+  run_id      text,
+  actor       text    not null,
+  role        text    not null,
+  emoji       text,
+  created_at  integer not null
+) strict;
+create unique index feed_no on feed (no) where no is not null;
+create index feed_new on feed (id) where no is null;
+create index feed_thread on feed (thread_id);
+create table feed_head (
+  one   integer primary key default 1 check (one = 1),
+  last  integer not null
+) strict;
+
+-- What agents did in their mailboxes: written in the transaction of the events that it is made of.
+create table run_steps (
+  id             text    primary key,
+  run_id         text    not null references runs (id) on delete cascade,
+  step_number    integer not null,
+  status         text    not null,
+  model_id       text,
+  input_tokens   integer not null,
+  output_tokens  integer not null,
+  usd            real    not null,
+  created_at     integer not null,
+  completed_at   integer
+) strict;
+create index run_steps_run on run_steps (run_id, step_number);
+
+create table run_messages (
+  id            text   primary key,
+  run_id        text   not null references runs (id) on delete cascade,
+  step_id       text   references run_steps (id) on delete cascade,
+  message_type  text   not null,
+  content       text,
+  tool_name     text,
+  tool_input    text,
+  created_at    integer not null
+) strict;
+create index run_messages_run on run_messages (run_id, created_at);
+create index run_messages_step on run_messages (step_id);
+create index runs_of_agent on runs (agent, id) where face = 'channels';

@@ -1,8 +1,8 @@
 -- fragment: thread
-id, owner, kind, external_id, user_id, agent, head_run_id, created_at, forked_from
+id, owner, kind, external_id, user_id, agent, head_run_id, created_at, forked_from, name, topic, is_private
 
 -- fragment: message
-m.id, m.thread_id, m.run_id, m.role, m.text, m.sources, m.created_at
+m.id, m.thread_id, m.run_id, m.role, m.text, m.sources, m.created_at, m.sender, m.parent_id
 
 -- name: insert_thread
 -- Store a new thread.
@@ -26,8 +26,12 @@ select count(*) as n from threads where forked_from = ?1;
 select {thread} from threads where owner = ?1 and id = ?2;
 
 -- name: list_threads
--- An owner's threads, newest first.
-select {thread} from threads where owner = ?1 and (?2 is null or id < ?2) order by id desc limit ?3;
+-- An owner's chats, newest first.
+select {thread} from threads where owner = ?1 and kind = 'chat' and (?2 is null or id < ?2) order by id desc limit ?3;
+
+-- name: lock_thread
+-- One thread of an owner that nobody may speak in meanwhile.
+select {thread} from threads where owner = ?1 and id = ?2;
 
 -- name: count_live_runs
 -- How many runs of a thread have not ended.
@@ -40,6 +44,18 @@ delete from run_events where run_id in (select id from runs where thread_id = ?1
 -- name: delete_thread_approvals
 -- The approvals of a thread's runs.
 delete from approvals where run_id in (select id from runs where thread_id = ?1);
+
+-- name: delete_thread_reactions
+-- The reactions to what was said in a thread.
+delete from reactions where message_id in (select id from messages where thread_id = ?1);
+
+-- name: delete_thread_members
+-- Who was in a thread.
+delete from thread_members where thread_id = ?1;
+
+-- name: delete_thread_feed
+-- What was told of a thread.
+delete from feed where thread_id = ?1;
 
 -- name: delete_thread_runs
 -- The runs of a thread.

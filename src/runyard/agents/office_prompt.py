@@ -1,0 +1,73 @@
+"""The prompt of an agent in a conversation: five parts, always in this order, each rendered in one way.
+
+1. the persona, byte for byte as it is kept; 2. its memory, `### {label}` and the content for each block; 3. the last
+messages of the conversation, oldest first; 4. how to speak; 5. that it may say nothing. Pure: whoever calls has loaded
+the blocks and messages, of this conversation and no other.
+"""
+
+from collections.abc import Sequence
+
+from msgspec import Struct
+
+from runyard.domain.memory import Block
+
+LAST_MESSAGES = 20
+MESSAGES = "## Recent messages"
+NO_MESSAGES = "Nothing has been said here yet."
+HOW_TO_SPEAK = """## How to speak
+Use the tool `send_message` to say something. It is the only way to be heard: never answer with raw text, nobody reads \
+it. You can react to a message with `react_to_message`, and use `search_memory`, `store_memory` and `update_memory` \
+for what you want to remember."""
+SILENCE = """## Doing nothing
+You do not have to respond. If there is nothing for you to say or do, call `do_nothing`."""
+
+
+class Line(Struct, frozen=True):
+    """One message, as the agent reads it: who said it, and what. `id` is what it reacts or replies to."""
+
+    id: str
+    sender: str
+    text: str
+    is_reply: bool = False
+
+
+class Prompt(Struct, frozen=True):
+    """`persona` is the same for every run of an agent; `rest` is made anew each time."""
+
+    persona: str
+    rest: str
+
+    @property
+    def text(self) -> str:
+        return f"{self.persona}\n\n{self.rest}" if self.persona else self.rest
+
+
+class Place(Struct, frozen=True):
+    """The conversation that an agent is spoken to in, by the id that `send_message` takes."""
+
+    id: str
+    title: str
+
+
+def build(persona: str, blocks: Sequence[Block], lines: Sequence[Line], place: Place | None = None) -> Prompt:
+    """The whole prompt; of `lines`, oldest first, the last ones count."""
+    parts = [block(each) for each in blocks]
+    parts += [messages(lines, place), HOW_TO_SPEAK, SILENCE]
+    return Prompt(persona, "\n\n".join(parts))
+
+
+def block(memory: Block) -> str:
+    return f"### {memory.label}\n{memory.content}"
+
+
+def messages(lines: Sequence[Line], place: Place | None) -> str:
+    head = MESSAGES if place is None else f"{MESSAGES}\nIn {place.title} (conversationId {place.id}):"
+    said = [line(each) for each in lines[-LAST_MESSAGES:]]
+    return "\n".join([head, *said]) if said else f"{head}\n{NO_MESSAGES}"
+
+
+def line(said: Line) -> str:
+    """One message. Its further lines are indented, so that nobody can put words into another's mouth."""
+    reply = " (reply)" if said.is_reply else ""
+    text = "\n  ".join(said.text.splitlines())
+    return f"[{said.id}] {said.sender}{reply}: {text}"

@@ -1,0 +1,22 @@
+"""What is kept of an agent: who it is and what it may spend, whether code declares it or somebody made it."""
+
+from msgspec import Struct
+
+
+class Profile(Struct, frozen=True, kw_only=True):
+    """Without an `owner` it is declared in code and everybody's. One that is not active is woken by nobody; what it did
+    stays. `session_id` is where its next run goes on, for kinds of agents that keep one."""
+
+    id: str
+    owner: str | None = None
+    display_name: str
+    title: str = ""
+    avatar_color: str | None = None
+    persona: str = ""
+    model: str | None = None
+    max_turns: int = 5
+    max_usd: float = 0.10
+    session_id: str | None = None
+    is_active: bool = True
+    created_at: int
+    updated_at: int

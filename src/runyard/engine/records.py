@@ -1,0 +1,38 @@
+"""What agents did in their mailboxes: their runs, the steps and messages of one, and what they cost day by day."""
+
+from collections.abc import Mapping, Sequence
+
+from runyard.domain.ledger import Day, Ledger
+from runyard.domain.run import Run
+from runyard.domain.thread import ThreadKind
+from runyard.engine.views import known
+from runyard.errors import NotFound
+from runyard.office import Office
+
+
+class Records:
+    def __init__(self, store: Office) -> None:
+        self._store = store
+
+    async def runs(
+        self, caller: str, agent: str, before: str | None, limit: int
+    ) -> tuple[Sequence[Run], Mapping[str, ThreadKind]]:
+        """The caller's runs of this agent, newest first, and what kind of place each was spoken to in."""
+        await self._store.get_agent(caller, agent)
+        runs = await self._store.list_runs(caller, {"agent": agent}, before, limit)
+        return runs, await self._kinds(caller, runs)
+
+    async def run(self, caller: str, agent: str, run_id: str) -> tuple[Run, Mapping[str, ThreadKind], Ledger]:
+        """One of them, with its steps and messages."""
+        run = await self._store.get_run(caller, known(run_id, "run"))
+        if run.agent != agent:
+            raise NotFound("There is no run with that id.")
+        return run, await self._kinds(caller, [run]), await self._store.read_ledger(run.id)
+
+    async def usage(self, caller: str, agent: str, limit: int) -> Sequence[Day]:
+        await self._store.get_agent(caller, agent)
+        return await self._store.usage_by_day(caller, agent, limit)
+
+    async def _kinds(self, caller: str, runs: Sequence[Run]) -> Mapping[str, ThreadKind]:
+        places = {run.thread_id for run in runs if run.thread_id is not None}
+        return {place: (await self._store.get_thread(caller, place)).kind for place in places}

@@ -1,0 +1,57 @@
+"""Entries of the feed as the frames of the channels face. Pure: a list of entries is all it needs."""
+
+from datetime import UTC, datetime
+from typing import Any, assert_never
+
+import msgspec
+
+from runyard.domain.feed import Entry
+from runyard.domain.thread import Message, ThreadKind
+from runyard.faces.channels.wire import EventName
+
+_encode = msgspec.json.Encoder().encode
+
+
+def frame(entry: Entry) -> bytes:
+    match entry.kind:
+        case "message_created":
+            assert entry.message is not None
+            return _frame(entry, "message_created", message(entry.message, entry.thread_kind))
+        case "reaction_added":
+            where = place(entry.thread_id, entry.thread_kind)
+            by = {"userId": entry.actor, "isAgent": entry.role == "assistant"}
+            return _frame(entry, "reaction_added", {"messageId": entry.message_id, "emoji": entry.emoji, **by, **where})
+        case "agent_typing" | "agent_done":
+            where = place(entry.thread_id, entry.thread_kind)
+            return _frame(entry, entry.kind, {"agentId": entry.actor, "runId": entry.run_id, **where})
+        case _:
+            assert_never(entry.kind)
+
+
+def message(said: Message, kind: ThreadKind) -> dict[str, Any]:
+    """A message, as it is answered and as it is told."""
+    return {
+        "id": said.id,
+        **place(said.thread_id, kind),
+        "parentMessageId": said.parent_id,
+        "userId": said.sender,
+        "isAgent": said.role == "assistant",
+        "text": said.text,
+        "createdAt": iso(said.created_at),
+    }
+
+
+def place(thread_id: str, kind: ThreadKind) -> dict[str, str | None]:
+    return {
+        "channelId": thread_id if kind == "channel" else None,
+        "dmConversationId": thread_id if kind == "dm" else None,
+    }
+
+
+def iso(ms: int) -> str:
+    moment = datetime.fromtimestamp(ms // 1000, UTC)
+    return f"{moment:%Y-%m-%dT%H:%M:%S}.{ms % 1000:03d}Z"
+
+
+def _frame(entry: Entry, name: EventName, data: dict[str, Any]) -> bytes:
+    return b"id: %d\nevent: %b\ndata: %b\n\n" % (entry.no, name.encode(), _encode(data))

@@ -1,0 +1,254 @@
+"""The words of the channels face, as clients see them: camelCase."""
+
+from typing import Annotated, Any, Literal
+
+from pydantic import BaseModel, Field
+
+ChannelKind = Literal["public", "private"]
+EventName = Literal["message_created", "reaction_added", "agent_typing", "agent_done"]
+Id = Annotated[str, Field(min_length=1, max_length=64)]
+Name = Annotated[str, Field(min_length=1, max_length=80)]
+Topic = Annotated[str, Field(max_length=1000)]
+Emoji = Annotated[str, Field(min_length=1, max_length=32)]
+Label = Annotated[str, Field(min_length=1, max_length=64)]
+Text = Annotated[str, Field(min_length=1)]
+
+
+class NewChannel(BaseModel):
+    name: Name
+    kind: ChannelKind = Field("public", description="A private channel is known to its members and its owner alone.")
+    topic: Topic | None = None
+    agents: list[Id] = Field([], max_length=200, description="The agents in it, in the order in which they answer.")
+    users: list[Id] = Field([], max_length=1000, description="The people in it.")
+
+
+class ChannelChange(BaseModel):
+    name: Name | None = None
+    kind: ChannelKind | None = None
+    topic: Topic | None = None
+
+
+class MemberSeen(BaseModel):
+    id: str
+    kind: Literal["user", "agent"]
+
+
+class ChannelSeen(BaseModel):
+    id: str
+    name: str
+    kind: ChannelKind
+    topic: str | None
+    members: list[MemberSeen]
+    createdAt: str
+
+
+class ChannelPage(BaseModel):
+    channels: list[ChannelSeen]
+    next: str | None
+
+
+class NewDm(BaseModel):
+    agentId: Id = Field(description="The agent to talk to.")
+    otherAgentId: Id | None = Field(None, description="Who talks to it, if that is another agent.")
+    userId: Id | None = Field(None, description="Or a person; you, if both are left out.")
+
+
+class DmSeen(BaseModel):
+    id: str
+    participants: list[MemberSeen]
+    createdAt: str
+
+
+class DmPage(BaseModel):
+    dms: list[DmSeen]
+    next: str | None
+
+
+class NewMessage(BaseModel):
+    channelId: str | None = None
+    dmConversationId: str | None = None
+    parentMessageId: str | None = Field(None, description="The message that this one replies to.")
+    userId: Id | None = Field(None, description="Who says it; you, if left out.")
+    text: Text
+
+
+class MessageChange(BaseModel):
+    text: Text
+
+
+class ReactionSeen(BaseModel):
+    emoji: str
+    userId: str
+    isAgent: bool
+
+
+class NewReaction(BaseModel):
+    emoji: Emoji
+    userId: Id | None = None
+
+
+class ReactionMade(BaseModel):
+    success: Literal[True] = True
+
+
+class MessageSeen(BaseModel):
+    id: str
+    channelId: str | None
+    dmConversationId: str | None
+    parentMessageId: str | None
+    userId: str
+    isAgent: bool
+    text: str
+    createdAt: str
+    reactions: list[ReactionSeen] = []
+
+
+class MessagePage(BaseModel):
+    messages: list[MessageSeen]
+    next: str | None = Field(description="Earlier messages are those before this one; null if these are the first.")
+
+
+class NewAgent(BaseModel):
+    id: Annotated[str, Field(pattern=r"^[A-Za-z0-9_.-]{1,64}$")]
+    displayName: Name | None = None
+    title: Annotated[str, Field(max_length=200)] = ""
+    avatarColor: Annotated[str, Field(max_length=32)] | None = None
+    systemPrompt: str = ""
+    modelId: Name = Field(description="A model that litellm knows.")
+    maxTurns: int = Field(5, ge=1, le=1000)
+    maxBudgetUsd: float = Field(0.10, gt=0, le=1000, allow_inf_nan=False)
+
+
+class AgentChange(BaseModel):
+    displayName: Name | None = None
+    title: Annotated[str, Field(max_length=200)] | None = None
+    avatarColor: Annotated[str, Field(max_length=32)] | None = None
+    systemPrompt: str | None = None
+    modelId: Name | None = None
+    maxTurns: int | None = Field(None, ge=1, le=1000)
+    maxBudgetUsd: float | None = Field(None, gt=0, le=1000, allow_inf_nan=False)
+    isActive: bool | None = None
+
+
+class AgentSeen(BaseModel):
+    id: str
+    displayName: str
+    title: str
+    avatarColor: str | None
+    systemPrompt: str
+    modelId: str | None
+    maxTurns: int
+    maxBudgetUsd: float
+    isActive: bool
+    isDeclared: bool = Field(description="Declared in code, and changed there.")
+    createdAt: str
+    updatedAt: str
+
+
+class AgentPage(BaseModel):
+    agents: list[AgentSeen]
+    next: str | None
+
+
+class BlockChange(BaseModel):
+    content: str
+    isShared: bool | None = Field(None, description="Whether other agents can be linked to it; as it was if left out.")
+
+
+class BlockSeen(BaseModel):
+    label: str
+    content: str
+    isShared: bool
+    ownerId: str
+    updatedAt: str
+
+
+class MemorySeen(BaseModel):
+    blocks: list[BlockSeen]
+
+
+class NewPassage(BaseModel):
+    content: Text
+    tags: list[Annotated[str, Field(min_length=1, max_length=64)]] = Field([], max_length=32)
+
+
+class PassageSeen(BaseModel):
+    id: str
+    content: str
+    tags: list[str]
+    createdAt: str
+
+
+class PassagePage(BaseModel):
+    passages: list[PassageSeen]
+
+
+class PromptSeen(BaseModel):
+    systemPrompt: str = Field(description="The whole prompt.")
+    persona: str = Field(description="Its first part, which is the same every time.")
+
+
+AgentRunStatus = Literal["created", "running", "completed", "failed", "cancelled"]
+
+
+class TokenUsage(BaseModel):
+    input_tokens: int
+    output_tokens: int
+
+
+class AgentRunSeen(BaseModel):
+    id: str
+    agentId: str
+    status: AgentRunStatus
+    stopReason: str | None
+    triggerMessageId: str | None
+    channelId: str | None
+    dmConversationId: str | None
+    createdAt: str
+    startedAt: str | None
+    completedAt: str | None
+    tokenUsage: TokenUsage
+
+
+class AgentRunPage(BaseModel):
+    runs: list[AgentRunSeen]
+    next: str | None
+
+
+class StepSeen(BaseModel):
+    id: str
+    stepNumber: int
+    status: Literal["running", "completed", "failed"]
+    modelId: str | None
+    tokenUsage: TokenUsage
+    createdAt: str
+    completedAt: str | None
+
+
+class RunMessageSeen(BaseModel):
+    id: str
+    stepId: str | None
+    messageType: Literal[
+        "system_message", "user_message", "assistant_message", "tool_call_message", "tool_return_message"
+    ]
+    content: str | None
+    toolName: str | None
+    toolInput: Any = None
+    createdAt: str
+
+
+class AgentRunRecord(AgentRunSeen):
+    steps: list[StepSeen]
+    messages: list[RunMessageSeen]
+
+
+class DaySeen(BaseModel):
+    date: str
+    runs: int
+    steps: int
+    tokenUsage: TokenUsage
+    usd: float
+
+
+class UsageSeen(BaseModel):
+    days: list[DaySeen]

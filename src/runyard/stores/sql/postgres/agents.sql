@@ -1,0 +1,49 @@
+-- fragment: profile
+id, owner, display_name, title, avatar_color, persona, model, max_turns, max_usd, session_id, is_active, created_at, updated_at
+
+-- name: insert_agent
+-- A new agent, unless there is one of that id.
+insert into agents (id, owner, display_name, title, avatar_color, persona, model, max_turns, max_usd, session_id, is_active, created_at, updated_at)
+values ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13)
+    on conflict (id) do nothing
+returning id;
+
+-- name: declare_agents
+-- Agents that code declares: what is kept with them (whether they are active, their session) stays.
+insert into agents (id, owner, display_name, title, avatar_color, persona, model, max_turns, max_usd, created_at, updated_at)
+select a.*, a.at
+  from unnest($1::text::text[], $2::text::text[], $3::text::text[], $4::text::text[], $5::text::text[], $6::text::text[], $7::text::text[],
+              $8::text::int[], $9::text::float8[], $10::text::bigint[])
+       as a (id, owner, display_name, title, avatar_color, persona, model, max_turns, max_usd, at)
+ order by a.id
+    on conflict (id) do update set owner = null, persona = excluded.persona, model = excluded.model,
+       max_turns = excluded.max_turns, max_usd = excluded.max_usd, updated_at = excluded.updated_at
+ where agents.owner is not null or agents.persona <> excluded.persona or agents.model is distinct from excluded.model
+    or agents.max_turns <> excluded.max_turns or agents.max_usd <> excluded.max_usd;
+
+-- name: get_agent
+-- An agent that somebody may use: their own, or one that code declares.
+select {profile} from agents where id = $2 and (owner = $1 or owner is null);
+
+-- name: find_agent
+-- An agent, whoever may use it.
+select {profile} from agents where id = $1;
+
+-- name: list_agents
+-- The agents that somebody may use, by id.
+select {profile} from agents
+ where (owner = $1 or owner is null) and ($2::text is null or id > $2) and (is_active or $4) order by id limit $3;
+
+-- name: active_agents
+-- Those of these agents that are active and that the owner of a conversation may use.
+select id from agents where id = any($1::text[]) and is_active and (owner = $2 or owner is null);
+
+-- name: change_agent
+-- Write back an agent.
+update agents set display_name = $2, title = $3, avatar_color = $4, persona = $5, model = $6, max_turns = $7,
+       max_usd = $8, is_active = $9, updated_at = $10
+ where id = $1;
+
+-- name: keep_session
+-- Where an agent's next run goes on.
+update agents set session_id = $2 where id = $1;

@@ -1,0 +1,33 @@
+-- name: save_steps
+-- Steps that began or ended; what is known of one stays.
+insert into run_steps (id, run_id, step_number, status, model_id, input_tokens, output_tokens, usd, created_at, completed_at)
+values (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10)
+    on conflict (id) do update set status = excluded.status, model_id = coalesce(excluded.model_id, run_steps.model_id),
+       input_tokens = excluded.input_tokens, output_tokens = excluded.output_tokens, usd = excluded.usd,
+       completed_at = excluded.completed_at;
+
+-- name: insert_lines
+-- Messages of runs.
+insert into run_messages (id, run_id, step_id, message_type, content, tool_name, tool_input, created_at)
+values (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8);
+
+-- name: close_steps
+-- These runs are over: a step of theirs that did not end has failed.
+update run_steps set status = 'failed', completed_at = now_ms() where run_id in (select value from json_each(?1)) and status = 'running';
+
+-- name: read_steps
+-- The steps of a run, in order.
+select id, run_id, step_number, status, model_id, input_tokens, output_tokens, usd, created_at, completed_at
+  from run_steps where run_id = ?1 order by step_number;
+
+-- name: read_lines
+-- The messages of a run, in order.
+select id, run_id, step_id, message_type, content, tool_name, tool_input, created_at
+  from run_messages where run_id = ?1 order by created_at, id;
+
+-- name: usage_by_day
+-- What the runs of an agent have cost their owner, day by day, the latest first.
+select s.created_at / 86400000 as day, count(distinct s.run_id) as runs, count(*) as steps,
+       sum(s.input_tokens) as input_tokens, sum(s.output_tokens) as output_tokens, sum(s.usd) as usd
+  from runs r join run_steps s on s.run_id = r.id
+ where r.agent = ?2 and r.owner = ?1 and r.face = 'channels' group by day order by day desc limit ?3;

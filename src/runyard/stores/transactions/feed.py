@@ -1,0 +1,64 @@
+"""What happened in conversations: written with its cause, numbered afterwards."""
+
+from collections.abc import Iterable
+from typing import Any
+
+from runyard.domain.feed import Entry, Kind, Window
+from runyard.domain.run import Run
+from runyard.stores import _rows
+from runyard.stores.transactions.tx import Tx
+
+Row = tuple[Any, ...]
+
+
+def at_work(runs: Iterable[Run]) -> list[Row]:
+    """Agents that begin with something that was said to them."""
+    return [_of_run("agent_typing", run) for run in runs if run.in_mailbox]
+
+
+def at_rest(runs: Iterable[Run]) -> list[Row]:
+    """Agents whose run has ended, however it did; of one that never began nobody was told."""
+    return [_of_run("agent_done", run) for run in runs if run.in_mailbox and run.started_at is not None]
+
+
+def _of_run(kind: Kind, run: Run) -> Row:
+    return kind, run.thread_id, run.trigger_message_id, run.id, run.agent, "assistant", None
+
+
+async def number(tx: Tx, limit: int) -> int:
+    """Give the new rows their numbers: under the lock of the head, so that the next one to do so sees these first."""
+    [head] = await tx.rows(tx.q.feed_news)
+    if not head["news"]:
+        return int(head["last"])
+    [locked] = await tx.rows(tx.q.lock_feed)
+    numbered = await tx.rows(tx.q.number_feed, locked["last"], limit)
+    last = locked["last"] + len(numbered)
+    await tx.rows(tx.q.move_feed_head, last)
+    return int(last)
+
+
+async def read(tx: Tx, caller: str, after: int, limit: int) -> Window:
+    rows = await tx.rows(tx.q.read_feed, caller, after, limit)
+    seen = [
+        _entry(row) for row in rows if row["seen"] and (row["kind"] != "message_created" or row["text"] is not None)
+    ]
+    return Window(seen, rows[-1]["no"] if rows else after)
+
+
+def _entry(row: _rows.Row) -> Entry:
+    message = None
+    if row["kind"] == "message_created":
+        message = _rows.message(row)
+    return Entry(
+        no=row["no"],
+        kind=row["kind"],
+        thread_id=str(row["thread_id"]),
+        thread_kind=row["thread_kind"],
+        actor=row["actor"],
+        role=row["actor_role"],
+        message_id=_rows.text_id(row["message_id"]),
+        run_id=_rows.text_id(row["of_run"]),
+        emoji=row["emoji"],
+        message=message,
+        created_at=row["happened_at"],
+    )

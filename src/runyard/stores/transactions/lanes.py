@@ -1,0 +1,19 @@
+"""Lanes, locked in order and written back."""
+
+from collections.abc import Iterable
+
+from runyard.domain.lane import Lane
+from runyard.domain.run import SUSPECT_ATTEMPTS
+from runyard.stores import _rows
+from runyard.stores.transactions.tx import Tx
+
+
+async def save_lanes(tx: Tx, lanes: Iterable[Lane]) -> None:
+    """Write back lanes whose order of runs may have changed: the first of each may now be under suspicion, or not."""
+    rows = [_rows.lane_values(lane) for lane in lanes]
+    await tx.many(tx.q.save_lanes, rows)
+    await tx.rows(tx.q.mark_suspects, [row[0] for row in rows], SUSPECT_ATTEMPTS)
+
+
+async def lock_lanes(tx: Tx, keys: set[str]) -> dict[str, Lane]:
+    return {row["key"]: _rows.lane(row) for row in await tx.rows(tx.q.lock_lanes, sorted(keys))}

@@ -1,0 +1,67 @@
+"""The run ledger: written with the events that it is made of, read as a whole."""
+
+from collections.abc import Sequence
+from typing import Any
+
+from runyard.domain.events import Usage
+from runyard.domain.ledger import Day, Ledger, Line, Step
+from runyard.stores import _rows
+from runyard.stores.transactions.tx import Tx
+
+Values = tuple[Any, ...]
+
+
+def values(ledgers: Sequence[Ledger]) -> tuple[list[Values], list[Values]]:
+    return (
+        [_step_values(step) for ledger in ledgers for step in ledger.steps],
+        [_line_values(line) for ledger in ledgers for line in ledger.lines],
+    )
+
+
+def _step_values(s: Step) -> Values:
+    usage = (s.usage.input_tokens, s.usage.output_tokens, s.usage.usd)
+    return s.id, s.run_id, s.number, s.status, s.model, *usage, s.created_at, s.completed_at
+
+
+def _line_values(m: Line) -> Values:
+    return m.id, m.run_id, m.step_id, m.type, m.content, m.tool, m.input, m.created_at
+
+
+async def read(tx: Tx, run_id: str) -> Ledger:
+    steps = [_step(row) for row in await tx.rows(tx.q.read_steps, run_id)]
+    return Ledger(steps, [_line(row) for row in await tx.rows(tx.q.read_lines, run_id)])
+
+
+async def usage(tx: Tx, owner: str, agent: str, limit: int) -> Sequence[Day]:
+    rows = await tx.rows(tx.q.usage_by_day, owner, agent, limit)
+    return [Day(day=row["day"], runs=row["runs"], steps=row["steps"], usage=_usage(row)) for row in rows]
+
+
+def _step(row: _rows.Row) -> Step:
+    return Step(
+        id=str(row["id"]),
+        run_id=str(row["run_id"]),
+        number=row["step_number"],
+        status=row["status"],
+        model=row["model_id"],
+        usage=_usage(row),
+        created_at=row["created_at"],
+        completed_at=row["completed_at"],
+    )
+
+
+def _usage(row: _rows.Row) -> Usage:
+    return Usage(row["input_tokens"], row["output_tokens"], row["usd"])
+
+
+def _line(row: _rows.Row) -> Line:
+    return Line(
+        id=str(row["id"]),
+        run_id=str(row["run_id"]),
+        step_id=_rows.text_id(row["step_id"]),
+        type=row["message_type"],
+        content=row["content"],
+        tool=row["tool_name"],
+        input=row["tool_input"],
+        created_at=row["created_at"],
+    )

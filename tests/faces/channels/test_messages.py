@@ -1,0 +1,184 @@
+"""Messages wake agents: 201 first, then one run at a time per agent and one agent after another in a channel."""
+
+import asyncio
+
+import pytest
+
+from runyard.agents.context import Context
+from runyard.domain.run import Status
+from tests.faces.channels.company import Company, done
+
+
+@pytest.mark.req("S3.7", "S3.12", "S3.40")
+async def test_the_answer_comes_before_any_agent_has_answered(company: Company) -> None:
+    stuck = asyncio.Event()
+
+    async def wait(ctx: Context) -> None:
+        await stuck.wait()
+
+    company.deeds["kevin"] = wait
+    channel = await company.channel("kevin")
+    message = await company.say(channel, "lunch?")
+    assert (message["text"], message["userId"], message["channelId"]) == ("lunch?", "local", channel)
+    assert (message["dmConversationId"], message["parentMessageId"], message["isAgent"]) == (None, None, False)
+    [run] = await company.server.store.list_runs("local", {"agent": "kevin"}, None, 9)  # type: ignore[union-attr]
+    assert not run.status.is_terminal
+    assert (run.trigger_message_id, run.thread_id, run.face) == (message["id"], channel, "channels")
+    watch = await company.watch(0)
+    stuck.set()
+    await done(watch, 1)
+    run = await company.server.store.get_run("local", run.id)  # type: ignore[union-attr]
+    assert (run.status, run.stop_reason) == (Status.DONE, "end_turn")
+    await watch.close()
+
+
+@pytest.mark.req("S3.23", "S3.40", "S3.22")
+async def test_in_a_channel_agents_work_one_after_another(company: Company) -> None:
+    watch = await company.watch()
+    channel = await company.channel("kevin", "oscar", "angela")
+    await company.say(channel)
+    assert await done(watch, 3) == [
+        (event, name) for name in ("kevin", "oscar", "angela") for event in ("agent_typing", "agent_done")
+    ]
+    assert watch.events[0] == "message_created"
+    await watch.close()
+
+
+@pytest.mark.req("S3.40")
+async def test_who_comes_later_in_a_group_sees_what_was_said_before(company: Company) -> None:
+    channel = await company.channel("kevin", "oscar")
+
+    async def answer(ctx: Context) -> None:
+        await company.speak(ctx, channel, "I am first")
+
+    async def look(ctx: Context) -> None:
+        page = (await company.http.get("/api/messages", params={"channelId": channel})).json()["messages"]
+        seen.extend(message["text"] for message in page)
+
+    seen: list[str] = []
+    company.deeds |= {"kevin": answer, "oscar": look}
+    watch = await company.watch()
+    await company.say(channel, "hello")
+    await done(watch, 2)
+    assert seen == ["hello", "I am first"]
+    await watch.close()
+
+
+@pytest.mark.req("S3.17", "S3.18")
+async def test_what_an_agent_returns_is_not_posted(company: Company) -> None:
+    async def babble(ctx: Context) -> str:
+        return "raw text that nobody asked for"
+
+    company.deeds["kevin"] = babble
+    watch = await company.watch()
+    channel = await company.channel("kevin")
+    await company.say(channel, "hello")
+    await done(watch, 1)
+    page = (await company.http.get("/api/messages", params={"channelId": channel})).json()
+    assert [message["text"] for message in page["messages"]] == ["hello"]
+    [run] = await company.server.store.list_runs("local", {"agent": "kevin"}, None, 9)  # type: ignore[union-attr]
+    assert run.status is Status.DONE
+    await watch.close()
+
+
+@pytest.mark.req("S3.8", "S3.9", "S3.10", "S3.41")
+async def test_three_quick_messages_to_one_agent_run_in_order(company: Company) -> None:
+    watch = await company.watch()
+    dm = await company.dm("kevin")
+    for n in range(3):
+        await company.tell(dm, f"message {n}")
+    assert await done(watch, 3) == [("agent_typing", "kevin"), ("agent_done", "kevin")] * 3
+    assert company.begun == [("kevin", f"message {n}") for n in range(3)]
+    await watch.close()
+
+
+@pytest.mark.req("S3.21", "S3.22", "S3.42")
+async def test_an_agent_that_throws_is_done_and_the_next_message_is_answered(company: Company) -> None:
+    async def throw(ctx: Context) -> None:
+        if ctx.message.text == "bad":
+            raise RuntimeError("secret")
+
+    company.deeds["kevin"] = throw
+    watch = await company.watch()
+    channel = await company.channel("kevin", "oscar")
+    await company.say(channel, "bad")
+    await company.say(channel, "good")
+    await done(watch, 4)
+    runs = await company.server.store.list_runs("local", {"agent": "kevin"}, None, 9)  # type: ignore[union-attr]
+    assert [(run.status, run.stop_reason) for run in reversed(runs)] == [
+        (Status.ERROR, "error"),
+        (Status.DONE, "end_turn"),
+    ]
+    assert sorted(company.begun) == sorted((name, text) for name in ("kevin", "oscar") for text in ("bad", "good"))
+    await watch.close()
+
+
+@pytest.mark.req("S3.22")
+async def test_an_agent_whose_run_is_canceled_is_done(company: Company) -> None:
+    async def never(ctx: Context) -> None:
+        await asyncio.Event().wait()
+
+    company.deeds["kevin"] = never
+    watch = await company.watch()
+    await company.tell(await company.dm("kevin"))
+    await watch.frames_to("agent_typing")
+    run_id = watch.frames[-1].json["runId"]
+    assert (await company.http.post(f"/api/runs/{run_id}/cancel")).json()["status"] == "canceled"
+    assert await done(watch, 1) == [("agent_typing", "kevin"), ("agent_done", "kevin")]
+    await watch.close()
+
+
+@pytest.mark.req("S3.40")
+async def test_agents_talk_to_each_other_until_the_chain_is_too_long(company: Company) -> None:
+    between = await company.dm("kevin", "oscar")
+
+    async def answer(ctx: Context) -> None:
+        await company.speak(ctx, between, f"{ctx.message.text}!")
+
+    company.deeds |= {"kevin": answer, "oscar": answer}
+    watch = await company.watch()
+    await company.tell(await company.dm("kevin"), "hi")
+    await done(watch, 4)
+    assert company.begun == [("kevin", "hi"), ("oscar", "hi!"), ("kevin", "hi!!"), ("oscar", "hi!!!")]
+    page = (await company.http.get("/api/messages", params={"dmConversationId": between})).json()["messages"]
+    assert [message["text"] for message in page] == ["hi!", "hi!!", "hi!!!", "hi!!!!"], "said, but nobody is woken"
+    runs = await company.server.store.list_runs("local", {}, None, 99)  # type: ignore[union-attr]
+    assert sorted(run.depth for run in runs) == [0, 1, 2, 3]
+    await watch.close()
+
+
+@pytest.mark.req("S3.40")
+async def test_a_call_that_is_repeated_says_it_once(company: Company) -> None:
+    channel = await company.channel("kevin")
+
+    async def twice(ctx: Context) -> None:
+        first = await company.speak(ctx, channel, "once", "call_7")
+        again = await company.speak(ctx, channel, "once", "call_7")
+        assert first.message.id == again.message.id
+
+    company.deeds["kevin"] = twice
+    watch = await company.watch()
+    await company.say(channel)
+    await done(watch, 1)
+    assert [data["text"] for name, data in watch.wire if name == "message_created"] == ["hello", "once"]
+    await watch.close()
+
+
+@pytest.mark.req("S3.26")
+async def test_a_reply_wakes_who_has_spoken_there(company: Company) -> None:
+    channel = await company.channel("kevin", "oscar")
+
+    async def answer(ctx: Context) -> None:
+        if ctx.message.text == "who is there?":
+            said.append((await company.speak(ctx, channel, "me")).message.id)
+
+    said: list[str] = []
+    company.deeds["oscar"] = answer
+    watch = await company.watch()
+    await company.say(channel, "who is there?")
+    await done(watch, 2)
+    reply = await company.say(channel, "hello you", parentMessageId=said[0])
+    assert reply["parentMessageId"] == said[0]
+    await done(watch, 3)
+    assert company.begun[2:] == [("oscar", "hello you")]
+    await watch.close()

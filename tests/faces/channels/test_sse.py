@@ -1,0 +1,99 @@
+"""The stream of everything: durable, in order, resumable, and only what one may see."""
+
+import pytest
+
+from tests.faces.channels.company import Company, done
+
+
+@pytest.mark.req("S3.22")
+async def test_the_frames_are_exactly_these(company: Company) -> None:
+    watch = await company.watch()
+    channel = await company.channel("kevin")
+    message = await company.say(channel, "hi")
+    await done(watch, 1)
+    await company.http.post(f"/api/messages/{message['id']}/reactions", json={"emoji": "🎉"})
+    await watch.frames_to("reaction_added")
+    run_id = watch.frames[1].json["runId"]
+    place = {"channelId": channel, "dmConversationId": None}
+    assert watch.wire == [
+        ("message_created", {k: v for k, v in message.items() if k != "reactions"}),
+        ("agent_typing", {"agentId": "kevin", "runId": run_id, **place}),
+        ("agent_done", {"agentId": "kevin", "runId": run_id, **place}),
+        ("reaction_added", {"messageId": message["id"], "emoji": "🎉", "userId": "local", "isAgent": False, **place}),
+    ]
+    assert watch.ids == sorted(watch.ids)
+    assert watch.header("content-type") == ["text/event-stream; charset=utf-8"]
+    await watch.close()
+
+
+async def test_who_comes_back_gets_what_was_missed_and_nothing_twice(company: Company) -> None:
+    watch = await company.watch()
+    dm = await company.dm("kevin")
+    await company.tell(dm, "one")
+    await done(watch, 1)
+    await watch.close()
+    await company.tell(dm, "two")
+    again = await company.watch(watch.ids[-1])
+    await done(again, 1)
+    assert again.events == ["message_created", "agent_typing", "agent_done"]
+    whole = await company.watch(0)
+    await done(whole, 2)
+    assert whole.ids == watch.ids + again.ids == list(range(1, 7))
+    for stream in (again, whole):
+        await stream.close()
+
+
+async def test_without_a_start_only_what_is_new_is_sent(company: Company) -> None:
+    dm = await company.dm("kevin")
+    first = await company.watch(0)
+    await company.tell(dm, "old")
+    await done(first, 1)
+    watch = await company.watch()
+    await company.tell(dm, "new")
+    await done(watch, 1)
+    assert [data["text"] for name, data in watch.wire if name == "message_created"] == ["new"]
+    for stream in (first, watch):
+        await stream.close()
+
+
+async def test_a_bad_start_is_a_400(company: Company) -> None:
+    for bad in ("-1", "x", "1.5", "9" * 20):
+        answer = await company.http.get("/api/sse", headers={"last-event-id": bad})
+        assert answer.status_code == 400
+        assert answer.headers["content-type"] == "application/problem+json"
+
+
+async def test_a_silent_stream_has_heartbeats_and_a_shutdown_cuts_it(company: Company, serve: object) -> None:
+    silent = Company()
+    silent.server = await serve(silent.app(), worker=False, heartbeat_seconds=0.05) if _shares(company) else None  # type: ignore[operator]
+    watch = await (silent if silent.server else company).watch()
+    if silent.server:
+        await watch.pings(2)
+    (silent.server or company.server).process.feed.cut()  # type: ignore[union-attr]
+    await watch.to_end()
+    assert watch.was_cut
+
+
+def _shares(company: Company) -> bool:
+    """Whether a second pod can be started on the same database."""
+    assert company.server is not None
+    return type(company.server.store).__name__ != "SqliteStore"
+
+
+@pytest.mark.req("S3.24")
+async def test_a_private_channel_is_told_to_its_people_alone(company: Company) -> None:
+    streams = {who: await company.watch(0, **{"x-caller": who}) for who in ("local", "carol", "mallory")}
+    secret = await company.channel("kevin", users=["carol"], kind="private")
+    public = await company.channel("oscar")
+    await company.say(secret, "psst")
+    await done(streams["local"], 1)
+    await company.say(public, "hear ye")
+    await done(streams["mallory"], 1)
+    for who, seen in (("local", True), ("carol", True), ("mallory", False)):
+        await done(streams[who], 2 if seen else 1)
+        texts = [data["text"] for name, data in streams[who].wire if name == "message_created"]
+        assert texts == (["psst", "hear ye"] if seen else ["hear ye"])
+        agents = {data["agentId"] for name, data in streams[who].wire if name == "agent_typing"}
+        assert agents == ({"kevin", "oscar"} if seen else {"oscar"})
+        assert (b"psst" in streams[who].body) is seen
+        await streams[who].close()

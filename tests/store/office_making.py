@@ -1,0 +1,119 @@
+"""What the store tests of the office are made of: agents, channels, and things said in them."""
+
+from collections.abc import Sequence
+
+from runyard.domain.events import Drafter, RunQueued
+from runyard.domain.profile import Profile
+from runyard.domain.recipients import Party, next_depth
+from runyard.domain.run import Run, agent_lane
+from runyard.domain.thread import Conversation, Message, Reaction, Thread
+from runyard.ids import new_id
+from runyard.office import Office, Said, Words
+from runyard.store import IdempotencyKey, Post
+from tests.store.making import ANN, clock
+
+KEVIN, OSCAR, ANGELA, PAM = (Party(name) for name in ("kevin", "oscar", "angela", "pam"))
+A_PERSON = Party(ANN, "user")
+STAFF = (KEVIN, OSCAR, ANGELA, PAM)
+
+
+def a_profile(agent: str, owner: str | None = None) -> Profile:
+    now = clock.now_ms()
+    return Profile(id=agent, owner=owner, display_name=agent.title(), persona="...", created_at=now, updated_at=now)
+
+
+async def hire(store: Office, *agents: Party) -> None:
+    await store.declare_agents([a_profile(agent.id) for agent in agents or STAFF])
+
+
+def a_channel(name: str | None = None, *, owner: str = ANN, private: bool = False) -> Thread:
+    return Thread(
+        id=new_id(), owner=owner, kind="channel", name=name or new_id(), is_private=private, created_at=clock.now_ms()
+    )
+
+
+async def channel(
+    store: Office, *members: Party, owner: str = ANN, private: bool = False, name: str | None = None
+) -> Conversation:
+    return await store.open_channel(a_channel(name, owner=owner, private=private), members)
+
+
+async def dm(store: Office, one: Party, other: Party, owner: str = ANN) -> Conversation:
+    name = " ".join(sorted(f"{party.kind}:{party.id}" for party in (one, other)))
+    thread = Thread(id=new_id(), owner=owner, kind="dm", name=name, is_private=True, created_at=clock.now_ms())
+    return await store.open_dm(thread, [one, other])
+
+
+def words(
+    thread_id: str,
+    text: str = "hello",
+    *,
+    caller: str = ANN,
+    sender: Party = A_PERSON,
+    parent: str | None = None,
+    pause_ms: int = 0,
+    run: Run | None = None,
+    cause: str | None = None,
+    key: IdempotencyKey | None = None,
+) -> Words:
+    now = clock.now_ms()
+    message = Message(
+        id=new_id(),
+        thread_id=thread_id,
+        role="user" if sender.kind == "user" else "assistant",
+        text=text,
+        run_id=run.id if run else None,
+        created_at=now,
+        sender=sender.id,
+        parent_id=parent,
+    )
+    depth = run.depth if run else None
+    ids: dict[str, str] = {}  # the same, whichever store asks
+
+    def wake(agent: str, owner: str, after: str | None) -> Post:
+        return Post(
+            owner=owner,
+            face="channels",
+            run_id=ids.setdefault(agent, new_id()),
+            lane_key=agent_lane(agent),
+            default_agent=agent,
+            queued=lambda agent: Drafter(clock, "api")(RunQueued(agent, message.id)),
+            created_at=now,
+            thread_id=thread_id,
+            trigger_id=message.id,
+            after_run=after,
+            pause_ms=pause_ms,
+            depth=next_depth(depth),
+        )
+
+    return Words(caller=caller, message=message, wake=wake, depth=depth, cause=cause, key=key)
+
+
+async def said(store: Office, here: Conversation, text: str = "hello", **more: object) -> Said:
+    return await store.say(words(here.thread.id, text, **more))  # type: ignore[arg-type]
+
+
+async def woken(store: Office, said: Said) -> list[str]:
+    """The agents whose runs it started, in order."""
+    return [(await store.get_run(said.thread.owner, each.run_id)).agent for each in said.started]
+
+
+def a_reaction(message: Message, emoji: str = "+1", sender: Party = A_PERSON) -> Reaction:
+    return Reaction(
+        message_id=message.id,
+        emoji=emoji,
+        role="user" if sender.kind == "user" else "assistant",
+        sender=sender.id,
+        created_at=clock.now_ms(),
+    )
+
+
+async def feed(store: Office, caller: str = ANN, after: int = 0) -> list[tuple[str, str]]:
+    """What somebody is told: kind and actor, in order."""
+    await store.number_feed(1000)
+    window = await store.read_feed(caller, after, 1000)
+    return [(entry.kind, entry.actor) for entry in window.entries]
+
+
+def runs_of(said: Said) -> Sequence[str]:
+    return [each.run_id for each in said.started]
