@@ -20,8 +20,8 @@ world, and raises `InvariantBroken` with every breach it found, each under its n
          its state has moved if, and only if, its end is published
     I14  a run of a group starts after the one before it has ended (or parked, or never had its turn); who is held has
          not started, and nobody is held behind a run that is over
-    I15  the feed is numbered 1..N up to its head; each run in a mailbox was told to begin once, and to be done once, in
-         that order, exactly if it has ended
+    I15  no number of the feed is given twice, or lies past its head; each run in a mailbox was told to begin once, and
+         to be done once, in that order, exactly if it has ended
 """
 
 from __future__ import annotations

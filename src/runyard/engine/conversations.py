@@ -121,7 +121,7 @@ class Conversations:
     async def post(
         self,
         caller: str,
-        thread_id: str,
+        here: Thread,
         text: str,
         *,
         user_id: str | None = None,
@@ -129,15 +129,14 @@ class Conversations:
         key: IdempotencyKey | None = None,
     ) -> Said:
         """A person says something, in their own name or, if the conversation is theirs, in that of somebody else."""
-        sender = await self._speaker(caller, thread_id, user_id)
+        sender = await self._speaker(caller, here, user_id)
         parent = None if parent_id is None else known(parent_id, "message")
-        message = self._message(thread_id, text, sender, parent)
+        message = self._message(here.id, text, sender, parent)
         return await self._say(Words(caller=caller, message=message, wake=self._waker(message), key=key))
 
-    async def _speaker(self, caller: str, thread_id: str, user_id: str | None) -> Party:
-        here = await self._store.get_conversation(caller, known(thread_id, "conversation"))
+    async def _speaker(self, caller: str, here: Thread, user_id: str | None) -> Party:
         user = caller if user_id is None else clean(user_id)
-        if user != caller and here.thread.owner != caller:
+        if user != caller and here.owner != caller:
             raise Invalid("Only whose conversation it is may speak for somebody else.")
         if user != caller and await self._store.find_agent(user) is not None:
             raise Invalid("That is an agent; nobody speaks for it.")
@@ -165,13 +164,13 @@ class Conversations:
         return dict(await self._store.reactions([message.id for message in messages]))
 
     async def react(self, caller: str, message_id: str, emoji: str, user_id: str | None = None) -> bool:
-        message = await self._store.get_message(caller, known(message_id, "message"))
-        sender = await self._speaker(caller, message.thread_id, user_id)
+        here, message = await self.message(caller, message_id)
+        sender = await self._speaker(caller, here.thread, user_id)
         return await self._react(caller, message.id, emoji, sender)
 
     async def take_back(self, caller: str, message_id: str, emoji: str, user_id: str | None = None) -> None:
-        message = await self._store.get_message(caller, known(message_id, "message"))
-        sender = await self._speaker(caller, message.thread_id, user_id)
+        here, message = await self.message(caller, message_id)
+        sender = await self._speaker(caller, here.thread, user_id)
         await self._store.remove_reaction(caller, self._reaction(message.id, emoji, sender))
 
     # --- what agents do, through their tools

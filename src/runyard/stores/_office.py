@@ -137,13 +137,17 @@ class SqlOffice(SqlStore):
     # --- turns and the feed
 
     async def give_turns(self, limit: int) -> tuple[int, int | None]:
+        due_in = await self._read(turns.due_in)
+        if due_in is None or due_in > 0:
+            return 0, due_in  # mostly so: and then nobody is disturbed
         return await self._write("other", turns.give, limit)
 
     async def recover_turns(self) -> None:
         await self._write("other", turns.recover)
 
     async def number_feed(self, limit: int) -> int:
-        return await self._write("other", feed.number, limit)
+        last, news = await self._read(feed.news)
+        return await self._write("other", feed.number, limit) if news else last
 
     async def read_feed(self, caller: str, after: int, limit: int) -> Window:
         return await self._read(feed.read, caller, after, limit)

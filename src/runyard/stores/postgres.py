@@ -30,7 +30,8 @@ if TYPE_CHECKING:
 
 SHARED = 8  # connections for everything that has none of its own
 TRIES = 4
-NAMED = ("runs_external", "messages_cause", "passages_cause")  # what another pod may have made a moment ago
+# What another pod may have made a moment ago.
+NAMED = ("runs_external", "messages_cause", "passages_cause", "threads_name")
 _PARAMETER = re.compile(r"\$(\d+)")
 _AGAIN = (asyncpg.DeadlockDetectedError, asyncpg.SerializationError)
 

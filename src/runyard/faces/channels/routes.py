@@ -152,9 +152,11 @@ def _add_messages(router: APIRouter, engine: Engine) -> None:
     )
     async def post_message(owner: Owner, body: wire.NewMessage, key: Key = None) -> Response:
         place = _one_place(body.channelId, body.dmConversationId)
-        await office.get(owner, place, "dm" if body.channelId is None else "channel")
+        here = await office.get(owner, place, "dm" if body.channelId is None else "channel")
         note = idempotency_key(owner, "POST /api/messages", key, body.model_dump())
-        said = await office.post(owner, place, body.text, user_id=body.userId, parent_id=body.parentMessageId, key=note)
+        said = await office.post(
+            owner, here.thread, body.text, user_id=body.userId, parent_id=body.parentMessageId, key=note
+        )
         return Json(_message(said.message, said.thread.kind, ()), 201)
 
     @router.get(

@@ -25,11 +25,14 @@ def _of_run(kind: Kind, run: Run) -> Row:
     return kind, run.thread_id, run.trigger_message_id, run.id, run.agent, "assistant", None
 
 
+async def news(tx: Tx) -> tuple[int, bool]:
+    """How far the feed goes, and whether there is something without a number."""
+    [head] = await tx.rows(tx.q.feed_news)
+    return int(head["last"]), bool(head["news"])
+
+
 async def number(tx: Tx, limit: int) -> int:
     """Give the new rows their numbers: under the lock of the head, so that the next one to do so sees these first."""
-    [head] = await tx.rows(tx.q.feed_news)
-    if not head["news"]:
-        return int(head["last"])
     [locked] = await tx.rows(tx.q.lock_feed)
     numbered = await tx.rows(tx.q.number_feed, locked["last"], limit)
     last = locked["last"] + len(numbered)

@@ -26,6 +26,12 @@ async def passed(tx: Tx, left: Sequence[Run], ended: Sequence[Run]) -> None:
         await tx.many(tx.q.insert_feed, rows)
 
 
+async def due_in(tx: Tx) -> int | None:
+    """In how many milliseconds the next one is due; None if nobody is."""
+    [due] = await tx.rows(tx.q.next_due)
+    return None if due["ms"] is None else int(due["ms"])
+
+
 async def give(tx: Tx, limit: int) -> tuple[int, int | None]:
     """Let those run whose turn has come; how many, and in how many milliseconds the next one is due."""
     found = await tx.rows(tx.q.due_runs, limit)
@@ -39,8 +45,7 @@ async def give(tx: Tx, limit: int) -> tuple[int, int | None]:
                 released.append(run.id)
         await tx.rows(tx.q.release_runs, released)
         await save_lanes(tx, lanes.values())
-    [due] = await tx.rows(tx.q.next_due)
-    return len(released), due["ms"]
+    return len(released), await due_in(tx)
 
 
 async def recover(tx: Tx) -> None:
