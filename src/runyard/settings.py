@@ -151,6 +151,13 @@ class Settings(BaseSettings):
 
     host: str = Field("127.0.0.1", description="The address to listen on.")
     port: int = Field(8000, ge=0, le=65535, description="The port to listen on; 0 takes any free one.")
+    metrics_port: int | None = Field(
+        None,
+        ge=0,
+        le=65535,
+        description="A port of its own for `/metrics` and `/health`, without a key; a `worker` has no other.",
+    )
+    metrics_host: str = Field("127.0.0.1", description="The address of that port.")
     database_url: Annotated[str, AfterValidator(_checked_database)] = Field(
         "sqlite:///.runyard/runyard.db",
         repr=False,

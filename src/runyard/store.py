@@ -99,6 +99,24 @@ class WorkerRow(Struct, frozen=True):
     label: str
     lease_until: int
     started_at: int
+    runs: int = 0
+
+
+class Overview(Struct, frozen=True, kw_only=True):
+    """What is going on in the whole installation. Counts stop at the number that was asked for: nothing here gets slow
+    because there is much of it."""
+
+    queued: int
+    ready_since: int | None  # of the idle lane that has had something to run for the longest time
+    running: int
+    approvals: int
+    behind: int  # runs with events that are not published
+    behind_since: int | None  # when the oldest of those was made
+    workers: Sequence[WorkerRow]
+    now: int  # on the store's clock
+    size: int  # bytes
+    version: str  # of the database
+    xmin_age: int | None  # transactions since the oldest snapshot that somebody holds open; Postgres only
 
 
 class Head(Struct, frozen=True):
@@ -150,6 +168,9 @@ class Store(Protocol):
 
     async def ping(self) -> None:
         """Return if the database answers; raise Unavailable if not."""
+
+    async def overview(self, most: int) -> Overview:
+        """What is going on, of all owners; each count stops at `most`."""
 
     # --- threads and messages --------------------------------------------------------------------------------------
 

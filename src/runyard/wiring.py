@@ -41,6 +41,7 @@ from runyard.engine.execute import Executor
 from runyard.engine.intake import Intake
 from runyard.engine.journal import Journal
 from runyard.engine.outbox import Outbox
+from runyard.engine.overview import Overviews
 from runyard.engine.publications import Publications
 from runyard.engine.reaper import Reaper
 from runyard.engine.stream import Streams
@@ -51,7 +52,7 @@ from runyard.errors import RunyardError, StartupError
 from runyard.settings import Settings, address
 from runyard.store import Store
 from runyard.telemetry import logs
-from runyard.telemetry.metrics import Metrics
+from runyard.telemetry.metrics import RUNS_ACTIVE, SSE_CLIENTS, SSE_LAG, Metrics
 
 if TYPE_CHECKING:
     from runyard.cipher import Ring
@@ -73,6 +74,11 @@ def load_app(settings: Settings) -> App:
     from runyard import demo
 
     return app_of(demo)
+
+
+def _models(app: App) -> dict[str, str]:
+    """The agents, each with the model that it thinks with."""
+    return {name: "" if agent.mind is None else agent.mind.model for name, agent in app.agents.items()}
 
 
 def open_store(settings: Settings, clock: Clock | None = None) -> Store:
@@ -199,7 +205,7 @@ class Process:
         self._app = app
         self.store = store or open_store(settings, clock)
         self.bus = bus or open_bus(settings)
-        self.metrics = Metrics()
+        self.metrics = Metrics(_models(app), {tool.name for agent in app.agents.values() for tool in agent.tools})
         self.publications = Publications()
         self.outbox = Outbox(
             self.store,
@@ -211,7 +217,7 @@ class Process:
             batch=settings.outbox_batch,
         )
         self.tail = Tail(self.outbox, settings.tail_bytes)
-        self.journal = Journal(self.store, self.tail)
+        self.journal = Journal(self.store, self.tail, self.metrics)
         self.streams = Streams(self.store, self.tail, self.publications)
         executor = Executor(
             self.store,
@@ -222,6 +228,7 @@ class Process:
             settings.approval_seconds,
             settings.workspaces,
             redactor,
+            self.metrics,
         )
         self.worker: Worker | None = None
         if worker:
@@ -233,7 +240,11 @@ class Process:
                 lease_seconds=settings.lease_seconds,
                 poll_seconds=settings.poll_seconds,
                 call_others=self._call_others,
+                metrics=self.metrics,
             )
+        self.metrics.watch(RUNS_ACTIVE, lambda: 0 if self.worker is None else self.worker.active)
+        self.metrics.watch(SSE_CLIENTS, lambda: self.streams.open)
+        self.metrics.watch(SSE_LAG, lambda: self.streams.lag)
         self.reaper = Reaper(
             self.store,
             self.tail,
@@ -267,6 +278,7 @@ class Process:
             attendance=Attendance(self.store, self.streams, grace),
             checkpoints=Checkpoints(self.store),
             access=Access(self.store, clock),
+            overviews=Overviews(self.store, self.streams, self.worker, clock, self.metrics),
         )
         self.task_types = app.task_types
         self.default_plan = app.default_plan(settings.default_agent or app.default)
@@ -452,8 +464,9 @@ async def serve(
     stopping = _on_signal(process, settings.drain_seconds, lambda: setattr(server, "should_exit", True))
     if ready is not None:
         ready(address(settings.host, listener.getsockname()[1]), is_guarded)
-    with _QuietCuts():
-        await server.serve([listener])
+    async with _scraped(settings, process):
+        with _QuietCuts():
+            await server.serve([listener])
     stopping.cancel()
     await process.stop()
 
@@ -471,9 +484,34 @@ async def work(settings: Settings, app: App) -> None:
     _calm_collector()
     done = asyncio.Event()
     stopping = _on_signal(process, settings.drain_seconds, done.set)
-    await done.wait()
+    async with _scraped(settings, process):
+        await done.wait()
     stopping.cancel()
     await process.stop()
+
+
+@asynccontextmanager
+async def _scraped(settings: Settings, process: Process) -> AsyncIterator[None]:
+    """Answer at the port for those who watch, if there is one."""
+    if settings.metrics_port is None:
+        yield
+        return
+    import uvicorn
+
+    from runyard.web.scrape import Scrape
+
+    listener = _listen(settings.metrics_host, settings.metrics_port, "RUNYARD_METRICS_PORT")
+    answering = Scrape(process.engine, process.metrics)
+    config = uvicorn.Config(answering, log_config=None, access_log=False, ws="none", lifespan="off")
+    server = uvicorn.Server(config)
+    server.capture_signals = nullcontext  # type: ignore[assignment, method-assign]
+    serving = asyncio.create_task(server.serve([listener]), name="metrics")
+    log.info("metrics.ready", url=f"{address(settings.metrics_host, listener.getsockname()[1])}/metrics")
+    try:
+        yield
+    finally:
+        server.should_exit = True
+        await serving
 
 
 def run(main: Coroutine[Any, Any, None]) -> None:
@@ -532,7 +570,7 @@ def _on_signal(process: Process, grace: float, then: Callable[[], None]) -> "asy
     return asyncio.create_task(shut_down(), name="signals")
 
 
-def _listen(host: str, port: int) -> socket.socket:
+def _listen(host: str, port: int, setting: str = "RUNYARD_PORT") -> socket.socket:
     family = socket.AF_INET6 if ":" in host else socket.AF_INET
     listener = socket.socket(family)
     listener.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
@@ -540,9 +578,7 @@ def _listen(host: str, port: int) -> socket.socket:
         listener.bind((host, port))
     except OSError as error:
         listener.close()
-        raise StartupError(
-            f"Cannot listen on {host}:{port}: {error.strerror}. Set RUNYARD_PORT to another one."
-        ) from None
+        raise StartupError(f"Cannot listen on {host}:{port}: {error.strerror}. Set {setting} to another one.") from None
     listener.listen(2048)
     listener.setblocking(False)
     return listener

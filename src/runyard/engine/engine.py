@@ -9,6 +9,7 @@ from runyard.engine.cancel import Cancel
 from runyard.engine.checkpoints import Checkpoints
 from runyard.engine.deadlines import Deadlines
 from runyard.engine.intake import Intake
+from runyard.engine.overview import Overviews
 from runyard.engine.stream import Streams
 from runyard.engine.views import Views
 
@@ -24,3 +25,4 @@ class Engine:
     checkpoints: Checkpoints
     access: Access
     deadlines: Deadlines
+    overviews: Overviews

@@ -35,6 +35,7 @@ from runyard.domain.events import (
     RunOutput,
     RunResumed,
     RunWaiting,
+    ToolFinished,
     Usage,
     clean,
 )
@@ -57,6 +58,7 @@ from runyard.errors import (
 )
 from runyard.ids import new_id
 from runyard.store import Claim, Hit, Store
+from runyard.telemetry.metrics import Metrics
 
 if TYPE_CHECKING:
     from runyard.domain.redaction import Redactor
@@ -80,6 +82,7 @@ class Execution:
         self.state = state
         self.usage: Usage | None = state.usage
         self.cancelled = False
+        self._is_silent = state.last_seq <= 1
         self.redactor = engine.redactor
         self._redacting = None if engine.redactor is None else Redacting(engine.redactor)
 
@@ -93,9 +96,15 @@ class Execution:
             self._pen.write(self._engine.draft(each))
         if isinstance(payload, ModelMessage) and payload.usage is not None:
             self.usage = (self.usage or Usage()) + payload.usage
+            self._engine.metrics.model_used(self.run.agent, payload.usage)
+        elif isinstance(payload, ToolFinished):
+            self._engine.metrics.tool_called(self.run.agent, payload.tool, payload.error)
         return stored
 
     def token(self, text: str) -> None:
+        if self._is_silent:
+            self._is_silent = False
+            self._engine.metrics.first_token(self.run.agent, (self.now_ms() - self.run.created_at) / 1000)
         self._pen.write(self._engine.draft.token(text))
 
     def ask(self, approval: Approval, *payloads: Payload) -> None:
@@ -148,8 +157,10 @@ class Executor:
         approval_seconds: float | None = None,
         workspaces: Path = Path(".runyard/workspaces"),
         redactor: "Redactor | None" = None,
+        metrics: Metrics | None = None,
     ) -> None:
         self.redactor = redactor
+        self.metrics = metrics or Metrics()
         self.store = store
         self.journal = journal
         self.clock = clock
@@ -205,6 +216,8 @@ class Running:
     async def go(self) -> None:
         """Run to the end of the claim. Never raises."""
         bound = {"run_id": self._run.id, "agent": self._run.agent}
+        waited = (self._run.started_at or self._run.created_at) - self._run.created_at
+        self._engine.metrics.run_claimed(waited / 1000, self._run.resume_why)
         with structlog.contextvars.bound_contextvars(**bound):
             try:
                 await self._to_its_move()
@@ -341,6 +354,8 @@ class Running:
         finish = msgspec.structs.replace(finish, usage=usage)
         await self._pen.move(finish, ending(self._draft, last_word, finish))
         log.info("run.finished", status=finish.status.value, code=finish.error_code)
+        took = self._engine.clock.now_ms() - (self._run.started_at or self._run.created_at)
+        self._engine.metrics.run_finished(finish.status, self._run.agent, took / 1000)
 
 
 def _cleaned(output: Output, redactor: "Redactor | None") -> Answered:

@@ -18,6 +18,7 @@ from runyard.engine.execute import Executor, Running, Stop
 from runyard.errors import RunyardError
 from runyard.ids import new_id
 from runyard.store import Claim, Room, Store
+from runyard.telemetry.metrics import Metrics
 
 log = structlog.get_logger()
 
@@ -36,6 +37,7 @@ class Worker:
         lease_seconds: float,
         poll_seconds: float,
         call_others: Callable[[], None],
+        metrics: Metrics | None = None,
     ) -> None:
         self._store = store
         self._executor = executor
@@ -44,6 +46,7 @@ class Worker:
         self._lease = lease_seconds
         self._poll = poll_seconds
         self._call_others = call_others
+        self._metrics = metrics or Metrics()
         self._id = ""
         self._running: dict[str, Running] = {}
         self._tasks: set[asyncio.Task[None]] = set()
@@ -211,6 +214,7 @@ class Worker:
 
     async def _lose_everything(self) -> None:
         log.error("worker.lease_lost", runs=self.active)
+        self._metrics.lease_lost()
         for running in list(self._running.values()):
             running.stop("lost")
         while True:

@@ -86,6 +86,7 @@ class Queries(Struct, frozen=True, kw_only=True):
     open_lanes: str
     open_threads: str
     orphaned_runs: str
+    overview: str
     overdue_runs: str
     put_checkpoint: str
     read_checkpoints: str

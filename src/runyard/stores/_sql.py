@@ -26,6 +26,7 @@ from runyard.store import (
     Head,
     Hit,
     IdempotencyKey,
+    Overview,
     Post,
     Reaped,
     Room,
@@ -40,6 +41,7 @@ from runyard.stores.transactions import (
     intake,
     log,
     outbox,
+    overview,
     runs,
     search,
     threads,
@@ -92,6 +94,9 @@ class SqlStore:
 
     async def ping(self) -> None:
         await self._read(log.heads, [])
+
+    async def overview(self, most: int) -> Overview:
+        return await self._read(overview.look, most)
 
     # --- threads and messages
 

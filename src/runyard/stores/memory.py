@@ -4,6 +4,7 @@ No operation waits for anything, so on one event loop each is atomic. What it ho
 and `open` change nothing. Clarity counts here, not size: most questions are answered by looking at every row.
 """
 
+from collections import Counter
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Any, Literal, TypeVar
 
@@ -28,6 +29,7 @@ from runyard.store import (
     Head,
     Hit,
     IdempotencyKey,
+    Overview,
     Post,
     Reaped,
     Room,
@@ -70,6 +72,29 @@ class MemoryStore(ApiKeys):
 
     async def ping(self) -> None:
         pass
+
+    async def overview(self, most: int) -> Overview:
+        def count(status: Status) -> int:
+            return min(most, sum(run.status is status for run in self._runs.values()))
+
+        ready = [lane.ready_at for lane in self._lanes.values() if lane.has_work]
+        behind = [e.ts for run in self._runs.values() for e in self._unpublished(run)[:1]][:most]
+        return Overview(
+            queued=count(Status.QUEUED),
+            ready_since=min(ready, default=None),
+            running=count(Status.RUNNING),
+            approvals=min(most, sum(approval.state == "pending" for approval in self._approvals.values())),
+            behind=len(behind),
+            behind_since=min(behind, default=None),
+            workers=await self.list_workers(),
+            now=self._now(),
+            size=0,
+            version="memory",
+            xmin_age=None,
+        )
+
+    def _unpublished(self, run: Run) -> list[Event]:
+        return self._events[run.id][self._outbox.published(run.id) :]
 
     # --- threads and messages --------------------------------------------------------------------------------------
 
@@ -303,7 +328,8 @@ class MemoryStore(ApiKeys):
         return sorted(run.id for run in mine if run.cancel_requested_at is not None)
 
     async def list_workers(self) -> Sequence[WorkerRow]:
-        return sorted(self._workers.values(), key=lambda worker: worker.id)
+        held = Counter(run.worker_id for run in self._runs.values() if run.status is Status.RUNNING)
+        return [replace(worker, runs=held[worker.id]) for _, worker in sorted(self._workers.items())]
 
     async def retire(self, worker_id: str) -> None:
         self._workers.pop(worker_id, None)

@@ -33,6 +33,7 @@ class SealedStore:
         self._store = store
         self._ring = ring
         self.open, self.close, self.ping, self.tend = store.open, store.close, store.ping, store.tend
+        self.overview = store.overview
         self.create_thread, self.fork_thread, self.list_threads = (
             store.create_thread, store.fork_thread, store.list_threads,
         )  # fmt: skip

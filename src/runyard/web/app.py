@@ -71,7 +71,7 @@ def build(
     for add_routes in faces:
         add_routes(app.router)
     _add_health(app.router, engine, version)
-    _add_metrics(app.router, metrics)
+    _add_metrics(app.router, engine, metrics)
     app.open_door(engine.access if keys else None, max_body)
     return app
 
@@ -93,7 +93,7 @@ def _add_health(router: APIRouter, engine: Engine, version: str) -> None:
         return Json({"status": "ready", "service": "runyard"})
 
 
-def _add_metrics(router: APIRouter, metrics: Metrics) -> None:
+def _add_metrics(router: APIRouter, engine: Engine, metrics: Metrics) -> None:
     @router.get(
         "/metrics",
         tags=["metrics"],
@@ -101,4 +101,5 @@ def _add_metrics(router: APIRouter, metrics: Metrics) -> None:
         response_class=PlainTextResponse,
     )
     async def read_metrics() -> Response:
+        await engine.overviews.refresh_gauges()
         return Response(metrics.render(), media_type=MEDIA_TYPE)

@@ -25,6 +25,7 @@ NEEDS: dict[tuple[str, str], api_key.Scope] = {
     ("POST", "/api/approvals/{approval_id}"): "approve",
     ("POST", "/chats/{chat_id}/interactions/{interaction_id}/approve"): "approve",
     ("GET", "/metrics"): "operate",
+    ("GET", "/api/overview"): "operate",
     ("GET", "/api/keys"): "operate",
     ("POST", "/api/keys"): "operate",
     ("DELETE", "/api/keys/{key_id}"): "operate",
