@@ -40,10 +40,12 @@ from runyard.engine.engine import Engine
 from runyard.engine.execute import Executor
 from runyard.engine.intake import Intake
 from runyard.engine.journal import Journal
+from runyard.engine.limits import InputLimits, OutputLimits
 from runyard.engine.outbox import Outbox
 from runyard.engine.overview import Overviews
 from runyard.engine.publications import Publications
 from runyard.engine.reaper import Reaper
+from runyard.engine.retention import Retention
 from runyard.engine.stream import Streams
 from runyard.engine.tail import Tail
 from runyard.engine.views import Views
@@ -229,6 +231,7 @@ class Process:
             settings.workspaces,
             redactor,
             self.metrics,
+            OutputLimits(settings.max_event_bytes, settings.max_tool_output_bytes, settings.max_history_chars),
         )
         self.worker: Worker | None = None
         if worker:
@@ -269,8 +272,15 @@ class Process:
                 self.worker,
                 self._ring,
                 redactor,
+                InputLimits(settings.max_message_chars, settings.max_queued_per_lane, settings.max_queued_per_owner),
             ),
-            views=Views(self.store, self.worker, [a.name for a in app.agents.values() if a.kind in SPEAKS_WHOLE]),
+            views=Views(
+                self.store,
+                self.worker,
+                [a.name for a in app.agents.values() if a.kind in SPEAKS_WHOLE],
+                clock,
+                settings.retention_days,
+            ),
             streams=self.streams,
             cancel=cancel,
             deadlines=Deadlines(cancel, clock),
@@ -280,6 +290,8 @@ class Process:
             access=Access(self.store, clock),
             overviews=Overviews(self.store, self.streams, self.worker, clock, self.metrics),
         )
+        days = settings.retention_days
+        self.retention = None if days is None else Retention(self.store, clock, days)
         self.task_types = app.task_types
         self.default_plan = app.default_plan(settings.default_agent or app.default)
         self._loops: list[asyncio.Task[None]] = []
@@ -303,6 +315,8 @@ class Process:
         if self.worker is not None:
             await self.worker.start()
             self._loops.append(on_duty("reaper", lambda: self.reaper.run(self._settings.reap_seconds)))
+            if self.retention is not None:
+                self._loops.append(on_duty("retention", self.retention.run))
 
     async def drain(self, grace: float) -> None:
         """Stop working, keep answering: what runs ends or goes back into the queue, then streams are cut."""
@@ -381,7 +395,7 @@ def create_app(
     from runyard.faces.native.routes import add_routes as native
     from runyard.faces.plans.routes import add_routes as plans
     from runyard.faces.threads.routes import add_routes as threads
-    from runyard.web.app import build
+    from runyard.web.app import Limits, build
 
     settings = settings or Settings()
     running = process or Process(settings, app or load_app(settings), worker=worker)
@@ -410,7 +424,10 @@ def create_app(
         keys=keys,
         metrics=running.metrics,
         version=__version__,
-        max_body=settings.max_body_bytes,
+        limits=Limits(
+            settings.max_body_bytes, settings.rate_per_key, settings.max_streams, settings.max_streams_per_key
+        ),
+        access_log=settings.access_log and settings.log_level in ("debug", "info"),
         lifespan=lifespan,
     )
 

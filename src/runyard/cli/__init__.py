@@ -11,7 +11,21 @@ from typing import Annotated
 
 import typer
 
-from runyard.cli import approvals, chat, check, dev, doctor, encryption, keys, migrate, runs, serve, status, worker
+from runyard.cli import (
+    approvals,
+    backup,
+    chat,
+    check,
+    dev,
+    doctor,
+    encryption,
+    keys,
+    migrate,
+    runs,
+    serve,
+    status,
+    worker,
+)
 from runyard.errors import RunyardError, StartupError
 
 program = typer.Typer(
@@ -28,6 +42,8 @@ for verb in (
     serve.serve,
     worker.worker,
     migrate.migrate,
+    backup.backup,
+    backup.restore,
     status.status,
     doctor.doctor,
     check.check,

@@ -13,6 +13,7 @@ again and pens grow until they are `congested`. A part that is refused, or break
 import asyncio
 from collections import deque
 from collections.abc import Callable, Sequence
+from contextvars import Context
 from time import perf_counter
 from typing import cast
 
@@ -198,7 +199,7 @@ class Journal:
         self._ready[pen] = None
         self._waiting += events
         if not self._writers or (self._waiting > MUCH and len(self._writers) == 1):
-            self._writers.add(asyncio.create_task(self._write(), name="journal"))
+            self._writers.add(asyncio.create_task(self._write(), name="journal", context=Context()))
 
     async def close(self) -> None:
         """Return when nothing is left to write."""

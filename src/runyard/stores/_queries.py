@@ -28,6 +28,7 @@ class Queries(Struct, frozen=True, kw_only=True):
     count_decided: str
     count_forks: str
     count_live_runs: str
+    count_queued: str
     decide_approval: str
     delete_documents: str
     delete_lane: str
@@ -41,9 +42,21 @@ class Queries(Struct, frozen=True, kw_only=True):
     delete_workers: str
     detach_run: str
     detached_runs: str
+    drop_approvals: str
+    drop_checkpoints: str
+    drop_events: str
+    drop_lanes: str
+    drop_logs: str
+    drop_messages: str
+    drop_outbox: str
+    drop_runs: str
+    drop_threads: str
+    droppable_runs: str
+    droppable_threads: str
     expired_approvals: str
     forget_encryption_keys: str
     forget_keys: str
+    forget_tombstones: str
     fork_thread: str
     get_api_key: str
     get_approval: str
@@ -53,6 +66,7 @@ class Queries(Struct, frozen=True, kw_only=True):
     get_named_thread: str
     get_run: str
     get_thread: str
+    get_tombstone: str
     heads: str
     history: str
     init_outbox: str
@@ -62,6 +76,7 @@ class Queries(Struct, frozen=True, kw_only=True):
     insert_messages: str
     insert_runs: str
     insert_thread: str
+    keep_tombstones: str
     keys_in_use: str
     lane_heads: str
     list_api_keys: str
@@ -83,11 +98,12 @@ class Queries(Struct, frozen=True, kw_only=True):
     named_threads: str
     note_encryption_key: str
     note_keys: str
+    old_runs: str
     open_lanes: str
     open_threads: str
     orphaned_runs: str
-    overview: str
     overdue_runs: str
+    overview: str
     put_checkpoint: str
     read_checkpoints: str
     read_events: str
@@ -97,6 +113,7 @@ class Queries(Struct, frozen=True, kw_only=True):
     reopen_outbox: str
     revoke_api_key: str
     runs_held: str
+    runs_of_threads: str
     runs_to_cancel: str
     save_lanes: str
     save_runs: str

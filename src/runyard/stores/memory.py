@@ -18,7 +18,8 @@ from runyard.domain.events import PROGRESS, Draft, Event, place
 from runyard.domain.publication import Backlog, Mark
 from runyard.domain.run import SUSPECT_ATTEMPTS, ResumeWhy, Run, Status, backoff_ms, fate_of_orphan, thread_lane
 from runyard.domain.thread import Message, Thread
-from runyard.errors import AlreadyDecided, Conflict, KeyReused, NotFound, RunActive, RunEnded, RunyardError
+from runyard.errors import AlreadyDecided, Conflict, KeyReused, NotFound, QueueFull, RunActive, RunEnded, RunyardError
+from runyard.ids import first_id_at
 from runyard.store import (
     NO_VERSIONS,
     Accepted,
@@ -34,12 +35,15 @@ from runyard.store import (
     Reaped,
     Room,
     RunFilter,
+    Swept,
+    Tombstone,
     WorkerRow,
 )
 from runyard.stores._memory_api_keys import ApiKeys
 from runyard.stores._memory_keys import Keys
 from runyard.stores._memory_lane import Lane
 from runyard.stores._memory_outbox import Outbox
+from runyard.stores._memory_retention import Graveyard
 from runyard.stores._memory_search import search
 
 Row = TypeVar("Row", Thread, Run, Approval)
@@ -61,6 +65,7 @@ class MemoryStore(ApiKeys):
         self._keys = Keys()
         self._outbox = Outbox(clock)
         self._documents: dict[str, list[Document]] = {}
+        self._graveyard = Graveyard()
 
     # --- lifecycle -------------------------------------------------------------------------------------------------
 
@@ -210,6 +215,8 @@ class MemoryStore(ApiKeys):
         thread = self._threads.get(post.thread_id) if post.thread_id is not None else None
         if post.thread_id is not None and (thread is None or thread.owner != post.owner):
             return NotFound()
+        if self._is_full(post):
+            return QueueFull()
         if post.message is not None:
             self._messages[post.message.id] = post.message
         accepted = self._queue(
@@ -222,6 +229,13 @@ class MemoryStore(ApiKeys):
         if thread is not None:
             self._threads[thread.id] = replace(thread, head_run_id=post.run_id)
         return accepted
+
+    def _is_full(self, post: Post) -> bool:
+        lane = self._lanes.get(post.lane_key)
+        return post.most_queued is not None and lane is not None and len(lane.queue) >= post.most_queued
+
+    async def count_queued(self, owner: str, most: int) -> int:
+        return min(most, sum(run.owner == owner and run.status is Status.QUEUED for run in self._runs.values()))
 
     def _with_thread(self, post: Post) -> Post:
         """The post in the thread that its client names, which is made if there is none."""
@@ -572,6 +586,39 @@ class MemoryStore(ApiKeys):
         found = sorted(each for each in self._checkpoints if self._runs[each].thread_id == thread_id)
         return {each: self._checkpoints[each] for each in found if run_id in (None, each)}
 
+    # --- retention -------------------------------------------------------------------------------------------------
+
+    async def sweep(self, horizon: int, after: str | None, limit: int) -> Swept:
+        old = [run for run in self._runs.values() if (after or "") < run.id < first_id_at(horizon)]
+        old = sorted(old, key=lambda run: run.id)[:limit]
+        dropped = [run for run in old if run.thread_id is None and _ended_before(run, horizon)]
+        for thread_id in {run.thread_id for run in old if run.thread_id is not None}:
+            members = [run for run in self._runs.values() if run.thread_id == thread_id]
+            forks = any(thread.forked_from == thread_id for thread in self._threads.values())
+            if not forks and all(_ended_before(run, horizon) for run in members):
+                dropped += members
+                await self.delete_thread(members[0].owner, thread_id)
+        for run in dropped:
+            self._graveyard.bury(run, self._now())
+            if run.thread_id is None:
+                self._drop_run(run)
+        return Swept(len(old), len(dropped), old[-1].id if len(old) == limit else None)
+
+    def _drop_run(self, run: Run) -> None:
+        for approval in [approval for approval in self._approvals.values() if approval.run_id == run.id]:
+            del self._approvals[approval.id]
+        del self._runs[run.id], self._events[run.id]
+        self._outbox.drop(run.id)
+        if run.superseded_by is None:
+            del self._lanes[run.lane_key]
+
+    async def drop_logs(self, horizon: int, tombstones: int) -> int:
+        self._graveyard.forget(tombstones)
+        return 0
+
+    async def get_tombstone(self, owner: str, run_id: str) -> Tombstone:
+        return self._graveyard.find(owner, run_id)
+
     # --- search ----------------------------------------------------------------------------------------------------
 
     async def put_documents(self, collection: str, documents: Sequence[Document]) -> None:
@@ -614,6 +661,10 @@ class MemoryStore(ApiKeys):
             worker_id=None,
             finished_at=self._now(),
         )
+
+
+def _ended_before(run: Run, horizon: int) -> bool:
+    return run.finished_at is not None and run.finished_at < horizon
 
 
 def _age(run: Run) -> int:

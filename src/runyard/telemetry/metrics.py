@@ -25,7 +25,9 @@ MS = (1, 2, 5, 10, 20, 50, 100, 200, 500, 1_000, 2_000, 5_000, 10_000)
 SECONDS = (0.01, 0.05, 0.1, 0.5, 1, 5, 10, 60, 300, 1_800, 3_600, 86_400)
 EVENTS = (1, 2, 5, 10, 20, 50, 100, 200, 500, 1_000, 2_000)
 WHY = ("crash", "drain", "decision")
-OUTCOMES = ("ok", "error", "timeout", "invalid_input", "called_too_often", "no_sandbox", "unknown_outcome")
+OUTCOMES = frozenset(
+    {"ok", "error", "timeout", "invalid_input", "called_too_often", "no_sandbox", "unknown_outcome", "output_too_large"}
+)
 
 
 class Metric(NamedTuple):
