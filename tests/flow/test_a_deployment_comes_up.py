@@ -114,6 +114,7 @@ class Deployment:
         return subprocess.run([program, *command[1:]], capture_output=True, check=False, timeout=10).returncode == 0
 
 
+@pytest.mark.timeout(150)  # seven programs start from nothing
 @pytest.mark.req("S0.40")
 async def test_the_commands_bring_up_everything_and_a_stream_comes_through_nginx(
     pg_database: str, tmp_path: Path

@@ -45,9 +45,8 @@ async def _drop(tx: Tx, runs: Sequence[str], threads: Sequence[str], lanes: Sequ
 
 
 async def drop_logs(tx: Tx, horizon: int, tombstones: int) -> int:
-    rows = await tx.rows(tx.q.drop_logs, horizon)
-    await tx.rows(tx.q.forget_tombstones, tombstones)
-    return sum(row["dropped"] for row in rows)
+    await tx.rows(tx.q.forget_tombstones, tombstones)  # first: while a part of the log goes, nobody can write
+    return sum(row["dropped"] for row in await tx.rows(tx.q.drop_logs, horizon))
 
 
 async def get_tombstone(tx: Tx, owner: str, run_id: str) -> Tombstone:
