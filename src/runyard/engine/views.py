@@ -97,8 +97,9 @@ class Views:
         await self._store.delete_thread(owner, known(thread_id, "thread"))
 
     async def run(self, owner: str, run_id: str) -> Run:
+        known(run_id, "run")
         try:
-            return await self._store.get_run(owner, known(run_id, "run"))
+            return await self._store.get_run(owner, run_id)
         except NotFound:
             await self._say_if_gone(owner, run_id)
             raise
