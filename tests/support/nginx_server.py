@@ -7,12 +7,13 @@
 from __future__ import annotations
 
 import shutil
+import subprocess
 import sys
 import sysconfig
 from collections.abc import Sequence
 from pathlib import Path
 
-from tests.support.daemon import Daemon, DaemonMissingError, say_what_is_found
+from tests.support.daemon import Daemon, DaemonMissingError
 
 CONFIGURATION = Path(__file__).parents[2] / "deploy" / "nginx.conf"
 UNPACKED = Path(sysconfig.get_path("data")) / "nginx" / "usr" / "sbin"
@@ -52,5 +53,16 @@ class PrivateNginx(Daemon):
         return f"http://127.0.0.1:{self.port}"
 
 
+def main() -> int:
+    try:
+        found = PrivateNginx.find()
+    except DaemonMissingError as error:
+        print(error, file=sys.stderr)
+        return 1
+    said = subprocess.run([found, "-v"], capture_output=True, text=True, check=True).stderr.strip()
+    print(f"{said} ({found})")
+    return 0
+
+
 if __name__ == "__main__":
-    sys.exit(say_what_is_found(PrivateNginx))
+    sys.exit(main())
