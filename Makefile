@@ -13,7 +13,7 @@ LOCKS := requirements/runtime.txt requirements/dev.txt
 COMPILE := $(BIN)/uv pip compile --quiet --universal --python-version 3.11 --generate-hashes \
 	--no-emit-index-url --no-header $(if $(UPGRADE),--upgrade)
 
-EXTRAS := --extra postgres --extra redis --extra nats
+EXTRAS := --extra postgres --extra redis --extra nats --extra sentry --extra otlp
 SERVERS := postgres redis nats
 
 say = @printf '==> %s\n' "$(1)"
