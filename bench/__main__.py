@@ -8,7 +8,7 @@ import time
 from contextlib import ExitStack
 from pathlib import Path
 
-from bench import followers, machine, pods, replay, streams
+from bench import followers, machine, pods, replay, retention, streams
 from bench.results import FOLDER, Results, Row, save
 from bench.size import FULL, TINY, Size
 from bench.stand import ALL, Stand
@@ -22,7 +22,12 @@ def run(stand: Stand, size: Size) -> list[Row]:
         servers = [stack.enter_context(stand.server(kind)) for kind in stand.kinds]
         walk(streams.warm_up(servers, size), begun)
         rows = walk(streams.steps(servers, size), begun)
-    alone = [*followers.steps(stand, size), *replay.steps(stand, size), *pods.steps(stand, size)]
+    alone = [
+        *followers.steps(stand, size),
+        *replay.steps(stand, size),
+        *pods.steps(stand, size),
+        *retention.steps(stand, size),
+    ]
     return rows + walk(alone, begun)
 
 

@@ -38,12 +38,12 @@ class Stand:
         if kind == BARE:
             return running(kind, python("bench.bare"), "/openapi.json")
         pid = self.postgres_pid if kind == POSTGRES else None
-        return running(kind, python("bench.server", self._url(kind, database)), "/health", pid)
+        return running(kind, python("bench.server", self.url(kind, database)), "/health", pid)
 
     def durable(self) -> list[str]:
         return [kind for kind in (SQLITE, POSTGRES) if kind in self.kinds]
 
-    def _url(self, kind: str, database: str) -> str:
+    def url(self, kind: str, database: str) -> str:
         match kind:
             case "fake":
                 return FAKE

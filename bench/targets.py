@@ -61,6 +61,14 @@ def _growth(case: str, small: int, large: int) -> Callable[[Measured], float | N
     return value
 
 
+def _while_sweeping(case: str, server: str) -> Callable[[Measured], float | None]:
+    def value(m: Measured) -> float | None:
+        sweeping, quiet = (m.latest.rounds(f"{case}, {mode}", server) for mode in ("sweeping", "quiet"))
+        return ratio("took_ms_p50", sweeping, quiet)
+
+    return value
+
+
 def _replay(server: str) -> Callable[[Measured], float | None]:
     def value(m: Measured) -> float | None:
         rows = m.latest.rounds("replay", server)
@@ -157,6 +165,17 @@ TARGETS = [
             value=_growth(case, 10_000, 5_000_000),
         )
         for case in ("append", "tail read")
+    ),
+    *(
+        Target(
+            what=f"{case} p50 while old runs are dropped, against quiet, {NAMES[server]}",
+            good=1.2,
+            excellent=1.05,
+            form=RATIO,
+            value=_while_sweeping(case, server),
+        )
+        for server in NAMES
+        for case in ("claim", "append")
     ),
     *(
         Target(
