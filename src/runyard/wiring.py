@@ -38,7 +38,7 @@ from runyard.engine.execute import Executor
 from runyard.engine.feed import Feed
 from runyard.engine.intake import Intake
 from runyard.engine.journal import Journal
-from runyard.engine.limits import InputLimits, OutputLimits
+from runyard.engine.limits import Admission, InputLimits, OutputLimits
 from runyard.engine.orchestrator import Orchestrator
 from runyard.engine.outbox import Outbox
 from runyard.engine.overview import Overviews
@@ -243,8 +243,13 @@ class Process:
         self.turns = Turns(self.store, self._ring, settings.poll_seconds)
         least = settings.group_pause_min_seconds
         pause = (least, max(least, settings.group_pause_max_seconds))
+        admission = Admission(
+            self.store,
+            clock,
+            InputLimits(settings.max_message_chars, settings.max_queued_per_lane, settings.max_queued_per_owner),
+        )
         conversations = Conversations(
-            self.store, self.tail, clock, Random(), pause, self._ring, self.feed.stir, redactor, self.tracer
+            self.store, self.tail, clock, Random(), pause, self._ring, self.feed.stir, redactor, self.tracer, admission
         )
         executor = Executor(
             self.store,
@@ -302,7 +307,7 @@ class Process:
                 self.worker,
                 self._ring,
                 redactor,
-                InputLimits(settings.max_message_chars, settings.max_queued_per_lane, settings.max_queued_per_owner),
+                admission,
             ),
             views=Views(
                 self.store,

@@ -96,7 +96,7 @@ async def test_an_owner_has_about_so_many_runs_waiting(serve: Serve, memory_stor
     server = await serve(worker=False, max_queued_per_owner=2)
     for _ in range(2):
         await server.post("happy")
-    backlogs: Backlogs = server.process.engine.intake._backlogs
+    backlogs: Backlogs = server.process.engine.intake._admission.backlogs
     backlogs._known.clear()
     backlogs.check("local")  # begins to look
     for looking in list(backlogs._looking):
@@ -106,6 +106,8 @@ async def test_an_owner_has_about_so_many_runs_waiting(serve: Serve, memory_stor
     thread_id = await server.thread()
     body = {"content": "one more", "agent": "happy"}
     refused(await server.http.post(f"/api/threads/{thread_id}/messages", json=body), "queue_full")
+    channel = (await server.http.post("/api/channels", json={"name": "all", "agents": ["happy"]})).json()["id"]
+    refused(await server.http.post("/api/messages", json={"channelId": channel, "text": "hi"}), "queue_full")
 
 
 @MEMORY
@@ -114,6 +116,9 @@ async def test_a_message_that_is_too_long_is_413(serve: Serve) -> None:
     thread_id = await server.thread()
     await server.post("happy", "12345", thread_id)
     answer = await server.http.post(f"/api/threads/{thread_id}/messages", json={"content": "123456"})
+    problem(answer, 413, "too_large")
+    channel = (await server.http.post("/api/channels", json={"name": "all", "agents": []})).json()["id"]
+    answer = await server.http.post("/api/messages", json={"channelId": channel, "text": "123456"})
     problem(answer, 413, "too_large")
 
 
