@@ -12,6 +12,7 @@ from runyard.errors import QueueFull, TooManyRequests
 from runyard.store import Store
 from runyard.web.limits import BURST_SECONDS, MOST_KEYS, Rates
 from tests.faces.agents_for_tests import Gate
+from tests.faces.contract.asking import asked
 from tests.faces.serving import Serve, Server
 from tests.web.test_problems import MEMORY, problem
 
@@ -108,6 +109,12 @@ async def test_an_owner_has_about_so_many_runs_waiting(serve: Serve, memory_stor
     refused(await server.http.post(f"/api/threads/{thread_id}/messages", json=body), "queue_full")
     channel = (await server.http.post("/api/channels", json={"name": "all", "agents": ["happy"]})).json()["id"]
     refused(await server.http.post("/api/messages", json={"channelId": channel, "text": "hi"}), "queue_full")
+    refused(await server.http.post("/agents/runs", json={"runId": "r1", "input": {}}), "queue_full")
+    refused(await server.http.post("/chats/c/interactions", json={"user_message": "hi"}), "queue_full")
+    for how in ("sync", "stream"):
+        answer = await server.http.post(f"/agents/run/{how}", json=asked("happy"))
+        assert (answer.status_code, answer.json()["error"]["code"]) == (429, "QUEUE_FULL")
+        assert int(answer.headers["retry-after"]) >= 1
 
 
 @MEMORY
