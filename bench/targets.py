@@ -150,6 +150,13 @@ TARGETS = [
         value=_number("delay_ms_p50", "pods", "postgres", 1),
     ),
     Target(
+        what="runs of nothing with traces over OTLP against none, SQLite FULL",
+        good=0.7,
+        excellent=0.9,
+        form=RATIO,
+        value=lambda m: m.latest.ratio("runs_s", "traced", "sqlite, traced", "sqlite"),
+    ),
+    Target(
         what="claim p50, 1,000,000 queued runs against 1,000",
         good=1.5,
         excellent=1.1,

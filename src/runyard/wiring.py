@@ -56,7 +56,7 @@ from runyard.errors import RunyardError, StartupError
 from runyard.office import Office
 from runyard.settings import Settings
 from runyard.telemetry.metrics import RUNS_ACTIVE, SSE_CLIENTS, SSE_LAG, Metrics
-from runyard.telemetry.spans import Exporter, Recorder, Tracer
+from runyard.telemetry.spans import Exporter, Recorder, Several, Tracer
 
 if TYPE_CHECKING:
     from runyard.cipher import Ring
@@ -191,17 +191,32 @@ async def rotate(settings: Settings, decrypt: bool, told: "Callable[[Progress], 
 
 
 def _exporter(settings: Settings) -> Exporter:
-    """Where the traces of agents go: to Sentry if there is one, else nowhere."""
-    if settings.sentry_dsn is None:
-        return Recorder()
+    """Where the traces of agents go: to Sentry, to a collector, to both; if there is neither, nowhere."""
+    version = __version__
+    exporters: list[Exporter] = []
     try:
-        from runyard.telemetry.sentry import Sentry
+        if settings.sentry_dsn is not None:
+            from runyard.telemetry.sentry import Sentry
 
-        return Sentry(settings.sentry_dsn, f"runyard@{__version__}")
+            exporters.append(Sentry(settings.sentry_dsn, f"runyard@{version}"))
     except ImportError:
         raise StartupError("RUNYARD_SENTRY_DSN needs sentry-sdk: pip install 'runyard[sentry]'.") from None
     except ValueError:
         raise StartupError("RUNYARD_SENTRY_DSN is no DSN of Sentry.") from None
+    try:
+        if settings.otlp_endpoint is not None:
+            from runyard.telemetry.otlp import Otlp
+
+            exporters.append(Otlp(settings.otlp_endpoint, version))
+    except ImportError:
+        raise StartupError("RUNYARD_OTLP_ENDPOINT needs OpenTelemetry: pip install 'runyard[otlp]'.") from None
+    match exporters:
+        case []:
+            return Recorder()
+        case [one]:
+            return one
+        case _:
+            return Several(exporters)
 
 
 class Process:

@@ -82,7 +82,7 @@ Orchestrate = Callable[[Agent, Run, Think], Awaitable[Output | None]]
 class Execution:
     """The engine's side of `agents.execution.Execution`."""
 
-    def __init__(self, engine: "Executor", claim: Claim, pen: Pen, state: State, trace: RunTrace | None = None) -> None:
+    def __init__(self, engine: "Executor", claim: Claim, pen: Pen, state: State, trace: RunTrace) -> None:
         self._engine = engine
         self._pen = pen
         self.run: Run = claim.run
@@ -115,8 +115,7 @@ class Execution:
                 draft = self._engine.draft(each)
             if self._keeper is not None and (ledger := self._keeper.entries(each, self.now_ms())) is not None:
                 self._pen.note(ledger)
-            if self._trace is not None:
-                self._trace.event(each)
+            self._trace.event(each)
             self._pen.write(draft)
         if isinstance(payload, ModelMessage) and payload.usage is not None:
             self.usage = (self.usage or Usage()) + payload.usage
@@ -182,6 +181,9 @@ class Execution:
 
     async def search(self, collection: str, query: str, limit: int) -> Sequence[Hit]:
         return await self._engine.store.search(collection, query, limit)
+
+    def traceparent(self, call_id: str) -> str:
+        return self._trace.traceparent(call_id)
 
     def now_ms(self) -> int:
         return self._engine.clock.now_ms()
@@ -259,7 +261,7 @@ class Running:
         self._draft = engine.draft
         self._stopped: asyncio.Future[Stop] = asyncio.get_running_loop().create_future()
         self._execution: Execution | None = None
-        self._trace: RunTrace | None = None
+        self._trace = RunTrace(engine.tracer, claim.run)
         self._outcome = "lost"
         self._pen.on_cancel = lambda: self.stop("cancel")
 
@@ -288,10 +290,7 @@ class Running:
         self._engine.metrics.run_claimed(waited / 1000, self._run.resume_why)
         with structlog.contextvars.bound_contextvars(**bound):
             try:
-                if self._run.in_mailbox:
-                    await self._traced()
-                else:
-                    await self._to_its_move()
+                await self._traced()
             except Fenced:
                 log.info("run.lost", fence=self._run.fence)
             except WriteRefused as error:
@@ -303,13 +302,11 @@ class Running:
                 self._pen.abandon()
 
     async def _traced(self) -> None:
-        tracer = self._engine.tracer
-        trace = self._trace = RunTrace(tracer, self._run)
         try:
-            with tracer.inside(trace.root):
+            with self._engine.tracer.inside(self._trace.root):
                 await self._to_its_move()
         finally:
-            trace.end(self._outcome)
+            self._trace.end(self._outcome)
 
     async def _give_up(self) -> None:
         """The store will not take an event of this run: end it without that, or leave it to the reaper."""
@@ -323,6 +320,7 @@ class Running:
         agent = await self._engine.agent(self._run.agent)
         if agent is None:
             log.warning("run.unknown_agent")
+            self._outcome = "released"
             await self._pen.move(Release(delay_ms=UNKNOWN_AGENT_DELAY_MS), [])
             return
         if self._run.cancel_requested_at is not None:
@@ -333,7 +331,10 @@ class Running:
         except Unreadable as error:
             await self._end_error(error.code, error.message)
             return
+        if state.task is not None:
+            self._trace.root.join(state.task.traceparent)
         if self._run.resume_why is not None:
+            self._trace.attempt = state.attempt + 1
             self._pen.write(self._draft(RunResumed(state.attempt + 1, self._run.resume_why)))
         execution = self._execution = Execution(self._engine, self._claim, self._pen, state, self._trace)
         if not _may_continue(agent, self._run, state):

@@ -77,7 +77,7 @@ def add_routes(
         agent = task_types.get(asked.task_type)
         if agent is None:
             raise _refused(400, "UNSUPPORTED_TASK_TYPE", asked.request_id, asked.task_type)
-        task = wire.task_of(asked, int(timeout_seconds * 1000))
+        task = wire.task_of(asked, int(timeout_seconds * 1000), request.headers.get("traceparent"))
         try:
             if (known := request.headers.get(wire.RUN_HEADER)) is not None:
                 return await again(owner, await engine.views.run(owner, known), task)
