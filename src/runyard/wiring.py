@@ -34,7 +34,7 @@ from runyard.engine.conversations import Conversations
 from runyard.engine.deadlines import Deadlines
 from runyard.engine.duty import on_duty
 from runyard.engine.engine import Engine
-from runyard.engine.execute import Executor
+from runyard.engine.executor import Executor
 from runyard.engine.feed import Feed
 from runyard.engine.intake import Intake
 from runyard.engine.journal import Journal
