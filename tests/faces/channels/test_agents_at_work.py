@@ -162,13 +162,13 @@ async def test_a_call_that_is_repeated_happens_once_and_memory_is_ones_own(serve
 async def test_the_six_tools_are_an_mcp_server_inside_of_the_process(serve: Serve) -> None:
     from mcp import Client
 
-    from runyard.agents.mcp_serving import USE_ID, served
+    from runyard.agents.mcp_serving import USE_ID, directly, served
 
     office = await thinkers(serve, {"kevin": [NOTHING]})
     channel = await talked(office, "hello")
     assert office.server is not None
     engine, run = office.server.process.engine, await office.run()
-    server = served("office", run.id, office_tools(Desk(run, engine.conversations, engine.staff)))
+    server = served("office", office_tools(Desk(run, engine.conversations, engine.staff)), directly(run.id))
     async with Client(server) as client:
         listed = [tool.name for tool in (await client.list_tools()).tools]
         meta: Any = {USE_ID: "toolu_1"}
