@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import json
 import os
 import re
 import sys
@@ -108,14 +109,15 @@ async def test_the_commands_of_the_page_on_channels(sqlite_flow: Flow) -> None:
     await flow.start("serve", app=ROOT / "examples" / "tour.py", **at_once)
     saying, looking = blocks("channels.md", "sh")
     channel = (await shell(flow, f'{saying}\necho " $CHANNEL"')).split()[-1]
-    said = await shell(flow, looking, CHANNEL=channel)
-    assert re.findall(r'"userId":"(\w+)","text":"([^"]*)"', said) == [
+    answers = (await shell(flow, looking, CHANNEL=channel)).replace("}{", "}\n{").splitlines()
+    messages, memory, runs = (json.loads(answer) for answer in answers)
+    assert [(message["userId"], message["text"]) for message in messages["messages"]] == [
         ("local", "There is fog. What does a ticket cost?"),
         ("mara", "Fog is noted. The Gannet leaves an hour later."),
         ("ilse", "A ticket is 12 crowns, a bicycle rides for free."),
     ]
-    assert '"label":"weather","content":"Fog in the strait."' in said
-    assert '"agentId":"teo","status":"completed","stopReason":"end_turn"' in said
+    assert [(block["label"], block["content"]) for block in memory["blocks"]] == [("weather", "Fog in the strait.")]
+    assert [(run["status"], run["stopReason"]) for run in runs["runs"]] == [("completed", "end_turn")]
 
 
 async def test_the_commands_of_the_page_on_access(any_flow: Flow) -> None:
