@@ -279,3 +279,16 @@ async def test_errors_are_counted_by_their_codes(serve: Serve) -> None:
     assert recorder.counts[("agent.errors", "kevin", "model_timeout")] == 1
     [root] = [span for span in recorder.spans if span.name == "agent.run"]
     assert root.outcome == "model_timeout"
+
+
+@pytest.mark.req("S3.38", "S3.39")
+@pytest.mark.parametrize("backend", ["sqlite"])
+async def test_a_name_that_a_model_made_up_is_content(serve: Serve) -> None:
+    office = await thinkers(serve, {"kevin": [{"calls": [{"tool": "a_secret"}]}, NOTHING]})
+    await talked(office, "hello")
+    assert office.server is not None
+    recorder = office.server.process.tracer.exporter
+    assert isinstance(recorder, Recorder)
+    assert recorder.counts[("agent.tools", "kevin", "unknown")] == 1
+    told = [span.attributes for span in recorder.spans], recorder.counts, recorder.logs
+    assert "a_secret" not in str(told)

@@ -1,123 +1,34 @@
 """Claude agents without the SDK: what fakes of its messages become in the log, and what a crash does to their calls."""
 
-import asyncio
-import sys
-from collections.abc import AsyncIterator, Sequence
+from collections.abc import Sequence
 from pathlib import Path
-from types import ModuleType, SimpleNamespace
+from types import SimpleNamespace
 from typing import Any
 
 import pytest
-from mcp import Client
 
 import runyard
 from runyard.agents.agent import Agent, Output
 from runyard.agents.calls import at_work
 from runyard.agents.claude import note_spent, spent_before
-from runyard.agents.claude_messages import PREFIX, SERVER, Ended, Spoke, Wanted, heard
-from runyard.agents.mcp_serving import USE_ID
+from runyard.agents.claude_messages import PREFIX, Ended, Spoke, Wanted, heard
 from runyard.agents.runners import RUNNERS
 from runyard.domain.events import Event, ModelMessage, Usage
 from runyard.errors import Invalid, ModelRefused, ModelUnavailable, Nondeterministic, RateLimited, StartupError
 from runyard.settings import Settings
 from runyard.wiring import Process
+from tests.support.fake_claude_sdk import (
+    FakeAssistantMessage,
+    FakeResultMessage,
+    FakeSdk,
+    FakeText,
+    FakeThinking,
+    FakeToolUse,
+    FakeUserMessage,
+    calls,
+    install,
+)
 from tests.unit.agent.fake_execution import FakeExecution, parked
-
-
-class FakeText:
-    def __init__(self, text: str) -> None:
-        self.text = text
-
-
-class FakeThinking:
-    def __init__(self, thinking: str) -> None:
-        self.thinking, self.signature = thinking, "signed"
-
-
-class FakeToolUse:
-    def __init__(self, id: str, name: str, input: dict[str, Any]) -> None:
-        self.id, self.name, self.input = id, PREFIX + name, input
-
-
-class FakeAssistantMessage:
-    def __init__(self, message_id: str, *content: Any) -> None:
-        self.message_id, self.content, self.model = message_id, list(content), "claude-x"
-        self.usage = {"input_tokens": 5, "cache_read_input_tokens": 2, "output_tokens": 1}
-
-
-class FakeUserMessage:
-    content = "the result of a tool"
-
-
-class FakeResultMessage:
-    def __init__(self, subtype: str = "success", usd: float = 0.5, status: int | None = None, **usage: int) -> None:
-        self.subtype, self.session_id, self.total_cost_usd = subtype, "session-1", usd
-        self.is_error, self.api_error_status = status is not None or subtype != "success", status
-        self.usage = usage or {"input_tokens": 30, "output_tokens": 9}
-
-
-class Call(SimpleNamespace):
-    """A call that the fake SDK makes of our server; it may begin before its message is seen."""
-
-    use_id: str
-    tool: str
-    given: dict[str, Any]
-
-
-def calls(message_id: str, *wanted: tuple[str, dict[str, Any]], text: str = "") -> list[Any]:
-    """A message with these calls, block by block, as the SDK tells of it, and the calls."""
-    ids = [f"toolu_{message_id}_{place}" for place in range(len(wanted))]
-    blocks: list[Any] = [FakeText(text)] if text else []
-    blocks += [FakeToolUse(one, tool, given) for one, (tool, given) in zip(ids, wanted, strict=True)]
-    made = [Call(use_id=one, tool=tool, given=given) for one, (tool, given) in zip(ids, wanted, strict=True)]
-    return [*made, *(FakeAssistantMessage(message_id, block) for block in blocks), FakeUserMessage()]
-
-
-class FakeSdk(ModuleType):
-    """Plays messages and calls; keeps the options that it was given, and what its calls returned."""
-
-    class ClaudeSDKError(Exception):
-        pass
-
-    def __init__(self, *played: Any) -> None:
-        super().__init__("claude_agent_sdk")
-        self.played = played
-        self.options: list[SimpleNamespace] = []
-        self.returned: list[tuple[bool, str]] = []
-        self.ClaudeAgentOptions = self._options
-        self.HookMatcher = SimpleNamespace
-
-    def _options(self, **given: Any) -> SimpleNamespace:
-        self.options.append(SimpleNamespace(**given))
-        return self.options[-1]
-
-    async def query(self, prompt: str, options: Any, transport: Any) -> AsyncIterator[Any]:
-        if isinstance(self.played[0], Exception):
-            raise self.played[0]
-        waiting: list[asyncio.Task[None]] = []
-        async with Client(options.mcp_servers[SERVER]["instance"]) as client:
-            for each in self.played:
-                if isinstance(each, Call):
-                    waiting.append(asyncio.create_task(self._call(client, each)))
-                else:
-                    if isinstance(each, FakeUserMessage):
-                        await asyncio.gather(*waiting)
-                    yield each
-
-    async def _call(self, client: Any, call: Call) -> None:
-        meta: Any = {f"claudecode/{USE_ID}": call.use_id}
-        result = await client.call_tool(call.tool, call.given, meta=meta)
-        self.returned.append((bool(result.is_error), result.content[0].text))
-
-
-def install(monkeypatch: pytest.MonkeyPatch, *played: Any) -> FakeSdk:
-    sdk, transport = FakeSdk(*played), ModuleType("transport")
-    transport.SubprocessCLITransport = lambda **_: SimpleNamespace(_process=None)  # type: ignore[attr-defined]
-    for name in ("", "._internal", "._internal.transport"):
-        monkeypatch.setitem(sys.modules, f"claude_agent_sdk{name}", sdk)
-    monkeypatch.setitem(sys.modules, "claude_agent_sdk._internal.transport.subprocess_cli", transport)
-    return sdk
-
 
 done: list[str] = []
 
