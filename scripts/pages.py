@@ -10,6 +10,7 @@ import argparse
 import sys
 
 from scripts import (
+    actions_table,
     cli_table,
     contract_doc,
     events_table,
@@ -27,6 +28,7 @@ PAGES = [
         routes_table,
         scopes_table,
         metrics_table,
+        actions_table,
         cli_table,
         contract_doc,
     )

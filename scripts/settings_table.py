@@ -47,6 +47,16 @@ def _row(name: str, field: FieldInfo) -> str:
     return f"| `{variable(name)}` | `{name}` | {_kind(field.annotation)} | {_default(field)} | {field.description} |"
 
 
+KINDS: dict[Any, str] = {
+    bool: "`true`, `false`",
+    int: "whole number",
+    float: "number",
+    str: "text",
+    SecretStr: "text",
+    Path: "path",
+}
+
+
 def _kind(annotation: Any) -> str:
     if get_origin(annotation) is Literal:
         return ", ".join(f"`{choice}`" for choice in get_args(annotation))
@@ -54,7 +64,7 @@ def _kind(annotation: Any) -> str:
         annotation = next(kind for kind in get_args(annotation) if kind is not NoneType)
     if get_origin(annotation) is dict:
         return "table of texts"
-    return {int: "whole number", float: "number", str: "text", SecretStr: "text", Path: "path"}[annotation]
+    return KINDS[annotation]
 
 
 def _default(field: FieldInfo) -> str:

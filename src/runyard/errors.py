@@ -4,6 +4,7 @@
     ├── KeyRequired               401  nobody knows who is asking
     ├── ScopeMissing              403  the key is not for that
     ├── NotFound                  404  nothing of yours has that id
+    ├── Gone                      410  it was there, and was dropped when it was old
     ├── Invalid                   422  the request does not say something we can do
     │   ├── BadRequest            400  it cannot even be read
     │   ├── InvalidInput               what a tool is to be called with does not fit
@@ -14,6 +15,10 @@
     │   ├── AlreadyDecided             somebody decided this approval first
     │   │   └── RunEnded               the run that asked has ended
     │   └── Sealed                     what is sealed cannot be searched
+    ├── TooMany                   429  a limit is reached; try again later
+    │   ├── TooManyRequests            of one API key, in a short time
+    │   ├── TooManyStreams             open at once, of one API key or at this process
+    │   └── QueueFull                  too many runs wait already
     ├── Unavailable               503  the database is away; try again
     ├── Unreadable                500  a stored value does not open with the keys at hand
     ├── WriteRefused                   an append that must not happen (engine only)
@@ -23,6 +28,7 @@
     │   └── NonMonotonicSeq            the expected seq is not the next one
     ├── AgentError                     what ends a run as `error`
     │   ├── InvalidTask                the inputs of a task do not fit
+    │   ├── EventTooLarge              what the agent wrote is larger than an event may be
     │   ├── Nondeterministic           a replay took another path than the record
     │   ├── StepFailed                 a recorded step raised
     │   │   └── ToolFailed             a tool raised, or took too long
@@ -79,6 +85,17 @@ class NotFound(RunyardError):
     """There is nothing with that id."""
 
     code = "not_found"
+
+
+class Gone(RunyardError):
+    """It is so old that it was dropped."""
+
+    code = "gone"
+
+    # snapshot: what is still known of it, without content
+    def __init__(self, message: str | None = None, *, snapshot: dict[str, Any] | None = None) -> None:
+        super().__init__(message)
+        self.snapshot = snapshot
 
 
 class Invalid(RunyardError):
@@ -141,6 +158,34 @@ class Sealed(Conflict):
     code = "sealed"
 
 
+class TooMany(RunyardError):
+    """A limit is reached; try again later."""
+
+    code = "too_many"
+
+    def __init__(self, message: str | None = None, *, retry_after: float = 1.0) -> None:
+        super().__init__(message)
+        self.retry_after = retry_after
+
+
+class TooManyRequests(TooMany):
+    """This API key is used too often; try again in a moment."""
+
+    code = "too_many_requests"
+
+
+class TooManyStreams(TooMany):
+    """Too many streams are open."""
+
+    code = "too_many_streams"
+
+
+class QueueFull(TooMany):
+    """Too many runs wait already; try again when some have ended."""
+
+    code = "queue_full"
+
+
 class Unavailable(RunyardError):
     """The database is not available; try again in a moment."""
 
@@ -198,6 +243,12 @@ class InvalidTask(AgentError):
     def __init__(self, *fields: str) -> None:
         names = ", ".join(field for field in fields if field.isascii() and field.replace(".", "_").isidentifier())
         super().__init__(f"The inputs of the task do not fit: {names}." if names else None)
+
+
+class EventTooLarge(AgentError):
+    """What the agent wrote is larger than an event may be."""
+
+    code = "event_too_large"
 
 
 class Nondeterministic(AgentError):

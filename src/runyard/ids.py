@@ -11,6 +11,16 @@ def new_id() -> str:
     return str(uuid7())
 
 
+def first_id_at(ms: int) -> str:
+    """The smallest id of a millisecond: a bound for ranges of ids by time."""
+    return str(UUID(int=(ms << 80) | (7 << 76) | (2 << 62)))
+
+
+def made_at(known_id: str) -> int:
+    """When an id was made, in milliseconds since 1970."""
+    return UUID(known_id).int >> 80
+
+
 def is_id(text: str) -> bool:
     """Whether `text` is an id as we write them: a UUID in canonical lower-case form."""
     try:

@@ -9,8 +9,8 @@ import logging
 import os
 import signal
 import socket
-from collections.abc import Callable, Coroutine
-from contextlib import nullcontext, suppress
+from collections.abc import AsyncIterator, Callable, Coroutine
+from contextlib import asynccontextmanager, nullcontext, suppress
 from ipaddress import ip_address
 from typing import Any, Literal
 
@@ -65,8 +65,9 @@ async def serve(
     stopping = _on_signal(process, settings.drain_seconds, lambda: setattr(server, "should_exit", True))
     if ready is not None:
         ready(address(settings.host, listener.getsockname()[1]), is_guarded)
-    with _QuietCuts():
-        await server.serve([listener])
+    async with _scraped(settings, process):
+        with _QuietCuts():
+            await server.serve([listener])
     stopping.cancel()
     await process.stop()
 
@@ -84,9 +85,34 @@ async def work(settings: Settings, app: App) -> None:
     _calm_collector()
     done = asyncio.Event()
     stopping = _on_signal(process, settings.drain_seconds, done.set)
-    await done.wait()
+    async with _scraped(settings, process):
+        await done.wait()
     stopping.cancel()
     await process.stop()
+
+
+@asynccontextmanager
+async def _scraped(settings: Settings, process: Process) -> AsyncIterator[None]:
+    """Answer at the port for those who watch, if there is one."""
+    if settings.metrics_port is None:
+        yield
+        return
+    import uvicorn
+
+    from runyard.web.scrape import Scrape
+
+    listener = _listen(settings.metrics_host, settings.metrics_port, "RUNYARD_METRICS_PORT")
+    answering = Scrape(process.engine, process.metrics)
+    config = uvicorn.Config(answering, log_config=None, access_log=False, ws="none", lifespan="off")
+    server = uvicorn.Server(config)
+    server.capture_signals = nullcontext  # type: ignore[assignment, method-assign]
+    serving = asyncio.create_task(server.serve([listener]), name="metrics")
+    log.info("metrics.ready", url=f"{address(settings.metrics_host, listener.getsockname()[1])}/metrics")
+    try:
+        yield
+    finally:
+        server.should_exit = True
+        await serving
 
 
 def run(main: Coroutine[Any, Any, None]) -> None:
@@ -145,7 +171,7 @@ def _on_signal(process: Process, grace: float, then: Callable[[], None]) -> "asy
     return asyncio.create_task(shut_down(), name="signals")
 
 
-def _listen(host: str, port: int) -> socket.socket:
+def _listen(host: str, port: int, setting: str = "RUNYARD_PORT") -> socket.socket:
     family = socket.AF_INET6 if ":" in host else socket.AF_INET
     listener = socket.socket(family)
     listener.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
@@ -153,9 +179,7 @@ def _listen(host: str, port: int) -> socket.socket:
         listener.bind((host, port))
     except OSError as error:
         listener.close()
-        raise StartupError(
-            f"Cannot listen on {host}:{port}: {error.strerror}. Set RUNYARD_PORT to another one."
-        ) from None
+        raise StartupError(f"Cannot listen on {host}:{port}: {error.strerror}. Set {setting} to another one.") from None
     listener.listen(2048)
     listener.setblocking(False)
     return listener

@@ -151,6 +151,13 @@ class Settings(BaseSettings):
 
     host: str = Field("127.0.0.1", description="The address to listen on.")
     port: int = Field(8000, ge=0, le=65535, description="The port to listen on; 0 takes any free one.")
+    metrics_port: int | None = Field(
+        None,
+        ge=0,
+        le=65535,
+        description="A port of its own for `/metrics` and `/health`, without a key; a `worker` has no other.",
+    )
+    metrics_host: str = Field("127.0.0.1", description="The address of that port.")
     database_url: Annotated[str, AfterValidator(_checked_database)] = Field(
         "sqlite:///.runyard/runyard.db",
         repr=False,
@@ -199,6 +206,34 @@ class Settings(BaseSettings):
         15, description="How often a silent stream carries a comment, so that nobody cuts it."
     )
     max_body_bytes: Count = Field(1_048_576, description="The largest request body that is read.")
+    max_message_chars: Count = Field(262_144, description="The longest message that is taken.")
+    max_event_bytes: Count = Field(
+        1_048_576, description="The largest event that a run may write; one that writes a larger one ends as an error."
+    )
+    max_tool_output_bytes: Count = Field(
+        262_144, description="The largest output of a tool; a larger one is an error that its caller is told of."
+    )
+    max_history_chars: Count = Field(
+        1_000_000, description="How much of what was said before an agent is told, the newest first."
+    )
+    rate_per_key: Annotated[float | None, Field(gt=0, allow_inf_nan=False)] = Field(
+        1000,
+        description="Requests that one API key may send to one process in a second; after a silence twice as many.",
+    )
+    max_streams: Count = Field(20_000, description="Streams that may be open at one process.")
+    max_streams_per_key: Count = Field(5_000, description="Streams that one API key may have open at one process.")
+    max_queued_per_lane: Count = Field(
+        1_000, description="Runs that may wait in one lane, which is one thread; more are refused."
+    )
+    max_queued_per_owner: int | None = Field(
+        100_000, gt=0, description="About how many runs of one owner may wait in all; more are refused."
+    )
+    retention_days: float | None = Field(
+        None,
+        gt=0,
+        allow_inf_nan=False,
+        description="Runs that ended so many days ago are dropped, threads when all of theirs did; without it, never.",
+    )
     tail_bytes: int = Field(64 * 1024 * 1024, ge=0, description="How much memory may hold recent events for followers.")
     log_format: Annotated[Literal["console", "json"], Word] = Field(
         "json", description="How log lines look: `json` for machines, `console` for people (what `runyard dev` takes)."
@@ -206,6 +241,7 @@ class Settings(BaseSettings):
     log_level: Annotated[Literal["debug", "info", "warning", "error"], Word] = Field(
         "info", description="The least important log lines that are written."
     )
+    access_log: bool = Field(True, description="Whether every request leaves a line in the log (at level `info`).")
     chats_on_disconnect: Annotated[Literal["cancel", "continue"], Word] = Field(
         "cancel",
         description="What becomes of a run of the chats API whose client closes the stream: `cancel` or `continue`.",

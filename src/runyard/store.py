@@ -60,6 +60,7 @@ class Post(Struct, frozen=True, kw_only=True):
     after_run: str | None = None
     pause_ms: int = 0
     depth: int = 0
+    most_queued: int | None = None  # runs in its lane, with this one
 
 
 class Claim(Struct, frozen=True):
@@ -106,6 +107,24 @@ class WorkerRow(Struct, frozen=True):
     label: str
     lease_until: int
     started_at: int
+    runs: int = 0
+
+
+class Overview(Struct, frozen=True, kw_only=True):
+    """What is going on in the whole installation. Counts stop at the number that was asked for: nothing here gets slow
+    because there is much of it."""
+
+    queued: int
+    ready_since: int | None  # of the idle lane that has had something to run for the longest time
+    running: int
+    approvals: int
+    behind: int  # runs with events that are not published
+    behind_since: int | None  # when the oldest of those was made
+    workers: Sequence[WorkerRow]
+    now: int  # on the store's clock
+    size: int  # bytes
+    version: str  # of the database
+    xmin_age: int | None  # transactions since the oldest snapshot that somebody holds open; Postgres only
 
 
 class Head(Struct, frozen=True):
@@ -116,6 +135,29 @@ class Head(Struct, frozen=True):
     finished: bool
     published: int
     detached: bool = False
+
+
+class Tombstone(Struct, frozen=True, kw_only=True):
+    """What is kept, for a while, of a run that was dropped: how it ended, and no content."""
+
+    id: str
+    agent: str
+    status: str
+    stop_reason: str | None
+    error_code: str | None
+    last_seq: int
+    created_at: int
+    finished_at: int
+    dropped_at: int
+
+
+class Swept(Struct, frozen=True):
+    """What one batch of retention did: how many runs it looked at and dropped, and after which id to go on (None: all
+    that is old enough was looked at)."""
+
+    looked: int
+    dropped: int
+    cursor: str | None
 
 
 class Reaped(Struct, frozen=True):
@@ -158,6 +200,9 @@ class Store(Protocol):
     async def ping(self) -> None:
         """Return if the database answers; raise Unavailable if not."""
 
+    async def overview(self, most: int) -> Overview:
+        """What is going on, of all owners; each count stops at `most`."""
+
     # --- threads and messages --------------------------------------------------------------------------------------
 
     async def create_thread(self, thread: Thread, key: IdempotencyKey | None = None) -> Thread:
@@ -197,8 +242,9 @@ class Store(Protocol):
     async def accept(self, posts: Sequence[Post], room: Room | None = None) -> Sequence[Accepted | RunyardError]:
         """Store each post's message, run and first event and put the run into its lane: one commit for all, in order.
 
-        Each post succeeds or fails alone: NotFound (no such thread of this owner), KeyReused. Runs of one lane are
-        queued in the order given. The new run's parent is the thread's head, and it becomes the head.
+        Each post succeeds or fails alone: NotFound (no such thread of this owner), KeyReused, QueueFull (its lane has
+        `most_queued` runs already). Runs of one lane are queued in the order given. The new run's parent is the
+        thread's head, and it becomes the head.
 
         A post whose `external_id` is that of a run of this owner starts nothing: it is answered with that run.
 
@@ -216,6 +262,9 @@ class Store(Protocol):
 
         NotFound if the run belongs to no thread; RunActive while one of them has not ended; Conflict if the run was
         superseded before; a known key returns the run made then."""
+
+    async def count_queued(self, owner: str, most: int) -> int:
+        """How many runs of this owner wait in lanes; it counts no further than `most`."""
 
     async def forget_keys(self, older_than_ms: int) -> None:
         """Drop idempotency keys of that age: a request that comes so late is a new one."""
@@ -341,6 +390,23 @@ class Store(Protocol):
 
     async def checkpoints(self, thread_id: str, run_id: str | None = None) -> Mapping[str, bytes]:
         """The copies that are kept of a thread's runs, or of one of them, oldest run first."""
+
+    # --- retention -------------------------------------------------------------------------------------------------
+
+    async def sweep(self, horizon: int, after: str | None, limit: int) -> Swept:
+        """Drop what ended before `horizon`, of up to `limit` runs with an id above `after`: their logs, approvals,
+        cursors, checkpoints and queues, and a tombstone for each in their place.
+
+        A thread goes as a whole, with its messages, when the last of its runs ended before the horizon; never while one
+        of them has not ended or while another thread was forked from it. So what waits, and what something that lives
+        goes back to, stays."""
+
+    async def drop_logs(self, horizon: int, tombstones: int) -> int:
+        """Give back the room of logs that were swept, and forget tombstones made before `tombstones`; how many parts of
+        the log went as a whole (on SQLite none: rows go when they are swept)."""
+
+    async def get_tombstone(self, owner: str, run_id: str) -> Tombstone:
+        """Of a run by its id or by the name that a client gave it; NotFound if there is none."""
 
     # --- API keys --------------------------------------------------------------------------------------------------
 

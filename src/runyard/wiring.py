@@ -38,11 +38,14 @@ from runyard.engine.execute import Executor
 from runyard.engine.feed import Feed
 from runyard.engine.intake import Intake
 from runyard.engine.journal import Journal
+from runyard.engine.limits import InputLimits, OutputLimits
 from runyard.engine.orchestrator import Orchestrator
 from runyard.engine.outbox import Outbox
+from runyard.engine.overview import Overviews
 from runyard.engine.publications import Publications
 from runyard.engine.reaper import Reaper
 from runyard.engine.records import Records
+from runyard.engine.retention import Retention
 from runyard.engine.staff import Staff
 from runyard.engine.stream import Streams
 from runyard.engine.tail import Tail
@@ -52,7 +55,7 @@ from runyard.engine.worker import Worker
 from runyard.errors import RunyardError, StartupError
 from runyard.office import Office
 from runyard.settings import Settings
-from runyard.telemetry.metrics import Metrics
+from runyard.telemetry.metrics import RUNS_ACTIVE, SSE_CLIENTS, SSE_LAG, Metrics
 from runyard.telemetry.spans import Exporter, Recorder, Tracer
 
 if TYPE_CHECKING:
@@ -75,6 +78,11 @@ def load_app(settings: Settings) -> App:
     from runyard import demo
 
     return app_of(demo)
+
+
+def _models(app: App) -> dict[str, str]:
+    """The agents, each with the model that it thinks with."""
+    return {name: "" if agent.mind is None else agent.mind.model for name, agent in app.agents.items()}
 
 
 def open_store(settings: Settings, clock: Clock | None = None) -> Office:
@@ -215,7 +223,7 @@ class Process:
         self._app = app
         self.store = store or open_store(settings, clock)
         self.bus = bus or open_bus(settings)
-        self.metrics = Metrics()
+        self.metrics = Metrics(_models(app), {tool.name for agent in app.agents.values() for tool in agent.tools})
         self.tracer = Tracer(_exporter(settings))
         self.publications = Publications()
         self.outbox = Outbox(
@@ -228,7 +236,7 @@ class Process:
             batch=settings.outbox_batch,
         )
         self.tail = Tail(self.outbox, settings.tail_bytes)
-        self.journal = Journal(self.store, self.tail)
+        self.journal = Journal(self.store, self.tail, self.metrics)
         self.streams = Streams(self.store, self.tail, self.publications)
         self.staff = Staff(self.store, clock, app.agents, redactor)
         self.feed = Feed(self.store, lambda last: self.bus.send([Hint("feed", seq=last)]), settings.poll_seconds)
@@ -250,6 +258,8 @@ class Process:
             self.staff.agent,
             Orchestrator(self.staff, conversations, self.tracer).work,
             self.tracer,
+            self.metrics,
+            OutputLimits(settings.max_event_bytes, settings.max_tool_output_bytes, settings.max_history_chars),
         )
         self.worker: Worker | None = None
         if worker:
@@ -262,7 +272,11 @@ class Process:
                 poll_seconds=settings.poll_seconds,
                 call_others=self._call_others,
                 seen=self._seen,
+                metrics=self.metrics,
             )
+        self.metrics.watch(RUNS_ACTIVE, lambda: 0 if self.worker is None else self.worker.active)
+        self.metrics.watch(SSE_CLIENTS, lambda: self.streams.open)
+        self.metrics.watch(SSE_LAG, lambda: self.streams.lag)
         self.reaper = Reaper(
             self.store,
             self.tail,
@@ -288,8 +302,15 @@ class Process:
                 self.worker,
                 self._ring,
                 redactor,
+                InputLimits(settings.max_message_chars, settings.max_queued_per_lane, settings.max_queued_per_owner),
             ),
-            views=Views(self.store, self.worker, [a.name for a in app.agents.values() if a.kind in SPEAKS_WHOLE]),
+            views=Views(
+                self.store,
+                self.worker,
+                [a.name for a in app.agents.values() if a.kind in SPEAKS_WHOLE],
+                clock,
+                settings.retention_days,
+            ),
             streams=self.streams,
             cancel=cancel,
             deadlines=Deadlines(cancel, clock),
@@ -301,7 +322,10 @@ class Process:
             staff=self.staff,
             feed=self.feed,
             records=Records(self.store),
+            overviews=Overviews(self.store, self.streams, self.worker, clock, self.metrics),
         )
+        days = settings.retention_days
+        self.retention = None if days is None else Retention(self.store, clock, days)
         self.task_types = app.task_types
         self.default_plan = app.default_plan(settings.default_agent or app.default)
         self._loops: list[asyncio.Task[None]] = []
@@ -328,6 +352,8 @@ class Process:
             await self.worker.start()
             self._loops.append(on_duty("turns", self.turns.run))
             self._loops.append(on_duty("reaper", lambda: self.reaper.run(self._settings.reap_seconds)))
+            if self.retention is not None:
+                self._loops.append(on_duty("retention", self.retention.run))
 
     async def drain(self, grace: float) -> None:
         """Stop working, keep answering: what runs ends or goes back into the queue, then streams are cut."""
@@ -416,7 +442,7 @@ def create_app(
     from runyard.faces.native.routes import add_routes as native
     from runyard.faces.plans.routes import add_routes as plans
     from runyard.faces.threads.routes import add_routes as threads
-    from runyard.web.app import build
+    from runyard.web.app import Limits, build
 
     settings = settings or Settings()
     running = process or Process(settings, app or load_app(settings), worker=worker)
@@ -446,7 +472,10 @@ def create_app(
         keys=keys,
         metrics=running.metrics,
         version=__version__,
-        max_body=settings.max_body_bytes,
+        limits=Limits(
+            settings.max_body_bytes, settings.rate_per_key, settings.max_streams, settings.max_streams_per_key
+        ),
+        access_log=settings.access_log and settings.log_level in ("debug", "info"),
         lifespan=lifespan,
     )
 

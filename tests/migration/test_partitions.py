@@ -4,12 +4,13 @@ from collections.abc import AsyncIterator
 from uuid import UUID
 
 import asyncpg
+import msgspec
 import pytest
 
 from runyard.clock import SystemClock
-from runyard.ids import new_id
+from runyard.ids import first_id_at, new_id
 from runyard.stores.postgres import PostgresStore
-from tests.store.making import Writer, post, running, token, written
+from tests.store.making import Writer, a_post, a_worker, an_approval, claims, post, running, token, written
 
 WEEK = 7 * 24 * 3600 * 1000
 PARTITIONS = """
@@ -23,11 +24,6 @@ async def store(pg_database: str) -> AsyncIterator[PostgresStore]:
     await store.open()
     yield store
     await store.close()
-
-
-def first_id_at(ms: int) -> str:
-    """The smallest UUIDv7 of a millisecond: a lower bound for ranges of ids by time."""
-    return str(UUID(int=(ms << 80) | (7 << 76) | (2 << 62)))
 
 
 async def partitions(dsn: str) -> list[str]:
@@ -80,3 +76,38 @@ async def test_a_run_of_a_week_that_has_no_part_is_kept_all_the_same(store: Post
     await connection.close()
     assert part == "run_events_default"
     assert [event.seq for event in await store.read(old, 0, 10)] == [1]
+
+
+async def test_a_part_goes_when_nothing_is_left_in_it_and_only_rows_go_while_something_is(
+    store: PostgresStore, pg_database: str
+) -> None:
+    """Two parts of the past: in one a run stays, because a person is waited for."""
+    week = SystemClock().now_ms() // WEEK
+    connection = await asyncpg.connect(pg_database)
+    for n in (week - 10, week - 9):
+        await connection.execute(
+            f"create table run_events_w{n} partition of run_events for values"
+            f" from ('{_bound(n)}') to ('{_bound(n + 1)}')"
+        )
+    kept, gone, alone = [first_id_at((week - 10) * WEEK + ms) for ms in (5, 6)] + [first_id_at((week - 9) * WEEK + 5)]
+    for run_id in (kept, gone, alone):
+        await post(store, msgspec.structs.replace(a_post(lane=f"run:{run_id}"), run_id=run_id))
+    worker_id = await a_worker(store)
+    for run in await claims(store, worker_id):
+        await written(store, Writer(run).park(an_approval(run)) if run.id == kept else Writer(run).finish())
+    await connection.execute("update runs set finished_at = 1 where finished_at is not null")
+    horizon = (week - 7) * WEEK
+    assert (await store.sweep(horizon, None, 100)).dropped == 2
+    assert await store.drop_logs(horizon, 0) == 1
+    names = await partitions(pg_database)
+    assert f"run_events_w{week - 10}" in names
+    assert f"run_events_w{week - 9}" not in names
+    logs = await connection.fetch("select distinct run_id::text from run_events")
+    assert [row[0] for row in logs] == [kept]
+    assert await connection.fetchval("select count(*) from dropped_runs where has_log") == 0
+    assert await store.drop_logs(horizon, 0) == 0
+    await connection.close()
+
+
+def _bound(week: int) -> str:
+    return str(UUID(int=(week * WEEK) << 80))

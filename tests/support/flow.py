@@ -291,13 +291,13 @@ class Flow:
         return [row for row in rows if row["run_id"] == run_id]
 
     async def _create(self, path: str, body: Any, pod: Pod | None) -> httpx2.Response:
-        """As a careful client: no answer, or 503, and it asks again with the same key."""
+        """As a careful client: no answer, 502 or 503, and it asks again with the same key."""
         headers = {"Idempotency-Key": uuid.uuid4().hex}
         deadline = time.monotonic() + PATIENCE
         while time.monotonic() < deadline:
             with suppress(httpx2.TransportError, IndexError):
                 response = await self.request("POST", path, pod, json=body, headers=headers)
-                if response.status_code != 503:
+                if response.status_code not in (502, 503):  # 502: a proxy had no pod to ask
                     assert response.status_code == 201, response.text
                     return response
             await asyncio.sleep(0.02)

@@ -5,8 +5,9 @@ from __future__ import annotations
 import pytest
 from prometheus_client.parser import text_string_to_metric_families
 
+from runyard.domain.events import Usage
 from runyard.domain.run import TERMINAL_STATUSES, Status
-from runyard.telemetry.metrics import TABLE, Metrics
+from runyard.telemetry.metrics import MOST_TOOLS, SSE_CLIENTS, Metrics
 
 Series = dict[tuple[str, frozenset[tuple[str, str]]], float]
 
@@ -24,25 +25,58 @@ def value(metrics: Metrics, name: str, **labels: str) -> float:
     return read(metrics)[name, frozenset(labels.items())]
 
 
+MODELS = {"writer": "openai/gpt", "counter": ""}
+
+
 def test_a_new_process_has_counted_nothing_and_says_so() -> None:
-    values = read(Metrics())
+    values = read(Metrics(MODELS, ["search"]))
     assert set(values.values()) == {0.0}
-    assert len(values) == len(TABLE) - 2 + len(TERMINAL_STATUSES) + 13 + 3  # the histogram: buckets, +Inf, sum, count
+    finished = {labels for name, labels in values if name == "runyard_runs_finished_total"}
+    assert len(finished) == len(TERMINAL_STATUSES) * len(MODELS)
 
 
 def test_counts_add_up() -> None:
-    metrics = Metrics()
-    metrics.runs_started()
-    metrics.runs_started(4)
-    metrics.runs_finished(Status.DONE, 3)
-    metrics.runs_finished(Status.ERROR)
+    metrics = Metrics(MODELS)
+    for _ in range(5):
+        metrics.run_started("writer")
+    metrics.run_finished(Status.DONE, "writer", 3)
+    metrics.run_finished(Status.DONE, "writer", 5)
+    metrics.run_finished(Status.ERROR, "counter")
     metrics.events_persisted(1_000)
     metrics.events_persisted(0)
-    assert value(metrics, "runyard_runs_started_total") == 5
-    assert value(metrics, "runyard_runs_finished_total", status="done") == 3
-    assert value(metrics, "runyard_runs_finished_total", status="error") == 1
-    assert value(metrics, "runyard_runs_finished_total", status="canceled") == 0
+    assert value(metrics, "runyard_runs_started_total", agent="writer") == 5
+    assert value(metrics, "runyard_runs_finished_total", status="done", agent="writer") == 2
+    assert value(metrics, "runyard_run_seconds_sum", status="done") == 8
+    assert value(metrics, "runyard_runs_finished_total", status="error", agent="counter") == 1
+    assert value(metrics, "runyard_runs_finished_total", status="canceled", agent="writer") == 0
     assert value(metrics, "runyard_events_persisted_total") == 1_000
+
+
+def test_tokens_and_dollars_are_those_of_an_agent_and_its_model() -> None:
+    metrics = Metrics(MODELS)
+    metrics.model_used("writer", Usage(10, 4, 0.5))
+    metrics.model_used("writer", Usage(1, 1))
+    labels = {"agent": "writer", "model": "openai/gpt"}
+    assert value(metrics, "runyard_tokens_total", **labels, direction="input") == 11
+    assert value(metrics, "runyard_tokens_total", **labels, direction="output") == 5
+    assert value(metrics, "runyard_cost_usd_total", **labels) == 0.5
+
+
+def test_labels_are_words_of_a_closed_set() -> None:
+    """Whatever a model calls, and whatever a database still holds of an app of yesterday."""
+    metrics = Metrics(MODELS, ["search"])
+    metrics.run_started("somebody of yesterday")
+    metrics.tool_called("writer", "search", None)
+    metrics.tool_called("writer", "made up by a model", "unknown_tool")
+    metrics.tool_called("counter", "look", "ValueError")
+    for n in range(MOST_TOOLS + 50):
+        metrics.tool_called("counter", f"tool {n}", None)
+    assert value(metrics, "runyard_runs_started_total", agent="other") == 1
+    assert value(metrics, "runyard_tool_calls_total", tool="search", outcome="ok") == 1
+    assert value(metrics, "runyard_tool_calls_total", tool="other", outcome="error") == 1
+    assert value(metrics, "runyard_tool_calls_total", tool="look", outcome="error") == 1
+    tools = {dict(labels)["tool"] for name, labels in read(metrics) if name == "runyard_tool_calls_total"}
+    assert len(tools) <= MOST_TOOLS + 1
 
 
 def test_the_lag_is_a_histogram_in_milliseconds() -> None:
@@ -56,28 +90,35 @@ def test_the_lag_is_a_histogram_in_milliseconds() -> None:
 
 
 def test_only_an_end_is_counted_as_one() -> None:
-    with pytest.raises(KeyError):
-        Metrics().runs_finished(Status.WAITING)
+    with pytest.raises(ValueError, match="no end"):
+        Metrics().run_finished(Status.WAITING, "writer")
 
 
 def test_two_in_one_process_do_not_add_up() -> None:
     one, other = Metrics(), Metrics()
-    one.runs_started(7)
-    assert value(other, "runyard_runs_started_total") == 0
+    one.events_persisted(7)
+    assert value(other, "runyard_events_persisted_total") == 0
+
+
+def test_what_is_watched_is_looked_up_when_somebody_asks() -> None:
+    metrics, clients = Metrics(), [1]
+    metrics.watch(SSE_CLIENTS, lambda: clients[0])
+    clients[0] = 3
+    assert value(metrics, "runyard_sse_clients") == 3
 
 
 def test_the_text_is_what_it_always_was() -> None:
-    metrics = Metrics()
-    metrics.runs_finished(Status.CANCELED)
+    metrics = Metrics({"writer": ""})
+    metrics.run_started("writer")
+    metrics.run_finished(Status.CANCELED, "writer")
     lines = metrics.render().decode().splitlines()
-    assert lines[:8] == [
+    for line in (
         "# HELP runyard_runs_started_total Runs that this process accepted.",
         "# TYPE runyard_runs_started_total counter",
-        "runyard_runs_started_total 0.0",
+        'runyard_runs_started_total{agent="writer"} 1.0',
         "# HELP runyard_runs_finished_total Runs that this process brought to an end.",
-        "# TYPE runyard_runs_finished_total counter",
-        'runyard_runs_finished_total{status="canceled"} 1.0',
-        'runyard_runs_finished_total{status="done"} 0.0',
-        'runyard_runs_finished_total{status="error"} 0.0',
-    ]
+        'runyard_runs_finished_total{agent="writer",status="canceled"} 1.0',
+        'runyard_runs_finished_total{agent="writer",status="done"} 0.0',
+    ):
+        assert line in lines
     assert "created" not in metrics.render().decode()

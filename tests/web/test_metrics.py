@@ -4,16 +4,10 @@ import pytest
 
 from runyard.clock import SystemClock
 from runyard.settings import Settings
+from runyard.telemetry.metrics import TABLE
 from tests.faces.agents_for_tests import Gate, agents
 from tests.faces.serving import QUICK, Server, served
 from tests.web.test_problems import MEMORY, StoreThatGoesAway
-
-NAMES = [
-    "runyard_runs_started_total",
-    "runyard_runs_finished_total",
-    "runyard_events_persisted_total",
-    "runyard_outbox_lag_ms",
-]
 
 
 @MEMORY
@@ -21,7 +15,8 @@ async def test_metrics_are_plain_text_that_prometheus_reads(server: Server) -> N
     answer = await server.http.get("/metrics")
     assert answer.status_code == 200
     assert answer.headers["content-type"] == "text/plain; version=0.0.4; charset=utf-8"
-    assert [line.split()[2] for line in answer.text.splitlines() if line.startswith("# TYPE")] == NAMES
+    names = {line.split()[2] for line in answer.text.splitlines() if line.startswith("# TYPE")}
+    assert names == {metric.name_on_the_wire for metric in TABLE}
 
 
 @MEMORY
@@ -50,12 +45,17 @@ async def test_metrics_count_runs_events_and_the_lag_of_publication(server: Serv
     await server.whole_stream(f"/agents/runs/{asked}/stream")  # ends when all of it is published
     heads = await server.store.heads([done, failed, asked])
     found = await values(server)
-    assert found["runyard_runs_started_total"] == 3
-    assert [found[f'runyard_runs_finished_total{{status="{end}"}}'] for end in ("done", "error", "canceled")] == [
+    assert [found[f'runyard_runs_started_total{{agent="{agent}"}}'] for agent in ("whole", "raises", "asks")] == [
         1,
         1,
         1,
     ]
+    ends = {"whole": "done", "raises": "error", "asks": "canceled"}
+    for agent, end in ends.items():
+        assert found[f'runyard_runs_finished_total{{agent="{agent}",status="{end}"}}'] == 1
+    assert found["runyard_run_wait_seconds_count"] == 3
+    assert found["runyard_journal_batch_events_count"] == found["runyard_journal_commit_ms_count"] > 0
+    assert found["runyard_sse_clients"] == 0
     assert found["runyard_events_persisted_total"] == sum(head.last_seq for head in heads.values())
     assert found["runyard_outbox_lag_ms_count"] > 0
 

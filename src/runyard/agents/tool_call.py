@@ -111,8 +111,8 @@ class ToolCalls:
                 output = told(cause)
             if tool.takes_context:
                 self._settle()
-            output = (await self.record(ToolFinished(key, tool.name, output, error, ms))).output
-        return Result(output, error, cause)
+            stored = await self.record(ToolFinished(key, tool.name, output, error, ms))
+        return Result(stored.output, stored.error, cause)
 
 
 async def attempt(key: str, calling: Awaitable[Any]) -> tuple[Any, BaseException | None]:

@@ -11,7 +11,21 @@ from typing import Annotated
 
 import typer
 
-from runyard.cli import approvals, chat, check, dev, doctor, encryption, keys, migrate, runs, serve, worker
+from runyard.cli import (
+    approvals,
+    backup,
+    chat,
+    check,
+    dev,
+    doctor,
+    encryption,
+    keys,
+    migrate,
+    runs,
+    serve,
+    status,
+    worker,
+)
 from runyard.errors import RunyardError, StartupError
 
 program = typer.Typer(
@@ -22,7 +36,18 @@ program = typer.Typer(
     rich_markup_mode=None,
     pretty_exceptions_enable=False,
 )
-for verb in (dev.dev, chat.chat, serve.serve, worker.worker, migrate.migrate, doctor.doctor, check.check):
+for verb in (
+    dev.dev,
+    chat.chat,
+    serve.serve,
+    worker.worker,
+    migrate.migrate,
+    backup.backup,
+    backup.restore,
+    status.status,
+    doctor.doctor,
+    check.check,
+):
     program.command()(verb)
 program.add_typer(runs.program, name="runs")
 program.add_typer(approvals.program, name="approvals")

@@ -1,7 +1,7 @@
 """`runyard doctor`: what this machine has, what is wrong, and what to do about it. Changes nothing."""
 
 import sys
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING, NamedTuple
 
 import typer
@@ -11,9 +11,12 @@ from runyard.errors import RunyardError
 
 if TYPE_CHECKING:
     from runyard.settings import Settings
+    from runyard.store import WorkerRow
 
 PACKAGES = ("runyard", "fastapi", "uvicorn", "pydantic", "msgspec", "httpx2", "alembic")
 SOUND_SQLITE = (3, 51, 3)
+SKEW_MS = 2000
+LITTLE_DISK = 500_000_000
 
 
 class Finding(NamedTuple):
@@ -26,7 +29,7 @@ class Finding(NamedTuple):
 
 
 def doctor() -> None:
-    """Check this machine, the database and the port.
+    """Check this machine: versions, sandbox, settings, database, schema, clocks, bus, disk, port.
 
     Exit code 1 if something is wrong.
     """
@@ -46,7 +49,7 @@ async def examine() -> list[Finding]:
         return [*findings, Finding(False, "settings", "cannot be read", error.message)]
     findings.append(Finding(True, "settings", "fine"))
     findings += await _database(settings)
-    findings.append(await _port(settings))
+    findings += [await _bus(settings), _disk(settings), await _port(settings)]
     return findings
 
 
@@ -100,40 +103,88 @@ async def _database(settings: "Settings") -> list[Finding]:
         return [Finding(False, "database", f"{label}, schema {schema}", f"Upgrade Runyard: it knows {HEAD}.")]
     advice = "" if schema == HEAD else f"`runyard migrate` (or the next start) brings it to {HEAD}."
     found = Finding(True, "database", f"{label}, schema {schema}", advice)
-    return [found] if advice else [found, await _workers(settings)]
+    return [found] if advice else [found, *await _workers(settings)]
 
 
-async def _workers(settings: "Settings") -> Finding:
+async def _workers(settings: "Settings") -> list[Finding]:
     if settings.sqlite_path is not None:
         from runyard.stores.sqlite import take_lock
 
         try:
             take_lock(settings.sqlite_path).close()
         except RunyardError as error:
-            return Finding(True, "workers", "one, in the process that has the file", error.message.partition(". ")[0])
-        return Finding(True, "workers", "none", "`runyard dev` or `runyard serve` starts one.")
+            told = error.message.partition(". ")[0]
+            return [Finding(True, "workers", "one, in the process that has the file", told)]
+        return [Finding(True, "workers", "none", "`runyard dev` or `runyard serve` starts one.")]
     return await _leases(settings)
 
 
-async def _leases(settings: "Settings") -> Finding:
-    from runyard.cli.wording import span
+async def _leases(settings: "Settings") -> list[Finding]:
     from runyard.clock import SystemClock
     from runyard.wiring import open_store
 
-    store = open_store(settings)
+    store, clock = open_store(settings), SystemClock()
     await store.open()
     try:
-        workers = await store.list_workers()
+        before = clock.now_ms()
+        found = await store.overview(1)
+        after = clock.now_ms()
     finally:
         await store.close()
+    return [_listed(found.workers, found.now), clocks(found.now, before, after)]
+
+
+def _listed(workers: "Sequence[WorkerRow]", now: int) -> Finding:
+    from runyard.cli.wording import span
+
     if not workers:
         return Finding(True, "workers", "none", "`runyard serve` or `runyard worker` starts one.")
-    now = SystemClock().now_ms()
     leases = [
         f"{w.label} ({span((w.lease_until - now) / 1000) + ' left' if w.lease_until > now else 'lease ran out'})"
         for w in workers
     ]
     return Finding(True, "workers", "\n".join(leases))
+
+
+def clocks(there: int, before: int, after: int) -> Finding:
+    """Deadlines are kept on the database's clock, but times in logs are those of each process."""
+    skew = there - (before + after) // 2
+    sound = abs(skew) <= SKEW_MS + (after - before)
+    return Finding(
+        sound, "clock", f"{skew:+d} ms in the database", "" if sound else "Let both machines keep time (NTP)."
+    )
+
+
+async def _bus(settings: "Settings") -> Finding:
+    from runyard.telemetry import logs
+    from runyard.wiring import open_bus
+
+    logs.configure("console", "error")
+    kind = (settings.bus_url or ("memory" if settings.sqlite_path else "postgresql://")).partition("://")[0]
+    if kind == "memory":
+        return Finding(True, "bus", "none: this process is the only one")
+    try:
+        bus = open_bus(settings)
+        await bus.open(lambda hints: None)
+    except RunyardError as error:
+        return Finding(False, "bus", kind, error.message)
+    connected = bus.is_connected
+    await bus.close()
+    advice = "" if connected else "It does not answer; everything works, and other pods hear of news a little later."
+    return Finding(connected, "bus", f"{kind}, {'connected' if connected else 'not connected'}", advice)
+
+
+def _disk(settings: "Settings") -> Finding:
+    """Where the database file lies, or else the workspaces."""
+    from pathlib import Path
+    from shutil import disk_usage
+
+    from runyard.cli.status import size
+
+    wanted = (settings.sqlite_path or settings.workspaces).resolve()
+    place = next((folder for folder in wanted.parents if folder.exists()), Path("/"))
+    left = disk_usage(place).free
+    return Finding(left >= LITTLE_DISK, "disk", f"{size(left)} free", "" if left >= LITTLE_DISK else "Make room.")
 
 
 async def _port(settings: "Settings") -> Finding:

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from runyard.cli.options import Json, settings_with
+from runyard.cli.wording import seconds_in
 from runyard.errors import Invalid, KeyRequired, StartupError
 
 if TYPE_CHECKING:
@@ -15,7 +16,6 @@ if TYPE_CHECKING:
     from runyard.settings import Settings
 
 program = typer.Typer(help="Make, list and revoke API keys.", no_args_is_help=True, rich_markup_mode=None)
-UNITS = {"m": 60, "h": 3600, "d": 86_400}
 
 
 @program.command()
@@ -128,7 +128,7 @@ def _scopes(given: list[str]) -> list[str]:
 
 
 def _seconds(text: str) -> int:
-    found = re.fullmatch(r"([1-9][0-9]{0,5})([mhd])", text)
-    if found is None:
+    seconds = seconds_in(text)
+    if seconds is None:
         raise Invalid("--expires must be a time like 30m, 12h or 90d.")
-    return int(found[1]) * UNITS[found[2]]
+    return seconds

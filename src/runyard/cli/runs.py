@@ -1,6 +1,7 @@
 """`runyard runs`: look at runs, follow them, stop them, repeat them."""
 
 from contextlib import aclosing
+from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
 import typer
@@ -90,6 +91,26 @@ def retry(
         typer.echo(new, err=watch)
         if watch:
             await _follow(client, is_live, new)
+
+    run_with_client(work)
+
+
+@program.command()
+def export(
+    to: Annotated[Path | None, typer.Option("--to", help="The file to write.", show_default="stdout")] = None,
+    before: Annotated[
+        str | None, typer.Option(help="Only runs made so long ago: 30d, 12h.", show_default="all")
+    ] = None,
+    status: Annotated[str | None, typer.Option(help="Only runs with this status.")] = None,
+) -> None:
+    """Write runs that have ended as JSON, one to a line: the run, and its whole log.
+
+    Newest first, of the owner of the API key. How far it is, is said on stderr.
+    """
+    from runyard.cli.exporting import export_runs
+
+    async def work(client: "Client", is_live: bool) -> None:
+        await export_runs(client, to, before, status)
 
     run_with_client(work)
 

@@ -3,6 +3,7 @@
 import re
 from datetime import UTC, datetime
 
+UNITS = {"m": 60, "h": 3600, "d": 86_400}
 STATUS_COLOURS = {"done": "green", "error": "red", "canceled": "yellow", "running": "cyan", "waiting": "magenta"}
 
 # What moves the cursor, rings or recolours: an agent's text must not be able to.
@@ -20,6 +21,12 @@ def one_line(value: object, limit: int = 80) -> str:
     text = value if isinstance(value, str) else msgspec.json.encode(value).decode()
     text = " ".join(plain(text).split())
     return text if len(text) <= limit else text[: limit - 1] + "…"
+
+
+def seconds_in(text: str) -> int | None:
+    """30m, 12h, 90d as seconds; None for anything else."""
+    found = re.fullmatch(r"([1-9][0-9]{0,5})([mhd])", text)
+    return None if found is None else int(found[1]) * UNITS[found[2]]
 
 
 def moment(iso: str) -> datetime:

@@ -15,7 +15,7 @@ from urllib.parse import quote
 import httpx2
 
 from runyard.client.connection import LONGEST_PAUSE, Connection, back_off, given
-from runyard.client.wire import ApprovalInfo, KeyInfo, LogEvent, Made, Page, RunInfo, decode_event, read
+from runyard.client.wire import ApprovalInfo, KeyInfo, LogEvent, Made, OverviewInfo, Page, RunInfo, decode_event, read
 from runyard.errors import AgentError, Unavailable
 from runyard.ids import new_id
 from runyard.sse import Parser
@@ -150,7 +150,11 @@ class Client:
             ApprovalInfo,
         )
 
-    # --- API keys, for operators
+    # --- for operators
+
+    async def overview(self) -> OverviewInfo:
+        """What is going on in the whole installation."""
+        return read(await self._connection.send("GET", "/api/overview"), OverviewInfo)
 
     async def create_key(
         self, owner: str, *, label: str = "", scopes: Sequence[str] | None = None, expires_in: int | None = None

@@ -16,6 +16,7 @@ import msgspec
 from runyard.errors import (
     BadRequest,
     Conflict,
+    Gone,
     Invalid,
     KeyRequired,
     NotFound,
@@ -35,6 +36,7 @@ _BY_STATUS: dict[int, type[RunyardError]] = {
     403: ScopeMissing,
     404: NotFound,
     409: Conflict,
+    410: Gone,
     413: TooLarge,
     422: Invalid,
 }
@@ -163,6 +165,6 @@ def _codes(kind: type[RunyardError]) -> dict[str, type[RunyardError]]:
 # What a server may say by its problem's code; StartupError and the like are this process's own.
 _BY_CODE = {
     code: kind
-    for root in (KeyRequired, ScopeMissing, NotFound, Invalid, Conflict, Unavailable)
+    for root in (KeyRequired, ScopeMissing, NotFound, Gone, Invalid, Conflict, Unavailable)
     for code, kind in _codes(root).items()
 }

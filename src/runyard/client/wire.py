@@ -79,6 +79,43 @@ class KeyInfo(Struct, frozen=True, kw_only=True):
         return f"KeyInfo(key_id={self.key_id!r}, owner={self.owner!r})"
 
 
+class OutboxInfo(Struct, frozen=True):
+    runs_behind: int = 0
+    lag_ms: int = 0
+
+
+class WorkerInfo(Struct, frozen=True):
+    label: str
+    lease_left_ms: int
+    runs: int = 0
+
+
+class PodInfo(Struct, frozen=True):
+    open_streams: int = 0
+    runs: int = 0
+
+
+class DatabaseInfo(Struct, frozen=True):
+    version: str = ""
+    latency_ms: float = 0.0
+    clock_skew_ms: int = 0
+    size_bytes: int = 0
+    xmin_age: int | None = None
+
+
+class OverviewInfo(Struct, frozen=True, kw_only=True):
+    """What is going on; `pod` is the process that answered."""
+
+    queued: int
+    oldest_waiting_ms: int
+    running: int
+    approvals_waiting: int
+    outbox: OutboxInfo
+    workers: list[WorkerInfo]
+    pod: PodInfo
+    database: DatabaseInfo
+
+
 class Page(Struct, frozen=True):
     """One page of a list; `next` asks for the one after it."""
 

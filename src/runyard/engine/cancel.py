@@ -45,7 +45,7 @@ class Cancel:
         run = await self._store.cancel(owner, run_id, self._grace_ms, ending)
         if written:
             self._metrics.events_persisted(len(written))
-            self._metrics.runs_finished(run.status)
+            self._metrics.run_finished(run.status, run.agent)
         if run.status is not Status.RUNNING:
             self._tail.stale(run_id)
             return run

@@ -11,6 +11,7 @@ from runyard.engine.conversations import Conversations
 from runyard.engine.deadlines import Deadlines
 from runyard.engine.feed import Feed
 from runyard.engine.intake import Intake
+from runyard.engine.overview import Overviews
 from runyard.engine.records import Records
 from runyard.engine.staff import Staff
 from runyard.engine.stream import Streams
@@ -32,3 +33,4 @@ class Engine:
     staff: Staff
     feed: Feed
     records: Records
+    overviews: Overviews

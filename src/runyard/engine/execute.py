@@ -7,6 +7,7 @@ The runner works in a task of its own, so that a stop never cuts the write that 
 """
 
 import asyncio
+import sys
 from collections.abc import AsyncIterator, Awaitable, Callable, Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal, TypeVar
@@ -35,6 +36,7 @@ from runyard.domain.events import (
     RunOutput,
     RunResumed,
     RunWaiting,
+    ToolFinished,
     Usage,
     clean,
 )
@@ -44,13 +46,15 @@ from runyard.domain.run import Run, Status, StopReason
 from runyard.domain.task import Task, deadline
 from runyard.domain.thread import Message
 from runyard.engine.journal import Journal, Pen
-from runyard.engine.past import folded, past
+from runyard.engine.limits import OutputLimits
+from runyard.engine.past import fitting, folded, past
 from runyard.engine.redacting import Redacting
 from runyard.engine.run_trace import RunTrace
 from runyard.errors import (
     AgentError,
     CancelRequested,
     ContextTooLong,
+    EventTooLarge,
     Fenced,
     NotParked,
     RunyardError,
@@ -59,6 +63,7 @@ from runyard.errors import (
 )
 from runyard.ids import new_id
 from runyard.store import Claim, Hit, Store
+from runyard.telemetry.metrics import Metrics
 from runyard.telemetry.spans import Recorder, Tracer
 
 if TYPE_CHECKING:
@@ -68,6 +73,7 @@ log = structlog.get_logger()
 
 P = TypeVar("P", bound=Payload)
 UNKNOWN_AGENT_DELAY_MS = 2000
+NO_LIMITS = OutputLimits()
 Stop = Literal["cancel", "drain", "lost"]
 Think = Callable[[Agent], Awaitable[Output | None]]
 Orchestrate = Callable[[Agent, Run, Think], Awaitable[Output | None]]
@@ -85,6 +91,7 @@ class Execution:
         self.state = state
         self.usage: Usage | None = state.usage
         self.cancelled = False
+        self._is_silent = state.last_seq <= 1
         self.redactor = engine.redactor
         self._redacting = None if engine.redactor is None else Redacting(engine.redactor)
         self._trace = trace
@@ -102,17 +109,42 @@ class Execution:
     def emit(self, payload: P) -> P:
         stored, now = (payload, [payload]) if self._redacting is None else self._redacting.stored(payload)
         for each in now:
+            draft = self._engine.draft(each)
+            if self._is_too_large(draft, each):
+                each = stored = self._cut(stored)
+                draft = self._engine.draft(each)
             if self._keeper is not None and (ledger := self._keeper.entries(each, self.now_ms())) is not None:
                 self._pen.note(ledger)
             if self._trace is not None:
                 self._trace.event(each)
-            self._pen.write(self._engine.draft(each))
+            self._pen.write(draft)
         if isinstance(payload, ModelMessage) and payload.usage is not None:
             self.usage = (self.usage or Usage()) + payload.usage
+            self._engine.metrics.model_used(self.run.agent, payload.usage)
+        elif isinstance(stored, ToolFinished):
+            self._engine.metrics.tool_called(self.run.agent, stored.tool, stored.error)
         return stored
 
+    def _is_too_large(self, draft: Draft, payload: Payload) -> bool:
+        limits = self._engine.limits
+        most = limits.tool_output_bytes if isinstance(payload, ToolFinished) else limits.event_bytes
+        return most is not None and len(draft.data) > most
+
+    def _cut(self, payload: P) -> P:
+        """What takes the place of something too large: of a tool's output an error that its caller can be told."""
+        if not isinstance(payload, ToolFinished):
+            raise EventTooLarge
+        said = f"Error executing tool: its output is larger than {self._engine.limits.tool_output_bytes} bytes."
+        return replace(payload, output=said, error="output_too_large")
+
     def token(self, text: str) -> None:
-        self._pen.write(self._engine.draft.token(text))
+        if self._is_silent:
+            self._is_silent = False
+            self._engine.metrics.first_token(self.run.agent, (self.now_ms() - self.run.created_at) / 1000)
+        draft = self._engine.draft.token(text)
+        if len(draft.data) > self._engine.most_event_bytes:
+            raise EventTooLarge
+        self._pen.write(draft)
 
     def ask(self, approval: Approval, *payloads: Payload) -> None:
         patience = self._engine.approval_ms
@@ -138,10 +170,15 @@ class Execution:
         await self._pen.drain()
 
     async def history(self, limit: int) -> Sequence[Message]:
-        return await self._engine.store.history(self.run.id, limit)
+        said = await self._engine.store.history(self.run.id, limit)
+        return said[len(said) - fitting([len(message.text) for message in reversed(said)], self._history_chars) :]
 
     def past(self, limit: int) -> AsyncIterator[list[dict[str, Any]]]:
-        return past(self._engine.store, self.run, limit)
+        return past(self._engine.store, self.run, limit, self._history_chars)
+
+    @property
+    def _history_chars(self) -> int | None:
+        return self._engine.limits.history_chars
 
     async def search(self, collection: str, query: str, limit: int) -> Sequence[Hit]:
         return await self._engine.store.search(collection, query, limit)
@@ -167,10 +204,15 @@ class Executor:
         hired: Callable[[str], Awaitable[Agent | None]] | None = None,
         office: Orchestrate | None = None,
         tracer: Tracer | None = None,
+        metrics: Metrics | None = None,
+        limits: OutputLimits = NO_LIMITS,
     ) -> None:
         """`hired` finds agents that are not declared in code; `office` sees to those that work in their mailbox."""
         self.office = office
         self.tracer = tracer or Tracer(Recorder())
+        self.metrics = metrics or Metrics()
+        self.limits = limits
+        self.most_event_bytes = limits.event_bytes or sys.maxsize
         self.redactor = redactor
         self._hired = hired
         self.store = store
@@ -242,6 +284,8 @@ class Running:
     async def go(self) -> None:
         """Run to the end of the claim. Never raises."""
         bound = {"run_id": self._run.id, "agent": self._run.agent}
+        waited = (self._run.started_at or self._run.created_at) - self._run.created_at
+        self._engine.metrics.run_claimed(waited / 1000, self._run.resume_why)
         with structlog.contextvars.bound_contextvars(**bound):
             try:
                 if self._run.in_mailbox:
@@ -390,9 +434,15 @@ class Running:
     async def _finish(self, last_word: RunOutput | RunError | RunCanceled | None, finish: Finish) -> None:
         usage = None if self._execution is None else self._execution.usage
         finish = msgspec.structs.replace(finish, usage=usage)
-        await self._pen.move(finish, ending(self._draft, last_word, finish))
+        drafts = ending(self._draft, last_word, finish)
+        if finish.status is Status.DONE and any(len(d.data) > self._engine.most_event_bytes for d in drafts):
+            await self._end_error(EventTooLarge.code, EventTooLarge().message)
+            return
+        await self._pen.move(finish, drafts)
         self._outcome = "ok" if finish.status is Status.DONE else finish.error_code or finish.status.value
         log.info("run.finished", status=finish.status.value, code=finish.error_code)
+        took = self._engine.clock.now_ms() - (self._run.started_at or self._run.created_at)
+        self._engine.metrics.run_finished(finish.status, self._run.agent, took / 1000)
 
 
 def _cleaned(output: Output, redactor: "Redactor | None") -> Answered:

@@ -3,6 +3,7 @@ together."""
 
 import asyncio
 from collections.abc import Awaitable, Callable, Sequence
+from contextvars import Context
 from typing import Generic, TypeVar
 
 Item = TypeVar("Item")
@@ -20,7 +21,7 @@ class Group(Generic[Item, Result]):
         future: asyncio.Future[Result] = asyncio.get_running_loop().create_future()
         self._waiting.append((item, future))
         if self._task is None:
-            self._task = asyncio.create_task(self._run(), name="group commit")
+            self._task = asyncio.create_task(self._run(), name="group commit", context=Context())
         return await future
 
     async def _run(self) -> None:

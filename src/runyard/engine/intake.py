@@ -18,6 +18,7 @@ from runyard.domain.run import Run, run_lane, thread_lane
 from runyard.domain.task import Task
 from runyard.domain.thread import Message, Thread
 from runyard.engine.group import Group
+from runyard.engine.limits import Backlogs, InputLimits
 from runyard.engine.tail import Tail
 from runyard.engine.worker import Worker
 from runyard.errors import Conflict, Invalid, NotFound, RunyardError
@@ -28,6 +29,7 @@ if TYPE_CHECKING:
     from runyard.domain.redaction import Redactor
 
 GROUP_POSTS = 200
+NO_LIMITS = InputLimits()
 
 
 def idempotency_key(owner: str, route: str, key: str | None, request: object) -> IdempotencyKey | None:
@@ -49,7 +51,10 @@ class Intake:
         worker: Worker | None,
         ring: Callable[[], None],
         redactor: "Redactor | None" = None,
+        limits: InputLimits = NO_LIMITS,
     ) -> None:
+        self._limits = limits
+        self._backlogs = Backlogs(store, clock, limits.queued_per_owner)
         self._redactor = redactor
         self._store = store
         self._tail = tail
@@ -84,6 +89,8 @@ class Intake:
     def _message(
         self, owner: str, face: str, thread_id: str, text: str, agent: str | None, key: IdempotencyKey | None
     ) -> Post:
+        self._limits.check_message(text)
+        self._backlogs.check(owner)
         now = self._clock.now_ms()
         run_id = new_id()
         text = clean(text)
@@ -102,6 +109,7 @@ class Intake:
             message=message,
             created_at=now,
             key=key,
+            most_queued=self._limits.queued_per_lane,
         )
 
     async def say(
@@ -156,6 +164,7 @@ class Intake:
         """Queue a run that no message caused, perhaps with a task, in a lane of its own. With an `external_id` that a
         run of this owner has already, it is that run, and nothing starts."""
         self._check(agent)
+        self._backlogs.check(owner)
         run_id = new_id()
         return await self._begin(
             Post(
@@ -180,6 +189,7 @@ class Intake:
 
     async def retry(self, owner: str, run_id: str, key: IdempotencyKey | None = None) -> Accepted:
         """Queue a new run for the same cause as one that has ended."""
+        self._backlogs.check(owner)
         old = await self._store.get_run(owner, run_id)
         task = await self._task(old)
         post = Post(
@@ -192,6 +202,7 @@ class Intake:
             queued=lambda agent: self._draft(RunQueued(agent, old.trigger_message_id, task)),
             created_at=self._clock.now_ms(),
             key=key,
+            most_queued=self._limits.queued_per_lane,
         )
         return self._queued(await self._store.retry(owner, post, run_id))
 

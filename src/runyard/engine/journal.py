@@ -13,6 +13,8 @@ again and pens grow until they are `congested`. A part that is refused, or break
 import asyncio
 from collections import deque
 from collections.abc import Callable, Sequence
+from contextvars import Context
+from time import perf_counter
 from typing import cast
 
 import structlog
@@ -25,6 +27,7 @@ from runyard.domain.run import Run
 from runyard.engine.tail import Tail
 from runyard.errors import Fenced, RunyardError, Unavailable, WriteRefused
 from runyard.store import Store
+from runyard.telemetry.metrics import Metrics
 
 log = structlog.get_logger()
 
@@ -192,9 +195,10 @@ def _wake(future: "asyncio.Future[None]", error: RunyardError | None) -> None:
 
 
 class Journal:
-    def __init__(self, store: Store, tail: Tail) -> None:
+    def __init__(self, store: Store, tail: Tail, metrics: Metrics | None = None) -> None:
         self._store = store
         self._tail = tail
+        self._metrics = metrics or Metrics()
         self._ready: dict[Pen, None] = {}
         self._busy: list[Pen] = []
         self._under_way: set[Pen] = set()
@@ -208,7 +212,7 @@ class Journal:
         self._ready[pen] = None
         self._waiting += events
         if not self._writers or (self._waiting > MUCH and len(self._writers) == 1):
-            self._writers.add(asyncio.create_task(self._write(), name="journal"))
+            self._writers.add(asyncio.create_task(self._write(), name="journal", context=Context()))
 
     async def close(self) -> None:
         """Return when nothing is left to write."""
@@ -248,6 +252,7 @@ class Journal:
 
     async def _commit(self, group: dict[Pen, Part]) -> None:
         for pause in (*RETRY_SECONDS, None):
+            began = perf_counter()
             try:
                 outcomes = await self._store.append(list(group.values()))
             except Unavailable:
@@ -262,6 +267,7 @@ class Journal:
                 await self._commit_alone(group, error)
                 return
             else:
+                self._metrics.committed(sum(len(part.drafts) for part in group.values()), perf_counter() - began)
                 for (pen, part), outcome in zip(group.items(), outcomes, strict=True):
                     self._settle(pen, part, outcome)
                 return
@@ -284,6 +290,8 @@ class Journal:
             self._tail.add(part.run_id, place(part.run_id, outcome.first_seq, part.drafts))
         elif isinstance(outcome, Repeated):
             self._tail.stale(part.run_id)
+        if isinstance(outcome, Fenced):
+            self._metrics.write_fenced()
         if pen.offered is not part:
             return
         match outcome:

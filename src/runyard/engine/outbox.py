@@ -18,7 +18,7 @@ import structlog
 
 from runyard.bus import Bus, Hint
 from runyard.clock import Clock
-from runyard.domain.events import Event, RunFinished
+from runyard.domain.events import Event, RunFinished, RunQueued
 from runyard.domain.publication import Backlog, Mark, state_of
 from runyard.domain.run import Status
 from runyard.engine.publications import Publications
@@ -70,10 +70,8 @@ class Outbox:
             self._told_at = self._clock.monotonic()
         self._bell.set()
         self._metrics.events_persisted(len(events))
-        if events[0].seq == 1:
-            self._metrics.runs_started()
-        if status is not None:
-            self._metrics.runs_finished(status)
+        if events[0].seq == 1 and isinstance(first := events[0].payload, RunQueued):
+            self._metrics.run_started(first.agent)
 
     def stirred(self) -> None:
         """Something was committed here without telling what: look for it now."""

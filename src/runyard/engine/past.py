@@ -3,8 +3,11 @@
 Read from their logs, back along `parent_id` and never sideways, one at a time: whoever asks stops when it has enough.
 """
 
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Iterable
+from itertools import accumulate
 from typing import Any
+
+import msgspec
 
 from runyard.domain.conversation import messages
 from runyard.domain.fold import State, fold
@@ -13,10 +16,16 @@ from runyard.errors import NotFound
 from runyard.store import Store
 
 READ_EVENTS = 5000
+_json = msgspec.json.Encoder().encode
 
 
-async def past(store: Store, run: Run, limit: int) -> AsyncIterator[list[dict[str, Any]]]:
-    """The conversations of up to `limit` ancestors of a run, the newest first."""
+def fitting(sizes: Iterable[int], most: int | None) -> int:
+    """How many of these, from the first on, are no more than `most` together."""
+    return sum(1 for total in accumulate(sizes) if most is None or total <= most)
+
+
+async def past(store: Store, run: Run, limit: int, most: int | None = None) -> AsyncIterator[list[dict[str, Any]]]:
+    """The conversations of up to `limit` ancestors of a run, the newest first, and of about `most` characters."""
     parent = run.parent_id
     if parent is None:
         return
@@ -26,7 +35,12 @@ async def past(store: Store, run: Run, limit: int) -> AsyncIterator[list[dict[st
             ancestor = await store.get_run(run.owner, parent)
         except NotFound:
             return  # deleted meanwhile: what came before it is gone as well
-        yield messages(await folded(store, ancestor), said.get(ancestor.trigger_message_id or ""))
+        conversation = messages(await folded(store, ancestor), said.get(ancestor.trigger_message_id or ""))
+        if most is not None:
+            most -= len(_json(conversation))
+            if most < 0:
+                return
+        yield conversation
         if ancestor.parent_id is None:
             return
         parent = ancestor.parent_id

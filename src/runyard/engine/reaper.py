@@ -88,9 +88,12 @@ class Reaper:
             if run.status is Status.RUNNING:
                 self._stop(run.id)
             else:
+                self._metrics.events_persisted(EVENTS_OF_AN_END)
+                self._metrics.run_finished(run.status, run.agent)
                 self._tail.stale(run.id)
         for approval in await self._store.expire(AT_ONCE, self._expired):
             log.info("approval.expired", run_id=approval.run_id)
+            self._metrics.events_persisted(1)
             self._tail.stale(approval.run_id)
             self._ring()
 
@@ -100,12 +103,18 @@ class Reaper:
     async def tick(self) -> None:
         if self._recover is not None:
             await self._recover()
-        for reaped in await self._store.reap(WORKERS_AT_ONCE, self._max_attempts, self._ending):
+        agents: dict[str, str] = {}
+
+        def ending(run: Run, fate: Fate) -> Sequence[Draft]:
+            agents[run.id] = run.agent
+            return self._ending(run, fate)
+
+        for reaped in await self._store.reap(WORKERS_AT_ONCE, self._max_attempts, ending):
             log.warning("run.reaped", run_id=reaped.run_id, fate=reaped.fate)
             self._tail.stale(reaped.run_id)
             if reaped.fate != "requeue":
                 self._metrics.events_persisted(EVENTS_OF_AN_END)
-                self._metrics.runs_finished(END_OF[reaped.fate].status)
+                self._metrics.run_finished(END_OF[reaped.fate].status, agents[reaped.run_id])
             self._ring()
         if self._clock.monotonic() - self._housekept >= HOUSEKEEPING_SECONDS:
             self._housekept = self._clock.monotonic()

@@ -40,10 +40,13 @@ class RunTrace:
 
     def _decided(self, tool: str, error: str | None) -> None:
         self._tracer.count("agent.tools", agent=self._agent, tool=tool)
-        decided = "memory.updated" if tool in MEMORY and error is None else "agent.decided"
         said = {"agent": self._agent, "run_id": self.root.trace, "tool": tool, "outcome": error or "ok"}
-        log.info(decided, **said)
-        self._tracer.log(decided, **said)
+        if tool in MEMORY and error is None:
+            log.info("memory.updated", tool=tool, outcome="ok")
+            self._tracer.log("memory.updated", **said)
+        else:
+            log.info("agent.decided", tool=tool, outcome=error or "ok")
+            self._tracer.log("agent.decided", **said)
 
     def _end_step(self) -> None:
         if self._step is not None:

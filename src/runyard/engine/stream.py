@@ -149,9 +149,14 @@ class Follower:
         self._gone = True
         self._bell.set()
 
+    @property
+    def behind(self) -> int:
+        return max(0, self._streams.tail.reaches(self._run_id) - self._cursor)
+
     def close(self) -> None:
         self._silence.end()
         self._bells.take_down(self._run_id, self._bell)
+        self._streams.closed(self)
 
 
 class PublishedFollower(Follower):
@@ -183,11 +188,29 @@ class Streams:
         self.is_cut = False
         self.is_draining = False
         self._next_reads: dict[tuple[str, int], asyncio.Task[Chunk | None]] = {}
+        self._open: set[Follower] = set()
 
     def follow(self, run_id: str, after: int, *, published: bool = False) -> Follower:
-        if published:
-            return PublishedFollower(self, run_id, after, self.publications.bells)
-        return Follower(self, run_id, after, self.tail.bells)
+        made = (
+            PublishedFollower(self, run_id, after, self.publications.bells)
+            if published
+            else Follower(self, run_id, after, self.tail.bells)
+        )
+        self._open.add(made)
+        return made
+
+    def closed(self, follower: Follower) -> None:
+        self._open.discard(follower)
+
+    @property
+    def open(self) -> int:
+        """How many followers there are."""
+        return len(self._open)
+
+    @property
+    def lag(self) -> int:
+        """How many events, of those that are known here, the slowest follower has not been handed yet."""
+        return max((follower.behind for follower in self._open), default=0)
 
     async def read(self, run_id: str, after: int) -> Chunk | None:
         """What the store has after that seq. Followers that are woken together and stand at the same place share one

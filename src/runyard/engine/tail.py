@@ -89,12 +89,16 @@ class Tail:
         at = bisect_right(chunks, after + 1, key=lambda chunk: chunk.first) - 1
         return [chunks[at].after(after), *chunks[at + 1 :]]
 
+    def reaches(self, run_id: str) -> int:
+        """How far the log goes, as far as that is known here."""
+        chunks = self._runs.get(run_id)
+        return max(self._known.get(run_id, 0), chunks[-1].last if chunks else 0)
+
     # --- news from elsewhere
 
     def note(self, run_id: str, last_seq: int) -> None:
         """The store's log goes this far: if that is news, somebody else wrote, and followers are to look there."""
-        chunks = self._runs.get(run_id)
-        if self.bells.has(run_id) and last_seq > max(self._known.get(run_id, 0), chunks[-1].last if chunks else 0):
+        if self.bells.has(run_id) and last_seq > self.reaches(run_id):
             self._known[run_id] = last_seq
             self.bells.ring(run_id)
 

@@ -3,20 +3,24 @@ what `delete_thread` removes."""
 
 from collections.abc import AsyncIterator, Collection, Mapping, Sequence
 
+import msgspec
 from msgspec import Struct
 
+from runyard.clock import Clock, SystemClock
 from runyard.domain.approval import Approval
 from runyard.domain.events import Event, clean
 from runyard.domain.fold import State, fold
 from runyard.domain.run import Run, Status
 from runyard.domain.thread import Message, Thread
+from runyard.engine.retention import DAY_MS
 from runyard.engine.worker import Worker
-from runyard.errors import Invalid, NotFound
-from runyard.ids import is_id
+from runyard.errors import Gone, Invalid, NotFound
+from runyard.ids import is_id, made_at
 from runyard.store import RunColumn, Store
 
 READ_EVENTS = 5000
 READ_RUNS = 500
+GONE = "The run is so old that it was dropped; `snapshot` says what is still known of it."
 
 
 class Progress(Struct, frozen=True):
@@ -28,8 +32,18 @@ class Progress(Struct, frozen=True):
 
 
 class Views:
-    def __init__(self, store: Store, worker: Worker | None, whole: Collection[str] = ()) -> None:
-        """`whole`: the agents that record whole messages, so that pieces of reasoning are told again in full."""
+    def __init__(
+        self,
+        store: Store,
+        worker: Worker | None,
+        whole: Collection[str] = (),
+        clock: Clock | None = None,
+        kept_days: float | None = None,
+    ) -> None:
+        """`whole`: the agents that record whole messages, so that pieces of reasoning are told again in full;
+        `kept_days`: for how long runs are kept, if not for ever."""
+        self._clock = clock or SystemClock()
+        self._kept_ms = None if kept_days is None else int(kept_days * DAY_MS)
         self._store = store
         self._worker = worker
         self._whole = frozenset(whole)
@@ -86,7 +100,22 @@ class Views:
         await self._store.delete_thread(owner, known(thread_id, "thread"))
 
     async def run(self, owner: str, run_id: str) -> Run:
-        return await self._store.get_run(owner, known(run_id, "run"))
+        known(run_id, "run")
+        try:
+            return await self._store.get_run(owner, run_id)
+        except NotFound:
+            await self._say_if_gone(owner, run_id)
+            raise
+
+    async def _say_if_gone(self, owner: str, run_id: str) -> None:
+        """Gone, with what is still known of it; also if nothing is, but an id of that age would be gone by now."""
+        try:
+            stone = await self._store.get_tombstone(owner, run_id)
+        except NotFound:
+            if self._kept_ms is not None and is_id(run_id) and made_at(run_id) < self._forgotten_before(self._kept_ms):
+                raise Gone(GONE) from None
+        else:
+            raise Gone(GONE, snapshot=msgspec.structs.asdict(stone))
 
     async def visible(self, owner: str, run_id: str) -> str:
         """The id of a run that this owner may follow; one that is running here is known without asking the store."""
@@ -94,9 +123,17 @@ class Views:
             return run_id
         return (await self.run(owner, run_id)).id
 
+    def _forgotten_before(self, kept_ms: int) -> int:
+        return self._clock.now_ms() - 2 * kept_ms
+
     async def run_named(self, owner: str, external_id: str) -> Run:
         """The run that a client gave this name."""
-        return await self._store.get_named_run(owner, clean(external_id))
+        name = clean(external_id)
+        try:
+            return await self._store.get_named_run(owner, name)
+        except NotFound:
+            await self._say_if_gone(owner, name)
+            raise
 
     def repeats_its_thinking(self, agent: str) -> bool:
         """Whether what this agent thinks is also told in whole messages."""

@@ -19,6 +19,7 @@ from runyard.engine.execute import Executor, Running, Stop
 from runyard.errors import RunyardError
 from runyard.ids import new_id
 from runyard.store import Claim, Room, Store
+from runyard.telemetry.metrics import Metrics
 
 log = structlog.get_logger()
 
@@ -38,6 +39,7 @@ class Worker:
         poll_seconds: float,
         call_others: Callable[[], None],
         seen: Callable[[], None] = lambda: None,
+        metrics: Metrics | None = None,
     ) -> None:
         """`seen` is called when an agent begins or ends what it was told in a conversation: others watch it."""
         self._store = store
@@ -48,6 +50,7 @@ class Worker:
         self._poll = poll_seconds
         self._call_others = call_others
         self._seen = seen
+        self._metrics = metrics or Metrics()
         self._id = ""
         self._running: dict[str, Running] = {}
         self._tasks: set[asyncio.Task[None]] = set()
@@ -221,6 +224,7 @@ class Worker:
 
     async def _lose_everything(self) -> None:
         log.error("worker.lease_lost", runs=self.active)
+        self._metrics.lease_lost()
         for running in list(self._running.values()):
             running.stop("lost")
         while True:

@@ -36,6 +36,7 @@ class Queries(Struct, frozen=True, kw_only=True):
     count_decided: str
     count_forks: str
     count_live_runs: str
+    count_queued: str
     decide_approval: str
     declare_agents: str
     delete_documents: str
@@ -56,8 +57,19 @@ class Queries(Struct, frozen=True, kw_only=True):
     delete_workers: str
     detach_run: str
     detached_runs: str
+    drop_approvals: str
     drop_block: str
+    drop_checkpoints: str
+    drop_events: str
+    drop_lanes: str
+    drop_logs: str
+    drop_messages: str
+    drop_outbox: str
     drop_passage: str
+    drop_runs: str
+    drop_threads: str
+    droppable_runs: str
+    droppable_threads: str
     due_runs: str
     expired_approvals: str
     feed_news: str
@@ -66,6 +78,7 @@ class Queries(Struct, frozen=True, kw_only=True):
     find_passages: str
     forget_encryption_keys: str
     forget_keys: str
+    forget_tombstones: str
     fork_thread: str
     get_agent: str
     get_api_key: str
@@ -77,6 +90,7 @@ class Queries(Struct, frozen=True, kw_only=True):
     get_named_thread: str
     get_run: str
     get_thread: str
+    get_tombstone: str
     heads: str
     history: str
     index_passages: str
@@ -94,6 +108,7 @@ class Queries(Struct, frozen=True, kw_only=True):
     insert_said: str
     insert_thread: str
     keep_session: str
+    keep_tombstones: str
     keys_in_use: str
     lane_heads: str
     link_block: str
@@ -127,10 +142,12 @@ class Queries(Struct, frozen=True, kw_only=True):
     note_encryption_key: str
     note_keys: str
     number_feed: str
+    old_runs: str
     open_lanes: str
     open_threads: str
     orphaned_runs: str
     overdue_runs: str
+    overview: str
     pass_turn: str
     put_block: str
     put_checkpoint: str
@@ -153,6 +170,7 @@ class Queries(Struct, frozen=True, kw_only=True):
     reopen_outbox: str
     revoke_api_key: str
     runs_held: str
+    runs_of_threads: str
     runs_to_cancel: str
     save_lanes: str
     save_runs: str

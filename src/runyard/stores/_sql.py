@@ -15,7 +15,7 @@ from runyard.domain.events import Draft, Event
 from runyard.domain.publication import Backlog, Mark
 from runyard.domain.run import MAILBOX, Run
 from runyard.domain.thread import Message, Thread
-from runyard.errors import RunyardError
+from runyard.errors import QueueFull, RunyardError
 from runyard.store import (
     NO_VERSIONS,
     Accepted,
@@ -26,10 +26,13 @@ from runyard.store import (
     Head,
     Hit,
     IdempotencyKey,
+    Overview,
     Post,
     Reaped,
     Room,
     RunFilter,
+    Swept,
+    Tombstone,
     WorkerRow,
 )
 from runyard.stores.transactions import (
@@ -40,6 +43,8 @@ from runyard.stores.transactions import (
     intake,
     log,
     outbox,
+    overview,
+    retention,
     runs,
     search,
     threads,
@@ -93,6 +98,9 @@ class SqlStore:
     async def ping(self) -> None:
         await self._read(log.heads, [])
 
+    async def overview(self, most: int) -> Overview:
+        return await self._read(overview.look, most)
+
     # --- threads and messages
 
     async def create_thread(self, thread: Thread, key: IdempotencyKey | None = None) -> Thread:
@@ -136,6 +144,10 @@ class SqlStore:
                 lost = [left[n] for n in missing.posts if posts[left[n]].thread is None]
                 results |= {n: intake.not_found() for n in lost}
                 left = [n for n in left if n not in lost]  # one that makes its thread does so when it is deleted
+            except intake.LanesFull as full:
+                lost = [left[n] for n in full.posts]
+                results |= {n: QueueFull() for n in lost}
+                left = [n for n in left if n not in lost]
             else:
                 results |= dict(zip(left, accepted, strict=True))
                 break
@@ -146,6 +158,9 @@ class SqlStore:
 
     async def edit(self, owner: str, post: Post, run_id: str) -> Accepted:
         return await self._write("intake", intake.edit, owner, post, run_id)
+
+    async def count_queued(self, owner: str, most: int) -> int:
+        return await self._read(intake.count_queued, owner, most)
 
     async def forget_keys(self, older_than_ms: int) -> None:
         await self._write("other", _run, "forget_keys", older_than_ms)
@@ -259,6 +274,17 @@ class SqlStore:
 
     async def checkpoints(self, thread_id: str, run_id: str | None = None) -> Mapping[str, bytes]:
         return await self._read(checkpoints.read, thread_id, run_id)
+
+    # --- retention
+
+    async def sweep(self, horizon: int, after: str | None, limit: int) -> Swept:
+        return await self._write("other", retention.sweep, horizon, after, limit)
+
+    async def drop_logs(self, horizon: int, tombstones: int) -> int:
+        return await self._write("other", retention.drop_logs, horizon, tombstones)
+
+    async def get_tombstone(self, owner: str, run_id: str) -> Tombstone:
+        return await self._read(retention.get_tombstone, owner, run_id)
 
     # --- API keys
 

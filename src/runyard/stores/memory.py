@@ -4,6 +4,7 @@ No operation waits for anything, so on one event loop each is atomic. What it ho
 and `open` change nothing. Clarity counts here, not size: most questions are answered by looking at every row.
 """
 
+from collections import Counter
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Any, Literal, TypeVar
 
@@ -17,7 +18,8 @@ from runyard.domain.events import PROGRESS, Draft, Event, place
 from runyard.domain.publication import Backlog, Mark
 from runyard.domain.run import SUSPECT_ATTEMPTS, ResumeWhy, Run, Status, backoff_ms, fate_of_orphan, thread_lane
 from runyard.domain.thread import Message, Thread
-from runyard.errors import AlreadyDecided, Conflict, KeyReused, NotFound, RunActive, RunEnded, RunyardError
+from runyard.errors import AlreadyDecided, Conflict, KeyReused, NotFound, QueueFull, RunActive, RunEnded, RunyardError
+from runyard.ids import first_id_at
 from runyard.store import (
     NO_VERSIONS,
     Accepted,
@@ -28,10 +30,13 @@ from runyard.store import (
     Head,
     Hit,
     IdempotencyKey,
+    Overview,
     Post,
     Reaped,
     Room,
     RunFilter,
+    Swept,
+    Tombstone,
     WorkerRow,
 )
 from runyard.stores._memory_api_keys import ApiKeys
@@ -39,6 +44,7 @@ from runyard.stores._memory_keys import Keys
 from runyard.stores._memory_lane import Lane
 from runyard.stores._memory_office import MemoryOffice
 from runyard.stores._memory_outbox import Outbox
+from runyard.stores._memory_retention import Graveyard
 from runyard.stores._memory_search import search
 
 Row = TypeVar("Row", Thread, Run, Approval)
@@ -61,6 +67,7 @@ class MemoryStore(ApiKeys, MemoryOffice):
         self._outbox = Outbox(clock)
         self._documents: dict[str, list[Document]] = {}
         self._open_office()
+        self._graveyard = Graveyard()
 
     # --- lifecycle -------------------------------------------------------------------------------------------------
 
@@ -72,6 +79,29 @@ class MemoryStore(ApiKeys, MemoryOffice):
 
     async def ping(self) -> None:
         pass
+
+    async def overview(self, most: int) -> Overview:
+        def count(status: Status) -> int:
+            return min(most, sum(run.status is status for run in self._runs.values()))
+
+        ready = [lane.ready_at for lane in self._lanes.values() if lane.has_work]
+        behind = [e.ts for run in self._runs.values() for e in self._unpublished(run)[:1]][:most]
+        return Overview(
+            queued=count(Status.QUEUED),
+            ready_since=min(ready, default=None),
+            running=count(Status.RUNNING),
+            approvals=min(most, sum(approval.state == "pending" for approval in self._approvals.values())),
+            behind=len(behind),
+            behind_since=min(behind, default=None),
+            workers=await self.list_workers(),
+            now=self._now(),
+            size=0,
+            version="memory",
+            xmin_age=None,
+        )
+
+    def _unpublished(self, run: Run) -> list[Event]:
+        return self._events[run.id][self._outbox.published(run.id) :]
 
     # --- threads and messages --------------------------------------------------------------------------------------
 
@@ -190,6 +220,8 @@ class MemoryStore(ApiKeys, MemoryOffice):
         thread = self._threads.get(post.thread_id) if post.thread_id is not None else None
         if post.thread_id is not None and (thread is None or thread.owner != post.owner or thread.kind != "chat"):
             return NotFound()
+        if self._is_full(post):
+            return QueueFull()
         if post.message is not None:
             self._messages[post.message.id] = post.message
         accepted = self._queue(
@@ -202,6 +234,13 @@ class MemoryStore(ApiKeys, MemoryOffice):
         if thread is not None:
             self._threads[thread.id] = replace(thread, head_run_id=post.run_id)
         return accepted
+
+    def _is_full(self, post: Post) -> bool:
+        lane = self._lanes.get(post.lane_key)
+        return post.most_queued is not None and lane is not None and len(lane.queue) >= post.most_queued
+
+    async def count_queued(self, owner: str, most: int) -> int:
+        return min(most, sum(run.owner == owner and run.status is Status.QUEUED for run in self._runs.values()))
 
     def _with_thread(self, post: Post) -> Post:
         """The post in the thread that its client names, which is made if there is none."""
@@ -314,7 +353,8 @@ class MemoryStore(ApiKeys, MemoryOffice):
         return sorted(run.id for run in mine if run.cancel_requested_at is not None)
 
     async def list_workers(self) -> Sequence[WorkerRow]:
-        return sorted(self._workers.values(), key=lambda worker: worker.id)
+        held = Counter(run.worker_id for run in self._runs.values() if run.status is Status.RUNNING)
+        return [replace(worker, runs=held[worker.id]) for _, worker in sorted(self._workers.items())]
 
     async def retire(self, worker_id: str) -> None:
         self._workers.pop(worker_id, None)
@@ -562,6 +602,39 @@ class MemoryStore(ApiKeys, MemoryOffice):
         found = sorted(each for each in self._checkpoints if self._runs[each].thread_id == thread_id)
         return {each: self._checkpoints[each] for each in found if run_id in (None, each)}
 
+    # --- retention -------------------------------------------------------------------------------------------------
+
+    async def sweep(self, horizon: int, after: str | None, limit: int) -> Swept:
+        old = [run for run in self._runs.values() if (after or "") < run.id < first_id_at(horizon)]
+        old = sorted(old, key=lambda run: run.id)[:limit]
+        dropped = [run for run in old if run.thread_id is None and _ended_before(run, horizon)]
+        for thread_id in {run.thread_id for run in old if run.thread_id is not None}:
+            members = [run for run in self._runs.values() if run.thread_id == thread_id]
+            forks = any(thread.forked_from == thread_id for thread in self._threads.values())
+            if not forks and all(_ended_before(run, horizon) for run in members):
+                dropped += members
+                await self.delete_thread(members[0].owner, thread_id)
+        for run in dropped:
+            self._graveyard.bury(run, self._now())
+            if run.thread_id is None:
+                self._drop_run(run)
+        return Swept(len(old), len(dropped), old[-1].id if len(old) == limit else None)
+
+    def _drop_run(self, run: Run) -> None:
+        for approval in [approval for approval in self._approvals.values() if approval.run_id == run.id]:
+            del self._approvals[approval.id]
+        del self._runs[run.id], self._events[run.id]
+        self._outbox.drop(run.id)
+        if run.superseded_by is None:
+            del self._lanes[run.lane_key]
+
+    async def drop_logs(self, horizon: int, tombstones: int) -> int:
+        self._graveyard.forget(tombstones)
+        return 0
+
+    async def get_tombstone(self, owner: str, run_id: str) -> Tombstone:
+        return self._graveyard.find(owner, run_id)
+
     # --- search ----------------------------------------------------------------------------------------------------
 
     async def put_documents(self, collection: str, documents: Sequence[Document]) -> None:
@@ -608,6 +681,10 @@ class MemoryStore(ApiKeys, MemoryOffice):
             worker_id=None,
             finished_at=self._now(),
         )
+
+
+def _ended_before(run: Run, horizon: int) -> bool:
+    return run.finished_at is not None and run.finished_at < horizon
 
 
 def _age(run: Run) -> int:

@@ -35,6 +35,8 @@ class SealedStore:
         self._store = store
         self._ring = ring
         self.open, self.close, self.ping, self.tend = store.open, store.close, store.ping, store.tend
+        self.overview, self.count_queued = store.overview, store.count_queued
+        self.sweep, self.drop_logs, self.get_tombstone = store.sweep, store.drop_logs, store.get_tombstone
         self.create_thread, self.fork_thread, self.list_threads = (
             store.create_thread, store.fork_thread, store.list_threads,
         )  # fmt: skip

@@ -7,30 +7,45 @@ begins, which costs several times what they do themselves; behind them stands ev
 
 from collections.abc import Callable, Sequence
 from contextlib import AbstractAsyncContextManager
-from typing import Any
+from typing import Any, NamedTuple
 
 from fastapi import APIRouter, FastAPI
 from starlette.responses import PlainTextResponse, Response
-from starlette.types import Receive, Scope, Send
+from starlette.types import ASGIApp, Receive, Scope, Send
 
 from runyard.engine.access import Access
 from runyard.engine.engine import Engine
 from runyard.telemetry.metrics import MEDIA_TYPE, Metrics
 from runyard.web import auth, page, problems
+from runyard.web.access_log import AccessLog
 from runyard.web.answers import Json
 from runyard.web.auth import Guard
 from runyard.web.body import BodyLimit, StrictRoute
+from runyard.web.limits import Rates, StreamRoom
 from runyard.web.routing import Shortcut
 
 Face = Callable[[APIRouter], None]
 Lifespan = Callable[[FastAPI], AbstractAsyncContextManager[None]]
 
 
+class Limits(NamedTuple):
+    """Bytes of a body, requests of a key in a second (None: any number), streams at this process, and of a key."""
+
+    body: int
+    rate_per_key: float | None
+    streams: int
+    streams_per_key: int
+
+
 class App(FastAPI):
     """FastAPI behind a guard, with a short way to the plain routes."""
 
-    def open_door(self, access: Access | None, max_body: int) -> None:
-        self._door = Guard(BodyLimit(Shortcut(self.router.routes, super().__call__), max_body), access)
+    def open_door(self, access: Access | None, limits: Limits, metrics: Metrics, access_log: bool) -> None:
+        room = StreamRoom(limits.streams, limits.streams_per_key)
+        plain = Shortcut(self.router.routes, super().__call__, room)
+        rates = None if limits.rate_per_key is None else Rates(limits.rate_per_key)
+        door: ASGIApp = Guard(BodyLimit(plain, limits.body), access, rates, metrics.refused)
+        self._door = AccessLog(door) if access_log else door
         self._needs_keys = access is not None
 
     def openapi(self) -> dict[str, Any]:
@@ -53,10 +68,11 @@ def build(
     keys: bool,
     metrics: Metrics,
     version: str,
-    max_body: int,
+    limits: Limits,
+    access_log: bool,
     lifespan: Lifespan,
 ) -> FastAPI:
-    """`keys`: who asks needs an API key."""
+    """`keys`: who asks needs an API key. `access_log`: every request leaves a line."""
     app = App(
         title="Runyard",
         version=version,
@@ -72,8 +88,8 @@ def build(
         add_routes(app.router)
     _add_health(app.router, engine, version)
     page.add_routes(app.router)
-    _add_metrics(app.router, metrics)
-    app.open_door(engine.access if keys else None, max_body)
+    _add_metrics(app.router, engine, metrics)
+    app.open_door(engine.access if keys else None, limits, metrics, access_log)
     return app
 
 
@@ -94,7 +110,7 @@ def _add_health(router: APIRouter, engine: Engine, version: str) -> None:
         return Json({"status": "ready", "service": "runyard"})
 
 
-def _add_metrics(router: APIRouter, metrics: Metrics) -> None:
+def _add_metrics(router: APIRouter, engine: Engine, metrics: Metrics) -> None:
     @router.get(
         "/metrics",
         tags=["metrics"],
@@ -102,4 +118,5 @@ def _add_metrics(router: APIRouter, metrics: Metrics) -> None:
         response_class=PlainTextResponse,
     )
     async def read_metrics() -> Response:
+        await engine.overviews.refresh_gauges()
         return Response(metrics.render(), media_type=MEDIA_TYPE)

@@ -5,7 +5,7 @@ scope `read` and everything else `write`, but for the routes in `NEEDS`. What is
 read, and a missing, unknown, wrong, revoked or expired key all get the same answer.
 """
 
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from re import Pattern
 from typing import Annotated, Any
 
@@ -18,13 +18,15 @@ from runyard.domain import api_key
 from runyard.engine.access import EVERYBODY, Access, Caller
 from runyard.errors import BadRequest, RunyardError, ScopeMissing
 from runyard.web import problems
-from runyard.web.problems import CALLER
+from runyard.web.limits import Rates
+from runyard.web.problems import CALLER, REFUSED
 
 OPEN = ("/health", "/api/health", "/health/ready", "/", "/assets/{name}")  # to be read by anybody
 NEEDS: dict[tuple[str, str], api_key.Scope] = {
     ("POST", "/api/approvals/{approval_id}"): "approve",
     ("POST", "/chats/{chat_id}/interactions/{interaction_id}/approve"): "approve",
     ("GET", "/metrics"): "operate",
+    ("GET", "/api/overview"): "operate",
     ("GET", "/api/keys"): "operate",
     ("POST", "/api/keys"): "operate",
     ("DELETE", "/api/keys/{key_id}"): "operate",
@@ -60,14 +62,19 @@ def describe(document: dict[str, Any]) -> None:
 class Guard:
     """Lets in who may, and says who it is. Without `access` no key is needed, and everybody is one owner."""
 
-    def __init__(self, app: ASGIApp, access: Access | None) -> None:
+    def __init__(
+        self, app: ASGIApp, access: Access | None, rates: Rates | None, refused: Callable[[str], None]
+    ) -> None:
         self._app = app
+        self._refused = refused
         self._access = access
+        self._rates = rates
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         if scope["type"] == "websocket":
             await send({"type": "websocket.close", "code": POLICY_VIOLATION})
             return
+        scope[REFUSED] = self._refused
         try:
             caller = EVERYBODY if self._access is None else await self._caller(scope, self._access)
         except RunyardError as error:
@@ -85,6 +92,8 @@ class Guard:
         caller = await access.let_in(key_in(scope["headers"]))
         if wanted not in caller.scopes:
             raise ScopeMissing(f"This API key lacks the scope `{wanted}`.")
+        if self._rates is not None and caller.key_id is not None:
+            self._rates.take(caller.key_id)
         return caller
 
 

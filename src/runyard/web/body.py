@@ -12,7 +12,7 @@ from pydantic import BaseModel, ValidationError
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from runyard.errors import BadRequest, TooLarge
-from runyard.web.problems import problem
+from runyard.web.problems import answer
 
 M = TypeVar("M", bound=BaseModel)
 
@@ -112,7 +112,8 @@ class BodyLimit:
         return counted
 
     async def _refuse(self, scope: Scope, receive: Receive, send: Send) -> None:
-        await problem(TooLarge(f"The body may have at most {self._limit} bytes."))(scope, receive, send)
+        refusal = TooLarge(f"The body may have at most {self._limit} bytes.")
+        await answer(refusal, scope)(scope, receive, send)
 
 
 class BodyTooLarge(BaseException):

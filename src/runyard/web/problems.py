@@ -1,7 +1,8 @@
 """Errors on the wire: one table, one shape (application/problem+json), and never a word of what the client sent."""
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from http import HTTPStatus
+from math import ceil
 from typing import Any
 
 import msgspec
@@ -15,12 +16,14 @@ from runyard.engine.access import Caller
 from runyard.errors import (
     BadRequest,
     Conflict,
+    Gone,
     Invalid,
     KeyRequired,
     NotFound,
     RunyardError,
     ScopeMissing,
     TooLarge,
+    TooMany,
     Unavailable,
     Unreadable,
 )
@@ -28,37 +31,57 @@ from runyard.errors import (
 log = structlog.get_logger()
 
 CALLER = "runyard.caller"  # where a request's scope says whose it is
+REFUSED = "runyard.refused"  # and who counts what is refused because of a limit
 
 # The first class that fits counts.
 STATUS: Sequence[tuple[type[RunyardError], int]] = (
     (KeyRequired, 401),
     (ScopeMissing, 403),
     (NotFound, 404),
+    (Gone, 410),
     (TooLarge, 413),
     (BadRequest, 400),
     (Invalid, 422),
     (Conflict, 409),
+    (TooMany, 429),
     (Unavailable, 503),
     (Unreadable, 500),
 )
 HEADERS = {401: {"WWW-Authenticate": "Bearer"}, 503: {"Retry-After": "1"}}
 
 
+NOTHING_MORE: Mapping[str, Any] = {}
+
+
 class Problem(Response):
     media_type = "application/problem+json"
 
-    def __init__(self, status: int, code: str, detail: str, errors: Sequence[dict[str, Any]] = ()) -> None:
+    def __init__(
+        self,
+        status: int,
+        code: str,
+        detail: str,
+        errors: Sequence[dict[str, Any]] = (),
+        more: Mapping[str, Any] = NOTHING_MORE,
+    ) -> None:
         title = HTTPStatus(status).phrase
-        body = {"type": f"urn:runyard:{code}", "title": title, "status": status, "code": code, "detail": detail}
+        body = {"type": f"urn:runyard:{code}", "title": title, "status": status, "code": code, "detail": detail, **more}
         if errors:
             body["errors"] = errors
         super().__init__(msgspec.json.encode(body), status, HEADERS.get(status))
 
 
+def _more(error: RunyardError) -> Mapping[str, Any]:
+    return {"snapshot": error.snapshot} if isinstance(error, Gone) else NOTHING_MORE
+
+
 def problem(error: RunyardError) -> Problem:
     for kind, status in STATUS:
         if isinstance(error, kind):
-            return Problem(status, error.code, error.message)
+            answer = Problem(status, error.code, error.message, more=_more(error))
+            if isinstance(error, TooMany):
+                answer.headers["Retry-After"] = str(max(1, ceil(error.retry_after)))
+            return answer
     return Problem(500, "internal", "Something went wrong on our side.")
 
 
@@ -84,6 +107,8 @@ def answer(error: Exception, scope: Scope) -> Response:
 
 def _ours(error: RunyardError, scope: Scope) -> Response:
     answer = problem(error)
+    if answer.status_code in (413, 429) and (refused := scope.get(REFUSED)) is not None:
+        refused(error.code)
     if answer.status_code >= 500:
         log.error("request.failed", code=error.code, status=answer.status_code, **_whose(scope))
     return answer

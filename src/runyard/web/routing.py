@@ -14,25 +14,44 @@ from starlette.responses import JSONResponse, Response
 from starlette.routing import BaseRoute, Route
 from starlette.types import ASGIApp, Receive, Scope, Send
 
+from runyard.engine.access import Caller
+from runyard.errors import TooManyStreams
 from runyard.web import problems
+from runyard.web.access_log import ROUTE
+from runyard.web.limits import StreamRoom
 
 
 class Shortcut:
     """Answers the plain routes; what is for none of them goes on."""
 
-    def __init__(self, routes: Sequence[BaseRoute], otherwise: ASGIApp) -> None:
-        plain = [route for route in routes if type(route) is Route]
-        self._plain = [(method, route.path_regex, route.endpoint) for route in plain for method in route.methods or ()]
+    def __init__(self, routes: Sequence[BaseRoute], otherwise: ASGIApp, room: StreamRoom) -> None:
+        plain = [route for route in routes if type(route) is Plain]
+        self._plain = [
+            (method, route.path_regex, route.endpoint, route.path, getattr(route, "is_stream", False))
+            for route in plain
+            for method in route.methods or ()
+        ]
+        self._room = room
         self._otherwise = otherwise
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         path, method = scope["path"], scope["method"]
-        for wanted, pattern, handler in self._plain:
+        for wanted, pattern, handler, route, is_stream in self._plain:
             if wanted == method and (found := pattern.match(path)):
                 scope["path_params"] = found.groupdict()
-                await self._answer(handler, Request(scope, receive), send)
+                scope[ROUTE] = route
+                request = Request(scope, receive)
+                await (self._stream if is_stream else self._answer)(handler, request, send)
                 return
         await self._otherwise(scope, receive, send)
+
+    async def _stream(self, handler: "Handler", request: Request, send: Send) -> None:
+        caller: Caller = request.scope[problems.CALLER]
+        try:
+            with self._room.taken(caller.key_id):
+                await self._answer(handler, request, send)
+        except TooManyStreams as error:
+            await problems.answer(error, request.scope)(request.scope, request.receive, send)
 
     async def _answer(self, handler: "Handler", request: Request, send: Send) -> None:
         try:
@@ -40,6 +59,12 @@ class Shortcut:
         except Exception as error:
             response = problems.answer(error, request.scope)
         await response(request.scope, request.receive, send)
+
+
+class Plain(Route):
+    """A route that is answered without FastAPI; `is_stream` if its answers take a place for streams."""
+
+    is_stream = False
 
 
 class Events(Response):
@@ -70,7 +95,8 @@ def add_fast(
     parameters: Sequence[dict[str, Any]] = (),
 ) -> None:
     """`documented` is a function whose signature says what the handler takes; it is never called."""
-    route = Route(path, handler, methods=[method])
+    route = Plain(path, handler, methods=[method])
+    route.is_stream = answers is Events
     route.methods = {method}  # Starlette adds HEAD to every GET
     router.routes.append(route)
     router.add_api_route(

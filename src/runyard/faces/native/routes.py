@@ -12,7 +12,7 @@ from runyard.domain.thread import Thread
 from runyard.engine.engine import Engine
 from runyard.engine.intake import idempotency_key
 from runyard.engine.views import known
-from runyard.faces.native import keys, translate, wire
+from runyard.faces.native import keys, overview, translate, wire
 from runyard.web.answers import Json, Key, iso
 from runyard.web.auth import Owner, owner_of
 from runyard.web.routing import add_stream
@@ -96,6 +96,7 @@ def add_routes(router: APIRouter, engine: Engine, heartbeat: float) -> None:
         return Json(_approval(decided))
 
     keys.add_routes(router, engine)
+    overview.add_routes(router, engine)
 
 
 def _next(ids: list[str], limit: int) -> str | None:

@@ -102,3 +102,38 @@ class KeyMade(KeyRow):
 class KeyPage(BaseModel):
     keys: list[KeyRow]
     next: str | None
+
+
+class OutboxState(BaseModel):
+    runs_behind: int = Field(description="Runs with events that are committed and not published.")
+    lag_ms: int = Field(description="How old the oldest of those events is.")
+
+
+class WorkerState(BaseModel):
+    label: str
+    lease_left_ms: int = Field(description="Below zero: its lease ran out, and its runs are about to be taken away.")
+    runs: int
+
+
+class PodState(BaseModel):
+    open_streams: int
+    runs: int
+
+
+class DatabaseState(BaseModel):
+    version: str
+    latency_ms: float
+    clock_skew_ms: int = Field(description="How much later it is there than here.")
+    size_bytes: int
+    xmin_age: int | None = Field(description="Transactions since the oldest snapshot that is held open; Postgres only.")
+
+
+class Overview(BaseModel):
+    queued: int = Field(description="Counts stop at 100000.")
+    oldest_waiting_ms: int = Field(description="How long the lane that waits longest for a worker has been ready.")
+    running: int
+    approvals_waiting: int
+    outbox: OutboxState
+    workers: list[WorkerState]
+    pod: PodState = Field(description="The process that answers.")
+    database: DatabaseState

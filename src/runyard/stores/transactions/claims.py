@@ -28,7 +28,7 @@ async def cancels(tx: Tx, worker_id: str) -> Sequence[str]:
 
 async def list_workers(tx: Tx) -> Sequence[WorkerRow]:
     rows = await tx.rows(tx.q.list_workers)
-    return [WorkerRow(str(row["id"]), row["label"], row["lease_until"], row["started_at"]) for row in rows]
+    return [WorkerRow(str(row["id"]), row["label"], row["lease_until"], row["started_at"], row["runs"]) for row in rows]
 
 
 async def retire(tx: Tx, worker_id: str) -> None:

@@ -9,7 +9,7 @@ from runyard.domain.events import Draft, place
 from runyard.domain.lane import Lane, claimed, replace
 from runyard.domain.run import Run, Status, thread_lane
 from runyard.domain.thread import Message, Thread
-from runyard.errors import Conflict, KeyReused, NotFound, RunActive, RunyardError
+from runyard.errors import Conflict, KeyReused, NotFound, QueueFull, RunActive, RunyardError
 from runyard.store import Accepted, Claim, Post, Room
 from runyard.stores import _rows
 from runyard.stores.transactions import feed, runs, threads
@@ -24,6 +24,13 @@ class ThreadsMissing(Exception):
         self.posts = posts
 
 
+class LanesFull(Exception):
+    """Some posts do not fit into their lanes: undo, and accept the others."""
+
+    def __init__(self, posts: Sequence[int]) -> None:
+        self.posts = posts
+
+
 class _Opened:
     """A lane that was just given more to run, under its lock."""
 
@@ -32,6 +39,10 @@ class _Opened:
         self.now = now
         self._runnable = runnable
         self._next = lane.next_pos - ours
+
+    def over(self, most: int | None) -> int:
+        """How many of ours are too many."""
+        return 0 if most is None else max(0, min(self._runnable, self.lane.runnable - most))
 
     @property
     def is_idle(self) -> bool:
@@ -48,6 +59,7 @@ async def accept(tx: Tx, posts: Sequence[Post], room: Room | None) -> list[Accep
     results |= await _repeats(tx, {n: post for n, post in enumerate(posts) if n not in results})
     fresh = await _with_threads(tx, {n: post for n, post in enumerate(posts) if n not in results})
     lanes = await open_lanes(tx, list(fresh.values()))
+    _check_room(fresh, lanes)
     known = await _threads(tx, fresh)
     write = Write(lanes, await _still_open(tx, room, lanes))
     for n, post in fresh.items():
@@ -62,6 +74,19 @@ async def accept(tx: Tx, posts: Sequence[Post], room: Room | None) -> list[Accep
     return [results[n] for n in range(len(posts))]
 
 
+def _check_room(posts: dict[int, Post], lanes: dict[str, _Opened]) -> None:
+    """The last posts to a lane that is full are the ones that do not fit."""
+    over = {post.lane_key: lanes[post.lane_key].over(post.most_queued) for post in posts.values()}
+    if not any(over.values()):
+        return
+    refused = []
+    for n, post in reversed(posts.items()):
+        if over[post.lane_key]:
+            over[post.lane_key] -= 1
+            refused.append(n)
+    raise LanesFull(refused)
+
+
 async def retry(tx: Tx, owner: str, post: Post, run_id: str) -> Accepted:
     if post.key is not None:
         known = await threads.take_key(tx, post.key, post.run_id)
@@ -74,6 +99,8 @@ async def retry(tx: Tx, owner: str, post: Post, run_id: str) -> Accepted:
         raise RunActive("Only a run that has ended can be retried; cancel it or wait.")
     if old.superseded_by is not None:
         raise Conflict("This run was retried before; retry the run that replaced it.")
+    if lanes[post.lane_key].over(post.most_queued):
+        raise QueueFull
     write = Write(lanes, None)
     accepted = write.run(post, post.agent or old.agent, old.parent_id, old)
     for row in await tx.rows(tx.q.read_threads, [old.thread_id] if old.thread_id else []):
@@ -100,6 +127,8 @@ async def edit(tx: Tx, owner: str, post: Post, run_id: str) -> Accepted:
     aside = affected(links, run_id)
     if not all(link.status.is_terminal for link in aside):
         raise RunActive("A run that this would replace has not ended; cancel it or wait.")
+    if lanes[post.lane_key].over(post.most_queued):
+        raise QueueFull
     write = Write(lanes, None)
     accepted = write.run(post, post.agent or old.agent, old.parent_id, None)
     write.heads = [(old.thread_id, post.run_id)]
@@ -264,6 +293,11 @@ class Write:
             (tx.q.insert_feed, feed.at_work([run for run, _ in self._runs if run.started_at is not None])),
             *more,
         )
+
+
+async def count_queued(tx: Tx, owner: str, most: int) -> int:
+    [row] = await tx.rows(tx.q.count_queued, owner, most)
+    return int(row["n"])
 
 
 def _trigger(post: Post) -> str | None:

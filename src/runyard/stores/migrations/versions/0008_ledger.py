@@ -5,7 +5,7 @@ from alembic import op
 from runyard.stores.migrations.upgrade import run_script
 
 revision = "0008"
-down_revision = "0006"
+down_revision = "0007"
 
 
 def upgrade() -> None:

@@ -3,7 +3,8 @@ key, next_pos, runnable, active_run, ready_at, suspect, now_ms() as now
 
 -- name: register_worker
 -- A new worker process with a lease.
-insert into workers (id, label, lease_until, started_at) values ($1, $2, now_ms() + $3::bigint, now_ms());
+insert into workers (id, label, lease_until, started_at)
+select $1, $2, moment + $3::bigint, moment from (select now_ms() as moment) as it;
 
 -- name: renew_lease
 -- Extend a lease that has not run out.
@@ -78,7 +79,9 @@ select id, lane_key from runs where status = 'running' and cancel_deadline <= no
 
 -- name: list_workers
 -- Who is at work, and until when their leases last.
-select id, label, lease_until, started_at from workers order by id;
+select w.id, w.label, w.lease_until, w.started_at,
+       (select count(*) from runs r where r.worker_id = w.id and r.status = 'running') as runs
+  from workers w order by w.id;
 
 -- name: detach_run
 -- Nobody follows this run any more; if that stays so it is to be canceled. Not one that waits for a person.

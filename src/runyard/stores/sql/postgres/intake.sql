@@ -77,3 +77,7 @@ update runs set superseded_by = $2, checkpoint_at = null where id = any($1::uuid
 -- name: branches
 -- Who follows whom in a thread.
 select id, parent_id, status, superseded_by from runs where thread_id = $1;
+
+-- name: count_queued
+-- How many runs of an owner wait; no further than the limit.
+select count(*) as n from (select 1 from runs where owner = $1 and status = 'queued' limit $2::int) q;

@@ -72,7 +72,9 @@ select id, lane_key from runs where status = 'running' and cancel_deadline <= no
 
 -- name: list_workers
 -- Who is at work, and until when their leases last.
-select id, label, lease_until, started_at from workers order by id;
+select w.id, w.label, w.lease_until, w.started_at,
+       (select count(*) from runs r where r.worker_id = w.id and r.status = 'running') as runs
+  from workers w order by w.id;
 
 -- name: detach_run
 -- Nobody follows this run any more; if that stays so it is to be canceled. Not one that waits for a person.

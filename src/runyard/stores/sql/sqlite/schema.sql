@@ -90,6 +90,7 @@ create table runs (
 ) strict;
 create unique index runs_external on runs (owner, external_id) where external_id is not null;
 create unique index runs_queue on runs (lane_key, pos) where status = 'queued' and not held;
+create index runs_queued_of on runs (owner) where status = 'queued';
 create unique index runs_one_running on runs (lane_key) where status = 'running';
 create index runs_worker on runs (worker_id) where status = 'running';
 create index runs_cancel_due on runs (cancel_deadline) where status = 'running' and cancel_deadline is not null;
@@ -172,6 +173,24 @@ create table encryption_keys (
   proof       blob    not null,
   created_at  integer not null
 ) strict, without rowid;
+
+-- What is kept, for a while, of runs that were dropped.
+create table dropped_runs (
+  id           text    primary key,
+  owner        text    not null,
+  external_id  text,
+  agent        text    not null,
+  status       text    not null,
+  stop_reason  text,
+  error_code   text,
+  last_seq     integer not null,
+  created_at   integer not null,
+  finished_at  integer not null,
+  dropped_at   integer not null,
+  has_log      integer not null
+) strict, without rowid;
+create index dropped_runs_age on dropped_runs (dropped_at);
+create index dropped_runs_external on dropped_runs (owner, external_id) where external_id is not null;
 
 create table workers (
   id           text    primary key,

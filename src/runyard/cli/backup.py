@@ -1,0 +1,39 @@
+"""`runyard backup` and `runyard restore`: copies of an SQLite database. Postgres has tools of its own."""
+
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from runyard.cli.options import settings_with
+from runyard.errors import StartupError
+
+if TYPE_CHECKING:
+    from runyard.settings import Settings
+
+
+def backup(copy: Annotated[Path, typer.Argument(help="The file to write.", show_default=False)]) -> None:
+    """Copy the SQLite database while it is in use: as it is at one moment, without anybody waiting."""
+    from runyard.cli.status import size
+    from runyard.stores import sqlite_backup
+
+    written = sqlite_backup.backup(_database(settings_with()), copy)
+    typer.echo(f"{copy}: {size(written)}.")
+
+
+def restore(
+    copy: Annotated[Path, typer.Argument(help="The file that `runyard backup` wrote.", show_default=False)],
+    replace: Annotated[bool, typer.Option("--replace", help="Lose the database that is there.")] = False,
+) -> None:
+    """Put a copy in the place of the SQLite database. No server may have it open."""
+    from runyard.stores import sqlite_backup
+
+    database = _database(settings_with())
+    version = sqlite_backup.restore(copy, database, replace)
+    typer.echo(f"{database}: restored, schema {version}.")
+
+
+def _database(settings: "Settings") -> Path:
+    if settings.sqlite_path is None:
+        raise StartupError("Postgres is backed up with pg_dump or pg_basebackup: docs/operations.md says how.")
+    return settings.sqlite_path

@@ -1,0 +1,56 @@
+"""Runs as JSON lines: what is kept of them elsewhere before they are dropped here."""
+
+import sys
+from contextlib import aclosing
+from datetime import UTC, datetime, timedelta
+from pathlib import Path
+from typing import BinaryIO
+
+import msgspec
+import typer
+
+from runyard.cli.wording import moment, seconds_in
+from runyard.client import Client, RunInfo
+from runyard.errors import Invalid
+
+EVERY = 100  # runs from one word about the progress to the next
+PAGE = 100
+
+
+async def export_runs(client: Client, to: Path | None, before: str | None, status: str | None) -> None:
+    """A file appears under its name when it is whole."""
+    youngest = None if before is None else _ago(before)
+    if to is None:
+        count = await _write(client, sys.stdout.buffer, youngest, status)
+    else:
+        part = to.with_name(to.name + ".part")
+        with part.open("wb") as file:
+            count = await _write(client, file, youngest, status)
+        part.replace(to)
+    typer.echo(f"{count} runs exported.", err=True)
+
+
+def _ago(before: str) -> datetime:
+    seconds = seconds_in(before)
+    if seconds is None:
+        raise Invalid("--before must be a time like 30m, 12h or 90d.")
+    return datetime.now(UTC) - timedelta(seconds=seconds)
+
+
+async def _write(client: Client, file: BinaryIO, youngest: datetime | None, status: str | None) -> int:
+    count = 0
+    async with aclosing(client.runs(status=status, page=PAGE)) as runs:
+        async for run in runs:
+            if run.has_ended and (youngest is None or moment(run.created_at) < youngest):
+                file.write(await _line(client, run))
+                count += 1
+                if count % EVERY == 0:
+                    typer.echo(f"{count} runs, back to {run.created_at}", err=True)
+    file.flush()
+    return count
+
+
+async def _line(client: Client, run: RunInfo) -> bytes:
+    async with aclosing(client.follow(run.run_id)) as events:
+        log = [event async for event in events]
+    return msgspec.json.encode({"run": run, "events": log}) + b"\n"

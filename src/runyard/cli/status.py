@@ -1,0 +1,110 @@
+"""`runyard status`: what is going on, in one table."""
+
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from runyard.cli.connected import run_with_client
+from runyard.cli.options import Json
+
+if TYPE_CHECKING:
+    from rich.table import Table
+
+    from runyard.client import Client
+    from runyard.client.wire import OverviewInfo
+
+MOST_COUNTED = 100_000
+LONG_LAG_MS = 500
+OLD_XMIN = 10_000_000
+SKEW_MS = 2000
+
+
+def status(
+    json: Json = False,
+    watch: Annotated[bool, typer.Option("--watch", help="Look again every two seconds, until Ctrl-C.")] = False,
+) -> None:
+    """Say what is going on: the queue, people, the outbox, workers, streams, the database.
+
+    Needs a key with the scope `operate`, where keys are needed.
+    """
+
+    async def work(client: "Client", is_live: bool) -> None:
+        from runyard.cli import tables
+
+        if watch:
+            await _watch(client)
+        else:
+            found = await client.overview()
+            tables.print_json(found) if json else tables.console().print(overview(found))
+
+    try:
+        run_with_client(work)
+    except KeyboardInterrupt:
+        raise typer.Exit(130) from None
+
+
+async def _watch(client: "Client") -> None:
+    import asyncio
+
+    from rich.live import Live
+
+    from runyard.cli.tables import console
+
+    with Live(overview(await client.overview()), console=console(), auto_refresh=False) as live:
+        while True:
+            await asyncio.sleep(2)
+            live.update(overview(await client.overview()), refresh=True)
+
+
+def overview(found: "OverviewInfo") -> "Table":
+    """What is worth a look is yellow."""
+    from rich.markup import escape
+    from rich.table import Table
+
+    from runyard.cli.wording import plain, span
+
+    made = Table(box=None, show_header=False, pad_edge=False)
+    made.add_column(style="dim", no_wrap=True)
+    made.add_column(overflow="fold")
+    waiting = span(found.oldest_waiting_ms / 1000)
+    made.add_row(
+        "queued", f"{_count(found.queued)}" + (f", the oldest for {waiting}" if found.oldest_waiting_ms else "")
+    )
+    made.add_row("running", _count(found.running))
+    made.add_row("waiting for people", _count(found.approvals_waiting))
+    lag = (
+        f"{found.outbox.runs_behind} runs behind, {found.outbox.lag_ms} ms"
+        if found.outbox.runs_behind
+        else "up to date"
+    )
+    made.add_row("outbox", _mark(lag, found.outbox.lag_ms > LONG_LAG_MS))
+    for worker in found.workers or []:
+        left = worker.lease_left_ms
+        lease = f"lease for {span(left / 1000)}" if left > 0 else "lease ran out"
+        made.add_row("worker", _mark(f"{escape(plain(worker.label))}: {worker.runs} runs, {lease}", left <= 0))
+    if not found.workers:
+        made.add_row("worker", _mark("none", True))
+    made.add_row("streams here", str(found.pod.open_streams))
+    database = found.database
+    made.add_row("database", f"{escape(database.version)}, {size(database.size_bytes)}, {database.latency_ms:g} ms")
+    made.add_row("clock skew", _mark(f"{database.clock_skew_ms} ms", abs(database.clock_skew_ms) > SKEW_MS))
+    if database.xmin_age is not None:
+        made.add_row("xmin age", _mark(str(database.xmin_age), database.xmin_age > OLD_XMIN))
+    return made
+
+
+def _count(number: int) -> str:
+    return f"{number}{' or more' if number >= MOST_COUNTED else ''}"
+
+
+def _mark(text: str, is_odd: bool) -> str:
+    return f"[yellow]{text}[/]" if is_odd else text
+
+
+def size(count: float) -> str:
+    """12 kB, 3.4 MB, 1.2 GB."""
+    for unit in ("B", "kB", "MB", "GB"):
+        if count < 1000:
+            return f"{count:.3g} {unit}"
+        count /= 1000
+    return f"{count:.3g} TB"

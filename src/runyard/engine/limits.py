@@ -1,0 +1,75 @@
+"""How much may come in and go out: sizes, and how many runs may wait.
+
+Sizes are compared where the text is at hand anyway. A lane's queue is counted by the store, under the lane's lock. How
+much an owner has waiting is looked up in the background, at most once a second, so no request waits for it and the
+limit is kept about, not exactly.
+"""
+
+import asyncio
+from contextvars import Context
+from typing import NamedTuple
+
+from runyard.clock import Clock
+from runyard.errors import QueueFull, RunyardError, TooLarge
+from runyard.store import Store
+
+LOOK_SECONDS = 1.0
+FULL_SECONDS = 10.0  # after which another attempt makes sense
+MOST_OWNERS = 10_000
+
+
+class InputLimits(NamedTuple):
+    message_chars: int | None = None
+    queued_per_lane: int | None = None
+    queued_per_owner: int | None = None
+
+    def check_message(self, text: str) -> None:
+        if self.message_chars is not None and len(text) > self.message_chars:
+            raise TooLarge(f"A message may have at most {self.message_chars} characters.")
+
+
+class OutputLimits(NamedTuple):
+    event_bytes: int | None = None
+    tool_output_bytes: int | None = None
+    history_chars: int | None = None
+
+
+class _Known:
+    def __init__(self, looked: float) -> None:
+        self.looked = looked
+        self.queued = 0
+
+
+class Backlogs:
+    """How many runs of each owner wait, more or less."""
+
+    def __init__(self, store: Store, clock: Clock, most: int | None) -> None:
+        self._store = store
+        self._clock = clock
+        self._most = most
+        self._known: dict[str, _Known] = {}
+        self._looking: set[asyncio.Task[None]] = set()
+
+    def check(self, owner: str) -> None:
+        """QueueFull if too many waited at the last look, which was a moment ago."""
+        if self._most is None:
+            return
+        now = self._clock.monotonic()
+        known = self._known.get(owner)
+        if known is None:
+            if len(self._known) >= MOST_OWNERS:
+                del self._known[next(iter(self._known))]
+            known = self._known[owner] = _Known(now - LOOK_SECONDS)
+        if now - known.looked >= LOOK_SECONDS:
+            known.looked = now
+            looking = asyncio.create_task(self._look(owner, known), name="backlog", context=Context())
+            self._looking.add(looking)
+            looking.add_done_callback(self._looking.discard)
+        if known.queued >= self._most:
+            raise QueueFull(f"{self._most} runs of yours wait already.", retry_after=FULL_SECONDS)
+
+    async def _look(self, owner: str, known: _Known) -> None:
+        try:
+            known.queued = await self._store.count_queued(owner, self._most or 0)
+        except RunyardError:
+            known.queued = 0  # nobody is refused because nobody knows

@@ -1,0 +1,45 @@
+"""The route that says what is going on, for operators."""
+
+from fastapi import APIRouter
+from starlette.responses import Response
+
+from runyard.engine.engine import Engine
+from runyard.engine.overview import Look, waiting_ms
+from runyard.faces.native import wire
+from runyard.web.answers import Json
+
+
+def add_routes(router: APIRouter, engine: Engine) -> None:
+    @router.get(
+        "/api/overview",
+        response_model=wire.Overview,
+        tags=["operate"],
+        summary="What is going on: the queue, people, the outbox, workers, streams, the database",
+    )
+    async def overview() -> Response:
+        return Json(_overview(await engine.overviews.look()))
+
+
+def _overview(look: Look) -> wire.Overview:
+    found = look.all
+    return wire.Overview(
+        queued=found.queued,
+        oldest_waiting_ms=waiting_ms(found),
+        running=found.running,
+        approvals_waiting=found.approvals,
+        outbox=wire.OutboxState(
+            runs_behind=found.behind,
+            lag_ms=0 if found.behind_since is None else max(0, found.now - found.behind_since),
+        ),
+        workers=[
+            wire.WorkerState(label=w.label, lease_left_ms=w.lease_until - found.now, runs=w.runs) for w in found.workers
+        ],
+        pod=wire.PodState(open_streams=look.streams, runs=look.active),
+        database=wire.DatabaseState(
+            version=found.version,
+            latency_ms=round(look.latency_ms, 2),
+            clock_skew_ms=look.clock_skew_ms,
+            size_bytes=found.size,
+            xmin_age=found.xmin_age,
+        ),
+    )

@@ -1,0 +1,17 @@
+-- name: overview
+-- What is going on. Every count stops somewhere, so that a long queue does not make it slow.
+select (select count(*) from (select 1 from runs where status = 'queued' limit ?1) q) as queued,
+       (select count(*) from (select 1 from runs where status = 'running' limit ?1) q) as running,
+       (select count(*) from (select 1 from approvals where state = 'pending' limit ?1) q) as approvals,
+       (select min(ready_at) from
+         (select * from (select ready_at from lanes where active_run is null and runnable > 0 and suspect = 0
+                          order by ready_at limit 1) a
+          union all
+          select * from (select ready_at from lanes where active_run is null and runnable > 0 and suspect = 1
+                          order by ready_at limit 1) b) l) as ready_since,
+       behind.runs as behind, behind.since as behind_since, now_ms() as now, (select page_count * page_size from pragma_page_count(), pragma_page_size()) as size,
+       'SQLite ' || sqlite_version() as version, null as xmin_age
+  from (select count(*) as runs, min(ts) as since from
+         (select e.ts from run_outbox o join runs r on r.id = o.run_id
+                           join run_events e on e.run_id = o.run_id and e.seq = o.next_seq
+           where o.open and o.next_seq <= r.last_seq limit ?1) u) behind;

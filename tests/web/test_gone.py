@@ -1,0 +1,55 @@
+"""What was dropped because it was old is 410 with what is still known of it, never silence and never a 404."""
+
+import pytest
+
+from runyard.engine.retention import DAY_MS, Retention
+from runyard.ids import first_id_at
+from tests.faces.serving import Serve
+from tests.web.test_problems import MEMORY
+
+
+async def test_a_reader_of_a_dropped_run_gets_410_and_a_snapshot(serve: Serve) -> None:
+    server = await serve(retention_days=30)
+    process = server.process
+    run_id = await server.post("happy")
+    await server.ended(run_id)
+    await server.http.post("/agents/runs", json={"runId": "my-plan", "plan": "device"})
+    await server.whole_stream("/agents/runs/my-plan/stream")
+    plan = (await server.http.get("/agents/runs/my-plan")).json()
+    waiting = await server.post("asks")
+    await server.waiting(waiting)
+    assert await Retention(process.store, process.engine.views._clock, 30).sweep() == 0
+    clock = process.engine.views._clock
+
+    class Later:
+        def now_ms(self) -> int:
+            return clock.now_ms() + 31 * DAY_MS
+
+        def monotonic(self) -> float:
+            return clock.monotonic()
+
+    assert await Retention(process.store, Later(), 30).sweep() == 2
+    for path in ("", "/events", "/log", "/state"):
+        answer = await server.http.get(f"/api/runs/{run_id}{path}")
+        body = answer.json()
+        assert (answer.status_code, body["code"]) == (410, "gone"), path
+        assert body["snapshot"]["id"] == run_id
+        assert (body["snapshot"]["status"], body["snapshot"]["stop_reason"]) == ("done", "end_turn")
+        assert "text" not in answer.text
+    for known in (plan["serverRunId"], "my-plan"):
+        answer = await server.http.get(f"/agents/runs/{known}/stream")
+        assert answer.status_code == 410
+    assert (await server.http.get(f"/api/runs/{waiting}")).status_code == 200
+
+
+@MEMORY
+@pytest.mark.parametrize(("days", "status"), [(30, 410), (None, 404)])
+async def test_when_even_the_tombstone_is_gone_the_age_of_the_id_says_so(
+    serve: Serve, days: int | None, status: int
+) -> None:
+    server = await serve(retention_days=days)
+    old = first_id_at(server.process.engine.views._clock.now_ms() - 100 * DAY_MS)
+    answer = await server.http.get(f"/api/runs/{old}")
+    assert answer.status_code == status
+    young = first_id_at(server.process.engine.views._clock.now_ms() - DAY_MS)
+    assert (await server.http.get(f"/api/runs/{young}")).status_code == 404
