@@ -1,0 +1,4 @@
+import type { Route } from "../route";
+export function Channels(_: { route: Route }) {
+  return <main class="view page" />;
+}

@@ -1,0 +1,75 @@
+/** A run's time as bars, one row each. A click goes to the event that began it. */
+
+import { useEffect, useState } from "preact/hooks";
+import type { Bar, BarKind, Waterfall } from "../log/waterfall";
+import { duration } from "../text/words";
+
+const MOST = 200;
+const WORDS: Record<BarKind, string> = { queue: "queue", step: "step", tool: "tool", person: "person" };
+
+type Charted = { shape: Waterfall; isOver: boolean; at: number | undefined; choose: (seq: number) => void };
+
+export function WaterfallChart({ shape, isOver, at, choose }: Charted) {
+  const now = useNow(!isOver);
+  const to = isOver ? shape.to : Math.max(shape.to, now);
+  const span = Math.max(1, to - shape.from);
+  const percent = (ts: number) => `${(100 * (Math.min(Math.max(ts, shape.from), to) - shape.from)) / span}%`;
+  const bars = shape.bars.slice(-MOST);
+  return (
+    <section class="waterfall" aria-label="Waterfall">
+      <ol>
+        {bars.map((bar) => (
+          <Row key={bar.key} bar={bar} from={shape.from} to={to} span={span} choose={choose} />
+        ))}
+      </ol>
+      <div class="over" aria-hidden="true">
+        {shape.marks.map((mark) => (
+          <i key={mark.seq} class="attempt" style={{ left: percent(mark.at) }} title={`attempt ${mark.attempt}: ${mark.why}`} />
+        ))}
+        {at !== undefined && <i class="now" style={{ left: percent(at) }} />}
+      </div>
+      <p class="axis faint">
+        <span>0</span>
+        {shape.marks.length > 0 && (
+          <span>
+            {shape.marks.map((mark) => `resumed after a ${mark.why} (attempt ${mark.attempt})`).join(", ")}
+          </span>
+        )}
+        <span>{duration(span)}</span>
+      </p>
+    </section>
+  );
+}
+
+type Drawn = { bar: Bar; from: number; to: number; span: number; choose: (seq: number) => void };
+
+function Row({ bar, from, to, span, choose }: Drawn) {
+  const end = bar.to ?? to;
+  const took = bar.to === undefined ? "still going on" : duration(bar.to - bar.from);
+  const left = (100 * (bar.from - from)) / span;
+  const width = Math.max(0.4, (100 * (end - bar.from)) / span);
+  return (
+    <li>
+      <button type="button" data-kind={bar.kind} data-failed={bar.failed || undefined} onClick={() => choose(bar.seq)}>
+        <span class="label">
+          <span class="unseen">{WORDS[bar.kind]} </span>
+          {bar.label}
+        </span>
+        <span class="track">
+          <i class="bar-piece" style={{ left: `${Math.min(left, 99.6)}%`, width: `${Math.min(width, 100 - Math.min(left, 99.6))}%` }} />
+        </span>
+        <span class="took faint">{took}</span>
+      </button>
+    </li>
+  );
+}
+
+function useNow(isOn: boolean): number {
+  const [now, setNow] = useState(Date.now());
+  useEffect(() => {
+    if (!isOn) return;
+    const timer = setInterval(() => setNow(Date.now()), 500);
+    return () => clearInterval(timer);
+  }, [isOn]);
+  return now;
+}
