@@ -24,7 +24,7 @@ PAGE := src/runyard/web/built/index.html
 PAGE_SOURCES := $(shell find ui/src -type f 2>/dev/null) ui/build.mjs ui/package-lock.json
 NODE_MODULES := ui/node_modules/.installed
 
-.PHONY: page page-if-possible help setup run test check format lock docs bench bench-large bench-rivals clean servers-for-tests nginx-for-tests
+.PHONY: page page-if-possible help setup run test check format lock docs bench bench-large bench-rivals clean servers-for-tests nginx-for-tests browser-for-tests
 SANDBOX := $(VENV)/.sandbox
 # Tests wait for processes and disks half of the time, so there are twice as many testers as cores.
 TESTERS := $(shell echo $$((2 * $$(nproc 2>/dev/null || getconf _NPROCESSORS_ONLN))))
@@ -124,7 +124,21 @@ nginx-for-tests: setup
 		|| { echo "test: install nginx (Debian, Ubuntu: apt install nginx)." >&2; exit 1; }
 	@$(BIN)/python -m tests.support.nginx_server
 
-test: setup servers-for-tests page-if-possible ## run every test on all cores, on private servers, with the coverage threshold
+# The page is built and looked at in a real browser. Its tests are never skipped: a machine without Node or Chromium, on
+# which they cannot be installed, fails here.
+INSTALL := DEBIAN_FRONTEND=noninteractive timeout 300 apt-get install -qq -y --no-install-recommends
+browser-for-tests: setup
+	@missing=""; \
+	command -v npm >/dev/null 2>&1 || missing="nodejs npm"; \
+	$(BIN)/python -m tests.support.browser 2>/dev/null || missing="$$missing chromium"; \
+	if [ -n "$$missing" ] && [ "$$(id -u)" = 0 ] && command -v apt-get >/dev/null 2>&1; then \
+		echo "==> installing $$missing from the distribution's packages"; \
+		{ $(INSTALL) $$missing || { timeout 120 apt-get update -qq && $(INSTALL) $$missing; }; } >/dev/null 2>&1 || true; \
+	fi
+	@$(BIN)/python -m tests.support.browser >/dev/null
+	@$(MAKE) page
+
+test: setup servers-for-tests browser-for-tests ## run every test on all cores, on private servers, with the coverage threshold
 	$(call say,running the tests)
 	@$(BIN)/python -m pytest -n $(TESTERS) --dist worksteal --cov --cov-report=term
 
