@@ -1,8 +1,8 @@
-/** What is going on at this server, counted from what its API tells. */
+/** What is going on: at the whole installation, for those who may know; else with one's own runs. */
 
 import type { Status } from "../log/events";
 import { runs } from "./calls";
-import { send, type Problem } from "./http";
+import { get, Problem, send } from "./http";
 
 const MOST = 100;
 
@@ -10,9 +10,28 @@ const MOST = 100;
 export type Counted = number | string;
 export type Seen = { queued: Counted; running: Counted; waiting: Counted; perSecond?: number };
 
+let isOperator = true;
+
 export async function overview(): Promise<Seen> {
-  const [queued, running, waiting, speed] = await Promise.all([count("queued"), count("running"), count("waiting"), perSecond()]);
-  return { queued, running, waiting, ...(speed !== undefined && { perSecond: speed }) };
+  if (!isOperator) return own();
+  try {
+    const [all, speed] = await Promise.all([whole(), perSecond()]);
+    return { ...all, perSecond: speed };
+  } catch (error) {
+    if (!(error instanceof Problem) || error.status !== 403) throw error;
+    isOperator = false;
+    return own();
+  }
+}
+
+async function whole(): Promise<Seen> {
+  const seen = await get<{ queued: number; running: number; approvals_waiting: number }>("/api/overview");
+  return { queued: seen.queued, running: seen.running, waiting: seen.approvals_waiting };
+}
+
+async function own(): Promise<Seen> {
+  const [queued, running, waiting] = await Promise.all([count("queued"), count("running"), count("waiting")]);
+  return { queued, running, waiting };
 }
 
 async function count(status: Status): Promise<Counted> {
@@ -21,17 +40,12 @@ async function count(status: Status): Promise<Counted> {
 }
 
 let before: { events: number; at: number } | undefined;
-let mayRead = true;
 
-/** Events per second since the last look; needs a key that may read metrics. */
-async function perSecond(): Promise<number | undefined> {
-  if (!mayRead) return undefined;
-  const text = await send("/metrics")
-    .then((answer) => answer.text())
-    .catch((error: Problem) => ((mayRead = error.status !== 403), ""));
+/** Events per second since the last look, of the process that answers. */
+async function perSecond(): Promise<number> {
+  const text = await (await send("/metrics", { headers: { Accept: "text/plain" } })).text();
   const found = /^runyard_events_persisted_total (\S+)$/m.exec(text);
-  if (found === null) return undefined;
-  const now = { events: Number(found[1]), at: performance.now() };
+  const now = { events: Number(found?.[1] ?? 0), at: performance.now() };
   const last = before;
   before = now;
   return last === undefined || now.at <= last.at ? 0 : Math.max(0, (1000 * (now.events - last.events)) / (now.at - last.at));

@@ -66,7 +66,7 @@ function Picker({ agents, chosen, choose }: { agents: Agent[]; chosen: string | 
         </label>
       ))}
       {agents.length > shown.length && (
-        <button type="button" class="quiet" onClick={() => setOpen(true)}>
+        <button type="button" class="quiet more" onClick={() => setOpen(true)}>
           {agents.length - shown.length} more
         </button>
       )}

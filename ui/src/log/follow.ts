@@ -18,25 +18,21 @@ export type Following = {
   /** Takes frames; true if that was the last. */
   take: (frames: Frame[]) => boolean;
   failed: (problem: Problem) => void;
+  /** Called whenever the stream is open, the first time and after a cut. */
+  opened?: () => void;
   after?: number | undefined;
 };
 
 /** How many streams are cut off at the moment; the hint on the page shows while there are any. */
 export const cutOff = new Cell(0);
 
-export function follow({ path, take, failed, after }: Following): () => void {
+export function follow(following: Following): () => void {
   const stop = new AbortController();
-  void keepFollowing(path, take, failed, stop.signal, after);
+  void keepFollowing(following, stop.signal);
   return () => stop.abort();
 }
 
-async function keepFollowing(
-  path: string,
-  take: Following["take"],
-  failed: Following["failed"],
-  stop: AbortSignal,
-  after?: number,
-): Promise<void> {
+async function keepFollowing({ path, take, failed, opened, after }: Following, stop: AbortSignal): Promise<void> {
   let last = after === undefined ? "" : String(after);
   let wait = FIRST_WAIT;
   const hint = new Hint();
@@ -45,12 +41,16 @@ async function keepFollowing(
     wait = FIRST_WAIT;
     return take(batch);
   };
+  const open = () => {
+    hint.hide();
+    opened?.();
+  };
   while (!stop.aborted) {
     try {
-      if (await once(path, last, taken, hint, stop)) break;
+      if (await once(path, last, taken, open, stop)) break;
     } catch (error) {
       if (stop.aborted) break;
-      if (error instanceof Problem && error.status >= 400 && error.status < 500) {
+      if (error instanceof Problem && isFinal(error.status)) {
         failed(error);
         break;
       }
@@ -62,13 +62,16 @@ async function keepFollowing(
   hint.hide();
 }
 
+/** Whether asking again is of no use. Too many requests is a matter of time. */
+const isFinal = (status: number): boolean => status >= 400 && status < 500 && status !== 408 && status !== 429;
+
 /** One connection; true if it came to the end of the log. */
-async function once(path: string, last: string, take: Following["take"], hint: Hint, stop: AbortSignal): Promise<boolean> {
+async function once(path: string, last: string, take: Following["take"], open: () => void, stop: AbortSignal): Promise<boolean> {
   const watch = new Watch(stop);
   try {
     const headers = { Accept: "text/event-stream", ...(last && { "Last-Event-ID": last }) };
     const response = await send(path, { headers, signal: watch.signal });
-    hint.hide();
+    open();
     if (response.body === null) return false;
     for await (const batch of frames(response.body, watch.heard)) if (take(batch)) return true;
     return false;

@@ -66,8 +66,8 @@ function Shown({ item, isLast, state, isPast }: Drawn) {
 
 function StepLine({ name, done, error, ms }: { name: string; done: boolean; error: string | undefined; ms: number | undefined }) {
   return (
-    <p class="step" data-state={error ? "failed" : done ? "finished" : "started"}>
-      <span class="dot" aria-hidden="true" />
+    <p class="step">
+      <span class="dot" data-is={error ? "failed" : done ? "finished" : "started"} aria-hidden="true" />
       <span>{name}</span>
       <span class="faint">{error ?? (done ? duration(ms ?? 0) : "running")}</span>
     </p>

@@ -20,11 +20,11 @@ export function CallCard({ call, isPast, isOver }: { call: Call; isPast: boolean
     <div class="call" role="group" aria-label={`Tool call ${call.tool}`} data-call={call.callId} data-state={call.state}>
       <details open={call.state === "started" && call.streamed !== ""}>
         <summary>
-          <span class="dot" aria-hidden="true" />
+          <span class="dot" data-is={call.state} aria-hidden="true" />
           <code class="tool">{call.tool}</code>
           <span class="hint">{brief(call.input)}</span>
           <span class="faint">
-            {call.error ?? (isOver && isOpen(call) ? "not called" : WORDS[call.state])} <Time call={call} isPast={isPast || isOver} />
+            {isOver && isOpen(call) ? "not called" : WORDS[call.state]} <Time call={call} isPast={isPast || isOver} />
           </span>
         </summary>
         <div class="inside">

@@ -65,7 +65,6 @@ export function Inspector({ id }: { id: string }) {
         </p>
       )}
       <Facts state={now} row={row} />
-      <WaterfallChart shape={shape} isOver={isOver(now.status)} at={timeline.events[at - 1]?.ts} choose={setSeq} />
       <TimeTravel
         seq={at}
         last={log.seq}
@@ -75,9 +74,12 @@ export function Inspector({ id }: { id: string }) {
         isForking={forking.isBusy}
       />
       <div class="halves">
-        <section class="then" role="log" aria-live="off" aria-label={`Conversation at seq ${at}`}>
-          {at === 0 ? <p class="faint pad">Nothing has happened yet.</p> : <RunBody state={state} isPast={at < log.seq} />}
-        </section>
+        <div class="half">
+          <WaterfallChart shape={shape} isOver={isOver(now.status)} at={timeline.events[at - 1]?.ts} choose={setSeq} />
+          <section class="then" role="log" aria-live="off" aria-label={`Conversation at seq ${at}`}>
+            {at === 0 ? <p class="faint pad">Nothing has happened yet.</p> : <RunBody state={state} isPast={at < log.seq} />}
+          </section>
+        </div>
         <EventList events={timeline.events} count={log.seq} at={at} follows={seq === undefined} choose={setSeq} />
       </div>
     </main>

@@ -4,7 +4,7 @@ import type { Status } from "../log/events";
 
 export const StatusChip = ({ status }: { status: Status }) => (
   <span class="status" data-status={status}>
-    <span class="dot" aria-hidden="true" />
+    <span class="dot" data-is={status} aria-hidden="true" />
     {status}
   </span>
 );

@@ -24,7 +24,7 @@ export function WaterfallChart({ shape, isOver, at, choose }: Charted) {
       </ol>
       <div class="over" aria-hidden="true">
         {shape.marks.map((mark) => (
-          <i key={mark.seq} class="attempt" style={{ left: percent(mark.at) }} title={`attempt ${mark.attempt}: ${mark.why}`} />
+          <i key={mark.seq} class="attempt" data-why={mark.why} style={{ left: percent(mark.at) }} title={`attempt ${mark.attempt}: ${mark.why}`} />
         ))}
         {at !== undefined && <i class="now" style={{ left: percent(at) }} />}
       </div>
