@@ -330,7 +330,7 @@ async def test_two_keys_that_disagree_are_400(locked: Server) -> None:
 @MEMORY
 @pytest.mark.parametrize("method", ["HEAD", "OPTIONS", "PUT", "PATCH", "TRACE", "PROPFIND"])
 async def test_no_method_goes_around_the_door(locked: Server, method: str) -> None:
-    for path in ("/api/runs", "/metrics", "/nothing", "/", "//api/runs", "/api/runs/", "/health/../api/runs"):
+    for path in ("/api/runs", "/metrics", "/nothing", "/assets", "//api/runs", "/api/runs/", "/health/../api/runs"):
         assert (await locked.http.request(method, path)).status_code == 401, path
     answer = await locked.http.request(method, "/nothing", headers=bearer(await locked.key("ann")))
     assert answer.status_code in (404, 405)

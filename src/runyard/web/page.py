@@ -44,9 +44,9 @@ class Asset(NamedTuple):
     media_type: str
 
 
-def add_routes(router: APIRouter, folder: Path = BUILT) -> None:
+def add_routes(router: APIRouter) -> None:
     """The files are read once: what is served fits together, also while they are built anew."""
-    built = read(folder)
+    built = read(BUILT)
 
     async def index(request: Request) -> Response:
         page = built.get("index.html")

@@ -129,10 +129,13 @@ function write(state: RunState, kind: Text["kind"], text: string, seq: number): 
 
 const isText = (item: Item): item is Text => item.kind === "text" || item.kind === "thinking";
 
-const kept = (items: readonly Item[]): readonly Item[] =>
-  items.some((item) => isText(item) && item.kept < item.text.length)
-    ? items.map((item) => (isText(item) ? { ...item, kept: item.text.length } : item))
-    : items;
+/** From now on all text stays. Only what follows on the last text that stays already can be new. */
+function kept(items: readonly Item[]): readonly Item[] {
+  const isKept = (item: Item) => isText(item) && item.kept === item.text.length;
+  const first = items.findLastIndex(isKept) + 1;
+  if (!items.slice(first).some(isText)) return items;
+  return items.map((item, place) => (place >= first && isText(item) ? { ...item, kept: item.text.length } : item));
+}
 
 function reset(item: Item): Item[] {
   if (!isText(item)) return [item];
@@ -162,12 +165,15 @@ const call = (callId: string, tool: string, input: Json): Call => ({
 
 /** The state in which this call is known: Python agents start calls that nobody requested. */
 const known = (state: RunState, callId: string, tool: string, input: Json): RunState =>
-  state.items.some((item) => item.kind === "call" && item.key === callId) ? state : add(state, call(callId, tool, input));
+  hasCall(state, callId) ? state : add(state, call(callId, tool, input));
+
+const hasCall = (state: RunState, callId: string): boolean =>
+  state.items.findLastIndex((item) => item.key === callId && item.kind === "call") >= 0;
 
 function asked(state: RunState, event: Extract<RunEvent, { type: "approval.requested" }>): RunState {
   const { approval_id: id, call_id: callId, kind, tool, input, expires_at: expiresAt } = event.data;
   const approval: Approval = { id, callId, kind, tool, input, state: "pending", ...(expiresAt && { expiresAt }) };
-  if (!state.items.some((item) => item.kind === "call" && item.key === callId)) {
+  if (!hasCall(state, callId)) {
     return add(state, { kind: "question", key: id, approval });
   }
   return change(state, "call", callId, (waiting) => ({ ...waiting, state: "waiting", approvals: [...waiting.approvals, approval] }));
