@@ -127,6 +127,7 @@ nginx-for-tests: setup
 # The page is built and looked at in a real browser. Its tests are never skipped: a machine without Node or Chromium, on
 # which they cannot be installed, fails here.
 INSTALL := DEBIAN_FRONTEND=noninteractive timeout 300 apt-get install -qq -y --no-install-recommends
+AXE := $(VENV)/axe/.installed
 browser-for-tests: setup
 	@missing=""; \
 	command -v npm >/dev/null 2>&1 || missing="nodejs npm"; \
@@ -136,7 +137,11 @@ browser-for-tests: setup
 		{ $(INSTALL) $$missing || { timeout 120 apt-get update -qq && $(INSTALL) $$missing; }; } >/dev/null 2>&1 || true; \
 	fi
 	@$(BIN)/python -m tests.support.browser >/dev/null
-	@$(MAKE) page
+	@$(MAKE) page $(AXE)
+
+$(AXE): tests/page/axe/package-lock.json | $(STAMP)
+	@mkdir -p $(@D) && cp tests/page/axe/*.json $(@D) && npm --prefix $(@D) ci --silent --ignore-scripts --no-audit --no-fund
+	@touch $@
 
 test: setup servers-for-tests browser-for-tests ## run every test on all cores, on private servers, with the coverage threshold
 	$(call say,running the tests)

@@ -118,4 +118,4 @@ def _traveller(gates: Gates) -> Agent:
 
 
 def _flood() -> Agent:
-    return Agent("flood", kind="scripted", script=[{"tokens": [f"{n} " for n in range(MANY - 4)]}])
+    return Agent("flood", kind="scripted", script=[{"tokens": [f"{n} " for n in range(MANY - 3)]}])
