@@ -93,7 +93,7 @@ def app(gates: Gates) -> App:
         await ctx.token("I will ")
         raise ValueError("nobody should read this")
 
-    declared = [words, mailer, rememberer, hostile, failing, _traveller(gates), _flood()]
+    declared = [words, mailer, rememberer, hostile, failing, _traveller(gates), _flood(), _porter(gates)]
     return App({each.name: each for each in declared}, {}, "words")
 
 
@@ -115,6 +115,31 @@ def _traveller(gates: Gates) -> Agent:
         return {"thinking": "A train, then.", "calls": [{"tool": "book", "input": {"what": "train"}}]}
 
     return Agent("traveller", model="scripted", turns=think, tools=[book])
+
+
+def _porter(gates: Gates) -> Agent:
+    """Works in channels: ponders until its gate opens, remembers what it was told, and answers."""
+
+    @runyard.tool(effects="none")
+    async def ponder() -> str:
+        await gates.wait("porter")
+        return "pondered"
+
+    def think(conversation: Conversation) -> Mapping[str, Any]:
+        said = next(str(message["content"]) for message in conversation if message["role"] == "user")
+        match sum(message["role"] == "tool" for message in conversation):
+            case 0:
+                return {"calls": [{"tool": "ponder"}]}
+            case 1:
+                note = {"label": "news", "content": f"Heard: {said}"}
+                return {"calls": [{"tool": "update_memory", "input": note}]}
+            case 2:
+                answer = {"text": f"The porter heard **{said}**. {HOSTILE[1]}"}
+                return {"calls": [{"tool": "send_message", "input": answer}]}
+            case _:
+                return {"text": "That is all."}
+
+    return Agent("porter", model="scripted", turns=think, tools=[ponder], instructions="You carry bags.")
 
 
 def _flood() -> Agent:

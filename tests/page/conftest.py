@@ -17,6 +17,7 @@ from playwright.async_api import Browser, expect
 
 from runyard.settings import Settings
 from runyard.web import page
+from tests.faces.channels.conftest import AT_ONCE
 from tests.faces.serving import QUICK, Server, served
 from tests.page.agents import Gates, app
 from tests.page.view import Tab, a_tab
@@ -76,7 +77,7 @@ async def any_site(request: pytest.FixtureRequest, tmp_path_factory: pytest.Temp
 
 def _settings(folder: Path, database_url: str) -> Settings:
     files: dict[str, Any] = {"checkpoint_folder": folder / "checkpoints", "workspaces": folder / "workspaces"}
-    return Settings(database_url=database_url, **{**QUICK, **files})
+    return Settings(database_url=database_url, **{**QUICK, **AT_ONCE, **files})
 
 
 @pytest.fixture
