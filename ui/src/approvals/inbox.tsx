@@ -7,7 +7,8 @@ import { useDoing } from "../asking";
 import { useCell } from "../cell";
 import { onKey } from "../frame/help";
 import { href, go } from "../route";
-import { Decide, Given, wording, type Mode } from "../run/approval";
+import { Decide, wording, type Mode } from "../run/approval";
+import { Input } from "../text/input";
 import { ago, short } from "../text/words";
 import { look, waiting } from "./waiting";
 
@@ -87,7 +88,7 @@ function Row({ row, isCurrent, mode, setMode, choose }: Shown) {
             {ago(row.created_at)} · <a href={href({ view: "runs", id: row.run_id })}>run {short(row.run_id)}</a>
           </span>
         </p>
-        <Given approval={approval} />
+        <Input input={row.input} />
         <Decide approval={approval} mode={mode} setMode={setMode} done={look} />
       </div>
     </li>

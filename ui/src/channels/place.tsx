@@ -4,7 +4,7 @@ import { useState } from "preact/hooks";
 import { say, type Place } from "../api/office";
 import type { Agent, Channel, Dm } from "../api/wire";
 import { useDoing } from "../asking";
-import { useBottom } from "../chats/bottom";
+import { useBottom } from "../bottom";
 import { Composer } from "../chats/composer";
 import { said, typingIn, type Office } from "./feed";
 import { add, load, useOffice } from "./live";

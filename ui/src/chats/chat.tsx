@@ -6,6 +6,7 @@
 import { useEffect, useState } from "preact/hooks";
 import * as api from "../api/calls";
 import { useDoing, useReading } from "../asking";
+import { useBottom } from "../bottom";
 import { isCurrent, way, type Choices, type Place } from "../log/branches";
 import { isOver } from "../log/events";
 import { useLog } from "../log/logs";
@@ -13,7 +14,6 @@ import { go } from "../route";
 import { Composer } from "./composer";
 import { forget } from "./titles";
 import { TurnCard } from "./turn";
-import { useBottom } from "./bottom";
 
 const LOOK_EVERY = 2500;
 
@@ -44,6 +44,7 @@ export function Chat({ id, changed }: { id: string; changed: () => void }) {
 
   return (
     <div class="chat">
+      <h1 class="unseen">Chat</h1>
       <div class="scroll" ref={bottom}>
         <div class="column" role="log" aria-label="Conversation" aria-busy={turns === undefined}>
           {failure && (
@@ -71,7 +72,7 @@ export function Chat({ id, changed }: { id: string; changed: () => void }) {
         </p>
       )}
       {last ? (
-        <Writing key={last} runId={last} say={say} isBusy={isBusy} failure={refused} />
+        <Writing runId={last} say={say} isBusy={isBusy} failure={refused} />
       ) : (
         <Composer send={say} isBusy={isBusy} failure={refused} placeholder="Say something" hasFocus />
       )}
@@ -94,6 +95,7 @@ function Writing({ runId, say, isBusy, failure }: Saying & { runId: string }) {
       failure={failure ?? stopping.failure}
       placeholder={isGoing ? "Say something; it is answered next" : "Say something"}
       stop={stop}
+      hasFocus
     />
   );
 }

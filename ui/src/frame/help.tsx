@@ -20,7 +20,7 @@ const KEYS: [string, [string, string][]][] = [
     ["Esc", "leave an edit"],
   ]],
   ["Approvals", [
-    ["j, k", "next, previous"],
+    ["j k", "next, previous"],
     ["a", "approve"],
     ["e", "edit the input"],
     ["r", "reject"],
@@ -28,7 +28,7 @@ const KEYS: [string, [string, string][]][] = [
   ]],
   ["A run", [
     ["← →", "an event back or on, on the slider"],
-    ["Home, End", "the first, the last event"],
+    ["Home End", "the first, the last event"],
   ]],
 ];
 

@@ -9,8 +9,11 @@ export type Why = "crash" | "drain" | "decision";
 export type End = "done" | "error" | "canceled";
 export type Status = "queued" | "running" | "waiting" | End;
 
+/** A place in the log of another run, up to which a fork has copied it. */
+export type Origin = { run_id: string; seq: number };
+
 type Payloads = {
-  "run.queued": { agent: string; trigger?: string; task?: Json };
+  "run.queued": { agent: string; trigger?: string; task?: Json; copied?: Origin };
   "run.resumed": { attempt: number; why: Why };
   "step.started": { step: string; name: string; model?: string };
   "step.finished": { step: string; name: string; usage?: Usage; result?: Json; error?: string };

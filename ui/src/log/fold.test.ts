@@ -74,6 +74,12 @@ test("text that goes on after a result is taken back only as far as it is new", 
   assert.equal(text(state), "one ");
 });
 
+test("a sentence that another attempt goes on with is one sentence", () => {
+  const state = folded(QUEUED, ["model.token", { text: "one " }], ["run.resumed", { attempt: 2, why: "crash" }], ["model.token", { text: "two" }]);
+  assert.deepEqual(kinds(state), ["text", "resumed"]);
+  assert.equal(text(state), "one two|");
+});
+
 test("a whole message is shown only if its pieces were not", () => {
   const told = folded(QUEUED, ["model.message", { step: "1", message: { content: "Hello.", reasoning_content: "Greet." } }]);
   assert.deepEqual(kinds(told), ["thinking", "text"]);

@@ -29,8 +29,8 @@ function arrived(state: RunState, event: RunEvent): RunState {
 function apply(state: RunState, event: RunEvent): RunState {
   switch (event.type) {
     case "run.queued": {
-      const { agent, trigger } = event.data;
-      return { ...state, agent, ...(trigger && { trigger }), status: "queued", queuedAt: event.ts };
+      const { agent, trigger, copied } = event.data;
+      return { ...state, agent, ...(trigger && { trigger }), ...(copied && { copied }), status: "queued", queuedAt: event.ts };
     }
     case "run.resumed": {
       const { attempt, why } = event.data;
@@ -120,10 +120,12 @@ function change<K extends Item["kind"]>(state: RunState, kind: K, key: string, t
 
 // --- text
 
+/** A sentence that another attempt goes on with is one sentence. */
 function write(state: RunState, kind: Text["kind"], text: string, seq: number): RunState {
   if (!text) return state;
-  const last = state.items.at(-1);
-  if (last?.kind === kind) return { ...state, items: state.items.with(-1, { ...last, text: last.text + text }) };
+  const place = state.items.findLastIndex((item) => item.kind !== "resumed");
+  const last = state.items[place];
+  if (last?.kind === kind) return { ...state, items: state.items.with(place, { ...last, text: last.text + text }) };
   return add(state, { kind, key: `${kind} ${seq}`, text, kept: 0 });
 }
 

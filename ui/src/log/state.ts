@@ -1,6 +1,6 @@
 /** A run as it is shown: what the fold makes of a log, up to any seq. */
 
-import type { ApprovalKind, Decision, Json, Status, Usage, Why } from "./events";
+import type { ApprovalKind, Decision, Json, Origin, Status, Usage, Why } from "./events";
 
 /** Something a reader sees, in the order in which it began. */
 export type Item = Text | Call | Step | Question | Resumption;
@@ -51,6 +51,7 @@ export type RunState = {
   status: Status;
   agent: string;
   trigger?: string;
+  copied?: Origin;
   attempt: number;
   items: readonly Item[];
   usage: Required<Usage>;

@@ -66,7 +66,7 @@ export function waterfall(events: Iterable<RunEvent>): Waterfall {
         begin(`person ${event.data.approval_id}`, "person", `decision on ${event.data.tool}`, event);
         break;
       case "approval.decided":
-        end(`person ${event.data.approval_id}`, event.ts, event.data.decision !== "approved");
+        end(`person ${event.data.approval_id}`, event.ts, event.data.decision === "expired");
         break;
       case "run.finished":
         for (const key of [...open.keys()]) end(key, event.ts, true);

@@ -5,8 +5,7 @@ import { decide, type Answer } from "../api/calls";
 import { useDoing } from "../asking";
 import type { Json } from "../log/events";
 import type { Approval } from "../log/state";
-import { CodeBlock } from "../text/code";
-import { shown } from "../text/words";
+import { Input } from "../text/input";
 
 type Asked = Pick<Approval, "id" | "kind" | "tool" | "input">;
 
@@ -15,7 +14,7 @@ export function ApprovalCard({ approval, isPast }: { approval: Approval; isPast:
   return (
     <div class="approval" role="group" aria-label={`Approval ${approval.tool}`} data-approval={approval.id}>
       <p class="asks">{wording(approval)}</p>
-      <Given approval={approval} />
+      <Input input={approval.input} />
       {isPast ? <p class="faint">Nobody had answered yet.</p> : <Decide approval={approval} />}
     </div>
   );
@@ -32,10 +31,6 @@ const question = (input: Json): string | undefined =>
   typeof input === "object" && input !== null && !Array.isArray(input) && typeof input["question"] === "string"
     ? input["question"]
     : undefined;
-
-export function Given({ approval }: { approval: Asked }) {
-  return <CodeBlock code={shown(approval.input) || "{}"} language="input" label="Copy input" />;
-}
 
 export type Mode = "asked" | "editing" | "rejecting";
 

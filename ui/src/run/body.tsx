@@ -1,7 +1,9 @@
 /** What a run did, from its folded log: the same in a chat, in the inspector, and at any seq of the past. */
 
+import { useState } from "preact/hooks";
 import { isOver, type Json } from "../log/events";
 import type { Item, RunState } from "../log/state";
+import { href } from "../route";
 import { CodeBlock } from "../text/code";
 import { Markdown } from "../text/markdown";
 import { duration, shown } from "../text/words";
@@ -10,6 +12,8 @@ import { CallCard } from "./call";
 import { Sources } from "./sources";
 import { Trouble } from "./trouble";
 
+const MOST = 200; // items that are drawn, unless somebody wants to see more
+
 export type Manner = {
   /** The past cannot be decided on. */
   isPast?: boolean;
@@ -17,10 +21,24 @@ export type Manner = {
 };
 
 export function RunBody({ state, isPast = false, retry }: { state: RunState } & Manner) {
+  const [most, setMost] = useState(MOST);
+  const last = state.items.findLast((item) => item.kind !== "resumed");
+  const shown = state.items.slice(-most);
+  const left = state.items.length - shown.length;
   return (
     <div class="run-body">
-      {state.items.map((item, place) => (
-        <Shown key={item.key} item={item} isLast={place === state.items.length - 1} state={state} isPast={isPast} />
+      {state.copied && (
+        <p class="mark">
+          Forked from <a href={href({ view: "runs", id: state.copied.run_id })}>another run</a> at event {state.copied.seq}.
+        </p>
+      )}
+      {left > 0 && (
+        <button type="button" class="quiet" onClick={() => setMost(most + 10 * MOST)}>
+          {left.toLocaleString()} earlier
+        </button>
+      )}
+      {shown.map((item) => (
+        <Shown key={item.key} item={item} isLast={item === last} state={state} isPast={isPast} />
       ))}
       <Outputs outputs={state.outputs} />
       <Pulse state={state} isPast={isPast} />
@@ -81,7 +99,7 @@ function Outputs({ outputs }: { outputs: { [name: string]: Json } }) {
 
 /** Says that something is going on, while nothing else does. */
 function Pulse({ state, isPast }: { state: RunState; isPast: boolean }) {
-  const last = state.items.at(-1);
+  const last = state.items.findLast((item) => item.kind !== "resumed");
   if (isPast || (state.status !== "queued" && state.status !== "running")) return null;
   if (state.status === "running" && (last?.kind === "text" || (last?.kind === "call" && last.state === "started"))) return null;
   return (

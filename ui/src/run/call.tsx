@@ -3,6 +3,7 @@
 import { useEffect, useState } from "preact/hooks";
 import type { Call } from "../log/state";
 import { CodeBlock } from "../text/code";
+import { Input } from "../text/input";
 import { brief, duration, shown } from "../text/words";
 import { ApprovalCard } from "./approval";
 
@@ -28,7 +29,7 @@ export function CallCard({ call, isPast, isOver }: { call: Call; isPast: boolean
           </span>
         </summary>
         <div class="inside">
-          <CodeBlock code={shown(call.input) || "{}"} language="input" label="Copy input" />
+          <Input input={call.input} />
           {call.streamed && <CodeBlock code={call.streamed} language={call.state === "started" ? "output so far" : "printed"} label="Copy output" />}
           {isDone(call) && shown(call.output) !== call.streamed && (
             <CodeBlock code={shown(call.output) || "(nothing)"} language={call.error ? `failed: ${call.error}` : "result"} label="Copy result" />

@@ -60,7 +60,7 @@ function Rows({ events, at, follows, choose }: Omit<Listed, "count">) {
     if (follows) element.scrollTop = element.scrollHeight;
     else if (place * ROW < element.scrollTop || (place + 1) * ROW > element.scrollTop + element.clientHeight)
       element.scrollTop = place * ROW - element.clientHeight / 2;
-  }, [at, follows, events.length]);
+  }, [at, follows, events.length, height]);
 
   const first = Math.max(0, Math.floor(top / ROW) - SPARE);
   const visible = events.slice(first, Math.ceil((top + height) / ROW) + SPARE);

@@ -18,7 +18,7 @@ export function Facts({ state, row }: { state: RunState; row: RunRow | undefined
     ["cost", money(state.usage.usd)],
     ["attempts", String(state.attempt)],
     ["events", state.seq.toLocaleString()],
-    ["stopped by", state.stopReason],
+    ["ended by", state.stopReason],
   ];
   return (
     <section aria-label="Facts">

@@ -4,12 +4,13 @@
  */
 
 import { useEffect, useMemo, useState } from "preact/hooks";
-import { forkThread, placeOf, run } from "../api/calls";
+import { forkThread, placeOf, run, thread } from "../api/calls";
+import { useBottom } from "../bottom";
 import { useDoing, useReading } from "../asking";
 import { isOver } from "../log/events";
 import { useLog } from "../log/logs";
 import { waterfall } from "../log/waterfall";
-import { go, href } from "../route";
+import { go, href, type Route } from "../route";
 import { RunBody } from "../run/body";
 import { short } from "../text/words";
 import { EventList } from "./events";
@@ -32,6 +33,8 @@ export function Inspector({ id }: { id: string }) {
   const shape = useMemo(() => waterfall(timeline.events), [log.seq]);
   const threadId = row?.thread_id;
   const { value: place } = useReading(async () => (threadId ? placeOf(threadId) : undefined), [threadId]);
+  const question = useQuestion(place, now.trigger);
+  const bottom = useBottom([]);
   const fork = () =>
     forking.start(async () => {
       const { thread_id } = await forkThread(threadId ?? "", id, at);
@@ -76,12 +79,26 @@ export function Inspector({ id }: { id: string }) {
       <div class="halves">
         <div class="half">
           <WaterfallChart shape={shape} isOver={isOver(now.status)} at={timeline.events[at - 1]?.ts} choose={setSeq} />
-          <section class="then" role="log" aria-live="off" aria-label={`Conversation at seq ${at}`}>
-            {at === 0 ? <p class="faint pad">Nothing has happened yet.</p> : <RunBody state={state} isPast={at < log.seq} />}
+          <section class="then" role="log" aria-live="off" aria-label={`Conversation at seq ${at}`} tabIndex={0} ref={bottom}>
+            <div class="turn">
+              {question && (
+                <div class="asked">
+                  <div class="question">{question}</div>
+                </div>
+              )}
+              <RunBody state={state} isPast={at < log.seq} />
+            </div>
           </section>
         </div>
         <EventList events={timeline.events} count={log.seq} at={at} follows={seq === undefined} choose={setSeq} />
       </div>
     </main>
   );
+}
+
+/** What the run answers, if it was asked in a chat. */
+function useQuestion(place: Route | undefined, messageId: string | undefined): string | undefined {
+  const threadId = place?.view === "chats" ? place.id : undefined;
+  const read = async () => (threadId ? (await thread(threadId)).messages.find((said) => said.id === messageId)?.content : undefined);
+  return useReading(read, [threadId, messageId]).value;
 }

@@ -48,6 +48,7 @@ export function RunList() {
                 <th>agent</th>
                 <th>status</th>
                 <th class="number">events</th>
+                <th class="number">in the queue</th>
                 <th class="number">took</th>
                 <th>began</th>
               </tr>
@@ -71,7 +72,6 @@ export function RunList() {
 }
 
 function Row({ row }: { row: RunRow }) {
-  const took = row.started_at && row.finished_at ? duration(Date.parse(row.finished_at) - Date.parse(row.started_at)) : "";
   return (
     <tr>
       <td>
@@ -84,8 +84,11 @@ function Row({ row }: { row: RunRow }) {
         <StatusChip status={row.status} />
       </td>
       <td class="number">{row.last_seq.toLocaleString()}</td>
-      <td class="number">{took}</td>
+      <td class="number">{between(row.created_at, row.started_at)}</td>
+      <td class="number">{between(row.started_at, row.finished_at)}</td>
       <td class="faint">{ago(row.created_at)}</td>
     </tr>
   );
 }
+
+const between = (from: string | null, to: string | null): string => (from && to ? duration(Math.max(0, Date.parse(to) - Date.parse(from))) : "");

@@ -22,7 +22,7 @@ export function WaterfallChart({ shape, isOver, at, choose }: Charted) {
           <Row key={bar.key} bar={bar} from={shape.from} to={to} span={span} choose={choose} />
         ))}
       </ol>
-      <div class="over" aria-hidden="true">
+      <div class="over" data-marks={shape.marks.length > 0 || undefined} aria-hidden="true">
         {shape.marks.map((mark) => (
           <i key={mark.seq} class="attempt" data-why={mark.why} style={{ left: percent(mark.at) }} title={`attempt ${mark.attempt}: ${mark.why}`} />
         ))}
@@ -30,13 +30,17 @@ export function WaterfallChart({ shape, isOver, at, choose }: Charted) {
       </div>
       <p class="axis faint">
         <span>0</span>
-        {shape.marks.length > 0 && (
-          <span>
-            {shape.marks.map((mark) => `resumed after a ${mark.why} (attempt ${mark.attempt})`).join(", ")}
-          </span>
-        )}
         <span>{duration(span)}</span>
       </p>
+      {shape.marks.length > 0 && (
+        <p class="faint attempts">
+          {shape.marks.map(({ seq, attempt, why }) => (
+            <button key={seq} type="button" class="quiet small" onClick={() => choose(seq)}>
+              attempt {attempt}, after a {why}
+            </button>
+          ))}
+        </p>
+      )}
     </section>
   );
 }

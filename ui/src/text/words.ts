@@ -37,7 +37,7 @@ export function brief(value: Json | undefined, most = 80): string {
   return text.length > most ? `${text.slice(0, most - 1)}…` : text;
 }
 
-const isPlain = (value: Json | undefined): value is { [key: string]: Json } =>
+export const isPlain = (value: Json | undefined): value is { [key: string]: Json } =>
   typeof value === "object" && value !== null && !Array.isArray(value);
 
 const inline = (value: Json | undefined): string =>
