@@ -41,9 +41,11 @@ class Tab:
         return self
 
     async def beside(self) -> Tab:
-        """A second tab of the same browser, at the same place."""
+        """A second tab of the same browser, at the same place. This one stays in front: browsers give little time to
+        others."""
         other = Tab(await self.page.context.new_page(), self.url)
         await other.page.goto(self.page.url)
+        await self.page.bring_to_front()
         return other
 
     # --- talking
