@@ -24,7 +24,10 @@ export async function send(path: string, options: RequestInit = {}): Promise<Res
     throw new Problem(0, "away", AWAY);
   }
   if (response.ok) return response;
-  if (response.status === 401) refuse();
+  if (response.status === 401) {
+    refuse();
+    throw new Problem(401, "key_required", "Sign in to see this.");
+  }
   throw await problemOf(response);
 }
 

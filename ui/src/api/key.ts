@@ -4,7 +4,8 @@ import { Cell } from "../cell";
 
 const PLACE = "runyard.key";
 
-export const needsKey = new Cell(false);
+/** Whether a key has to be given: there is none, or the server did not take it. */
+export const needsKey = new Cell<false | "missing" | "refused">(false);
 
 /** Counts the keys that were given: whoever asked in vain asks again. */
 export const keyGiven = new Cell(0);
@@ -15,8 +16,9 @@ export const keyHeaders = (): Record<string, string> => {
 };
 
 export function refuse(): void {
+  if (sessionStorage.getItem(PLACE)) needsKey.set("refused");
+  else if (!needsKey.get()) needsKey.set("missing");
   sessionStorage.removeItem(PLACE);
-  needsKey.set(true);
 }
 
 export function give(key: string): void {

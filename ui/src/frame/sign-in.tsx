@@ -1,7 +1,8 @@
 /** Asks for an API key, when the server wants one. */
 
 import { useState } from "preact/hooks";
-import { give } from "../api/key";
+import { give, needsKey } from "../api/key";
+import { useCell } from "../cell";
 import { Dialog } from "./dialog";
 
 export function SignIn() {
@@ -21,6 +22,11 @@ export function SignIn() {
           API key
           <input type="text" class="mono secret" autocomplete="off" spellcheck={false} value={key} onInput={(event) => setKey(event.currentTarget.value)} />
         </label>
+        {useCell(needsKey) === "refused" && (
+          <p class="failure" role="alert">
+            The server does not take this key: it is mistyped, revoked or expired.
+          </p>
+        )}
         <p class="faint">It is kept in this tab alone, until you close it.</p>
         <div class="buttons">
           <button class="primary" disabled={!key.trim()}>

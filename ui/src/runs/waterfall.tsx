@@ -1,10 +1,12 @@
 /** A run's time as bars, one row each. A click goes to the event that began it. */
 
 import { useEffect, useState } from "preact/hooks";
+import { scaleOf, type Scale } from "../log/scale";
 import type { Bar, BarKind, Waterfall } from "../log/waterfall";
 import { duration } from "../text/words";
 
 const MOST = 200;
+const THINNEST = 0.004;
 const WORDS: Record<BarKind, string> = { queue: "queue", step: "step", tool: "tool", person: "person" };
 
 type Charted = { shape: Waterfall; isOver: boolean; at: number | undefined; choose: (seq: number) => void };
@@ -12,14 +14,14 @@ type Charted = { shape: Waterfall; isOver: boolean; at: number | undefined; choo
 export function WaterfallChart({ shape, isOver, at, choose }: Charted) {
   const now = useNow(!isOver);
   const to = isOver ? shape.to : Math.max(shape.to, now);
-  const span = Math.max(1, to - shape.from);
-  const percent = (ts: number) => `${(100 * (Math.min(Math.max(ts, shape.from), to) - shape.from)) / span}%`;
+  const scale = scaleOf(shape, to);
+  const percent = (ts: number) => `${100 * scale.at(ts)}%`;
   const bars = shape.bars.slice(-MOST);
   return (
     <section class="waterfall" aria-label="Waterfall">
       <ol>
         {bars.map((bar) => (
-          <Row key={bar.key} bar={bar} from={shape.from} to={to} span={span} choose={choose} />
+          <Row key={bar.key} bar={bar} to={to} scale={scale} choose={choose} />
         ))}
       </ol>
       <div class="over" data-marks={shape.marks.length > 0 || undefined} aria-hidden="true">
@@ -30,7 +32,8 @@ export function WaterfallChart({ shape, isOver, at, choose }: Charted) {
       </div>
       <p class="axis faint">
         <span>0</span>
-        <span>{duration(span)}</span>
+        {scale.isShortened && <span>waits for people are drawn shorter</span>}
+        <span>{duration(to - shape.from)}</span>
       </p>
       {shape.marks.length > 0 && (
         <p class="faint attempts">
@@ -45,13 +48,12 @@ export function WaterfallChart({ shape, isOver, at, choose }: Charted) {
   );
 }
 
-type Drawn = { bar: Bar; from: number; to: number; span: number; choose: (seq: number) => void };
+type Drawn = { bar: Bar; to: number; scale: Scale; choose: (seq: number) => void };
 
-function Row({ bar, from, to, span, choose }: Drawn) {
-  const end = bar.to ?? to;
-  const took = bar.to === undefined ? "still going on" : duration(bar.to - bar.from);
-  const left = (100 * (bar.from - from)) / span;
-  const width = Math.max(0.4, (100 * (end - bar.from)) / span);
+function Row({ bar, to, scale, choose }: Drawn) {
+  const took = bar.to === undefined ? "going on" : duration(bar.to - bar.from);
+  const left = Math.min(scale.at(bar.from), 1 - THINNEST);
+  const width = Math.max(scale.at(bar.to ?? to) - left, THINNEST);
   return (
     <li>
       <button type="button" data-kind={bar.kind} data-failed={bar.failed || undefined} onClick={() => choose(bar.seq)}>
@@ -60,7 +62,7 @@ function Row({ bar, from, to, span, choose }: Drawn) {
           {bar.label}
         </span>
         <span class="track">
-          <i class="bar-piece" style={{ left: `${Math.min(left, 99.6)}%`, width: `${Math.min(width, 100 - Math.min(left, 99.6))}%` }} />
+          <i class="bar-piece" data-shortened={(bar.kind === "person" && scale.isShortened) || undefined} style={{ left: `${100 * left}%`, width: `${100 * width}%` }} />
         </span>
         <span class="took faint">{took}</span>
       </button>
