@@ -24,7 +24,7 @@ PAGE := src/runyard/web/built/index.html
 PAGE_SOURCES := $(shell find ui/src -type f 2>/dev/null) ui/build.mjs ui/package-lock.json
 NODE_MODULES := ui/node_modules/.installed
 
-.PHONY: page page-if-possible help setup run test check format lock docs bench bench-large bench-rivals clean servers-for-tests nginx-for-tests browser-for-tests
+.PHONY: page page-if-possible help setup run test check format lock docs bench bench-large bench-rivals clean servers-for-tests nginx-for-tests browser-for-tests screenshots
 SANDBOX := $(VENV)/.sandbox
 # Tests wait for processes and disks half of the time, so there are twice as many testers as cores.
 TESTERS := $(shell echo $$((2 * $$(nproc 2>/dev/null || getconf _NPROCESSORS_ONLN))))
@@ -184,6 +184,10 @@ docs: setup ## write the pages of docs/ that are made from the code and the test
 	$(call say,writing the tables of docs/)
 	@$(BIN)/python -m scripts.requirements
 	@$(BIN)/python -m scripts.pages
+
+screenshots: setup browser-for-tests ## take the pictures of the page in docs/images anew; look at them afterwards
+	$(call say,taking pictures of the page)
+	@$(BIN)/python -m scripts.screenshots
 
 bench: setup servers-for-tests ## measure SQLite and Postgres against a bare FastAPI stream, in five minutes
 	$(call say,running the benchmarks)
