@@ -18,8 +18,6 @@ export const thread = (id: string): Promise<Thread> => get(`/api/threads/${part(
 
 export const openThread = (agent?: string): Promise<{ thread_id: string }> => change("POST", "/api/threads", { agent });
 
-export const dropThread = (id: string): Promise<void> => change("DELETE", `/api/threads/${part(id)}`);
-
 export const say = (id: string, content: string): Promise<{ run_id: string }> =>
   change("POST", `/api/threads/${part(id)}/messages`, { content });
 

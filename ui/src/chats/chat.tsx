@@ -93,7 +93,7 @@ function Writing({ runId, say, isBusy, failure }: Saying & { runId: string }) {
       send={say}
       isBusy={isBusy}
       failure={failure ?? stopping.failure}
-      placeholder={isGoing ? "Say something; it is answered next" : "Say something"}
+      placeholder={isGoing ? "Say what is next" : "Say something"}
       stop={stop}
       hasFocus
     />

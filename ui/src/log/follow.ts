@@ -8,6 +8,7 @@
 import { Cell } from "../cell";
 import { Problem, send } from "../api/http";
 import { frames, type Frame } from "../api/sse";
+import { isHidden, seen, whenUnseen } from "./attention";
 
 const FIRST_WAIT = 250;
 const LONGEST_WAIT = 5000;
@@ -46,6 +47,7 @@ async function keepFollowing({ path, take, failed, opened, after }: Following, s
     opened?.();
   };
   while (!stop.aborted) {
+    await seen(stop);
     try {
       if (await once(path, last, taken, open, stop)) break;
     } catch (error) {
@@ -55,7 +57,7 @@ async function keepFollowing({ path, take, failed, opened, after }: Following, s
         break;
       }
     }
-    hint.show();
+    if (!isHidden()) hint.show();
     await pause(wait * (0.75 + Math.random() / 2), stop);
     wait = Math.min(LONGEST_WAIT, wait * 2);
   }
@@ -80,7 +82,7 @@ async function once(path: string, last: string, take: Following["take"], open: (
   }
 }
 
-/** Cuts a connection on which nothing was heard for too long: a laptop that slept does not always notice. */
+/** Cuts a connection on which nothing was heard for too long, as after a laptop slept, or that nobody looks at. */
 class Watch {
   private readonly cut = new AbortController();
   private timer = setTimeout(() => this.cut.abort(), SILENCE);
@@ -92,6 +94,7 @@ class Watch {
   }
 
   private readonly pass = () => this.cut.abort();
+  private readonly forget = whenUnseen(this.pass);
 
   readonly heard = () => {
     clearTimeout(this.timer);
@@ -100,6 +103,7 @@ class Watch {
 
   end(): void {
     clearTimeout(this.timer);
+    this.forget();
     this.stop.removeEventListener("abort", this.pass);
     this.cut.abort();
   }

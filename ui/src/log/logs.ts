@@ -3,7 +3,7 @@
  * is gone, and what was read stays, so that coming back shows it at once.
  *
  * A browser opens six connections to a server, for all tabs together. So at most two logs are followed at a time here,
- * and the others wait for their turn: one that has ended needs its turn for a moment only.
+ * and the others wait for their turn, a few seconds at most; one that has ended needs its turn for a moment only.
  */
 
 import { useEffect } from "preact/hooks";
@@ -24,8 +24,9 @@ export type Log = {
 };
 
 const LINGER = 2000;
-const KEPT = 200;
-const turns = new Turns(2);
+const KEPT = 200; // that nobody looks at
+const PATIENCE = 3000;
+const turns = new Turns(2, PATIENCE);
 const logs = new Map<string, RunLog>();
 
 class RunLog {
@@ -37,16 +38,22 @@ class RunLog {
 
   constructor(private readonly runId: string) {
     this.cell = new Cell<Log>({ timeline: this.timeline, seq: 0, isWhole: false });
-    keyGiven.watch(() => this.readers > 0 && this.start());
   }
 
   read(): () => void {
     this.readers += 1;
     this.start();
+    const forgetKey = keyGiven.watch(() => this.start());
     return () => {
+      forgetKey();
       this.readers -= 1;
       setTimeout(() => this.readers === 0 && this.end(), LINGER);
+      if (this.readers === 0) forgetOld();
     };
+  }
+
+  get isIdle(): boolean {
+    return this.readers === 0;
   }
 
   private start(): void {
@@ -93,11 +100,13 @@ class RunLog {
 
 function logOf(runId: string): RunLog {
   const log = logs.get(runId) ?? new RunLog(runId);
-  logs.delete(runId); // the newest is the last
   logs.set(runId, log);
-  const oldest = logs.keys().next().value;
-  if (logs.size > KEPT && oldest !== undefined) logs.delete(oldest);
   return log;
+}
+
+function forgetOld(): void {
+  const idle = [...logs].filter(([, log]) => log.isIdle);
+  for (const [runId] of idle.slice(0, -KEPT)) logs.delete(runId);
 }
 
 /** The log of a run, followed while the component is there. */

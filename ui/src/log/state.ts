@@ -76,11 +76,3 @@ export const EMPTY: RunState = {
   sources: [],
   outputs: {},
 };
-
-/** The questions of a run that somebody has to answer. */
-export function openApprovals(state: RunState): Approval[] {
-  const all = state.items.flatMap((item) =>
-    item.kind === "call" ? item.approvals : item.kind === "question" ? [item.approval] : [],
-  );
-  return all.filter((approval) => approval.state === "pending");
-}

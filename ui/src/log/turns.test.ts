@@ -24,3 +24,17 @@ test("ending twice lets in one", () => {
   end();
   assert.deepEqual(begun, ["a", "b"]);
 });
+
+test("whoever waits too long gets the place of who has had one longest, who then waits", async () => {
+  const turns = new Turns(2, 5);
+  const inside = new Set<string>();
+  const take = (name: string) => turns.take(() => (inside.add(name), () => inside.delete(name)));
+  const ends = ["a", "b", "c"].map(take);
+  assert.deepEqual([...inside], ["a", "b"]);
+  while (!inside.has("c")) await new Promise((done) => setTimeout(done));
+  assert.deepEqual([...inside], ["b", "c"]);
+  while (!inside.has("a")) await new Promise((done) => setTimeout(done));
+  assert.equal(inside.size, 2);
+  for (const end of ends) end();
+  assert.equal(inside.size, 0);
+});

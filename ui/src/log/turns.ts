@@ -1,41 +1,62 @@
-/** Lets a few in at a time, in the order in which they came. */
+/**
+ * Lets a few in at a time, in the order in which they came. Nobody is kept out for good: whoever has had a place longest
+ * gives it up when somebody has waited too long, and waits in turn.
+ */
 
 type Begin = () => () => void;
+type Guest = { begin: Begin; end: (() => void) | undefined };
 
 export class Turns {
-  private free: number;
-  private readonly waiting: (() => void)[] = [];
+  private readonly inside: Guest[] = [];
+  private readonly waiting: Guest[] = [];
+  private timer: ReturnType<typeof setTimeout> | undefined;
 
-  constructor(places: number) {
-    this.free = places;
-  }
+  constructor(
+    private readonly places: number,
+    private readonly patienceMs = Infinity,
+  ) {}
 
-  /** `begin` is called when it is its turn, and returns how to end it; so does this, at any time. */
+  /** `begin` is called when it is its turn, perhaps more than once, and returns how to end it; so does this. */
   take(begin: Begin): () => void {
-    let end: (() => void) | undefined;
-    let isOver = false;
-    const start = () => {
-      if (isOver) return this.next();
-      end = begin();
-    };
-    if (this.free > 0) {
-      this.free -= 1;
-      start();
-    } else {
-      this.waiting.push(start);
-    }
-    return () => {
-      if (isOver) return;
-      isOver = true;
-      if (end === undefined) return; // never began: its place in the line is passed over
-      end();
-      this.next();
-    };
+    const guest: Guest = { begin, end: undefined };
+    this.waiting.push(guest);
+    this.fill();
+    return () => this.leave(guest);
   }
 
-  private next(): void {
-    const following = this.waiting.shift();
-    if (following) following();
-    else this.free += 1;
+  private fill(): void {
+    while (this.inside.length < this.places) {
+      const guest = this.waiting.shift();
+      if (guest === undefined) break;
+      this.inside.push(guest);
+      guest.end = guest.begin();
+    }
+    this.watch();
   }
+
+  private leave(guest: Guest): void {
+    remove(this.waiting, guest);
+    if (!remove(this.inside, guest)) return;
+    guest.end?.();
+    this.fill();
+  }
+
+  private watch(): void {
+    clearTimeout(this.timer);
+    if (this.waiting.length > 0 && this.patienceMs < Infinity) this.timer = setTimeout(() => this.change(), this.patienceMs);
+  }
+
+  private change(): void {
+    const longest = this.inside.shift();
+    if (longest === undefined) return;
+    longest.end?.();
+    this.waiting.push(longest);
+    this.fill();
+  }
+}
+
+function remove<T>(from: T[], item: T): boolean {
+  const place = from.indexOf(item);
+  if (place >= 0) from.splice(place, 1);
+  return place >= 0;
 }

@@ -14,13 +14,10 @@ import { Trouble } from "./trouble";
 
 const MOST = 200; // items that are drawn, unless somebody wants to see more
 
-export type Manner = {
-  /** The past cannot be decided on. */
-  isPast?: boolean;
-  retry?: (() => void) | undefined;
-};
+/** `isPast`: it cannot be decided on. */
+type Shape = { state: RunState; isPast?: boolean; retry?: (() => void) | undefined };
 
-export function RunBody({ state, isPast = false, retry }: { state: RunState } & Manner) {
+export function RunBody({ state, isPast = false, retry }: Shape) {
   const [most, setMost] = useState(MOST);
   const last = state.items.findLast((item) => item.kind !== "resumed");
   const shown = state.items.slice(-most);
