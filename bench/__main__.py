@@ -8,7 +8,7 @@ import time
 from contextlib import ExitStack
 from pathlib import Path
 
-from bench import followers, machine, pods, replay, streams
+from bench import followers, machine, pods, replay, retention, streams, tracing
 from bench.results import FOLDER, Results, Row, save
 from bench.size import FULL, TINY, Size
 from bench.stand import ALL, Stand
@@ -22,7 +22,8 @@ def run(stand: Stand, size: Size) -> list[Row]:
         servers = [stack.enter_context(stand.server(kind)) for kind in stand.kinds]
         walk(streams.warm_up(servers, size), begun)
         rows = walk(streams.steps(servers, size), begun)
-    alone = [*followers.steps(stand, size), *replay.steps(stand, size), *pods.steps(stand, size)]
+    parts = (followers, replay, pods, retention, tracing)
+    alone = [step for part in parts for step in part.steps(stand, size)]
     return rows + walk(alone, begun)
 
 
@@ -36,7 +37,7 @@ def main() -> None:
     asked = parser.parse_args()
     with Stand(tuple(asked.servers)) as stand:
         known = machine.facts(stand.postgres_version)
-        results = Results(known, run(stand, TINY if asked.tiny else FULL))
+        results = Results(known, run(stand, TINY if asked.tiny else FULL), tracing.MISSING)
     save(results, "latest", asked.folder)
     console.print(*tables(results), sep="\n")
 

@@ -21,13 +21,16 @@ def fake_commit(_: Settings, clock: Clock | None = None) -> Store:
     return MemoryStore(clock or SystemClock())
 
 
-def main(database: str, port: int) -> None:
+def main(database: str, traced: str, port: int) -> None:
+    """`traced`: the address of a collector, or nothing."""
     url = "sqlite:///unused.db" if database == FAKE else database
-    settings = Settings(database_url=url, port=port, log_level="error", max_queued_per_owner=None)
+    settings = Settings(
+        database_url=url, port=port, log_level="error", max_queued_per_owner=None, otlp_endpoint=traced or None
+    )
     app = load(Path(__file__).with_name("app.py"))
     with mock.patch.object(wiring, "open_store", fake_commit if database == FAKE else wiring.open_store):
         serving.run(serving.serve(settings, app, keys="not_needed"))
 
 
 if __name__ == "__main__":
-    main(sys.argv[1], int(sys.argv[2]))
+    main(sys.argv[1], sys.argv[2], int(sys.argv[3]))

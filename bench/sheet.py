@@ -31,6 +31,7 @@ TITLES = {
     "replay": "Replay of a long log, from the database",
     "replay, warm": "Replay of a long log, from memory",
     "pods": "Posted on one pod, followed on another",
+    "traced": "Runs of nothing, with and without traces",
     "claim": "Claiming one of so many queued runs",
     "append": "Appending one event, among so many",
     "tail read": "Reading the tail of a live run, among so many events",

@@ -15,6 +15,8 @@ class Size(Struct, frozen=True, kw_only=True):
     followers: int
     replayed: int
     crossings: int
+    old_runs: int
+    each: int
 
 
 FULL = Size(
@@ -27,6 +29,8 @@ FULL = Size(
     followers=1_000,
     replayed=100_000,
     crossings=4,
+    old_runs=1_000,
+    each=100,
 )
 TINY = Size(
     rounds=1,
@@ -38,4 +42,6 @@ TINY = Size(
     followers=10,
     replayed=2_000,
     crossings=1,
+    old_runs=300,
+    each=10,
 )

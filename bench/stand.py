@@ -33,17 +33,18 @@ class Stand:
     def __exit__(self, *_: object) -> None:
         self._stack.close()
 
-    def server(self, kind: str, database: str = "bench") -> AbstractContextManager[Server]:
-        """A server of a kind; the same database name means the same data, also after a restart."""
+    def server(self, kind: str, database: str = "bench", traced: str = "") -> AbstractContextManager[Server]:
+        """A server of a kind; the same database name means the same data, also after a restart. `traced`: where its
+        traces go."""
         if kind == BARE:
             return running(kind, python("bench.bare"), "/openapi.json")
         pid = self.postgres_pid if kind == POSTGRES else None
-        return running(kind, python("bench.server", self._url(kind, database)), "/health", pid)
+        return running(kind, python("bench.server", self.url(kind, database), traced), "/health", pid)
 
     def durable(self) -> list[str]:
         return [kind for kind in (SQLITE, POSTGRES) if kind in self.kinds]
 
-    def _url(self, kind: str, database: str) -> str:
+    def url(self, kind: str, database: str) -> str:
         match kind:
             case "fake":
                 return FAKE

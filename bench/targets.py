@@ -61,6 +61,14 @@ def _growth(case: str, small: int, large: int) -> Callable[[Measured], float | N
     return value
 
 
+def _while_sweeping(case: str, server: str) -> Callable[[Measured], float | None]:
+    def value(m: Measured) -> float | None:
+        sweeping, quiet = (m.latest.rounds(f"{case}, {mode}", server) for mode in ("sweeping", "quiet"))
+        return ratio("took_ms_p50", sweeping, quiet)
+
+    return value
+
+
 def _replay(server: str) -> Callable[[Measured], float | None]:
     def value(m: Measured) -> float | None:
         rows = m.latest.rounds("replay", server)
@@ -142,6 +150,13 @@ TARGETS = [
         value=_number("delay_ms_p50", "pods", "postgres", 1),
     ),
     Target(
+        what="runs of nothing with traces over OTLP against none, SQLite FULL",
+        good=0.7,
+        excellent=0.9,
+        form=RATIO,
+        value=lambda m: m.latest.ratio("runs_s", "traced", "sqlite, traced", "sqlite"),
+    ),
+    Target(
         what="claim p50, 1,000,000 queued runs against 1,000",
         good=1.5,
         excellent=1.1,
@@ -157,6 +172,17 @@ TARGETS = [
             value=_growth(case, 10_000, 5_000_000),
         )
         for case in ("append", "tail read")
+    ),
+    *(
+        Target(
+            what=f"{case} p50 while old runs are dropped, against quiet, {NAMES[server]}",
+            good=1.2,
+            excellent=1.05,
+            form=RATIO,
+            value=_while_sweeping(case, server),
+        )
+        for server in NAMES
+        for case in ("claim", "append")
     ),
     *(
         Target(

@@ -19,7 +19,7 @@ from runyard.domain.memory import Block, Passage
 from runyard.domain.profile import Profile
 from runyard.domain.recipients import Party
 from runyard.domain.thread import Change, Conversation, Message, Reaction, Thread, ThreadKind
-from runyard.store import Accepted, IdempotencyKey, Post, Store
+from runyard.store import Accepted, IdempotencyKey, Post, Store, Swept
 
 
 class Words(Struct, frozen=True, kw_only=True):
@@ -189,3 +189,16 @@ class Office(Store, Protocol):
 
     async def read_feed(self, caller: str, after: int, limit: int) -> Window:
         """Up to `limit` entries with a higher number, those that the caller sees now, in order."""
+
+    async def feed_start(self) -> int:
+        """The number that the feed begins after; all up to it was dropped."""
+
+    # --- retention -------------------------------------------------------------------------------------------------
+
+    async def sweep_words(self, horizon: int, after: str | None, limit: int) -> Swept:
+        """Drop what was said in conversations before `horizon`, with the reactions to it, of up to `limit` messages
+        with an id above `after`; but not what was replied to later, nor what a run that has not ended is about. The
+        conversations stay."""
+
+    async def drop_feed(self, horizon: int, limit: int) -> int:
+        """Drop up to `limit` of the oldest entries of the feed, those from before `horizon`; how many."""

@@ -90,6 +90,10 @@ def _checked_url(url: str) -> str:
     return url.rstrip("/")
 
 
+def _checked_endpoint(url: str | None) -> str | None:
+    return None if url is None else _checked_url(url)
+
+
 def _checked_key(key: SecretStr | None) -> SecretStr | None:
     if key is not None and parts_of(key.get_secret_value()) is None:
         raise ValueError("must be a key as `runyard keys create` prints it")
@@ -286,7 +290,12 @@ class Settings(BaseSettings):
         " all open (`runyard keys make-encryption` makes one); without any, content is stored as it is.",
     )
     sentry_dsn: str | None = Field(
-        None, repr=False, description="Where traces of agents in channels go, without content: a DSN of Sentry."
+        None, repr=False, description="Where traces of runs go, without content: a DSN of Sentry."
+    )
+    otlp_endpoint: Annotated[str | None, AfterValidator(_checked_endpoint)] = Field(
+        None,
+        description="Another place where they go: a collector of OpenTelemetry that takes OTLP over HTTP, such as"
+        " `http://127.0.0.1:4318`.",
     )
     redact: Annotated[str | None, AfterValidator(_checked_names)] = Field(
         None,

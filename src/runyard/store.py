@@ -161,8 +161,8 @@ class Tombstone(Struct, frozen=True, kw_only=True):
 
 
 class Swept(Struct, frozen=True):
-    """What one batch of retention did: how many runs it looked at and dropped, and after which id to go on (None: all
-    that is old enough was looked at)."""
+    """What one batch of retention did: how many runs (or words) it looked at and dropped, and after which id to go on
+    (None: all that is old enough was looked at)."""
 
     looked: int
     dropped: int
@@ -411,9 +411,9 @@ class Store(Protocol):
         """Drop what ended before `horizon`, of up to `limit` runs with an id above `after`: their logs, approvals,
         cursors, checkpoints and queues, and a tombstone for each in their place.
 
-        A thread goes as a whole, with its messages, when the last of its runs ended before the horizon; never while one
+        A chat goes as a whole, with its messages, when the last of its runs ended before the horizon; never while one
         of them has not ended or while another thread was forked from it. So what waits, and what something that lives
-        goes back to, stays."""
+        goes back to, stays. A run that was set off in a conversation goes alone, unless somebody is held behind it."""
 
     async def drop_logs(self, horizon: int, tombstones: int) -> int:
         """Give back the room of logs that were swept, and forget tombstones made before `tombstones`; how many parts of

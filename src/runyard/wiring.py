@@ -34,11 +34,11 @@ from runyard.engine.conversations import Conversations
 from runyard.engine.deadlines import Deadlines
 from runyard.engine.duty import on_duty
 from runyard.engine.engine import Engine
-from runyard.engine.execute import Executor
+from runyard.engine.executor import Executor
 from runyard.engine.feed import Feed
 from runyard.engine.intake import Intake
 from runyard.engine.journal import Journal
-from runyard.engine.limits import InputLimits, OutputLimits
+from runyard.engine.limits import Admission, InputLimits, OutputLimits
 from runyard.engine.orchestrator import Orchestrator
 from runyard.engine.outbox import Outbox
 from runyard.engine.overview import Overviews
@@ -56,7 +56,7 @@ from runyard.errors import RunyardError, StartupError
 from runyard.office import Office
 from runyard.settings import Settings
 from runyard.telemetry.metrics import RUNS_ACTIVE, SSE_CLIENTS, SSE_LAG, Metrics
-from runyard.telemetry.spans import Exporter, Recorder, Tracer
+from runyard.telemetry.spans import Exporter, Recorder, Several, Tracer
 
 if TYPE_CHECKING:
     from runyard.cipher import Ring
@@ -191,17 +191,32 @@ async def rotate(settings: Settings, decrypt: bool, told: "Callable[[Progress], 
 
 
 def _exporter(settings: Settings) -> Exporter:
-    """Where the traces of agents go: to Sentry if there is one, else nowhere."""
-    if settings.sentry_dsn is None:
-        return Recorder()
+    """Where the traces of agents go: to Sentry, to a collector, to both; if there is neither, nowhere."""
+    version = __version__
+    exporters: list[Exporter] = []
     try:
-        from runyard.telemetry.sentry import Sentry
+        if settings.sentry_dsn is not None:
+            from runyard.telemetry.sentry import Sentry
 
-        return Sentry(settings.sentry_dsn, f"runyard@{__version__}")
+            exporters.append(Sentry(settings.sentry_dsn, f"runyard@{version}"))
     except ImportError:
         raise StartupError("RUNYARD_SENTRY_DSN needs sentry-sdk: pip install 'runyard[sentry]'.") from None
     except ValueError:
         raise StartupError("RUNYARD_SENTRY_DSN is no DSN of Sentry.") from None
+    try:
+        if settings.otlp_endpoint is not None:
+            from runyard.telemetry.otlp import Otlp
+
+            exporters.append(Otlp(settings.otlp_endpoint, version))
+    except ImportError:
+        raise StartupError("RUNYARD_OTLP_ENDPOINT needs OpenTelemetry: pip install 'runyard[otlp]'.") from None
+    match exporters:
+        case []:
+            return Recorder()
+        case [one]:
+            return one
+        case _:
+            return Several(exporters)
 
 
 class Process:
@@ -243,8 +258,13 @@ class Process:
         self.turns = Turns(self.store, self._ring, settings.poll_seconds)
         least = settings.group_pause_min_seconds
         pause = (least, max(least, settings.group_pause_max_seconds))
+        admission = Admission(
+            self.store,
+            clock,
+            InputLimits(settings.max_message_chars, settings.max_queued_per_lane, settings.max_queued_per_owner),
+        )
         conversations = Conversations(
-            self.store, self.tail, clock, Random(), pause, self._ring, self.feed.stir, redactor, self.tracer
+            self.store, self.tail, clock, Random(), pause, self._ring, self.feed.stir, redactor, self.tracer, admission
         )
         executor = Executor(
             self.store,
@@ -302,7 +322,7 @@ class Process:
                 self.worker,
                 self._ring,
                 redactor,
-                InputLimits(settings.max_message_chars, settings.max_queued_per_lane, settings.max_queued_per_owner),
+                admission,
             ),
             views=Views(
                 self.store,

@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from bench import report
+from bench import report, tracing
 from bench.results import load
 
 ROOT = Path(__file__).parents[2]
@@ -23,7 +23,8 @@ def test_a_tiny_benchmark_measures_every_case(tmp_path: Path) -> None:
     assert done.returncode == 0, done.stderr
     results = load("latest", tmp_path)
     assert results is not None
-    assert {row.case for row in results.rows} == {
+    in_the_store = {f"{what}, {how}" for what in ("claim", "append") for how in ("quiet", "sweeping")}
+    assert {row.case for row in results.rows} == in_the_store | {
         "flat",
         "paced",
         "noop",
@@ -31,10 +32,10 @@ def test_a_tiny_benchmark_measures_every_case(tmp_path: Path) -> None:
         "followers, decided",
         "replay",
         "replay, warm",
-    }
+    } | ({"traced"} - tracing.MISSING.keys())
     for row in results.rows:
         assert row.runs > 0
-        assert row.client_cpu is not None
+        assert row.client_cpu is not None or row.case in in_the_store
     for server in ("bare", "sqlite"):
         assert (results.median("events_s", "flat", server) or 0) > 0
         assert (results.median("delay_ms_p50", "paced", server) or 0) > 0

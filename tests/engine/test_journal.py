@@ -9,7 +9,8 @@ from runyard.agents.context import Context
 from runyard.domain.append import Finish, Release
 from runyard.domain.run import Run, Status
 from runyard.engine import journal as journal_module
-from runyard.engine.execute import Executor
+from runyard.engine.execute import Running
+from runyard.engine.executor import Executor
 from runyard.engine.journal import HIGH_WATER, Journal, Pen
 from runyard.engine.tail import Tail
 from runyard.errors import CancelRequested, Fenced, WriteRefused
@@ -164,7 +165,7 @@ async def test_an_agent_waits_while_the_database_is_slow() -> None:
     await post(store, a_post(agent="eager"))
     [claim] = await store.claim(await a_worker(store), 1, False)
     store.gate.clear()
-    going = asyncio.create_task(executor.begin(claim).go())
+    going = asyncio.create_task(Running(executor, claim).go())
     await store.reached.wait()
     for _ in range(1000):
         await asyncio.sleep(0)
@@ -252,5 +253,5 @@ async def test_a_run_whose_event_cannot_be_stored_ends_as_an_error() -> None:
     executor = Executor(store, journal, clock, {"poisonous": poisonous}, 1)
     await post(store, a_post(agent="poisonous"))
     [claim] = await store.claim(await a_worker(store), 1, False)
-    await executor.begin(claim).go()
+    await Running(executor, claim).go()
     assert (await store.get_run(ANN, claim.run.id)).status is Status.ERROR

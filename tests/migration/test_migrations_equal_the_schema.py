@@ -21,7 +21,7 @@ async def opened(store: SqliteStore | PostgresStore) -> None:
     await store.close()
 
 
-@pytest.mark.req("S0.39")
+@pytest.mark.req("S0.39", "S4.44", "S4.45")
 async def test_on_sqlite_the_migrations_make_the_schema(tmp_path: Path) -> None:
     migrated, written = tmp_path / "migrated.db", tmp_path / "written.db"
     await opened(SqliteStore(migrated, SystemClock()))
@@ -33,7 +33,7 @@ async def test_on_sqlite_the_migrations_make_the_schema(tmp_path: Path) -> None:
     assert {"runs", "run_events", "lanes", "threads"} <= {name for _, name, _, _ in found["objects"]}
 
 
-@pytest.mark.req("S0.39")
+@pytest.mark.req("S0.39", "S4.44", "S4.45")
 async def test_on_postgres_the_migrations_make_the_schema(postgres: PostgresServer, pg_database: str) -> None:
     await opened(PostgresStore(pg_database, SystemClock()))
     name = pg_database.rpartition("/")[2] + "_written"

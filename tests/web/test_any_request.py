@@ -86,6 +86,8 @@ def test_no_request_is_a_server_error(there: There, mode: GenerationMode) -> Non
     for found in schema.get_all_operations():
         assert isinstance(found, Ok)
         operation = found.ok()
+        if mode is GenerationMode.NEGATIVE and not (list(operation.query) or list(operation.body)):
+            continue  # any word may stand in a path: there are no wrong requests, and looking for one takes minutes
         tried.add(f"{operation.method.upper()} {operation.path}")
         _attack(operation, mode, {} if operation.method.upper() == "DELETE" else known, session)
     assert len(tried) >= 15

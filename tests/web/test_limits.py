@@ -12,6 +12,7 @@ from runyard.errors import QueueFull, TooManyRequests
 from runyard.store import Store
 from runyard.web.limits import BURST_SECONDS, MOST_KEYS, Rates
 from tests.faces.agents_for_tests import Gate
+from tests.faces.contract.asking import asked
 from tests.faces.serving import Serve, Server
 from tests.web.test_problems import MEMORY, problem
 
@@ -96,7 +97,7 @@ async def test_an_owner_has_about_so_many_runs_waiting(serve: Serve, memory_stor
     server = await serve(worker=False, max_queued_per_owner=2)
     for _ in range(2):
         await server.post("happy")
-    backlogs: Backlogs = server.process.engine.intake._backlogs
+    backlogs: Backlogs = server.process.engine.intake._admission.backlogs
     backlogs._known.clear()
     backlogs.check("local")  # begins to look
     for looking in list(backlogs._looking):
@@ -106,6 +107,14 @@ async def test_an_owner_has_about_so_many_runs_waiting(serve: Serve, memory_stor
     thread_id = await server.thread()
     body = {"content": "one more", "agent": "happy"}
     refused(await server.http.post(f"/api/threads/{thread_id}/messages", json=body), "queue_full")
+    channel = (await server.http.post("/api/channels", json={"name": "all", "agents": ["happy"]})).json()["id"]
+    refused(await server.http.post("/api/messages", json={"channelId": channel, "text": "hi"}), "queue_full")
+    refused(await server.http.post("/agents/runs", json={"runId": "r1", "input": {}}), "queue_full")
+    refused(await server.http.post("/chats/c/interactions", json={"user_message": "hi"}), "queue_full")
+    for how in ("sync", "stream"):
+        answer = await server.http.post(f"/agents/run/{how}", json=asked("happy"))
+        assert (answer.status_code, answer.json()["error"]["code"]) == (429, "QUEUE_FULL")
+        assert int(answer.headers["retry-after"]) >= 1
 
 
 @MEMORY
@@ -114,6 +123,9 @@ async def test_a_message_that_is_too_long_is_413(serve: Serve) -> None:
     thread_id = await server.thread()
     await server.post("happy", "12345", thread_id)
     answer = await server.http.post(f"/api/threads/{thread_id}/messages", json={"content": "123456"})
+    problem(answer, 413, "too_large")
+    channel = (await server.http.post("/api/channels", json={"name": "all", "agents": []})).json()["id"]
+    answer = await server.http.post("/api/messages", json={"channelId": channel, "text": "123456"})
     problem(answer, 413, "too_large")
 
 

@@ -47,6 +47,9 @@ class Work(Protocol):
 
     def now_ms(self) -> int: ...
 
+    def traceparent(self, call_id: str) -> str:
+        """The header of W3C Trace Context for what this call asks of others."""
+
 
 class Call:
     """One call of a tool. `work` is None where there is no run: a tool that is tried out by itself."""

@@ -74,6 +74,9 @@ class Execution(Protocol):
 
     def now_ms(self) -> int: ...
 
+    def traceparent(self, call_id: str) -> str:
+        """The header of W3C Trace Context for what this call asks of others."""
+
     def new_id(self) -> str: ...
 
 

@@ -3,7 +3,8 @@
 A remote agent is asked over its stream and its progress is shown as a tool's output. The call is recorded: its start is
 durable before it is made, its result before anybody gets it. One that had begun when its worker died follows `effects`,
 which is `once` unless declared otherwise: a person is asked. What the request carries (`request_id`, `workflow_id`,
-`mode`, ...) is that of the task that is being done; what is left of its time, and its other budgets, are passed on.
+`mode`, ...) is that of the task that is being done; what is left of its time, its other budgets and its trace go with
+it.
 
 Only public addresses are called, unless a network is allowed by name (`outbound.py`). A service that fails again and
 again is left alone for a while (`contract/breaker.py`).
@@ -108,7 +109,7 @@ class Remote:
         from runyard.agents.outbound import Allowed, outbound_client  # here: HTTP costs time to load
         from runyard.contract.client import ContractClient
 
-        headers = {**self._headers, "Idempotency-Key": key[:200]}
+        headers = {**_trace(work), **self._headers, "Idempotency-Key": key[:200]}
         async with outbound_client(Allowed(self._allow)) as http:
             client = ContractClient(http, self.url, self._timeouts.within(left))
             async with aclosing(client.stream(request, headers)) as events:
@@ -124,6 +125,12 @@ async def _show(progress: Progress) -> None:
     if call is not None and call.open and progress.name == "progress":
         call.write(msgspec.json.encode(progress.data).decode() + "\n")
         await call.settle()
+
+
+def _trace(work: Work | None) -> dict[str, str]:
+    """So that what is done there is part of the same trace."""
+    call = current_call()
+    return {} if work is None or call is None else {"traceparent": work.traceparent(call.call_id)}
 
 
 def _left(work: Work | None, task: Task | None) -> float | None:

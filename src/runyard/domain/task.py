@@ -18,12 +18,13 @@ class Budget(Struct, frozen=True, omit_defaults=True):
 
 class Task(Struct, frozen=True, omit_defaults=True):
     """`type` says what is to be done, `inputs` (JSON) with what. `labels` are ids and words of whoever asks, by name;
-    they are passed on as they are to every agent that is asked in turn."""
+    they are passed on as they are to every agent that is asked in turn. `traceparent` is the trace of whoever asks."""
 
     type: str
     inputs: dict[str, Any] = {}
     labels: dict[str, str] = {}
     budget: Budget = Budget()
+    traceparent: str | None = None
 
     @property
     def text(self) -> str:

@@ -17,6 +17,7 @@ from runyard.domain.events import Drafter, RunQueued, clean
 from runyard.domain.recipients import Party, next_depth
 from runyard.domain.run import Run, agent_lane
 from runyard.domain.thread import Change, Conversation, Message, Reaction, Thread, ThreadKind
+from runyard.engine.limits import Admission, InputLimits
 from runyard.engine.tail import Tail
 from runyard.engine.views import known
 from runyard.errors import Invalid, NotFound
@@ -43,7 +44,9 @@ class Conversations:
         stir: Callable[[], None],
         redactor: "Redactor | None" = None,
         tracer: Tracer | None = None,
+        admission: Admission | None = None,
     ) -> None:
+        self._admission = admission or Admission(store, clock, InputLimits())
         self._tracer = tracer or Tracer(Recorder())
         self._redactor = redactor
         self._store = store
@@ -129,6 +132,7 @@ class Conversations:
         key: IdempotencyKey | None = None,
     ) -> Said:
         """A person says something, in their own name or, if the conversation is theirs, in that of somebody else."""
+        self._admission.check(here.owner, text)
         sender = await self._speaker(caller, here, user_id)
         parent = None if parent_id is None else known(parent_id, "message")
         message = self._message(here.id, text, sender, parent)

@@ -7,48 +7,35 @@ The runner works in a task of its own, so that a stop never cuts the write that 
 """
 
 import asyncio
-import sys
-from collections.abc import AsyncIterator, Awaitable, Callable, Mapping, Sequence
-from pathlib import Path
-from typing import TYPE_CHECKING, Any, Literal, TypeVar
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, Any, Literal
 
 import msgspec
 import structlog
 from msgspec import UNSET
-from msgspec.structs import replace
 
 from runyard.agents.agent import Agent, Output, equipped
 from runyard.agents.calls import at_work
 from runyard.agents.execution import Answered, Canceled, Parked
 from runyard.agents.runners import RUNNERS
-from runyard.clock import Clock
 from runyard.domain.append import Finish, Park, Release
-from runyard.domain.approval import Approval
 from runyard.domain.events import (
-    ApprovalRequested,
     Draft,
     Drafter,
-    ModelMessage,
-    Payload,
     RunCanceled,
     RunError,
     RunFinished,
     RunOutput,
     RunResumed,
     RunWaiting,
-    ToolFinished,
-    Usage,
     clean,
 )
 from runyard.domain.fold import State
-from runyard.domain.ledger import Keeper
 from runyard.domain.run import Run, Status, StopReason
-from runyard.domain.task import Task, deadline
 from runyard.domain.thread import Message
-from runyard.engine.journal import Journal, Pen
-from runyard.engine.limits import OutputLimits
-from runyard.engine.past import fitting, folded, past
-from runyard.engine.redacting import Redacting
+from runyard.engine.execution import Execution
+from runyard.engine.executor import Executor
+from runyard.engine.past import folded
 from runyard.engine.run_trace import RunTrace
 from runyard.errors import (
     AgentError,
@@ -62,190 +49,15 @@ from runyard.errors import (
     WriteRefused,
 )
 from runyard.ids import new_id
-from runyard.store import Claim, Hit, Store
-from runyard.telemetry.metrics import Metrics
-from runyard.telemetry.spans import Recorder, Tracer
+from runyard.store import Claim
 
 if TYPE_CHECKING:
     from runyard.domain.redaction import Redactor
 
 log = structlog.get_logger()
 
-P = TypeVar("P", bound=Payload)
 UNKNOWN_AGENT_DELAY_MS = 2000
-NO_LIMITS = OutputLimits()
 Stop = Literal["cancel", "drain", "lost"]
-Think = Callable[[Agent], Awaitable[Output | None]]
-Orchestrate = Callable[[Agent, Run, Think], Awaitable[Output | None]]
-
-
-class Execution:
-    """The engine's side of `agents.execution.Execution`."""
-
-    def __init__(self, engine: "Executor", claim: Claim, pen: Pen, state: State, trace: RunTrace | None = None) -> None:
-        self._engine = engine
-        self._pen = pen
-        self.run: Run = claim.run
-        self.message: Message | None = claim.message or _spoken(claim.run, state.task)
-        self.deadline = deadline(claim.run.created_at, state.task)
-        self.state = state
-        self.usage: Usage | None = state.usage
-        self.cancelled = False
-        self._is_silent = state.last_seq <= 1
-        self.redactor = engine.redactor
-        self._redacting = None if engine.redactor is None else Redacting(engine.redactor)
-        self._trace = trace
-        self._keeper = Keeper(claim.run.id, len(state.messages)) if claim.run.in_mailbox else None
-
-    def told(self, agent: Agent) -> None:
-        """What the model of this agent is told first."""
-        if self._keeper is not None:
-            self._keeper.told(agent.instructions, None if self.message is None else self.message.text)
-
-    @property
-    def congested(self) -> bool:
-        return self._pen.congested
-
-    def emit(self, payload: P) -> P:
-        stored, now = (payload, [payload]) if self._redacting is None else self._redacting.stored(payload)
-        for each in now:
-            draft = self._engine.draft(each)
-            if self._is_too_large(draft, each):
-                each = stored = self._cut(stored)
-                draft = self._engine.draft(each)
-            if self._keeper is not None and (ledger := self._keeper.entries(each, self.now_ms())) is not None:
-                self._pen.note(ledger)
-            if self._trace is not None:
-                self._trace.event(each)
-            self._pen.write(draft)
-        if isinstance(payload, ModelMessage) and payload.usage is not None:
-            self.usage = (self.usage or Usage()) + payload.usage
-            self._engine.metrics.model_used(self.run.agent, payload.usage)
-        elif isinstance(stored, ToolFinished):
-            self._engine.metrics.tool_called(self.run.agent, stored.tool, stored.error)
-        return stored
-
-    def _is_too_large(self, draft: Draft, payload: Payload) -> bool:
-        limits = self._engine.limits
-        most = limits.tool_output_bytes if isinstance(payload, ToolFinished) else limits.event_bytes
-        return most is not None and len(draft.data) > most
-
-    def _cut(self, payload: P) -> P:
-        """What takes the place of something too large: of a tool's output an error that its caller can be told."""
-        if not isinstance(payload, ToolFinished):
-            raise EventTooLarge
-        said = f"Error executing tool: its output is larger than {self._engine.limits.tool_output_bytes} bytes."
-        return replace(payload, output=said, error="output_too_large")
-
-    def token(self, text: str) -> None:
-        if self._is_silent:
-            self._is_silent = False
-            self._engine.metrics.first_token(self.run.agent, (self.now_ms() - self.run.created_at) / 1000)
-        draft = self._engine.draft.token(text)
-        if len(draft.data) > self._engine.most_event_bytes:
-            raise EventTooLarge
-        self._pen.write(draft)
-
-    def ask(self, approval: Approval, *payloads: Payload) -> None:
-        patience = self._engine.approval_ms
-        if patience is not None and approval.expires_at is None:
-            approval = replace(approval, expires_at=approval.created_at + patience)
-        if self.deadline is not None:  # an answer that comes later would be for nobody
-            approval = replace(approval, expires_at=min(self.deadline, approval.expires_at or self.deadline))
-        asked = [_until(payload, approval.expires_at) for payload in payloads]
-        if self._redacting is not None:
-            approval = self._redacting.approval(approval)
-            asked = [each for payload in asked for each in self._redacting.stored(payload)[1]]
-        self._pen.ask(approval, [self._engine.draft(payload) for payload in asked])
-
-    @property
-    def left(self) -> float | None:
-        """Seconds until the run must have ended."""
-        return None if self.deadline is None else max(0, self.deadline - self.now_ms()) / 1000
-
-    async def commit(self) -> None:
-        await self._pen.commit()
-
-    async def drain(self) -> None:
-        await self._pen.drain()
-
-    async def history(self, limit: int) -> Sequence[Message]:
-        said = await self._engine.store.history(self.run.id, limit)
-        return said[len(said) - fitting([len(message.text) for message in reversed(said)], self._history_chars) :]
-
-    def past(self, limit: int) -> AsyncIterator[list[dict[str, Any]]]:
-        return past(self._engine.store, self.run, limit, self._history_chars)
-
-    @property
-    def _history_chars(self) -> int | None:
-        return self._engine.limits.history_chars
-
-    async def search(self, collection: str, query: str, limit: int) -> Sequence[Hit]:
-        return await self._engine.store.search(collection, query, limit)
-
-    def now_ms(self) -> int:
-        return self._engine.clock.now_ms()
-
-    def new_id(self) -> str:
-        return new_id()
-
-
-class Executor:
-    def __init__(
-        self,
-        store: Store,
-        journal: Journal,
-        clock: Clock,
-        agents: Mapping[str, Agent],
-        stop_seconds: float,
-        approval_seconds: float | None = None,
-        workspaces: Path = Path(".runyard/workspaces"),
-        redactor: "Redactor | None" = None,
-        hired: Callable[[str], Awaitable[Agent | None]] | None = None,
-        office: Orchestrate | None = None,
-        tracer: Tracer | None = None,
-        metrics: Metrics | None = None,
-        limits: OutputLimits = NO_LIMITS,
-    ) -> None:
-        """`hired` finds agents that are not declared in code; `office` sees to those that work in their mailbox."""
-        self.office = office
-        self.tracer = tracer or Tracer(Recorder())
-        self.metrics = metrics or Metrics()
-        self.limits = limits
-        self.most_event_bytes = limits.event_bytes or sys.maxsize
-        self.redactor = redactor
-        self._hired = hired
-        self.store = store
-        self.journal = journal
-        self.clock = clock
-        self.agents = agents
-        self.versions = {name: agent.version for name, agent in agents.items()}
-        self.draft = Drafter(clock, "worker")
-        self.stop_seconds = stop_seconds
-        self.approval_ms = None if approval_seconds is None else int(approval_seconds * 1000)
-        self.workspaces = workspaces
-
-    async def agent(self, name: str) -> Agent | None:
-        if name in self.agents or self._hired is None:
-            return self.agents.get(name)
-        return await self._hired(name)
-
-    def begin(self, claim: Claim) -> "Running":
-        return Running(self, claim)
-
-    def dequeued(self, claims: Sequence[Claim], began: float) -> None:
-        """What was claimed of mailboxes, and since when it was looked for."""
-        for claim in claims:
-            if claim.run.in_mailbox:
-                span = self.tracer.root("mailbox.dequeue", claim.run.id, began, agent=claim.run.agent)
-                self.tracer.end(span)
-
-    async def give_back(self, run: Run) -> None:
-        """Put a run that was claimed, but that nobody here works on, back into the queue."""
-        try:
-            await self.journal.open(run).move(Release(), [])
-        except RunyardError as error:
-            log.warning("run.not_given_back", run_id=run.id, code=error.code)
 
 
 class Running:
@@ -259,7 +71,7 @@ class Running:
         self._draft = engine.draft
         self._stopped: asyncio.Future[Stop] = asyncio.get_running_loop().create_future()
         self._execution: Execution | None = None
-        self._trace: RunTrace | None = None
+        self._trace = RunTrace(engine.tracer, claim.run)
         self._outcome = "lost"
         self._pen.on_cancel = lambda: self.stop("cancel")
 
@@ -288,10 +100,7 @@ class Running:
         self._engine.metrics.run_claimed(waited / 1000, self._run.resume_why)
         with structlog.contextvars.bound_contextvars(**bound):
             try:
-                if self._run.in_mailbox:
-                    await self._traced()
-                else:
-                    await self._to_its_move()
+                await self._traced()
             except Fenced:
                 log.info("run.lost", fence=self._run.fence)
             except WriteRefused as error:
@@ -303,13 +112,11 @@ class Running:
                 self._pen.abandon()
 
     async def _traced(self) -> None:
-        tracer = self._engine.tracer
-        trace = self._trace = RunTrace(tracer, self._run)
         try:
-            with tracer.inside(trace.root):
+            with self._engine.tracer.inside(self._trace.root):
                 await self._to_its_move()
         finally:
-            trace.end(self._outcome)
+            self._trace.end(self._outcome)
 
     async def _give_up(self) -> None:
         """The store will not take an event of this run: end it without that, or leave it to the reaper."""
@@ -323,6 +130,7 @@ class Running:
         agent = await self._engine.agent(self._run.agent)
         if agent is None:
             log.warning("run.unknown_agent")
+            self._outcome = "released"
             await self._pen.move(Release(delay_ms=UNKNOWN_AGENT_DELAY_MS), [])
             return
         if self._run.cancel_requested_at is not None:
@@ -333,7 +141,10 @@ class Running:
         except Unreadable as error:
             await self._end_error(error.code, error.message)
             return
+        if state.task is not None:
+            self._trace.root.join(state.task.traceparent)
         if self._run.resume_why is not None:
+            self._trace.attempt = state.attempt + 1
             self._pen.write(self._draft(RunResumed(state.attempt + 1, self._run.resume_why)))
         execution = self._execution = Execution(self._engine, self._claim, self._pen, state, self._trace)
         if not _may_continue(agent, self._run, state):
@@ -456,10 +267,6 @@ def _cleaned(output: Output, redactor: "Redactor | None") -> Answered:
     return Answered(text, sources, outputs, stop_reason=why, last=last)
 
 
-def _until(payload: Payload, expires_at: int | None) -> Payload:
-    return replace(payload, expires_at=expires_at) if isinstance(payload, ApprovalRequested) else payload
-
-
 def ending(draft: Drafter, last_word: RunOutput | RunError | RunCanceled | None, finish: Finish) -> list[Draft]:
     """The two events that end a log; only one, if the agent's kind has no output."""
     status: Literal["done", "error", "canceled"] = finish.status.value  # type: ignore[assignment]
@@ -485,13 +292,6 @@ async def _limited(agent: Agent, execution: Execution, engine: Executor) -> Outp
 
 def _shorter(*limits: float | None) -> float | None:
     return min((limit for limit in limits if limit is not None), default=None)
-
-
-def _spoken(run: Run, task: Task | None) -> Message | None:
-    """A task, for agents that only listen to messages. It is in no thread."""
-    if task is None:
-        return None
-    return Message(id=run.id, thread_id="", run_id=run.id, role="user", text=task.text, created_at=run.created_at)
 
 
 class TookTooLong(AgentError):

@@ -14,13 +14,14 @@ import structlog
 
 from runyard.domain.feed import Entry
 from runyard.engine.stream import AWAY_SECONDS, Pause, Silence
-from runyard.errors import RunyardError, Unavailable
+from runyard.errors import Gone, RunyardError, Unavailable
 from runyard.office import Office
 
 log = structlog.get_logger()
 
 AT_ONCE = 1000
 READ = 200
+GONE = "The feed up to {} was dropped when it was old. Read the conversations, then follow from there."
 
 
 class Feed:
@@ -61,9 +62,15 @@ class Feed:
                 async with asyncio.timeout(self._poll):
                     await self._bell.wait()
 
-    async def head(self) -> int:
-        """How far the feed goes: where somebody begins who wants only what is new."""
-        return await self._store.number_feed(AT_ONCE)
+    async def start(self, asked: int | None) -> int:
+        """Where somebody begins who has seen it as far as `asked`; who has seen nothing wants only what is new.
+        Gone, if what follows was dropped since."""
+        if asked is None:
+            return await self._store.number_feed(AT_ONCE)
+        first = await self._store.feed_start()
+        if asked < first:
+            raise Gone(GONE.format(first), snapshot={"last_event_id": str(first)})
+        return asked
 
     def follow(self, caller: str, after: int) -> "Follower":
         follower = Follower(self, self._store, caller, after)

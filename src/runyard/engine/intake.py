@@ -19,7 +19,7 @@ from runyard.domain.task import Task
 from runyard.domain.thread import Message, Thread
 from runyard.engine.excerpt import excerpt
 from runyard.engine.group import Group
-from runyard.engine.limits import Backlogs, InputLimits
+from runyard.engine.limits import Admission, InputLimits
 from runyard.engine.tail import Tail
 from runyard.engine.worker import Worker
 from runyard.errors import Conflict, Invalid, NotFound, RunyardError
@@ -30,7 +30,6 @@ if TYPE_CHECKING:
     from runyard.domain.redaction import Redactor
 
 GROUP_POSTS = 200
-NO_LIMITS = InputLimits()
 
 
 def idempotency_key(owner: str, route: str, key: str | None, request: object) -> IdempotencyKey | None:
@@ -52,10 +51,9 @@ class Intake:
         worker: Worker | None,
         ring: Callable[[], None],
         redactor: "Redactor | None" = None,
-        limits: InputLimits = NO_LIMITS,
+        admission: Admission | None = None,
     ) -> None:
-        self._limits = limits
-        self._backlogs = Backlogs(store, clock, limits.queued_per_owner)
+        self._admission = admission or Admission(store, clock, InputLimits())
         self._redactor = redactor
         self._store = store
         self._tail = tail
@@ -90,8 +88,7 @@ class Intake:
     def _message(
         self, owner: str, face: str, thread_id: str, text: str, agent: str | None, key: IdempotencyKey | None
     ) -> Post:
-        self._limits.check_message(text)
-        self._backlogs.check(owner)
+        self._admission.check(owner, text)
         now = self._clock.now_ms()
         run_id = new_id()
         text = clean(text)
@@ -110,7 +107,7 @@ class Intake:
             message=message,
             created_at=now,
             key=key,
-            most_queued=self._limits.queued_per_lane,
+            most_queued=self._admission.queued_per_lane,
         )
 
     async def say(
@@ -174,7 +171,7 @@ class Intake:
         """Queue a run that no message caused, perhaps with a task, in a lane of its own. With an `external_id` that a
         run of this owner has already, it is that run, and nothing starts."""
         self._check(agent)
-        self._backlogs.check(owner)
+        self._admission.check(owner)
         run_id = new_id()
         return await self._begin(
             Post(
@@ -199,7 +196,7 @@ class Intake:
 
     async def retry(self, owner: str, run_id: str, key: IdempotencyKey | None = None) -> Accepted:
         """Queue a new run for the same cause as one that has ended."""
-        self._backlogs.check(owner)
+        self._admission.check(owner)
         old = await self._store.get_run(owner, run_id)
         task = await self._task(old)
         post = Post(
@@ -212,7 +209,7 @@ class Intake:
             queued=lambda agent: self._draft(RunQueued(agent, old.trigger_message_id, task)),
             created_at=self._clock.now_ms(),
             key=key,
-            most_queued=self._limits.queued_per_lane,
+            most_queued=self._admission.queued_per_lane,
         )
         return self._queued(await self._store.retry(owner, post, run_id))
 

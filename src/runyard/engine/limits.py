@@ -23,10 +23,6 @@ class InputLimits(NamedTuple):
     queued_per_lane: int | None = None
     queued_per_owner: int | None = None
 
-    def check_message(self, text: str) -> None:
-        if self.message_chars is not None and len(text) > self.message_chars:
-            raise TooLarge(f"A message may have at most {self.message_chars} characters.")
-
 
 class OutputLimits(NamedTuple):
     event_bytes: int | None = None
@@ -73,3 +69,18 @@ class Backlogs:
             known.queued = await self._store.count_queued(owner, self._most or 0)
         except RunyardError:
             known.queued = 0  # nobody is refused because nobody knows
+
+
+class Admission:
+    """Whether one more thing may come in; the store looks after `queued_per_lane` itself."""
+
+    def __init__(self, store: Store, clock: Clock, limits: InputLimits) -> None:
+        self._chars = limits.message_chars
+        self.queued_per_lane = limits.queued_per_lane
+        self.backlogs = Backlogs(store, clock, limits.queued_per_owner)
+
+    def check(self, owner: str, text: str = "") -> None:
+        """TooLarge or QueueFull, if not."""
+        if self._chars is not None and len(text) > self._chars:
+            raise TooLarge(f"A message may have at most {self._chars} characters.")
+        self.backlogs.check(owner)

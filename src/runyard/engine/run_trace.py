@@ -1,46 +1,67 @@
-"""The trace of one agent's run in its mailbox: run > step > tool, made from the events as they are written.
+"""The trace of one run: run > step > tool, made from the events as they are written.
 
-A run that another process goes on with has a second root in the same trace, with its attempt. What an agent decided to
-do, and that it changed its memory, is a line of the log; the words are not.
+A run that another process goes on with has a second root in the same trace, with its attempt. What an agent in a
+mailbox decided to do, and that it changed its memory, is a line of the log; the words are not.
 """
 
 import structlog
 
-from runyard.domain.events import Payload, StepStarted, ToolFinished, ToolStarted
+from runyard.domain.events import Payload, StepFinished, StepStarted, ToolFinished, ToolStarted
+from runyard.domain.ledger import THINK
 from runyard.domain.run import Run
 from runyard.telemetry.spans import Span, Tracer
 
 log = structlog.get_logger()
 MEMORY = frozenset({"update_memory", "store_memory"})
+UNKNOWN_TOOL = "unknown_tool"  # its name was made up by a model: that is content
+QUIET = frozenset({"canceled", "released", "waiting"})  # ways to end that are nobody's error
 
 
 class RunTrace:
     def __init__(self, tracer: Tracer, run: Run) -> None:
         self._tracer = tracer
-        self._agent = run.agent
-        self.root = tracer.root("agent.run", run.id, agent=run.agent, run_id=run.id, attempt=run.fence)
-        self._step: Span | None = None
+        self._run = run
+        self.root = tracer.root("agent.run", run.id, agent=run.agent, run_id=run.id)
+        if run.trigger_message_id is not None:
+            self.root.attributes["message_id"] = run.trigger_message_id
+        self._thought: Span | None = None  # a question to the model, with the calls that come of it
+        self._steps: dict[str, Span] = {}
         self._tools: dict[str, Span] = {}
+        self.attempt = 1
         tracer.count("agent.invocations", agent=run.agent)
 
     def event(self, payload: Payload) -> None:
         tracer = self._tracer
         match payload:
-            case StepStarted(step=key, name="think", model=model):
-                self._end_step()
-                self._step = tracer.child(self.root, "agent.step", step=key, model=model or "")
+            case StepStarted(step=key, name=name, model=model) if name == THINK:
+                self._end_thought()
+                self._thought = tracer.child(self.root, "agent.step", step=key, model=model or "")
+            case StepStarted(step=key):
+                self._steps[key] = tracer.child(self.root, "agent.step", step=key)
+            case StepFinished(step=key, error=error) if key in self._steps:
+                tracer.end(self._steps.pop(key), error or "ok")
             case ToolStarted(call_id=call, tool=tool):
-                self._tools[call] = tracer.child(self._step or self.root, "agent.tool", tool=tool)
-            case ToolFinished(call_id=call, tool=tool, error=error):
-                if (span := self._tools.pop(call, None)) is not None:
-                    tracer.end(span, error or "ok")
-                self._decided(tool, error)
+                self._tools[call] = tracer.child(self._thought or self.root, "agent.tool", tool=tool)
+            case ToolFinished(call_id=call, tool=tool, error=error, ms=ms):
+                span = self._tools.pop(call, None)
+                if span is None:  # begun by another attempt, and made again
+                    span = tracer.child(self._thought or self.root, "agent.tool", ms / 1000, tool=tool)
+                if error == UNKNOWN_TOOL:
+                    tool = span.attributes["tool"] = "unknown"
+                tracer.end(span, error or "ok")
+                self._called(tool, error)
             case _:
                 pass
 
-    def _decided(self, tool: str, error: str | None) -> None:
-        self._tracer.count("agent.tools", agent=self._agent, tool=tool)
-        said = {"agent": self._agent, "run_id": self.root.trace, "tool": tool, "outcome": error or "ok"}
+    def traceparent(self, call_id: str) -> str:
+        """What a call tells whoever it asks."""
+        return self._tools.get(call_id, self.root).traceparent
+
+    def _called(self, tool: str, error: str | None) -> None:
+        self._tracer.count("agent.tools", agent=self._run.agent, tool=tool)
+        if not self._run.in_mailbox:
+            return
+        said = {"agent": self._run.agent, "run_id": self._run.id, "tool": tool, "outcome": error or "ok"}
         if tool in MEMORY and error is None:
             log.info("memory.updated", tool=tool, outcome="ok")
             self._tracer.log("memory.updated", **said)
@@ -48,13 +69,14 @@ class RunTrace:
             log.info("agent.decided", tool=tool, outcome=error or "ok")
             self._tracer.log("agent.decided", **said)
 
-    def _end_step(self) -> None:
-        if self._step is not None:
-            self._tracer.end(self._step)
+    def _end_thought(self) -> None:
+        if self._thought is not None:
+            self._tracer.end(self._thought)
 
     def end(self, outcome: str) -> None:
         if outcome == "ok":
-            self._end_step()
-        elif outcome not in ("canceled", "released", "waiting"):
-            self._tracer.count("agent.errors", agent=self._agent, code=outcome)
+            self._end_thought()
+        elif outcome not in QUIET:
+            self._tracer.count("agent.errors", agent=self._run.agent, code=outcome)
+        self.root.attributes["attempt"] = self.attempt
         self._tracer.end(self.root, outcome)

@@ -15,7 +15,8 @@ import structlog
 
 from runyard.domain.run import SUSPECT_ATTEMPTS, Run
 from runyard.engine.duty import on_duty
-from runyard.engine.execute import Executor, Running, Stop
+from runyard.engine.execute import Running, Stop
+from runyard.engine.executor import Executor
 from runyard.errors import RunyardError
 from runyard.ids import new_id
 from runyard.store import Claim, Room, Store
@@ -85,7 +86,7 @@ class Worker:
 
     def take(self, claim: Claim) -> None:
         """Run what was claimed for this worker."""
-        running = self._running[claim.run.id] = self._executor.begin(claim)
+        running = self._running[claim.run.id] = Running(self._executor, claim)
         self._spawn(self._go(running))
         if claim.run.in_mailbox:
             self._seen()

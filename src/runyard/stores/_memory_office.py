@@ -13,8 +13,9 @@ from runyard.domain.recipients import Audience, Party, recipients
 from runyard.domain.run import Run, Status
 from runyard.domain.thread import Change, Conversation, Message, Reaction, Thread, ThreadKind
 from runyard.errors import Conflict, Invalid, NotFound
+from runyard.ids import first_id_at
 from runyard.office import Said, Words
-from runyard.store import Accepted, Document, IdempotencyKey, Post
+from runyard.store import Accepted, Document, IdempotencyKey, Post, Swept
 from runyard.stores._memory_keys import Keys
 from runyard.stores._memory_lane import Lane
 from runyard.stores._memory_ledger import Ledgers
@@ -50,6 +51,7 @@ class MemoryOffice:
         self._ledgers = Ledgers()
         self._feed: list[Entry] = []
         self._numbered = 0
+        self._feed_start = 0
 
     # --- conversations ---------------------------------------------------------------------------------------------
 
@@ -414,6 +416,40 @@ class MemoryOffice:
         piece = [entry for entry in self._feed if entry.no > after][:limit]
         seen = [self._shown(entry) for entry in piece if self._is_shown(entry, caller)]
         return Window(seen, piece[-1].no if piece else after)
+
+    async def feed_start(self) -> int:
+        return self._feed_start
+
+    # --- retention -------------------------------------------------------------------------------------------------
+
+    async def sweep_words(self, horizon: int, after: str | None, limit: int) -> Swept:
+        until = first_id_at(horizon)
+        old = sorted(each for each in self._messages if (after or "") < each < until)[:limit]
+        dropped = [each for each in old if self._is_over(self._messages[each], until)]
+        for each in dropped:
+            del self._messages[each]
+        self._reactions = [each for each in self._reactions if each.message_id in self._messages]
+        return Swept(len(old), len(dropped), old[-1] if len(old) == limit else None)
+
+    def _is_over(self, message: Message, until: str) -> bool:
+        about = [run for run in self._runs.values() if run.trigger_message_id == message.id]
+        replies = [each for each in self._messages.values() if each.parent_id == message.id]
+        return (
+            self._threads[message.thread_id].kind != "chat"
+            and all(reply.id < until for reply in replies)
+            and all(run.status.is_terminal for run in about)
+        )
+
+    async def drop_feed(self, horizon: int, limit: int) -> int:
+        numbered = [entry for entry in self._feed if entry.no][:limit]
+        old = [entry.no for entry in numbered if entry.created_at < horizon]
+        if old:
+            self._feed_start = max(old)
+            self._feed = [entry for entry in self._feed if not 0 < entry.no <= self._feed_start]
+        return len(old)
+
+    def _is_waited_for(self, run: Run) -> bool:
+        return any(each.after_run == run.id for each in self._held())
 
     def _is_shown(self, entry: Entry, caller: str) -> bool:
         if entry.thread_kind == "chat" or (entry.kind == "message_created" and entry.message_id not in self._messages):

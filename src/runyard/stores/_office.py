@@ -9,9 +9,9 @@ from runyard.domain.profile import Profile
 from runyard.domain.recipients import Party
 from runyard.domain.thread import Change, Conversation, Message, Reaction, Thread, ThreadKind
 from runyard.office import Said, Words
-from runyard.store import IdempotencyKey
+from runyard.store import IdempotencyKey, Swept
 from runyard.stores._sql import SqlStore
-from runyard.stores.transactions import agents, feed, ledger, office, search, turns
+from runyard.stores.transactions import agents, feed, ledger, office, retention, search, turns
 
 
 class SqlOffice(SqlStore):
@@ -151,3 +151,14 @@ class SqlOffice(SqlStore):
 
     async def read_feed(self, caller: str, after: int, limit: int) -> Window:
         return await self._read(feed.read, caller, after, limit)
+
+    async def feed_start(self) -> int:
+        return await self._read(feed.start)
+
+    # --- retention
+
+    async def sweep_words(self, horizon: int, after: str | None, limit: int) -> Swept:
+        return await self._write("other", retention.sweep_words, horizon, after, limit)
+
+    async def drop_feed(self, horizon: int, limit: int) -> int:
+        return await self._write("other", retention.drop_feed, horizon, limit)

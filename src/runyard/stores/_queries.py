@@ -61,18 +61,22 @@ class Queries(Struct, frozen=True, kw_only=True):
     drop_block: str
     drop_checkpoints: str
     drop_events: str
+    drop_feed: str
     drop_lanes: str
     drop_logs: str
     drop_messages: str
     drop_outbox: str
     drop_passage: str
+    drop_reactions: str
     drop_runs: str
     drop_threads: str
+    drop_words: str
     droppable_runs: str
     droppable_threads: str
     due_runs: str
     expired_approvals: str
     feed_news: str
+    feed_start: str
     find_agent: str
     find_message: str
     find_passages: str
@@ -134,6 +138,7 @@ class Queries(Struct, frozen=True, kw_only=True):
     mark_saved: str
     mark_suspects: str
     move_feed_head: str
+    move_feed_start: str
     move_heads: str
     move_states: str
     named_runs: str
@@ -143,6 +148,8 @@ class Queries(Struct, frozen=True, kw_only=True):
     note_keys: str
     number_feed: str
     old_runs: str
+    old_words: str
+    oldest_feed: str
     open_lanes: str
     open_threads: str
     orphaned_runs: str

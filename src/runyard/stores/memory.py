@@ -620,8 +620,9 @@ class MemoryStore(ApiKeys, MemoryOffice):
     async def sweep(self, horizon: int, after: str | None, limit: int) -> Swept:
         old = [run for run in self._runs.values() if (after or "") < run.id < first_id_at(horizon)]
         old = sorted(old, key=lambda run: run.id)[:limit]
-        dropped = [run for run in old if run.thread_id is None and _ended_before(run, horizon)]
-        for thread_id in {run.thread_id for run in old if run.thread_id is not None}:
+        alone = [run for run in old if run.thread_id is None or run.in_mailbox]
+        dropped = [run for run in alone if _ended_before(run, horizon) and not self._is_waited_for(run)]
+        for thread_id in {run.thread_id for run in old if run.thread_id is not None and not run.in_mailbox}:
             members = [run for run in self._runs.values() if run.thread_id == thread_id]
             forks = any(thread.forked_from == thread_id for thread in self._threads.values())
             if not forks and all(_ended_before(run, horizon) for run in members):
@@ -629,7 +630,7 @@ class MemoryStore(ApiKeys, MemoryOffice):
                 await self.delete_thread(members[0].owner, thread_id)
         for run in dropped:
             self._graveyard.bury(run, self._now())
-            if run.thread_id is None:
+            if run.id in self._runs:
                 self._drop_run(run)
         return Swept(len(old), len(dropped), old[-1].id if len(old) == limit else None)
 
@@ -638,7 +639,8 @@ class MemoryStore(ApiKeys, MemoryOffice):
             del self._approvals[approval.id]
         del self._runs[run.id], self._events[run.id]
         self._outbox.drop(run.id)
-        if run.superseded_by is None:
+        self._ledgers.drop(run.id)
+        if run.thread_id is None and run.superseded_by is None:
             del self._lanes[run.lane_key]
 
     async def drop_logs(self, horizon: int, tombstones: int) -> int:

@@ -45,6 +45,7 @@ class SealedOffice(SealedStore):
         self.give_turns, self.recover_turns, self.number_feed = (
             store.give_turns, store.recover_turns, store.number_feed,
         )  # fmt: skip
+        self.feed_start, self.drop_feed, self.sweep_words = store.feed_start, store.drop_feed, store.sweep_words
 
         self.usage_by_day = store.usage_by_day
 

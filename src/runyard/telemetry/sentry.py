@@ -31,20 +31,29 @@ class Sentry:
         )
         self._scope = sentry_sdk.Scope(client=self._client)
 
-    def export(self, spans: Sequence[Span]) -> None:
+    def ended(self, span: Span) -> None:
+        """A transaction is sent whole, when its root has ended."""
+        if span.root is span:
+            self._send(span.tree)
+
+    def _send(self, spans: Sequence[Span]) -> None:
         root, *below = spans
         with self._use(self._scope):
             transaction: Any = self._scope.start_transaction(
                 op=root.name,
                 name=root.name,
-                trace_id=_trace(root.trace),
+                trace_id=root.trace_id,
+                span_id=root.id,
                 start_timestamp=_time(root.began),
                 sampled=True,
             )
+            transaction.parent_span_id = root.caller
             made = {root: transaction}
             for span in below:
                 parent = transaction if span.parent is None else made[span.parent]
-                made[span] = parent.start_child(op=span.name, name=span.name, start_timestamp=_time(span.began))
+                made[span] = parent.start_child(
+                    op=span.name, name=span.name, span_id=span.id, start_timestamp=_time(span.began)
+                )
             for span in reversed(spans):
                 for name, value in {**span.attributes, "outcome": span.outcome}.items():
                     made[span].set_data(name, value)
@@ -61,10 +70,6 @@ class Sentry:
 
     def close(self) -> None:
         self._client.close(timeout=FLUSH_SECONDS)
-
-
-def _trace(run_id: str) -> str:
-    return run_id.replace("-", "")
 
 
 def _time(seconds: float) -> datetime:

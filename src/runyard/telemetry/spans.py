@@ -1,30 +1,37 @@
 """Spans, counters and decisions of agents at work: ids, names, counts, durations and codes, never content.
 
-A span that has no parent is a root; when it ends, it goes to the exporter with all that lies below it. What is begun
-inside of another (`inside`) is its child, also in tasks that are started there. All of a run has the trace of its id,
-so that what another process goes on with is the same trace.
+A span that has no parent is a root. What is begun inside of another (`inside`) is its child, also in tasks that are
+started there. All of a run has the trace of its id, so that what another process goes on with is the same trace; a run
+that somebody else's trace led to belongs to that one (`join`). `traceparent` names a span to whoever is called.
 
-The exporter is chosen in wiring: Sentry (`sentry.py`), or a `Recorder` that keeps the last ones in memory.
+The exporter is chosen in wiring: Sentry (`sentry.py`), OTLP (`otlp.py`), both, or a `Recorder` that keeps the last ones
+in memory.
 """
 
+import re
 import time
 from collections import Counter, deque
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from contextvars import ContextVar
+from random import getrandbits
 from typing import Protocol
 
 Attribute = str | int | float | bool
 KEPT = 2_000
+_TRACEPARENT = re.compile(r"(?!ff)[0-9a-f]{2}-(?!0{32})([0-9a-f]{32})-(?!0{16})([0-9a-f]{16})-[0-9a-f]{2}", re.ASCII)
 
 
 class Span:
-    """`began` and `ended` are seconds since 1970. `outcome` is `ok` or a code."""
+    """`trace` is an id of ours or 32 hex digits. `began` and `ended` are seconds since 1970. `outcome` is `ok` or a
+    code. `caller` is the span of somebody else that a root lies below."""
 
     def __init__(
         self, name: str, trace: str, parent: "Span | None", began: float, attributes: dict[str, Attribute]
     ) -> None:
         self.name = name
+        self.id = f"{getrandbits(64) or 1:016x}"
+        self.caller: str | None = None
         self.trace: str = trace if parent is None else parent.trace
         self.parent = parent
         self.began = began
@@ -39,10 +46,39 @@ class Span:
     def __repr__(self) -> str:
         return f"Span({self.name!r})"
 
+    @property
+    def trace_id(self) -> str:
+        return self.trace.replace("-", "")
+
+    @property
+    def parent_id(self) -> str | None:
+        return self.caller if self.parent is None else self.parent.id
+
+    @property
+    def tree(self) -> "Sequence[Span]":
+        """Of a root: itself and all below it, parents first."""
+        return [self, *self.below]
+
+    @property
+    def traceparent(self) -> str:
+        """The header of W3C Trace Context for a call that is made in this span."""
+        return f"00-{self.trace_id}-{self.id}-01"
+
+    def join(self, traceparent: str | None) -> None:
+        """Go on with the trace of whoever asked for this, before anything is begun below."""
+        found = None if traceparent is None else _TRACEPARENT.fullmatch(traceparent)
+        if found is not None:
+            self.trace, self.caller = found[1], found[2]
+
+
+def is_traceparent(header: str) -> bool:
+    """Whether it says what W3C Trace Context wants it to say, and nothing more."""
+    return _TRACEPARENT.fullmatch(header) is not None
+
 
 class Exporter(Protocol):
-    def export(self, spans: Sequence[Span]) -> None:
-        """A root and all below it, parents first."""
+    def ended(self, span: Span) -> None:
+        """Everything below it has ended before. Never blocks and never fails."""
 
     def count(self, name: str, attributes: dict[str, Attribute]) -> None: ...
 
@@ -60,8 +96,9 @@ class Recorder:
         self.counts: Counter[tuple[str, ...]] = Counter()
         self.logs: deque[tuple[str, dict[str, Attribute]]] = deque(maxlen=KEPT)
 
-    def export(self, spans: Sequence[Span]) -> None:
-        self.spans.extend(spans)
+    def ended(self, span: Span) -> None:
+        if span.root is span:
+            self.spans.extend(span.tree)
 
     def count(self, name: str, attributes: dict[str, Attribute]) -> None:
         self.counts[(name, *(str(value) for value in attributes.values()))] += 1
@@ -71,6 +108,29 @@ class Recorder:
 
     def close(self) -> None:
         pass
+
+
+class Several:
+    """All of these."""
+
+    def __init__(self, exporters: Sequence[Exporter]) -> None:
+        self._exporters = exporters
+
+    def ended(self, span: Span) -> None:
+        for exporter in self._exporters:
+            exporter.ended(span)
+
+    def count(self, name: str, attributes: dict[str, Attribute]) -> None:
+        for exporter in self._exporters:
+            exporter.count(name, attributes)
+
+    def log(self, name: str, attributes: dict[str, Attribute]) -> None:
+        for exporter in self._exporters:
+            exporter.log(name, attributes)
+
+    def close(self) -> None:
+        for exporter in self._exporters:
+            exporter.close()
 
 
 _current: ContextVar[Span | None] = ContextVar("runyard_span", default=None)
@@ -88,18 +148,19 @@ class Tracer:
         """A child of what is under way here, or a root."""
         return Span(name, trace, _current.get(), self._now(), attributes)
 
-    def child(self, parent: Span, name: str, **attributes: Attribute) -> Span:
-        return Span(name, parent.trace, parent, self._now(), attributes)
+    def child(self, parent: Span, name: str, ago: float = 0.0, **attributes: Attribute) -> Span:
+        """`ago`: how many seconds it has been going on."""
+        return Span(name, parent.trace, parent, self._now() - ago, attributes)
 
     def end(self, span: Span, outcome: str = "ok") -> None:
         """What is still open below it ends with it."""
         now = self._now()
         if span.ended is not None:
             return
-        for each in [span, *(below for below in span.below if below.ended is None)]:
+        open_below = [each for each in reversed(span.below) if each.ended is None]
+        for each in [*open_below, span]:
             each.ended, each.outcome = now, outcome
-        if span.root is span:
-            self.exporter.export([span, *span.below])
+            self.exporter.ended(each)
 
     @contextmanager
     def inside(self, span: Span) -> Iterator[None]:

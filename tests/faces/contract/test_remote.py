@@ -13,12 +13,14 @@ from runyard.agents.nodes import Node
 from runyard.clock import SystemClock
 from runyard.settings import Settings
 from runyard.stores.memory import MemoryStore
+from runyard.telemetry.spans import Recorder
 from tests.contract.an_agent import GOOD, TASK, as_stream, frames, served
 from tests.faces import serving
 from tests.faces.agents_for_tests import Gate
 from tests.faces.contract.asking import asked, contract_agents, stream, sync
 from tests.faces.serving import Serve
 
+OTHERS = "00-4bf92f3577b34da6a3ce929d0e0e4736-00f067aa0ba902b7-01"
 LABELS = {"workflow_id": "w", "mode": "LIVE"}
 
 
@@ -116,3 +118,26 @@ async def test_a_cancel_closes_the_call(serve: Serve) -> None:
         await left.wait()
     assert answer.json()["status"] == "canceled"
     service.close()
+
+
+@pytest.mark.req("S3.35")
+@pytest.mark.parametrize("given", [None, OTHERS, "00-a secret-01"])
+async def test_the_trace_goes_with_the_task(serve: Serve, given: str | None) -> None:
+    """From whoever asked, through the run, to the agent that is asked in turn: one trace, each below the other."""
+    with served() as stranger:
+        far = remote("far", url=stranger.url, task_type=TASK, allow=["127.0.0.1"])
+        server = await serve(App({"far": far}, {}, "far"))
+        headers = {} if given is None else {"traceparent": given}
+        answer = await server.http.post("/agents/run/sync", json=asked("far", inputs={"q": 1}), headers=headers)
+        assert answer.status_code == 200
+        run_id = answer.json()["provenance"]["run_id"]
+        recorder = server.process.tracer.exporter
+        assert isinstance(recorder, Recorder)
+        spans = {span.name: span for span in recorder.spans if span.attributes.get("run_id", run_id) == run_id}
+        run, tool = spans["agent.run"], spans["agent.tool"]
+
+        trace, parent = (OTHERS[3:35], OTHERS[36:52]) if given == OTHERS else (run_id.replace("-", ""), None)
+        assert (run.trace_id, run.parent_id) == (trace, parent)
+        assert stranger.headers["traceparent"] == f"00-{trace}-{tool.id}-01"
+        assert tool.parent_id == run.id
+        assert "a secret" not in str(await server.log(run_id))

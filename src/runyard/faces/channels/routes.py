@@ -36,7 +36,7 @@ def add_routes(router: APIRouter, engine: Engine, heartbeat: float) -> None:
 def _add_stream(router: APIRouter, engine: Engine, heartbeat: float) -> None:
     async def watch(request: Request) -> Response:
         asked, caller = asked_start(request), await owner_of(request)
-        after = await engine.feed.head() if asked is None else asked
+        after = await engine.feed.start(asked)
         return LiveStream(lambda: engine.feed.follow(caller, after), translate.frame, heartbeat)
 
     async def documented() -> None: ...

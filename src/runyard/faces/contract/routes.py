@@ -41,12 +41,13 @@ FACE = "contract"
 
 
 class Refused(Exception):
-    """Nothing was started; the envelope says why."""
+    """Nothing was started; the envelope says why, and perhaps `retry_after` when to try again."""
 
-    def __init__(self, status: int, envelope: dict[str, Any]) -> None:
+    def __init__(self, status: int, envelope: dict[str, Any], retry_after: str | None = None) -> None:
         super().__init__(envelope["error"]["code"])
         self.status = status
         self.envelope = envelope
+        self.headers = None if retry_after is None else {"Retry-After": retry_after}
 
 
 class Begun:
@@ -76,7 +77,7 @@ def add_routes(
         agent = task_types.get(asked.task_type)
         if agent is None:
             raise _refused(400, "UNSUPPORTED_TASK_TYPE", asked.request_id, asked.task_type)
-        task = wire.task_of(asked, int(timeout_seconds * 1000))
+        task = wire.task_of(asked, int(timeout_seconds * 1000), request.headers.get("traceparent"))
         try:
             if (known := request.headers.get(wire.RUN_HEADER)) is not None:
                 return await again(owner, await engine.views.run(owner, known), task)
@@ -87,7 +88,8 @@ def add_routes(
             return await again(owner, await engine.views.run(owner, accepted.run_id), task)
         except RunyardError as error:
             answer = problem(error)
-            raise _refused(answer.status_code, error.code.upper(), asked.request_id, asked.task_type) from None
+            why = refusal(Failure(error.code.upper()), asked.request_id, asked.task_type)
+            raise Refused(answer.status_code, why, answer.headers.get("Retry-After")) from None
 
     async def again(owner: str, run: Run, task: Task) -> Begun:
         first = (await engine.views.state(owner, run.id, 1)).task
@@ -215,7 +217,7 @@ def _refusal(refused: Refused, came: float) -> Response:
     """The envelope at the top, and once more under `detail`, where clients of FastAPI services look."""
     envelope = refused.envelope
     _line(envelope["request_id"], None, None, refused.status, envelope["error"]["code"], came)
-    return Json({**envelope, "detail": envelope}, refused.status)
+    return Json({**envelope, "detail": envelope}, refused.status, headers=refused.headers)
 
 
 def _code(telling: Telling) -> str:

@@ -43,6 +43,7 @@ MESSAGES = {
     "CANCELLED": "The run was cancelled.",
     "INVALID_REQUEST": "The request does not fit the contract.",
     "INTERNAL": "Something went wrong on our side.",
+    "QUEUE_FULL": "Too many runs wait already; try again later.",
     "TASK_FAILED": "The agent failed.",
     "TIMEOUT": "The run took longer than its budget allows.",
     "UNSUPPORTED_TASK_TYPE": "No agent here does tasks of that type.",

@@ -14,6 +14,7 @@ from runyard.contract.wire import (
     schema,
 )
 from runyard.domain.task import Budget, Task
+from runyard.telemetry.spans import is_traceparent
 
 __all__ = [
     "RUN_HEADER",
@@ -36,12 +37,13 @@ def is_id(given: str) -> bool:
     return _ID.fullmatch(given) is not None
 
 
-def task_of(request: AgentRunRequest, timeout_ms: int) -> Task:
-    """What the request asks for. One that names no time gets `timeout_ms`."""
+def task_of(request: AgentRunRequest, timeout_ms: int, traceparent: str | None = None) -> Task:
+    """What the request asks for. One that names no time gets `timeout_ms`; a `traceparent` that is none is left out."""
     given: dict[str, Any] = vars(request)
     names = (REQUEST_ID, "workflow_id", "stage_id", "user_id", "mode", "risk_tier", "domain_id")
     labels = {name: given[name] for name in names if given[name] is not None}
-    return Task(request.task_type, request.inputs, labels, _budget(request.budgets, timeout_ms))
+    trace = traceparent if traceparent is not None and is_traceparent(traceparent) else None
+    return Task(request.task_type, request.inputs, labels, _budget(request.budgets, timeout_ms), trace)
 
 
 def _budget(budgets: Budgets, timeout_ms: int) -> Budget:

@@ -40,6 +40,11 @@ async def number(tx: Tx, limit: int) -> int:
     return int(last)
 
 
+async def start(tx: Tx) -> int:
+    [head] = await tx.rows(tx.q.feed_start)
+    return int(head["dropped"])
+
+
 async def read(tx: Tx, caller: str, after: int, limit: int) -> Window:
     rows = await tx.rows(tx.q.read_feed, caller, after, limit)
     seen = [

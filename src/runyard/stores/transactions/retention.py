@@ -44,6 +44,23 @@ async def _drop(tx: Tx, runs: Sequence[str], threads: Sequence[str], lanes: Sequ
     await tx.rows(tx.q.drop_lanes, sorted(lanes))
 
 
+async def sweep_words(tx: Tx, horizon: int, after: str | None, limit: int) -> Swept:
+    until = first_id_at(horizon)
+    old = [str(row["id"]) for row in await tx.rows(tx.q.old_words, after or BEGINNING, until, limit)]
+    dropped = [str(row["id"]) for row in await tx.rows(tx.q.drop_words, old, until)] if old else []
+    if dropped:
+        await tx.rows(tx.q.drop_reactions, dropped)
+    return Swept(len(old), len(dropped), old[-1] if len(old) == limit else None)
+
+
+async def drop_feed(tx: Tx, horizon: int, limit: int) -> int:
+    old = [row["no"] for row in await tx.rows(tx.q.oldest_feed, limit) if row["created_at"] < horizon]
+    if old:
+        await tx.rows(tx.q.drop_feed, max(old))
+        await tx.rows(tx.q.move_feed_start, max(old))
+    return len(old)
+
+
 async def drop_logs(tx: Tx, horizon: int, tombstones: int) -> int:
     await tx.rows(tx.q.forget_tombstones, tombstones)  # first: while a part of the log goes, nobody can write
     return sum(row["dropped"] for row in await tx.rows(tx.q.drop_logs, horizon))

@@ -8,6 +8,10 @@ select f.*, now_ms()
 -- How far the feed goes, and whether there is anything without a number.
 select coalesce((select last from feed_head), 0) as last, exists (select 1 from feed where no is null) as news;
 
+-- name: feed_start
+-- The number that the feed begins after.
+select coalesce((select dropped from feed_head), 0) as dropped;
+
 -- name: lock_feed
 -- Be the one who gives out numbers.
 insert into feed_head (one, last) values (true, 0) on conflict (one) do update set last = feed_head.last

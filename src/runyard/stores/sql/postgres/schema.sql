@@ -381,7 +381,8 @@ create index passages_words on passages using gin (words);
 
 -- What happened in conversations, for those who watch them. A row is written with its cause, in the same transaction, and
 -- gets its number afterwards, from one writer at a time: so numbers become visible in order, and who has seen n has seen
--- all before it. `feed_head` is the last number given out, and the lock of that writer.
+-- all before it. `feed_head` is the last number given out (and the lock of that
+-- writer), and the last that was dropped.
 create table feed (
   id          bigint generated always as identity primary key,
   no          bigint,
@@ -398,8 +399,9 @@ create unique index feed_no on feed (no) where no is not null;
 create index feed_new on feed (id) where no is null;
 create index feed_thread on feed (thread_id);
 create table feed_head (
-  one   boolean primary key default true check (one),
-  last  bigint  not null
+  one      boolean primary key default true check (one),
+  last     bigint  not null,
+  dropped  bigint  not null default 0
 );
 
 -- What agents did in their mailboxes: written in the transaction of the events that it is made of.

@@ -308,7 +308,8 @@ end;
 
 -- What happened in conversations, for those who watch them. A row is written with its cause, in the same transaction, and
 -- gets its number afterwards, from one writer at a time: so numbers become visible in order, and who has seen n has seen
--- all before it. `feed_head` is the last number given out.
+-- all before it. `feed_head` is the last number given out, and the last that was
+-- dropped.
 create table feed (
   id          integer primary key,
   no          integer,
@@ -325,8 +326,9 @@ create unique index feed_no on feed (no) where no is not null;
 create index feed_new on feed (id) where no is null;
 create index feed_thread on feed (thread_id);
 create table feed_head (
-  one   integer primary key default 1 check (one = 1),
-  last  integer not null
+  one      integer primary key default 1 check (one = 1),
+  last     integer not null,
+  dropped  integer not null default 0
 ) strict;
 
 -- What agents did in their mailboxes: written in the transaction of the events that it is made of.

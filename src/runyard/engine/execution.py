@@ -1,0 +1,155 @@
+"""What an agent at work writes, asks and looks up: the engine's side of `agents.execution.Execution`.
+
+Whatever it writes is redacted, measured, entered into the ledger and traced on its way to the run's pen, in this order,
+so that what is stored, what is counted and what the agent is told back are the same.
+"""
+
+from collections.abc import AsyncIterator, Sequence
+from typing import Any, TypeVar
+
+from msgspec.structs import replace
+
+from runyard.agents.agent import Agent
+from runyard.domain.approval import Approval
+from runyard.domain.events import ApprovalRequested, Draft, ModelMessage, Payload, ToolFinished, Usage
+from runyard.domain.fold import State
+from runyard.domain.ledger import Keeper
+from runyard.domain.run import Run
+from runyard.domain.task import Task, deadline
+from runyard.domain.thread import Message
+from runyard.engine.executor import Executor
+from runyard.engine.journal import Pen
+from runyard.engine.past import fitting, past
+from runyard.engine.redacting import Redacting
+from runyard.engine.run_trace import RunTrace
+from runyard.errors import EventTooLarge
+from runyard.ids import new_id
+from runyard.store import Claim, Hit
+
+P = TypeVar("P", bound=Payload)
+
+
+class Execution:
+    """The engine's side of `agents.execution.Execution`."""
+
+    def __init__(self, engine: Executor, claim: Claim, pen: Pen, state: State, trace: RunTrace) -> None:
+        self._engine = engine
+        self._pen = pen
+        self.run: Run = claim.run
+        self.message: Message | None = claim.message or _spoken(claim.run, state.task)
+        self.deadline = deadline(claim.run.created_at, state.task)
+        self.state = state
+        self.usage: Usage | None = state.usage
+        self.cancelled = False
+        self._is_silent = state.last_seq <= 1
+        self.redactor = engine.redactor
+        self._redacting = None if engine.redactor is None else Redacting(engine.redactor)
+        self._trace = trace
+        self._keeper = Keeper(claim.run.id, len(state.messages)) if claim.run.in_mailbox else None
+
+    def told(self, agent: Agent) -> None:
+        """What the model of this agent is told first."""
+        if self._keeper is not None:
+            self._keeper.told(agent.instructions, None if self.message is None else self.message.text)
+
+    @property
+    def congested(self) -> bool:
+        return self._pen.congested
+
+    def emit(self, payload: P) -> P:
+        stored, now = (payload, [payload]) if self._redacting is None else self._redacting.stored(payload)
+        for each in now:
+            draft = self._engine.draft(each)
+            if self._is_too_large(draft, each):
+                if each is not stored:
+                    raise EventTooLarge
+                each = stored = self._cut(stored)
+                draft = self._engine.draft(each)
+            if self._keeper is not None and (ledger := self._keeper.entries(each, self.now_ms())) is not None:
+                self._pen.note(ledger)
+            self._trace.event(each)
+            self._pen.write(draft)
+        if isinstance(payload, ModelMessage) and payload.usage is not None:
+            self.usage = (self.usage or Usage()) + payload.usage
+            self._engine.metrics.model_used(self.run.agent, payload.usage)
+        elif isinstance(stored, ToolFinished):
+            self._engine.metrics.tool_called(self.run.agent, stored.tool, stored.error)
+        return stored
+
+    def _is_too_large(self, draft: Draft, payload: Payload) -> bool:
+        limits = self._engine.limits
+        most = limits.tool_output_bytes if isinstance(payload, ToolFinished) else limits.event_bytes
+        return most is not None and len(draft.data) > most
+
+    def _cut(self, payload: P) -> P:
+        """What takes the place of something too large: of a tool's output an error that its caller can be told."""
+        if not isinstance(payload, ToolFinished):
+            raise EventTooLarge
+        said = f"Error executing tool: its output is larger than {self._engine.limits.tool_output_bytes} bytes."
+        return replace(payload, output=said, error="output_too_large")
+
+    def token(self, text: str) -> None:
+        if self._is_silent:
+            self._is_silent = False
+            self._engine.metrics.first_token(self.run.agent, (self.now_ms() - self.run.created_at) / 1000)
+        draft = self._engine.draft.token(text)
+        if len(draft.data) > self._engine.most_event_bytes:
+            raise EventTooLarge
+        self._pen.write(draft)
+
+    def ask(self, approval: Approval, *payloads: Payload) -> None:
+        patience = self._engine.approval_ms
+        if patience is not None and approval.expires_at is None:
+            approval = replace(approval, expires_at=approval.created_at + patience)
+        if self.deadline is not None:  # an answer that comes later would be for nobody
+            approval = replace(approval, expires_at=min(self.deadline, approval.expires_at or self.deadline))
+        asked = [_until(payload, approval.expires_at) for payload in payloads]
+        if self._redacting is not None:
+            approval = self._redacting.approval(approval)
+            asked = [each for payload in asked for each in self._redacting.stored(payload)[1]]
+        self._pen.ask(approval, [self._engine.draft(payload) for payload in asked])
+
+    @property
+    def left(self) -> float | None:
+        """Seconds until the run must have ended."""
+        return None if self.deadline is None else max(0, self.deadline - self.now_ms()) / 1000
+
+    async def commit(self) -> None:
+        await self._pen.commit()
+
+    async def drain(self) -> None:
+        await self._pen.drain()
+
+    async def history(self, limit: int) -> Sequence[Message]:
+        said = await self._engine.store.history(self.run.id, limit)
+        return said[len(said) - fitting([len(message.text) for message in reversed(said)], self._history_chars) :]
+
+    def past(self, limit: int) -> AsyncIterator[list[dict[str, Any]]]:
+        return past(self._engine.store, self.run, limit, self._history_chars)
+
+    @property
+    def _history_chars(self) -> int | None:
+        return self._engine.limits.history_chars
+
+    async def search(self, collection: str, query: str, limit: int) -> Sequence[Hit]:
+        return await self._engine.store.search(collection, query, limit)
+
+    def traceparent(self, call_id: str) -> str:
+        return self._trace.traceparent(call_id)
+
+    def now_ms(self) -> int:
+        return self._engine.clock.now_ms()
+
+    def new_id(self) -> str:
+        return new_id()
+
+
+def _until(payload: Payload, expires_at: int | None) -> Payload:
+    return replace(payload, expires_at=expires_at) if isinstance(payload, ApprovalRequested) else payload
+
+
+def _spoken(run: Run, task: Task | None) -> Message | None:
+    """A task, for agents that only listen to messages. It is in no thread."""
+    if task is None:
+        return None
+    return Message(id=run.id, thread_id="", run_id=run.id, role="user", text=task.text, created_at=run.created_at)

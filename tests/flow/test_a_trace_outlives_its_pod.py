@@ -1,0 +1,60 @@
+"""A pod is killed in the middle of a run: what it had done has been sent, and the trace goes on as a second attempt."""
+
+from __future__ import annotations
+
+import asyncio
+from typing import TYPE_CHECKING, Any
+
+import pytest
+
+from tests.flow.test_a_group_keeps_its_order import AT_ONCE, channel, say
+from tests.support.flow import Flow, eventually
+
+if TYPE_CHECKING:
+    from tests.support.otlp_sink import Arrived
+
+pytest.importorskip("opentelemetry.exporter.otlp.proto.http", reason="needs the extra otlp")
+
+WORDS = "words that nobody else may read"
+
+
+@pytest.mark.req("S3.35", "S3.36")
+async def test_the_second_attempt_is_in_the_same_trace(any_flow: Flow) -> None:
+    from tests.support.otlp_sink import otlp_sink
+
+    flow = any_flow
+    with otlp_sink() as sink:
+        settings: dict[str, Any] = AT_ONCE | {"otlp_endpoint": sink.url}
+        pod = await flow.first(**settings)
+        place = await channel(flow, "player")
+        turn = [["step", "look_up"], ["call", "look"], ["wait", WORDS], ["call", "save"]]
+        [run_id] = await say(flow, place, *turn)
+        await eventually("the first attempt is seen at work", lambda: sink.named("agent.tool"))
+        await pod.kill()
+        flow.notes.open_gate(WORDS)
+        await flow.next(**settings)
+        await flow.reached(run_id, "done")
+        await eventually("the run is traced to its end", lambda: sink.named("agent.run"))
+        await asyncio.gather(*(_stopped(pod) for pod in flow.pods if pod.alive))
+
+        trace = run_id.replace("-", "")
+        [run] = sink.named("agent.run")
+        assert (run.trace, run.attributes["attempt"], run.attributes["outcome"]) == (trace, 2, "ok")
+        steps, tools = sink.named("agent.step"), sink.named("agent.tool")
+        assert {span.trace for span in [*steps, *tools]} == {trace}
+        first = {span.parent for span in [*steps, *tools]} - {run.id}
+        assert len(first) == 1, "what the first attempt did lies below a span of its own, which died with it"
+        assert [_tool(span) for span in tools] == [("look", next(iter(first))), ("save", run.id)]
+        assert [span.attributes["step"] for span in steps] == ["look_up#1"], "what was done is not done again"
+        assert [span.trace for span in sink.named("mailbox.dequeue")] == [trace, trace], "it was claimed twice"
+        assert not any(WORDS.encode() in body for body in sink.bodies)
+
+
+def _tool(span: Arrived) -> tuple[str, str]:
+    return span.attributes["tool"], span.parent
+
+
+async def _stopped(pod: Any) -> None:
+    """What it has not sent yet it sends now."""
+    pod.terminate()
+    await pod.end()
