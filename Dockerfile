@@ -1,11 +1,19 @@
 # The server, small and without root. `docker build -t runyard .`; what to run is in deploy/compose.yaml.
+FROM node:22-slim AS page
+WORKDIR /src/ui
+COPY ui/package.json ui/package-lock.json ui/.npmrc ./
+RUN npm ci --ignore-scripts
+COPY ui ./
+RUN npm run build
+
 FROM python:3.12-slim AS build
 WORKDIR /src
 COPY requirements/runtime.txt requirements/
 RUN python -m venv /opt/runyard \
     && /opt/runyard/bin/pip install --no-cache-dir --require-hashes -r requirements/runtime.txt
-COPY pyproject.toml README.md LICENSE ./
+COPY pyproject.toml hatch_build.py README.md LICENSE ./
 COPY src src
+COPY --from=page /src/src/runyard/web/built src/runyard/web/built
 RUN /opt/runyard/bin/pip install --no-cache-dir --no-deps .
 
 FROM python:3.12-slim

@@ -18,7 +18,13 @@ SERVERS := postgres redis nats
 
 say = @printf '==> %s\n' "$(1)"
 
-.PHONY: help setup run test check format lock docs bench bench-large bench-rivals clean servers-for-tests nginx-for-tests
+# The page needs Node to be built, and nothing else does.
+NODE := $(shell command -v npm 2>/dev/null)
+PAGE := src/runyard/web/built/index.html
+PAGE_SOURCES := $(shell find ui/src -type f 2>/dev/null) ui/build.mjs ui/package-lock.json
+NODE_MODULES := ui/node_modules/.installed
+
+.PHONY: page page-if-possible help setup run test check format lock docs bench bench-large bench-rivals clean servers-for-tests nginx-for-tests browser-for-tests screenshots
 SANDBOX := $(VENV)/.sandbox
 # Tests wait for processes and disks half of the time, so there are twice as many testers as cores.
 TESTERS := $(shell echo $$((2 * $$(nproc 2>/dev/null || getconf _NPROCESSORS_ONLN))))
@@ -75,7 +81,23 @@ $(SANDBOX): | $(STAMP)
 		|| echo "==> note: no bubblewrap, so run_python will refuse to run code (Debian, Ubuntu: apt install bubblewrap)"
 	@touch $@
 
-run: setup ## set up, then serve http://127.0.0.1:8000 with SQLite, the demo agents and the company of examples/office
+page: $(PAGE) ## build the web page that / serves (needs Node 18 or newer)
+
+page-if-possible: $(if $(NODE),$(PAGE))
+	@[ -n "$(NODE)" ] || echo "==> note: no Node, so / serves no page; everything else works"
+
+$(PAGE): $(PAGE_SOURCES) $(NODE_MODULES)
+	$(call say,building the page)
+	@npm --prefix ui run --silent build
+	@touch $@
+
+$(NODE_MODULES): ui/package.json ui/package-lock.json
+	@[ -n "$(NODE)" ] || { echo "page: install Node 18 or newer with npm; it is needed to build the page only." >&2; exit 1; }
+	$(call say,installing what the page is made of (ui/package-lock.json))
+	@npm --prefix ui ci --silent --ignore-scripts
+	@touch $@
+
+run: setup page-if-possible ## set up, then serve http://127.0.0.1:8000 with SQLite, the demo agents and examples/office
 	$(call say,starting runyard dev examples/tour.py (stop it with Ctrl-C))
 	@exec $(BIN)/runyard dev examples/tour.py
 
@@ -102,11 +124,30 @@ nginx-for-tests: setup
 		|| { echo "test: install nginx (Debian, Ubuntu: apt install nginx)." >&2; exit 1; }
 	@$(BIN)/python -m tests.support.nginx_server
 
-test: setup servers-for-tests ## run every test on all cores, on private servers, with the coverage threshold
+# The page is built and looked at in a real browser. Its tests are never skipped: a machine without Node or Chromium, on
+# which they cannot be installed, fails here.
+INSTALL := DEBIAN_FRONTEND=noninteractive timeout 300 apt-get install -qq -y --no-install-recommends
+AXE := $(VENV)/axe/.installed
+browser-for-tests: setup
+	@missing=""; \
+	command -v npm >/dev/null 2>&1 || missing="nodejs npm"; \
+	$(BIN)/python -m tests.support.browser 2>/dev/null || missing="$$missing chromium"; \
+	if [ -n "$$missing" ] && [ "$$(id -u)" = 0 ] && command -v apt-get >/dev/null 2>&1; then \
+		echo "==> installing $$missing from the distribution's packages"; \
+		{ $(INSTALL) $$missing || { timeout 120 apt-get update -qq && $(INSTALL) $$missing; }; } >/dev/null 2>&1 || true; \
+	fi
+	@$(BIN)/python -m tests.support.browser >/dev/null
+	@$(MAKE) page $(AXE)
+
+$(AXE): tests/page/axe/package-lock.json | $(STAMP)
+	@mkdir -p $(@D) && cp tests/page/axe/*.json $(@D) && npm --prefix $(@D) ci --silent --ignore-scripts --no-audit --no-fund
+	@touch $@
+
+test: setup servers-for-tests browser-for-tests ## run every test on all cores, on private servers, with the coverage threshold
 	$(call say,running the tests)
 	@$(BIN)/python -m pytest -n $(TESTERS) --dist worksteal --cov --cov-report=term
 
-check: setup ## lint, formatting, types and import contracts
+check: setup $(if $(NODE),$(NODE_MODULES)) ## lint, formatting, types and import contracts
 	$(call say,ruff check)
 	@$(BIN)/ruff check .
 	$(call say,ruff format --check)
@@ -115,6 +156,8 @@ check: setup ## lint, formatting, types and import contracts
 	@$(BIN)/mypy
 	$(call say,import contracts)
 	@$(BIN)/lint-imports
+	$(call say,types of the page$(if $(NODE),, (not checked: no Node)))
+	@$(if $(NODE),npm --prefix ui run --silent check)
 
 format: setup ## format the code and apply the safe lint fixes
 	$(call say,formatting)
@@ -142,6 +185,10 @@ docs: setup ## write the pages of docs/ that are made from the code and the test
 	@$(BIN)/python -m scripts.requirements
 	@$(BIN)/python -m scripts.pages
 
+screenshots: setup browser-for-tests ## take the pictures of the page in docs/images anew; look at them afterwards
+	$(call say,taking pictures of the page)
+	@$(BIN)/python -m scripts.screenshots
+
 bench: setup servers-for-tests ## measure SQLite and Postgres against a bare FastAPI stream, in five minutes
 	$(call say,running the benchmarks)
 	@$(BIN)/python -m bench
@@ -157,8 +204,9 @@ bench-rivals: setup servers-for-tests ## measure LangGraph, DBOS and Redis Strea
 	@$(BIN)/python -m bench.rivals
 	@$(BIN)/python -m bench.report
 
-clean: ## remove .venv, .venv-rivals, caches and reports (never .runyard, which holds your data)
+clean: ## remove .venv, .venv-rivals, the built page, caches and reports (never .runyard, which holds your data)
 	$(call say,removing $(VENV) and all caches and reports)
-	@rm -rf $(VENV) .venv-rivals .mypy_cache .ruff_cache .pytest_cache .import_linter_cache .hypothesis .schemathesis htmlcov dist build
+	@rm -rf $(VENV) .venv-rivals .mypy_cache .ruff_cache .pytest_cache .import_linter_cache .hypothesis .schemathesis htmlcov dist build \
+		ui/node_modules ui/.tests src/runyard/web/built
 	@rm -f .coverage .coverage.*
 	@find src tests scripts bench -name __pycache__ -type d -prune -exec rm -rf {} + 2>/dev/null || true

@@ -63,6 +63,15 @@ class Post(Struct, frozen=True, kw_only=True):
     most_queued: int | None = None  # runs in its lane, with this one
 
 
+class Excerpt(Struct, frozen=True):
+    """The beginning of a run's log as a run of its own, which has ended: what a thread goes on from that was forked in
+    the middle of that run."""
+
+    run: Run
+    message: Message | None
+    drafts: Sequence[Draft]
+
+
 class Claim(Struct, frozen=True):
     """A run that is now this worker's, under a new fence, with the message that caused it, or why that cannot be
     read."""
@@ -215,10 +224,15 @@ class Store(Protocol):
     async def get_named_thread(self, owner: str, external_id: str) -> Thread:
         """The thread that a client gave this name; NotFound if there is none."""
 
-    async def fork_thread(self, thread: Thread, run_id: str, key: IdempotencyKey | None = None) -> Thread:
+    async def fork_thread(
+        self, thread: Thread, run_id: str, key: IdempotencyKey | None = None, excerpt: Excerpt | None = None
+    ) -> Thread:
         """Store a thread that goes on from the end of `run_id`, which stays as it is, and return it; with a known key,
         the thread made then. NotFound if the run is not one of a thread of the same owner, RunActive until it has
-        ended."""
+        ended.
+
+        With an `excerpt` it goes on from that, which is stored in the same commit as the first run of the thread; then
+        `run_id`, from which it was taken, need not have ended."""
 
     async def list_threads(self, owner: str, before: str | None, limit: int) -> Sequence[Thread]:
         """Newest first, those with an id below `before`."""

@@ -25,7 +25,7 @@ from runyard.domain.events import (
 from runyard.domain.run import Fate, Run, Status, StopReason, thread_lane
 from runyard.domain.thread import Message, Thread
 from runyard.ids import new_id
-from runyard.store import Accepted, IdempotencyKey, Post, Store
+from runyard.store import Accepted, Excerpt, IdempotencyKey, Post, Store
 
 ANN = "ann"
 BOB = "bob"
@@ -83,6 +83,30 @@ def a_chat_post(name: str, text: str = "hello", *, owner: str = ANN, key: Idempo
     """A message to the thread that its client calls `name`, whether there is one or not."""
     thread = replace(a_thread(owner), external_id=name)
     return replace(a_post(thread, text, owner=owner, key=key, face="chats"), thread=thread)
+
+
+def an_excerpt(run: Run, thread: Thread, text: str = "hello") -> Excerpt:
+    """The beginning of a run, and one event more, as the first run of a thread."""
+    run_id, now = new_id(), clock.now_ms()
+    message = Message(id=new_id(), thread_id=thread.id, role="user", text=text, run_id=run_id, created_at=now)
+    drafts = [draft(RunQueued(run.agent, message.id)), token("so far"), *last_words(Status.CANCELED)]
+    copy = Run(
+        id=run_id,
+        owner=run.owner,
+        face=run.face,
+        lane_key=thread_lane(thread.id),
+        pos=0,
+        agent=run.agent,
+        status=Status.CANCELED,
+        stop_reason="cancelled",
+        created_at=now,
+        finished_at=now,
+        thread_id=thread.id,
+        trigger_message_id=message.id,
+        parent_id=run.parent_id,
+        last_seq=len(drafts),
+    )
+    return Excerpt(copy, message, drafts)
 
 
 async def post(store: Store, request: Post | None = None) -> str:

@@ -2,12 +2,13 @@
 
 import pytest
 from anyio import create_task_group
+from msgspec.structs import replace
 
 from runyard.domain.run import Run, Status
 from runyard.domain.thread import Thread
 from runyard.errors import Conflict, NotFound, RunActive, RunyardError
 from runyard.store import Accepted, Store
-from tests.store.making import ANN, BOB, MANY, a_key, a_post, a_thread, claimed, ended, in_state, log, post
+from tests.store.making import ANN, BOB, MANY, a_key, a_post, a_thread, an_excerpt, claimed, ended, in_state, log, post
 
 BUSY = [Status.QUEUED, Status.RUNNING, Status.WAITING]
 
@@ -124,6 +125,24 @@ async def test_a_fork_goes_on_from_a_run_of_another_thread(store: Store) -> None
         await store.delete_thread(ANN, thread.id)
     await store.delete_thread(ANN, fork.id)
     await store.delete_thread(ANN, thread.id)
+
+
+async def test_a_fork_in_the_middle_of_a_run_goes_on_from_an_excerpt_of_it(store: Store) -> None:
+    thread, _ = await a_conversation(store, 1)
+    busy = await in_state(store, Status.RUNNING, a_post(thread, "busy"))
+    fork = a_thread()
+    copy = an_excerpt(busy, fork, "busy")
+    made = await store.fork_thread(fork, busy.id, None, copy)
+    assert (made.head_run_id, made.forked_from) == (copy.run.id, thread.id)
+    assert await store.get_run(ANN, copy.run.id) == replace(copy.run, pos=1)
+    assert [event.data for event in await store.read(copy.run.id, 0, MANY)] == [each.data for each in copy.drafts]
+    assert [said.text for said in await store.list_messages(fork.id)] == ["busy"]
+    assert (await store.get_run(ANN, busy.id)).status is Status.RUNNING
+    there = await post(store, a_post(made, "there"))
+    assert [said.text for said in await store.history(there, 10)] == ["message 0", "busy"]
+    assert (await claimed(store)).id == there, "the copy is never in the queue"
+    with pytest.raises(NotFound):
+        await store.fork_thread(a_thread(BOB), busy.id, None, an_excerpt(busy, fork))
 
 
 async def test_a_fork_needs_a_run_that_has_ended_in_a_thread_of_ones_own(store: Store) -> None:

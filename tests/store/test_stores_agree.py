@@ -45,6 +45,7 @@ from tests.store.making import (
     a_post,
     a_thread,
     an_approval,
+    an_excerpt,
     asked,
     clock,
     decision,
@@ -268,13 +269,17 @@ class Agreement(RuleBasedStateMachine):
         if isinstance(accepted, Accepted) and not accepted.repeated:
             self.runs[post.run_id] = owner
 
-    @rule(pick=picks, aimed=aims, key=keys("forks"), stranger=strangers)
-    def fork(self, pick: int, aimed: bool, key: IdempotencyKey | None, stranger: bool) -> None:
+    @rule(pick=picks, aimed=aims, key=keys("forks"), stranger=strangers, early=st.booleans())
+    def fork(self, pick: int, aimed: bool, key: IdempotencyKey | None, stranger: bool, early: bool) -> None:
         run_id, owner = self._run(pick, *([Status.DONE, Status.ERROR, Status.CANCELED] if aimed else []))
         thread = a_thread("stranger" if stranger else owner)
-        made = self.both(lambda store: store.fork_thread(thread, run_id, key))
+        run = self.both(lambda store: store.get_run(owner, run_id))
+        copy = an_excerpt(run, thread) if early and isinstance(run, Run) else None
+        made = self.both(lambda store: store.fork_thread(thread, run_id, key, copy))
         if isinstance(made, Thread) and made.id == thread.id:
             self.threads.append(made)
+            if copy is not None:
+                self.runs[copy.run.id] = owner
 
     # --- conversations
 

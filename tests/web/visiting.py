@@ -102,6 +102,7 @@ def unknown() -> Iterator[dict[str, str]]:
         "member_id",
         "reader_id",
         "passage_id",
+        "name",
     )
     same = {"kind": "agent", "label": "notes", "emoji": "ok"}
     yield {name: new_id() for name in names} | same | {"interaction_id": f"int_{new_id()}"}

@@ -65,14 +65,22 @@ class _Payload(Struct, frozen=True, omit_defaults=True):
     type: ClassVar[EventType]
 
 
+class Origin(Struct, frozen=True):
+    """A place in the log of another run."""
+
+    run_id: str
+    seq: int
+
+
 class RunQueued(_Payload, frozen=True):
     """Seq 1 of every run, written by intake: who is to answer, and the id of the message that caused it, or the task
-    that was given without one."""
+    that was given without one. `copied`: this log begins with a copy of another, up to there; a fork made it."""
 
     type = "run.queued"
     agent: str
     trigger: str | None = None
     task: Task | None = None
+    copied: Origin | None = None
 
 
 class RunResumed(_Payload, frozen=True):

@@ -17,6 +17,7 @@ from runyard.domain.events import Drafter, RunQueued, clean
 from runyard.domain.run import Run, run_lane, thread_lane
 from runyard.domain.task import Task
 from runyard.domain.thread import Message, Thread
+from runyard.engine.excerpt import excerpt
 from runyard.engine.group import Group
 from runyard.engine.limits import Admission, InputLimits
 from runyard.engine.tail import Tail
@@ -137,8 +138,16 @@ class Intake:
         post = self._message(owner, face, old.thread_id, text, agent, key)
         return self._queued(await self._store.edit(owner, post, run_id))
 
-    async def fork(self, owner: str, thread: Thread, run_id: str | None, key: IdempotencyKey | None = None) -> Thread:
-        """A new thread that goes on where this run, or the last one of the thread, has ended."""
+    async def fork(
+        self,
+        owner: str,
+        thread: Thread,
+        run_id: str | None,
+        key: IdempotencyKey | None = None,
+        at_seq: int | None = None,
+    ) -> Thread:
+        """A new thread that goes on where this run, or the last one of the thread, has ended, or from its event
+        `at_seq`."""
         if run_id is None and thread.head_run_id is None:
             raise Conflict("There is nothing in this thread yet that could be forked.")
         run = await self._store.get_run(owner, run_id or thread.head_run_id or "")
@@ -147,7 +156,8 @@ class Intake:
         fork = Thread(
             id=new_id(), owner=owner, user_id=thread.user_id, agent=thread.agent, created_at=self._clock.now_ms()
         )
-        return await self._store.fork_thread(fork, run.id, key)
+        copy = None if at_seq is None else await excerpt(self._store, self._clock, run, at_seq, fork)
+        return await self._store.fork_thread(fork, run.id, key, copy)
 
     async def start(
         self,

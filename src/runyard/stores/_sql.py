@@ -23,6 +23,7 @@ from runyard.store import (
     Claim,
     Document,
     Ending,
+    Excerpt,
     Head,
     Hit,
     IdempotencyKey,
@@ -114,8 +115,10 @@ class SqlStore:
     async def get_named_thread(self, owner: str, external_id: str) -> Thread:
         return await self._read(threads.get_named, owner, external_id)
 
-    async def fork_thread(self, thread: Thread, run_id: str, key: IdempotencyKey | None = None) -> Thread:
-        return await self._write("other", threads.fork, thread, run_id, key)
+    async def fork_thread(
+        self, thread: Thread, run_id: str, key: IdempotencyKey | None = None, excerpt: Excerpt | None = None
+    ) -> Thread:
+        return await self._write("other", threads.fork, thread, run_id, key, excerpt)
 
     async def list_threads(self, owner: str, before: str | None, limit: int) -> Sequence[Thread]:
         return await self._read(threads.list_page, owner, before, limit)

@@ -27,6 +27,7 @@ from runyard.store import (
     Claim,
     Document,
     Ending,
+    Excerpt,
     Head,
     Hit,
     IdempotencyKey,
@@ -125,17 +126,29 @@ class MemoryStore(ApiKeys, MemoryOffice):
                 return thread
         raise NotFound
 
-    async def fork_thread(self, thread: Thread, run_id: str, key: IdempotencyKey | None = None) -> Thread:
+    async def fork_thread(
+        self, thread: Thread, run_id: str, key: IdempotencyKey | None = None, excerpt: Excerpt | None = None
+    ) -> Thread:
         made = self._keys.recall(key)
         if made is not None:
             return await self.get_thread(thread.owner, made)
         run = await self.get_run(thread.owner, run_id)
         if run.thread_id is None:
             raise NotFound
-        if not run.status.is_terminal:
+        if excerpt is not None:
+            self._copy(excerpt)
+        elif not run.status.is_terminal:
             raise RunActive
-        fork = replace(thread, head_run_id=run_id, forked_from=run.thread_id)
-        return await self.create_thread(fork, key)
+        head = run_id if excerpt is None else excerpt.run.id
+        return await self.create_thread(replace(thread, head_run_id=head, forked_from=run.thread_id), key)
+
+    def _copy(self, excerpt: Excerpt) -> None:
+        run = excerpt.run
+        if excerpt.message is not None:
+            self._messages[excerpt.message.id] = excerpt.message
+        pos = self._lanes.setdefault(run.lane_key, Lane()).reserve()
+        self._outbox.open(run.id)
+        self._write(replace(run, pos=pos, last_seq=0), excerpt.drafts)
 
     async def list_threads(self, owner: str, before: str | None, limit: int) -> Sequence[Thread]:
         mine = (thread for thread in self._threads.values() if thread.owner == owner and thread.kind == "chat")

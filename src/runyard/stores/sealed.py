@@ -19,9 +19,22 @@ from runyard.domain.approval import Approval
 from runyard.domain.events import Draft, Event
 from runyard.domain.ledger import Ledger, Line
 from runyard.domain.run import Fate, Run
-from runyard.domain.thread import Message
+from runyard.domain.thread import Message, Thread
 from runyard.errors import RunyardError, Unreadable
-from runyard.store import NO_VERSIONS, Accepted, Beat, Claim, Ending, Post, Reaped, Room, RunFilter, Store
+from runyard.store import (
+    NO_VERSIONS,
+    Accepted,
+    Beat,
+    Claim,
+    Ending,
+    Excerpt,
+    IdempotencyKey,
+    Post,
+    Reaped,
+    Room,
+    RunFilter,
+    Store,
+)
 
 DATA, TEXT, SOURCES = "run_events.data", "messages.text", "messages.sources"
 LINE, LINE_INPUT = "run_messages.content", "run_messages.tool_input"
@@ -37,9 +50,7 @@ class SealedStore:
         self.open, self.close, self.ping, self.tend = store.open, store.close, store.ping, store.tend
         self.overview, self.count_queued = store.overview, store.count_queued
         self.sweep, self.drop_logs, self.get_tombstone = store.sweep, store.drop_logs, store.get_tombstone
-        self.create_thread, self.fork_thread, self.list_threads = (
-            store.create_thread, store.fork_thread, store.list_threads,
-        )  # fmt: skip
+        self.create_thread, self.list_threads = store.create_thread, store.list_threads
         self.get_thread, self.get_named_thread = store.get_thread, store.get_named_thread
         self.delete_thread, self.forget_keys = store.delete_thread, store.forget_keys
         self.register, self.retire, self.list_workers = store.register, store.retire, store.list_workers
@@ -51,7 +62,7 @@ class SealedStore:
         self.list_api_keys, self.revoke_api_key = store.list_api_keys, store.revoke_api_key
         self.put_documents, self.search = store.put_documents, store.search  # what an app ships in its own source
 
-    # --- messages
+    # --- threads and messages
 
     async def list_messages(self, thread_id: str) -> Sequence[Message]:
         return [self._opened_message(said) for said in await self._store.list_messages(thread_id)]
@@ -62,6 +73,14 @@ class SealedStore:
 
     async def history(self, run_id: str, limit: int) -> Sequence[Message]:
         return [self._opened_message(said) for said in await self._store.history(run_id, limit)]
+
+    async def fork_thread(
+        self, thread: Thread, run_id: str, key: IdempotencyKey | None = None, excerpt: Excerpt | None = None
+    ) -> Thread:
+        if excerpt is not None:
+            said, drafts = excerpt.message, self._sealed_drafts(excerpt.run.id, excerpt.drafts)
+            excerpt = Excerpt(excerpt.run, None if said is None else self._sealed_message(said), drafts)
+        return await self._store.fork_thread(thread, run_id, key, excerpt)
 
     def _sealed_message(self, said: Message) -> Message:
         seal, sources = self._ring.seal_text, said.sources

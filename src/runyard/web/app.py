@@ -16,7 +16,7 @@ from starlette.types import ASGIApp, Receive, Scope, Send
 from runyard.engine.access import Access
 from runyard.engine.engine import Engine
 from runyard.telemetry.metrics import MEDIA_TYPE, Metrics
-from runyard.web import auth, problems
+from runyard.web import auth, page, problems
 from runyard.web.access_log import AccessLog
 from runyard.web.answers import Json
 from runyard.web.auth import Guard
@@ -87,6 +87,7 @@ def build(
     for add_routes in faces:
         add_routes(app.router)
     _add_health(app.router, engine, version)
+    page.add_routes(app.router)
     _add_metrics(app.router, engine, metrics)
     app.open_door(engine.access if keys else None, limits, metrics, access_log)
     return app

@@ -21,7 +21,7 @@ from runyard.web import problems
 from runyard.web.limits import Rates
 from runyard.web.problems import CALLER, REFUSED
 
-OPEN = ("/health", "/api/health", "/health/ready")  # to be read by anybody
+OPEN = ("/health", "/api/health", "/health/ready", "/", "/assets/{name}")  # to be read by anybody
 NEEDS: dict[tuple[str, str], api_key.Scope] = {
     ("POST", "/api/approvals/{approval_id}"): "approve",
     ("POST", "/chats/{chat_id}/interactions/{interaction_id}/approve"): "approve",

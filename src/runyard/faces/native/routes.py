@@ -47,14 +47,14 @@ def add_routes(router: APIRouter, engine: Engine, heartbeat: float) -> None:
         status_code=201,
         response_model=wire.ThreadMade,
         tags=[FACE],
-        summary="A new thread that goes on where a run of this one has ended",
+        summary="A new thread that goes on where a run of this one has ended, or from any of its events",
     )
     async def fork(owner: Owner, thread_id: str, key: Key = None, body: wire.Fork | None = None) -> Response:
         asked = body or wire.Fork()
         thread = await engine.views.thread(owner, thread_id)
         run_id = None if asked.run_id is None else known(asked.run_id, "run")
         note = idempotency_key(owner, f"POST /api/threads/{thread.id}/fork", key, asked.model_dump())
-        made = await engine.intake.fork(owner, thread, run_id, note)
+        made = await engine.intake.fork(owner, thread, run_id, note, asked.at_seq)
         return Json(wire.ThreadMade(thread_id=made.id), 201)
 
     @router.get("/api/runs", response_model=wire.RunPage, tags=[FACE], summary="Runs, newest first")

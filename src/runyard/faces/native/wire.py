@@ -45,6 +45,12 @@ class ThreadPage(BaseModel):
 
 class Fork(BaseModel):
     run_id: str | None = Field(None, description="Where to go on from; the last run of the thread if left out.")
+    at_seq: int | None = Field(
+        None,
+        ge=1,
+        le=2**53,
+        description="After which of its events; left out: at its end, if it has ended.",
+    )
 
 
 class ThreadMade(BaseModel):

@@ -8,10 +8,12 @@ from msgspec.structs import replace
 from runyard.domain.run import thread_lane
 from runyard.domain.thread import Message, Thread
 from runyard.errors import Conflict, KeyReused, NotFound, RunActive
-from runyard.store import IdempotencyKey
+from runyard.store import Excerpt, IdempotencyKey
 from runyard.stores import _rows
 from runyard.stores.transactions import runs
 from runyard.stores.transactions.tx import Tx
+
+COPIED_AT_ONCE = 5000
 
 
 async def create(tx: Tx, thread: Thread, key: IdempotencyKey | None) -> Thread:
@@ -28,7 +30,7 @@ def values(made: Thread) -> tuple[Any, ...]:
     return made.id, made.owner, made.kind, made.external_id, made.user_id, made.agent, made.created_at
 
 
-async def fork(tx: Tx, thread: Thread, run_id: str, key: IdempotencyKey | None) -> Thread:
+async def fork(tx: Tx, thread: Thread, run_id: str, key: IdempotencyKey | None, excerpt: Excerpt | None) -> Thread:
     """Under the lane of the thread it comes from, so that this is not deleted meanwhile."""
     if key is not None:
         known = await take_key(tx, key, thread.id)
@@ -39,11 +41,29 @@ async def fork(tx: Tx, thread: Thread, run_id: str, key: IdempotencyKey | None) 
         raise NotFound("That run belongs to no thread.")
     await tx.rows(tx.q.lock_lanes, [thread_lane(run.thread_id)])
     run = await runs.get(tx, thread.owner, run_id)
-    if not run.status.is_terminal:
-        raise RunActive("A thread is forked where a run has ended; cancel it or wait.")
-    made = replace(thread, head_run_id=run_id, forked_from=run.thread_id)
+    if excerpt is not None:
+        await _copy(tx, excerpt)
+    elif not run.status.is_terminal:
+        raise RunActive("A thread is forked where a run has ended; cancel it, wait, or say `at_seq`.")
+    made = replace(thread, head_run_id=run_id if excerpt is None else excerpt.run.id, forked_from=run.thread_id)
     await tx.rows(tx.q.fork_thread, *values(made), made.head_run_id, made.forked_from)
     return made
+
+
+async def _copy(tx: Tx, excerpt: Excerpt) -> None:
+    """Nobody knows this run yet: it takes a place in its lane, and is never in the queue."""
+    run, said = excerpt.run, excerpt.message
+    [lane] = await tx.many(tx.q.open_lanes, [(run.lane_key, 1, 0)])
+    run = replace(run, pos=_rows.lane(lane).next_pos - 1)
+    await tx.together(
+        (tx.q.insert_runs, [_rows.new_run_values(run, None)]),
+        (tx.q.init_outbox, [(run.id,)]),
+        (tx.q.insert_messages, [] if said is None else [_rows.message_values(said)]),
+    )
+    for first in range(0, len(excerpt.drafts), COPIED_AT_ONCE):
+        drafts = excerpt.drafts[first : first + COPIED_AT_ONCE]
+        await tx.many(tx.q.write_events, _rows.event_values(run.id, run.fence, first + 1, drafts))
+    await tx.many(tx.q.save_runs, [_rows.run_values(run)])
 
 
 async def take_key(tx: Tx, key: IdempotencyKey, result: str) -> str | None:

@@ -1,0 +1,82 @@
+"""The web page: the files that `make page` has built from `ui/`, to be read by anybody; what they ask for needs a key.
+
+Names of assets change with their content, so they are kept for ever; `/` is asked for every time. The policy lets the
+page load from and talk to this server alone, and run no script that is not a file of it. Without a build `/` says in
+one sentence how to get the page, and everything else works.
+"""
+
+import mimetypes
+from pathlib import Path
+from typing import NamedTuple
+
+from fastapi import APIRouter
+from starlette.requests import Request
+from starlette.responses import Response
+from starlette.routing import Route
+
+from runyard.errors import NotFound
+
+BUILT = Path(__file__).with_name("built")
+MISSING = "The page has not been built: run `make page`, which needs Node 18 or newer; the API works without it.\n"
+POLICY = "; ".join(
+    (
+        "default-src 'none'",
+        "script-src 'self'",
+        "style-src 'self'",
+        "img-src 'self'",
+        "connect-src 'self'",
+        "base-uri 'none'",
+        "frame-ancestors 'none'",
+        "form-action 'none'",
+    )
+)
+HEADERS = {
+    "Content-Security-Policy": POLICY,
+    "X-Content-Type-Options": "nosniff",
+    "Referrer-Policy": "no-referrer",
+}
+FOR_EVER = {**HEADERS, "Cache-Control": "public, max-age=31536000, immutable"}
+EVERY_TIME = {**HEADERS, "Cache-Control": "no-cache"}
+
+
+class Asset(NamedTuple):
+    body: bytes
+    media_type: str
+
+
+def add_routes(router: APIRouter) -> None:
+    """The files are read once: what is served fits together, also while they are built anew."""
+    built = read(BUILT)
+
+    async def index(request: Request) -> Response:
+        page = built.get("index.html")
+        if page is None:
+            return Response(MISSING, headers=EVERY_TIME, media_type="text/plain")
+        return Response(page.body, headers=EVERY_TIME, media_type="text/html")
+
+    async def asset(request: Request) -> Response:
+        found = built.get(f"assets/{request.path_params['name']}")
+        if found is None:
+            raise NotFound("There is no such file; reload the page.")
+        return Response(found.body, headers=FOR_EVER, media_type=found.media_type)
+
+    for path, handler in (("/", index), ("/assets/{name}", asset)):
+        route = Route(path, handler, methods=["GET"])
+        route.methods = {"GET"}  # Starlette adds HEAD to every GET
+        router.routes.append(route)
+
+
+def read(folder: Path) -> dict[str, Asset]:
+    """The files of a build by their path; none if there is no build."""
+    if not (folder / "index.html").is_file():
+        return {}
+    return {
+        path.relative_to(folder).as_posix(): Asset(path.read_bytes(), _media_type(path.name))
+        for path in sorted(folder.rglob("*"))
+        if path.is_file()
+    }
+
+
+def _media_type(name: str) -> str:
+    known = {".js": "text/javascript", ".css": "text/css", ".svg": "image/svg+xml", ".html": "text/html"}
+    return known.get(Path(name).suffix) or mimetypes.guess_type(name)[0] or "application/octet-stream"

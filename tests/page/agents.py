@@ -1,0 +1,146 @@
+"""The agents that the tests of the page talk to. What they wait for, a test opens by name."""
+
+import asyncio
+from collections import Counter, defaultdict
+from collections.abc import Mapping
+from typing import Any
+
+import runyard
+from runyard.agents.agent import Agent, Output
+from runyard.agents.context import Context
+from runyard.agents.loading import App
+from runyard.errors import Rejected
+from runyard.model import Conversation
+
+FIRST, SECOND = ("one ", "two ", "three "), ("four ", "five ", "six")
+STREAMED = "".join((*FIRST, *SECOND))
+MANY = 20_000
+OUT = "http://attacker.invalid"
+# What a model, a tool or the name of a file could say, and must remain words.
+HOSTILE = [
+    "<script>window.owned = 1</script>",
+    f'<img src="{OUT}/a.png" onerror="window.owned = 2">',
+    f"![tracked]({OUT}/b.png)",
+    "[click me](javascript:window.owned=3)",
+    '<a href="javascript:window.owned=4" onclick="window.owned=5">and me</a>',
+    f'<iframe src="{OUT}/c"></iframe><link rel="stylesheet" href="{OUT}/d.css"><base href="{OUT}">',
+    f"<style>body {{ background: url({OUT}/e.png) }}</style>",
+    f'<svg onload="window.owned=6"><image href="{OUT}/f.png"/></svg>',
+    f'<form action="{OUT}/g"><button>send</button></form><meta http-equiv="refresh" content="0;url={OUT}/h">',
+    f"[data](data:text/html,<script>window.owned=7</script>) <video poster='{OUT}/i.png' src='{OUT}/j.mp4'></video>",
+]
+
+
+class Gates:
+    """What a test and the agents of a server in the same process say to each other."""
+
+    def __init__(self) -> None:
+        self.open: dict[str, asyncio.Event] = defaultdict(asyncio.Event)
+        self.calls: Counter[str] = Counter()
+
+    async def wait(self, name: str) -> None:
+        await self.open[name].wait()
+
+
+def app(gates: Gates) -> App:
+    @runyard.agent
+    async def words(ctx: Context) -> str:
+        """Thinks, writes half of its words, waits until the gate of the message opens, writes the others."""
+        await ctx.thinking("I shall count.")
+        for word in FIRST:
+            await ctx.token(word)
+        await gates.wait(ctx.message.text)
+        for word in SECOND:
+            await ctx.token(word)
+        return ctx.written()
+
+    @runyard.tool(approval="always", effects="once")
+    async def send_mail(to: str) -> str:
+        gates.calls[f"mail {to}"] += 1
+        return f"sent to {to}"
+
+    @runyard.agent(tools=[send_mail])
+    async def mailer(ctx: Context) -> str:
+        """Sends a mail to whom the message names, if it may."""
+        try:
+            return str(await ctx.call(send_mail, to=ctx.message.text))
+        except Rejected as refused:
+            return f"Not sent: {refused.reason}"
+
+    @runyard.agent
+    async def rememberer(ctx: Context) -> str:
+        """Says what was said before."""
+        return " | ".join([message.text for message in await ctx.history(50)]) or "nothing"
+
+    @runyard.tool(effects="none")
+    async def fetch(path: str) -> dict[str, Any]:
+        for said in HOSTILE:
+            await runyard.output(said + "\n")
+        return {"hits": [{"id": said, "title": said, "text": said} for said in HOSTILE]}
+
+    @runyard.agent(tools=[fetch])
+    async def hostile(ctx: Context) -> Output:
+        """Says, thinks, finds and quotes everything that should do nothing."""
+        await ctx.thinking("\n\n".join(HOSTILE))
+        await ctx.call(fetch, path=HOSTILE[0])
+        for said in HOSTILE:
+            await ctx.token(f"{said}\n\n")
+        await ctx.token(f"```html\n{HOSTILE[0]}\n```\n")
+        return Output(ctx.written(), sources=[*HOSTILE, "javascript:window.owned=8", f"{OUT}/file.pdf"])
+
+    @runyard.agent
+    async def failing(ctx: Context) -> str:
+        await ctx.token("I will ")
+        raise ValueError("nobody should read this")
+
+    declared = [words, mailer, rememberer, hostile, failing, _traveller(gates), _flood(), _porter(gates)]
+    return App({each.name: each for each in declared}, {}, "words")
+
+
+def _traveller(gates: Gates) -> Agent:
+    @runyard.tool(effects="once")
+    async def book(what: str) -> str:
+        gates.calls[f"book {what}"] += 1
+        return f"booked the {what}"
+
+    def think(conversation: Conversation) -> Mapping[str, Any]:
+        asked = max(place for place, message in enumerate(conversation) if message["role"] == "user")
+        if conversation[asked]["content"] != "to Rome":
+            return {"text": f"I was told {len(conversation)} messages."}
+        if any(message["role"] == "tool" for message in conversation[asked:]):
+            return {
+                "text": ["All ", "is ", "**booked**."],
+                "usage": {"input_tokens": 20, "output_tokens": 5, "usd": 0.01},
+            }
+        return {"thinking": "A train, then.", "calls": [{"tool": "book", "input": {"what": "train"}}]}
+
+    return Agent("traveller", model="scripted", turns=think, tools=[book])
+
+
+def _porter(gates: Gates) -> Agent:
+    """Works in channels: ponders until its gate opens, remembers what it was told, and answers."""
+
+    @runyard.tool(effects="none")
+    async def ponder() -> str:
+        await gates.wait("porter")
+        return "pondered"
+
+    def think(conversation: Conversation) -> Mapping[str, Any]:
+        said = next(str(message["content"]) for message in conversation if message["role"] == "user")
+        match sum(message["role"] == "tool" for message in conversation):
+            case 0:
+                return {"calls": [{"tool": "ponder"}]}
+            case 1:
+                note = {"label": "news", "content": f"Heard: {said}"}
+                return {"calls": [{"tool": "update_memory", "input": note}]}
+            case 2:
+                answer = {"text": f"The porter heard **{said}**. {HOSTILE[1]}"}
+                return {"calls": [{"tool": "send_message", "input": answer}]}
+            case _:
+                return {"text": "That is all."}
+
+    return Agent("porter", model="scripted", turns=think, tools=[ponder], instructions="You carry bags.")
+
+
+def _flood() -> Agent:
+    return Agent("flood", kind="scripted", script=[{"tokens": [f"{n} " for n in range(MANY - 3)]}])

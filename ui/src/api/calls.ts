@@ -1,0 +1,100 @@
+/** What the page asks the server for, one function for each request. */
+
+import type { Json, Status } from "../log/events";
+import type { Turn } from "../log/branches";
+import type { Route } from "../route";
+import { change, get, newKey, part, send } from "./http";
+import { frames } from "./sse";
+import type { Agent, ApprovalRow, Interaction, RunRow, Thread, ThreadRow } from "./wire";
+
+// --- chats
+
+export async function threads(limit: number, before?: string): Promise<{ threads: ThreadRow[]; next: string | null }> {
+  const page = await get<{ threads: ThreadRow[]; next: string | null }>("/api/threads", { limit, before });
+  return { ...page, threads: page.threads.filter((thread) => thread.kind === "chat") };
+}
+
+export const thread = (id: string): Promise<Thread> => get(`/api/threads/${part(id)}`);
+
+export const openThread = (agent?: string): Promise<{ thread_id: string }> => change("POST", "/api/threads", { agent });
+
+export const say = (id: string, content: string): Promise<{ run_id: string }> =>
+  change("POST", `/api/threads/${part(id)}/messages`, { content });
+
+/** The turns of a chat, also those that an edit put aside and those that a fork started from. */
+export async function turns(id: string): Promise<Turn[]> {
+  const chat = await get<{ interactions: Interaction[] }>(`/chats/${part(id)}`, { include_superseded: "true" });
+  return chat.interactions.map((each) => ({
+    runId: runOf(each.id),
+    parentId: each.parent_id && runOf(each.parent_id),
+    question: each.user_message,
+    isSuperseded: each.superseded_by !== null,
+  }));
+}
+
+const runOf = (interaction: string): string => interaction.replace(/^int_/, "");
+
+/**
+ * Say something else in the place of a run's message; the id of the run that answers. The request is a stream, of which
+ * the first frame is enough: `follow` is called with the id, and the stream let go when that is under way.
+ */
+export async function edit(threadId: string, runId: string, text: string, follow: (runId: string) => Promise<void>): Promise<void> {
+  const stop = new AbortController();
+  const response = await send(`/chats/${part(threadId)}/interactions/int_${part(runId)}/edit`, {
+    method: "POST",
+    headers: { "Content-Type": "application/json", Accept: "text/event-stream", "Idempotency-Key": newKey() },
+    body: JSON.stringify({ new_user_message: text }),
+    signal: stop.signal,
+  });
+  if (response.body === null) return;
+  for await (const [first] of frames(response.body, () => undefined)) {
+    if (first) await follow(runOf((JSON.parse(first.data) as { interaction_id: string }).interaction_id));
+    break;
+  }
+  stop.abort();
+}
+
+/** A new chat that goes on from the end of this run, or from its event `seq`. */
+export const forkThread = (id: string, runId: string, seq?: number): Promise<{ thread_id: string }> =>
+  change("POST", `/api/threads/${part(id)}/fork`, { run_id: runId, ...(seq !== undefined && { at_seq: seq }) });
+
+// --- runs
+
+export const runs = (query: { status?: Status; before?: string; limit?: number } = {}): Promise<{ runs: RunRow[]; next: string | null }> =>
+  get("/api/runs", query);
+
+/** The run that was started last in a thread. */
+export const newestRun = async (threadId: string): Promise<string | undefined> =>
+  (await get<{ runs: RunRow[] }>("/api/runs", { thread_id: threadId, limit: 1 })).runs[0]?.run_id;
+
+export const run = (id: string): Promise<RunRow> => get(`/api/runs/${part(id)}`);
+
+export const cancel = (id: string): Promise<{ status: Status }> => change("POST", `/api/runs/${part(id)}/cancel`);
+
+/** Where the conversation of a run is to be seen. */
+export async function placeOf(threadId: string): Promise<Route> {
+  const is = (path: string) => get(`${path}/${part(threadId)}`).then(() => true, () => false);
+  if (await is("/api/threads")) return { view: "chats", id: threadId };
+  return { view: (await is("/api/channels")) ? "channels" : "dms", id: threadId };
+}
+
+// --- approvals
+
+export const approvals = (): Promise<{ approvals: ApprovalRow[] }> => get("/api/approvals", { limit: 200 });
+
+export type Answer = { decision: "approve" | "reject"; reason?: string; input?: Json };
+
+export const decide = (id: string, answer: Answer): Promise<ApprovalRow> => change("POST", `/api/approvals/${part(id)}`, answer);
+
+// --- agents
+
+export async function agents(): Promise<Agent[]> {
+  const found: Agent[] = [];
+  let after: string | undefined;
+  do {
+    const page: { agents: Agent[]; next: string | null } = await get("/api/agents", { limit: 100, after });
+    found.push(...page.agents);
+    after = page.next ?? undefined;
+  } while (after !== undefined);
+  return found;
+}

@@ -1,0 +1,28 @@
+/** The API key of this tab, if the server wants one. It is gone when the tab is closed. */
+
+import { Cell } from "../cell";
+
+const PLACE = "runyard.key";
+
+/** Whether a key has to be given: there is none, or the server did not take it. */
+export const needsKey = new Cell<false | "missing" | "refused">(false);
+
+/** Counts the keys that were given: whoever asked in vain asks again. */
+export const keyGiven = new Cell(0);
+
+export const keyHeaders = (): Record<string, string> => {
+  const key = sessionStorage.getItem(PLACE);
+  return key ? { Authorization: `Bearer ${key}` } : {};
+};
+
+export function refuse(): void {
+  if (sessionStorage.getItem(PLACE)) needsKey.set("refused");
+  else if (!needsKey.get()) needsKey.set("missing");
+  sessionStorage.removeItem(PLACE);
+}
+
+export function give(key: string): void {
+  sessionStorage.setItem(PLACE, key.trim());
+  needsKey.set(false);
+  keyGiven.set(keyGiven.get() + 1);
+}

@@ -1,0 +1,69 @@
+/** The words of the API, as far as the page uses them (docs/http.md). */
+
+import type { Json, Status } from "../log/events";
+
+export type ThreadRow = { thread_id: string; kind: string; agent: string | null; head_run_id: string | null; created_at: string };
+export type Thread = { thread_id: string; messages: { id: string; role: "user" | "assistant"; content: string; created_at: string }[] };
+
+export type RunRow = {
+  run_id: string;
+  thread_id: string | null;
+  agent: string;
+  status: Status;
+  stop_reason: string | null;
+  attempts: number;
+  last_seq: number;
+  created_at: string;
+  started_at: string | null;
+  finished_at: string | null;
+  error: string | null;
+  superseded_by: string | null;
+};
+
+export type ApprovalRow = {
+  approval_id: string;
+  run_id: string;
+  call_id: string;
+  kind: "tool" | "unknown_outcome" | "question";
+  tool: string;
+  input: Json;
+  state: string;
+  created_at: string;
+};
+
+export type Agent = {
+  id: string;
+  displayName: string;
+  title: string;
+  avatarColor: string | null;
+  systemPrompt: string;
+  modelId: string | null;
+  isActive: boolean;
+};
+
+export type Interaction = {
+  id: string;
+  user_message: string;
+  parent_id: string | null;
+  superseded_by: string | null;
+};
+
+export type Member = { id: string; kind: "user" | "agent" };
+export type Channel = { id: string; name: string; kind: "public" | "private"; topic: string | null; members: Member[] };
+export type Dm = { id: string; participants: Member[] };
+export type Reaction = { emoji: string; userId: string; isAgent: boolean };
+
+export type Message = {
+  id: string;
+  channelId: string | null;
+  dmConversationId: string | null;
+  parentMessageId: string | null;
+  userId: string;
+  isAgent: boolean;
+  text: string;
+  createdAt: string;
+  reactions?: Reaction[];
+};
+
+export type Block = { label: string; content: string; isShared: boolean; ownerId: string; updatedAt: string };
+export type Passage = { id: string; content: string; tags: string[]; createdAt: string };

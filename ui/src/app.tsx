@@ -1,0 +1,41 @@
+/** The page: the frame, and in it the view that the address names. */
+
+import { Approvals } from "./approvals/inbox";
+import { needsKey } from "./api/key";
+import { useCell } from "./cell";
+import { Channels } from "./channels/view";
+import { Chats } from "./chats/view";
+import { Bar } from "./frame/bar";
+import { Help, useShortcuts } from "./frame/help";
+import { SignIn } from "./frame/sign-in";
+import { useRoute, type Route } from "./route";
+import { Inspector } from "./runs/inspector";
+import { RunList } from "./runs/list";
+
+export function App() {
+  const route = useRoute();
+  const [isHelpOpen, setHelp] = useShortcuts();
+  return (
+    <>
+      <Bar route={route} help={() => setHelp(true)} />
+      <View route={route} />
+      {useCell(needsKey) && <SignIn />}
+      {isHelpOpen && <Help close={() => setHelp(false)} />}
+    </>
+  );
+}
+
+function View({ route }: { route: Route }) {
+  switch (route.view) {
+    case "chats":
+      return <Chats id={route.id} />;
+    case "channels":
+    case "dms":
+    case "agents":
+      return <Channels route={route} />;
+    case "runs":
+      return route.id === undefined ? <RunList /> : <Inspector key={route.id} id={route.id} />;
+    case "approvals":
+      return <Approvals />;
+  }
+}

@@ -1,0 +1,110 @@
+/** A channel or a DM: what is said in it, who is typing, who is in it, and a thread of replies beside it. */
+
+import { useState } from "preact/hooks";
+import { say, type Place } from "../api/office";
+import type { Agent, Channel, Dm } from "../api/wire";
+import { useDoing } from "../asking";
+import { useBottom } from "../bottom";
+import { Composer } from "../chats/composer";
+import { said, typingIn, type Office } from "./feed";
+import { add, load, useOffice } from "./live";
+import { Members } from "./members";
+import { MessageCard } from "./message";
+import { dmName } from "./places";
+
+type Placed = { place: Place; channel: Channel | undefined; dm: Dm | undefined; agents: Agent[]; again: () => Promise<void> };
+
+export function PlaceView({ place, channel, dm, agents, again }: Placed) {
+  const office = useOffice(place);
+  const [threadOf, setThread] = useState<string>();
+  const bottom = useBottom([place.id]);
+  const name = channel ? `# ${channel.name}` : dm ? dmName(dm) : "";
+  const messages = said(office, place.id);
+  return (
+    <>
+      <main class="main place">
+        <header class="place-head">
+          <h1>{name}</h1>
+          <p class="faint">{channel?.topic ?? (channel ? `${channel.kind} channel` : "direct message")}</p>
+        </header>
+        <div class="scroll" ref={bottom}>
+          <div class="messages" role="log" aria-label="Messages">
+            {messages.length >= 100 && <Earlier place={place} before={messages[0]?.id} />}
+            {messages.map((message) => (
+              <MessageCard
+                key={message.id}
+                message={message}
+                replies={said(office, place.id, message.id).length}
+                openThread={() => setThread(message.id)}
+              />
+            ))}
+            {messages.length === 0 && <p class="faint pad">Nothing has been said here yet.</p>}
+          </div>
+        </div>
+        <Typing agents={typingIn(office, place.id)} />
+        <Writing place={place} placeholder={`Say something in ${name}`} />
+      </main>
+      {threadOf === undefined ? (
+        channel && <Members channel={channel} agents={agents} again={again} />
+      ) : (
+        <Thread office={office} place={place} parentId={threadOf} close={() => setThread(undefined)} />
+      )}
+    </>
+  );
+}
+
+function Writing({ place, parentId, placeholder }: { place: Place; parentId?: string; placeholder: string }) {
+  const { isBusy, failure, start } = useDoing();
+  const send = (text: string) => start(async () => add(await say(place, text, parentId)));
+  return <Composer send={send} isBusy={isBusy} failure={failure} placeholder={placeholder} />;
+}
+
+function Typing({ agents }: { agents: string[] }) {
+  const names = [...new Set(agents)];
+  return (
+    <p class="typing" role="status" aria-label="Typing">
+      {names.length > 0 && (
+        <>
+          <span class="dots" aria-hidden="true">
+            <i />
+            <i />
+            <i />
+          </span>
+          {names.join(", ")} {names.length === 1 ? "is" : "are"} typing
+        </>
+      )}
+    </p>
+  );
+}
+
+function Earlier({ place, before }: { place: Place; before: string | undefined }) {
+  const { isBusy, start } = useDoing();
+  return (
+    <button type="button" class="quiet" disabled={isBusy} onClick={() => start(() => load(place, before))}>
+      Earlier messages
+    </button>
+  );
+}
+
+function Thread({ office, place, parentId, close }: { office: Office; place: Place; parentId: string; close: () => void }) {
+  const parent = office.messages.get(parentId);
+  return (
+    <aside class="beside" aria-label="Thread">
+      <header>
+        <h2>Thread</h2>
+        <button type="button" class="quiet" aria-label="Close thread" onClick={close}>
+          ✕
+        </button>
+      </header>
+      <div class="scroll">
+        <div class="messages">
+          {parent && <MessageCard message={parent} />}
+          {said(office, place.id, parentId).map((message) => (
+            <MessageCard key={message.id} message={message} />
+          ))}
+        </div>
+      </div>
+      <Writing place={place} parentId={parentId} placeholder="Reply" />
+    </aside>
+  );
+}

@@ -1,0 +1,49 @@
+/** Channels, DMs and agents: the list at the side, and the one that was chosen. */
+
+import { agents } from "../api/calls";
+import { channels, dms, type Place } from "../api/office";
+import { useReading } from "../asking";
+import { Side } from "../frame/side";
+import type { Route } from "../route";
+import { AgentPage } from "./agent";
+import { PlaceView } from "./place";
+import { Places } from "./places";
+
+const EVERY = 10_000;
+
+export type OfficeRoute = Extract<Route, { view: "channels" | "dms" | "agents" }>;
+
+export function Channels({ route }: { route: OfficeRoute }) {
+  const { value: found, failure, again } = useReading(readAll, [], EVERY);
+  const id = route.id;
+  const place: Place | undefined = route.view !== "agents" && id ? { kind: route.view, id } : undefined;
+  const channel = found?.channels.find((each) => each.id === id);
+  const dm = found?.dms.find((each) => each.id === id);
+  return (
+    <div class="view with-side">
+      <Side label="Channels" at={id}>
+        {failure && <p class="failure">{failure}</p>}
+        {found && <Places {...found} selected={id} again={again} />}
+      </Side>
+      {route.view === "agents" && id ? (
+        <AgentPage key={id} id={id} channels={found?.channels ?? []} />
+      ) : place ? (
+        <PlaceView key={place.id} place={place} channel={channel} dm={dm} agents={found?.agents ?? []} again={again} />
+      ) : (
+        <Nothing />
+      )}
+    </div>
+  );
+}
+
+async function readAll() {
+  const [all, open, direct] = await Promise.all([agents(), channels(), dms()]);
+  return { agents: all, channels: open, dms: direct };
+}
+
+const Nothing = () => (
+  <main class="main empty">
+    <h1>Channels</h1>
+    <p class="lead">People and agents in one place. Open a channel at the side, or make one and put agents into it.</p>
+  </main>
+);

@@ -1,0 +1,123 @@
+/**
+ * A conversation: the turns of a thread along one branch, each a folded log. Who else says something in it, in another
+ * tab or over the API, is seen too.
+ */
+
+import { useEffect, useState } from "preact/hooks";
+import * as api from "../api/calls";
+import { useDoing, useReading } from "../asking";
+import { useBottom } from "../bottom";
+import { isCurrent, way, type Choices, type Place } from "../log/branches";
+import { isOver } from "../log/events";
+import { useLog } from "../log/logs";
+import { go } from "../route";
+import { Composer } from "./composer";
+import { forget } from "./titles";
+import { TurnCard } from "./turn";
+
+const LOOK_EVERY = 2500;
+
+export function Chat({ id, changed }: { id: string; changed: () => void }) {
+  const { value: turns, failure, again } = useReading(() => api.turns(id), [id]);
+  const [choices, setChoices] = useState<Choices>({});
+  const { isBusy, failure: refused, start } = useDoing();
+  useNewest(id, turns?.at(-1)?.runId, again);
+
+  const places = way(turns ?? [], choices);
+  const refresh = async () => {
+    forget(id);
+    await again();
+    changed();
+  };
+  const say = (text: string) =>
+    start(async () => {
+      if (isCurrent(places)) await api.say(id, text);
+      else await sayAfter(id, places, text);
+      await refresh();
+    });
+  const edit = async (runId: string, text: string) => {
+    await api.edit(id, runId, text, refresh);
+    setChoices({});
+  };
+  const last = places.at(-1)?.turn.runId;
+  const bottom = useBottom([id]);
+
+  return (
+    <div class="chat">
+      <h1 class="unseen">Chat</h1>
+      <div class="scroll" ref={bottom}>
+        <div class="column" role="log" aria-label="Conversation" aria-busy={turns === undefined}>
+          {failure && (
+            <p class="failure" role="alert">
+              {failure}
+            </p>
+          )}
+          {places.map((place, index) => (
+            <TurnCard
+              key={place.turn.runId}
+              place={place}
+              edit={edit}
+              isOldBranch={place.turn.isSuperseded}
+              choose={(runId) => setChoices({ ...choices, [places[index - 1]?.turn.runId ?? ""]: runId })}
+            />
+          ))}
+        </div>
+      </div>
+      {!isCurrent(places) && (
+        <p class="notice" role="status">
+          This branch was put aside by an edit. What you write here goes on from it in a chat of its own.
+          <button type="button" class="small" onClick={() => setChoices({})}>
+            Back to the current branch
+          </button>
+        </p>
+      )}
+      {last ? (
+        <Writing runId={last} say={say} isBusy={isBusy} failure={refused} />
+      ) : (
+        <Composer send={say} isBusy={isBusy} failure={refused} placeholder="Say something" hasFocus />
+      )}
+    </div>
+  );
+}
+
+type Saying = { say: (text: string) => void; isBusy: boolean; failure: string | undefined };
+
+/** The composer knows of the last run: while it goes on, it can be stopped. */
+function Writing({ runId, say, isBusy, failure }: Saying & { runId: string }) {
+  const log = useLog(runId);
+  const stopping = useDoing();
+  const isGoing = log.seq > 0 && !isOver(log.timeline.now.status);
+  const stop = isGoing ? () => stopping.start(() => api.cancel(runId)) : undefined;
+  return (
+    <Composer
+      send={say}
+      isBusy={isBusy}
+      failure={failure ?? stopping.failure}
+      placeholder={isGoing ? "Say what is next" : "Say something"}
+      stop={stop}
+      hasFocus
+    />
+  );
+}
+
+/** Go on from a branch that was put aside: that is a fork. */
+async function sayAfter(id: string, places: readonly Place[], text: string): Promise<void> {
+  const last = places.at(-1)?.turn.runId ?? "";
+  const { thread_id } = await api.forkThread(id, last);
+  await api.say(thread_id, text);
+  go({ view: "chats", id: thread_id });
+}
+
+/** Look now and then whether there is a run that is not on screen. */
+function useNewest(id: string, newest: string | undefined, again: () => Promise<void>): void {
+  useEffect(() => {
+    const timer = setInterval(() => {
+      if (document.visibilityState !== "visible") return;
+      void api
+        .newestRun(id)
+        .then((found) => (found === undefined || found === newest ? undefined : again()))
+        .catch(() => undefined);
+    }, LOOK_EVERY);
+    return () => clearInterval(timer);
+  }, [id, newest, again]);
+}

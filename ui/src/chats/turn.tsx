@@ -1,0 +1,140 @@
+/** One turn: what was asked, which can be said anew, and what the run did about it. */
+
+import { useState } from "preact/hooks";
+import { useDoing } from "../asking";
+import type { Place } from "../log/branches";
+import { isOver } from "../log/events";
+import { useLog } from "../log/logs";
+import { href } from "../route";
+import { RunBody } from "../run/body";
+import { duration, money, short } from "../text/words";
+import type { RunState } from "../log/state";
+
+type Turning = {
+  place: Place;
+  edit: (runId: string, text: string) => Promise<void>;
+  choose: (runId: string) => void;
+  isOldBranch: boolean;
+};
+
+export function TurnCard({ place, edit, choose, isOldBranch }: Turning) {
+  const { runId, question } = place.turn;
+  const log = useLog(runId);
+  const state = log.timeline.now;
+  const again = useDoing();
+  const retry = isOldBranch ? undefined : () => again.start(() => edit(runId, question));
+  return (
+    <article aria-label={`Run ${short(runId)}`} data-run={runId} data-status={state.status} class="turn">
+      <Question place={place} edit={edit} choose={choose} canEdit={!isOldBranch && isOver(state.status)} />
+      {log.failure && (
+        <p class="failure" role="alert">
+          {log.failure}
+        </p>
+      )}
+      <RunBody state={state} retry={retry} />
+      {again.failure && (
+        <p class="failure" role="alert">
+          {again.failure}
+        </p>
+      )}
+      <Foot runId={runId} state={state} />
+    </article>
+  );
+}
+
+function Question({ place, edit, choose, canEdit }: Omit<Turning, "isOldBranch"> & { canEdit: boolean }) {
+  const [isEditing, setEditing] = useState(false);
+  const { turn, siblings, index } = place;
+  if (isEditing) return <Editing place={place} edit={edit} done={() => setEditing(false)} />;
+  return (
+    <div class="asked">
+      <div class="question" data-testid="question">
+        {turn.question}
+      </div>
+      <div class="tools">
+        {siblings.length > 1 && (
+          <div class="branches" role="group" aria-label="Branches">
+            <button type="button" class="quiet small" aria-label="Earlier branch" disabled={index === 0} onClick={() => choose(siblings[index - 1]!.runId)}>
+              ‹
+            </button>
+            <span>
+              {index + 1}/{siblings.length}
+            </span>
+            <button
+              type="button"
+              class="quiet small"
+              aria-label="Later branch"
+              disabled={index === siblings.length - 1}
+              onClick={() => choose(siblings[index + 1]!.runId)}
+            >
+              ›
+            </button>
+          </div>
+        )}
+        {canEdit && (
+          <button type="button" class="quiet small" aria-label="Edit message" onClick={() => setEditing(true)}>
+            Edit
+          </button>
+        )}
+      </div>
+    </div>
+  );
+}
+
+function Editing({ place, edit, done }: Pick<Turning, "place" | "edit"> & { done: () => void }) {
+  const [text, setText] = useState(place.turn.question);
+  const { isBusy, failure, start } = useDoing();
+  const save = () =>
+    start(async () => {
+      await edit(place.turn.runId, text.trim());
+      done();
+    });
+  return (
+    <form
+      class="editing"
+      onSubmit={(event) => {
+        event.preventDefault();
+        if (text.trim()) save();
+      }}
+    >
+      <textarea
+        aria-label="Edited message"
+        rows={Math.min(8, text.split("\n").length + 1)}
+        value={text}
+        ref={(area) => area?.focus()}
+        onInput={(event) => setText(event.currentTarget.value)}
+        onKeyDown={(event) => event.key === "Escape" && done()}
+      />
+      <p class="faint">What followed is put aside, not lost.</p>
+      {failure && (
+        <p class="failure" role="alert">
+          {failure}
+        </p>
+      )}
+      <div class="buttons">
+        <button class="primary" disabled={isBusy || !text.trim()}>
+          Save and run
+        </button>
+        <button type="button" onClick={done}>
+          Cancel
+        </button>
+      </div>
+    </form>
+  );
+}
+
+function Foot({ runId, state }: { runId: string; state: RunState }) {
+  const { queuedAt, finishedAt, usage } = state;
+  const took = queuedAt && finishedAt ? duration(finishedAt - queuedAt) : undefined;
+  const spent = usage.output_tokens ? `${(usage.input_tokens + usage.output_tokens).toLocaleString()} tokens` : undefined;
+  const cost = usage.usd ? money(usage.usd) : undefined;
+  return (
+    <footer class="foot">
+      <span class="agent">{state.agent}</span>
+      {[took, spent, cost].filter(Boolean).map((fact) => (
+        <span key={fact}>{fact}</span>
+      ))}
+      <a href={href({ view: "runs", id: runId })}>Inspect run</a>
+    </footer>
+  );
+}

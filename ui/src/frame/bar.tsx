@@ -1,0 +1,57 @@
+/** The bar on top: where one can go, what is going on, and how the page looks. */
+
+import { useEffect } from "preact/hooks";
+import { waiting } from "../approvals/waiting";
+import { useCell } from "../cell";
+import { cutOff } from "../log/follow";
+import { href, type Route } from "../route";
+import icon from "../icon.svg";
+import { Overview } from "./overview";
+import { ThemeButton } from "./theme";
+
+export function Bar({ route, help }: { route: Route; help: () => void }) {
+  const count = useCell(waiting)?.length ?? 0;
+  useEffect(() => {
+    document.title = count > 0 ? `(${count}) Runyard` : "Runyard";
+  }, [count]);
+  const inChannels = route.view === "channels" || route.view === "dms" || route.view === "agents";
+  return (
+    <header class="bar">
+      <a class="brand" href={href({ view: "chats" })} aria-label="Runyard">
+        <img src={icon} alt="" width="22" height="22" />
+        <span>Runyard</span>
+      </a>
+      <nav aria-label="Main">
+        <Place to={{ view: "chats" }} isHere={route.view === "chats"} name="Chats" />
+        <Place to={{ view: "channels" }} isHere={inChannels} name="Channels" />
+        <Place to={{ view: "runs" }} isHere={route.view === "runs"} name="Runs" />
+        <Place to={{ view: "approvals" }} isHere={route.view === "approvals"} name="Approvals" count={count} />
+      </nav>
+      <Connection />
+      <Overview />
+      <ThemeButton />
+      <button type="button" class="quiet help" aria-label="Keyboard shortcuts" title="Keyboard shortcuts" onClick={help}>
+        ?
+      </button>
+    </header>
+  );
+}
+
+function Place({ to, isHere, name, count = 0 }: { to: Route; isHere: boolean; name: string; count?: number }) {
+  return (
+    <a href={href(to)} aria-current={isHere ? "page" : undefined}>
+      {name}
+      {count > 0 && <span class="badge">{count}</span>}
+    </a>
+  );
+}
+
+/** Goes away by itself: streams come back on their own. */
+function Connection() {
+  const isCut = useCell(cutOff) > 0;
+  return (
+    <span class="connection" role="status" aria-label="Connection">
+      {isCut && "Reconnecting…"}
+    </span>
+  );
+}

@@ -1,0 +1,32 @@
+/** What is going on: how many runs are in the queue, at work and waiting for people, and how fast logs grow. */
+
+import { overview, type Seen } from "../api/overview";
+import { useReading } from "../asking";
+
+const EVERY = 3000;
+
+export function Overview() {
+  const { value: seen } = useReading(overview, [], EVERY);
+  return (
+    <div class="overview" role="status" aria-label="Overview">
+      {seen && (
+        <>
+          <Count name="queued" count={seen.queued} />
+          <Count name="running" count={seen.running} />
+          <Count name="waiting" count={seen.waiting} />
+          {seen.perSecond !== undefined && <Count name="events/s" count={rounded(seen.perSecond)} />}
+        </>
+      )}
+    </div>
+  );
+}
+
+function Count({ name, count }: { name: string; count: Seen["queued"] }) {
+  return (
+    <span class={count === 0 ? "count none" : "count"} data-count={name}>
+      <b>{count}</b> {name}
+    </span>
+  );
+}
+
+const rounded = (number: number): number => (number < 10 ? Math.round(number * 10) / 10 : Math.round(number));

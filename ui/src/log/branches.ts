@@ -1,0 +1,48 @@
+/**
+ * The branches of a conversation. Every run follows on its parent; an edit gives a parent another child. The runs of a
+ * thread are a tree, and what is on screen is one way through it. Pure.
+ */
+
+export type Turn = {
+  runId: string;
+  parentId: string | null;
+  question: string;
+  isSuperseded: boolean;
+};
+
+/** A turn on screen, and where it stands among those that follow on the same one. */
+export type Place = { turn: Turn; siblings: readonly Turn[]; index: number };
+
+/** Which child was chosen at a place, by the parent's id ("" at the beginning). */
+export type Choices = { readonly [parentId: string]: string };
+
+/**
+ * The way through the tree. Where nothing was chosen it follows the newest turn that was not put aside, or the newest
+ * of all on a branch that was. `turns` are in the order in which they began.
+ */
+export function way(turns: readonly Turn[], choices: Choices = {}): Place[] {
+  const known = new Set(turns.map((turn) => turn.runId));
+  const children = new Map<string, Turn[]>();
+  for (const turn of turns) {
+    const parent = turn.parentId && known.has(turn.parentId) ? turn.parentId : "";
+    children.set(parent, [...(children.get(parent) ?? []), turn]);
+  }
+  const places: Place[] = [];
+  let siblings = children.get("");
+  while (siblings !== undefined) {
+    const turn = chosen(siblings, choices[places.at(-1)?.turn.runId ?? ""]);
+    if (turn === undefined) break;
+    places.push({ turn, siblings, index: siblings.indexOf(turn) });
+    siblings = children.get(turn.runId);
+  }
+  return places;
+}
+
+function chosen(siblings: readonly Turn[], choice: string | undefined): Turn | undefined {
+  return (
+    siblings.find((turn) => turn.runId === choice) ?? siblings.findLast((turn) => !turn.isSuperseded) ?? siblings.at(-1)
+  );
+}
+
+/** Whether new messages go on from what is on screen: not from a branch that was put aside. */
+export const isCurrent = (places: readonly Place[]): boolean => !(places.at(-1)?.turn.isSuperseded ?? false);

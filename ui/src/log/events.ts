@@ -1,0 +1,78 @@
+/** The events of a run's log, as `GET /api/runs/{id}/log` tells them: a closed union (docs/events.md). */
+
+export type Json = null | boolean | number | string | Json[] | { [key: string]: Json };
+
+export type Usage = { input_tokens?: number; output_tokens?: number; usd?: number };
+export type ApprovalKind = "tool" | "unknown_outcome" | "question";
+export type Decision = "approved" | "rejected" | "expired";
+export type Why = "crash" | "drain" | "decision";
+export type End = "done" | "error" | "canceled";
+export type Status = "queued" | "running" | "waiting" | End;
+
+/** A place in the log of another run, up to which a fork has copied it. */
+export type Origin = { run_id: string; seq: number };
+
+type Payloads = {
+  "run.queued": { agent: string; trigger?: string; task?: Json; copied?: Origin };
+  "run.resumed": { attempt: number; why: Why };
+  "step.started": { step: string; name: string; model?: string };
+  "step.finished": { step: string; name: string; usage?: Usage; result?: Json; error?: string };
+  "model.thinking": { text: string };
+  "model.token": { text: string };
+  "model.reset": { step?: string };
+  "model.message": { step: string; message: ModelMessage; usage?: Usage };
+  "tool.requested": { call_id: string; tool: string; input: Json };
+  "approval.requested": {
+    approval_id: string;
+    call_id: string;
+    kind: ApprovalKind;
+    tool: string;
+    input: Json;
+    expires_at?: number;
+  };
+  "approval.decided": { approval_id: string; decision: Decision; by: string; input?: Json; reason?: string };
+  "tool.started": { call_id: string; tool: string; input: Json };
+  "tool.output": { call_id: string; text: string };
+  "tool.finished": { call_id: string; tool: string; output?: Json; error?: string; ms?: number };
+  "run.waiting": { approvals: string[] };
+  trace: { fn: string };
+  "run.output": { text: string; sources: string[]; outputs: { [name: string]: Json }; last?: string };
+  "run.error": { code: string; message: string };
+  "run.canceled": { reason: string };
+  "run.finished": { status: End; stop_reason: string; usage?: Usage };
+};
+
+export type ModelMessage = { content?: Json; reasoning_content?: Json; [field: string]: Json | undefined };
+export type EventType = keyof Payloads;
+
+type Envelope<T extends EventType> = {
+  run_id: string;
+  seq: number;
+  id: string;
+  ts: number;
+  type: T;
+  v: number;
+  source: "api" | "worker";
+  name?: string;
+  fn?: string;
+  data: Payloads[T];
+};
+
+export type RunEvent = { [T in EventType]: Envelope<T> }[EventType];
+
+/** What a resume never repeats; text that came after the last of them may be taken back by `model.reset`. */
+const PROGRESS: ReadonlySet<EventType> = new Set([
+  "step.finished",
+  "tool.finished",
+  "model.message",
+  "approval.decided",
+]);
+
+export const isProgress = (event: RunEvent): boolean => PROGRESS.has(event.type);
+export const isLast = (event: RunEvent): boolean => event.type === "run.finished";
+export const isOver = (status: Status): boolean => status === "done" || status === "error" || status === "canceled";
+
+/** Fails to type-check where a kind of event was forgotten. */
+export function never(_: never): never {
+  throw new Error("An event that this page does not know.");
+}

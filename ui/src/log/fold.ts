@@ -1,0 +1,220 @@
+/**
+ * The fold: a state and the next event give the next state. Pure, and no state is ever changed, so that any number of
+ * earlier ones can be kept: the chat, the inspector and its slider all show what this makes of a log.
+ *
+ * Text is what a reader would see: `model.reset` takes back what was written after the last result, because it will be
+ * written again.
+ */
+
+import { isOver, isProgress, never, type Json, type ModelMessage, type RunEvent, type Usage } from "./events";
+import { EMPTY, type Approval, type Call, type Item, type RunState, type Step, type Text } from "./state";
+
+export function fold(events: Iterable<RunEvent>, from: RunState = EMPTY): RunState {
+  let state = from;
+  for (const event of events) state = take(state, event);
+  return state;
+}
+
+export function take(before: RunState, event: RunEvent): RunState {
+  const state = apply(arrived(before, event), event);
+  return isProgress(event) ? { ...state, items: kept(state.items) } : state;
+}
+
+function arrived(state: RunState, event: RunEvent): RunState {
+  const next = { ...state, seq: event.seq };
+  if (event.source !== "worker" || isOver(state.status)) return next;
+  return { ...next, status: "running", startedAt: state.startedAt ?? event.ts };
+}
+
+function apply(state: RunState, event: RunEvent): RunState {
+  switch (event.type) {
+    case "run.queued": {
+      const { agent, trigger, copied } = event.data;
+      return { ...state, agent, ...(trigger && { trigger }), ...(copied && { copied }), status: "queued", queuedAt: event.ts };
+    }
+    case "run.resumed": {
+      const { attempt, why } = event.data;
+      return add({ ...state, attempt }, { kind: "resumed", key: `resumed ${event.seq}`, attempt, why });
+    }
+    case "step.started": {
+      const { step, name, model } = event.data;
+      if (model !== undefined) return state;
+      return add(without(state, step), { kind: "step", key: step, name, done: false, at: event.ts });
+    }
+    case "step.finished": {
+      const { step, error } = event.data;
+      const usage = step === state.paid ? undefined : event.data.usage; // its message has said it already
+      const ended = (begun: Step): Step => ({ ...begun, done: true, ms: event.ts - begun.at, ...(error && { error }) });
+      return spend(change(state, "step", step, ended), usage);
+    }
+    case "model.thinking":
+      return write(state, "thinking", event.data.text, event.seq);
+    case "model.token":
+      return write(state, "text", event.data.text, event.seq);
+    case "model.reset":
+      return { ...state, items: state.items.flatMap(reset) };
+    case "model.message": {
+      const { step, message, usage } = event.data;
+      return { ...spend(said(state, message, event.seq), usage), paid: step };
+    }
+    case "tool.requested": {
+      const { call_id, tool, input } = event.data;
+      return add(state, call(call_id, tool, input));
+    }
+    case "tool.started": {
+      const { call_id, tool, input } = event.data;
+      const started = (asked: Call): Call => ({ ...asked, input, state: "started", startedAt: event.ts, streamed: "" });
+      return change(known(state, call_id, tool, input), "call", call_id, started);
+    }
+    case "tool.output": {
+      const { call_id, text } = event.data;
+      return change(state, "call", call_id, (running) => ({ ...running, streamed: running.streamed + text }));
+    }
+    case "tool.finished": {
+      const { call_id, tool, output = null, error, ms = 0 } = event.data;
+      const ended = (begun: Call): Call => ({ ...begun, output, ms, state: error ? "failed" : "finished", ...(error && { error }) });
+      return change(known(state, call_id, tool, null), "call", call_id, ended);
+    }
+    case "approval.requested":
+      return asked(state, event);
+    case "approval.decided":
+      return decided(state, event);
+    case "run.waiting":
+      return { ...state, status: "waiting" };
+    case "trace":
+      return state;
+    case "run.output": {
+      const { text, sources, outputs } = event.data;
+      const shown = state.items.some((item) => item.kind === "text") ? state : write(state, "text", text, event.seq);
+      return { ...shown, sources, outputs };
+    }
+    case "run.error":
+      return { ...state, error: event.data };
+    case "run.canceled":
+      return { ...state, canceled: event.data.reason };
+    case "run.finished": {
+      const { status, stop_reason, usage } = event.data;
+      const ended = { ...state, status, stopReason: stop_reason, finishedAt: event.ts, usage: { ...state.usage, ...usage } };
+      return { ...ended, items: state.items.map((item) => questions(item, voided)) };
+    }
+    default:
+      return never(event);
+  }
+}
+
+// --- items
+
+const add = (state: RunState, item: Item): RunState => ({ ...state, items: [...state.items, item] });
+
+const without = (state: RunState, key: string): RunState =>
+  state.items.some((item) => item.key === key) ? { ...state, items: state.items.filter((item) => item.key !== key) } : state;
+
+type Of<K extends Item["kind"]> = Extract<Item, { kind: K }>;
+
+/** The state with the last item of that kind and key changed; as it was if there is none. */
+function change<K extends Item["kind"]>(state: RunState, kind: K, key: string, to: (item: Of<K>) => Of<K>): RunState {
+  const place = state.items.findLastIndex((item) => item.kind === kind && item.key === key);
+  if (place < 0) return state;
+  return { ...state, items: state.items.with(place, to(state.items[place] as Of<K>)) };
+}
+
+// --- text
+
+/** A sentence that another attempt goes on with is one sentence. */
+function write(state: RunState, kind: Text["kind"], text: string, seq: number): RunState {
+  if (!text) return state;
+  const place = state.items.findLastIndex((item) => item.kind !== "resumed");
+  const last = state.items[place];
+  if (last?.kind === kind) return { ...state, items: state.items.with(place, { ...last, text: last.text + text }) };
+  return add(state, { kind, key: `${kind} ${seq}`, text, kept: 0 });
+}
+
+const isText = (item: Item): item is Text => item.kind === "text" || item.kind === "thinking";
+
+/** From now on all text stays. Only what follows on the last text that stays already can be new. */
+function kept(items: readonly Item[]): readonly Item[] {
+  const isKept = (item: Item) => isText(item) && item.kept === item.text.length;
+  const first = items.findLastIndex(isKept) + 1;
+  if (!items.slice(first).some(isText)) return items;
+  return items.map((item, place) => (place >= first && isText(item) ? { ...item, kept: item.text.length } : item));
+}
+
+function reset(item: Item): Item[] {
+  if (!isText(item)) return [item];
+  return item.kept > 0 ? [{ ...item, text: item.text.slice(0, item.kept) }] : [];
+}
+
+/** A whole message says what its pieces said before; it is shown only where there were none. */
+function said(state: RunState, message: ModelMessage, seq: number): RunState {
+  const isNew = (kind: Text["kind"]) => !state.items.some((item) => item.kind === kind && item.kept < item.text.length);
+  const { reasoning_content: thought, content } = message;
+  const thinking = typeof thought === "string" && isNew("thinking") ? write(state, "thinking", thought, seq) : state;
+  return typeof content === "string" && isNew("text") ? write(thinking, "text", content, seq) : thinking;
+}
+
+// --- calls and questions
+
+const call = (callId: string, tool: string, input: Json): Call => ({
+  kind: "call",
+  key: callId,
+  callId,
+  tool,
+  input,
+  state: "requested",
+  streamed: "",
+  approvals: [],
+});
+
+/** The state in which this call is known: Python agents start calls that nobody requested. */
+const known = (state: RunState, callId: string, tool: string, input: Json): RunState =>
+  hasCall(state, callId) ? state : add(state, call(callId, tool, input));
+
+const hasCall = (state: RunState, callId: string): boolean =>
+  state.items.findLastIndex((item) => item.key === callId && item.kind === "call") >= 0;
+
+function asked(state: RunState, event: Extract<RunEvent, { type: "approval.requested" }>): RunState {
+  const { approval_id: id, call_id: callId, kind, tool, input, expires_at: expiresAt } = event.data;
+  const approval: Approval = { id, callId, kind, tool, input, state: "pending", ...(expiresAt && { expiresAt }) };
+  if (!hasCall(state, callId)) {
+    return add(state, { kind: "question", key: id, approval });
+  }
+  return change(state, "call", callId, (waiting) => ({ ...waiting, state: "waiting", approvals: [...waiting.approvals, approval] }));
+}
+
+function decided(state: RunState, event: Extract<RunEvent, { type: "approval.decided" }>): RunState {
+  const { approval_id, decision, by, input, reason } = event.data;
+  const answered = (approval: Approval): Approval =>
+    approval.id === approval_id && approval.state === "pending"
+      ? { ...approval, state: decision, by, ...(input !== undefined && input !== null && { edited: input }), ...(reason && { reason }) }
+      : approval;
+  const items = state.items.map((item) => {
+    const after = questions(item, answered);
+    return after !== item && after.kind === "call" && after.state === "waiting" ? { ...after, state: "requested" as const } : after;
+  });
+  return { ...state, items, status: state.status === "waiting" ? "queued" : state.status };
+}
+
+/** The item with its approvals changed; itself if none was. */
+function questions(item: Item, to: (approval: Approval) => Approval): Item {
+  if (item.kind === "question") {
+    const approval = to(item.approval);
+    return approval === item.approval ? item : { ...item, approval };
+  }
+  if (item.kind !== "call") return item;
+  const approvals = item.approvals.map(to);
+  return approvals.every((approval, place) => approval === item.approvals[place]) ? item : { ...item, approvals };
+}
+
+/** Nobody answered before the run ended. */
+const voided = (approval: Approval): Approval => (approval.state === "pending" ? { ...approval, state: "void" } : approval);
+
+function spend(state: RunState, more: Usage | undefined): RunState {
+  if (!more) return state;
+  const { input_tokens, output_tokens, usd } = state.usage;
+  const usage = {
+    input_tokens: input_tokens + (more.input_tokens ?? 0),
+    output_tokens: output_tokens + (more.output_tokens ?? 0),
+    usd: usd + (more.usd ?? 0),
+  };
+  return { ...state, usage };
+}

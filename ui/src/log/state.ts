@@ -1,0 +1,78 @@
+/** A run as it is shown: what the fold makes of a log, up to any seq. */
+
+import type { ApprovalKind, Decision, Json, Origin, Status, Usage, Why } from "./events";
+
+/** Something a reader sees, in the order in which it began. */
+export type Item = Text | Call | Step | Question | Resumption;
+
+/** What the model wrote or thought. `kept`: so much of it stays if a reset takes back the rest. */
+export type Text = { kind: "text" | "thinking"; key: string; text: string; kept: number };
+
+export type CallState = "requested" | "waiting" | "started" | "finished" | "failed";
+
+export type Call = {
+  kind: "call";
+  key: string;
+  callId: string;
+  tool: string;
+  input: Json;
+  state: CallState;
+  streamed: string;
+  output?: Json;
+  error?: string;
+  ms?: number;
+  startedAt?: number;
+  approvals: Approval[];
+};
+
+/** A step of a plan or of a Python agent; questions to a model are not shown as such. */
+export type Step = { kind: "step"; key: string; name: string; done: boolean; error?: string; ms?: number; at: number };
+
+/** A question that belongs to no tool call. */
+export type Question = { kind: "question"; key: string; approval: Approval };
+
+export type Resumption = { kind: "resumed"; key: string; attempt: number; why: Why };
+
+export type Approval = {
+  id: string;
+  callId: string;
+  kind: ApprovalKind;
+  tool: string;
+  input: Json;
+  state: "pending" | Decision | "void";
+  expiresAt?: number;
+  by?: string;
+  edited?: Json;
+  reason?: string;
+};
+
+export type RunState = {
+  seq: number;
+  status: Status;
+  agent: string;
+  trigger?: string;
+  copied?: Origin;
+  attempt: number;
+  items: readonly Item[];
+  usage: Required<Usage>;
+  paid?: string; // the step whose message was the last to say what it cost
+  sources: readonly string[];
+  outputs: { [name: string]: Json };
+  error?: { code: string; message: string };
+  canceled?: string;
+  stopReason?: string;
+  queuedAt?: number;
+  startedAt?: number;
+  finishedAt?: number;
+};
+
+export const EMPTY: RunState = {
+  seq: 0,
+  status: "queued",
+  agent: "",
+  attempt: 1,
+  items: [],
+  usage: { input_tokens: 0, output_tokens: 0, usd: 0 },
+  sources: [],
+  outputs: {},
+};

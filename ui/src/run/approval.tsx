@@ -1,0 +1,171 @@
+/** A question to a person, and what was answered: approve, approve with another input, or reject with a reason. */
+
+import { useState } from "preact/hooks";
+import { decide, type Answer } from "../api/calls";
+import { useDoing } from "../asking";
+import type { Json } from "../log/events";
+import type { Approval } from "../log/state";
+import { Input } from "../text/input";
+
+type Asked = Pick<Approval, "id" | "kind" | "tool" | "input">;
+
+export function ApprovalCard({ approval, isPast }: { approval: Approval; isPast: boolean }) {
+  if (approval.state !== "pending") return <Verdict approval={approval} />;
+  return (
+    <div class="approval" role="group" aria-label={`Approval ${approval.tool}`} data-approval={approval.id}>
+      <p class="asks">{wording(approval)}</p>
+      <Input input={approval.input} />
+      {isPast ? <p class="faint">Nobody had answered yet.</p> : <Decide approval={approval} />}
+    </div>
+  );
+}
+
+/** What the person is asked. */
+export function wording({ kind, tool, input }: Asked): string {
+  if (kind === "unknown_outcome") return `A worker died while it called ${tool}. Nobody knows whether it took effect. Call it again?`;
+  if (kind === "question") return question(input) ?? `The agent asks: ${tool}`;
+  return `The agent wants to call ${tool}. May it?`;
+}
+
+const question = (input: Json): string | undefined =>
+  typeof input === "object" && input !== null && !Array.isArray(input) && typeof input["question"] === "string"
+    ? input["question"]
+    : undefined;
+
+export type Mode = "asked" | "editing" | "rejecting";
+
+type Deciding = { approval: Asked; mode?: Mode; setMode?: (mode: Mode) => void; done?: () => Promise<void> };
+
+/** `done` is called when it was decided, also if somebody else was first. */
+export function Decide({ approval, mode: given, setMode: tell, done }: Deciding) {
+  const [own, setOwn] = useState<Mode>("asked");
+  const [mode, setMode] = [given ?? own, tell ?? setOwn];
+  const { isBusy, failure, start } = useDoing();
+  const answer = (given: Answer) => start(() => decide(approval.id, given).finally(done));
+  return (
+    <div class="decide">
+      {mode === "asked" && (
+        <div class="buttons">
+          <button type="button" class="primary" disabled={isBusy} onClick={() => answer({ decision: "approve" })}>
+            Approve
+          </button>
+          {approval.kind === "tool" && (
+            <button type="button" disabled={isBusy} onClick={() => setMode("editing")}>
+              Edit input
+            </button>
+          )}
+          <button type="button" disabled={isBusy} onClick={() => setMode("rejecting")}>
+            Reject
+          </button>
+        </div>
+      )}
+      {mode === "editing" && <Editing input={approval.input} isBusy={isBusy} answer={answer} back={() => setMode("asked")} />}
+      {mode === "rejecting" && <Rejecting isBusy={isBusy} answer={answer} back={() => setMode("asked")} />}
+      {failure && (
+        <p class="failure" role="alert">
+          {failure}
+        </p>
+      )}
+    </div>
+  );
+}
+
+type Form = { isBusy: boolean; answer: (given: Answer) => void; back: () => void };
+
+function Editing({ input, isBusy, answer, back }: Form & { input: Json }) {
+  const [text, setText] = useState(JSON.stringify(input ?? {}, null, 2));
+  const edited = parsed(text);
+  return (
+    <form
+      onSubmit={(event) => {
+        event.preventDefault();
+        if (edited !== undefined) answer({ decision: "approve", input: edited });
+      }}
+    >
+      <label>
+        Input as JSON
+        <textarea
+          class="mono"
+          rows={Math.min(14, text.split("\n").length + 1)}
+          value={text}
+          spellcheck={false}
+          ref={focus}
+          aria-invalid={edited === undefined}
+          onInput={(event) => setText(event.currentTarget.value)}
+          onKeyDown={(event) => event.key === "Escape" && back()}
+        />
+      </label>
+      {edited === undefined && <p class="failure">This is not a JSON object yet.</p>}
+      <div class="buttons">
+        <button class="primary" disabled={isBusy || edited === undefined}>
+          Approve with this input
+        </button>
+        <button type="button" onClick={back}>
+          Back
+        </button>
+      </div>
+    </form>
+  );
+}
+
+function Rejecting({ isBusy, answer, back }: Form) {
+  const [reason, setReason] = useState("");
+  return (
+    <form
+      onSubmit={(event) => {
+        event.preventDefault();
+        answer({ decision: "reject", ...(reason.trim() && { reason: reason.trim() }) });
+      }}
+    >
+      <label>
+        Reason
+        <input
+          value={reason}
+          placeholder="The agent is told; may be left empty"
+          ref={focus}
+          onInput={(event) => setReason(event.currentTarget.value)}
+          onKeyDown={(event) => event.key === "Escape" && back()}
+        />
+      </label>
+      <div class="buttons">
+        <button class="danger" disabled={isBusy}>
+          Confirm rejection
+        </button>
+        <button type="button" onClick={back}>
+          Back
+        </button>
+      </div>
+    </form>
+  );
+}
+
+const focus = (element: HTMLElement | null) => element?.focus();
+
+function parsed(text: string): Json | undefined {
+  try {
+    const value = JSON.parse(text) as Json;
+    return typeof value === "object" && value !== null && !Array.isArray(value) ? value : undefined;
+  } catch {
+    return undefined;
+  }
+}
+
+const VERDICT: Record<Exclude<Approval["state"], "pending">, string> = {
+  approved: "Approved",
+  rejected: "Rejected",
+  expired: "Nobody answered in time, which is a no",
+  void: "The run ended before anybody answered",
+};
+
+function Verdict({ approval }: { approval: Approval }) {
+  if (approval.state === "pending") return null;
+  const edited = approval.edited === undefined ? "" : " with another input";
+  return (
+    <p class="verdict" data-verdict={approval.state}>
+      {VERDICT[approval.state]}
+      {edited}
+      {approval.by && ` by ${approval.by}`}
+      {approval.reason && `: ${approval.reason}`}
+    </p>
+  );
+}

@@ -1,0 +1,37 @@
+/** What there is to say about a run in a line. */
+
+import type { RunRow } from "../api/wire";
+import type { RunState } from "../log/state";
+import { clock, duration, money, tokens } from "../text/words";
+
+export function Facts({ state, row }: { state: RunState; row: RunRow | undefined }) {
+  const created = row ? Date.parse(row.created_at) : state.queuedAt;
+  const started = row?.started_at ? Date.parse(row.started_at) : state.startedAt;
+  const waited = created !== undefined && started !== undefined ? Math.max(0, started - created) : undefined;
+  const took = started !== undefined && state.finishedAt !== undefined ? state.finishedAt - started : undefined;
+  const facts: [string, string | undefined][] = [
+    ["agent", state.agent],
+    ["began", created === undefined ? undefined : clock(created)],
+    ["in the queue", waited === undefined ? "still" : duration(waited)],
+    ["took", took === undefined ? undefined : duration(took)],
+    ["tokens", tokens(state.usage)],
+    ["cost", money(state.usage.usd)],
+    ["attempts", String(state.attempt)],
+    ["events", state.seq.toLocaleString()],
+    ["ended by", state.stopReason],
+  ];
+  return (
+    <section aria-label="Facts">
+      <dl class="fact-line">
+        {facts.map(([name, value]) =>
+          value === undefined || value === "" ? null : (
+            <div key={name}>
+              <dt>{name}</dt>
+              <dd>{value}</dd>
+            </div>
+          ),
+        )}
+      </dl>
+    </section>
+  );
+}

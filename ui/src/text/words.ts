@@ -1,0 +1,46 @@
+/** Times, durations, sums and JSON, in the words of the page. */
+
+import type { Json, Usage } from "../log/events";
+
+export function duration(ms: number): string {
+  if (ms < 1000) return `${Math.round(ms)} ms`;
+  if (ms < 60_000) return `${(ms / 1000).toFixed(ms < 10_000 ? 1 : 0)} s`;
+  const minutes = Math.floor(ms / 60_000);
+  if (minutes < 60) return `${minutes} min ${Math.round((ms % 60_000) / 1000)} s`;
+  const hours = Math.floor(minutes / 60);
+  return hours < 48 ? `${hours} h ${minutes % 60} min` : `${Math.floor(hours / 24)} days`;
+}
+
+export function ago(then: string | number, now = Date.now()): string {
+  const ms = now - new Date(then).getTime();
+  if (ms < 45_000) return "just now";
+  if (ms < 3_600_000) return `${Math.round(ms / 60_000)} min ago`;
+  if (ms < 86_400_000) return `${Math.round(ms / 3_600_000)} h ago`;
+  return new Date(then).toLocaleDateString(undefined, { day: "numeric", month: "short" });
+}
+
+export const clock = (then: string | number): string =>
+  new Date(then).toLocaleTimeString(undefined, { hour: "2-digit", minute: "2-digit" });
+
+export const tokens = (usage: Required<Usage>): string =>
+  `${usage.input_tokens.toLocaleString()} in, ${usage.output_tokens.toLocaleString()} out`;
+
+export const money = (usd: number): string => (usd === 0 ? "$0" : usd < 0.01 ? `$${usd.toFixed(5)}` : `$${usd.toFixed(2)}`);
+
+/** A value as text: what is text already stays as it is. */
+export const shown = (value: Json | undefined): string =>
+  value === undefined || value === null ? "" : typeof value === "string" ? value : JSON.stringify(value, null, 2);
+
+/** A value in a few words, for one line. */
+export function brief(value: Json | undefined, most = 80): string {
+  const text = isPlain(value) ? Object.entries(value).map(([name, each]) => `${name}: ${inline(each)}`).join(", ") : inline(value);
+  return text.length > most ? `${text.slice(0, most - 1)}…` : text;
+}
+
+export const isPlain = (value: Json | undefined): value is { [key: string]: Json } =>
+  typeof value === "object" && value !== null && !Array.isArray(value);
+
+const inline = (value: Json | undefined): string =>
+  (typeof value === "string" ? value : (JSON.stringify(value) ?? "")).replace(/\s+/g, " ");
+
+export const short = (id: string): string => id.slice(-8);
