@@ -5,7 +5,7 @@ import type { Turn } from "../log/branches";
 import type { Route } from "../route";
 import { change, get, newKey, part, send } from "./http";
 import { frames } from "./sse";
-import type { Agent, ApprovalRow, Interaction, RunRow, Thread, ThreadRow } from "./wire";
+import type { Agent, ApprovalRow, Interaction, RunRow, Source, Thread, ThreadRow } from "./wire";
 
 // --- chats
 
@@ -70,6 +70,10 @@ export const newestRun = async (threadId: string): Promise<string | undefined> =
 export const run = (id: string): Promise<RunRow> => get(`/api/runs/${part(id)}`);
 
 export const cancel = (id: string): Promise<{ status: Status }> => change("POST", `/api/runs/${part(id)}/cancel`);
+
+/** The documents that a run's answer rests on, as far as the server has them. */
+export const sources = async (id: string): Promise<Source[]> =>
+  (await get<{ sources: Source[] }>(`/api/runs/${part(id)}/sources`)).sources;
 
 /** Where the conversation of a run is to be seen. */
 export async function placeOf(threadId: string): Promise<Route> {

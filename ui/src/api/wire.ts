@@ -48,6 +48,8 @@ export type Interaction = {
   superseded_by: string | null;
 };
 
+export type Source = { collection: string; id: string; title: string; text: string };
+
 export type Member = { id: string; kind: "user" | "agent" };
 export type Channel = { id: string; name: string; kind: "public" | "private"; topic: string | null; members: Member[] };
 export type Dm = { id: string; participants: Member[] };

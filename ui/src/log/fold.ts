@@ -21,7 +21,7 @@ export function take(before: RunState, event: RunEvent): RunState {
 }
 
 function arrived(state: RunState, event: RunEvent): RunState {
-  const next = { ...state, seq: event.seq };
+  const next = { ...state, runId: event.run_id, seq: event.seq };
   if (event.source !== "worker" || isOver(state.status)) return next;
   return { ...next, status: "running", startedAt: state.startedAt ?? event.ts };
 }
