@@ -2,8 +2,17 @@
 
 import type { Json, Status } from "../log/events";
 
-export type ThreadRow = { thread_id: string; kind: string; agent: string | null; head_run_id: string | null; created_at: string };
-export type Thread = { thread_id: string; messages: { id: string; role: "user" | "assistant"; content: string; created_at: string }[] };
+export type ThreadRow = {
+  thread_id: string;
+  kind: string;
+  agent: string | null;
+  head_run_id: string | null;
+  created_at: string;
+};
+export type Thread = {
+  thread_id: string;
+  messages: { id: string; role: "user" | "assistant"; content: string; created_at: string }[];
+};
 
 export type RunRow = {
   run_id: string;

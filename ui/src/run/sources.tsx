@@ -1,4 +1,4 @@
-/** What an answer rests on, as chips. A chip opens the document: the server's, or what the run's own log tells of it. */
+/** What an answer rests on, as chips. A chip opens the document, as the server has it or the run's log tells it. */
 
 import { useState } from "preact/hooks";
 import * as api from "../api/calls";
@@ -65,7 +65,9 @@ function Document({ runId, source, known, close }: Opened) {
           <Fact key={collection} name="collection" value={collection} />
         ))}
         {documents.length === 0 &&
-          Object.entries(known?.rest ?? {}).map(([name, value]) => <Fact key={name} name={name} value={shown(value)} />)}
+          Object.entries(known?.rest ?? {}).map(([name, value]) => (
+            <Fact key={name} name={name} value={shown(value)} />
+          ))}
       </dl>
       {isUnknown && <p class="faint">Nothing more is known of this source here.</p>}
     </Dialog>
