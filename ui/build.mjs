@@ -59,7 +59,13 @@ async function tests() {
   const found = readdirSync(join(here, "src"), { recursive: true }).filter((name) => name.endsWith(".test.ts"));
   rmSync(join(here, ".tests"), { recursive: true, force: true });
   const entryPoints = found.map((name) => join("src", name));
-  await esbuild.build({ ...options, entryPoints, outdir: join(here, ".tests"), platform: "node", outExtension: { ".js": ".mjs" } });
+  await esbuild.build({
+    ...options,
+    entryPoints,
+    outdir: join(here, ".tests"),
+    platform: "node",
+    outExtension: { ".js": ".mjs" },
+  });
 }
 
 if (process.argv.includes("--tests")) await tests();

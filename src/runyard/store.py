@@ -444,5 +444,9 @@ class Store(Protocol):
     async def put_documents(self, collection: str, documents: Sequence[Document]) -> None:
         """Replace a collection of searchable documents."""
 
+    async def get_documents(self, ids: Sequence[str]) -> Sequence[tuple[str, Document]]:
+        """The documents with these ids, each after the name of its collection; those that are not there are left
+        out."""
+
     async def search(self, collection: str, query: str, limit: int) -> Sequence[Hit]:
         """The documents that hold any of the query's words, best first. Any text is a valid query."""

@@ -100,3 +100,12 @@ async def test_collections_are_apart(store: Store) -> None:
     await store.put_documents("notes", [])
     assert await found(store, "roses") == ["cv_002"]
     assert await found(store, "roses", collection="nowhere") == []
+
+
+async def test_documents_are_found_by_their_ids_in_every_collection(store: Store) -> None:
+    note = Document("cv_001", "Note", "Buy roses")
+    await store.put_documents("notes", [note])
+    found = await store.get_documents(["cv_003", "cv_001", "cv_404", "'; \\\" {}"])
+    assert found == [("cvs", CVS[0]), ("notes", note), ("cvs", CVS[2])]
+    assert await store.get_documents([]) == []
+    await store.put_documents("notes", [])

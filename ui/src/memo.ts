@@ -2,7 +2,10 @@
 
 import { Component, h, type ComponentChildren } from "preact";
 
-export function memo<P extends object>(draw: (props: P) => ComponentChildren, isSame: (before: P, after: P) => boolean = shallow) {
+export function memo<P extends object>(
+  draw: (props: P) => ComponentChildren,
+  isSame: (before: P, after: P) => boolean = shallow,
+) {
   return class Memo extends Component<P> {
     override shouldComponentUpdate(after: Readonly<P>): boolean {
       return !isSame(this.props as P, after as P);

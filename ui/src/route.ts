@@ -11,7 +11,10 @@ export type Route =
   | { view: "approvals" };
 
 export function parse(hash: string): Route {
-  const [view = "", id] = hash.replace(/^#?\/?/, "").split("/").map(decodeURIComponent);
+  const [view = "", id] = hash
+    .replace(/^#?\/?/, "")
+    .split("/")
+    .map(decodeURIComponent);
   switch (view) {
     case "channels":
     case "runs":

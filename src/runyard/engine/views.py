@@ -8,7 +8,7 @@ from msgspec import Struct
 
 from runyard.clock import Clock, SystemClock
 from runyard.domain.approval import Approval
-from runyard.domain.events import Event, clean
+from runyard.domain.events import Event, RunOutput, clean
 from runyard.domain.fold import State, fold
 from runyard.domain.run import Run, Status
 from runyard.domain.thread import Message, Thread
@@ -16,7 +16,7 @@ from runyard.engine.retention import DAY_MS
 from runyard.engine.worker import Worker
 from runyard.errors import Gone, Invalid, NotFound
 from runyard.ids import is_id, made_at
-from runyard.store import RunColumn, Store
+from runyard.store import Document, RunColumn, Store
 
 READ_EVENTS = 5000
 READ_RUNS = 500
@@ -138,6 +138,14 @@ class Views:
     def repeats_its_thinking(self, agent: str) -> bool:
         """Whether what this agent thinks is also told in whole messages."""
         return agent in self._whole
+
+    async def sources(self, owner: str, run_id: str) -> Sequence[tuple[str, Document]]:
+        """The documents that the run's answer names as its sources, each after the name of its collection."""
+        run = await self.run(owner, run_id)
+        last = [event.payload for event in await self._store.read(run.id, max(0, run.last_seq - 2), 2)]
+        return await self._store.get_documents(
+            [name for said in last if isinstance(said, RunOutput) for name in said.sources]
+        )
 
     async def progress(self, run: Run) -> Progress:
         head = (await self._store.heads([run.id])).get(run.id)

@@ -87,6 +87,7 @@ class Queries(Struct, frozen=True, kw_only=True):
     get_agent: str
     get_api_key: str
     get_approval: str
+    get_documents: str
     get_key: str
     get_messages: str
     get_named_conversation: str

@@ -311,6 +311,9 @@ class SqlStore:
     async def put_documents(self, collection: str, documents: Sequence[Document]) -> None:
         await self._write("other", search.put, collection, documents)
 
+    async def get_documents(self, ids: Sequence[str]) -> Sequence[tuple[str, Document]]:
+        return await self._read(search.get, ids) if ids else []
+
     async def search(self, collection: str, query: str, limit: int) -> Sequence[Hit]:
         words = search.words_of(query)
         return await self._read(search.search, collection, self._match(words), limit) if words else []

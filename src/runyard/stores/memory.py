@@ -655,6 +655,12 @@ class MemoryStore(ApiKeys, MemoryOffice):
     async def put_documents(self, collection: str, documents: Sequence[Document]) -> None:
         self._documents[collection] = list(documents)
 
+    async def get_documents(self, ids: Sequence[str]) -> Sequence[tuple[str, Document]]:
+        every = ((name, each) for name, documents in self._documents.items() for each in documents)
+        return sorted(
+            ((name, each) for name, each in every if each.id in ids), key=lambda named: (named[1].id, named[0])
+        )
+
     async def search(self, collection: str, query: str, limit: int) -> Sequence[Hit]:
         return search(self._documents.get(collection, ()), query)[:limit]
 

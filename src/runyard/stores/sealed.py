@@ -60,6 +60,7 @@ class SealedStore:
             store.create_api_key, store.get_api_key, store.touch_api_keys,
         )  # fmt: skip
         self.list_api_keys, self.revoke_api_key = store.list_api_keys, store.revoke_api_key
+        self.get_documents = store.get_documents
         self.put_documents, self.search = store.put_documents, store.search  # what an app ships in its own source
 
     # --- threads and messages

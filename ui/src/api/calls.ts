@@ -5,7 +5,7 @@ import type { Turn } from "../log/branches";
 import type { Route } from "../route";
 import { change, get, newKey, part, send } from "./http";
 import { frames } from "./sse";
-import type { Agent, ApprovalRow, Interaction, RunRow, Thread, ThreadRow } from "./wire";
+import type { Agent, ApprovalRow, Interaction, RunRow, Source, Thread, ThreadRow } from "./wire";
 
 // --- chats
 
@@ -38,7 +38,12 @@ const runOf = (interaction: string): string => interaction.replace(/^int_/, "");
  * Say something else in the place of a run's message; the id of the run that answers. The request is a stream, of which
  * the first frame is enough: `follow` is called with the id, and the stream let go when that is under way.
  */
-export async function edit(threadId: string, runId: string, text: string, follow: (runId: string) => Promise<void>): Promise<void> {
+export async function edit(
+  threadId: string,
+  runId: string,
+  text: string,
+  follow: (runId: string) => Promise<void>,
+): Promise<void> {
   const stop = new AbortController();
   const response = await send(`/chats/${part(threadId)}/interactions/int_${part(runId)}/edit`, {
     method: "POST",
@@ -60,8 +65,9 @@ export const forkThread = (id: string, runId: string, seq?: number): Promise<{ t
 
 // --- runs
 
-export const runs = (query: { status?: Status; before?: string; limit?: number } = {}): Promise<{ runs: RunRow[]; next: string | null }> =>
-  get("/api/runs", query);
+export const runs = (
+  query: { status?: Status; before?: string; limit?: number } = {},
+): Promise<{ runs: RunRow[]; next: string | null }> => get("/api/runs", query);
 
 /** The run that was started last in a thread. */
 export const newestRun = async (threadId: string): Promise<string | undefined> =>
@@ -71,9 +77,17 @@ export const run = (id: string): Promise<RunRow> => get(`/api/runs/${part(id)}`)
 
 export const cancel = (id: string): Promise<{ status: Status }> => change("POST", `/api/runs/${part(id)}/cancel`);
 
+/** The documents that a run's answer rests on, as far as the server has them. */
+export const sources = async (id: string): Promise<Source[]> =>
+  (await get<{ sources: Source[] }>(`/api/runs/${part(id)}/sources`)).sources;
+
 /** Where the conversation of a run is to be seen. */
 export async function placeOf(threadId: string): Promise<Route> {
-  const is = (path: string) => get(`${path}/${part(threadId)}`).then(() => true, () => false);
+  const is = (path: string) =>
+    get(`${path}/${part(threadId)}`).then(
+      () => true,
+      () => false,
+    );
   if (await is("/api/threads")) return { view: "chats", id: threadId };
   return { view: (await is("/api/channels")) ? "channels" : "dms", id: threadId };
 }
@@ -84,7 +98,8 @@ export const approvals = (): Promise<{ approvals: ApprovalRow[] }> => get("/api/
 
 export type Answer = { decision: "approve" | "reject"; reason?: string; input?: Json };
 
-export const decide = (id: string, answer: Answer): Promise<ApprovalRow> => change("POST", `/api/approvals/${part(id)}`, answer);
+export const decide = (id: string, answer: Answer): Promise<ApprovalRow> =>
+  change("POST", `/api/approvals/${part(id)}`, answer);
 
 // --- agents
 

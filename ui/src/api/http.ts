@@ -53,7 +53,8 @@ export async function change<T>(method: "POST" | "PUT" | "PATCH" | "DELETE", pat
 }
 
 /** 128 random bits. Not `randomUUID`, which browsers have on https and localhost only. */
-export const newKey = (): string => Array.from(crypto.getRandomValues(new Uint32Array(4)), (n) => n.toString(36)).join("-");
+export const newKey = (): string =>
+  Array.from(crypto.getRandomValues(new Uint32Array(4)), (n) => n.toString(36)).join("-");
 
 export const part = encodeURIComponent;
 

@@ -12,8 +12,12 @@ export const channels = async (): Promise<Channel[]> =>
 
 export const dms = async (): Promise<Dm[]> => (await get<{ dms: Dm[] }>("/api/dms", { limit: 100 })).dms;
 
-export const openChannel = (given: { name: string; topic?: string; kind: Channel["kind"]; agents: string[] }): Promise<Channel> =>
-  change("POST", "/api/channels", given);
+export const openChannel = (given: {
+  name: string;
+  topic?: string;
+  kind: Channel["kind"];
+  agents: string[];
+}): Promise<Channel> => change("POST", "/api/channels", given);
 
 export const openDm = (agentId: string): Promise<Dm> => change("POST", "/api/dms", { agentId });
 
@@ -35,15 +39,18 @@ export const react = (messageId: string, emoji: string): Promise<unknown> =>
 
 export const agent = (id: string): Promise<Agent> => get(`/api/agents/${part(id)}`);
 
-export const blocks = async (id: string): Promise<Block[]> => (await get<{ blocks: Block[] }>(`/api/agents/${part(id)}/memory`)).blocks;
+export const blocks = async (id: string): Promise<Block[]> =>
+  (await get<{ blocks: Block[] }>(`/api/agents/${part(id)}/memory`)).blocks;
 
 export const setBlock = (id: string, label: string, content: string): Promise<Block> =>
   change("PUT", `/api/agents/${part(id)}/memory/${part(label)}`, { content });
 
-export const dropBlock = (id: string, label: string): Promise<void> => change("DELETE", `/api/agents/${part(id)}/memory/${part(label)}`);
+export const dropBlock = (id: string, label: string): Promise<void> =>
+  change("DELETE", `/api/agents/${part(id)}/memory/${part(label)}`);
 
 export const passages = async (id: string, query?: string): Promise<Passage[]> =>
-  (await get<{ passages: Passage[] }>(`/api/agents/${part(id)}/passages`, { limit: 50, query: query || undefined })).passages;
+  (await get<{ passages: Passage[] }>(`/api/agents/${part(id)}/passages`, { limit: 50, query: query || undefined }))
+    .passages;
 
 export const prompt = (id: string, place?: Place): Promise<{ systemPrompt: string }> =>
   get(`/api/agents/${part(id)}/prompt`, place ? where(place) : {});

@@ -48,5 +48,7 @@ async function perSecond(): Promise<number> {
   const now = { events: Number(found?.[1] ?? 0), at: performance.now() };
   const last = before;
   before = now;
-  return last === undefined || now.at <= last.at ? 0 : Math.max(0, (1000 * (now.events - last.events)) / (now.at - last.at));
+  return last === undefined || now.at <= last.at
+    ? 0
+    : Math.max(0, (1000 * (now.events - last.events)) / (now.at - last.at));
 }

@@ -2,8 +2,17 @@
 
 import type { Json, Status } from "../log/events";
 
-export type ThreadRow = { thread_id: string; kind: string; agent: string | null; head_run_id: string | null; created_at: string };
-export type Thread = { thread_id: string; messages: { id: string; role: "user" | "assistant"; content: string; created_at: string }[] };
+export type ThreadRow = {
+  thread_id: string;
+  kind: string;
+  agent: string | null;
+  head_run_id: string | null;
+  created_at: string;
+};
+export type Thread = {
+  thread_id: string;
+  messages: { id: string; role: "user" | "assistant"; content: string; created_at: string }[];
+};
 
 export type RunRow = {
   run_id: string;
@@ -47,6 +56,8 @@ export type Interaction = {
   parent_id: string | null;
   superseded_by: string | null;
 };
+
+export type Source = { collection: string; id: string; title: string; text: string };
 
 export type Member = { id: string; kind: "user" | "agent" };
 export type Channel = { id: string; name: string; kind: "public" | "private"; topic: string | null; members: Member[] };

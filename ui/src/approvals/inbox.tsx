@@ -11,6 +11,7 @@ import { Decide, wording, type Mode } from "../run/approval";
 import { Input } from "../text/input";
 import { ago, short } from "../text/words";
 import { look, waiting } from "./waiting";
+import { Failure } from "../frame/failure";
 
 export function Approvals() {
   const found = useCell(waiting);
@@ -18,7 +19,10 @@ export function Approvals() {
   const [mode, setMode] = useState<Mode>("asked");
   const approving = useDoing();
   const list = found ?? [];
-  const place = Math.max(0, list.findIndex((row) => row.approval_id === at));
+  const place = Math.max(
+    0,
+    list.findIndex((row) => row.approval_id === at),
+  );
   const current = list[place];
 
   useEffect(() => void look().catch(() => undefined), []);
@@ -46,13 +50,13 @@ export function Approvals() {
       <div class="column">
         <h1>Approvals</h1>
         <p class="lead">
-          {found === undefined ? "Looking…" : list.length ? `${list.length} waiting for somebody to decide.` : "Nobody is waiting for you."}
+          {found === undefined
+            ? "Looking…"
+            : list.length
+              ? `${list.length} waiting for somebody to decide.`
+              : "Nobody is waiting for you."}
         </p>
-        {approving.failure && (
-          <p class="failure" role="alert">
-            {approving.failure}
-          </p>
-        )}
+        <Failure text={approving.failure} />
         <ul class="inbox" aria-label="Waiting approvals">
           {list.map((row) => (
             <Row
@@ -67,7 +71,8 @@ export function Approvals() {
         </ul>
         {list.length > 0 && (
           <p class="faint keys-hint">
-            <kbd>j</kbd> <kbd>k</kbd> move · <kbd>a</kbd> approve · <kbd>e</kbd> edit · <kbd>r</kbd> reject · <kbd>o</kbd> open
+            <kbd>j</kbd> <kbd>k</kbd> move · <kbd>a</kbd> approve · <kbd>e</kbd> edit · <kbd>r</kbd> reject ·{" "}
+            <kbd>o</kbd> open
           </p>
         )}
       </div>
@@ -80,7 +85,12 @@ type Shown = { row: ApprovalRow; isCurrent: boolean; mode: Mode; setMode: (mode:
 function Row({ row, isCurrent, mode, setMode, choose }: Shown) {
   const approval = { id: row.approval_id, kind: row.kind, tool: row.tool, input: row.input };
   return (
-    <li class={isCurrent ? "approval current" : "approval"} aria-current={isCurrent} data-approval={row.approval_id} onClick={choose}>
+    <li
+      class={isCurrent ? "approval current" : "approval"}
+      aria-current={isCurrent}
+      data-approval={row.approval_id}
+      onClick={choose}
+    >
       <div role="group" aria-label={`Approval ${row.tool}`}>
         <p class="asks">
           {wording(approval)}

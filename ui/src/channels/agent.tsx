@@ -7,6 +7,7 @@ import { useDoing, useReading } from "../asking";
 import { href } from "../route";
 import { CodeBlock } from "../text/code";
 import { ago, short } from "../text/words";
+import { Failure } from "../frame/failure";
 
 export function AgentPage({ id, channels }: { id: string; channels: Channel[] }) {
   const { value: agent, failure } = useReading(() => office.agent(id), [id]);
@@ -15,13 +16,11 @@ export function AgentPage({ id, channels }: { id: string; channels: Channel[] })
       <div class="column">
         <header>
           <h1>{agent?.displayName ?? id}</h1>
-          <p class="lead">{[agent?.title, agent?.modelId && `thinks with ${agent.modelId}`].filter(Boolean).join(" · ")}</p>
-        </header>
-        {failure && (
-          <p class="failure" role="alert">
-            {failure}
+          <p class="lead">
+            {[agent?.title, agent?.modelId && `thinks with ${agent.modelId}`].filter(Boolean).join(" · ")}
           </p>
-        )}
+        </header>
+        <Failure text={failure} />
         <Memory id={id} />
         <Passages id={id} />
         <Prompt id={id} channels={channels} />
@@ -55,10 +54,16 @@ function Memory({ id }: { id: string }) {
           if (label.trim()) add();
         }}
       >
-        <input aria-label="New block" placeholder="New block" maxLength={64} value={label} onInput={(event) => setLabel(event.currentTarget.value)} />
+        <input
+          aria-label="New block"
+          placeholder="New block"
+          maxLength={64}
+          value={label}
+          onInput={(event) => setLabel(event.currentTarget.value)}
+        />
         <button disabled={!label.trim()}>Add</button>
       </form>
-      {failure && <p class="failure">{failure}</p>}
+      <Failure text={failure} />
     </section>
   );
 }
@@ -88,16 +93,27 @@ function MemoryBlock({ id, block, again }: { id: string; block: Block; again: ()
       {isOwn && (
         <div class="buttons">
           {text !== undefined && text !== block.content && (
-            <button type="button" class="small primary" disabled={isBusy} onClick={() => act(() => office.setBlock(id, block.label, text))}>
+            <button
+              type="button"
+              class="small primary"
+              disabled={isBusy}
+              onClick={() => act(() => office.setBlock(id, block.label, text))}
+            >
               Save
             </button>
           )}
-          <button type="button" class="quiet small" aria-label={`Forget ${block.label}`} disabled={isBusy} onClick={() => act(() => office.dropBlock(id, block.label))}>
+          <button
+            type="button"
+            class="quiet small"
+            aria-label={`Forget ${block.label}`}
+            disabled={isBusy}
+            onClick={() => act(() => office.dropBlock(id, block.label))}
+          >
             Forget
           </button>
         </div>
       )}
-      {failure && <p class="failure">{failure}</p>}
+      <Failure text={failure} />
     </div>
   );
 }
@@ -109,8 +125,14 @@ function Passages({ id }: { id: string }) {
     <section aria-label="Passages">
       <h2>Passages</h2>
       <p class="faint">What it has put away, and finds again by its words.</p>
-      <input type="search" aria-label="Search passages" placeholder="Search" value={query} onInput={(event) => setQuery(event.currentTarget.value)} />
-      {failure && <p class="failure">{failure}</p>}
+      <input
+        type="search"
+        aria-label="Search passages"
+        placeholder="Search"
+        value={query}
+        onInput={(event) => setQuery(event.currentTarget.value)}
+      />
+      <Failure text={failure} />
       <ul class="passages">
         {passages?.map((passage) => (
           <li key={passage.id}>
@@ -143,7 +165,13 @@ function Prompt({ id, channels }: { id: string; channels: Channel[] }) {
           </select>
         </label>
       </div>
-      {prompt && <CodeBlock code={prompt.systemPrompt || "(empty)"} language="what the agent would be told now" label="Copy prompt" />}
+      {prompt && (
+        <CodeBlock
+          code={prompt.systemPrompt || "(empty)"}
+          language="what the agent would be told now"
+          label="Copy prompt"
+        />
+      )}
     </section>
   );
 }

@@ -24,13 +24,27 @@ test("a message that comes both ways is shown once, and keeps its reactions", ()
 });
 
 test("messages stand in their order, in their place, and replies below what they reply to", () => {
-  const office = loaded(EMPTY, [message("3"), message("1"), message("2", { parentMessageId: "1" }), message("4", { channelId: "ledger" })]);
-  assert.deepEqual(said(office, "pier").map((each) => each.id), ["1", "3"]);
-  assert.deepEqual(said(office, "pier", "1").map((each) => each.id), ["2"]);
+  const office = loaded(EMPTY, [
+    message("3"),
+    message("1"),
+    message("2", { parentMessageId: "1" }),
+    message("4", { channelId: "ledger" }),
+  ]);
+  assert.deepEqual(
+    said(office, "pier").map((each) => each.id),
+    ["1", "3"],
+  );
+  assert.deepEqual(
+    said(office, "pier", "1").map((each) => each.id),
+    ["2"],
+  );
 });
 
 test("a reaction counts once for everybody", () => {
-  const entry: Entry = { event: "reaction_added", data: { ...place, messageId: "1", emoji: "⚓", userId: "pip", isAgent: true } };
+  const entry: Entry = {
+    event: "reaction_added",
+    data: { ...place, messageId: "1", emoji: "⚓", userId: "pip", isAgent: true },
+  };
   const office = told(told(loaded(EMPTY, [message("1")]), entry), entry);
   assert.equal(said(office, "pier")[0]?.reactions?.length, 1);
 });

@@ -25,7 +25,9 @@ export function told(office: Office, entry: Entry): Office {
       return office.messages.has(entry.data.id) ? office : loaded(office, [entry.data]);
     case "reaction_added": {
       const message = office.messages.get(entry.data.messageId);
-      return message ? loaded(office, [{ ...message, reactions: withReaction(message.reactions ?? [], entry.data) }]) : office;
+      return message
+        ? loaded(office, [{ ...message, reactions: withReaction(message.reactions ?? [], entry.data) }])
+        : office;
     }
     case "agent_typing": {
       const { agentId, runId } = entry.data;
@@ -55,7 +57,9 @@ export const placeOf = ({ channelId, dmConversationId }: Placed): string => chan
 
 /** What was said in a place, oldest first; replies belong to the message they reply to. */
 export function said(office: Office, placeId: string, parentId: string | null = null): Message[] {
-  const here = [...office.messages.values()].filter((each) => placeOf(each) === placeId && each.parentMessageId === parentId);
+  const here = [...office.messages.values()].filter(
+    (each) => placeOf(each) === placeId && each.parentMessageId === parentId,
+  );
   return here.sort((one, other) => (one.id < other.id ? -1 : 1));
 }
 

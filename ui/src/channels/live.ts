@@ -18,7 +18,12 @@ export function useOffice(place: Place | undefined): Office {
         path: "/api/sse",
         take: (frames) => {
           const entries = frames.filter((frame) => KINDS.has(frame.event));
-          office.set(entries.reduce((before, { event, data }) => told(before, { event, data: JSON.parse(data) } as Entry), office.get()));
+          office.set(
+            entries.reduce(
+              (before, { event, data }) => told(before, { event, data: JSON.parse(data) } as Entry),
+              office.get(),
+            ),
+          );
           return false;
         },
         opened: () => void Promise.all([place && load(place), lookWhoWorks()]).catch(() => undefined),

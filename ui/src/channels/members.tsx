@@ -5,6 +5,7 @@ import type { Agent, Channel } from "../api/wire";
 import { useDoing } from "../asking";
 import { href } from "../route";
 import { Face } from "./face";
+import { Failure } from "../frame/failure";
 
 export function Members({ channel, agents, again }: { channel: Channel; agents: Agent[]; again: () => Promise<void> }) {
   const { isBusy, failure, start } = useDoing();
@@ -22,7 +23,13 @@ export function Members({ channel, agents, again }: { channel: Channel; agents: 
             <Face id={id} isAgent={kind === "agent"} />
             {kind === "agent" ? <a href={href({ view: "agents", id })}>{id}</a> : <span>{id}</span>}
             {kind === "agent" && (
-              <button type="button" class="quiet small" aria-label={`Remove ${id}`} disabled={isBusy} onClick={() => change(() => removeAgent(channel.id, id))}>
+              <button
+                type="button"
+                class="quiet small"
+                aria-label={`Remove ${id}`}
+                disabled={isBusy}
+                onClick={() => change(() => removeAgent(channel.id, id))}
+              >
                 ✕
               </button>
             )}
@@ -50,11 +57,7 @@ export function Members({ channel, agents, again }: { channel: Channel; agents: 
           </select>
         </label>
       )}
-      {failure && (
-        <p class="failure" role="alert">
-          {failure}
-        </p>
-      )}
+      <Failure text={failure} />
     </aside>
   );
 }

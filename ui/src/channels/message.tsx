@@ -69,7 +69,13 @@ function Tools({ message, openThread }: { message: Message; openThread: (() => v
     <div class="message-tools">
       {isOpen ? (
         EMOJI.map((emoji) => (
-          <button key={emoji} type="button" class="quiet small" aria-label={`React with ${emoji}`} onClick={() => give(emoji)}>
+          <button
+            key={emoji}
+            type="button"
+            class="quiet small"
+            aria-label={`React with ${emoji}`}
+            onClick={() => give(emoji)}
+          >
             {emoji}
           </button>
         ))

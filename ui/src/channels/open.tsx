@@ -6,6 +6,7 @@ import type { Agent } from "../api/wire";
 import { useDoing } from "../asking";
 import { Dialog } from "../frame/dialog";
 import { go } from "../route";
+import { Failure } from "../frame/failure";
 
 type Opening = { agents: Agent[]; close: () => void; opened: () => Promise<void> };
 
@@ -15,11 +16,17 @@ export function NewChannel({ agents, close, opened }: Opening) {
   const [isPrivate, setPrivate] = useState(false);
   const [chosen, setChosen] = useState<readonly string[]>([]);
   const { isBusy, failure, start } = useDoing();
-  const toggle = (id: string) => setChosen(chosen.includes(id) ? chosen.filter((each) => each !== id) : [...chosen, id]);
+  const toggle = (id: string) =>
+    setChosen(chosen.includes(id) ? chosen.filter((each) => each !== id) : [...chosen, id]);
   const open = () =>
     start(async () => {
       const kind = isPrivate ? "private" : "public";
-      const made = await openChannel({ name: name.trim(), kind, agents: [...chosen], ...(topic.trim() && { topic: topic.trim() }) });
+      const made = await openChannel({
+        name: name.trim(),
+        kind,
+        agents: [...chosen],
+        ...(topic.trim() && { topic: topic.trim() }),
+      });
       await opened();
       close();
       go({ view: "channels", id: made.id });
@@ -53,11 +60,7 @@ export function NewChannel({ agents, close, opened }: Opening) {
           <input type="checkbox" checked={isPrivate} onChange={(event) => setPrivate(event.currentTarget.checked)} />
           Private
         </label>
-        {failure && (
-          <p class="failure" role="alert">
-            {failure}
-          </p>
-        )}
+        <Failure text={failure} />
         <div class="buttons">
           <button class="primary" disabled={isBusy || !name.trim()}>
             Open channel
@@ -79,11 +82,7 @@ export function NewDm({ agents, close, opened }: Opening) {
     });
   return (
     <Dialog title="New direct message" close={close}>
-      {failure && (
-        <p class="failure" role="alert">
-          {failure}
-        </p>
-      )}
+      <Failure text={failure} />
       <div class="buttons">
         {agents.map(({ id, displayName }) => (
           <button key={id} type="button" disabled={isBusy} onClick={() => open(id)}>

@@ -12,7 +12,13 @@ import { Members } from "./members";
 import { MessageCard } from "./message";
 import { dmName } from "./places";
 
-type Placed = { place: Place; channel: Channel | undefined; dm: Dm | undefined; agents: Agent[]; again: () => Promise<void> };
+type Placed = {
+  place: Place;
+  channel: Channel | undefined;
+  dm: Dm | undefined;
+  agents: Agent[];
+  again: () => Promise<void>;
+};
 
 export function PlaceView({ place, channel, dm, agents, again }: Placed) {
   const office = useOffice(place);
@@ -86,7 +92,17 @@ function Earlier({ place, before }: { place: Place; before: string | undefined }
   );
 }
 
-function Thread({ office, place, parentId, close }: { office: Office; place: Place; parentId: string; close: () => void }) {
+function Thread({
+  office,
+  place,
+  parentId,
+  close,
+}: {
+  office: Office;
+  place: Place;
+  parentId: string;
+  close: () => void;
+}) {
   const parent = office.messages.get(parentId);
   return (
     <aside class="beside" aria-label="Thread">

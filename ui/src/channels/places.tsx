@@ -6,7 +6,13 @@ import type { Agent, Channel, Dm } from "../api/wire";
 import { href, type Route } from "../route";
 import { NewChannel, NewDm } from "./open";
 
-type Listed = { channels: Channel[]; dms: Dm[]; agents: Agent[]; selected: string | undefined; again: () => Promise<void> };
+type Listed = {
+  channels: Channel[];
+  dms: Dm[];
+  agents: Agent[];
+  selected: string | undefined;
+  again: () => Promise<void>;
+};
 
 export function Places({ channels, dms, agents, selected, again }: Listed) {
   const [opening, setOpening] = useState<"channel" | "dm">();
@@ -15,7 +21,13 @@ export function Places({ channels, dms, agents, selected, again }: Listed) {
     <>
       <Group title="Channels" more="New channel" open={() => setOpening("channel")}>
         {channels.map(({ id, name, kind }) => (
-          <Row key={id} to={{ view: "channels", id }} isHere={id === selected} name={`# ${name}`} more={kind === "private" ? "private" : ""} />
+          <Row
+            key={id}
+            to={{ view: "channels", id }}
+            isHere={id === selected}
+            name={`# ${name}`}
+            more={kind === "private" ? "private" : ""}
+          />
         ))}
       </Group>
       <Group title="Direct messages" more="New direct message" open={() => setOpening("dm")}>
@@ -36,7 +48,10 @@ export function Places({ channels, dms, agents, selected, again }: Listed) {
 
 /** A DM is called after the agents in it. */
 export const dmName = ({ participants }: Dm): string =>
-  participants.filter((each) => each.kind === "agent").map((each) => each.id).join(" and ");
+  participants
+    .filter((each) => each.kind === "agent")
+    .map((each) => each.id)
+    .join(" and ");
 
 type Grouped = { title: string; more?: string; open?: () => void; children: ComponentChildren };
 

@@ -8,6 +8,7 @@ import type { Route } from "../route";
 import { AgentPage } from "./agent";
 import { PlaceView } from "./place";
 import { Places } from "./places";
+import { Failure } from "../frame/failure";
 
 const EVERY = 10_000;
 
@@ -22,7 +23,7 @@ export function Channels({ route }: { route: OfficeRoute }) {
   return (
     <div class="view with-side">
       <Side label="Channels" at={id}>
-        {failure && <p class="failure">{failure}</p>}
+        <Failure text={failure} />
         {found && <Places {...found} selected={id} again={again} />}
       </Side>
       {route.view === "agents" && id ? (

@@ -14,6 +14,7 @@ import { go } from "../route";
 import { Composer } from "./composer";
 import { forget } from "./titles";
 import { TurnCard } from "./turn";
+import { Failure } from "../frame/failure";
 
 const LOOK_EVERY = 2500;
 
@@ -47,11 +48,7 @@ export function Chat({ id, changed }: { id: string; changed: () => void }) {
       <h1 class="unseen">Chat</h1>
       <div class="scroll" ref={bottom}>
         <div class="column" role="log" aria-label="Conversation" aria-busy={turns === undefined}>
-          {failure && (
-            <p class="failure" role="alert">
-              {failure}
-            </p>
-          )}
+          <Failure text={failure} />
           {places.map((place, index) => (
             <TurnCard
               key={place.turn.runId}

@@ -1,6 +1,7 @@
 /** Where one writes: Enter sends, Shift and Enter begins a line. What could not be sent stays. */
 
 import { useLayoutEffect, useRef, useState } from "preact/hooks";
+import { Failure } from "../frame/failure";
 
 type Composing = {
   send: (text: string) => void;
@@ -42,11 +43,7 @@ export function Composer({ send, isBusy, failure, placeholder, stop, hasFocus = 
         submit();
       }}
     >
-      {failure && (
-        <p class="failure" role="alert">
-          {failure}
-        </p>
-      )}
+      <Failure text={failure} />
       <div class="box">
         <textarea
           ref={area}

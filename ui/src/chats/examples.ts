@@ -6,7 +6,11 @@ const EXAMPLES: Record<string, string[]> = {
     "What is the average price of your goods?",
     "Where is my desk lamp, A-1002?",
   ],
-  "cv-screener": ["Who knows Postgres and Kubernetes?", "Find somebody who speaks Portuguese", "Who works as a data engineer?"],
+  "cv-screener": [
+    "Who knows Postgres and Kubernetes?",
+    "Find somebody who speaks Portuguese",
+    "Who works as a data engineer?",
+  ],
   slow: ["Take your time"],
   tokens: ["As fast as you can"],
   device: ["Run the plan"],

@@ -8,6 +8,7 @@ import { useCell } from "../cell";
 import { href } from "../route";
 import { ago } from "../text/words";
 import { learn, said } from "./titles";
+import { Failure } from "../frame/failure";
 
 const EVERY = 10_000;
 const PAGE = 50;
@@ -36,13 +37,20 @@ export function ChatList({ selected, changes }: { selected: string | undefined; 
           onInput={(event) => setSearch(event.currentTarget.value)}
         />
       </div>
-      {failure && <p class="failure">{failure}</p>}
+      <Failure text={failure} />
       <ul class="rows">
         {rows.map((row) => (
-          <Row key={row.thread_id} row={row} title={known.get(row.thread_id)?.title} isSelected={row.thread_id === selected} />
+          <Row
+            key={row.thread_id}
+            row={row}
+            title={known.get(row.thread_id)?.title}
+            isSelected={row.thread_id === selected}
+          />
         ))}
       </ul>
-      {found && rows.length === 0 && <p class="faint pad">{wanted ? "Nothing was said like that." : "Nothing has been said yet."}</p>}
+      {found && rows.length === 0 && (
+        <p class="faint pad">{wanted ? "Nothing was said like that." : "Nothing has been said yet."}</p>
+      )}
       {found?.hasMore && (
         <button type="button" class="quiet" onClick={() => setPages(pages + 1)}>
           Earlier chats
@@ -57,9 +65,7 @@ function Row({ row, title, isSelected }: { row: ThreadRow; title: string | undef
     <li>
       <a href={href({ view: "chats", id: row.thread_id })} aria-current={isSelected ? "page" : undefined}>
         <span class="title">{title ?? "New chat"}</span>
-        <span class="faint">
-          {[row.agent, ago(row.created_at)].filter(Boolean).join(" · ")}
-        </span>
+        <span class="faint">{[row.agent, ago(row.created_at)].filter(Boolean).join(" · ")}</span>
       </a>
     </li>
   );

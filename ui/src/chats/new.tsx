@@ -7,6 +7,7 @@ import { useDoing, useReading } from "../asking";
 import { go } from "../route";
 import { Composer } from "./composer";
 import { aboutAgent, examplesFor, inOrder } from "./examples";
+import { Failure } from "../frame/failure";
 
 const SHOWN = 6;
 
@@ -31,11 +32,7 @@ export function NewChat({ began }: { began: () => void }) {
         <div class="column">
           <h1>Talk to an agent</h1>
           <p class="lead">Everything it does is kept in a log: close this page, come back, and nothing is lost.</p>
-          {failure && (
-            <p class="failure" role="alert">
-              {failure}
-            </p>
-          )}
+          <Failure text={failure} />
           <Picker agents={all} chosen={agent} choose={choose} />
           {agent && (
             <div class="examples" role="group" aria-label="Examples">
@@ -53,14 +50,29 @@ export function NewChat({ began }: { began: () => void }) {
   );
 }
 
-function Picker({ agents, chosen, choose }: { agents: Agent[]; chosen: string | undefined; choose: (id: string) => void }) {
+function Picker({
+  agents,
+  chosen,
+  choose,
+}: {
+  agents: Agent[];
+  chosen: string | undefined;
+  choose: (id: string) => void;
+}) {
   const [isOpen, setOpen] = useState(false);
   const shown = isOpen ? agents : agents.slice(0, SHOWN);
   return (
     <fieldset class="picker" role="radiogroup" aria-label="Agent">
       {shown.map(({ id, displayName, title }) => (
         <label key={id} class="pick">
-          <input type="radio" name="agent" value={id} aria-label={id} checked={id === chosen} onChange={() => choose(id)} />
+          <input
+            type="radio"
+            name="agent"
+            value={id}
+            aria-label={id}
+            checked={id === chosen}
+            onChange={() => choose(id)}
+          />
           <strong>{displayName}</strong>
           <span class="faint">{title || aboutAgent(id) || "an agent"}</span>
         </label>

@@ -29,7 +29,8 @@ export const forget = (id: string): void => void asked.delete(id);
 
 async function read(id: string): Promise<Said | undefined> {
   const messages = (await thread(id)).messages.map((message) => message.content);
-  const words = messages.length ? messages : (await turns(id)).map((turn) => turn.question); // a fork has said nothing itself
+  // a fork has said nothing itself
+  const words = messages.length ? messages : (await turns(id)).map((turn) => turn.question);
   const title = words[0];
   return title === undefined ? undefined : { title, words: words.join("\n").toLowerCase() };
 }

@@ -9,6 +9,7 @@ import { href } from "../route";
 import { RunBody } from "../run/body";
 import { duration, money, short } from "../text/words";
 import type { RunState } from "../log/state";
+import { Failure } from "../frame/failure";
 
 type Turning = {
   place: Place;
@@ -26,17 +27,9 @@ export function TurnCard({ place, edit, choose, isOldBranch }: Turning) {
   return (
     <article aria-label={`Run ${short(runId)}`} data-run={runId} data-status={state.status} class="turn">
       <Question place={place} edit={edit} choose={choose} canEdit={!isOldBranch && isOver(state.status)} />
-      {log.failure && (
-        <p class="failure" role="alert">
-          {log.failure}
-        </p>
-      )}
+      <Failure text={log.failure} />
       <RunBody state={state} retry={retry} />
-      {again.failure && (
-        <p class="failure" role="alert">
-          {again.failure}
-        </p>
-      )}
+      <Failure text={again.failure} />
       <Foot runId={runId} state={state} />
     </article>
   );
@@ -54,7 +47,13 @@ function Question({ place, edit, choose, canEdit }: Omit<Turning, "isOldBranch">
       <div class="tools">
         {siblings.length > 1 && (
           <div class="branches" role="group" aria-label="Branches">
-            <button type="button" class="quiet small" aria-label="Earlier branch" disabled={index === 0} onClick={() => choose(siblings[index - 1]!.runId)}>
+            <button
+              type="button"
+              class="quiet small"
+              aria-label="Earlier branch"
+              disabled={index === 0}
+              onClick={() => choose(siblings[index - 1]!.runId)}
+            >
               ‹
             </button>
             <span>
@@ -106,11 +105,7 @@ function Editing({ place, edit, done }: Pick<Turning, "place" | "edit"> & { done
         onKeyDown={(event) => event.key === "Escape" && done()}
       />
       <p class="faint">What followed is put aside, not lost.</p>
-      {failure && (
-        <p class="failure" role="alert">
-          {failure}
-        </p>
-      )}
+      <Failure text={failure} />
       <div class="buttons">
         <button class="primary" disabled={isBusy || !text.trim()}>
           Save and run
@@ -126,7 +121,9 @@ function Editing({ place, edit, done }: Pick<Turning, "place" | "edit"> & { done
 function Foot({ runId, state }: { runId: string; state: RunState }) {
   const { queuedAt, finishedAt, usage } = state;
   const took = queuedAt && finishedAt ? duration(finishedAt - queuedAt) : undefined;
-  const spent = usage.output_tokens ? `${(usage.input_tokens + usage.output_tokens).toLocaleString()} tokens` : undefined;
+  const spent = usage.output_tokens
+    ? `${(usage.input_tokens + usage.output_tokens).toLocaleString()} tokens`
+    : undefined;
   const cost = usage.usd ? money(usage.usd) : undefined;
   return (
     <footer class="foot">

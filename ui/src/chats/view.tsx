@@ -14,7 +14,9 @@ export function Chats({ id }: { id: string | undefined }) {
       <Side label="Chats" at={id}>
         <ChatList selected={id} changes={changes} />
       </Side>
-      <main class="main">{id === undefined ? <NewChat began={changed} /> : <Chat key={id} id={id} changed={changed} />}</main>
+      <main class="main">
+        {id === undefined ? <NewChat began={changed} /> : <Chat key={id} id={id} changed={changed} />}
+      </main>
     </div>
   );
 }

@@ -30,7 +30,13 @@ export function Bar({ route, help }: { route: Route; help: () => void }) {
       <Connection />
       <Overview />
       <ThemeButton />
-      <button type="button" class="quiet help" aria-label="Keyboard shortcuts" title="Keyboard shortcuts" onClick={help}>
+      <button
+        type="button"
+        class="quiet help"
+        aria-label="Keyboard shortcuts"
+        title="Keyboard shortcuts"
+        onClick={help}
+      >
         ?
       </button>
     </header>

@@ -3,7 +3,15 @@
 import type { ComponentChildren } from "preact";
 import { useEffect, useId, useRef } from "preact/hooks";
 
-export function Dialog({ title, close, children }: { title: string; close?: (() => void) | undefined; children: ComponentChildren }) {
+export function Dialog({
+  title,
+  close,
+  children,
+}: {
+  title: string;
+  close?: (() => void) | undefined;
+  children: ComponentChildren;
+}) {
   const box = useRef<HTMLDialogElement>(null);
   const id = useId();
   useEffect(() => {

@@ -5,31 +5,43 @@ import { go } from "../route";
 import { Dialog } from "./dialog";
 
 const KEYS: [string, [string, string][]][] = [
-  ["Everywhere", [
-    ["g c", "chats"],
-    ["g h", "channels"],
-    ["g r", "runs"],
-    ["g a", "approvals"],
-    ["n", "new chat"],
-    ["/", "search"],
-    ["?", "this list"],
-  ]],
-  ["Writing", [
-    ["Enter", "send"],
-    ["Shift Enter", "new line"],
-    ["Esc", "leave an edit"],
-  ]],
-  ["Approvals", [
-    ["j k", "next, previous"],
-    ["a", "approve"],
-    ["e", "edit the input"],
-    ["r", "reject"],
-    ["o", "open the run"],
-  ]],
-  ["A run", [
-    ["← →", "an event back or on, on the slider"],
-    ["Home End", "the first, the last event"],
-  ]],
+  [
+    "Everywhere",
+    [
+      ["g c", "chats"],
+      ["g h", "channels"],
+      ["g r", "runs"],
+      ["g a", "approvals"],
+      ["n", "new chat"],
+      ["/", "search"],
+      ["?", "this list"],
+    ],
+  ],
+  [
+    "Writing",
+    [
+      ["Enter", "send"],
+      ["Shift Enter", "new line"],
+      ["Esc", "leave an edit"],
+    ],
+  ],
+  [
+    "Approvals",
+    [
+      ["j k", "next, previous"],
+      ["a", "approve"],
+      ["e", "edit the input"],
+      ["r", "reject"],
+      ["o", "open the run"],
+    ],
+  ],
+  [
+    "A run",
+    [
+      ["← →", "an event back or on, on the slider"],
+      ["Home End", "the first, the last event"],
+    ],
+  ],
 ];
 
 export function Help({ close }: { close: () => void }) {

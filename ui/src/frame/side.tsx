@@ -1,4 +1,4 @@
-/** The list beside a view. On a narrow screen it is folded away, and folds itself away again when something is chosen. */
+/** The list beside a view. On a narrow screen it is folded away, also again when something was chosen. */
 
 import type { ComponentChildren } from "preact";
 import { useEffect, useState } from "preact/hooks";

@@ -20,7 +20,14 @@ export function SignIn() {
         </p>
         <label>
           API key
-          <input type="text" class="mono secret" autocomplete="off" spellcheck={false} value={key} onInput={(event) => setKey(event.currentTarget.value)} />
+          <input
+            type="text"
+            class="mono secret"
+            autocomplete="off"
+            spellcheck={false}
+            value={key}
+            onInput={(event) => setKey(event.currentTarget.value)}
+          />
         </label>
         {useCell(needsKey) === "refused" && (
           <p class="failure" role="alert">

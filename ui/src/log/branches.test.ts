@@ -2,7 +2,12 @@ import assert from "node:assert/strict";
 import { test } from "node:test";
 import { isCurrent, way, type Turn } from "./branches";
 
-const turn = (runId: string, parentId: string | null, isSuperseded = false): Turn => ({ runId, parentId, question: runId, isSuperseded });
+const turn = (runId: string, parentId: string | null, isSuperseded = false): Turn => ({
+  runId,
+  parentId,
+  question: runId,
+  isSuperseded,
+});
 const ids = (...args: Parameters<typeof way>) => way(...args).map((place) => place.turn.runId);
 
 // a - b - c, then b was edited: d, and e after it
@@ -10,7 +15,10 @@ const EDITED = [turn("a", null), turn("b", "a", true), turn("c", "b", true), tur
 
 test("a thread without edits is one way", () => {
   const places = way([turn("a", null), turn("b", "a")]);
-  assert.deepEqual(places.map(({ siblings }) => siblings.length), [1, 1]);
+  assert.deepEqual(
+    places.map(({ siblings }) => siblings.length),
+    [1, 1],
+  );
 });
 
 test("what an edit put aside is not on the way, and can be chosen", () => {

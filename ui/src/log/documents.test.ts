@@ -5,7 +5,12 @@ import { fold } from "./fold";
 import { log, QUEUED } from "./sample";
 
 test("a source is found in what a tool gave back, however deep", () => {
-  const output = { hits: [{ id: "cv-1", title: "Ann", city: "Lagos" }, { id: "cv-2", title: "Bob" }] };
+  const output = {
+    hits: [
+      { id: "cv-1", title: "Ann", city: "Lagos" },
+      { id: "cv-2", title: "Bob" },
+    ],
+  };
   const state = fold(log(QUEUED, ["tool.finished", { call_id: "c", tool: "search", output }]));
   assert.deepEqual(found(state, "cv-1"), { title: "Ann", rest: { city: "Lagos" } });
   assert.equal(found(state, "cv-3"), undefined);

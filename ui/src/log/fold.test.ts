@@ -22,11 +22,17 @@ test("a run is thinking, text, a call with its approval, and text again, in that
 
 test("a call has the input that it was made with, what it printed, and what came of it", () => {
   const { input, streamed, output, state, ms } = call(folded(...REFUND));
-  assert.deepEqual({ input, streamed, output, state, ms }, { input: { amount: 20 }, streamed: "paying ...", output: { refund: "R-1" }, state: "finished", ms: 12 });
+  assert.deepEqual(
+    { input, streamed, output, state, ms },
+    { input: { amount: 20 }, streamed: "paying ...", output: { refund: "R-1" }, state: "finished", ms: 12 },
+  );
 });
 
 test("the first decision counts", () => {
-  const state = folded(...REFUND.slice(0, 12), ["approval.decided", { approval_id: "a1", decision: "rejected", by: "bob" }]);
+  const state = folded(...REFUND.slice(0, 12), [
+    "approval.decided",
+    { approval_id: "a1", decision: "rejected", by: "bob" },
+  ]);
   const [approval] = call(state).approvals;
   assert.equal(approval?.state, "approved");
   assert.equal(approval?.by, "ann");
@@ -35,7 +41,8 @@ test("the first decision counts", () => {
 test("folding is the same at once, event by event, and from any state on", () => {
   const events = log(...REFUND);
   const whole = fold(events);
-  for (let cut = 0; cut <= events.length; cut += 1) assert.deepEqual(fold(events.slice(cut), fold(events.slice(0, cut))), whole);
+  for (let cut = 0; cut <= events.length; cut += 1)
+    assert.deepEqual(fold(events.slice(cut), fold(events.slice(0, cut))), whole);
 });
 
 test("a state is never changed by what comes after it", () => {
@@ -75,15 +82,27 @@ test("text that goes on after a result is taken back only as far as it is new", 
 });
 
 test("a sentence that another attempt goes on with is one sentence", () => {
-  const state = folded(QUEUED, ["model.token", { text: "one " }], ["run.resumed", { attempt: 2, why: "crash" }], ["model.token", { text: "two" }]);
+  const state = folded(
+    QUEUED,
+    ["model.token", { text: "one " }],
+    ["run.resumed", { attempt: 2, why: "crash" }],
+    ["model.token", { text: "two" }],
+  );
   assert.deepEqual(kinds(state), ["text", "resumed"]);
   assert.equal(text(state), "one two|");
 });
 
 test("a whole message is shown only if its pieces were not", () => {
-  const told = folded(QUEUED, ["model.message", { step: "1", message: { content: "Hello.", reasoning_content: "Greet." } }]);
+  const told = folded(QUEUED, [
+    "model.message",
+    { step: "1", message: { content: "Hello.", reasoning_content: "Greet." } },
+  ]);
   assert.deepEqual(kinds(told), ["thinking", "text"]);
-  const streamed = folded(QUEUED, ["model.token", { text: "Hello." }], ["model.message", { step: "1", message: { content: "Hello." } }]);
+  const streamed = folded(
+    QUEUED,
+    ["model.token", { text: "Hello." }],
+    ["model.message", { step: "1", message: { content: "Hello." } }],
+  );
   assert.equal(text(streamed), "Hello.");
 });
 
@@ -106,12 +125,19 @@ test("what a step cost is counted once", () => {
 test("an approval is open until it is decided or the run ends", () => {
   assert.equal(call(folded(...REFUND.slice(0, 11))).approvals[0]?.state, "pending");
   assert.equal(call(folded(...REFUND)).approvals[0]?.state, "approved");
-  const canceled = folded(...REFUND.slice(0, 11), ["run.canceled", { reason: "requested" }], ["run.finished", { status: "canceled", stop_reason: "cancelled" }]);
+  const canceled = folded(
+    ...REFUND.slice(0, 11),
+    ["run.canceled", { reason: "requested" }],
+    ["run.finished", { status: "canceled", stop_reason: "cancelled" }],
+  );
   assert.equal(call(canceled).approvals[0]?.state, "void");
 });
 
 test("a question without a call stands for itself", () => {
-  const state = folded(QUEUED, ["approval.requested", { approval_id: "a1", call_id: "q#1", kind: "question", tool: "ask", input: { question: "Now?" } }]);
+  const state = folded(QUEUED, [
+    "approval.requested",
+    { approval_id: "a1", call_id: "q#1", kind: "question", tool: "ask", input: { question: "Now?" } },
+  ]);
   assert.deepEqual(kinds(state), ["question"]);
 });
 
@@ -126,7 +152,11 @@ test("steps of a plan are shown, questions to a model are not", () => {
 });
 
 test("a timeline has the state at every seq, and takes no event twice and none out of order", () => {
-  const lines: Line[] = [QUEUED, ...Array.from({ length: 1000 }, (_, n): Line => ["model.token", { text: `${n} ` }]), DONE];
+  const lines: Line[] = [
+    QUEUED,
+    ...Array.from({ length: 1000 }, (_, n): Line => ["model.token", { text: `${n} ` }]),
+    DONE,
+  ];
   const events = log(...lines);
   const timeline = new Timeline();
   for (const event of events) assert.equal(timeline.add(event), true);

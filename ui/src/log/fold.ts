@@ -21,7 +21,7 @@ export function take(before: RunState, event: RunEvent): RunState {
 }
 
 function arrived(state: RunState, event: RunEvent): RunState {
-  const next = { ...state, seq: event.seq };
+  const next = { ...state, runId: event.run_id, seq: event.seq };
   if (event.source !== "worker" || isOver(state.status)) return next;
   return { ...next, status: "running", startedAt: state.startedAt ?? event.ts };
 }
@@ -30,7 +30,14 @@ function apply(state: RunState, event: RunEvent): RunState {
   switch (event.type) {
     case "run.queued": {
       const { agent, trigger, copied } = event.data;
-      return { ...state, agent, ...(trigger && { trigger }), ...(copied && { copied }), status: "queued", queuedAt: event.ts };
+      return {
+        ...state,
+        agent,
+        ...(trigger && { trigger }),
+        ...(copied && { copied }),
+        status: "queued",
+        queuedAt: event.ts,
+      };
     }
     case "run.resumed": {
       const { attempt, why } = event.data;
@@ -72,7 +79,13 @@ function apply(state: RunState, event: RunEvent): RunState {
     }
     case "tool.finished": {
       const { call_id, tool, output = null, error, ms = 0 } = event.data;
-      const ended = (begun: Call): Call => ({ ...begun, output, ms, state: error ? "failed" : "finished", ...(error && { error }) });
+      const ended = (begun: Call): Call => ({
+        ...begun,
+        output,
+        ms,
+        state: error ? "failed" : "finished",
+        ...(error && { error }),
+      });
       return change(known(state, call_id, tool, null), "call", call_id, ended);
     }
     case "approval.requested":
@@ -94,7 +107,13 @@ function apply(state: RunState, event: RunEvent): RunState {
       return { ...state, canceled: event.data.reason };
     case "run.finished": {
       const { status, stop_reason, usage } = event.data;
-      const ended = { ...state, status, stopReason: stop_reason, finishedAt: event.ts, usage: { ...state.usage, ...usage } };
+      const ended = {
+        ...state,
+        status,
+        stopReason: stop_reason,
+        finishedAt: event.ts,
+        usage: { ...state.usage, ...usage },
+      };
       return { ...ended, items: state.items.map((item) => questions(item, voided)) };
     }
     default:
@@ -107,7 +126,9 @@ function apply(state: RunState, event: RunEvent): RunState {
 const add = (state: RunState, item: Item): RunState => ({ ...state, items: [...state.items, item] });
 
 const without = (state: RunState, key: string): RunState =>
-  state.items.some((item) => item.key === key) ? { ...state, items: state.items.filter((item) => item.key !== key) } : state;
+  state.items.some((item) => item.key === key)
+    ? { ...state, items: state.items.filter((item) => item.key !== key) }
+    : state;
 
 type Of<K extends Item["kind"]> = Extract<Item, { kind: K }>;
 
@@ -178,18 +199,30 @@ function asked(state: RunState, event: Extract<RunEvent, { type: "approval.reque
   if (!hasCall(state, callId)) {
     return add(state, { kind: "question", key: id, approval });
   }
-  return change(state, "call", callId, (waiting) => ({ ...waiting, state: "waiting", approvals: [...waiting.approvals, approval] }));
+  return change(state, "call", callId, (waiting) => ({
+    ...waiting,
+    state: "waiting",
+    approvals: [...waiting.approvals, approval],
+  }));
 }
 
 function decided(state: RunState, event: Extract<RunEvent, { type: "approval.decided" }>): RunState {
   const { approval_id, decision, by, input, reason } = event.data;
   const answered = (approval: Approval): Approval =>
     approval.id === approval_id && approval.state === "pending"
-      ? { ...approval, state: decision, by, ...(input !== undefined && input !== null && { edited: input }), ...(reason && { reason }) }
+      ? {
+          ...approval,
+          state: decision,
+          by,
+          ...(input !== undefined && input !== null && { edited: input }),
+          ...(reason && { reason }),
+        }
       : approval;
   const items = state.items.map((item) => {
     const after = questions(item, answered);
-    return after !== item && after.kind === "call" && after.state === "waiting" ? { ...after, state: "requested" as const } : after;
+    return after !== item && after.kind === "call" && after.state === "waiting"
+      ? { ...after, state: "requested" as const }
+      : after;
   });
   return { ...state, items, status: state.status === "waiting" ? "queued" : state.status };
 }
@@ -206,7 +239,8 @@ function questions(item: Item, to: (approval: Approval) => Approval): Item {
 }
 
 /** Nobody answered before the run ended. */
-const voided = (approval: Approval): Approval => (approval.state === "pending" ? { ...approval, state: "void" } : approval);
+const voided = (approval: Approval): Approval =>
+  approval.state === "pending" ? { ...approval, state: "void" } : approval;
 
 function spend(state: RunState, more: Usage | undefined): RunState {
   if (!more) return state;

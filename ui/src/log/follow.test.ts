@@ -2,7 +2,10 @@ import assert from "node:assert/strict";
 import { afterEach, test } from "node:test";
 import { cutOff, follow, type Following } from "./follow";
 
-Object.assign(globalThis, { sessionStorage: { getItem: () => null, removeItem: () => undefined }, addEventListener: () => undefined });
+Object.assign(globalThis, {
+  sessionStorage: { getItem: () => null, removeItem: () => undefined },
+  addEventListener: () => undefined,
+});
 const realFetch = globalThis.fetch;
 afterEach(() => (globalThis.fetch = realFetch));
 
@@ -21,7 +24,10 @@ function serve(...answers: Answer[]): string[] {
   return asked;
 }
 
-const events = (text: string): Answer => () => new Response(text);
+const events =
+  (text: string): Answer =>
+  () =>
+    new Response(text);
 const away: Answer = () => {
   throw new TypeError("connection refused");
 };
@@ -39,7 +45,11 @@ const followed = (options: Partial<Following> = {}): Promise<string[]> =>
   });
 
 test("a stream that is cut off is opened again at the last id, and nothing comes twice", async () => {
-  const asked = serve(events("id: 1\ndata: a\n\nid: 2\ndata: b\n\nid: 3\ndata: not who"), away, events("id: 3\ndata: c\n\nid: 4\ndata: end\n\n"));
+  const asked = serve(
+    events("id: 1\ndata: a\n\nid: 2\ndata: b\n\nid: 3\ndata: not who"),
+    away,
+    events("id: 3\ndata: c\n\nid: 4\ndata: end\n\n"),
+  );
   assert.deepEqual(await followed(), ["a", "b", "c", "end"]);
   assert.deepEqual(asked, ["", "2", "2"]);
 });

@@ -68,7 +68,13 @@ async function keepFollowing({ path, take, failed, opened, after }: Following, s
 const isFinal = (status: number): boolean => status >= 400 && status < 500 && status !== 408 && status !== 429;
 
 /** One connection; true if it came to the end of the log. */
-async function once(path: string, last: string, take: Following["take"], open: () => void, stop: AbortSignal): Promise<boolean> {
+async function once(
+  path: string,
+  last: string,
+  take: Following["take"],
+  open: () => void,
+  stop: AbortSignal,
+): Promise<boolean> {
   const watch = new Watch(stop);
   try {
     const headers = { Accept: "text/event-stream", ...(last && { "Last-Event-ID": last }) };

@@ -11,7 +11,16 @@ export type Line = { [T in EventType]: readonly [T, Data<T>] }[EventType];
 export const log = (...lines: Line[]): RunEvent[] =>
   lines.map(
     ([type, data], place) =>
-      ({ run_id: "r", seq: place + 1, id: `e${place + 1}`, ts: 1000 + 100 * place, type, v: 1, source: BY_API.has(type) ? "api" : "worker", data }) as RunEvent,
+      ({
+        run_id: "r",
+        seq: place + 1,
+        id: `e${place + 1}`,
+        ts: 1000 + 100 * place,
+        type,
+        v: 1,
+        source: BY_API.has(type) ? "api" : "worker",
+        data,
+      }) as RunEvent,
   );
 
 export const QUEUED: Line = ["run.queued", { agent: "assistant", trigger: "m1" }];
@@ -25,7 +34,14 @@ export const REFUND: Line[] = [
   ["model.thinking", { text: "money." }],
   ["model.token", { text: "I am asking " }],
   ["model.token", { text: "a colleague." }],
-  ["model.message", { step: "turn#1", message: { content: "I am asking a colleague." }, usage: { input_tokens: 10, output_tokens: 4, usd: 0.01 } }],
+  [
+    "model.message",
+    {
+      step: "turn#1",
+      message: { content: "I am asking a colleague." },
+      usage: { input_tokens: 10, output_tokens: 4, usd: 0.01 },
+    },
+  ],
   ["step.finished", { step: "turn#1", name: "think", usage: { input_tokens: 10, output_tokens: 4, usd: 0.01 } }],
   ["tool.requested", { call_id: "c1", tool: "refund", input: { amount: 38.5 } }],
   ["approval.requested", { approval_id: "a1", call_id: "c1", kind: "tool", tool: "refund", input: { amount: 38.5 } }],
@@ -38,5 +54,8 @@ export const REFUND: Line[] = [
   ["tool.finished", { call_id: "c1", tool: "refund", output: { refund: "R-1" }, ms: 12 }],
   ["model.token", { text: "It is paid." }],
   ["run.output", { text: "It is paid.", sources: ["cv-1"], outputs: {} }],
-  ["run.finished", { status: "done", stop_reason: "end_turn", usage: { input_tokens: 10, output_tokens: 4, usd: 0.01 } }],
+  [
+    "run.finished",
+    { status: "done", stop_reason: "end_turn", usage: { input_tokens: 10, output_tokens: 4, usd: 0.01 } },
+  ],
 ];

@@ -13,7 +13,9 @@ export type Scale = { at: (ts: number) => number; isShortened: boolean };
 
 export function scaleOf({ bars, from }: Waterfall, to: number): Scale {
   const spans = (isPerson: boolean) =>
-    bars.filter((bar) => (bar.kind === "person") === isPerson).map((bar): Span => [bar.from, Math.min(bar.to ?? to, to)]);
+    bars
+      .filter((bar) => (bar.kind === "person") === isPerson)
+      .map((bar): Span => [bar.from, Math.min(bar.to ?? to, to)]);
   const waits = without(merged(spans(true)), merged(spans(false)));
   const waited = waits.reduce((sum, span) => sum + length(span), 0);
   const rest = Math.max(1, to - from - waited);
@@ -39,7 +41,13 @@ function merged(spans: readonly Span[]): Span[] {
 
 function without(spans: readonly Span[], others: readonly Span[]): Span[] {
   return others.reduce<Span[]>(
-    (left, [begin, end]) => left.flatMap(([from, to]): Span[] => [[from, Math.min(to, begin)], [Math.max(from, end), to]]).filter((span) => length(span) > 0),
+    (left, [begin, end]) =>
+      left
+        .flatMap(([from, to]): Span[] => [
+          [from, Math.min(to, begin)],
+          [Math.max(from, end), to],
+        ])
+        .filter((span) => length(span) > 0),
     [...spans],
   );
 }

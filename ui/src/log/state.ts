@@ -47,6 +47,7 @@ export type Approval = {
 };
 
 export type RunState = {
+  runId: string;
   seq: number;
   status: Status;
   agent: string;
@@ -67,6 +68,7 @@ export type RunState = {
 };
 
 export const EMPTY: RunState = {
+  runId: "",
   seq: 0,
   status: "queued",
   agent: "",

@@ -1,6 +1,6 @@
 /**
- * Lets a few in at a time, in the order in which they came. Nobody is kept out for good: whoever has had a place longest
- * gives it up when somebody has waited too long, and waits in turn.
+ * Lets a few in at a time, in the order in which they came. Nobody is kept out for good: whoever has had a place
+ * longest gives it up when somebody has waited too long, and waits in turn.
  */
 
 type Begin = () => () => void;
@@ -43,7 +43,8 @@ export class Turns {
 
   private watch(): void {
     clearTimeout(this.timer);
-    if (this.waiting.length > 0 && this.patienceMs < Infinity) this.timer = setTimeout(() => this.change(), this.patienceMs);
+    if (this.waiting.length > 0 && this.patienceMs < Infinity)
+      this.timer = setTimeout(() => this.change(), this.patienceMs);
   }
 
   private change(): void {

@@ -28,7 +28,15 @@ export function waterfall(events: Iterable<RunEvent>): Waterfall {
 
   const begin = (key: string, kind: BarKind, label: string, event: RunEvent) => {
     end(key, event.ts);
-    const bar: Bar = { key: `${key} ${event.seq}`, kind, label, from: event.ts, to: undefined, seq: event.seq, failed: false };
+    const bar: Bar = {
+      key: `${key} ${event.seq}`,
+      kind,
+      label,
+      from: event.ts,
+      to: undefined,
+      seq: event.seq,
+      failed: false,
+    };
     open.set(key, bar);
     bars.push(bar);
   };

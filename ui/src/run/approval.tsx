@@ -6,6 +6,7 @@ import { useDoing } from "../asking";
 import type { Json } from "../log/events";
 import type { Approval } from "../log/state";
 import { Input } from "../text/input";
+import { Failure } from "../frame/failure";
 
 type Asked = Pick<Approval, "id" | "kind" | "tool" | "input">;
 
@@ -22,7 +23,8 @@ export function ApprovalCard({ approval, isPast }: { approval: Approval; isPast:
 
 /** What the person is asked. */
 export function wording({ kind, tool, input }: Asked): string {
-  if (kind === "unknown_outcome") return `A worker died while it called ${tool}. Nobody knows whether it took effect. Call it again?`;
+  if (kind === "unknown_outcome")
+    return `A worker died while it called ${tool}. Nobody knows whether it took effect. Call it again?`;
   if (kind === "question") return question(input) ?? `The agent asks: ${tool}`;
   return `The agent wants to call ${tool}. May it?`;
 }
@@ -59,13 +61,11 @@ export function Decide({ approval, mode: given, setMode: tell, done }: Deciding)
           </button>
         </div>
       )}
-      {mode === "editing" && <Editing input={approval.input} isBusy={isBusy} answer={answer} back={() => setMode("asked")} />}
-      {mode === "rejecting" && <Rejecting isBusy={isBusy} answer={answer} back={() => setMode("asked")} />}
-      {failure && (
-        <p class="failure" role="alert">
-          {failure}
-        </p>
+      {mode === "editing" && (
+        <Editing input={approval.input} isBusy={isBusy} answer={answer} back={() => setMode("asked")} />
       )}
+      {mode === "rejecting" && <Rejecting isBusy={isBusy} answer={answer} back={() => setMode("asked")} />}
+      <Failure text={failure} />
     </div>
   );
 }

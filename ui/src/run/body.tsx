@@ -26,7 +26,8 @@ export function RunBody({ state, isPast = false, retry }: Shape) {
     <div class="run-body">
       {state.copied && (
         <p class="mark">
-          Forked from <a href={href({ view: "runs", id: state.copied.run_id })}>another run</a> at event {state.copied.seq}.
+          Forked from <a href={href({ view: "runs", id: state.copied.run_id })}>another run</a> at event{" "}
+          {state.copied.seq}.
         </p>
       )}
       {left > 0 && (
@@ -79,7 +80,17 @@ function Shown({ item, isLast, state, isPast }: Drawn) {
   }
 }
 
-function StepLine({ name, done, error, ms }: { name: string; done: boolean; error: string | undefined; ms: number | undefined }) {
+function StepLine({
+  name,
+  done,
+  error,
+  ms,
+}: {
+  name: string;
+  done: boolean;
+  error: string | undefined;
+  ms: number | undefined;
+}) {
   return (
     <p class="step">
       <span class="dot" data-is={error ? "failed" : done ? "finished" : "started"} aria-hidden="true" />
@@ -98,7 +109,8 @@ function Outputs({ outputs }: { outputs: { [name: string]: Json } }) {
 function Pulse({ state, isPast }: { state: RunState; isPast: boolean }) {
   const last = state.items.findLast((item) => item.kind !== "resumed");
   if (isPast || (state.status !== "queued" && state.status !== "running")) return null;
-  if (state.status === "running" && (last?.kind === "text" || (last?.kind === "call" && last.state === "started"))) return null;
+  if (state.status === "running" && (last?.kind === "text" || (last?.kind === "call" && last.state === "started")))
+    return null;
   return (
     <p class="pulse" role="status">
       <span class="dots" aria-hidden="true">

@@ -18,7 +18,13 @@ const WORDS: Record<Call["state"], string> = {
 export function CallCard({ call, isPast, isOver }: { call: Call; isPast: boolean; isOver: boolean }) {
   const pending = call.approvals.find((approval) => approval.state === "pending");
   return (
-    <div class="call" role="group" aria-label={`Tool call ${call.tool}`} data-call={call.callId} data-state={call.state}>
+    <div
+      class="call"
+      role="group"
+      aria-label={`Tool call ${call.tool}`}
+      data-call={call.callId}
+      data-state={call.state}
+    >
       <details open={call.state === "started" && call.streamed !== ""}>
         <summary>
           <span class="dot" data-is={call.state} aria-hidden="true" />
@@ -30,9 +36,19 @@ export function CallCard({ call, isPast, isOver }: { call: Call; isPast: boolean
         </summary>
         <div class="inside">
           <Input input={call.input} />
-          {call.streamed && <CodeBlock code={call.streamed} language={call.state === "started" ? "output so far" : "printed"} label="Copy output" />}
+          {call.streamed && (
+            <CodeBlock
+              code={call.streamed}
+              language={call.state === "started" ? "output so far" : "printed"}
+              label="Copy output"
+            />
+          )}
           {isDone(call) && shown(call.output) !== call.streamed && (
-            <CodeBlock code={shown(call.output) || "(nothing)"} language={call.error ? `failed: ${call.error}` : "result"} label="Copy result" />
+            <CodeBlock
+              code={shown(call.output) || "(nothing)"}
+              language={call.error ? `failed: ${call.error}` : "result"}
+              label="Copy result"
+            />
           )}
         </div>
       </details>

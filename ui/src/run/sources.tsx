@@ -1,9 +1,12 @@
-/** What an answer rests on, as chips. A chip opens the document, as far as the run's own log knows it. */
+/** What an answer rests on, as chips. A chip opens the document, as the server has it or the run's log tells it. */
 
 import { useState } from "preact/hooks";
+import * as api from "../api/calls";
+import { useReading } from "../asking";
+import { Dialog } from "../frame/dialog";
 import { found, type Known } from "../log/documents";
 import type { RunState } from "../log/state";
-import { Dialog } from "../frame/dialog";
+import { Markdown } from "../text/markdown";
 import { webAddress } from "../text/safe";
 import { shown } from "../text/words";
 
@@ -19,7 +22,9 @@ export function Sources({ state }: { state: RunState }) {
           </li>
         ))}
       </ul>
-      {open !== undefined && <Document source={open} known={found(state, open)} close={() => setOpen(undefined)} />}
+      {open !== undefined && (
+        <Document runId={state.runId} source={open} known={found(state, open)} close={() => setOpen(undefined)} />
+      )}
     </>
   );
 }
@@ -40,22 +45,38 @@ function Chip({ source, title, open }: { source: string; title: string | undefin
   );
 }
 
-function Document({ source, known, close }: { source: string; known: Known | undefined; close: () => void }) {
+type Opened = { runId: string; source: string; known: Known | undefined; close: () => void };
+
+function Document({ runId, source, known, close }: Opened) {
+  const { value: all, failure } = useReading(() => api.sources(runId), [runId]);
+  const documents = all?.filter((each) => each.id === source) ?? [];
+  const isUnknown = documents.length === 0 && known === undefined && (all !== undefined || failure !== undefined);
   return (
-    <Dialog title={known?.title ?? source} close={close}>
-      <dl class="facts">
+    <Dialog title={documents[0]?.title ?? known?.title ?? source} close={close}>
+      {documents.map((each) => (
+        <Markdown key={each.collection} text={each.text} />
+      ))}
+      <dl class="facts faint">
         <dt>id</dt>
         <dd>
           <code>{source}</code>
         </dd>
-        {Object.entries(known?.rest ?? {}).map(([name, value]) => (
-          <>
-            <dt>{name}</dt>
-            <dd>{shown(value)}</dd>
-          </>
+        {documents.map(({ collection }) => (
+          <Fact key={collection} name="collection" value={collection} />
         ))}
+        {documents.length === 0 &&
+          Object.entries(known?.rest ?? {}).map(([name, value]) => (
+            <Fact key={name} name={name} value={shown(value)} />
+          ))}
       </dl>
-      {known === undefined && <p class="faint">The log names this source and says nothing more about it.</p>}
+      {isUnknown && <p class="faint">Nothing more is known of this source here.</p>}
     </Dialog>
   );
 }
+
+const Fact = ({ name, value }: { name: string; value: string }) => (
+  <>
+    <dt>{name}</dt>
+    <dd>{value}</dd>
+  </>
+);

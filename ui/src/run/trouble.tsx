@@ -4,7 +4,8 @@ import type { RunState } from "../log/state";
 
 const ADVICE: Record<string, string> = {
   agent_error: "The agent's own code failed. The server's log has the traceback; mend the agent, then try again.",
-  validation_error: "This agent takes tasks with inputs, not words. Send it a task (docs/contract.md), or choose another agent.",
+  validation_error:
+    "This agent takes tasks with inputs, not words. Send it a task (docs/contract.md), or choose another agent.",
   nondeterministic: "The agent's code changed while it waited. Try again, and it starts anew with the new code.",
   node_timeout: "Try again, or give the node more time in the plan.",
   unknown_outcome: "Look at what the tool acts on before you try again: it may have happened.",
@@ -25,7 +26,6 @@ const STOPPED: Record<string, string> = {
   max_steps: "The agent stopped because it had no turns left.",
   max_tokens_exceeded: "The agent stopped because its budget was spent.",
 };
-
 
 export function Trouble({ state, retry }: { state: RunState; retry: (() => void) | undefined }) {
   const again = retry && (

@@ -8,7 +8,13 @@ import { brief } from "../text/words";
 const ROW = 26;
 const SPARE = 12;
 
-type Listed = { events: readonly RunEvent[]; count: number; at: number; follows: boolean; choose: (seq: number) => void };
+type Listed = {
+  events: readonly RunEvent[];
+  count: number;
+  at: number;
+  follows: boolean;
+  choose: (seq: number) => void;
+};
 
 export function EventList({ events, count, at, follows, choose }: Listed) {
   const [filter, setFilter] = useState("");
@@ -28,7 +34,9 @@ export function EventList({ events, count, at, follows, choose }: Listed) {
         <CopyButton text={() => JSON.stringify(shown, null, 2)} label="Copy as JSON" />
       </div>
       <Rows events={shown} at={at} follows={follows} choose={choose} />
-      {chosen && <CodeBlock code={JSON.stringify(chosen, null, 2)} language={`event ${chosen.seq}`} label="Copy event" />}
+      {chosen && (
+        <CodeBlock code={JSON.stringify(chosen, null, 2)} language={`event ${chosen.seq}`} label="Copy event" />
+      )}
     </section>
   );
 }
@@ -66,10 +74,25 @@ function Rows({ events, at, follows, choose }: Omit<Listed, "count">) {
   const visible = events.slice(first, Math.ceil((top + height) / ROW) + SPARE);
   const start = events[0]?.ts ?? 0;
   return (
-    <div class="rows" ref={box} tabIndex={0} role="list" aria-label="Raw events" onScroll={(event) => setTop(event.currentTarget.scrollTop)}>
+    <div
+      class="rows"
+      ref={box}
+      tabIndex={0}
+      role="list"
+      aria-label="Raw events"
+      onScroll={(event) => setTop(event.currentTarget.scrollTop)}
+    >
       <div class="tall" role="presentation" style={{ height: `${events.length * ROW}px` }}>
         {visible.map((event, place) => (
-          <div key={event.seq} role="listitem" class="row" data-seq={event.seq} aria-setsize={events.length} aria-posinset={first + place + 1} style={{ transform: `translateY(${(first + place) * ROW}px)` }}>
+          <div
+            key={event.seq}
+            role="listitem"
+            class="row"
+            data-seq={event.seq}
+            aria-setsize={events.length}
+            aria-posinset={first + place + 1}
+            style={{ transform: `translateY(${(first + place) * ROW}px)` }}
+          >
             <button type="button" tabIndex={-1} aria-current={event.seq === at} onClick={() => choose(event.seq)}>
               <span class="seq">{event.seq}</span>
               <span class="time">+{((event.ts - start) / 1000).toFixed(3)}</span>

@@ -18,6 +18,7 @@ import { Facts } from "./facts";
 import { StatusChip } from "./status";
 import { TimeTravel } from "./travel";
 import { WaterfallChart } from "./waterfall";
+import { Failure } from "../frame/failure";
 
 export function Inspector({ id }: { id: string }) {
   const log = useLog(id);
@@ -62,11 +63,7 @@ export function Inspector({ id }: { id: string }) {
           Follow live
         </label>
       </header>
-      {(log.failure ?? forking.failure) && (
-        <p class="failure" role="alert">
-          {log.failure ?? forking.failure}
-        </p>
-      )}
+      <Failure text={log.failure ?? forking.failure} />
       <Facts state={now} row={row} />
       <TimeTravel
         seq={at}
@@ -79,7 +76,14 @@ export function Inspector({ id }: { id: string }) {
       <div class="halves">
         <div class="half">
           <WaterfallChart shape={shape} isOver={isOver(now.status)} at={timeline.events[at - 1]?.ts} choose={setSeq} />
-          <section class="then" role="log" aria-live="off" aria-label={`Conversation at seq ${at}`} tabIndex={0} ref={bottom}>
+          <section
+            class="then"
+            role="log"
+            aria-live="off"
+            aria-label={`Conversation at seq ${at}`}
+            tabIndex={0}
+            ref={bottom}
+          >
             <div class="turn">
               {question && (
                 <div class="asked">
@@ -99,6 +103,7 @@ export function Inspector({ id }: { id: string }) {
 /** What the run answers, if it was asked in a chat. */
 function useQuestion(place: Route | undefined, messageId: string | undefined): string | undefined {
   const threadId = place?.view === "chats" ? place.id : undefined;
-  const read = async () => (threadId ? (await thread(threadId)).messages.find((said) => said.id === messageId)?.content : undefined);
+  const read = async () =>
+    threadId ? (await thread(threadId)).messages.find((said) => said.id === messageId)?.content : undefined;
   return useReading(read, [threadId, messageId]).value;
 }

@@ -8,6 +8,7 @@ import type { Status } from "../log/events";
 import { href } from "../route";
 import { ago, duration, short } from "../text/words";
 import { StatusChip } from "./status";
+import { Failure } from "../frame/failure";
 
 const STATUSES: Status[] = ["queued", "running", "waiting", "done", "error", "canceled"];
 const EVERY = 3000;
@@ -35,11 +36,7 @@ export function RunList() {
             </select>
           </label>
         </div>
-        {failure && (
-          <p class="failure" role="alert">
-            {failure}
-          </p>
-        )}
+        <Failure text={failure} />
         <div class="scroll-x">
           <table aria-label="Runs">
             <thead>
@@ -91,4 +88,5 @@ function Row({ row }: { row: RunRow }) {
   );
 }
 
-const between = (from: string | null, to: string | null): string => (from && to ? duration(Math.max(0, Date.parse(to) - Date.parse(from))) : "");
+const between = (from: string | null, to: string | null): string =>
+  from && to ? duration(Math.max(0, Date.parse(to) - Date.parse(from))) : "";

@@ -26,7 +26,13 @@ export function WaterfallChart({ shape, isOver, at, choose }: Charted) {
       </ol>
       <div class="over" data-marks={shape.marks.length > 0 || undefined} aria-hidden="true">
         {shape.marks.map((mark) => (
-          <i key={mark.seq} class="attempt" data-why={mark.why} style={{ left: percent(mark.at) }} title={`attempt ${mark.attempt}: ${mark.why}`} />
+          <i
+            key={mark.seq}
+            class="attempt"
+            data-why={mark.why}
+            style={{ left: percent(mark.at) }}
+            title={`attempt ${mark.attempt}: ${mark.why}`}
+          />
         ))}
         {at !== undefined && <i class="now" style={{ left: percent(at) }} />}
       </div>
@@ -62,7 +68,11 @@ function Row({ bar, to, scale, choose }: Drawn) {
           {bar.label}
         </span>
         <span class="track">
-          <i class="bar-piece" data-shortened={(bar.kind === "person" && scale.isShortened) || undefined} style={{ left: `${100 * left}%`, width: `${100 * width}%` }} />
+          <i
+            class="bar-piece"
+            data-shortened={(bar.kind === "person" && scale.isShortened) || undefined}
+            style={{ left: `${100 * left}%`, width: `${100 * width}%` }}
+          />
         </span>
         <span class="took faint">{took}</span>
       </button>

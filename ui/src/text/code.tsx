@@ -2,7 +2,15 @@
 
 import { useState } from "preact/hooks";
 
-export function CodeBlock({ code, language, label = "Copy code" }: { code: string; language?: string; label?: string }) {
+export function CodeBlock({
+  code,
+  language,
+  label = "Copy code",
+}: {
+  code: string;
+  language?: string;
+  label?: string;
+}) {
   return (
     <figure class="code">
       <figcaption>

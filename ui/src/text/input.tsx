@@ -6,7 +6,9 @@ import { isPlain, shown } from "./words";
 
 export function Input({ input }: { input: Json }) {
   const fields = isPlain(input) ? Object.entries(input) : [];
-  const texts = fields.filter((field): field is [string, string] => typeof field[1] === "string" && field[1].trim().includes("\n"));
+  const texts = fields.filter(
+    (field): field is [string, string] => typeof field[1] === "string" && field[1].trim().includes("\n"),
+  );
   const rest = fields.filter(([name]) => !texts.some(([text]) => text === name));
   return (
     <>
@@ -14,7 +16,11 @@ export function Input({ input }: { input: Json }) {
         <CodeBlock key={name} code={text.trimEnd()} language={name} label={`Copy ${name}`} />
       ))}
       {(texts.length === 0 || rest.length > 0) && (
-        <CodeBlock code={shown(texts.length ? Object.fromEntries(rest) : input) || "{}"} language="input" label="Copy input" />
+        <CodeBlock
+          code={shown(texts.length ? Object.fromEntries(rest) : input) || "{}"}
+          language="input"
+          label="Copy input"
+        />
       )}
     </>
   );

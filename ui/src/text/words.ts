@@ -25,7 +25,8 @@ export const clock = (then: string | number): string =>
 export const tokens = (usage: Required<Usage>): string =>
   `${usage.input_tokens.toLocaleString()} in, ${usage.output_tokens.toLocaleString()} out`;
 
-export const money = (usd: number): string => (usd === 0 ? "$0" : usd < 0.01 ? `$${usd.toFixed(5)}` : `$${usd.toFixed(2)}`);
+export const money = (usd: number): string =>
+  usd === 0 ? "$0" : usd < 0.01 ? `$${usd.toFixed(5)}` : `$${usd.toFixed(2)}`;
 
 /** A value as text: what is text already stays as it is. */
 export const shown = (value: Json | undefined): string =>
@@ -33,7 +34,11 @@ export const shown = (value: Json | undefined): string =>
 
 /** A value in a few words, for one line. */
 export function brief(value: Json | undefined, most = 80): string {
-  const text = isPlain(value) ? Object.entries(value).map(([name, each]) => `${name}: ${inline(each)}`).join(", ") : inline(value);
+  const text = isPlain(value)
+    ? Object.entries(value)
+        .map(([name, each]) => `${name}: ${inline(each)}`)
+        .join(", ")
+    : inline(value);
   return text.length > most ? `${text.slice(0, most - 1)}…` : text;
 }
 

@@ -73,6 +73,17 @@ def add_routes(router: APIRouter, engine: Engine, heartbeat: float) -> None:
     async def state(owner: Owner, run_id: str, at: Annotated[int | None, Query(ge=0, le=2**53)] = None) -> Response:
         return Json(await engine.views.state(owner, run_id, at))
 
+    @router.get(
+        "/api/runs/{run_id}/sources",
+        response_model=wire.Sources,
+        tags=[FACE],
+        summary="The documents that its answer rests on, as far as they are known here",
+    )
+    async def sources(owner: Owner, run_id: str) -> Response:
+        found = await engine.views.sources(owner, run_id)
+        rows = [wire.Source(collection=name, id=each.id, title=each.title, text=each.text) for name, each in found]
+        return Json(wire.Sources(sources=rows))
+
     @router.post(
         "/api/runs/{run_id}/retry", status_code=201, response_model=wire.RunMade, tags=[FACE], summary="Run it again"
     )

@@ -57,6 +57,17 @@ class ThreadMade(BaseModel):
     thread_id: str
 
 
+class Source(BaseModel):
+    collection: str
+    id: str
+    title: str
+    text: str
+
+
+class Sources(BaseModel):
+    sources: list[Source]
+
+
 class RunMade(BaseModel):
     run_id: str
 

@@ -16,6 +16,11 @@ async def put(tx: Tx, collection: str, documents: Sequence[Document]) -> None:
         await tx.many(tx.q.insert_documents, [(collection, d.id, d.title, d.text) for d in documents])
 
 
+async def get(tx: Tx, ids: Sequence[str]) -> Sequence[tuple[str, Document]]:
+    found = await tx.rows(tx.q.get_documents, list(ids))
+    return [(row["collection"], Document(row["id"], row["title"], row["text"])) for row in found]
+
+
 async def search(tx: Tx, collection: str, words: str, limit: int) -> Sequence[Hit]:
     return [_rows.hit(row) for row in await tx.rows(tx.q.search_documents, collection, words, limit)]
 

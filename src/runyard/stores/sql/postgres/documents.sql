@@ -7,6 +7,10 @@ delete from documents where collection = $1;
 insert into documents (collection, id, title, text)
 select * from unnest($1::text::text[], $2::text::text[], $3::text::text[], $4::text::text[]);
 
+-- name: get_documents
+-- Documents by their ids, in whatever collections they are.
+select collection, id, title, text from documents where id = any($1::text[]) order by id, collection;
+
 -- name: search_documents
 -- The documents that hold any of the words, best first.
 select d.id, d.title, d.text, ts_rank(d.words, q) as score
