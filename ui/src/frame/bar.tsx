@@ -32,7 +32,7 @@ export function Bar({ route, help }: { route: Route; help: () => void }) {
       <ThemeButton />
       <button
         type="button"
-        class="quiet help"
+        class="quiet"
         aria-label="Keyboard shortcuts"
         title="Keyboard shortcuts"
         onClick={help}
