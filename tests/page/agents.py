@@ -11,6 +11,7 @@ from runyard.agents.context import Context
 from runyard.agents.loading import App
 from runyard.errors import Rejected
 from runyard.model import Conversation
+from runyard.store import Document
 
 FIRST, SECOND = ("one ", "two ", "three "), ("four ", "five ", "six")
 STREAMED = "".join((*FIRST, *SECOND))
@@ -29,6 +30,8 @@ HOSTILE = [
     f'<form action="{OUT}/g"><button>send</button></form><meta http-equiv="refresh" content="0;url={OUT}/h">',
     f"[data](data:text/html,<script>window.owned=7</script>) <video poster='{OUT}/i.png' src='{OUT}/j.mp4'></video>",
 ]
+
+PAPER = Document("paper-7", HOSTILE[1], "\n\n".join(HOSTILE))
 
 
 class Gates:
@@ -86,7 +89,7 @@ def app(gates: Gates) -> App:
         for said in HOSTILE:
             await ctx.token(f"{said}\n\n")
         await ctx.token(f"```html\n{HOSTILE[0]}\n```\n")
-        return Output(ctx.written(), sources=[*HOSTILE, "javascript:window.owned=8", f"{OUT}/file.pdf"])
+        return Output(ctx.written(), sources=[PAPER.id, *HOSTILE, "javascript:window.owned=8", f"{OUT}/file.pdf"])
 
     @runyard.agent
     async def failing(ctx: Context) -> str:
@@ -94,7 +97,7 @@ def app(gates: Gates) -> App:
         raise ValueError("nobody should read this")
 
     declared = [words, mailer, rememberer, hostile, failing, _traveller(gates), _flood(), _porter(gates)]
-    return App({each.name: each for each in declared}, {}, "words")
+    return App({each.name: each for each in declared}, {"papers": [PAPER]}, "words")
 
 
 def _traveller(gates: Gates) -> Agent:

@@ -52,7 +52,7 @@ async def browser() -> AsyncIterator[Browser]:
 async def site(tmp_path_factory: pytest.TempPathFactory) -> AsyncIterator[Site]:
     folder = tmp_path_factory.mktemp("site")
     gates = Gates()
-    async with served(_settings(folder, f"sqlite:///{folder}/runyard.db"), app(gates)) as pod:
+    async with served(settings(folder, f"sqlite:///{folder}/runyard.db"), app(gates)) as pod:
         yield Site(f"http://127.0.0.1:{pod.port}", gates, [pod])
 
 
@@ -61,21 +61,21 @@ async def any_site(request: pytest.FixtureRequest, tmp_path_factory: pytest.Temp
     folder = tmp_path_factory.mktemp("site")
     gates = Gates()
     if request.param == "sqlite":
-        async with served(_settings(folder, f"sqlite:///{folder}/runyard.db"), app(gates)) as pod:
+        async with served(settings(folder, f"sqlite:///{folder}/runyard.db"), app(gates)) as pod:
             yield Site(f"http://127.0.0.1:{pod.port}", gates, [pod])
         return
     server: PostgresServer = request.getfixturevalue("postgres")
     name = f"page_{uuid.uuid4().hex}"
-    settings = _settings(folder, server.create_database(name))
+    chosen = settings(folder, server.create_database(name))
     async with AsyncExitStack() as stack:
-        pods = [await stack.enter_async_context(served(settings, app(gates))) for _ in range(2)]
+        pods = [await stack.enter_async_context(served(chosen, app(gates))) for _ in range(2)]
         with ExitStack() as daemons:
             nginx = daemons.enter_context(PrivateNginx(folder, [pod.port for pod in pods]))
             yield Site(nginx.url, gates, pods)
     server.drop_database(name)
 
 
-def _settings(folder: Path, database_url: str) -> Settings:
+def settings(folder: Path, database_url: str) -> Settings:
     files: dict[str, Any] = {"checkpoint_folder": folder / "checkpoints", "workspaces": folder / "workspaces"}
     return Settings(database_url=database_url, **{**QUICK, **AT_ONCE, **files})
 

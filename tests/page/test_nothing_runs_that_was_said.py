@@ -41,10 +41,11 @@ async def test_in_a_chat(new_tab: NewTab, site: Site) -> None:
     await expect(run.get_by_role("group", name="Tool call fetch")).to_contain_text("window.owned = 2")
     await is_harmless(tab)
     chips = run.get_by_role("list", name="Sources")
-    await chips.get_by_role("button").first.click()
-    await expect(tab.page.get_by_role("dialog")).to_contain_text("window.owned")
-    await is_harmless(tab)
-    await tab.page.keyboard.press("Escape")
+    for chip in ("paper-7", HOSTILE[0]):  # a document of the server's, and what the log alone knows
+        await chips.get_by_role("button", name=chip, exact=True).click()
+        await expect(tab.page.get_by_role("dialog")).to_contain_text("window.owned")
+        await is_harmless(tab)
+        await tab.page.keyboard.press("Escape")
     link = chips.get_by_role("link", name="file.pdf")
     assert await link.get_attribute("href") == f"{OUT}/file.pdf"
     assert "noopener" in (await link.get_attribute("rel") or "")

@@ -1,0 +1,41 @@
+"""Where a server needs keys, the page asks for one, says when it is not taken, and keeps it for this tab alone."""
+
+from collections.abc import AsyncIterator
+
+import pytest
+from playwright.async_api import expect
+
+from tests.faces.serving import Server, served
+from tests.page.agents import Gates, app
+from tests.page.conftest import NewTab, settings
+from tests.page.view import answer, ended
+
+
+@pytest.fixture(scope="module")
+async def locked(tmp_path_factory: pytest.TempPathFactory) -> AsyncIterator[Server]:
+    folder = tmp_path_factory.mktemp("locked")
+    async with served(settings(folder, f"sqlite:///{folder}/runyard.db"), app(Gates()), keys=True) as pod:
+        yield pod
+
+
+async def test_a_key_is_asked_for_and_kept_in_the_tab(new_tab: NewTab, locked: Server) -> None:
+    tab = await new_tab(f"http://127.0.0.1:{locked.port}")
+    page = tab.page
+    await tab.open()
+    dialog = page.get_by_role("dialog", name="Sign in")
+    for key, taken in (("not-a-key", False), (await locked.key("ann", "read", "write"), True)):
+        await dialog.get_by_role("textbox", name="API key").fill(key)
+        await dialog.get_by_role("button", name="Sign in").click()
+        if not taken:
+            await expect(dialog.get_by_role("alert")).to_contain_text("does not take this key")
+    await expect(dialog).to_have_count(0)
+    run = await tab.begin("rememberer", "with a key")
+    await ended(run)
+    await expect(answer(run)).to_have_text("nothing")
+    await page.reload()
+    await expect(answer(tab.runs.last)).to_have_text("nothing")
+    assert await page.evaluate("() => JSON.stringify(localStorage) + document.cookie") in ("{}", '{"theme":"auto"}')
+    stranger = await new_tab(tab.url)
+    await stranger.page.goto(page.url)
+    await expect(stranger.page.get_by_role("dialog", name="Sign in")).to_be_visible()
+    await expect(stranger.page.get_by_text("with a key")).to_have_count(0)
