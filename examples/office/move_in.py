@@ -1,12 +1,14 @@
 """Opens the channels and DMs of the ferry company, says something in each, and shows what is said.
 
 python examples/office/move_in.py [http://127.0.0.1:8000]
+python examples/office/move_in.py --doors [http://127.0.0.1:8000]    opens them, once the server is there; says nothing
 """
 
 import json
 import sys
 import time
-from typing import Any
+from typing import Any, NamedTuple
+from urllib.error import URLError
 from urllib.request import Request, urlopen
 
 Json = dict[str, Any]
@@ -41,13 +43,38 @@ class Office:
         return messages
 
 
-def move_in(url: str, patience: float = 60) -> list[Json]:
-    """All that was said, once nobody is at work any more."""
-    office = Office(url)
+class Places(NamedTuple):
+    pier: str
+    ledger: str
+    engine: str
+    nadia: str
+
+
+def open_doors(office: Office) -> Places:
+    """Two channels, a DM of two agents, and one with an agent."""
     pier = office.channel("pier", "public", "mara", "teo", "ilse", "pip")
     ledger = office.channel("ledger", "private", "nadia", "ilse")
     engine, nadia = office.dm("teo", "boro"), office.dm("nadia")
     office.ask("PUT", "/api/agents/teo/memory/contacts", {"content": f"boro: {engine}"})
+    return Places(pier, ledger, engine, nadia)
+
+
+def wait_for(office: Office, patience: float = 20) -> bool:
+    """Whether the server is there."""
+    until = time.monotonic() + patience
+    while time.monotonic() < until:
+        try:
+            office.ask("GET", "/api/agents")
+            return True
+        except URLError:
+            time.sleep(0.3)
+    return False
+
+
+def move_in(url: str, patience: float = 60) -> list[Json]:
+    """All that was said, once nobody is at work any more."""
+    office = Office(url)
+    pier, ledger, engine, nadia = open_doors(office)
     for where in (
         {"channelId": pier, "text": "There is fog, and the engine sounds odd. Thank you all."},
         {"channelId": pier, "text": "What does a ticket cost?"},
@@ -68,4 +95,9 @@ def _at_work(office: Office) -> bool:
 
 
 if __name__ == "__main__":
-    move_in(sys.argv[1] if len(sys.argv) > 1 else "http://127.0.0.1:8000")
+    asked = [argument for argument in sys.argv[1:] if argument != "--doors"]
+    url = asked[0] if asked else "http://127.0.0.1:8000"
+    if "--doors" not in sys.argv:
+        move_in(url)
+    elif wait_for(Office(url)):
+        open_doors(Office(url))

@@ -245,7 +245,7 @@ class Settings(BaseSettings):
     log_level: Annotated[Literal["debug", "info", "warning", "error"], Word] = Field(
         "info", description="The least important log lines that are written."
     )
-    access_log: bool = Field(True, description="Whether every request leaves a line in the log (at level `info`).")
+    access_log: bool = Field(True, description="Whether every request leaves a line in the log (`runyard dev`: none).")
     chats_on_disconnect: Annotated[Literal["cancel", "continue"], Word] = Field(
         "cancel",
         description="What becomes of a run of the chats API whose client closes the stream: `cancel` or `continue`.",

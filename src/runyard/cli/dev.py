@@ -18,11 +18,13 @@ FIRST = """cut -d '"' -f 4"""
 def dev(app: App = None, host: Host = None, port: Port = None) -> None:
     """Serve an app on this machine, worker included.
 
-    SQLite unless the settings say otherwise, and logs for people. On a loopback address nobody needs an API key.
+    SQLite unless the settings say otherwise, and a log for people, without a line for every request. On a loopback
+    address nobody needs an API key.
     """
     settings = settings_with(app=app, host=host, port=port)
-    if "log_format" not in settings.model_fields_set:
-        settings = settings.model_copy(update={"log_format": "console"})
+    calm = {"log_format": "console", "access_log": False}
+    unsaid = {name: value for name, value in calm.items() if name not in settings.model_fields_set}
+    settings = settings.model_copy(update=unsaid)
 
     from runyard import serving, wiring
 
