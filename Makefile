@@ -97,9 +97,9 @@ $(NODE_MODULES): ui/package.json ui/package-lock.json
 	@npm --prefix ui ci --silent --ignore-scripts
 	@touch $@
 
-run: setup page-if-possible ## set up, then serve http://127.0.0.1:8000 with SQLite and the demo agent
-	$(call say,starting runyard dev (stop it with Ctrl-C))
-	@exec $(BIN)/runyard dev
+run: setup page-if-possible ## set up, then serve http://127.0.0.1:8000 with SQLite, the demo agents and examples/office
+	$(call say,starting runyard dev examples/tour.py (stop it with Ctrl-C))
+	@exec $(BIN)/runyard dev examples/tour.py
 
 # Only a machine without a server of a kind gets the one in the wheel.
 servers-for-tests: setup

@@ -9,7 +9,7 @@ from importlib import import_module
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
-    from runyard.agents.agent import Agent, Output, agent, plan, remote
+    from runyard.agents.agent import Agent, Output, agent, claude, plan, remote
     from runyard.agents.builtins.code import run_python
     from runyard.agents.builtins.documents import search_documents
     from runyard.agents.builtins.files import read_file, write_file
@@ -39,6 +39,7 @@ __all__ = [
     "ToolError",
     "__version__",
     "agent",
+    "claude",
     "create_app",
     "mcp",
     "output",
@@ -63,6 +64,7 @@ _HOMES = {
     "Tool": "runyard.agents.tools",
     "ToolError": "runyard.errors",
     "agent": "runyard.agents.agent",
+    "claude": "runyard.agents.agent",
     "create_app": "runyard.wiring",
     "mcp": "runyard.agents.mcp",
     "output": "runyard.agents.calls",

@@ -18,6 +18,7 @@ from runyard.domain.ledger import Day, Ledger
 from runyard.domain.memory import Block, Passage
 from runyard.domain.profile import Profile
 from runyard.domain.recipients import Party
+from runyard.domain.run import Run
 from runyard.domain.thread import Change, Conversation, Message, Reaction, Thread, ThreadKind
 from runyard.store import Accepted, IdempotencyKey, Post, Store, Swept
 
@@ -166,6 +167,10 @@ class Office(Store, Protocol):
         """NotFound if there is none."""
 
     # --- the ledger ------------------------------------------------------------------------------------------------
+
+    async def mailbox_runs(self, owner: str, agent: str, before: str | None, limit: int) -> Sequence[Run]:
+        """An owner's runs in the mailbox of an agent, newest first, below an id. However many others there are, only
+        those of this agent are looked at."""
 
     async def read_ledger(self, run_id: str) -> Ledger:
         """The steps and messages of a run of a mailbox, in order. They are written by `append`, with their events; a

@@ -404,6 +404,7 @@ class Process:
 
     def _warm(self) -> None:
         """Load what agents that think will need, beside everything else: it takes seconds."""
+        self._check_claude()
         minds = [agent.mind for agent in self._app.agents.values() if agent.mind is not None]
         if self.worker is None or all(mind.is_scripted for mind in minds):
             return
@@ -411,6 +412,21 @@ class Process:
 
         check_installed()
         threading.Thread(target=warm, name="litellm", daemon=True).start()
+
+    def _check_claude(self) -> None:
+        told = [agent.claude for agent in self._app.agents.values() if agent.claude is not None]
+        if not told:
+            return
+        from runyard.agents.claude import check_installed
+
+        if self.worker is not None:
+            check_installed()
+        settings = self._settings
+        if any(each.sessions for each in told) and (settings.encryption_keys or settings.redactor is not None):
+            raise StartupError(
+                "Claude Agent SDK keeps sessions in files that are neither sealed nor redacted: declare the agent with"
+                " sessions=False, or take RUNYARD_ENCRYPTION_KEYS and RUNYARD_REDACT away."
+            )
 
     def _ring(self) -> None:
         """There may be something to claim, here or elsewhere."""

@@ -1,12 +1,14 @@
-"""The commands of docs/plans.md, chats.md, access.md and runbook.md do what those pages say, on both databases."""
+"""The commands of docs/plans.md, chats.md, channels.md, access.md and runbook.md do what those pages say."""
 
 from __future__ import annotations
 
 import asyncio
+import json
 import os
 import re
 import sys
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -97,6 +99,25 @@ def names(frames: list[str]) -> list[str]:
         line.removeprefix("event: ") for text in frames for line in text.splitlines() if line.startswith("event: ")
     ]
     return [name for name in found if name not in ("interaction_started", "thinking")]
+
+
+@pytest.mark.req("S3.1", "S3.18", "S3.40")
+async def test_the_commands_of_the_page_on_channels(sqlite_flow: Flow) -> None:
+    """On what `make run` serves."""
+    flow = sqlite_flow
+    at_once: dict[str, Any] = {"group_pause_min_seconds": 0, "group_pause_max_seconds": 0}
+    await flow.start("serve", app=ROOT / "examples" / "tour.py", **at_once)
+    saying, looking = blocks("channels.md", "sh")
+    channel = (await shell(flow, f'{saying}\necho " $CHANNEL"')).split()[-1]
+    answers = (await shell(flow, looking, CHANNEL=channel)).replace("}{", "}\n{").splitlines()
+    messages, memory, runs = (json.loads(answer) for answer in answers)
+    assert [(message["userId"], message["text"]) for message in messages["messages"]] == [
+        ("local", "There is fog. What does a ticket cost?"),
+        ("mara", "Fog is noted. The Gannet leaves an hour later."),
+        ("ilse", "A ticket is 12 crowns, a bicycle rides for free."),
+    ]
+    assert [(block["label"], block["content"]) for block in memory["blocks"]] == [("weather", "Fog in the strait.")]
+    assert [(run["status"], run["stopReason"]) for run in runs["runs"]] == [("completed", "end_turn")]
 
 
 async def test_the_commands_of_the_page_on_access(any_flow: Flow) -> None:

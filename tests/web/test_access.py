@@ -92,6 +92,7 @@ def test_what_the_table_of_needs_names_is_there() -> None:
     assert known >= OPEN
 
 
+@pytest.mark.req("S3.24")
 async def test_what_is_somebody_elses_looks_like_nothing(locked: Server) -> None:
     """On both databases, over all routes that take an id: the same status, headers and bytes as for an unknown one."""
     ann, bob = await locked.key("ann"), await locked.key("bob")

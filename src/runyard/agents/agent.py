@@ -2,7 +2,8 @@
 
 An `Agent` is a declaration, checked when it is made and never changed; runners (`runners/`) know how its kind is run.
 The decorator `agent` turns `async def f(ctx)` into one, `plan` a list of nodes; `Agent(name, model=...)` is one that
-thinks. Its `version` changes when its source does.
+thinks, `claude` one that Claude Agent SDK runs, `remote` one behind the agent contract. Its `version` changes when its
+source does.
 """
 
 import asyncio
@@ -15,6 +16,7 @@ from typing import Any, Literal, TypeAlias, TypedDict, Unpack, get_args, overloa
 
 import msgspec
 
+from runyard.agents.claude import Claude
 from runyard.agents.functions import check_function, source
 from runyard.agents.mind import Mind
 from runyard.agents.nodes import Node, checked
@@ -26,7 +28,7 @@ from runyard.contract.timeouts import Timeouts
 from runyard.errors import Invalid
 from runyard.models.scripted import Turns
 
-Kind = Literal["python", "scripted", "plan", "model", "remote"]
+Kind = Literal["python", "scripted", "plan", "model", "remote", "claude"]
 WhileWaiting = Literal["hold", "yield"]
 OnCodeChange = Literal["continue", "error"]
 OnUnknown = Literal["ask", "fail"]
@@ -71,6 +73,7 @@ class Agent:
         model: str | None = None,
         turns: Turns = (),
         remote: Remote | None = None,
+        claude: Claude | None = None,
         model_options: Mapping[str, Any] | None = None,
         max_turns: int = 5,
         max_usd: float = 0.10,
@@ -103,6 +106,9 @@ class Agent:
         self.remote = remote
         if (self.kind == "remote") != (remote is not None):
             raise Invalid(f"Agent {name}: a remote agent is made with runyard.remote.")
+        self.claude = claude
+        if (self.kind == "claude") != (claude is not None):
+            raise Invalid(f"Agent {name}: a claude agent is made with runyard.claude.")
         if self.kind == "python":
             check_function(fn, "agent")
         if (self.kind == "scripted") != bool(script):
@@ -134,6 +140,8 @@ class Agent:
             made_of = self.mind.digest(self.instructions, self.tools)
         elif self.remote is not None:
             made_of = self.remote.digest
+        elif self.claude is not None:
+            made_of = self.claude.digest(self.instructions)
         elif self.kind == "plan":
             made_of = b"".join(node.digest for node in self.plan)
         else:
@@ -241,6 +249,41 @@ def remote(
         while_waiting=while_waiting,
         on_unknown=on_unknown,
         max_seconds=max_seconds,
+    )
+
+
+def claude(
+    name: str,
+    *,
+    model: str,
+    instructions: str = "",
+    tools: Sequence[Tool[..., Any] | ToolSource] = (),
+    max_turns: int = 5,
+    max_usd: float = 0.10,
+    sessions: bool = True,
+    environment: Mapping[str, str] | None = None,
+    while_waiting: WhileWaiting = "hold",
+    on_unknown: OnUnknown = "ask",
+    max_seconds: float | None = None,
+    task_type: str | None = None,
+) -> Agent:
+    """Make an agent that Claude Agent SDK runs: `claude("clerk", model="claude-sonnet-5", instructions="...")`.
+
+    `sessions`: whether it goes on, in its mailbox, where its last run ended; the SDK keeps that in files. `environment`
+    is that of the SDK's process and may hold a key; otherwise it is the one of this process."""
+    told = Claude(
+        model=model, max_turns=max_turns, max_usd=max_usd, sessions=sessions, environment=dict(environment or {})
+    )
+    return Agent(
+        name,
+        kind="claude",
+        claude=told,
+        instructions=instructions,
+        tools=tools,
+        while_waiting=while_waiting,
+        on_unknown=on_unknown,
+        max_seconds=max_seconds,
+        task_type=task_type,
     )
 
 

@@ -81,10 +81,12 @@ class Execution(Protocol):
 
 
 class Answered(Output, frozen=True):
-    """An output, why the agent stopped there, and what it said last, where that is not all of its text."""
+    """An output, why the agent stopped there, what it said last, where that is not all of its text, and where its next
+    run goes on, for kinds of agents that keep a session."""
 
     stop_reason: StopReason = "end_turn"
     last: str | None = None
+    session_id: str | None = None
 
 
 class Runner(Protocol):

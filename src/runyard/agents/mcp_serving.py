@@ -1,10 +1,10 @@
 """Tools as an MCP server inside of this process, for runtimes that take their tools that way.
 
-A call keeps the id that the client gives it (`toolUseId` in the request's `_meta`), so that a call that comes again is
-known; without one it gets a number. Needs the package `mcp`.
+`make` makes a call; what it raises is told to the client, as far as that is meant for it. It is given the id that the
+client has for the call (`toolUseId` in the request's `_meta`), if it says any. Needs the package `mcp`.
 """
 
-from collections.abc import Sequence
+from collections.abc import Awaitable, Callable, Sequence
 from itertools import count
 from typing import TYPE_CHECKING, Any
 
@@ -19,16 +19,27 @@ if TYPE_CHECKING:
     from mcp.server.lowlevel import Server
 
 USE_ID = "toolUseId"
+Make = Callable[[Tool[..., Any], dict[str, Any], str | None], Awaitable[Any]]
 
 
-def served(name: str, run_id: str, tools: Sequence[Tool[..., Any]]) -> "Server[Any]":
+def directly(run_id: str) -> Make:
+    """Call a tool for this run under the client's id, so that a call that comes again is known; without one it gets a
+    number."""
+    numbers = count(1)
+
+    async def make(tool: Tool[..., Any], given: dict[str, Any], use_id: str | None) -> Any:
+        return await tool.run(given, None, f"{run_id}:{use_id or f'mcp#{next(numbers)}'}")
+
+    return make
+
+
+def served(name: str, tools: Sequence[Tool[..., Any]], make: Make) -> "Server[Any]":
     """These tools, bound to the run that they were made for."""
     from mcp.server.lowlevel import Server
     from mcp.types import CallToolResult, ListToolsResult, TextContent
     from mcp.types import Tool as Described
 
     known = {tool.name: tool for tool in tools}
-    numbers = count(1)
 
     def ended(text: str, error: bool = False) -> CallToolResult:
         return CallToolResult(content=[TextContent(type="text", text=text)], is_error=error)
@@ -42,9 +53,8 @@ def served(name: str, run_id: str, tools: Sequence[Tool[..., Any]]) -> "Server[A
         tool = known.get(params.name)
         if tool is None:
             return ended("There is no tool of that name.", error=True)
-        call_id = dict(params.meta or {}).get(USE_ID) or f"mcp#{next(numbers)}"
         try:
-            result = await tool.run(params.arguments or {}, None, f"{run_id}:{call_id}")
+            result = await make(tool, params.arguments or {}, _use_id(params.meta))
         except (ToolFailed, InvalidInput) as error:
             return ended(error.message, error=True)
         except Exception as error:
@@ -52,3 +62,8 @@ def served(name: str, run_id: str, tools: Sequence[Tool[..., Any]]) -> "Server[A
         return ended(msgspec.json.encode(plain(result)).decode())
 
     return Server(name, on_list_tools=list_tools, on_call_tool=call_tool)
+
+
+def _use_id(meta: Any) -> str | None:
+    """Clients put a prefix of their own before the name."""
+    return next((str(value) for key, value in dict(meta or {}).items() if key.rpartition("/")[2] == USE_ID), None)

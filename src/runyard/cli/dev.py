@@ -11,6 +11,7 @@ if TYPE_CHECKING:
     from runyard.settings import Settings
 
 JSON = "-H 'Content-Type: application/json'"
+DEMO = "cv-screener"
 FIRST = """cut -d '"' -f 4"""
 
 
@@ -41,7 +42,7 @@ def banner(settings: "Settings", app: "LoadedApp", url: str, needs_key: bool = F
     url = address(settings.host, int(url.rpartition(":")[2]))
     default = settings.default_agent or app.default
     agents = ", ".join(f"{name} (default)" if name == default else name for name in app.agents)
-    question = "Who knows Python and Kubernetes?" if settings.app is None else "Hello!"
+    question = "Who knows Python and Kubernetes?" if default == DEMO else "Hello!"
     key = '-H "Authorization: Bearer $RUNYARD_API_KEY" ' if needs_key else ""
     doors = "keys      needed: `runyard keys create` makes one, RUNYARD_API_KEY holds it\n  " if needs_key else ""
     return f"""

@@ -59,7 +59,7 @@ Move: TypeAlias = Finish | Park | Release
 
 class Part(Struct, frozen=True, kw_only=True):
     """One run's share of a group commit. `batch` counts the parts of this claim from 1, so that a retry is
-    recognised. `ledger` is what its drafts mean for the record of an agent in a mailbox."""
+    recognised. `ledger` is what its drafts mean for the record of an agent in a mailbox; a step stands in it once."""
 
     run_id: str
     lane_key: str

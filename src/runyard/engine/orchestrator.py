@@ -12,6 +12,7 @@ from copy import copy
 from msgspec.structs import replace
 
 from runyard.agents.agent import Agent, Output
+from runyard.agents.execution import Answered
 from runyard.agents.office_prompt import Prompt
 from runyard.agents.office_tools import office_tools
 from runyard.domain.run import Run
@@ -20,7 +21,7 @@ from runyard.engine.desk import Desk
 from runyard.engine.staff import Staff
 from runyard.telemetry.spans import Tracer
 
-ORCHESTRATED = frozenset({"model", "python"})  # kinds of agents that a prompt and tools mean something to
+ORCHESTRATED = frozenset({"model", "python", "claude"})  # kinds of agents that a prompt and tools mean something to
 
 
 class Orchestrator:
@@ -30,7 +31,8 @@ class Orchestrator:
         self._conversations = conversations
 
     async def work(self, agent: Agent, run: Run, think: Callable[[Agent], Awaitable[Output | None]]) -> Output | None:
-        """Load the agent, its blocks and the last messages; build its prompt and its tools; let it think."""
+        """Load the agent, its blocks and the last messages; build its prompt and its tools; let it think; store where
+        its next run goes on."""
         if agent.kind not in ORCHESTRATED:
             return await think(agent)
         with self._tracer.span("agent.prompt", run.id, agent=run.agent):
@@ -39,10 +41,13 @@ class Orchestrator:
             said = await self._conversations.last_messages(run)
             prompt = self._staff.built_prompt(profile, blocks, *said)
         desk = Desk(run, self._conversations, self._staff)
-        return await think(_seated(agent, prompt, desk))
+        output = await think(_seated(agent, prompt, desk, profile.session_id))
+        if isinstance(output, Answered) and output.session_id is not None:
+            await self._staff.keep_session(profile, output.session_id)
+        return output
 
 
-def _seated(agent: Agent, prompt: Prompt, desk: Desk) -> Agent:
+def _seated(agent: Agent, prompt: Prompt, desk: Desk, session: str | None) -> Agent:
     """The agent as it works here: no run of another conversation is told to it."""
     seated = copy(agent)
     own = {tool.name for tool in agent.tools}
@@ -50,4 +55,7 @@ def _seated(agent: Agent, prompt: Prompt, desk: Desk) -> Agent:
     if agent.mind is not None:
         seated.instructions = prompt.text
         seated.mind = replace(agent.mind, history=0)
+    if agent.claude is not None:
+        seated.instructions = prompt.text
+        seated.claude = replace(agent.claude, session=session)
     return seated

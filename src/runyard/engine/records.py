@@ -17,9 +17,9 @@ class Records:
     async def runs(
         self, caller: str, agent: str, before: str | None, limit: int
     ) -> tuple[Sequence[Run], Mapping[str, ThreadKind]]:
-        """The caller's runs of this agent, newest first, and what kind of place each was spoken to in."""
+        """The caller's runs in the mailbox of this agent, newest first, and in what kind of place it was spoken to."""
         await self._store.get_agent(caller, agent)
-        runs = await self._store.list_runs(caller, {"agent": agent}, before, limit)
+        runs = await self._store.mailbox_runs(caller, agent, before, limit)
         return runs, await self._kinds(caller, runs)
 
     async def run(self, caller: str, agent: str, run_id: str) -> tuple[Run, Mapping[str, ThreadKind], Ledger]:

@@ -162,6 +162,10 @@ class Staff:
             raise NotFound("There is no agent with that id.")
         return profile
 
+    async def keep_session(self, profile: Profile, session_id: str) -> None:
+        if profile.session_id != session_id:
+            await self._store.keep_session(profile.id, session_id)
+
     async def loaded_blocks(self, profile: Profile) -> Sequence[Block]:
         return await self._store.blocks(profile.id)
 
@@ -174,7 +178,7 @@ class Staff:
 
 
 def _profile_of(agent: Agent, now: int) -> Profile:
-    mind = agent.mind
+    mind = agent.mind or agent.claude
     return Profile(
         id=agent.name,
         display_name=agent.name,

@@ -346,7 +346,12 @@ class MemoryOffice:
             raise NotFound
         del self._passages[passage_id]
 
-    # --- turns and the feed ----------------------------------------------------------------------------------------
+    # --- the ledger ------------------------------------------------------------------------------------------------
+
+    async def mailbox_runs(self, owner: str, agent: str, before: str | None, limit: int) -> Sequence[Run]:
+        mine = [run for run in self._runs.values() if (run.owner, run.agent, run.face) == (owner, agent, "channels")]
+        older = [run for run in mine if before is None or run.id < before]
+        return sorted(older, key=lambda run: run.id, reverse=True)[:limit]
 
     async def read_ledger(self, run_id: str) -> Ledger:
         return self._ledgers.of(run_id)
@@ -354,6 +359,8 @@ class MemoryOffice:
     async def usage_by_day(self, owner: str, agent: str, limit: int) -> Sequence[Day]:
         runs = [run.id for run in self._runs.values() if (run.owner, run.agent, run.face) == (owner, agent, "channels")]
         return self._ledgers.by_day(runs)[:limit]
+
+    # --- turns and the feed ----------------------------------------------------------------------------------------
 
     def _pass_turn(self, run: Run) -> None:
         """Whoever was held behind this run is due after a pause; or waits on, if it never had its turn itself."""

@@ -7,6 +7,7 @@ from runyard.domain.ledger import Day, Ledger
 from runyard.domain.memory import Block, Passage
 from runyard.domain.profile import Profile
 from runyard.domain.recipients import Party
+from runyard.domain.run import Run
 from runyard.domain.thread import Change, Conversation, Message, Reaction, Thread, ThreadKind
 from runyard.office import Said, Words
 from runyard.store import IdempotencyKey, Swept
@@ -127,6 +128,9 @@ class SqlOffice(SqlStore):
         await self._write("other", agents.drop_passage, agent, passage_id)
 
     # --- the ledger
+
+    async def mailbox_runs(self, owner: str, agent: str, before: str | None, limit: int) -> Sequence[Run]:
+        return await self._read(ledger.runs, owner, agent, before, limit)
 
     async def read_ledger(self, run_id: str) -> Ledger:
         return await self._read(ledger.read, run_id)

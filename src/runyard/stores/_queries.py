@@ -121,6 +121,7 @@ class Queries(Struct, frozen=True, kw_only=True):
     list_api_keys: str
     list_approvals: str
     list_conversations: str
+    list_mailbox_runs: str
     list_members: str
     list_messages: str
     list_passages: str

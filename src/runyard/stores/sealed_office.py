@@ -15,6 +15,7 @@ from runyard.cipher import Ring
 from runyard.domain.feed import Entry, Window
 from runyard.domain.ledger import Ledger, Line
 from runyard.domain.memory import Block, Passage
+from runyard.domain.run import Run
 from runyard.domain.thread import Message
 from runyard.errors import Sealed
 from runyard.office import Office, Said, Words
@@ -48,6 +49,9 @@ class SealedOffice(SealedStore):
         self.feed_start, self.drop_feed, self.sweep_words = store.feed_start, store.drop_feed, store.sweep_words
 
         self.usage_by_day = store.usage_by_day
+
+    async def mailbox_runs(self, owner: str, agent: str, before: str | None, limit: int) -> Sequence[Run]:
+        return [self._opened_run(run) for run in await self._office.mailbox_runs(owner, agent, before, limit)]
 
     async def read_ledger(self, run_id: str) -> Ledger:
         kept = await self._office.read_ledger(run_id)

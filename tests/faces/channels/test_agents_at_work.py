@@ -162,13 +162,13 @@ async def test_a_call_that_is_repeated_happens_once_and_memory_is_ones_own(serve
 async def test_the_six_tools_are_an_mcp_server_inside_of_the_process(serve: Serve) -> None:
     from mcp import Client
 
-    from runyard.agents.mcp_serving import USE_ID, served
+    from runyard.agents.mcp_serving import USE_ID, directly, served
 
     office = await thinkers(serve, {"kevin": [NOTHING]})
     channel = await talked(office, "hello")
     assert office.server is not None
     engine, run = office.server.process.engine, await office.run()
-    server = served("office", run.id, office_tools(Desk(run, engine.conversations, engine.staff)))
+    server = served("office", office_tools(Desk(run, engine.conversations, engine.staff)), directly(run.id))
     async with Client(server) as client:
         listed = [tool.name for tool in (await client.list_tools()).tools]
         meta: Any = {USE_ID: "toolu_1"}
@@ -279,3 +279,16 @@ async def test_errors_are_counted_by_their_codes(serve: Serve) -> None:
     assert recorder.counts[("agent.errors", "kevin", "model_timeout")] == 1
     [root] = [span for span in recorder.spans if span.name == "agent.run"]
     assert root.outcome == "model_timeout"
+
+
+@pytest.mark.req("S3.38", "S3.39")
+@pytest.mark.parametrize("backend", ["sqlite"])
+async def test_a_name_that_a_model_made_up_is_content(serve: Serve) -> None:
+    office = await thinkers(serve, {"kevin": [{"calls": [{"tool": "a_secret"}]}, NOTHING]})
+    await talked(office, "hello")
+    assert office.server is not None
+    recorder = office.server.process.tracer.exporter
+    assert isinstance(recorder, Recorder)
+    assert recorder.counts[("agent.tools", "kevin", "unknown")] == 1
+    told = [span.attributes for span in recorder.spans], recorder.counts, recorder.logs
+    assert "a_secret" not in str(told)

@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from runyard.agents.loading import load
+from runyard.agents.loading import app_of, load
 from tests.faces.channels.conftest import AT_ONCE
 from tests.faces.serving import Serve
 
@@ -42,3 +42,13 @@ async def test_the_ferry_company_answers(serve: Serve) -> None:
     assert passage["tags"] == ["engine"]
     runs = (await server.http.get("/api/runs", params={"limit": 50})).json()["runs"]
     assert {run["status"] for run in runs} == {"done"}
+
+
+def test_make_run_serves_the_demo_and_the_company() -> None:
+    from runyard import demo
+
+    tour, company = load(OFFICE.parent / "tour.py"), load(OFFICE)
+    shown = app_of(demo)
+    assert set(tour.agents) == set(shown.agents) | set(company.agents)
+    assert (tour.default, set(tour.collections)) == (shown.default, set(shown.collections))
+    assert "runyard dev examples/tour.py\n" in (OFFICE.parents[1] / "Makefile").read_text(encoding="utf-8")

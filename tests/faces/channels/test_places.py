@@ -38,6 +38,7 @@ async def test_a_private_channel_is_unknown_to_others_through_every_endpoint(com
         ("GET", f"/api/threads/{secret}", {}),
         ("DELETE", f"/api/threads/{secret}", {}),
         ("GET", f"/api/runs/{run_id}", {}),
+        ("GET", f"/api/agents/kevin/runs/{run_id}", {}),
     ]
     for method, path, more in attempts:
         answer = await ask(company, method, path, "mallory", **more)
@@ -45,6 +46,8 @@ async def test_a_private_channel_is_unknown_to_others_through_every_endpoint(com
         assert b"psst" not in answer.content
         assert b"money" not in answer.content
     assert (await ask(company, "GET", "/api/channels", "mallory")).json()["channels"] == []
+    assert (await ask(company, "GET", "/api/agents/kevin/runs", "mallory")).json()["runs"] == []
+    assert (await ask(company, "GET", "/api/agents/kevin/usage", "mallory")).json()["days"] == []
     seen = await ask(company, "GET", "/api/messages", "carol", params=place)
     assert [each["text"] for each in seen.json()["messages"]] == ["psst"]
     assert (await ask(company, "PATCH", f"/api/channels/{secret}", "carol", json={"topic": "x"})).status_code == 404

@@ -56,6 +56,24 @@ async def test_without_a_start_only_what_is_new_is_sent(company: Company) -> Non
         await stream.close()
 
 
+async def test_who_was_away_for_too_long_is_told_so_and_from_where_to_go_on(company: Company) -> None:
+    assert company.server is not None
+    watch = await company.watch()
+    dm = await company.dm("kevin")
+    await company.tell(dm, "old")
+    await done(watch, 1)
+    last = watch.ids[-1]
+    await company.server.store.drop_feed(2**52, 100)
+    answer = await company.http.get("/api/sse", headers={"Last-Event-ID": str(last - 1)})
+    assert (answer.status_code, answer.json()["code"]) == (410, "gone")
+    again = await company.watch(int(answer.json()["snapshot"]["last_event_id"]))
+    await company.tell(dm, "new")
+    await done(again, 1)
+    assert again.ids == [last + 1, last + 2, last + 3]
+    for stream in (watch, again):
+        await stream.close()
+
+
 async def test_a_bad_start_is_a_400(company: Company) -> None:
     for bad in ("-1", "x", "1.5", "9" * 20):
         answer = await company.http.get("/api/sse", headers={"last-event-id": bad})

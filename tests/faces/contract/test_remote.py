@@ -19,6 +19,7 @@ from tests.faces import serving
 from tests.faces.agents_for_tests import Gate
 from tests.faces.contract.asking import asked, contract_agents, stream, sync
 from tests.faces.serving import Serve
+from tests.support.flow import eventually
 
 OTHERS = "00-4bf92f3577b34da6a3ce929d0e0e4736-00f067aa0ba902b7-01"
 LABELS = {"workflow_id": "w", "mode": "LIVE"}
@@ -133,8 +134,8 @@ async def test_the_trace_goes_with_the_task(serve: Serve, given: str | None) -> 
         run_id = answer.json()["provenance"]["run_id"]
         recorder = server.process.tracer.exporter
         assert isinstance(recorder, Recorder)
-        spans = {span.name: span for span in recorder.spans if span.attributes.get("run_id", run_id) == run_id}
-        run, tool = spans["agent.run"], spans["agent.tool"]
+        await eventually("the run is traced", lambda: recorder.spans)  # a moment after its answer
+        run, tool = recorder.spans
 
         trace, parent = (OTHERS[3:35], OTHERS[36:52]) if given == OTHERS else (run_id.replace("-", ""), None)
         assert (run.trace_id, run.parent_id) == (trace, parent)

@@ -117,4 +117,10 @@ def test_a_missing_file_is_one_sentence(folder: Path, name: str, says: str) -> N
 
 def test_the_examples_load() -> None:
     found = {file.stem: load(file).default for file in (ROOT / "examples").glob("*.py")}
-    assert found == {"chat": "assistant", "device_plan": "device", "greeter": "greeter", "support": "support"}
+    assert found == {
+        "chat": "assistant",
+        "device_plan": "device",
+        "greeter": "greeter",
+        "support": "support",
+        "tour": "cv-screener",
+    }

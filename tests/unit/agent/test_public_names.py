@@ -85,6 +85,7 @@ def test_the_public_names_are_these() -> None:
         "ToolError",
         "__version__",
         "agent",
+        "claude",
         "create_app",
         "mcp",
         "output",

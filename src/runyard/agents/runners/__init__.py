@@ -2,6 +2,7 @@
 
 from runyard.agents.agent import Kind
 from runyard.agents.execution import Runner
+from runyard.agents.runners.claude import run_claude
 from runyard.agents.runners.model import ModelRunner
 from runyard.agents.runners.plan import run_plan
 from runyard.agents.runners.python import run_python
@@ -14,4 +15,5 @@ RUNNERS: dict[Kind, Runner] = {
     "plan": run_plan,
     "model": ModelRunner(),
     "remote": run_remote,
+    "claude": run_claude,
 }

@@ -5,6 +5,7 @@ from typing import Any
 
 from runyard.domain.events import Usage
 from runyard.domain.ledger import Day, Ledger, Line, Step
+from runyard.domain.run import Run
 from runyard.stores import _rows
 from runyard.stores.transactions.tx import Tx
 
@@ -30,6 +31,10 @@ def _line_values(m: Line) -> Values:
 async def read(tx: Tx, run_id: str) -> Ledger:
     steps = [_step(row) for row in await tx.rows(tx.q.read_steps, run_id)]
     return Ledger(steps, [_line(row) for row in await tx.rows(tx.q.read_lines, run_id)])
+
+
+async def runs(tx: Tx, owner: str, agent: str, before: str | None, limit: int) -> Sequence[Run]:
+    return [_rows.run(row) for row in await tx.rows(tx.q.list_mailbox_runs, owner, agent, before, limit)]
 
 
 async def usage(tx: Tx, owner: str, agent: str, limit: int) -> Sequence[Day]:

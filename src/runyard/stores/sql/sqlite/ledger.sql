@@ -31,3 +31,9 @@ select s.created_at / 86400000 as day, count(distinct s.run_id) as runs, count(*
        sum(s.input_tokens) as input_tokens, sum(s.output_tokens) as output_tokens, sum(s.usd) as usd
   from runs r join run_steps s on s.run_id = r.id
  where r.agent = ?2 and r.owner = ?1 and r.face = 'channels' group by day order by day desc limit ?3;
+
+-- name: list_mailbox_runs
+-- An owner's runs in the mailbox of an agent, newest first.
+select {run} from runs r
+ where r.agent = ?2 and r.face = 'channels' and r.owner = ?1 and (?3 is null or r.id < ?3)
+ order by r.id desc limit ?4;

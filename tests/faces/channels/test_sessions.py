@@ -1,0 +1,40 @@
+"""An agent that keeps a session goes on with it: its id is on the agent, durably, and is given to its next run."""
+
+from pathlib import Path
+
+import pytest
+
+import runyard
+from runyard.agents.loading import App
+from tests.faces.channels.company import Company, done
+from tests.faces.channels.conftest import AT_ONCE
+from tests.faces.serving import Serve
+from tests.support.fake_claude_sdk import SESSION, FakeAssistantMessage, FakeResultMessage, FakeText, calls, install
+
+KEVIN = runyard.claude("kevin", model="claude-x", instructions="You are kevin.")
+
+
+@pytest.mark.req("S3.14", "S3.15", "S3.16")
+async def test_a_session_is_kept_on_the_agent_and_resumed(
+    serve: Serve, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    spoken = [*calls("m1", ("send_message", {"text": "hi"})), FakeAssistantMessage("m2", FakeText("raw words"))]
+    sdk = install(monkeypatch, *spoken, FakeResultMessage(usd=0.5))
+    monkeypatch.setattr("runyard.agents.claude.check_installed", lambda: None)
+    office = Company()
+    office.server = await serve(App({"kevin": KEVIN}, {}, "kevin"), **AT_ONCE, workspaces=tmp_path)
+    channel, stream = await office.channel("kevin"), await office.watch()
+    for text in ("one", "two"):
+        await office.say(channel, text)
+    await done(stream, 2)
+
+    first, second = sdk.options
+    assert (first.resume, second.resume) == (None, SESSION)
+    assert first.system_prompt.startswith("You are kevin.")
+    assert (first.max_turns, first.max_budget_usd) == (5, 0.10)
+    assert len(first.allowed_tools) == 6
+    assert (await office.server.store.find_agent("kevin")).session_id == SESSION  # type: ignore[union-attr]
+    page = (await office.http.get("/api/messages", params={"channelId": channel})).json()["messages"]
+    assert [message["text"] for message in page if message["userId"] == "kevin"] == ["hi", "hi"]
+    [day] = (await office.http.get("/api/agents/kevin/usage")).json()["days"]
+    assert (day["runs"], day["usd"]) == (2, 0.5), "of the second run's 0.5 the first had paid all"
