@@ -22,6 +22,15 @@ const ABOUT: Record<string, string> = {
   slow: "takes its time: try Stop, or reload the page",
   tokens: "two hundred tokens, flat out",
   device: "a plan of five steps",
+  literature: "finds made-up papers; takes tasks",
+  retrieval: "finds what an answer rests on; takes tasks",
+  policy: "says whether a text may be used; takes tasks",
+  mara: "harbour master; talk to her in #pier",
+  teo: "captain; talk to him in #pier",
+  ilse: "sells tickets; talk to her in #pier",
+  pip: "apprentice; mostly listens",
+  nadia: "keeps the books; write to her",
+  boro: "engineer; writes everything down",
 };
 
 export const examplesFor = (agent: string): string[] => EXAMPLES[agent] ?? ["What can you do?"];

@@ -3,7 +3,7 @@
 import type { RunState } from "../log/state";
 
 const ADVICE: Record<string, string> = {
-  agent_error: "The agent's own code failed. The server's log has the traceback; mend the agent, then try again.",
+  agent_error: "The agent's own code failed. Its events show how far it came; mend the agent, then try again.",
   validation_error:
     "This agent takes tasks with inputs, not words. Send it a task (docs/contract.md), or choose another agent.",
   nondeterministic: "The agent's code changed while it waited. Try again, and it starts anew with the new code.",
@@ -45,6 +45,7 @@ export function Trouble({ state, retry }: { state: RunState; retry: (() => void)
       </div>
     );
   }
+  if (state.canceled === "forked") return <p class="stopped">The fork begins here; all above is a copy.</p>;
   if (state.canceled !== undefined) {
     return (
       <p class="stopped" role="status">
