@@ -1,8 +1,8 @@
 """`runyard --help` answers at once, because it loads nothing that only the verbs need."""
 
+import os
 import subprocess
 import sys
-import time
 from pathlib import Path
 
 import pytest
@@ -30,14 +30,16 @@ def without_coverage() -> dict[str, str]:
 
 
 def test_help_answers_in_less_than_0_4_seconds(tmp_path: Path) -> None:
-    fastest = 1e9
-    for _ in range(10):  # other tests use this machine, too: the fastest is what the program itself takes
-        began = time.perf_counter()
-        subprocess.run([RUNYARD, "--help"], cwd=tmp_path, env=without_coverage(), stdout=subprocess.DEVNULL, check=True)
-        fastest = min(fastest, time.perf_counter() - began)
-        if fastest < 0.4:
+    took = []
+    for _ in range(5):  # other tests use this machine, too: what counts is the time that the program itself takes
+        process = subprocess.Popen([RUNYARD, "--help"], cwd=tmp_path, env=without_coverage(), stdout=subprocess.DEVNULL)
+        _, status, used = os.wait4(process.pid, 0)
+        process.returncode = os.waitstatus_to_exitcode(status)
+        assert process.returncode == 0
+        took.append(used.ru_utime + used.ru_stime)
+        if took[-1] < 0.4:
             return
-    pytest.fail(f"{fastest:.2f} s")
+    pytest.fail(f"{min(took):.2f} s")
 
 
 # Typer itself checks the values of options with pydantic, so a verb's own help has it.

@@ -40,7 +40,7 @@ def problem(answer: httpx2.Response, status: int, code: str) -> dict[str, Any]:
 async def test_what_is_not_there_is_404(server: Server) -> None:
     for method, path in (
         ("GET", "/nothing"),
-        ("GET", "/"),
+        ("GET", "/assets/nothing.js"),
         ("GET", f"/api/threads/{new_id()}"),
         ("DELETE", f"/api/threads/{new_id()}"),
         ("GET", f"/api/runs/{new_id()}/log"),

@@ -15,7 +15,9 @@ from starlette.responses import Response
 from starlette.routing import Route
 
 from runyard.errors import NotFound
+from runyard.web.access_log import ROUTE
 
+INDEX, ASSET = "/", "/assets/{name}"
 BUILT = Path(__file__).with_name("built")
 MISSING = "The page has not been built: run `make page`, which needs Node 18 or newer; the API works without it.\n"
 POLICY = "; ".join(
@@ -49,18 +51,20 @@ def add_routes(router: APIRouter) -> None:
     built = read(BUILT)
 
     async def index(request: Request) -> Response:
+        request.scope[ROUTE] = INDEX
         page = built.get("index.html")
         if page is None:
             return Response(MISSING, headers=EVERY_TIME, media_type="text/plain")
         return Response(page.body, headers=EVERY_TIME, media_type="text/html")
 
     async def asset(request: Request) -> Response:
+        request.scope[ROUTE] = ASSET
         found = built.get(f"assets/{request.path_params['name']}")
         if found is None:
             raise NotFound("There is no such file; reload the page.")
         return Response(found.body, headers=FOR_EVER, media_type=found.media_type)
 
-    for path, handler in (("/", index), ("/assets/{name}", asset)):
+    for path, handler in ((INDEX, index), (ASSET, asset)):
         route = Route(path, handler, methods=["GET"])
         route.methods = {"GET"}  # Starlette adds HEAD to every GET
         router.routes.append(route)
