@@ -1,21 +1,15 @@
-"""API keys of the memory store."""
+"""API keys: who may come in. A key that is revoked stays known, and stays revoked."""
 
 from collections.abc import Sequence
 
 from msgspec.structs import replace
 
-from runyard.clock import Clock
 from runyard.domain.api_key import ApiKey
 from runyard.errors import NotFound
+from runyard.stores.memory.rows import Rows
 
 
-class ApiKeys:
-    """The part of the memory store that knows who may come in: its methods are the store's."""
-
-    def __init__(self, clock: Clock) -> None:
-        self._clock = clock
-        self._api_keys: dict[str, ApiKey] = {}
-
+class ApiKeys(Rows):
     async def create_api_key(self, key: ApiKey) -> None:
         self._api_keys[key.id] = key
 
@@ -37,11 +31,11 @@ class ApiKeys:
     async def revoke_api_key(self, key_id: str) -> ApiKey:
         key = self._api_key(key_id)
         if key.revoked_at is None:
-            key = self._api_keys[key_id] = replace(key, revoked_at=self._clock.now_ms())
+            key = self._api_keys[key_id] = replace(key, revoked_at=self._now())
         return key
 
     async def touch_api_keys(self, key_ids: Sequence[str], quiet_ms: int) -> None:
-        now = self._clock.now_ms()
+        now = self._now()
         for key in [self._api_keys[each] for each in key_ids if each in self._api_keys]:
             if key.last_used_at is None or key.last_used_at <= now - quiet_ms:
                 self._api_keys[key.id] = replace(key, last_used_at=now)

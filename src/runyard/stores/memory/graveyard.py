@@ -1,4 +1,4 @@
-"""What the memory store drops because it is old, and what it keeps of that."""
+"""Tombstones: what is kept of runs that were dropped because they were old, until it is old itself."""
 
 from runyard.domain.run import Run
 from runyard.errors import NotFound

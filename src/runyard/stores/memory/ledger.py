@@ -1,4 +1,4 @@
-"""The run ledger, for the store that is in memory."""
+"""The run ledger: the steps and lines of each run. A step that is written again keeps its beginning."""
 
 from collections import defaultdict
 from collections.abc import Collection, Sequence

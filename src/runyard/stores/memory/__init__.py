@@ -1,0 +1,27 @@
+"""A store in plain dictionaries: for unit tests, and as the model that the databases are compared with.
+
+No operation waits for anything, so on one event loop each is atomic. What it holds lives as long as the object: `close`
+and `open` change nothing. Clarity counts here, not size: most questions are answered by looking at every row.
+
+Each part is a class that derives from the parts whose methods it calls; all of them share `rows.Rows`.
+"""
+
+from runyard.stores.memory.api_keys import ApiKeys
+from runyard.stores.memory.checkpoints import Checkpoints
+from runyard.stores.memory.control import Control
+from runyard.stores.memory.log import Log
+from runyard.stores.memory.overview import Overviews
+from runyard.stores.memory.retention import Retention
+from runyard.stores.memory.search import Documents
+from runyard.stores.memory.words import Sayings
+
+
+class MemoryStore(Sayings, Control, Log, Overviews, Retention, Checkpoints, Documents, ApiKeys):
+    async def open(self) -> None:
+        pass
+
+    async def close(self) -> None:
+        pass
+
+    async def ping(self) -> None:
+        pass

@@ -1,0 +1,112 @@
+"""Agents' rows, and what they remember: an agent that nobody declared or made remembers nothing."""
+
+from collections.abc import Sequence
+
+from msgspec.structs import replace
+
+from runyard.domain.memory import Block, Passage
+from runyard.domain.profile import Profile
+from runyard.errors import Conflict, NotFound
+from runyard.store import Document
+from runyard.stores.memory.rows import Rows, page
+from runyard.stores.memory.search import search
+
+
+class Agents(Rows):
+    async def declare_agents(self, profiles: Sequence[Profile]) -> None:
+        for profile in profiles:
+            known = self._agents.get(profile.id)
+            if known is None:
+                self._agents[profile.id] = replace(profile, owner=None, created_at=profile.updated_at)
+                continue
+            same = ("persona", "model", "max_turns", "max_usd")
+            if known.owner is not None or any(getattr(known, name) != getattr(profile, name) for name in same):
+                made_of = {name: getattr(profile, name) for name in (*same, "updated_at")}
+                self._agents[profile.id] = replace(known, owner=None, **made_of)
+
+    async def create_agent(self, profile: Profile) -> Profile:
+        if profile.id in self._agents:
+            raise Conflict
+        self._agents[profile.id] = profile
+        return profile
+
+    async def get_agent(self, caller: str, agent: str) -> Profile:
+        profile = self._agents.get(agent)
+        if profile is None or profile.owner not in (None, caller):
+            raise NotFound
+        return profile
+
+    async def find_agent(self, agent: str) -> Profile | None:
+        return self._agents.get(agent)
+
+    async def list_agents(
+        self, caller: str, after: str | None, limit: int, inactive: bool = False
+    ) -> Sequence[Profile]:
+        mine = [each for each in self._agents.values() if each.owner in (None, caller) and (each.is_active or inactive)]
+        return sorted((e for e in mine if after is None or e.id > after), key=lambda each: each.id)[:limit]
+
+    async def change_agent(self, caller: str, profile: Profile) -> Profile:
+        known = await self.get_agent(caller, profile.id)
+        kept = {"owner": known.owner, "session_id": known.session_id, "created_at": known.created_at}
+        changed = self._agents[profile.id] = replace(profile, **kept)
+        return changed
+
+    async def keep_session(self, agent: str, session_id: str | None) -> None:
+        if agent in self._agents:
+            self._agents[agent] = replace(self._agents[agent], session_id=session_id)
+
+    def _is_active(self, agent: str, owner: str) -> bool:
+        profile = self._agents.get(agent)
+        return profile is not None and profile.is_active and profile.owner in (None, owner)
+
+    async def blocks(self, agent: str) -> Sequence[Block]:
+        own = [block for block in self._blocks.values() if block.agent == agent]
+        others = [b for b in self._blocks.values() if b.is_shared and b.agent != agent and (b.id, agent) in self._links]
+        return [*sorted(own, key=lambda b: b.label), *sorted(others, key=lambda b: (b.label, b.agent))]
+
+    async def put_block(self, block: Block, is_shared: bool | None = None) -> Block:
+        if block.agent not in self._agents:
+            raise NotFound
+        known = self._blocks.get((block.agent, block.label), replace(block, is_shared=False))
+        shared = known.is_shared if is_shared is None else is_shared
+        block = replace(block, id=known.id, is_shared=shared)
+        self._blocks[block.agent, block.label] = block
+        return block
+
+    async def drop_block(self, agent: str, label: str) -> None:
+        if (agent, label) not in self._blocks:
+            raise NotFound
+        gone = self._blocks.pop((agent, label))
+        self._links = {link for link in self._links if link[0] != gone.id}
+
+    async def link_block(self, agent: str, label: str, reader: str) -> None:
+        block = self._blocks.get((agent, label))
+        if block is None or not block.is_shared or reader not in self._agents:
+            raise NotFound
+        self._links.add((block.id, reader))
+
+    async def unlink_block(self, agent: str, label: str, reader: str) -> None:
+        block = self._blocks.get((agent, label))
+        if block is not None:
+            self._links.discard((block.id, reader))
+
+    async def put_passage(self, passage: Passage) -> Passage:
+        if passage.agent not in self._agents:
+            raise NotFound
+        for known in self._passages.values():
+            if passage.cause is not None and known.cause == passage.cause:
+                return known
+        self._passages[passage.id] = passage
+        return passage
+
+    async def passages(self, agent: str, before: str | None, limit: int) -> Sequence[Passage]:
+        return page((p for p in self._passages.values() if p.agent == agent), before, limit)
+
+    async def find_passages(self, agent: str, query: str, limit: int) -> Sequence[Passage]:
+        mine = [Document(p.id, " ".join(p.tags), p.content) for p in self._passages.values() if p.agent == agent]
+        return [self._passages[hit.id] for hit in search(mine, query)[:limit]]
+
+    async def drop_passage(self, agent: str, passage_id: str) -> None:
+        if passage_id not in self._passages or self._passages[passage_id].agent != agent:
+            raise NotFound
+        del self._passages[passage_id]

@@ -1,0 +1,80 @@
+"""The state of the memory store, and the few ways in which every operation reads and changes it.
+
+All parts of the store derive from `Rows`: it alone holds anything. A run changes only by `_change`, and its log grows
+only by `_write`, which keeps `last_seq` in step with it.
+"""
+
+from collections.abc import Iterable, Sequence
+from typing import Any, TypeVar
+
+from msgspec.structs import replace
+
+from runyard.clock import Clock
+from runyard.domain.api_key import ApiKey
+from runyard.domain.approval import Approval
+from runyard.domain.events import Draft, Event, place
+from runyard.domain.feed import Entry
+from runyard.domain.memory import Block, Passage
+from runyard.domain.profile import Profile
+from runyard.domain.recipients import Party
+from runyard.domain.run import Run
+from runyard.domain.thread import Message, Reaction, Thread
+from runyard.store import Document, WorkerRow
+from runyard.stores.memory.graveyard import Graveyard
+from runyard.stores.memory.keys import Keys
+from runyard.stores.memory.lane import Lane
+from runyard.stores.memory.ledger import Ledgers
+from runyard.stores.memory.outbox import Outbox
+
+Row = TypeVar("Row", Thread, Run, Approval, Passage)
+
+
+class Rows:
+    def __init__(self, clock: Clock) -> None:
+        self._now = clock.now_ms
+        self._keys = Keys()
+        self._api_keys: dict[str, ApiKey] = {}
+        self._documents: dict[str, list[Document]] = {}
+
+        self._threads: dict[str, Thread] = {}
+        self._messages: dict[str, Message] = {}
+        self._members: dict[str, list[Party]] = {}
+        self._causes: dict[str, str] = {}
+        self._reactions: list[Reaction] = []
+        self._feed: list[Entry] = []
+        self._numbered = 0
+        self._feed_start = 0
+
+        self._agents: dict[str, Profile] = {}
+        self._blocks: dict[tuple[str, str], Block] = {}
+        self._links: set[tuple[str, str]] = set()
+        self._passages: dict[str, Passage] = {}
+
+        self._runs: dict[str, Run] = {}
+        self._events: dict[str, list[Event]] = {}
+        self._approvals: dict[str, Approval] = {}
+        self._checkpoints: dict[str, bytes] = {}
+        self._saved: set[str] = set()
+        self._ledgers = Ledgers()
+        self._outbox = Outbox(clock)
+        self._graveyard = Graveyard()
+
+        self._lanes: dict[str, Lane] = {}
+        self._pauses: dict[str, int] = {}
+        self._due: dict[str, int] = {}
+        self._workers: dict[str, WorkerRow] = {}
+
+    def _change(self, run: Run, **changes: Any) -> Run:
+        changed = self._runs[run.id] = replace(run, **changes)
+        return changed
+
+    def _write(self, run: Run, drafts: Sequence[Draft], **changes: Any) -> Run:
+        """The next events of a run's log, and what else changes with them."""
+        self._events.setdefault(run.id, []).extend(place(run.id, run.last_seq + 1, drafts))
+        return self._change(run, last_seq=run.last_seq + len(drafts), **changes)
+
+
+def page(rows: Iterable[Row], before: str | None, limit: int) -> list[Row]:
+    """Newest first: ids sort by time."""
+    fitting = (row for row in rows if before is None or row.id < before)
+    return sorted(fitting, key=lambda row: row.id, reverse=True)[:limit]

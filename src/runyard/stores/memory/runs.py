@@ -1,0 +1,62 @@
+"""Runs as their owners see them, with the ledgers of those in mailboxes; and what the other parts ask about runs."""
+
+from collections.abc import Sequence
+
+from runyard.domain.ledger import Day, Ledger
+from runyard.domain.run import Run, Status
+from runyard.domain.thread import Message
+from runyard.errors import NotFound
+from runyard.store import RunFilter
+from runyard.stores.memory.rows import Rows, page
+
+
+class Runs(Rows):
+    async def get_run(self, owner: str, run_id: str) -> Run:
+        run = self._runs.get(run_id)
+        if run is None or run.owner != owner:
+            raise NotFound
+        return run
+
+    async def get_named_run(self, owner: str, external_id: str) -> Run:
+        run = self._named(owner, external_id)
+        if run is None:
+            raise NotFound
+        return run
+
+    def _named(self, owner: str, external_id: str) -> Run | None:
+        mine = (run for run in self._runs.values() if run.owner == owner)
+        return next((run for run in mine if run.external_id == external_id), None)
+
+    async def list_runs(self, owner: str, where: RunFilter, before: str | None, limit: int) -> Sequence[Run]:
+        fitting = (run for run in self._runs.values() if all(getattr(run, name) == where[name] for name in where))
+        return page((run for run in fitting if run.owner == owner), before, limit)
+
+    async def mailbox_runs(self, owner: str, agent: str, before: str | None, limit: int) -> Sequence[Run]:
+        return page(self._mailbox(owner, agent), before, limit)
+
+    async def read_ledger(self, run_id: str) -> Ledger:
+        return self._ledgers.of(run_id)
+
+    async def usage_by_day(self, owner: str, agent: str, limit: int) -> Sequence[Day]:
+        return self._ledgers.by_day([run.id for run in self._mailbox(owner, agent)])[:limit]
+
+    def _mailbox(self, owner: str, agent: str) -> list[Run]:
+        return [run for run in self._runs.values() if (run.owner, run.agent, run.face) == (owner, agent, "channels")]
+
+    def _trigger(self, run: Run) -> Message | None:
+        return self._messages.get(run.trigger_message_id) if run.trigger_message_id is not None else None
+
+    def _held(self) -> list[Run]:
+        return [run for run in self._runs.values() if run.held and run.status is Status.QUEUED]
+
+    def _is_waited_for(self, run: Run) -> bool:
+        return any(each.after_run == run.id for each in self._held())
+
+    def _drop(self, run: Run) -> None:
+        """The run goes, with all that is kept under its id."""
+        for approval in [approval for approval in self._approvals.values() if approval.run_id == run.id]:
+            del self._approvals[approval.id]
+        del self._runs[run.id], self._events[run.id]
+        self._checkpoints.pop(run.id, None)
+        self._outbox.drop(run.id)
+        self._ledgers.drop(run.id)
