@@ -26,6 +26,9 @@ NODE_MODULES := ui/node_modules/.installed
 
 .PHONY: page page-if-possible help setup run test check format lock docs bench bench-large bench-rivals clean servers-for-tests nginx-for-tests browser-for-tests screenshots
 SANDBOX := $(VENV)/.sandbox
+# Node trusts its own list of authorities; where the system has one (and perhaps a proxy of yours in it), that counts too.
+AUTHORITIES := $(wildcard /etc/ssl/certs/ca-certificates.crt)
+export NODE_EXTRA_CA_CERTS ?= $(AUTHORITIES)
 # Tests wait for processes and disks half of the time, so there are twice as many testers as cores.
 TESTERS := $(shell echo $$((2 * $$(nproc 2>/dev/null || getconf _NPROCESSORS_ONLN))))
 
