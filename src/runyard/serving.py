@@ -24,6 +24,8 @@ from runyard.wiring import Process, create_app, say_if_nobody_gets_in
 
 log = structlog.get_logger()
 
+# Longer than proxies and clients keep an idle connection: who closes first cannot cut off what the other just sends.
+KEEP_ALIVE_SECONDS = 75
 Keys = Literal["needed", "needed_off_loopback", "not_needed"]
 
 
@@ -55,6 +57,7 @@ async def serve(
         proxy_headers=False,
         ws="none",
         timeout_graceful_shutdown=5,
+        timeout_keep_alive=KEEP_ALIVE_SECONDS,
         lifespan="off",
     )
     server = uvicorn.Server(config)

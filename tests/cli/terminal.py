@@ -33,6 +33,15 @@ class Terminal:
         begin, self._read = self._read, at + len(text)
         return self._shown[begin : self._read]
 
+    def press(self, key: str, text: str) -> str:
+        """Press a key until something is shown, then wait for `text`. A signal that comes just before readline begins to
+        look is only noticed at the next key; a person presses again."""
+        for _ in range(PATIENCE):
+            self.type(key)
+            if select.select([self._descriptor], [], [], 1.0)[0]:
+                return self.until(text)
+        raise AssertionError(f"{key!r} does nothing")
+
     def ended(self) -> int:
         """Wait for its end; the exit code."""
         while self._more():

@@ -86,8 +86,7 @@ def test_a_conversation_with_questions_stops_and_edits(folder: Path) -> None:
             person.until("begun ")
             person.type("\x03")
             assert "canceled" in person.until("> "), "the run is stopped, not the program"
-            person.type("\x03")
-            person.until("> ")
+            person.press("\x03", "> ")
             person.type("\x04")
             assert person.ended() == 0
 

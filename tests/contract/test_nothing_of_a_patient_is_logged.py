@@ -31,7 +31,7 @@ from tests.faces import serving
 MARKER = "patient-zero-4711"
 IDS = {"action", "level", "timestamp", "request_id", "task_type", "run_id", "agent", "worker_id"}
 NUMBERS = {"status", "duration_ms", "ms", "runs", "grace", "fence", "tasks"}
-NAMES = {"code", "tool", "outcome", "error", "logger", "where", "bus"}
+NAMES = {"code", "tool", "outcome", "error", "logger", "where", "bus", "method", "route"}
 
 
 @pytest.fixture

@@ -131,6 +131,7 @@ async def test_a_worker_that_dies_inside_a_node_repeats_no_finished_one(any_flow
     run_id = await flow.start_plan("held", "crash")
     reader = flow.follow(run_id, face="plans")
     await flow.at_gate("OpenApp", worker)
+    await reader.until("the node is announced", lambda reader: len(reader.data) >= 7)
     await worker.kill()
     flow.notes.open_gate("OpenApp")
     await flow.next()

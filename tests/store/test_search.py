@@ -1,5 +1,7 @@
 """Search finds the documents that hold any of the words, best first, and takes any text for a query."""
 
+import asyncio
+
 import pytest
 
 from runyard.store import Document, Store
@@ -43,6 +45,12 @@ async def test_a_hit_carries_the_whole_document(store: Store) -> None:
     [hit] = await store.search("cvs", "roses", 10)
     assert (hit.id, hit.title, hit.text) == ("cv_002", "Ben Okafor", "Gardener in Leeds who grows roses")
     assert hit.score > 0
+
+
+async def test_pods_that_start_together_put_the_same_documents_there(store: Store) -> None:
+    for collection in ("papers", "letters"):
+        await asyncio.gather(*[store.put_documents(collection, CVS) for _ in range(8)])
+        assert await found(store, "roses", collection=collection) == ["cv_002"]
 
 
 async def test_no_more_than_the_limit_is_found(store: Store) -> None:

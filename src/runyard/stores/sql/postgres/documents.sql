@@ -3,9 +3,10 @@
 delete from documents where collection = $1;
 
 -- name: insert_documents
--- Add documents to a collection.
+-- Add documents to a collection; another pod may be doing the same.
 insert into documents (collection, id, title, text)
-select * from unnest($1::text::text[], $2::text::text[], $3::text::text[], $4::text::text[]);
+select * from unnest($1::text::text[], $2::text::text[], $3::text::text[], $4::text::text[])
+on conflict (collection, id) do update set title = excluded.title, text = excluded.text;
 
 -- name: get_documents
 -- Documents by their ids, in whatever collections they are.
