@@ -34,8 +34,8 @@ class Terminal:
         return self._shown[begin : self._read]
 
     def press(self, key: str, text: str) -> str:
-        """Press a key until something is shown, then wait for `text`. A signal that comes just before readline begins to
-        look is only noticed at the next key; a person presses again."""
+        """Press a key until something is shown, then wait for `text`. A signal that comes just before readline looks is
+        only noticed at the next key; a person presses again."""
         for _ in range(PATIENCE):
             self.type(key)
             if select.select([self._descriptor], [], [], 1.0)[0]:
