@@ -15,7 +15,7 @@ async def frozen_until_succeeded(flow: Flow, unsafe: str = "") -> tuple[str, Rea
     """A zombie that has just woken up, and the successor that is running."""
     api = await flow.start("api")
     zombie = await flow.start("worker", unsafe=unsafe)
-    run_id = await flow.post(["tokens", LONG, 10], ["wait", "end"])
+    run_id = await flow.post(["tokens", LONG, 30], ["wait", "end"])
     reader = flow.follow(run_id, api)
     await reader.tokens(3)
     await flow.freeze(zombie)
