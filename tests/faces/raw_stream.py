@@ -13,7 +13,7 @@ from typing import Any, NamedTuple
 
 import msgspec
 
-PATIENCE = 20.0
+PATIENCE = 40.0
 _FRAME = re.compile(rb"id: ([1-9][0-9]*)\nevent: ([a-z_.]+)\ndata: ([^\n\r]*)")
 _COMMENT = re.compile(rb": [^\n\r]*")
 

@@ -21,7 +21,7 @@ from runyard.settings import Settings
 from runyard.wiring import Process, create_app
 from tests.faces.raw_stream import RawStream
 
-PATIENCE = 20.0
+PATIENCE = 40.0
 QUICK: Mapping[str, Any] = {
     "lease_seconds": 5,
     "reap_seconds": 5,

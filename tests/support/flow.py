@@ -23,7 +23,7 @@ from tests.support.invariants import ENDED, Answer, Evidence, InvariantBroken, R
 from tests.support.notes import FOLDER, Notes
 from tests.support.pods import APP, Kind, Nursery, Pod
 
-PATIENCE = 20.0
+PATIENCE = 40.0
 SETTLE_SECONDS = 15.0
 SETTINGS: dict[str, Any] = {
     "lease_seconds": 1,
