@@ -25,7 +25,7 @@ from tests.support.pods import Nursery
 from tests.support.postgres_server import PostgresServer
 
 HERE = Path(__file__).parent
-SECONDS = 60
+SECONDS = 180
 _FAILED = pytest.StashKey[bool]()
 
 

@@ -23,8 +23,8 @@ from tests.support.invariants import ENDED, Answer, Evidence, InvariantBroken, R
 from tests.support.notes import FOLDER, Notes
 from tests.support.pods import APP, Kind, Nursery, Pod
 
-PATIENCE = 40.0
-SETTLE_SECONDS = 15.0
+PATIENCE = 60.0
+SETTLE_SECONDS = 45.0
 SETTINGS: dict[str, Any] = {
     "lease_seconds": 1,
     "reap_seconds": 0.2,
@@ -358,6 +358,16 @@ class Flow:
 
         await eventually(f"run {run_id} is {' or '.join(statuses)}", there)
 
+    async def has_runs(self, worker: Pod) -> bool:
+        rows = await self.database.rows("select worker_id from runs where status = 'running'")
+        return any(row["worker_id"] == worker.worker_id for row in rows)
+
+    async def lost_its_runs(self, worker: Pod) -> None:
+        async def lost() -> bool:
+            return not await self.has_runs(worker)
+
+        await eventually(f"the runs of {worker.name} are taken from it", lost)
+
     async def at_gate(self, gate: str, pod: Pod | None = None) -> int:
         """Wait until an agent stands at the gate (in that pod); the pid of its process."""
 
@@ -405,13 +415,13 @@ class Flow:
         await self.settled(seconds)
         if any(pod.alive for pod in self.pods):
             with suppress(TimeoutError):
-                await eventually("all is published", self._published, 5)
+                await eventually("all is published", self._published, 20)
         for reader in self.readers:
             reachable = any(pod.alive for pod in reader.pods) and not reader.is_stopped
             if reachable and (await self.run(reader.seen.run_id))["status"] in ENDED:
                 reader.seen.should_be_complete = True
                 with suppress(TimeoutError):
-                    await reader.end(5)
+                    await reader.end(20)
         await check(self.database, self.evidence)
 
     async def close(self) -> None:

@@ -19,7 +19,7 @@ from typing import Any, Literal, Self
 
 ROOT = Path(__file__).parents[2]
 APP = Path(__file__).with_name("flow_app.py")
-PATIENCE = 30.0
+PATIENCE = 60.0
 
 Kind = Literal["serve", "api", "worker"]
 
@@ -70,7 +70,16 @@ class Pod:
 
     def said(self, action: str) -> int:
         """How often the pod has logged this action."""
-        return sum(json.loads(line).get("action") == action for line in self._lines() if line.startswith("{"))
+        return len(self._logged(action))
+
+    @property
+    def worker_id(self) -> str:
+        """Under which name its worker has its runs now. It takes another one when it has lost its lease."""
+        return str(self._logged("worker.registered")[-1]["worker_id"])
+
+    def _logged(self, action: str) -> list[dict[str, Any]]:
+        entries = [json.loads(line) for line in self._lines() if line.startswith("{")]
+        return [entry for entry in entries if entry.get("action") == action]
 
     def _lines(self) -> list[str]:
         return self.log.read_text(errors="replace").splitlines() if self.log.exists() else []
