@@ -1,4 +1,4 @@
-"""Fixtures that every kind of test may use: the event loop's backend and the private Postgres server.
+"""What every kind of test may use: the event loop's backend and the private Postgres server.
 
 One server serves a whole test session. Under xdist the controlling process owns it and hands its address to the
 workers; otherwise the first test that needs it starts it. Tests that stop or crash a server start their own
@@ -8,13 +8,17 @@ workers; otherwise the first test that needs it starts it. Tests that stop or cr
 from __future__ import annotations
 
 import uuid
-from collections.abc import Iterator
+from collections.abc import Generator, Iterator
+from pathlib import Path
 from typing import Any
 
 import pytest
+from coverage import Coverage
 
 from tests.support.postgres_server import PostgresMissingError, PostgresServer, PrivatePostgres
 
+HERE = Path(__file__).parent
+TALKERS = {"bench", "cli", "flow", "page"}
 _SERVER = pytest.StashKey[PrivatePostgres]()
 _POSTGRES_FIXTURES = {"postgres", "pg_database"}
 
@@ -45,6 +49,26 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
     for item in items:
         if _POSTGRES_FIXTURES.intersection(getattr(item, "fixturenames", ())):
             item.add_marker("postgres")
+
+
+@pytest.hookimpl(wrapper=True, tryfirst=True)
+def pytest_runtest_protocol(item: pytest.Item) -> Generator[None, Any, Any]:
+    """Coverage is not traced where it would tell nothing new: in a test that only talks to processes, and on Postgres,
+    where the same test on SQLite runs the same lines (the store's own are traced). Tracing makes a test half as long
+    again."""
+    coverage = Coverage.current()
+    if coverage is None or _is_traced(item):
+        return (yield)
+    coverage.stop()
+    try:
+        return (yield)
+    finally:
+        coverage.start()
+
+
+def _is_traced(item: pytest.Item) -> bool:
+    kind = item.path.relative_to(HERE).parts[0]
+    return kind == "store" or not (kind in TALKERS or item.get_closest_marker("postgres"))
 
 
 @pytest.fixture(scope="session")

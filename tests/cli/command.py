@@ -9,9 +9,10 @@ from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from pathlib import Path
 
+from tests.support.patience import PATIENCE
+
 RUNYARD = Path(sys.executable).parent / "runyard"
 # 2 s is a loaded machine; a hang is what this is against
-PATIENCE = 60
 
 
 def environment(**variables: str) -> dict[str, str]:

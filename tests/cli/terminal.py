@@ -9,7 +9,8 @@ from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from pathlib import Path
 
-from tests.cli.command import PATIENCE, RUNYARD, environment
+from tests.cli.command import RUNYARD, environment
+from tests.support.patience import PATIENCE
 
 _STYLE = re.compile(r"\x1b\[[0-9;?]*[a-zA-Z]")
 
@@ -36,7 +37,7 @@ class Terminal:
     def press(self, key: str, text: str) -> str:
         """Press a key until something is shown, then wait for `text`. A signal that comes just before readline looks is
         only noticed at the next key; a person presses again."""
-        for _ in range(PATIENCE):
+        for _ in range(int(PATIENCE)):
             self.type(key)
             if select.select([self._descriptor], [], [], 1.0)[0]:
                 return self.until(text)

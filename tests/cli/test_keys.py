@@ -13,7 +13,8 @@ import pytest
 
 from runyard.client import Client
 from runyard.errors import KeyRequired, ScopeMissing
-from tests.cli.command import PATIENCE, RUNYARD, environment, runyard
+from tests.cli.command import RUNYARD, environment, runyard
+from tests.support.patience import PATIENCE
 
 pytestmark = pytest.mark.flow
 

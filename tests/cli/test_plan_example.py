@@ -6,6 +6,7 @@ import httpx2
 import pytest
 
 from tests.cli.command import runyard, serving
+from tests.support.patience import PATIENCE
 
 pytestmark = pytest.mark.flow
 
@@ -14,7 +15,7 @@ EXAMPLE = Path(__file__).parents[2] / "examples" / "device_plan.py"
 
 @pytest.mark.req("S4.39", "S4.41")
 def test_the_example_leaves_its_thirteen_events_and_is_told_on_a_terminal(tmp_path: Path) -> None:
-    with serving(tmp_path, str(EXAMPLE)) as url, httpx2.Client(base_url=url, timeout=30) as http:
+    with serving(tmp_path, str(EXAMPLE)) as url, httpx2.Client(base_url=url, timeout=PATIENCE) as http:
         assert http.post("/agents/runs", json={"runId": "try-1"}).status_code == 201
         stream = http.get("/agents/runs/try-1/stream")
         assert [int(line[4:]) for line in stream.text.splitlines() if line.startswith("id: ")] == list(range(1, 14))

@@ -7,7 +7,8 @@ from pathlib import Path
 import pytest
 
 from runyard.client import Client
-from tests.cli.command import PATIENCE, following, runyard, serving
+from tests.cli.command import following, runyard, serving
+from tests.support.patience import PATIENCE
 
 pytestmark = pytest.mark.flow
 

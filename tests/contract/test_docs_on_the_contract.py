@@ -16,6 +16,7 @@ from runyard.clock import SystemClock
 from runyard.settings import Settings
 from runyard.stores.memory import MemoryStore
 from tests.faces import serving
+from tests.support.patience import PATIENCE
 
 PAGE = (Path(__file__).parents[2] / "docs" / "contract.md").read_text(encoding="utf-8")
 BLOCKS = re.findall(r"^```(\w+)\n(.*?)^```$", PAGE, re.MULTILINE | re.DOTALL)
@@ -44,7 +45,7 @@ async def _shell(text: str, port: int) -> str:
         env={**os.environ, "PATH": f"{PROGRAMS}{os.pathsep}{os.environ['PATH']}"},
         stdout=asyncio.subprocess.PIPE,
     )
-    out, _ = await asyncio.wait_for(process.communicate(), 50)
+    out, _ = await asyncio.wait_for(process.communicate(), PATIENCE)
     assert process.returncode == 0, out.decode()
     return out.decode()
 

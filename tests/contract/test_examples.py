@@ -28,6 +28,7 @@ from runyard.settings import Settings
 from runyard.stores.memory import MemoryStore
 from tests.contract.in_threads import on_a_port
 from tests.faces import serving
+from tests.support.patience import PATIENCE
 
 ROOT = Path(__file__).parents[2]
 EXAMPLES = ROOT / "examples" / "contract"
@@ -52,7 +53,7 @@ def what_pytest_says(folder: Path, where: Path) -> str:
     command += ["--import-mode=importlib", str(folder)]
     environment = os.environ | {"PYTHONPATH": str(where)}
     found = subprocess.run(
-        command, cwd=where, env=environment, capture_output=True, text=True, timeout=100, check=False
+        command, cwd=where, env=environment, capture_output=True, text=True, timeout=PATIENCE, check=False
     )
     assert found.returncode == 0, found.stdout + found.stderr
     return found.stdout
@@ -170,7 +171,7 @@ async def test_a_pipeline_passes_what_the_request_carries_to_every_service(
 
 async def given(url: str) -> list[dict[str, str]]:
     """The labels of every task that a service was given."""
-    async with httpx2.AsyncClient(base_url=url, trust_env=False, verify=False, timeout=20) as http:
+    async with httpx2.AsyncClient(base_url=url, trust_env=False, verify=False, timeout=PATIENCE) as http:
         runs = (await http.get("/api/runs")).json()["runs"]
         assert runs
         logs = [(await http.get(f"/api/runs/{run['run_id']}/log")).text for run in runs]

@@ -12,6 +12,7 @@ from runyard.cli import program
 from runyard.contract import checks, report
 from runyard.errors import StartupError
 from tests.contract.an_agent import GOOD, TASK, as_json, served
+from tests.support.patience import PATIENCE
 
 SCRIPT = Path(__file__).parents[2] / "scripts" / "check-agent-contract.py"
 LEAKS = "what the patient said"
@@ -21,7 +22,7 @@ def script(*arguments: str, targets: str | None = None) -> subprocess.CompletedP
     """The script, on a Python that has no packages at all."""
     environment = {} if targets is None else {report.VARIABLE: targets}
     command = [sys.executable, "-I", "-S", str(SCRIPT), *arguments]
-    return subprocess.run(command, env=environment, capture_output=True, text=True, timeout=60, check=False)
+    return subprocess.run(command, env=environment, capture_output=True, text=True, timeout=PATIENCE, check=False)
 
 
 @pytest.mark.req("S2.26", "S2.27")

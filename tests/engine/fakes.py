@@ -18,6 +18,7 @@ from runyard.store import Accepted, Beat, Post, Room, Store
 from runyard.stores.memory import MemoryStore
 from runyard.wiring import Process
 from tests.store.making import a_post, claims, post
+from tests.support.patience import PATIENCE
 
 QUICK: dict[str, Any] = {
     "lease_seconds": 5,
@@ -129,6 +130,6 @@ def process_of(store: Office, *agents: Agent, **settings: Any) -> Process:
 
 async def until(true: Callable[[], bool]) -> None:
     """Let others go on until something is the case."""
-    async with asyncio.timeout(20):
+    async with asyncio.timeout(PATIENCE):
         while not true():  # noqa: ASYNC110 (what changes it has no event to wait for)
             await asyncio.sleep(0)

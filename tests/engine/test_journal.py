@@ -17,6 +17,7 @@ from runyard.errors import CancelRequested, Fenced, WriteRefused
 from runyard.store import Store
 from tests.engine.fakes import NOBODY, NotingStore, StoreThatRefuses, StoreWithFaults, claimed_runs
 from tests.store.making import ANN, MANY, a_post, a_worker, clock, ending, last_words, log, lose, post, token
+from tests.support.patience import PATIENCE
 
 DONE = Finish(status=Status.DONE, stop_reason="end_turn")
 
@@ -42,7 +43,7 @@ async def test_idle_it_commits_at_once_and_busy_all_that_came_meanwhile_together
     written, runs, _ = await pens(store, 50)
     store.gate.clear()
     written[0].write(token("first"))
-    async with asyncio.timeout(5):
+    async with asyncio.timeout(PATIENCE):
         await store.reached.wait()
     for pen in written:
         for n in range(10):

@@ -20,6 +20,7 @@ from runyard.stores.memory import MemoryStore
 from runyard.telemetry.metrics import Metrics
 from tests.engine.fakes import until
 from tests.store.making import ANN, Writer, decide, last_words, running, token, waiting, written
+from tests.support.patience import PATIENCE
 
 clock = SystemClock()
 
@@ -207,7 +208,7 @@ async def everything(pod: Pod, run_id: str, after: int = 0) -> list[int]:
     follower = pod.streams.follow(run_id, after, published=True)
     seen: list[int] = []
     try:
-        async with asyncio.timeout(5):
+        async with asyncio.timeout(PATIENCE):
             while (found := await follower.next(5)) is not Pause.END:
                 assert isinstance(found, list)
                 seen += [event.seq for chunk in found for event in chunk.events]
@@ -280,7 +281,7 @@ async def test_a_follower_where_the_run_was_accepted_sees_what_another_process_p
     for hint in there.bus.sent:
         here.tail.note(hint.run_id, hint.seq)
         here.publications.note(hint.run_id, hint.seq)
-    async with asyncio.timeout(5):
+    async with asyncio.timeout(PATIENCE):
         assert await reading == list(range(1, 9))
 
 
@@ -293,7 +294,7 @@ async def test_d3_a_follower_at_the_end_is_told_so_also_while_others_still_read(
     await pod.outbox.round()
     slow = pod.streams.follow(run.id, 0, published=True)
     assert isinstance(await slow.next(1), list)
-    async with asyncio.timeout(5):
+    async with asyncio.timeout(PATIENCE):
         assert await everything(pod, run.id, 8) == []
     slow.close()
 

@@ -20,6 +20,7 @@ from runyard.stores.memory import MemoryStore
 from runyard.telemetry.metrics import Metrics
 from tests.engine.fakes import NOBODY, claimed_runs, until
 from tests.store.making import ANN, Writer, running, token
+from tests.support.patience import PATIENCE
 
 OPS = st.lists(
     st.one_of(
@@ -138,7 +139,7 @@ async def test_a_wake_up_that_comes_while_the_reader_is_busy_is_not_lost() -> No
     await log.write(0, here=False, end=True)
     watch = asyncio.create_task(log.streams.watch(0.001))
     await until(lambda: asked >= 3)
-    async with asyncio.timeout(0.5):
+    async with asyncio.timeout(PATIENCE):
         assert await follow(log.followers[0]) == [2, 3, 4, 5]
     watch.cancel()
 
@@ -220,7 +221,7 @@ async def test_a_cancel_waits_no_longer_than_it_may_for_a_run_that_keeps_writing
             await log.write(1, here=True)
             await asyncio.sleep(0.01)  # waits on purpose: a model that streams
 
-    async with asyncio.timeout(2):
+    async with asyncio.timeout(PATIENCE):
         await keep_writing()
     assert (await answer).status is Status.RUNNING
 

@@ -14,6 +14,7 @@ from runyard.store import Store
 from runyard.wiring import Process
 from tests.engine.fakes import NotingStore, StoreThatForgetsWorkers, process_of, until
 from tests.store.making import ANN, a_post, a_suspect, ending, log, post
+from tests.support.patience import PATIENCE
 
 
 class Gate:
@@ -52,7 +53,7 @@ async def started(store: Office, gate: Gate, **settings: float) -> AsyncIterator
 
 
 async def eventually(true: Callable[[], Awaitable[bool]]) -> None:
-    async with asyncio.timeout(20):
+    async with asyncio.timeout(PATIENCE):
         while not await true():  # noqa: ASYNC110 (as `until`)
             await asyncio.sleep(0)
 

@@ -13,7 +13,8 @@ from typing import Any, NamedTuple
 
 import msgspec
 
-PATIENCE = 40.0
+from tests.support.patience import PATIENCE
+
 _FRAME = re.compile(rb"id: ([1-9][0-9]*)\nevent: ([a-z_.]+)\ndata: ([^\n\r]*)")
 _COMMENT = re.compile(rb": [^\n\r]*")
 

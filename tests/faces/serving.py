@@ -11,8 +11,10 @@ from collections.abc import AsyncIterator, Mapping
 from contextlib import asynccontextmanager
 from typing import Any, Protocol
 
+import fastapi._compat.v2 as fastapi_fields
 import httpx2
 import uvicorn
+from pydantic import TypeAdapter
 
 from runyard.agents.loading import App
 from runyard.domain.api_key import ALL_SCOPES, Scope
@@ -20,8 +22,8 @@ from runyard.office import Office
 from runyard.settings import Settings
 from runyard.wiring import Process, create_app
 from tests.faces.raw_stream import RawStream
+from tests.support.patience import PATIENCE
 
-PATIENCE = 40.0
 QUICK: Mapping[str, Any] = {
     "lease_seconds": 5,
     "reap_seconds": 5,
@@ -29,6 +31,19 @@ QUICK: Mapping[str, Any] = {
     "drain_seconds": 0,
     "stop_seconds": 1,
 }
+_adapters: dict[str, TypeAdapter[Any]] = {}
+
+
+def _adapter(kind: Any, **options: Any) -> TypeAdapter[Any]:
+    """FastAPI makes one for every parameter of every route, each time an app is built, which is half of the work of
+    building it; and a thousand tests build the same app."""
+    key = repr((kind, options))
+    if key not in _adapters:
+        _adapters[key] = TypeAdapter(kind, **options)
+    return _adapters[key]
+
+
+fastapi_fields.TypeAdapter = _adapter  # type: ignore[assignment, attr-defined]
 
 
 class Server:
@@ -138,7 +153,7 @@ async def _close(server: uvicorn.Server) -> None:
     for connection in list(server.server_state.connections):
         connection.shutdown()
     if server.server_state.tasks:
-        await asyncio.wait(server.server_state.tasks, timeout=5)
+        await asyncio.wait(server.server_state.tasks, timeout=PATIENCE)
 
 
 class Serve(Protocol):

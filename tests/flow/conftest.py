@@ -25,7 +25,6 @@ from tests.support.pods import Nursery
 from tests.support.postgres_server import PostgresServer
 
 HERE = Path(__file__).parent
-SECONDS = 180
 _FAILED = pytest.StashKey[bool]()
 
 
@@ -33,7 +32,6 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
     for item in items:
         if item.path.is_relative_to(HERE):
             item.add_marker("flow")
-            item.add_marker(pytest.mark.timeout(SECONDS))
 
 
 @pytest.hookimpl(wrapper=True)

@@ -27,6 +27,7 @@ from runyard.settings import OTHER_VARIABLES, Settings, variable
 from runyard.sse import Parser
 from tests.support.flow import eventually
 from tests.support.nginx_server import PrivateNginx
+from tests.support.patience import PATIENCE
 from tests.support.postgres_server import free_port
 
 ROOT = Path(__file__).parents[2]
@@ -34,7 +35,6 @@ BIN = Path(sys.executable).parent
 COMPOSE: dict[str, Any] = yaml.safe_load((ROOT / "deploy" / "compose.yaml").read_text(encoding="utf-8"))
 SERVICES: dict[str, dict[str, Any]] = COMPOSE["services"]
 OURS = [name for name, service in SERVICES.items() if service["image"] == "runyard"]
-PATIENCE = 60.0
 
 
 def test_every_variable_of_the_compose_file_and_the_image_is_a_setting() -> None:
@@ -111,10 +111,11 @@ class Deployment:
         port = self.port(name)
         command = [re.sub(r"127\.0\.0\.1:\d+", f"127.0.0.1:{port}", word) for word in command]
         program = sys.executable if command[0] == "python" else command[0]
-        return subprocess.run([program, *command[1:]], capture_output=True, check=False, timeout=10).returncode == 0
+        return (
+            subprocess.run([program, *command[1:]], capture_output=True, check=False, timeout=PATIENCE).returncode == 0
+        )
 
 
-@pytest.mark.timeout(150)  # seven programs start from nothing
 @pytest.mark.req("S0.40")
 async def test_the_commands_bring_up_everything_and_a_stream_comes_through_nginx(
     pg_database: str, tmp_path: Path
@@ -127,8 +128,8 @@ async def test_the_commands_bring_up_everything_and_a_stream_comes_through_nginx
         stack.enter_context(made.nginx)
         key = _key(made)
         for name in (*pods, "nginx"):
-            await eventually(f"{name} listens", partial(made.listens, name), PATIENCE)
-            await eventually(f"{name} is healthy", partial(made.is_healthy, name), PATIENCE)
+            await eventually(f"{name} listens", partial(made.listens, name))
+            await eventually(f"{name} is healthy", partial(made.is_healthy, name))
         headers = {"Authorization": f"Bearer {key}"}
         async with httpx2.AsyncClient(base_url=made.nginx.url, headers=headers, timeout=PATIENCE) as http:
             thread = (await http.post("/api/threads", json={})).json()["thread_id"]

@@ -14,6 +14,7 @@ import pytest
 
 from runyard.sse import Parser
 from tests.support.flow import Flow, eventually
+from tests.support.patience import PATIENCE
 from tests.support.pods import Pod
 
 CHAT = "chat_123"
@@ -59,7 +60,7 @@ class Client:
         return str((await self.until("interaction_started"))["interaction_id"])
 
     async def end(self) -> list[str]:
-        await asyncio.wait_for(self._task, 20)
+        await asyncio.wait_for(self._task, PATIENCE)
         return self.names
 
     async def leave(self) -> None:

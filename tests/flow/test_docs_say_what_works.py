@@ -13,6 +13,7 @@ from typing import Any
 import pytest
 
 from tests.support.flow import Flow, eventually
+from tests.support.patience import PATIENCE
 
 ROOT = Path(__file__).parents[2]
 PROGRAMS = Path(sys.executable).parent
@@ -37,7 +38,7 @@ async def shell(flow: Flow, script: str, **variables: str) -> str:
         "bash", "-c", script, cwd=flow.folder, env={**kept, **ours, **variables, "PATH": path},
         stdin=asyncio.subprocess.DEVNULL, stdout=asyncio.subprocess.PIPE, stderr=asyncio.subprocess.PIPE,
     )  # fmt: skip
-    out, err = await asyncio.wait_for(process.communicate(), 50)
+    out, err = await asyncio.wait_for(process.communicate(), PATIENCE)
     assert process.returncode == 0, f"{out.decode()}\n{err.decode()}"
     await eventually("what the commands started has ended", lambda: _is_calm(flow))
     return out.decode()

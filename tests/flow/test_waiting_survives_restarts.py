@@ -15,7 +15,6 @@ LONG = 60  # a worker that is slow with a thousand must not count as dead: what 
 
 
 @pytest.mark.req("S0.33", "S1.53")
-@pytest.mark.timeout(150)
 async def test_a_thousand_wait_everything_is_restarted_and_each_goes_on(any_flow: Flow) -> None:
     flow = any_flow
     count = 2 if isinstance(flow.database, PostgresDatabase) else 1

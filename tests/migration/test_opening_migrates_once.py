@@ -17,6 +17,7 @@ from runyard.stores.migrations import upgrade
 from runyard.stores.postgres import PostgresStore
 from runyard.stores.sqlite import SqliteStore
 from tests.migration import catalogs
+from tests.support.patience import PATIENCE
 
 OPEN = """
 import asyncio, sys
@@ -44,7 +45,7 @@ def opened_elsewhere(url: str) -> "subprocess.Popen[str]":
 
 
 def said(process: "subprocess.Popen[str]") -> str:
-    out, err = process.communicate(timeout=60)
+    out, err = process.communicate(timeout=PATIENCE)
     assert process.returncode == 0, err
     return out.strip()
 

@@ -23,9 +23,10 @@ from tests.page.agents import Gates, app
 from tests.page.view import Tab, a_tab
 from tests.support.browser import browser as launched
 from tests.support.nginx_server import PrivateNginx
+from tests.support.patience import PATIENCE
 from tests.support.postgres_server import PostgresServer
 
-expect.set_options(timeout=15_000)
+expect.set_options(timeout=1000 * PATIENCE)
 POSTGRES = pytest.param("postgres", marks=pytest.mark.postgres)
 NewTab = Callable[..., Awaitable[Tab]]
 

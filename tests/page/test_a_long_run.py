@@ -22,7 +22,7 @@ async def long_run(site: Site) -> str:
 async def inspector(new_tab: NewTab, site: Site, long_run: str) -> Tab:
     tab = await new_tab(site.url)
     await tab.open(f"runs/{long_run}")
-    await expect(tab.page.get_by_role("slider", name="Event")).to_have_value(str(MANY), timeout=30_000)
+    await expect(tab.page.get_by_role("slider", name="Event")).to_have_value(str(MANY))
     return tab
 
 

@@ -8,6 +8,8 @@ from urllib.parse import urlsplit
 
 from playwright.async_api import Browser, ConsoleMessage, Locator, Page, Request, expect
 
+from tests.support.patience import PATIENCE
+
 QUIET = re.compile(r"Failed to load resource|net::ERR_")  # an answer of 4xx, or a server that is away
 WIDE = {"width": 1280, "height": 800}
 
@@ -93,11 +95,11 @@ def answer(run: Locator) -> Locator:
 
 
 async def ended(run: Locator, status: str = "done") -> None:
-    await expect(run).to_have_attribute("data-status", status, timeout=20_000)
+    await expect(run).to_have_attribute("data-status", status)
 
 
 async def a_tab(browser: Browser, url: str, **options: Any) -> Tab:
     """A tab in a context of its own: no cookies, no storage, nothing remembered."""
     context = await browser.new_context(**{"viewport": WIDE, **options})
-    context.set_default_timeout(15_000)
+    context.set_default_timeout(1000 * PATIENCE)
     return Tab(await context.new_page(), url)

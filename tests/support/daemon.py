@@ -19,6 +19,7 @@ from abc import ABC, abstractmethod
 from pathlib import Path
 from typing import ClassVar, Self
 
+from tests.support.patience import PATIENCE
 from tests.support.postgres_server import free_port, wait_for
 
 _KEEPER = """
@@ -84,7 +85,7 @@ class Daemon(ABC):
                 stdin=subprocess.PIPE,
                 start_new_session=True,
             )
-            if not wait_for(lambda: self._answers() or process.poll() is not None, seconds=30) or process.poll():
+            if not wait_for(lambda: self._answers() or process.poll() is not None, seconds=PATIENCE) or process.poll():
                 self.kill()
                 printed.seek(0)
                 raise DaemonFailedError(printed.read().decode(errors="replace"))

@@ -21,9 +21,9 @@ from runyard.sse import Parser
 from tests.support.databases import PostgresDatabase, SqliteDatabase
 from tests.support.invariants import ENDED, Answer, Evidence, InvariantBroken, Row, Seen, check
 from tests.support.notes import FOLDER, Notes
+from tests.support.patience import PATIENCE
 from tests.support.pods import APP, Kind, Nursery, Pod
 
-PATIENCE = 60.0
 SETTLE_SECONDS = 45.0
 SETTINGS: dict[str, Any] = {
     "lease_seconds": 1,

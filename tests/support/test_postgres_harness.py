@@ -12,6 +12,7 @@ from pathlib import Path
 import asyncpg
 import pytest
 
+from tests.support.patience import PATIENCE
 from tests.support.postgres_server import PostgresFailedError, PostgresServer, PrivatePostgres, wait_for, wheel_programs
 
 _ROOT = Path(__file__).parents[2]
@@ -87,7 +88,7 @@ def test_nothing_is_left_when_the_owner_ends(end: signal.Signals) -> None:
     owner.send_signal(end)
     owner.communicate()
 
-    assert wait_for(lambda: not _processes_of(folder) and not Path(folder).exists(), seconds=30)
+    assert wait_for(lambda: not _processes_of(folder) and not Path(folder).exists(), seconds=PATIENCE)
 
 
 @pytest.mark.skipif(not wheel_programs(), reason="requirements/postgres-server.txt is not installed")

@@ -16,6 +16,7 @@ import pytest
 
 from runyard.agents.sandbox import Ended, Sandbox
 from runyard.agents.sandboxes import seccomp
+from tests.support.patience import PATIENCE
 from tests.tools.conftest import Home, ready
 
 pytestmark = pytest.mark.req("S1.46")
@@ -298,7 +299,7 @@ async def test_what_is_printed_is_heard_before_the_end(home: Home) -> None:
     running = asyncio.create_task(
         sandbox.run("import time\nprint('né', end='', flush=True)\ntime.sleep(60)", hear=heard.put)
     )
-    assert await asyncio.wait_for(heard.get(), 10) == "né"
+    assert await asyncio.wait_for(heard.get(), PATIENCE) == "né"
     running.cancel()
     with pytest.raises(asyncio.CancelledError):
         await running
@@ -327,7 +328,7 @@ async def test_it_dies_with_the_server(tmp_path: Path, home: Home) -> None:
         sys.executable, str(script), stdout=asyncio.subprocess.PIPE, env=dict(os.environ) | {"TMPDIR": str(home.folder)}
     )
     assert server.stdout is not None
-    while await asyncio.wait_for(server.stdout.readline(), 30) != b"1\n":
+    while await asyncio.wait_for(server.stdout.readline(), PATIENCE) != b"1\n":
         assert server.returncode is None
     assert home.inhabitants() != []
     server.kill()

@@ -19,6 +19,7 @@ from schemathesis.schemas import APIOperation
 from runyard.settings import Settings
 from tests.faces.agents_for_tests import Gate, agents
 from tests.faces.serving import QUICK, Server, served
+from tests.support.patience import PATIENCE
 
 EXAMPLES = 3
 ENDLESS = "/api/sse"
@@ -106,10 +107,12 @@ def _attack(
             case.path_parameters = {**(case.path_parameters or {}), **_parameters(case, known)}
         if case.path == ENDLESS:  # the head of the answer is all of it that can be waited for
             url = f"{operation.base_url}{case.path}"
-            answer = session.get(url, params=case.query, headers=dict(case.headers or {}), stream=True, timeout=20)
+            answer = session.get(
+                url, params=case.query, headers=dict(case.headers or {}), stream=True, timeout=PATIENCE
+            )
             answer.close()
         else:
-            answer = case.call(timeout=20, session=session)
+            answer = case.call(timeout=PATIENCE, session=session)
         assert answer.status_code < 500, (case.method, case.formatted_path, case.query, case.body, answer.text)
 
     with contextlib.suppress(Unsatisfiable):  # an operation that takes nothing has no wrong requests

@@ -6,6 +6,7 @@ from collections.abc import AsyncIterator
 import pytest
 
 from tests.faces.serving import Serve, Server
+from tests.support.patience import PATIENCE
 
 MEMORY = pytest.mark.parametrize("backend", ["memory"])
 JSON = {"content-type": "application/json"}
@@ -127,7 +128,7 @@ async def test_a_length_that_cannot_be_is_refused_before_anything_is_read(server
     """By the HTTP parser or by us; the connection or the answer says so, and the server goes on."""
     reader, writer = await asyncio.open_connection("127.0.0.1", server.port)
     writer.write(b"POST /api/threads HTTP/1.1\r\nhost: x\r\ncontent-length: " + length + b"\r\n\r\n")
-    async with asyncio.timeout(10):
+    async with asyncio.timeout(PATIENCE):
         status = await reader.readline()
     assert status.split()[1] in (b"400", b"413")
     writer.close()

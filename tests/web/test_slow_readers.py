@@ -14,6 +14,7 @@ from runyard.web import sse
 from tests.faces.agents_for_tests import Gate
 from tests.faces.raw_stream import RawStream
 from tests.faces.serving import Serve, Server
+from tests.support.patience import PATIENCE
 
 MEMORY = pytest.mark.parametrize("backend", ["memory"])
 TOKENS = 20_000
@@ -68,7 +69,7 @@ async def test_a_reader_that_is_stuck_for_too_long_is_let_go(serve: Serve, monke
     stuck = await server.stream(f"/api/runs/{run_id}/events", receive_buffer=4096)
     watcher = await server.stream(f"/api/runs/{run_id}/log")
     await watcher.to_end()
-    async with asyncio.timeout(20):
+    async with asyncio.timeout(PATIENCE):
         while server.process.tail.bells.runs:
             await server.http.get("/health")
     await stuck.to_end()
@@ -130,7 +131,7 @@ async def test_a_reader_that_resets_its_connection_is_gone(serve: Serve) -> None
     stream = await server.stream(f"/api/runs/{run_id}/log")
     await stream.first_frame()
     reset(stream)
-    async with asyncio.timeout(20):
+    async with asyncio.timeout(PATIENCE):
         while server.process.tail.bells.runs:
             await server.http.get("/health")
     assert (await server.run(run_id))["status"] in ("queued", "running")

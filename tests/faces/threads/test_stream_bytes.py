@@ -10,6 +10,7 @@ from runyard.faces.threads.wire import EventName
 from tests.faces.agents_for_tests import SECRET, Gate
 from tests.faces.raw_stream import RawStream
 from tests.faces.serving import Serve, Server
+from tests.support.patience import PATIENCE
 
 GOLDEN = Path(__file__).parent / "golden"
 TYPES = {"token", "tool_start", "tool_end", "final", "error", "canceled", "state"}  # and the heartbeat, a comment
@@ -66,7 +67,7 @@ async def test_the_types_of_events_are_exactly_those_of_the_contract(server: Ser
     for name in ("happy", "fails", "canceled", "everything"):
         names |= set((await transcript(server, gate, name)).events)
     asking = await server.post("asks")
-    approval_id = await asyncio.wait_for(server.waiting(asking), 20)
+    approval_id = await asyncio.wait_for(server.waiting(asking), PATIENCE)
     await server.http.post(f"/api/approvals/{approval_id}", json={"decision": "approve"})
     names |= set((await server.ended(asking)).events)
     assert names == TYPES
