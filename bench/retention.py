@@ -17,8 +17,8 @@ from runyard.clock import SystemClock
 from runyard.domain.append import Appended
 from runyard.engine.retention import Retention
 from runyard.office import Office
+from runyard.opening import open_store
 from runyard.settings import Settings
-from runyard.wiring import open_store
 from tests.store.making import MINUTE, Writer, a_post, a_worker, token
 
 QUIET, SWEEPING = "quiet", "sweeping"

@@ -7,7 +7,7 @@ import sys
 from pathlib import Path
 from unittest import mock
 
-from runyard import serving, wiring
+from runyard import opening, serving, wiring
 from runyard.agents.loading import load
 from runyard.clock import Clock, SystemClock
 from runyard.settings import Settings
@@ -28,7 +28,7 @@ def main(database: str, traced: str, port: int) -> None:
         database_url=url, port=port, log_level="error", max_queued_per_owner=None, otlp_endpoint=traced or None
     )
     app = load(Path(__file__).with_name("app.py"))
-    with mock.patch.object(wiring, "open_store", fake_commit if database == FAKE else wiring.open_store):
+    with mock.patch.object(wiring, "open_store", fake_commit if database == FAKE else opening.open_store):
         serving.run(serving.serve(settings, app, keys="not_needed"))
 
 

@@ -8,9 +8,9 @@ from typing import Any
 
 from runyard.agents.agent import Agent
 from runyard.agents.loading import App
+from runyard.asgi import create_app
 from runyard.settings import Settings
 from runyard.web.problems import STATUS
-from runyard.wiring import create_app
 from scripts.page import Page
 
 Document = dict[str, Any]

@@ -7,9 +7,9 @@ import sys
 from typing import Any
 
 from runyard.agents.loading import app_of
+from runyard.asgi import create_app
 from runyard.settings import Settings
 from runyard.telemetry import logs
-from runyard.wiring import create_app
 
 
 def service(module: str, database: str) -> Any:

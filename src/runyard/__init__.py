@@ -20,9 +20,9 @@ if TYPE_CHECKING:
     from runyard.agents.node_context import NodeContext
     from runyard.agents.nodes import Node
     from runyard.agents.tools import Tool, tool
+    from runyard.asgi import create_app
     from runyard.client import Client
     from runyard.errors import InvalidTask, ToolError
-    from runyard.wiring import create_app
 
     __version__: str
 
@@ -65,7 +65,7 @@ _HOMES = {
     "ToolError": "runyard.errors",
     "agent": "runyard.agents.agent",
     "claude": "runyard.agents.agent",
-    "create_app": "runyard.wiring",
+    "create_app": "runyard.asgi",
     "mcp": "runyard.agents.mcp",
     "output": "runyard.agents.calls",
     "plan": "runyard.agents.agent",

@@ -17,10 +17,11 @@ from typing import Any, Literal
 import structlog
 
 from runyard.agents.loading import App
+from runyard.asgi import create_app, say_if_nobody_gets_in
 from runyard.errors import StartupError
 from runyard.settings import Settings, address
 from runyard.telemetry import logs
-from runyard.wiring import Process, create_app, say_if_nobody_gets_in
+from runyard.wiring import Process
 
 log = structlog.get_logger()
 

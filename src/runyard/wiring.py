@@ -5,26 +5,16 @@ back, and cut the streams so that clients reconnect elsewhere. `serving.py` says
 """
 
 import asyncio
-import hashlib
 import os
 import socket
-import tempfile
 import threading
-from collections.abc import AsyncIterator, Callable, Sequence
-from contextlib import asynccontextmanager, suppress
-from functools import partial
-from pathlib import Path
+from collections.abc import Sequence
+from contextlib import suppress
 from random import Random
-from typing import TYPE_CHECKING, Any
-from urllib.parse import quote
 
-import structlog
-
-from runyard import __version__
-from runyard.agents.loading import App, app_of, load
+from runyard.agents.loading import App
 from runyard.bus import Bus, Hint
 from runyard.clock import Clock, SystemClock
-from runyard.domain.api_key import LOCAL
 from runyard.engine.access import Access
 from runyard.engine.approvals import Approvals
 from runyard.engine.attendance import Attendance
@@ -54,169 +44,17 @@ from runyard.engine.views import Views
 from runyard.engine.worker import Worker
 from runyard.errors import RunyardError, StartupError
 from runyard.office import Office
+from runyard.opening import open_bus, open_checkpoints, open_exporter, open_store
 from runyard.settings import Settings
 from runyard.telemetry.metrics import RUNS_ACTIVE, SSE_CLIENTS, SSE_LAG, Metrics
-from runyard.telemetry.spans import Exporter, Recorder, Several, Tracer
-
-if TYPE_CHECKING:
-    from runyard.cipher import Ring
-    from runyard.faces.chats.checkpoints import Checkpoints as Checkpointing
-    from runyard.faces.chats.checkpoints import Stores
-    from runyard.faces.chats.interactions import InteractionStore
-    from runyard.stores._office import SqlOffice
-    from runyard.stores.rotation import Progress
-
-log = structlog.get_logger()
+from runyard.telemetry.spans import Tracer
 
 SPEAKS_WHOLE = frozenset({"model", "claude"})  # kinds of agents that record whole messages beside the pieces
-
-
-def load_app(settings: Settings) -> App:
-    """The app that the settings name, or the demo."""
-    if settings.app is not None:
-        return load(Path(settings.app))
-    from runyard import demo
-
-    return app_of(demo)
 
 
 def _models(app: App) -> dict[str, str]:
     """The agents, each with the model that it thinks with."""
     return {name: "" if agent.mind is None else agent.mind.model for name, agent in app.agents.items()}
-
-
-def open_store(settings: Settings, clock: Clock | None = None) -> Office:
-    """The store that the settings name, which seals content if they have a key; `await store.open()` comes next."""
-    ring = settings.ring
-    store = open_sql_store(settings, clock, ring)
-    if ring is None:
-        return store
-    from runyard.stores.sealed_office import SealedOffice
-
-    return SealedOffice(store, ring)
-
-
-def open_sql_store(settings: Settings, clock: Clock | None = None, ring: "Ring | None" = None) -> "SqlOffice":
-    """The database that the settings name, as it keeps things."""
-    url = settings.database_url
-    if url.startswith("sqlite:///"):
-        from runyard.stores.sqlite import SqliteStore
-
-        return SqliteStore(Path(url.removeprefix("sqlite:///")), clock or SystemClock(), ring)
-    try:
-        from runyard.stores.postgres import PostgresStore
-    except ImportError:
-        raise StartupError("Postgres needs asyncpg: pip install 'runyard[postgres]'.") from None
-    return PostgresStore(url, clock or SystemClock(), ring)
-
-
-def open_bus(settings: Settings) -> Bus:
-    """The bus that the settings name; `await bus.open(hear)` comes next."""
-    url = settings.bus_url or ("memory" if settings.sqlite_path else settings.database_url)
-    scheme = url.partition("://")[0]
-    try:
-        match scheme:
-            case "postgresql":
-                from runyard.buses.postgres import PostgresBus
-
-                return PostgresBus(url)
-            case "redis" | "rediss":
-                from runyard.buses.redis import RedisBus
-
-                return RedisBus(url)
-            case "nats":
-                from runyard.buses.nats import NatsBus
-
-                return NatsBus(url)
-            case _:
-                from runyard.buses.memory import MemoryBus
-
-                return MemoryBus()
-    except ImportError:
-        extra = {"postgresql": "postgres", "rediss": "redis"}.get(scheme, scheme)
-        raise StartupError(f"A {extra} bus needs its driver: pip install 'runyard[{extra}]'.") from None
-
-
-def _checkpoints(settings: Settings, engine: Engine, clock: Clock) -> "tuple[Stores, Checkpointing]":
-    """Where the interactions of chats are kept, and who writes them there."""
-    from runyard.faces.chats.checkpoints import Checkpoints
-    from runyard.faces.chats.database_store import DatabaseInteractionStore
-    from runyard.faces.chats.file_store import FileInteractionStore
-
-    folder, ring = settings.checkpoint_path, settings.ring
-
-    def of_owner(owner: str) -> "InteractionStore":
-        if settings.checkpoints == "database":
-            return DatabaseInteractionStore(engine, owner)
-        return FileInteractionStore(folder if owner == LOCAL else folder / "owners" / quote(owner, safe=""), ring)
-
-    return of_owner, Checkpoints(
-        engine,
-        of_owner,
-        clock,
-        in_files=settings.checkpoints == "files",
-        disk=folder / "fallback",
-        temporary=_temporary(settings),
-        ring=ring,
-    )
-
-
-def _temporary(settings: Settings) -> Path:
-    """Where copies go that could be put nowhere else."""
-    ours = hashlib.sha256(settings.database_url.encode()).hexdigest()[:16]
-    return Path(tempfile.gettempdir()) / f"runyard-{ours}"
-
-
-async def rotate(settings: Settings, decrypt: bool, told: "Callable[[Progress], None]") -> int:
-    """Seal everything that is stored with the first key, or (`decrypt`) with none; how much is left to do."""
-    ring = settings.ring
-    if ring is None:
-        raise StartupError("RUNYARD_ENCRYPTION_KEYS has no key; `runyard keys make-encryption` makes one.")
-    from runyard.faces.chats.resealing import reseal
-    from runyard.stores.rotation import Progress, Rotation
-
-    store = open_sql_store(settings, ring=ring)
-    await store.open()
-    try:
-        rotation = Rotation(store, ring, decrypt)
-        async for progress in rotation.run():
-            told(progress)
-        await store.scrub()
-    finally:
-        await store.close()
-    folders = [settings.checkpoint_path, _temporary(settings)]
-    done, unreadable = await asyncio.to_thread(reseal, folders, ring, decrypt)
-    told(Progress("files", done + unreadable, done, unreadable, done=True))
-    return rotation.left + unreadable
-
-
-def _exporter(settings: Settings) -> Exporter:
-    """Where the traces of agents go: to Sentry, to a collector, to both; if there is neither, nowhere."""
-    version = __version__
-    exporters: list[Exporter] = []
-    try:
-        if settings.sentry_dsn is not None:
-            from runyard.telemetry.sentry import Sentry
-
-            exporters.append(Sentry(settings.sentry_dsn, f"runyard@{version}"))
-    except ImportError:
-        raise StartupError("RUNYARD_SENTRY_DSN needs sentry-sdk: pip install 'runyard[sentry]'.") from None
-    except ValueError:
-        raise StartupError("RUNYARD_SENTRY_DSN is no DSN of Sentry.") from None
-    try:
-        if settings.otlp_endpoint is not None:
-            from runyard.telemetry.otlp import Otlp
-
-            exporters.append(Otlp(settings.otlp_endpoint, version))
-    except ImportError:
-        raise StartupError("RUNYARD_OTLP_ENDPOINT needs OpenTelemetry: pip install 'runyard[otlp]'.") from None
-    match exporters:
-        case []:
-            return Recorder()
-        case [one]:
-            return one
-        case _:
-            return Several(exporters)
 
 
 class Process:
@@ -239,7 +77,7 @@ class Process:
         self.store = store or open_store(settings, clock)
         self.bus = bus or open_bus(settings)
         self.metrics = Metrics(_models(app), {tool.name for agent in app.agents.values() for tool in agent.tools})
-        self.tracer = Tracer(_exporter(settings))
+        self.tracer = Tracer(open_exporter(settings))
         self.publications = Publications()
         self.outbox = Outbox(
             self.store,
@@ -349,7 +187,7 @@ class Process:
         self.task_types = app.task_types
         self.default_plan = app.default_plan(settings.default_agent or app.default)
         self._loops: list[asyncio.Task[None]] = []
-        self.interaction_stores, self.checkpoints = _checkpoints(settings, self.engine, clock)
+        self.interaction_stores, self.checkpoints = open_checkpoints(settings, self.engine, clock)
 
     async def start(self) -> None:
         default = self._settings.default_agent
@@ -460,66 +298,3 @@ class Process:
                     self.worker.ring()
                 case "cancel" if self.worker is not None:
                     self.worker.look_for_cancels(hint.run_id)
-
-
-def create_app(
-    settings: Settings | None = None,
-    app: App | None = None,
-    *,
-    worker: bool = True,
-    process: Process | None = None,
-    keys: bool = True,
-) -> Any:
-    """An ASGI app; its lifespan starts and stops everything behind it. Without `keys`, whoever reaches it may do
-    everything, as the owner `local`."""
-    from runyard.faces.channels.routes import add_routes as channels
-    from runyard.faces.chats.routes import add_routes as chats
-    from runyard.faces.contract.routes import add_routes as contract
-    from runyard.faces.native.routes import add_routes as native
-    from runyard.faces.plans.routes import add_routes as plans
-    from runyard.faces.threads.routes import add_routes as threads
-    from runyard.web.app import Limits, build
-
-    settings = settings or Settings()
-    running = process or Process(settings, app or load_app(settings), worker=worker)
-
-    @asynccontextmanager
-    async def lifespan(_: Any) -> AsyncIterator[None]:
-        await running.start()
-        await say_if_nobody_gets_in(running, settings, keys)
-        try:
-            yield
-        finally:
-            await running.stop()
-
-    in_chats = partial(chats, stores=running.interaction_stores, while_waiting=settings.chats_while_waiting)
-    by_contract = partial(
-        contract,
-        task_types=running.task_types,
-        terminal=settings.contract_terminal_event,
-        timeout_seconds=settings.contract_timeout_seconds,
-    )
-    by_plans = partial(plans, default_plan=running.default_plan)
-    known = (threads, channels, in_chats, by_contract, by_plans, native)
-    faces = [partial(face, engine=running.engine, heartbeat=settings.heartbeat_seconds) for face in known]
-    return build(
-        running.engine,
-        faces,
-        keys=keys,
-        metrics=running.metrics,
-        version=__version__,
-        limits=Limits(
-            settings.max_body_bytes, settings.rate_per_key, settings.max_streams, settings.max_streams_per_key
-        ),
-        access_log=settings.access_log and settings.log_level in ("debug", "info"),
-        lifespan=lifespan,
-    )
-
-
-async def say_if_nobody_gets_in(process: Process, settings: Settings, keys: bool) -> None:
-    """A server that wants keys, where there is none, is of no use to anybody yet."""
-    with suppress(RunyardError):
-        if keys and not await process.engine.access.keys(None, None, 1):
-            first = "stop this server, run" if settings.sqlite_path else "run"
-            advice = f"No API key exists: {first} `runyard keys create --owner NAME --scope all`."
-            log.warning("keys.none", advice=advice)

@@ -17,10 +17,11 @@ import uvicorn
 from pydantic import TypeAdapter
 
 from runyard.agents.loading import App
+from runyard.asgi import create_app
 from runyard.domain.api_key import ALL_SCOPES, Scope
 from runyard.office import Office
 from runyard.settings import Settings
-from runyard.wiring import Process, create_app
+from runyard.wiring import Process
 from tests.faces.raw_stream import RawStream
 from tests.support.patience import PATIENCE
 

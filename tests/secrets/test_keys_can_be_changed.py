@@ -12,8 +12,8 @@ import pytest
 
 from runyard.cipher import make
 from runyard.errors import StartupError
+from runyard.opening import open_store, rotate
 from runyard.settings import Settings
-from runyard.wiring import open_store, rotate
 from tests.cli.command import environment, runyard
 from tests.faces.serving import QUICK, served
 from tests.secrets.telling import office_of, say_everywhere, telling
@@ -126,7 +126,7 @@ KILLED = """
 import asyncio, os, signal, sys
 from runyard.settings import Settings
 from runyard.stores import rotation
-from runyard.wiring import open_sql_store
+from runyard.opening import open_sql_store
 
 async def main() -> None:
     settings = Settings()

@@ -38,7 +38,7 @@ import runyard.faces.threads.routes
 import runyard.stores.postgres
 import runyard.stores.sqlite
 import runyard.web.app
-from runyard import serving, wiring
+from runyard import opening, serving, wiring
 from runyard.bus import Bus, Hint
 from runyard.domain import append as appending
 from runyard.domain.append import Appended, Finish, Outcome, Part, Repeated
@@ -250,17 +250,15 @@ async def be(kind: str, ready: Callable[[str, bool], None]) -> None:
     for name in unsafe:
         UNSAFE[name]()
     faults = [Fault(text) for text in os.environ.get("FAULT", "").split()]
-    open_real = wiring.open_store
 
     def open_store(*args: Any, **kwargs: Any) -> Any:
-        return FaultyStore(open_real(*args, **kwargs), faults, "deaf" in unsafe, notes)
+        return FaultyStore(opening.open_store(*args, **kwargs), faults, "deaf" in unsafe, notes)
 
-    wiring.open_store = open_store
+    wiring.open_store = open_store  # type: ignore[attr-defined]
     if spoilt := os.environ.get("BUS"):
-        open_real_bus = wiring.open_bus
-        wiring.open_bus = lambda settings: FaultyBus(open_real_bus(settings), spoilt)
+        wiring.open_bus = lambda settings: FaultyBus(opening.open_bus(settings), spoilt)  # type: ignore[attr-defined]
     settings = Settings()
-    app = wiring.load_app(settings)
+    app = opening.load_app(settings)
     if kind != "worker":
         keys: serving.Keys = "needed" if os.environ.get("KEYS") else "not_needed"
         await serving.serve(settings, app, worker=kind == "serve", keys=keys, ready=ready)

@@ -11,8 +11,8 @@ from runyard.buses.nats import NatsBus
 from runyard.buses.postgres import PostgresBus
 from runyard.buses.redis import RedisBus
 from runyard.errors import StartupError
+from runyard.opening import open_bus
 from runyard.settings import Settings
-from runyard.wiring import open_bus
 from tests.cli.command import environment
 
 POSTGRES = "postgresql://me:hunter2@127.0.0.1:1/x"
@@ -59,7 +59,7 @@ def test_no_driver_is_imported_for_a_bus_that_is_not_used(tmp_path: Path) -> Non
     program = (
         "import sys\n"
         "from runyard.settings import Settings\n"
-        "from runyard.wiring import open_bus\n"
+        "from runyard.opening import open_bus\n"
         "open_bus(Settings())\n"
         "assert not {'asyncpg', 'redis', 'nats'} & set(sys.modules)"
     )

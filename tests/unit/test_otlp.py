@@ -7,9 +7,9 @@ import pytest
 
 from runyard.errors import StartupError
 from runyard.ids import new_id
+from runyard.opening import open_exporter
 from runyard.settings import Settings
 from runyard.telemetry.spans import Recorder, Several, Span, Tracer, is_traceparent
-from runyard.wiring import _exporter
 from tests.support.otlp_sink import OtlpSink, otlp_sink
 
 OTHERS = "00-4bf92f3577b34da6a3ce929d0e0e4736-00f067aa0ba902b7-01"
@@ -25,7 +25,7 @@ def sink() -> Iterator[OtlpSink]:
 @pytest.mark.req("S3.35", "S3.36", "S3.38", "S3.39")
 def test_a_run_arrives_as_one_trace_with_steps_and_tools(sink: OtlpSink, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("OTEL_EXPORTER_OTLP_HEADERS", "x-team=ours")
-    tracer, run_id = Tracer(_exporter(Settings(otlp_endpoint=sink.url + "/"))), new_id()
+    tracer, run_id = Tracer(open_exporter(Settings(otlp_endpoint=sink.url + "/"))), new_id()
     run = tracer.root("agent.run", run_id, agent="kevin", attempt=1)
     step = tracer.child(run, "agent.step", step="turn#1")
     tool = tracer.child(step, "agent.tool", tool="send_message")
@@ -50,7 +50,7 @@ def test_a_run_arrives_as_one_trace_with_steps_and_tools(sink: OtlpSink, monkeyp
 
 @pytest.mark.req("S3.35")
 def test_what_has_ended_is_sent_while_its_run_goes_on(sink: OtlpSink) -> None:
-    tracer = Tracer(_exporter(Settings(otlp_endpoint=sink.url)))
+    tracer = Tracer(open_exporter(Settings(otlp_endpoint=sink.url)))
     run = tracer.root("agent.run", new_id())
     tracer.end(tracer.child(run, "agent.step"))
     until = time.monotonic() + 20
@@ -61,7 +61,7 @@ def test_what_has_ended_is_sent_while_its_run_goes_on(sink: OtlpSink) -> None:
 
 
 def test_a_collector_that_is_away_keeps_nobody(sink: OtlpSink) -> None:
-    exporter = _exporter(Settings(otlp_endpoint="http://127.0.0.1:9"))
+    exporter = open_exporter(Settings(otlp_endpoint="http://127.0.0.1:9"))
     tracer = Tracer(exporter)
     for _ in range(3000):
         tracer.end(tracer.root("agent.run", new_id()))
@@ -72,13 +72,13 @@ def test_a_collector_that_is_away_keeps_nobody(sink: OtlpSink) -> None:
 
 def test_sentry_and_otlp_are_chosen_in_wiring(sink: OtlpSink, monkeypatch: pytest.MonkeyPatch) -> None:
     pytest.importorskip("sentry_sdk", reason="needs the extra sentry")
-    assert isinstance(_exporter(Settings()), Recorder)
-    both = _exporter(Settings(otlp_endpoint=sink.url, sentry_dsn="http://key@127.0.0.1:9/1"))
+    assert isinstance(open_exporter(Settings()), Recorder)
+    both = open_exporter(Settings(otlp_endpoint=sink.url, sentry_dsn="http://key@127.0.0.1:9/1"))
     assert isinstance(both, Several)
     both.close()
     monkeypatch.setitem(__import__("sys").modules, "runyard.telemetry.otlp", None)
     with pytest.raises(StartupError, match=r"pip install 'runyard\[otlp\]'"):
-        _exporter(Settings(otlp_endpoint=sink.url))
+        open_exporter(Settings(otlp_endpoint=sink.url))
 
 
 def test_several_exporters_are_all_told() -> None:

@@ -8,6 +8,7 @@ from typing import Any
 import httpx2
 import pytest
 
+from runyard.asgi import create_app
 from runyard.cli.in_process import InProcess
 from runyard.clock import SystemClock
 from runyard.domain.api_key import ALL_SCOPES
@@ -15,7 +16,6 @@ from runyard.settings import Settings
 from runyard.stores.memory import MemoryStore
 from runyard.web import auth
 from runyard.web.routing import Shortcut
-from runyard.wiring import create_app
 from tests.faces.agents_for_tests import Gate, agents
 from tests.faces.raw_stream import RawStream
 from tests.faces.serving import QUICK, Serve, Server, served

@@ -76,8 +76,8 @@ def _is_there(settings: "Settings") -> bool:
 @asynccontextmanager
 async def in_this_process(settings: "Settings", as_key: str | None) -> "AsyncIterator[Client]":
     """Whoever can open the database needs no key; with one they are its owner."""
-    from runyard import wiring
     from runyard.agents.loading import App
+    from runyard.asgi import create_app
     from runyard.cli.in_process import InProcess
     from runyard.client import Client
     from runyard.telemetry import logs
@@ -85,7 +85,7 @@ async def in_this_process(settings: "Settings", as_key: str | None) -> "AsyncIte
     logs.configure("console", "error")
     # nothing is worked on, so no agent is needed: somebody's whole app need not be imported to list runs
     without = settings.model_copy(update={"default_agent": None})
-    app = wiring.create_app(without, App({}, {}), worker=False, keys=as_key is not None)
+    app = create_app(without, App({}, {}), worker=False, keys=as_key is not None)
     async with (
         app.router.lifespan_context(app),
         Client(settings.url, api_key=as_key, transport=InProcess(app)) as client,

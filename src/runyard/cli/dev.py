@@ -26,9 +26,9 @@ def dev(app: App = None, host: Host = None, port: Port = None) -> None:
     unsaid = {name: value for name, value in calm.items() if name not in settings.model_fields_set}
     settings = settings.model_copy(update=unsaid)
 
-    from runyard import serving, wiring
+    from runyard import opening, serving
 
-    loaded = wiring.load_app(settings)
+    loaded = opening.load_app(settings)
 
     def ready(url: str, needs_key: bool) -> None:
         typer.echo(banner(settings, loaded, url, needs_key))

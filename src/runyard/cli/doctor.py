@@ -121,7 +121,7 @@ async def _workers(settings: "Settings") -> list[Finding]:
 
 async def _leases(settings: "Settings") -> list[Finding]:
     from runyard.clock import SystemClock
-    from runyard.wiring import open_store
+    from runyard.opening import open_store
 
     store, clock = open_store(settings), SystemClock()
     await store.open()
@@ -156,8 +156,8 @@ def clocks(there: int, before: int, after: int) -> Finding:
 
 
 async def _bus(settings: "Settings") -> Finding:
+    from runyard.opening import open_bus
     from runyard.telemetry import logs
-    from runyard.wiring import open_bus
 
     logs.configure("console", "error")
     kind = (settings.bus_url or ("memory" if settings.sqlite_path else "postgresql://")).partition("://")[0]

@@ -30,14 +30,14 @@ def rotate_encryption(
 
     May be stopped at any time and begun again. Exit code 1 if something is left.
     """
-    from runyard import serving, wiring
+    from runyard import opening, serving
 
     settings = settings_with()
     left = 0
 
     async def work() -> None:
         nonlocal left
-        left = await wiring.rotate(settings, decrypt, _report)
+        left = await opening.rotate(settings, decrypt, _report)
 
     serving.run(work())
     what = "plain" if decrypt else "sealed with the first key"

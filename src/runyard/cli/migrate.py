@@ -30,9 +30,9 @@ async def _check(settings: "Settings") -> None:
 
 
 async def _apply(settings: "Settings") -> None:
+    from runyard.opening import open_store
     from runyard.stores.migrations import HEAD
     from runyard.stores.migrations.current import current
-    from runyard.wiring import open_store
 
     before = await current(settings.database_url)
     store = open_store(settings)

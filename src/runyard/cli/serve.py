@@ -24,9 +24,9 @@ def serve(
 
     import structlog
 
-    from runyard import serving, wiring
+    from runyard import opening, serving
 
-    loaded = wiring.load_app(settings)
+    loaded = opening.load_app(settings)
 
     def ready(url: str, needs_key: bool) -> None:
         structlog.get_logger().info(

@@ -10,6 +10,6 @@ def worker(app: App = None) -> None:
     """
     settings = settings_for_production(app=app)
 
-    from runyard import serving, wiring
+    from runyard import opening, serving
 
-    serving.run(serving.work(settings, wiring.load_app(settings)))
+    serving.run(serving.work(settings, opening.load_app(settings)))

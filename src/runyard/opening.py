@@ -1,0 +1,172 @@
+"""What the settings name, opened or about to be: the app, the database, the bus, the places of checkpoints and traces.
+
+Drivers are imported where they are chosen, so nobody needs the ones of somebody else's choice.
+"""
+
+import asyncio
+import hashlib
+import tempfile
+from collections.abc import Callable
+from importlib.metadata import version
+from pathlib import Path
+from typing import TYPE_CHECKING
+from urllib.parse import quote
+
+from runyard.agents.loading import App, app_of, load
+from runyard.bus import Bus
+from runyard.clock import Clock, SystemClock
+from runyard.domain.api_key import LOCAL
+from runyard.engine.engine import Engine
+from runyard.errors import StartupError
+from runyard.office import Office
+from runyard.settings import Settings
+from runyard.telemetry.spans import Exporter, Recorder, Several
+
+if TYPE_CHECKING:
+    from runyard.cipher import Ring
+    from runyard.faces.chats.checkpoints import Checkpoints, Stores
+    from runyard.faces.chats.interactions import InteractionStore
+    from runyard.stores._office import SqlOffice
+    from runyard.stores.rotation import Progress
+
+
+def load_app(settings: Settings) -> App:
+    """The app that the settings name, or the demo."""
+    if settings.app is not None:
+        return load(Path(settings.app))
+    from runyard import demo
+
+    return app_of(demo)
+
+
+def open_store(settings: Settings, clock: Clock | None = None) -> Office:
+    """The store that the settings name, which seals content if they have a key; `await store.open()` comes next."""
+    ring = settings.ring
+    store = open_sql_store(settings, clock, ring)
+    if ring is None:
+        return store
+    from runyard.stores.sealed_office import SealedOffice
+
+    return SealedOffice(store, ring)
+
+
+def open_sql_store(settings: Settings, clock: Clock | None = None, ring: "Ring | None" = None) -> "SqlOffice":
+    """The database that the settings name, as it keeps things."""
+    url = settings.database_url
+    if url.startswith("sqlite:///"):
+        from runyard.stores.sqlite import SqliteStore
+
+        return SqliteStore(Path(url.removeprefix("sqlite:///")), clock or SystemClock(), ring)
+    try:
+        from runyard.stores.postgres import PostgresStore
+    except ImportError:
+        raise StartupError("Postgres needs asyncpg: pip install 'runyard[postgres]'.") from None
+    return PostgresStore(url, clock or SystemClock(), ring)
+
+
+def open_bus(settings: Settings) -> Bus:
+    """The bus that the settings name; `await bus.open(hear)` comes next."""
+    url = settings.bus_url or ("memory" if settings.sqlite_path else settings.database_url)
+    scheme = url.partition("://")[0]
+    try:
+        match scheme:
+            case "postgresql":
+                from runyard.buses.postgres import PostgresBus
+
+                return PostgresBus(url)
+            case "redis" | "rediss":
+                from runyard.buses.redis import RedisBus
+
+                return RedisBus(url)
+            case "nats":
+                from runyard.buses.nats import NatsBus
+
+                return NatsBus(url)
+            case _:
+                from runyard.buses.memory import MemoryBus
+
+                return MemoryBus()
+    except ImportError:
+        extra = {"postgresql": "postgres", "rediss": "redis"}.get(scheme, scheme)
+        raise StartupError(f"A {extra} bus needs its driver: pip install 'runyard[{extra}]'.") from None
+
+
+def open_checkpoints(settings: Settings, engine: Engine, clock: Clock) -> "tuple[Stores, Checkpoints]":
+    """Where the interactions of chats are kept, and who writes them there."""
+    from runyard.faces.chats.checkpoints import Checkpoints
+    from runyard.faces.chats.database_store import DatabaseInteractionStore
+    from runyard.faces.chats.file_store import FileInteractionStore
+
+    folder, ring = settings.checkpoint_path, settings.ring
+
+    def of_owner(owner: str) -> "InteractionStore":
+        if settings.checkpoints == "database":
+            return DatabaseInteractionStore(engine, owner)
+        return FileInteractionStore(folder if owner == LOCAL else folder / "owners" / quote(owner, safe=""), ring)
+
+    return of_owner, Checkpoints(
+        engine,
+        of_owner,
+        clock,
+        in_files=settings.checkpoints == "files",
+        disk=folder / "fallback",
+        temporary=_temporary(settings),
+        ring=ring,
+    )
+
+
+def _temporary(settings: Settings) -> Path:
+    """Where copies go that could be put nowhere else."""
+    ours = hashlib.sha256(settings.database_url.encode()).hexdigest()[:16]
+    return Path(tempfile.gettempdir()) / f"runyard-{ours}"
+
+
+def open_exporter(settings: Settings) -> Exporter:
+    """Where the traces of agents go: to Sentry, to a collector, to both; if there is neither, nowhere."""
+    exporters: list[Exporter] = []
+    try:
+        if settings.sentry_dsn is not None:
+            from runyard.telemetry.sentry import Sentry
+
+            exporters.append(Sentry(settings.sentry_dsn, f"runyard@{version('runyard')}"))
+    except ImportError:
+        raise StartupError("RUNYARD_SENTRY_DSN needs sentry-sdk: pip install 'runyard[sentry]'.") from None
+    except ValueError:
+        raise StartupError("RUNYARD_SENTRY_DSN is no DSN of Sentry.") from None
+    try:
+        if settings.otlp_endpoint is not None:
+            from runyard.telemetry.otlp import Otlp
+
+            exporters.append(Otlp(settings.otlp_endpoint, version("runyard")))
+    except ImportError:
+        raise StartupError("RUNYARD_OTLP_ENDPOINT needs OpenTelemetry: pip install 'runyard[otlp]'.") from None
+    match exporters:
+        case []:
+            return Recorder()
+        case [one]:
+            return one
+        case _:
+            return Several(exporters)
+
+
+async def rotate(settings: Settings, decrypt: bool, told: "Callable[[Progress], None]") -> int:
+    """Seal everything that is stored with the first key, or (`decrypt`) with none; how much is left to do."""
+    ring = settings.ring
+    if ring is None:
+        raise StartupError("RUNYARD_ENCRYPTION_KEYS has no key; `runyard keys make-encryption` makes one.")
+    from runyard.faces.chats.resealing import reseal
+    from runyard.stores.rotation import Progress, Rotation
+
+    store = open_sql_store(settings, ring=ring)
+    await store.open()
+    try:
+        rotation = Rotation(store, ring, decrypt)
+        async for progress in rotation.run():
+            told(progress)
+        await store.scrub()
+    finally:
+        await store.close()
+    folders = [settings.checkpoint_path, _temporary(settings)]
+    done, unreadable = await asyncio.to_thread(reseal, folders, ring, decrypt)
+    told(Progress("files", done + unreadable, done, unreadable, done=True))
+    return rotation.left + unreadable
