@@ -11,19 +11,17 @@ from collections.abc import AsyncIterator, Mapping
 from contextlib import asynccontextmanager
 from typing import Any, Protocol
 
-import fastapi._compat.v2 as fastapi_fields
 import httpx2
 import uvicorn
-from pydantic import TypeAdapter
 
 from runyard.agents.loading import App
-from runyard.asgi import create_app
 from runyard.domain.api_key import ALL_SCOPES, Scope
 from runyard.office import Office
 from runyard.settings import Settings
 from runyard.wiring import Process
 from tests.faces.raw_stream import RawStream
 from tests.support.patience import PATIENCE
+from tests.support.quick_apps import create_app
 
 QUICK: Mapping[str, Any] = {
     "lease_seconds": 5,
@@ -32,19 +30,6 @@ QUICK: Mapping[str, Any] = {
     "drain_seconds": 0,
     "stop_seconds": 1,
 }
-_adapters: dict[str, TypeAdapter[Any]] = {}
-
-
-def _adapter(kind: Any, **options: Any) -> TypeAdapter[Any]:
-    """FastAPI makes one for every parameter of every route, each time an app is built, which is half of the work of
-    building it; and a thousand tests build the same app."""
-    key = repr((kind, options))
-    if key not in _adapters:
-        _adapters[key] = TypeAdapter(kind, **options)
-    return _adapters[key]
-
-
-fastapi_fields.TypeAdapter = _adapter  # type: ignore[assignment, attr-defined]
 
 
 class Server:

@@ -17,6 +17,7 @@ Nobody needs an API key, unless `KEYS` is set.
 from __future__ import annotations
 
 import asyncio
+import gc
 import json
 import os
 import selectors
@@ -27,18 +28,12 @@ from contextlib import suppress
 from pathlib import Path
 from typing import Any, TypeVar
 
-import fastapi
 import msgspec
-import uvicorn
 
-import runyard.faces.channels.routes
-import runyard.faces.native.routes
-import runyard.faces.plans.routes
-import runyard.faces.threads.routes
 import runyard.stores.postgres
 import runyard.stores.sqlite
-import runyard.web.app
 from runyard import opening, serving, wiring
+from runyard.agents.loading import App
 from runyard.bus import Bus, Hint
 from runyard.domain import append as appending
 from runyard.domain.append import Appended, Finish, Outcome, Part, Repeated
@@ -48,17 +43,9 @@ from runyard.settings import Settings
 from runyard.store import Accepted, Beat, Claim, Post, Store
 from runyard.stores.postgres import PostgresStore
 from tests.support.notes import FOLDER, Notes
+from tests.support.quick_apps import create_app
 
 T = TypeVar("T")
-IMPORTED = (
-    fastapi,
-    uvicorn,
-    runyard.faces.channels.routes,
-    runyard.faces.native.routes,
-    runyard.faces.plans.routes,
-    runyard.faces.threads.routes,
-    runyard.web.app,
-)
 
 
 class Fault:
@@ -277,7 +264,10 @@ async def be(kind: str, ready: Callable[[str, bool], None]) -> None:
 
 
 def main() -> None:
-    """Forks until the input ends; in a forked pod, returns when the pod is done."""
+    """Forks until the input ends; in a forked pod, returns when the pod is done. An app is built before, so that
+    everything is imported and every type known that a pod's own will need."""
+    create_app(Settings(database_url="sqlite:///unused.db"), App({}, {}), worker=False)
+    gc.freeze()  # what is here stays, and no pod's collector need look at it
     report = os.dup(1)
     os.dup2(2, 1)
     wake, waker = os.pipe()
