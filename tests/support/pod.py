@@ -38,9 +38,10 @@ from runyard.bus import Bus, Hint
 from runyard.domain import append as appending
 from runyard.domain.append import Appended, Finish, Outcome, Part, Repeated
 from runyard.domain.run import Run
+from runyard.engine.worker import Worker
 from runyard.errors import Fenced, RunyardError, Unavailable
 from runyard.settings import Settings
-from runyard.store import Accepted, Beat, Claim, Post, Store
+from runyard.store import Accepted, Claim, Post, Store
 from runyard.stores.postgres import PostgresStore
 from tests.support.notes import FOLDER, Notes
 from tests.support.quick_apps import create_app
@@ -92,10 +93,9 @@ class FaultyBus:
 class FaultyStore:
     """A store that does everything the real one does, notes what it acknowledged, and fails where it is told to."""
 
-    def __init__(self, store: Store, faults: Sequence[Fault], deaf: bool, notes: Notes) -> None:
+    def __init__(self, store: Store, faults: Sequence[Fault], notes: Notes) -> None:
         self._store = store
         self._faults = faults
-        self._deaf = deaf
         self._notes = notes
         self._counts: Counter[str] = Counter()
 
@@ -125,11 +125,6 @@ class FaultyStore:
             return {"claim": len(claims)} if claims else {}
 
         return await self._around({}, self._store.claim(*args, **kwargs), names)
-
-    async def heartbeat(self, worker_id: str, ttl_ms: int) -> Beat:
-        call = self._store.heartbeat(worker_id, ttl_ms)
-        beat = await self._around({"heartbeat": 1}, call, lambda _: {"heartbeat": 1})
-        return Beat(alive=True) if self._deaf else beat
 
     async def _around(self, before: dict[str, int], call: Awaitable[T], after: Callable[[T], dict[str, int]]) -> T:
         await self._count("before", before)
@@ -211,6 +206,14 @@ def without_batch() -> None:
     _rewrite(("and r.last_batch = p.batch - 1", ""))
 
 
+def deaf() -> None:
+    """Goes on with its runs whatever the store says of its lease, or does not say in time."""
+
+    async def ignore(_: Worker) -> None: ...
+
+    Worker._lose_everything = ignore  # type: ignore[method-assign]
+
+
 def _with_batch(part: Part, batch: int) -> Part:
     return msgspec.structs.replace(part, batch=batch)
 
@@ -224,7 +227,7 @@ def _rewrite(*changes: tuple[str, str]) -> None:
         PostgresStore.hot_path[name] = sql
 
 
-UNSAFE: dict[str, Callable[[], None]] = {"no-fence": without_fence, "no-batch": without_batch, "deaf": lambda: None}
+UNSAFE: dict[str, Callable[[], None]] = {"no-fence": without_fence, "no-batch": without_batch, "deaf": deaf}
 
 
 # --- one pod ---------------------------------------------------------------------------------------------------------
@@ -233,13 +236,12 @@ UNSAFE: dict[str, Callable[[], None]] = {"no-fence": without_fence, "no-batch": 
 async def be(kind: str, ready: Callable[[str, bool], None]) -> None:
     """`serve` (with a worker), `api` (without) or `worker`, as the environment says."""
     notes = Notes(Path(os.environ[FOLDER]))
-    unsafe = os.environ.get("UNSAFE", "").split()
-    for name in unsafe:
+    for name in os.environ.get("UNSAFE", "").split():
         UNSAFE[name]()
     faults = [Fault(text) for text in os.environ.get("FAULT", "").split()]
 
     def open_store(*args: Any, **kwargs: Any) -> Any:
-        return FaultyStore(opening.open_store(*args, **kwargs), faults, "deaf" in unsafe, notes)
+        return FaultyStore(opening.open_store(*args, **kwargs), faults, notes)
 
     wiring.open_store = open_store  # type: ignore[attr-defined]
     if spoilt := os.environ.get("BUS"):
