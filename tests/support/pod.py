@@ -211,7 +211,7 @@ def deaf() -> None:
 
     async def ignore(_: Worker) -> None: ...
 
-    Worker._lose_everything = ignore  # type: ignore[method-assign]
+    Worker._lose_everything = ignore  # type: ignore[assignment, method-assign]
 
 
 def _with_batch(part: Part, batch: int) -> Part:
