@@ -316,6 +316,10 @@ class Store(Protocol):
         The fence rises at once, so that nothing of the old owner can be written. `fate_of_orphan` decides: back into
         the queue with a back-off, or ended as poison or canceled with the events that `ending` makes."""
 
+    async def unstick(self) -> int:
+        """End the database sessions of processes that stopped in the middle of a transaction some seconds ago, and so
+        keep its locks; how many there were."""
+
     # --- runs that nobody follows ----------------------------------------------------------------------------------
 
     async def detach(self, run_id: str, grace_ms: int) -> None:

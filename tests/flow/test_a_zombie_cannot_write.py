@@ -3,8 +3,11 @@ its writes gets in, and it stops what it still has under way."""
 
 from __future__ import annotations
 
+import asyncpg
 import pytest
 
+from runyard.stores import _connections
+from tests.support.databases import PostgresDatabase
 from tests.support.flow import Flow, Reader, eventually
 from tests.support.pods import Pod
 
@@ -102,3 +105,25 @@ async def test_a_worker_that_comes_back_with_the_same_name_is_another_one(flow: 
     assert (await flow.run(run_id))["worker_id"] != first
     flow.notes.open_gate("end")
     await flow.reached(run_id, "done")
+
+
+async def test_one_that_is_frozen_inside_a_statement_does_not_keep_its_locks(flow: Flow) -> None:
+    """Between the parts of a statement Postgres waits for its client as long as that lives, whatever its time-outs are.
+    What a process holds that is frozen just there is held here by a session that looks the same."""
+    assert isinstance(flow.database, PostgresDatabase)
+    await flow.start("api")
+    worker = await flow.start("worker")
+    run_id = await flow.post(["tokens", 3], ["wait", "end"])
+    await flow.at_gate("end", worker)
+    frozen = await asyncpg.connect(flow.database.dsn, server_settings=_connections.SETTINGS)
+    await frozen.execute("begin")
+    await frozen.execute("select * from workers for update")
+    await frozen.prepare("select * from runs")  # and never executed
+    await worker.kill()
+    successor = await flow.start("worker", lease_seconds=20)
+    await flow.at_gate("end", successor)
+    assert successor.said("reaper.unstuck") == 1
+    assert not successor.said("bus.away"), "nobody else's session was ended"
+    flow.notes.open_gate("end")
+    await flow.reached(run_id, "done")
+    frozen.terminate()

@@ -25,7 +25,9 @@ select 'waits for a lock: ' || left(a.query, 80) from pg_locks l join pg_stat_ac
 
 
 _STUCK = """
-select pid from pg_stat_activity where datname = current_database() and state like 'idle in transaction%'
+select pid from pg_stat_activity
+ where datname = current_database()
+   and (state like 'idle in transaction%' or state = 'active' and wait_event = 'ClientRead')
    and clock_timestamp() - state_change > interval '50 ms'
 """
 

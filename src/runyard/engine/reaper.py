@@ -1,5 +1,5 @@
 """Takes runs from workers that died, ends cancels that nobody obeyed, cancels runs that nobody came back to, lets
-approvals expire, forgets old keys. Every process does it; none leads."""
+approvals expire, ends what frozen processes left open, forgets old keys. Every process does it; none leads."""
 
 import asyncio
 from collections.abc import Awaitable, Callable, Sequence
@@ -24,6 +24,7 @@ EVENTS_OF_AN_END = 2  # why, and run.finished
 KEY_LIFE_MS = 24 * 3600 * 1000
 HOUSEKEEPING_SECONDS = 3600.0
 DEADLINE_SECONDS = 1.0  # between looks for what is too late
+STUCK_SECONDS = 5.0  # between looks for processes that stopped in the middle of a transaction
 AT_ONCE = 100
 
 
@@ -68,12 +69,14 @@ class Reaper:
         self._ending = Ender(clock, "not stopped in time")
         self._left = Ender(clock, "nobody followed it any more")
         self._housekept = clock.monotonic()
+        self._unstuck = clock.monotonic()
 
     async def run(self, interval: float) -> None:
         """Reap until cancelled; the first time at once, because a restart should resume at once."""
         reaped = -interval
         while True:
             try:
+                await self._unstick()
                 if self._clock.monotonic() - reaped >= interval:
                     reaped = self._clock.monotonic()
                     await self.tick()
@@ -81,6 +84,12 @@ class Reaper:
             except RunyardError as error:
                 log.warning("reaper.failed", code=error.code)
             await asyncio.sleep(min(interval, DEADLINE_SECONDS))
+
+    async def _unstick(self) -> None:
+        if self._clock.monotonic() - self._unstuck >= STUCK_SECONDS:
+            self._unstuck = self._clock.monotonic()
+            if ended := await self._store.unstick():
+                log.warning("reaper.unstuck", sessions=ended)
 
     async def deadlines(self) -> None:
         for run in await self._store.abandon(AT_ONCE, self._cancel_ms, self._left):

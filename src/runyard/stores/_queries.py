@@ -74,6 +74,7 @@ class Queries(Struct, frozen=True, kw_only=True):
     droppable_runs: str
     droppable_threads: str
     due_runs: str
+    end_stuck_sessions: str
     expired_approvals: str
     feed_news: str
     feed_start: str

@@ -193,6 +193,9 @@ class SqlStore:
     async def reap(self, limit: int, max_attempts: int, ending: Ending) -> Sequence[Reaped]:
         return await self._write("other", claims.reap, limit, max_attempts, ending)
 
+    async def unstick(self) -> int:
+        return await self._read(claims.unstick)
+
     # --- runs that nobody follows
 
     async def detach(self, run_id: str, grace_ms: int) -> None:

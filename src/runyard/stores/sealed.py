@@ -54,6 +54,7 @@ class SealedStore:
         self.get_thread, self.get_named_thread = store.get_thread, store.get_named_thread
         self.delete_thread, self.forget_keys = store.delete_thread, store.forget_keys
         self.register, self.retire, self.list_workers = store.register, store.retire, store.list_workers
+        self.unstick = store.unstick
         self.cancels, self.detach, self.attach = store.cancels, store.detach, store.attach
         self.heads, self.unpublished, self.publish = store.heads, store.unpublished, store.publish
         self.create_api_key, self.get_api_key, self.touch_api_keys = (

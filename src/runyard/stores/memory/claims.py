@@ -71,6 +71,9 @@ class Claims(Moves):
         )
         return Claim(run, self._trigger(run))
 
+    async def unstick(self) -> int:
+        return 0
+
     async def reap(self, limit: int, max_attempts: int, ending: Ending) -> Sequence[Reaped]:
         lost = sorted((run for run in self._runs.values() if self._is_lost(run)), key=lambda run: run.id)
         reaped = [self._reap(run, max_attempts, ending) for run in lost[:limit]]

@@ -95,6 +95,10 @@ async def reap(tx: Tx, limit: int, max_attempts: int, ending: Ending) -> Sequenc
     return reaped
 
 
+async def unstick(tx: Tx) -> int:
+    return len(await tx.rows(tx.q.end_stuck_sessions))
+
+
 def _is_lost(run: Run, dead: Sequence[str], now: int) -> bool:
     """Looked at again under the lock: it may have ended, or been saved, in between."""
     overdue = run.cancel_deadline is not None and run.cancel_deadline <= now

@@ -69,6 +69,16 @@ update lanes l set suspect = coalesce((select r.attempts >= $2 from runs r where
 -- Workers whose lease ran out; another reaper's are skipped.
 select id from workers where lease_until <= now_ms() order by lease_until limit $1 for update skip locked;
 
+-- name: end_stuck_sessions
+-- A process that was frozen in the middle of a transaction keeps its locks. If Postgres waits for the rest of a statement
+-- of its (parsed, but not yet executed), none of its own time-outs counts; so whoever is well ends such a session.
+with stuck as materialized (  -- found first, and only then ended
+  select pid from pg_stat_activity
+   where datname = current_database() and usename = current_user and application_name = 'runyard'
+     and state = 'active' and wait_event = 'ClientRead' and state_change < clock_timestamp() - interval '10 s'
+)
+select pg_terminate_backend(pid) from stuck;
+
 -- name: orphaned_runs
 -- What dead workers held.
 select id, lane_key from runs where worker_id = any($1::uuid[]) and status = 'running';

@@ -62,6 +62,10 @@ update lanes set suspect = coalesce((select r.attempts >= ?2 from runs r where r
 -- Workers whose lease ran out.
 select id from workers where lease_until <= now_ms() order by lease_until limit ?1;
 
+-- name: end_stuck_sessions
+-- There is one process, and it is well.
+select 1 where false;
+
 -- name: orphaned_runs
 -- What dead workers held.
 select id, lane_key from runs where worker_id in (select value from json_each(?1)) and status = 'running';
