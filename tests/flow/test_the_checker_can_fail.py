@@ -79,4 +79,4 @@ async def test_damage_to_the_database_is_caught(flow: Flow, number: str) -> None
         await reader.end()
     await flow.database.rows(DAMAGE[number])
     with pytest.raises(InvariantBroken, match=rf"(^|\n){number.strip()} "):
-        await flow.check()
+        await flow.check(seconds=5)

@@ -223,6 +223,7 @@ class Flow:
             if not await self.database.has_stuck_transactions():
                 return
             pod.thaw()
+            await asyncio.sleep(0.05)  # waits on purpose: it must get out of there before it is frozen again
 
     @asynccontextmanager
     async def kept_alive(self, kind: Kind, count: int, **settings: Any) -> AsyncIterator[list[Pod]]:
@@ -415,7 +416,7 @@ class Flow:
         await self.settled(seconds)
         if any(pod.alive for pod in self.pods):
             with suppress(TimeoutError):
-                await eventually("all is published", self._published, 20)
+                await eventually("all is published", self._published, min(seconds, 20))
         for reader in self.readers:
             reachable = any(pod.alive for pod in reader.pods) and not reader.is_stopped
             if reachable and (await self.run(reader.seen.run_id))["status"] in ENDED:
