@@ -12,7 +12,6 @@ from pathlib import Path
 from tests.support.patience import PATIENCE
 
 RUNYARD = Path(sys.executable).parent / "runyard"
-# 2 s is a loaded machine; a hang is what this is against
 
 
 def environment(**variables: str) -> dict[str, str]:

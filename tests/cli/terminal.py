@@ -4,6 +4,7 @@ import os
 import pty
 import re
 import select
+import signal
 import time
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
@@ -67,6 +68,7 @@ def terminal(folder: Path, *arguments: str, env: Mapping[str, str]) -> Iterator[
     pid, descriptor = pty.fork()
     if pid == 0:
         os.chdir(folder)
+        signal.signal(signal.SIGINT, signal.SIG_DFL)  # whoever runs the tests in the background ignores it
         os.execve(RUNYARD, ["runyard", *arguments], environment(**env, TERM="dumb"))
     shown = Terminal(pid, descriptor)
     try:

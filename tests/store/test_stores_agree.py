@@ -6,7 +6,6 @@ nothing is tried whose outcome depends on how long a step takes.
 """
 
 import asyncio
-import shutil
 from collections.abc import Awaitable, Callable, Sequence
 from pathlib import Path
 from typing import Any, Literal, TypeVar
@@ -22,7 +21,7 @@ from hypothesis.stateful import (
     rule,
     run_state_machine_as_test,
 )
-from msgspec.structs import asdict, replace
+from msgspec.structs import replace
 
 from runyard.domain.append import Appended, Busy, Outcome, Part, Release
 from runyard.domain.approval import Approval
@@ -30,12 +29,10 @@ from runyard.domain.events import Event, StepFinished
 from runyard.domain.recipients import Party
 from runyard.domain.run import Run, Status
 from runyard.domain.thread import Thread
-from runyard.errors import RunyardError
 from runyard.ids import new_id
 from runyard.office import Office, Said
-from runyard.store import Accepted, Claim, IdempotencyKey, Post, Reaped, Store
-from runyard.stores.memory import MemoryStore
-from tests.store.conftest import empty, postgres_store
+from runyard.store import Accepted, IdempotencyKey, Post, Store
+from tests.store.conftest import postgres_store
 from tests.store.making import (
     ANN,
     BOB,
@@ -54,22 +51,13 @@ from tests.store.making import (
     token,
 )
 from tests.store.office_making import a_channel, a_profile, words
+from tests.store.side_by_side import OnPostgres, OnSqlite, Setting, answer_of, ignoring_order, seen, told
 
 T = TypeVar("T")
 X = TypeVar("X")
 HOUR = 3_600_000
 # Time enough to make a failing example small.
 pytestmark = pytest.mark.timeout(600)
-TIMES = {
-    "started_at",
-    "finished_at",
-    "decided_at",
-    "cancel_requested_at",
-    "cancel_deadline",
-    "lease_until",
-    "detach_deadline",
-}
-
 PartKind = Literal[
     "tokens", "nothing", "progress", "old fence", "new fence", "skipped batch", "wrong seq", "right seq", "ask",
     "ask for a moment",
@@ -88,67 +76,6 @@ strangers = st.integers(0, 9).map(lambda n: n == 0)
 
 def keys(scope: str) -> st.SearchStrategy[IdempotencyKey | None]:
     return st.none() | st.builds(IdempotencyKey, st.just(scope), st.sampled_from("ab"), st.sampled_from("xxxy"))
-
-
-class StoppedClock:
-    """A clock that moves only when told to."""
-
-    def __init__(self) -> None:
-        self.now = clock.now_ms()
-
-    def now_ms(self) -> int:
-        return self.now
-
-    def monotonic(self) -> float:
-        return self.now / 1000
-
-
-class Setting:
-    """Where a machine runs: which store is compared with the model, and who owns time."""
-
-    def __init__(self, runner: asyncio.Runner) -> None:
-        self.run = runner.run
-        self.clock: StoppedClock | None = None
-
-    def begin(self) -> tuple[Office, Office]:
-        raise NotImplementedError
-
-    def end(self) -> None:
-        pass
-
-
-class OnSqlite(Setting):
-    def __init__(self, runner: asyncio.Runner, template: Path, folder: Path) -> None:
-        super().__init__(runner)
-        self._template, self._folder = template, folder
-        self._store: Office | None = None
-
-    def begin(self) -> tuple[Office, Office]:
-        from runyard.stores.sqlite import SqliteStore
-
-        self.clock = StoppedClock()
-        path = self._folder / new_id() / "runyard.db"
-        path.parent.mkdir()
-        shutil.copy(self._template, path)
-        self._store = SqliteStore(path, self.clock)
-        self.run(self._store.open())
-        return MemoryStore(self.clock), self._store
-
-    def end(self) -> None:
-        if self._store is not None:
-            self.run(self._store.close())
-        shutil.rmtree(self._folder, ignore_errors=True)
-        self._folder.mkdir()
-
-
-class OnPostgres(Setting):
-    def __init__(self, runner: asyncio.Runner, dsn: str, store: Office) -> None:
-        super().__init__(runner)
-        self._dsn, self._store = dsn, store
-
-    def begin(self) -> tuple[Office, Office]:
-        self.run(empty(self._dsn))
-        return MemoryStore(clock), self._store
 
 
 class Agreement(RuleBasedStateMachine):
@@ -170,8 +97,8 @@ class Agreement(RuleBasedStateMachine):
 
     def both(self, operation: Callable[[Office], Awaitable[T]], view: Callable[[Any], Any] = lambda seen: seen) -> Any:
         """Do it to both and compare what they say; `view` drops what may differ."""
-        expected, actual = (self.setting.run(_answer(operation(each))) for each in (self.model, self.store))
-        one, two = (view(_seen(answer, self.exact)) for answer in (expected, actual))
+        expected, actual = (self.setting.run(answer_of(operation(each))) for each in (self.model, self.store))
+        one, two = (view(seen(answer, self.exact)) for answer in (expected, actual))
         self.same = self.same and one == two
         assert two == one
         return expected
@@ -313,12 +240,12 @@ class Agreement(RuleBasedStateMachine):
 
     @rule(grace_ms=st.sampled_from([0, HOUR]))
     def deadlines(self, grace_ms: int) -> None:
-        self.both(lambda store: store.abandon(MANY, grace_ms, ending), _ignoring_order)
-        self.both(lambda store: store.expire(MANY, decision), _ignoring_order)
+        self.both(lambda store: store.abandon(MANY, grace_ms, ending), ignoring_order)
+        self.both(lambda store: store.expire(MANY, decision), ignoring_order)
 
     @rule(pick=picks, data=st.sampled_from([b"{}", b"[]", None]), stale=strangers)
     def save(self, pick: int, data: bytes | None, stale: bool) -> None:
-        due = self.both(lambda store: store.unsaved(MANY), _ignoring_order)
+        due = self.both(lambda store: store.unsaved(MANY), ignoring_order)
         if due:
             run = replace(_pick(due, pick), superseded_by=new_id()) if stale else _pick(due, pick)
             self.both(lambda store: store.save_checkpoint(run, data))
@@ -327,7 +254,7 @@ class Agreement(RuleBasedStateMachine):
 
     @rule(batch=st.sampled_from([1, 3, MANY, MANY]))
     def publish(self, batch: int) -> None:
-        behind = self.both(lambda store: store.unpublished(0, MANY), _ignoring_order)
+        behind = self.both(lambda store: store.unpublished(0, MANY), ignoring_order)
         self.both(lambda store: store.publish([each.mark(batch) for each in behind]))
 
     # --- workers
@@ -339,7 +266,7 @@ class Agreement(RuleBasedStateMachine):
         # Which suspect is taken, and whether before the others, is left to the store.
         alone = self.exact and not suspects
         limit = limit if alone else MANY
-        taken = self.both(lambda store: store.claim(worker_id, limit, suspects), _ignoring_order if not alone else list)
+        taken = self.both(lambda store: store.claim(worker_id, limit, suspects), ignoring_order if not alone else list)
         # By age: a clock that runs must not decide which part goes to which run.
         writers = [Writer(run) for run in sorted((claim.run for claim in taken), key=lambda run: run.id)]
         self.writers += writers
@@ -368,7 +295,7 @@ class Agreement(RuleBasedStateMachine):
     def reap(self, max_attempts: int) -> None:
         # On a clock that cannot be stopped, nothing may come back with a back-off.
         most = max_attempts if self.exact else min(max_attempts, 2)
-        self.both(lambda store: store.reap(MANY, most, ending), _ignoring_order)
+        self.both(lambda store: store.reap(MANY, most, ending), ignoring_order)
 
     @precondition(lambda self: self.exact)
     @rule(ms=st.sampled_from([1, 1000, 5000, 2 * HOUR]), forget=st.booleans())
@@ -494,7 +421,7 @@ class Agreement(RuleBasedStateMachine):
             self.both(lambda store, place=place: store.recent_messages(place.id, None, MANY))  # type: ignore[misc]
         self.both(lambda store: store.number_feed(MANY))
         for caller in (ANN, BOB):
-            self.both(lambda store, caller=caller: _told(store, caller))  # type: ignore[misc]
+            self.both(lambda store, caller=caller: told(store, caller))  # type: ignore[misc]
         heads = self.both(lambda store: store.heads(list(self.runs)))
         for run_id in self.runs:
             self.both(lambda store, run_id=run_id: store.history(run_id, 3))  # type: ignore[misc]
@@ -518,51 +445,8 @@ async def _append(store: Store, parts: Sequence[Part]) -> Sequence[Outcome]:
     return outcomes
 
 
-async def _told(store: Office, caller: str) -> list[tuple[Any, ...]]:
-    """What a caller sees in the feed; in which order runs of one moment were told of is left to the store."""
-    window = await store.read_feed(caller, 0, MANY)
-    return sorted((each.kind, each.actor, each.thread_id, each.message_id, str(each.run_id)) for each in window.entries)
-
-
 async def _runs_of(store: Store, owner: str) -> Sequence[Run]:
     return await store.list_runs(owner, {}, None, MANY)
-
-
-async def _answer(operation: Awaitable[T]) -> T | RunyardError:
-    try:
-        return await operation
-    except RunyardError as error:
-        return error
-
-
-def _seen(answer: Any, exact: bool) -> Any:
-    """An answer without what no client can rely on: ids of events that each store had made for itself, other clocks."""
-    match answer:
-        case RunyardError():
-            return type(answer).__name__
-        case Event():
-            return (answer.run_id, answer.seq, answer.type, answer.data, answer.source, answer.name, answer.fn)
-        case Accepted():
-            return (answer.run_id, _seen(answer.event, exact), answer.repeated)
-        case Said():
-            return (_seen(answer.message, exact), _seen(list(answer.started), exact), answer.repeated)
-        case Claim():
-            return (_seen(answer.run, exact), _seen(answer.message, exact))
-        case Reaped():
-            return (answer.run_id, answer.fate)
-        case dict():
-            return {key: _seen(value, exact) for key, value in answer.items()}
-        case list() | tuple():
-            return [_seen(each, exact) for each in answer]
-        case _ if hasattr(answer, "__struct_fields__"):
-            fields = {"is": type(answer).__name__, **asdict(answer)}
-            return {key: value if exact or key not in TIMES else value is not None for key, value in fields.items()}
-        case _:
-            return answer
-
-
-def _ignoring_order(answer: Any) -> Any:
-    return sorted(answer, key=repr) if isinstance(answer, list) else answer
 
 
 def _pick(items: Sequence[X], pick: int) -> X:

@@ -111,7 +111,7 @@ async def test_each_test_has_an_empty_database_of_its_own(pg_database: str, post
 
 def test_the_server_does_not_cut_corners_on_durability(postgres: PostgresServer) -> None:
     assert postgres.execute("SELECT current_setting('fsync'), current_setting('synchronous_commit')") == "on|on"
-    assert postgres.execute("SELECT current_setting('max_connections')") == "200"
+    assert postgres.execute("SELECT current_setting('max_connections')") == "500"
 
 
 def test_tests_with_the_database_carry_the_marker(request: pytest.FixtureRequest, pg_database: str) -> None:

@@ -1,5 +1,7 @@
 """HTTP as such: the same served app as the face tests, with what no face is asked for."""
 
+import pytest
+
 from tests.faces.conftest import (
     backend,
     database_url,
@@ -10,6 +12,7 @@ from tests.faces.conftest import (
     serve,
     server,
 )
+from tests.faces.serving import Serve, Server
 
 __all__ = [
     "backend",
@@ -21,3 +24,9 @@ __all__ = [
     "serve",
     "server",
 ]
+
+
+@pytest.fixture
+async def locked(serve: Serve) -> Server:
+    """A server whose callers need a key."""
+    return await serve(keys=True)

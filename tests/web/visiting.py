@@ -177,3 +177,7 @@ async def _said(server: Server, agent: str, until: str, said: Mapping[str, str])
     if until == "approval_required":
         await _waiting(server, interaction.removeprefix("int_"), said)
     return interaction, str(stream.wire[-1][1].get("approval_id", ""))
+
+
+def bearer(key: str) -> dict[str, str]:
+    return {"Authorization": f"Bearer {key}"}

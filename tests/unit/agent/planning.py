@@ -1,0 +1,38 @@
+"""What the tests of plans have in common: three nodes, and what a run of them shows."""
+
+from collections.abc import Awaitable, Callable
+from typing import Any
+
+from runyard.agents.agent import Agent, plan
+from runyard.agents.node_context import NodeContext
+from runyard.agents.nodes import Node
+from tests.unit.agent.fake_execution import FakeExecution
+
+SECRET = "what nobody may read"
+
+
+def of(*fns: Callable[[NodeContext], Awaitable[Any]], **options: Any) -> Agent:
+    """A plan of these functions, each a node of its name."""
+    return plan("p", [Node(fn.__name__, fn, **options) for fn in fns])
+
+
+async def one(ctx: NodeContext) -> dict[str, Any]:
+    await ctx.trace("one.check")
+    return {"found": 1}
+
+
+async def two(ctx: NodeContext) -> list[Any]:
+    return ["two", ctx.results["one"]["found"]]
+
+
+async def three(ctx: NodeContext) -> None:
+    await ctx.trace("three.first")
+    await ctx.trace("three.second")
+
+
+def shown(execution: FakeExecution) -> list[str]:
+    return [f"{event.type} {event.name or event.fn}" for event in execution.new_events]
+
+
+def steps(execution: FakeExecution) -> dict[str, Any]:
+    return {step.name: step.result for step in execution.fold().steps if step.finished}

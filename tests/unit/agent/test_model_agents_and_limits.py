@@ -1,0 +1,192 @@
+"""An agent that thinks stops at its limits, tells what fits and notices a cancel; nonsense is not declared."""
+
+from collections.abc import Mapping
+from typing import Any
+
+import pytest
+
+from runyard.agents.agent import Agent
+from runyard.agents.execution import Answered, Canceled
+from runyard.agents.runners import RUNNERS
+from runyard.errors import ContextTooLong, Invalid, ModelRefused, ModelUnavailable, RateLimited
+from tests.unit.agent.fake_execution import FakeExecution
+from tests.unit.agent.thinking import DONE, answered, asked, look, thinker, wants
+
+# --- limits ------------------------------------------------------------------------------------------------------
+
+
+COSTLY = {"usage": {"input_tokens": 1000, "output_tokens": 60, "usd": 0.06}}
+
+
+@pytest.mark.req("S3.19", "S3.13")
+async def test_after_so_many_turns_it_stops() -> None:
+    execution = FakeExecution()
+    output = await answered(thinker(*[wants(("look", {"where": "x"}), text="m")] * 9), execution)
+
+    assert output.stop_reason == "max_steps"
+    assert output.text == "m\n\nm\n\nm\n\nm\n\nm"
+    assert execution.types().count("model.message") == 5, "the default"
+    assert execution.types().count("tool.finished") == 5
+
+
+@pytest.mark.req("S3.19")
+async def test_an_answer_in_the_last_turn_that_is_allowed_is_an_answer() -> None:
+    output = await answered(thinker(wants(("look", {"where": "x"})), DONE, max_turns=2), FakeExecution())
+
+    assert output == Answered("All done.", stop_reason="end_turn")
+
+
+@pytest.mark.req("S3.13")
+async def test_nonsense_in_the_last_turn_is_named_as_such() -> None:
+    output = await answered(thinker(wants(("fly", {})), max_turns=1), FakeExecution())
+
+    assert output.stop_reason == "invalid_tool_call"
+
+
+@pytest.mark.req("S3.20", "S3.13")
+@pytest.mark.parametrize(
+    ("limit", "turns"),
+    [({"max_usd": 0.10}, 2), ({"max_usd": 0.05}, 1), ({"max_output_tokens": 100}, 2), ({"max_context_tokens": 40}, 1)],
+    ids=str,
+)
+async def test_no_further_question_once_it_is_spent(limit: dict[str, Any], turns: int) -> None:
+    turn = wants(("look", {"where": "x" * 40}), **COSTLY)
+    execution = FakeExecution()
+    output, requests = await asked(thinker(turn, turn, turn, DONE, **limit), execution)
+
+    assert output.stop_reason == "max_tokens_exceeded"
+    assert len(requests) == turns
+    assert execution.types().count("tool.finished") == turns, "what was asked for is done, and told to nobody"
+
+
+async def test_the_model_is_told_how_much_it_may_still_say() -> None:
+    turn = wants(("look", {"where": "x"}), **COSTLY)
+    _, requests = await asked(thinker(turn, DONE, max_output_tokens=100), FakeExecution())
+
+    assert [request.max_output_tokens for request in requests] == [100, 40]
+
+
+async def test_a_message_that_was_cut_short_is_the_last_one_and_calls_nothing() -> None:
+    turn = wants(("look", {"where": "x"}), text="I beg", finish="length")
+    execution = FakeExecution()
+    output = await answered(thinker(turn, DONE), execution)
+
+    assert output == Answered("I beg", stop_reason="max_tokens_exceeded")
+    assert "tool.requested" not in execution.types()
+    again = await answered(thinker(turn, DONE), FakeExecution(execution.log))
+    assert again == output, "also after a crash"
+
+
+@pytest.mark.req("S1.42")
+@pytest.mark.parametrize(
+    ("code", "kind"),
+    [
+        ("rate_limited", RateLimited),
+        ("model_refused", ModelRefused),
+        ("context_too_long", ContextTooLong),
+        ("model_unavailable", ModelUnavailable),
+    ],
+)
+async def test_a_model_that_fails_ends_the_run_with_its_code(code: str, kind: type[Exception]) -> None:
+    with pytest.raises(kind) as caught:
+        await answered(thinker({"text": "Hal", "error": code}), FakeExecution())
+    assert caught.value.code == code  # type: ignore[attr-defined]
+
+
+# --- what was said before ----------------------------------------------------------------------------------------
+
+
+def exchange(n: int, size: int = 1) -> list[dict[str, Any]]:
+    return [{"role": "user", "content": f"q{n}" * size}, {"role": "assistant", "content": f"a{n}"}]
+
+
+@pytest.mark.req("S1.34")
+async def test_it_begins_with_what_was_said_before_instructions_first() -> None:
+    execution = FakeExecution(text="now", earlier=[exchange(1), exchange(2)])
+    _, [request] = await asked(thinker(DONE, instructions="Be kind."), execution)
+
+    assert [message["content"] for message in request.messages] == ["Be kind.", "q1", "a1", "q2", "a2", "now"]
+
+
+@pytest.mark.parametrize(
+    ("options", "told", "read"),
+    [({"history": 2}, [3, 4], 2), ({"history": 0}, [], 0), ({"max_context_tokens": 100}, [4], 2)],
+    ids=str,
+)
+async def test_the_newest_that_fit_are_told_whole_or_not_at_all(
+    options: dict[str, Any], told: list[int], read: int
+) -> None:
+    execution = FakeExecution(text="now", earlier=[exchange(n, 80) for n in (1, 2, 3, 4)])
+    _, [request] = await asked(thinker(DONE, **options), execution)
+
+    said = [message["content"] for message in request.messages if message["role"] == "assistant"]
+    assert said == [f"a{n}" for n in told]
+    assert execution.read_back == read
+
+
+# --- cancel ------------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.req("S1.26")
+async def test_a_cancel_is_noticed_between_two_tokens_and_before_each_step() -> None:
+    execution = FakeExecution()
+
+    def turn(_: Any) -> Mapping[str, Any]:
+        execution.cancelled = True
+        return {"text": ["a", "b"]}
+
+    with pytest.raises(Canceled):
+        await answered(Agent("a", model="scripted", turns=turn), execution)
+    assert "model.token" not in execution.types()
+
+    execution = FakeExecution()
+    execution.cancelled = True
+    with pytest.raises(Canceled):
+        await answered(thinker(DONE), execution)
+    assert execution.types() == []
+
+
+# --- declarations ------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    "options",
+    [
+        {"model": ""},
+        {"model": "scripted"},
+        {"model": "openai/gpt-5-mini", "turns": [DONE]},
+        {"model": "scripted", "turns": [{"sing": "la"}]},
+        {"model": "scripted", "turns": [DONE], "max_turns": 0},
+        {"model": "scripted", "turns": [DONE], "max_usd": 0},
+        {"model": "scripted", "turns": [DONE], "max_output_tokens": -1},
+        {"model": "scripted", "turns": [DONE], "history": 1000},
+        {"model": "scripted", "turns": [DONE], "kind": "python"},
+        {"model": "scripted", "turns": [DONE], "fn": answered},
+        {"kind": "model"},
+    ],
+)
+def test_a_bad_declaration_is_refused(options: dict[str, Any]) -> None:
+    with pytest.raises(Invalid):
+        Agent("a", **options)
+
+
+def test_a_model_says_the_kind_and_a_key_is_shown_nowhere() -> None:
+    agent = Agent("a", model="openai/gpt-5-mini", model_options={"api_key": "sk-secret"})
+
+    assert agent.kind == "model"
+    assert "sk-secret" not in repr(agent) + repr(agent.mind)
+    assert agent.kind in RUNNERS
+
+
+def test_the_version_changes_with_what_the_agent_is_made_of() -> None:
+    versions = {
+        thinker(DONE).version,
+        thinker({"text": "x"}).version,
+        thinker(DONE, instructions="x").version,
+        thinker(DONE, tools=[look]).version,
+        Agent("a", model="openai/gpt-5-mini").version,
+        Agent("a", model="scripted", turns=lambda conversation: DONE).version,
+    }
+
+    assert len(versions) == 6
+    assert thinker(DONE).version == thinker(DONE).version

@@ -1,0 +1,71 @@
+"""What tests of agents that think have in common: tools, a scripted agent, a model that remembers its questions."""
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+import msgspec
+
+from runyard.agents.agent import Agent
+from runyard.agents.execution import Answered
+from runyard.agents.mind import Mind
+from runyard.agents.runners.model import ModelRunner
+from runyard.agents.tools import Tool, tool
+from runyard.model import Request
+from runyard.models.scripted import ScriptedModel
+from tests.unit.agent.fake_execution import FakeExecution
+
+DONE = {"text": ["All ", "done."]}
+
+
+@tool(effects="none")
+async def look(where: str) -> dict[str, str]:
+    """Look somewhere."""
+    return {"seen": where}
+
+
+@tool(approval="always")
+async def pay(amount: int) -> str:
+    """Pay."""
+    return f"paid {amount}"
+
+
+def wants(*calls: tuple[str, Mapping[str, Any]], **more: Any) -> dict[str, Any]:
+    return {"calls": [{"tool": name, "input": given} for name, given in calls], **more}
+
+
+def thinker(*turns: Mapping[str, Any], tools: Sequence[Tool[..., Any]] = (look, pay), **options: Any) -> Agent:
+    return Agent("a", model="scripted", turns=turns, tools=tools, **options)
+
+
+class Overheard(ScriptedModel):
+    """A scripted model that remembers what it was asked."""
+
+    def __init__(self, mind: Mind) -> None:
+        super().__init__(mind.turns)
+        self.requests: list[Request] = []
+
+    def stream(self, request: Request, /) -> Any:
+        self.requests.append(msgspec.structs.replace(request, messages=list(request.messages)))
+        return super().stream(request)
+
+
+async def asked(agent: Agent, execution: FakeExecution) -> tuple[Answered, list[Request]]:
+    """Run to the end; the answer, and what the model was asked."""
+    assert agent.mind is not None
+    model = Overheard(agent.mind)
+    output = await ModelRunner(lambda _: model)(agent, execution)
+    await execution.commit()
+    assert isinstance(output, Answered)
+    return output, model.requests
+
+
+async def answered(agent: Agent, execution: FakeExecution) -> Answered:
+    return (await asked(agent, execution))[0]
+
+
+def results(request: Request) -> list[str]:
+    return [message["content"] for message in request.messages if message["role"] == "tool"]
+
+
+def payloads(execution: FakeExecution, kind: type[Any]) -> list[Any]:
+    return [event.payload for event in execution.events if isinstance(event.payload, kind)]
