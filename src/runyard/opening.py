@@ -3,10 +3,8 @@
 Drivers are imported where they are chosen, so nobody needs the ones of somebody else's choice.
 """
 
-import asyncio
 import hashlib
 import tempfile
-from collections.abc import Callable
 from importlib.metadata import version
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -27,7 +25,6 @@ if TYPE_CHECKING:
     from runyard.faces.chats.checkpoints import Checkpoints, Stores
     from runyard.faces.chats.interactions import InteractionStore
     from runyard.stores._office import SqlOffice
-    from runyard.stores.rotation import Progress
 
 
 def load_app(settings: Settings) -> App:
@@ -110,12 +107,12 @@ def open_checkpoints(settings: Settings, engine: Engine, clock: Clock) -> "tuple
         clock,
         in_files=settings.checkpoints == "files",
         disk=folder / "fallback",
-        temporary=_temporary(settings),
+        temporary=temporary_folder(settings),
         ring=ring,
     )
 
 
-def _temporary(settings: Settings) -> Path:
+def temporary_folder(settings: Settings) -> Path:
     """Where copies go that could be put nowhere else."""
     ours = hashlib.sha256(settings.database_url.encode()).hexdigest()[:16]
     return Path(tempfile.gettempdir()) / f"runyard-{ours}"
@@ -147,26 +144,3 @@ def open_exporter(settings: Settings) -> Exporter:
             return one
         case _:
             return Several(exporters)
-
-
-async def rotate(settings: Settings, decrypt: bool, told: "Callable[[Progress], None]") -> int:
-    """Seal everything that is stored with the first key, or (`decrypt`) with none; how much is left to do."""
-    ring = settings.ring
-    if ring is None:
-        raise StartupError("RUNYARD_ENCRYPTION_KEYS has no key; `runyard keys make-encryption` makes one.")
-    from runyard.faces.chats.resealing import reseal
-    from runyard.stores.rotation import Progress, Rotation
-
-    store = open_sql_store(settings, ring=ring)
-    await store.open()
-    try:
-        rotation = Rotation(store, ring, decrypt)
-        async for progress in rotation.run():
-            told(progress)
-        await store.scrub()
-    finally:
-        await store.close()
-    folders = [settings.checkpoint_path, _temporary(settings)]
-    done, unreadable = await asyncio.to_thread(reseal, folders, ring, decrypt)
-    told(Progress("files", done + unreadable, done, unreadable, done=True))
-    return rotation.left + unreadable

@@ -8,7 +8,8 @@ from typing import Any
 
 import pytest
 
-from tests.support.flow import Flow, eventually
+from tests.support.flow import Flow
+from tests.support.patience import eventually
 
 NAMES = ["player", "second", "third"]
 AT_ONCE: dict[str, Any] = {"group_pause_min_seconds": 0, "group_pause_max_seconds": 0}

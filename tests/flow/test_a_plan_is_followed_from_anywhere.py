@@ -7,7 +7,8 @@ import asyncio
 import httpx2
 import pytest
 
-from tests.support.flow import Flow, Reader
+from tests.support.flow import Flow
+from tests.support.reader import Reader
 
 NODES = ["EnsureDevice", "Warmup", "OpenApp", "Ping", "Teardown"]
 SECOND_HALF = [f"{what} {node}" for node in NODES[2:] for what in ("NodeStarted", "NodeFinished")]

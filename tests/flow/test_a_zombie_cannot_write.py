@@ -8,8 +8,10 @@ import pytest
 
 from runyard.stores import _connections
 from tests.support.databases import PostgresDatabase
-from tests.support.flow import Flow, Reader, eventually
+from tests.support.flow import Flow
+from tests.support.patience import eventually
 from tests.support.pods import Pod
+from tests.support.reader import Reader
 
 TEXT = "".join(f"t{n} " for n in (0, 1, 2, *range(40)))
 

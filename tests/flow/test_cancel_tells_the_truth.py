@@ -8,7 +8,8 @@ from typing import Any
 
 import pytest
 
-from tests.support.flow import Flow, eventually
+from tests.support.flow import Flow
+from tests.support.patience import eventually
 
 CALLERS = [1, 10]
 

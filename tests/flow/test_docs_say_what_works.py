@@ -12,8 +12,8 @@ from typing import Any
 
 import pytest
 
-from tests.support.flow import Flow, eventually
-from tests.support.patience import PATIENCE
+from tests.support.flow import Flow
+from tests.support.patience import PATIENCE, eventually
 
 ROOT = Path(__file__).parents[2]
 PROGRAMS = Path(sys.executable).parent

@@ -6,8 +6,9 @@ from __future__ import annotations
 import pytest
 
 from tests.flow.test_a_zombie_cannot_write import frozen_until_succeeded
-from tests.support.flow import Flow, eventually
+from tests.support.flow import Flow
 from tests.support.invariants import InvariantBroken
+from tests.support.patience import eventually
 
 
 async def test_without_the_fence_a_zombie_is_caught(flow: Flow) -> None:

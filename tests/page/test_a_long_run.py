@@ -6,7 +6,7 @@ from playwright.async_api import expect
 from tests.page.agents import MANY
 from tests.page.conftest import NewTab, Site
 from tests.page.view import Tab
-from tests.support.flow import eventually
+from tests.support.patience import eventually
 
 MOST_ROWS = 200
 

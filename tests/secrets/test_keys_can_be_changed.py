@@ -11,8 +11,9 @@ import asyncpg
 import pytest
 
 from runyard.cipher import make
+from runyard.cli.encryption import rotate
 from runyard.errors import StartupError
-from runyard.opening import open_store, rotate
+from runyard.opening import open_store
 from runyard.settings import Settings
 from tests.cli.command import environment, runyard
 from tests.faces.serving import QUICK, served

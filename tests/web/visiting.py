@@ -111,8 +111,8 @@ def unknown() -> Iterator[dict[str, str]]:
 
 async def move_in(server: Server, key: str) -> Belongings:
     """Let the owner of this key use everything once."""
-    server.http.headers["authorization"] = f"Bearer {key}"
-    said = {"authorization": f"Bearer {key}"}
+    said = bearer(key)
+    server.http.headers.update(said)
     try:
         thread_id, run_id = await server.thread(), await server.post("happy")
         await _ended(server, run_id, said)

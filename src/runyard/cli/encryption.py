@@ -5,9 +5,12 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from runyard.cli.options import settings_with
-from runyard.errors import Invalid
+from runyard.errors import Invalid, StartupError
 
 if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from runyard.settings import Settings
     from runyard.stores.rotation import Progress
 
 
@@ -30,14 +33,14 @@ def rotate_encryption(
 
     May be stopped at any time and begun again. Exit code 1 if something is left.
     """
-    from runyard import opening, serving
+    from runyard import serving
 
     settings = settings_with()
     left = 0
 
     async def work() -> None:
         nonlocal left
-        left = await opening.rotate(settings, decrypt, _report)
+        left = await rotate(settings, decrypt, _report)
 
     serving.run(work())
     what = "plain" if decrypt else "sealed with the first key"
@@ -45,6 +48,32 @@ def rotate_encryption(
         typer.echo(f"{settings.database_label}: {left} values are not {what} yet; run it again, with every key.")
         raise typer.Exit(1)
     typer.echo(f"{settings.database_label}: everything is {what}; no other key is needed any more.")
+
+
+async def rotate(settings: "Settings", decrypt: bool, told: "Callable[[Progress], None]") -> int:
+    """Seal everything that is stored with the first key, or (`decrypt`) with none; how much is left to do."""
+    import asyncio
+
+    ring = settings.ring
+    if ring is None:
+        raise StartupError("RUNYARD_ENCRYPTION_KEYS has no key; `runyard keys make-encryption` makes one.")
+    from runyard.faces.chats.resealing import reseal
+    from runyard.opening import open_sql_store, temporary_folder
+    from runyard.stores.rotation import Progress, Rotation
+
+    store = open_sql_store(settings, ring=ring)
+    await store.open()
+    try:
+        rotation = Rotation(store, ring, decrypt)
+        async for progress in rotation.run():
+            told(progress)
+        await store.scrub()
+    finally:
+        await store.close()
+    folders = [settings.checkpoint_path, temporary_folder(settings)]
+    done, unreadable = await asyncio.to_thread(reseal, folders, ring, decrypt)
+    told(Progress("files", done + unreadable, done, unreadable, done=True))
+    return rotation.left + unreadable
 
 
 def _report(at: "Progress") -> None:

@@ -28,6 +28,22 @@ STUCK_SECONDS = 5.0  # between looks for processes that stopped in the middle of
 AT_ONCE = 100
 
 
+class Every:
+    """Due once in so many seconds, however often it is asked."""
+
+    def __init__(self, clock: Clock, seconds: float, at_once: bool = False) -> None:
+        self._clock = clock
+        self._seconds = seconds
+        self._last = clock.monotonic() - (seconds if at_once else 0)
+
+    def is_due(self) -> bool:
+        now = self._clock.monotonic()
+        if now - self._last < self._seconds:
+            return False
+        self._last = now
+        return True
+
+
 class Ender:
     """The last events of runs that no worker ends: `Ending` for the store."""
 
@@ -68,17 +84,17 @@ class Reaper:
         self._draft = Drafter(clock, "api")
         self._ending = Ender(clock, "not stopped in time")
         self._left = Ender(clock, "nobody followed it any more")
-        self._housekept = clock.monotonic()
-        self._unstuck = clock.monotonic()
+        self._housekeeping = Every(clock, HOUSEKEEPING_SECONDS)
+        self._unsticking = Every(clock, STUCK_SECONDS)
 
     async def run(self, interval: float) -> None:
         """Reap until cancelled; the first time at once, because a restart should resume at once."""
-        reaped = -interval
+        reaping = Every(self._clock, interval, at_once=True)
         while True:
             try:
-                await self._unstick()
-                if self._clock.monotonic() - reaped >= interval:
-                    reaped = self._clock.monotonic()
+                if self._unsticking.is_due():
+                    await self._unstick()
+                if reaping.is_due():
                     await self.tick()
                 await self.deadlines()
             except RunyardError as error:
@@ -86,10 +102,8 @@ class Reaper:
             await asyncio.sleep(min(interval, DEADLINE_SECONDS))
 
     async def _unstick(self) -> None:
-        if self._clock.monotonic() - self._unstuck >= STUCK_SECONDS:
-            self._unstuck = self._clock.monotonic()
-            if ended := await self._store.unstick():
-                log.warning("reaper.unstuck", sessions=ended)
+        if ended := await self._store.unstick():
+            log.warning("reaper.unstuck", sessions=ended)
 
     async def deadlines(self) -> None:
         for run in await self._store.abandon(AT_ONCE, self._cancel_ms, self._left):
@@ -125,7 +139,6 @@ class Reaper:
                 self._metrics.events_persisted(EVENTS_OF_AN_END)
                 self._metrics.run_finished(END_OF[reaped.fate].status, agents[reaped.run_id])
             self._ring()
-        if self._clock.monotonic() - self._housekept >= HOUSEKEEPING_SECONDS:
-            self._housekept = self._clock.monotonic()
+        if self._housekeeping.is_due():
             await self._store.forget_keys(KEY_LIFE_MS)
             await self._store.tend()

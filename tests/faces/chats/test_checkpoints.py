@@ -21,7 +21,7 @@ from runyard.faces.chats.wire import Chat as ChatModel
 from tests.faces.agents_for_tests import Gate
 from tests.faces.chats.chatting import Chat, chat_agents, interaction_of
 from tests.faces.serving import Serve, Server
-from tests.support.flow import eventually
+from tests.support.patience import eventually
 
 FIELDS = ["id", "status", "user_message", "agent_events", "final_agent_state", "created_at", "completed_at"]
 

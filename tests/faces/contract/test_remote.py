@@ -19,7 +19,7 @@ from tests.faces import serving
 from tests.faces.agents_for_tests import Gate
 from tests.faces.contract.asking import asked, contract_agents, stream, sync
 from tests.faces.serving import Serve
-from tests.support.flow import eventually
+from tests.support.patience import eventually
 
 OTHERS = "00-4bf92f3577b34da6a3ce929d0e0e4736-00f067aa0ba902b7-01"
 LABELS = {"workflow_id": "w", "mode": "LIVE"}

@@ -12,7 +12,7 @@ from runyard.agents.node_context import NodeContext
 from runyard.agents.nodes import Node
 from runyard.telemetry.spans import Recorder, Span
 from tests.faces.serving import Serve, Server
-from tests.support.flow import eventually
+from tests.support.patience import eventually
 
 SECRET = "a secret"
 
