@@ -18,7 +18,8 @@ Made by `make docs` from `src/runyard/settings.py`; do not edit.
 
 A setting comes from a command's own option, else from the environment, else from `runyard.toml` in the working folder
 (the name in the second column is the key), else it is the default. A name that is not in this table is an error, so a
-typing mistake cannot go unnoticed. An empty variable counts as not set.
+typing mistake cannot go unnoticed. An empty variable counts as not set. Kubernetes sets variables for each service of a
+namespace (`RUNYARD_SERVICE_HOST`, `RUNYARD_PORT=tcp://...` for a service named `runyard`); these are ignored.
 
 ```toml
 # runyard.toml

@@ -27,10 +27,11 @@ from pydantic import (
 )
 from pydantic.fields import FieldInfo
 from pydantic_core import ErrorDetails
-from pydantic_settings import BaseSettings, PydanticBaseSettingsSource, SettingsConfigDict
+from pydantic_settings import BaseSettings, EnvSettingsSource, PydanticBaseSettingsSource, SettingsConfigDict
 
 from runyard.domain.api_key import parts_of
 from runyard.errors import StartupError
+from runyard.kubernetes import is_service_variable
 
 if TYPE_CHECKING:
     from runyard.cipher import Ring
@@ -372,6 +373,9 @@ class Settings(BaseSettings):
         file_secret_settings: PydanticBaseSettingsSource,
     ) -> tuple[PydanticBaseSettingsSource, ...]:
         _refuse_unknown_variables(settings_cls.model_fields)
+        if isinstance(env_settings, EnvSettingsSource):
+            found = env_settings.env_vars.items()
+            env_settings.env_vars = {name: value for name, value in found if not is_service_variable(name, value or "")}
         return init_settings, env_settings, _File(settings_cls)
 
     @model_validator(mode="wrap")
@@ -417,8 +421,9 @@ def variable(field: str) -> str:
 
 def _refuse_unknown_variables(fields: Iterable[str]) -> None:
     known = {variable(name) for name in fields} | set(OTHER_VARIABLES)
-    for name in os.environ:
-        if name.upper().startswith(PREFIX) and name.upper() not in known:
+    for name, value in os.environ.items():
+        ours = name.upper().startswith(PREFIX) and not is_service_variable(name, value)
+        if ours and name.upper() not in known:
             raise StartupError(f"{name} is not a setting{_did_you_mean(name.upper(), known)}")
 
 

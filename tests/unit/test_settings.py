@@ -66,6 +66,43 @@ def test_a_misspelt_variable_is_an_error_that_knows_better(
     assert why_not() == says
 
 
+# What a container sees of the services `runyard` and `runyard-metrics` in its namespace.
+OF_KUBERNETES = {
+    "RUNYARD_SERVICE_HOST": "10.96.12.7",
+    "RUNYARD_SERVICE_PORT": "8000",
+    "RUNYARD_SERVICE_PORT_HTTP": "8000",
+    "RUNYARD_PORT": "tcp://10.96.12.7:8000",
+    "RUNYARD_PORT_8000_TCP": "tcp://10.96.12.7:8000",
+    "RUNYARD_PORT_8000_TCP_PROTO": "tcp",
+    "RUNYARD_PORT_8000_TCP_PORT": "8000",
+    "RUNYARD_PORT_8000_TCP_ADDR": "10.96.12.7",
+    "RUNYARD_METRICS_SERVICE_HOST": "fd00::7",
+    "RUNYARD_METRICS_PORT": "udp://[fd00::7]:9000",
+    "RUNYARD_METRICS_PORT_9000_UDP_ADDR": "fd00::7",
+}
+
+
+def test_variables_of_a_kubernetes_service_are_ignored(monkeypatch: pytest.MonkeyPatch) -> None:
+    for name, value in OF_KUBERNETES.items():
+        monkeypatch.setenv(name, value)
+    assert Settings().port == 8000
+    TOML.write_text("port = 9000\n")
+    assert Settings().port == 9000
+    monkeypatch.setenv("RUNYARD_PORT", "7000")
+    assert Settings().port == 7000
+
+
+@pytest.mark.parametrize(
+    ("name", "value"),
+    [("RUNYARD_PORT", "http://10.96.12.7"), ("RUNYARD_SERVICE_PORT", "tcp"), ("RUNYARD_PROT", "tcp://10.96.12.7:8000")],
+)
+def test_a_variable_that_kubernetes_does_not_set_is_still_checked(
+    name: str, value: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv(name, value)
+    assert why_not().startswith(name)
+
+
 def test_a_misspelt_key_is_an_error_that_knows_better() -> None:
     TOML.write_text("lease_second = 1\n")
     assert why_not() == "lease_second in runyard.toml is not a setting; did you mean lease_seconds?"
