@@ -75,3 +75,41 @@ def test_a_line_that_is_not_written_out_is_refused(project: Path) -> None:
     (project / "tests/test_a.py").write_text("import pytest\n@pytest.mark.req(LINE)\ndef test_f(): ...\n")
     with pytest.raises(requirements.RequirementsError, match="written out"):
         requirements.read_tests(project)
+
+
+def test_a_line_whose_tests_prove_less_says_so_with_a_reason(project: Path) -> None:
+    (project / requirements.LINES).write_text(
+        "## S0: a seed\n\nS0.1 (M) one\n  partly: only a | b.\nS0.2 (F) two\n  open: not begun.\nS0.3 (M) three\n"
+    )
+    (project / "tests/test_a.py").write_text(
+        "import pytest\n@pytest.mark.req('S0.1', 'S0.2', 'S0.3')\ndef test_f(): ...\n"
+    )
+    table = requirements.render(requirements.read_lines(project), requirements.read_tests(project))
+    assert "1 of 3 lines are covered, 1 partly; 1 are open." in table
+    assert "| S0.1 | M | one | `tests/test_a.py::test_f` | partly: only a \\| b. |" in table
+    assert "| S0.2 | F | two | `tests/test_a.py::test_f` | open: not begun. |" in table
+    assert "| S0.3 | M | three | `tests/test_a.py::test_f` | covered |" in table
+
+
+@pytest.mark.parametrize("limit", ["  open:", "  partly", "  soon: later", " open: one space", "  open: a\n  open: b"])
+def test_a_limit_without_a_known_word_and_a_reason_is_refused(project: Path, limit: str) -> None:
+    (project / requirements.LINES).write_text(f"## S0: a seed\n\nS0.1 (M) one\n{limit}\n")
+    with pytest.raises(requirements.RequirementsError, match="open: reason"):
+        requirements.read_lines(project)
+
+
+def test_a_line_that_is_partly_covered_has_a_test(project: Path) -> None:
+    (project / requirements.LINES).write_text("## S0: a seed\n\nS0.1 (M) one\n  partly: half of it.\n")
+    assert requirements.problems(project)[0] == "S0.1 is called partly covered and no test names it."
+
+
+def test_the_replaceable_executor_is_open_until_another_executor_was_connected() -> None:
+    """The only test of S0.43 executes on a worker of our own; a test with another executor removes this one."""
+    [line] = [line for line in requirements.read_lines() if line.id == "S0.43"]
+    assert (line.limit, requirements.read_tests()["S0.43"]) == (
+        "open",
+        [
+            "tests/faces/threads/test_who_executes_does_not_matter.py::"
+            "test_another_process_may_execute_and_the_stream_stays_as_it_is"
+        ],
+    )
