@@ -208,10 +208,11 @@ class Process:
         ]
         if self.worker is not None:
             await self.worker.start()
-            self._loops.append(on_duty("turns", self.turns.run))
-            self._loops.append(on_duty("reaper", lambda: self.reaper.run(self._settings.reap_seconds)))
-            if self.retention is not None:
-                self._loops.append(on_duty("retention", self.retention.run))
+        # Also without a worker: with the last worker dead, its runs still have to be canceled, ended or put back.
+        self._loops.append(on_duty("turns", self.turns.run))
+        self._loops.append(on_duty("reaper", lambda: self.reaper.run(self._settings.reap_seconds)))
+        if self.retention is not None:
+            self._loops.append(on_duty("retention", self.retention.run))
 
     async def drain(self, grace: float) -> None:
         """Stop working, keep answering: what runs ends or goes back into the queue, then streams are cut."""

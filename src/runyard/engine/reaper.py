@@ -1,5 +1,6 @@
 """Takes runs from workers that died, ends cancels that nobody obeyed, cancels runs that nobody came back to, lets
-approvals expire, ends what frozen processes left open, forgets old keys. Every process does it; none leads."""
+approvals expire, ends what frozen processes left open, forgets old keys. Every process does it, with or
+without a worker; none leads."""
 
 import asyncio
 from collections.abc import Awaitable, Callable, Sequence

@@ -1,8 +1,8 @@
 """Drops what is older than it may be: a batch at a time, with rests between, so that nobody who works notices. Runs
 with their logs, then what was said in conversations, then the feed.
 
-Every process with a worker does it; none leads. What was dropped is answered as gone, with what its tombstone says, for
-as long again as it was kept; then only that it is gone.
+Every process does it, with or without a worker; none leads. What was dropped is answered as gone, with what its
+tombstone says, for as long again as it was kept; then only that it is gone.
 """
 
 import asyncio

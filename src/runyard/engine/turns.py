@@ -1,8 +1,8 @@
 """Lets the next run of a group go: when the one before it has ended or parked, and the pause is over.
 
 The end itself says who is due, in its own transaction; here the due are put into their lanes, so that a pause holds no
-worker. Every process with a worker does it, and what one did not live to do the next look of any other does; the
-reaper's safety net finds what even the end did not tell.
+worker. Every process does it, with or without a worker, and what one did not live to do the next look of any other
+does; the reaper's safety net finds what even the end did not tell.
 """
 
 import asyncio
