@@ -2,7 +2,7 @@
 
 from anyio import fail_after
 
-from runyard.domain.append import Release
+from runyard.domain.append import Appended, Release
 from runyard.domain.events import StepFinished
 from runyard.domain.run import Run, Status
 from runyard.errors import Fenced
@@ -99,3 +99,12 @@ async def test_a_lane_does_not_inherit_the_delay_of_a_run_that_is_gone(store: St
     await store.cancel(ANN, run.id, 0, ending)
     follower = await post(store, a_post(lane="agent:a"))
     assert (await claimed(store)).id == follower
+
+
+async def test_of_two_releases_in_one_commit_only_the_first_counts(store: Store) -> None:
+    """Each part of a group is judged on what the parts before it left."""
+    run = await running(store)
+    first, second = await store.append([Writer(run).part(move=Release()), Writer(run).part(move=Release())])
+    assert isinstance(first, Appended)
+    assert isinstance(second, Fenced)
+    assert (await claimed(store)).id == run.id

@@ -18,11 +18,12 @@ async def append(tx: Tx, parts: Sequence[Part]) -> list[Outcome]:
     alone = len(parts) == 1  # then it has waited for its lane, and a lane that is missing still is gone for good
     free = [n for n, part in enumerate(parts) if alone or part.move is None or part.lane_key in lanes]
     rows = await tx.rows(tx.q.lock_runs, sorted(parts[n].run_id for n in free)) if free else []
-    runs = {str(row["id"]): (_rows.run(row), int(row["now"])) for row in rows}
+    locked = {str(row["id"]): (_rows.run(row), int(row["now"])) for row in rows}
     changes = _Changes(lanes)
     for n in free:
         part = parts[n]
-        run, now = runs.get(part.run_id, (None, 0))
+        run, now = locked.get(part.run_id, (None, 0))
+        run = changes.runs.get(part.run_id, run)  # a group may hold two parts of one run
         outcome = outcomes[n] = judge(part, run, await _is_decided(tx, part.move))
         if run is not None and isinstance(outcome, Appended):
             outcomes[n] = changes.take(part, run, outcome, now)
@@ -48,12 +49,12 @@ async def _is_decided(tx: Tx, move: Move | None) -> bool:
 
 
 class _Changes:
-    """What a group writes, gathered part by part."""
+    """What a group writes, gathered part by part. `runs` holds each run as the parts so far leave it."""
 
     def __init__(self, lanes: dict[str, Lane]) -> None:
         self._lanes = lanes
         self._moved: dict[str, Lane] = {}
-        self._runs: dict[str, Run] = {}
+        self.runs: dict[str, Run] = {}
         self._parts: list[tuple[Part, Appended]] = []
         self._ended: list[str] = []
         self._done: list[Run] = []
@@ -77,7 +78,7 @@ class _Changes:
                     run = requeued(run, "drain")
                     lane = lane.returned(run, now + delay)
             self._lanes[lane.key] = self._moved[lane.key] = lane
-        self._runs[run.id] = run
+        self.runs[run.id] = run
         self._parts.append((part, outcome))
         return replace(outcome, lane_ready=lane is not None and lane.is_ready)
 
@@ -97,7 +98,7 @@ class _Changes:
         await tx.together(
             (tx.q.write_events, events),
             (tx.q.insert_approvals, approvals),
-            (tx.q.save_runs, [_rows.run_values(run) for run in self._runs.values()]),
+            (tx.q.save_runs, [_rows.run_values(run) for run in self.runs.values()]),
             (tx.q.save_lanes, [_rows.lane_values(lane) for lane in self._moved.values()]),
             (tx.q.insert_messages, answers),
             (tx.q.save_steps, steps),
