@@ -138,6 +138,7 @@ class Queries(Struct, frozen=True, kw_only=True):
     lock_ready_lanes: str
     lock_runs: str
     lock_thread: str
+    lock_worker: str
     mark_saved: str
     mark_suspects: str
     move_feed_head: str
@@ -195,6 +196,7 @@ class Queries(Struct, frozen=True, kw_only=True):
     seals_of_runs: str
     search_documents: str
     spoken_before: str
+    stray_runs: str
     supersede_runs: str
     swap_approvals: str
     swap_blocks: str

@@ -61,6 +61,22 @@ async def _repeatedly(attempt: Callable[[], Awaitable[T]]) -> T:
     raise Unavailable("The database was too busy; try again.")
 
 
+@asynccontextmanager
+async def _transaction(connection: "asyncpg.Connection[Any]") -> AsyncIterator[None]:
+    """A transaction that is committed at the end, and rolled back if the block raises.
+
+    A cancel is passed on at once: the caller ends the connection, and Postgres rolls back. A ROLLBACK over a broken
+    connection would raise its own error in place of the cancel."""
+    transaction = connection.transaction()
+    await transaction.start()
+    try:
+        yield
+    except Exception:
+        await transaction.rollback()
+        raise
+    await transaction.commit()
+
+
 class PostgresTx:
     q = _queries.load("postgres")
 
@@ -142,7 +158,7 @@ class PostgresStore(SqlOffice):
 
     async def _write(self, channel: Channel, script: Script[P, T], *args: P.args, **kwargs: P.kwargs) -> T:
         async def attempt() -> T:
-            async with self._connection(channel) as connection, connection.transaction():
+            async with self._connection(channel) as connection, _transaction(connection):
                 return await script(PostgresTx(connection), *args, **kwargs)
 
         return await _repeatedly(attempt)

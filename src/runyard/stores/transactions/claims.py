@@ -1,6 +1,6 @@
 """Workers, claims, and what becomes of the runs of workers that died."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from typing import Any
 
 from runyard.domain.lane import Lane, claimed, replace, requeued
@@ -32,7 +32,11 @@ async def list_workers(tx: Tx) -> Sequence[WorkerRow]:
 
 
 async def retire(tx: Tx, worker_id: str) -> None:
-    """Forget the worker; if it still holds something, only end its lease, so that a reaper finds that."""
+    """Delete the worker's row. If the worker still holds runs, only end its lease: the reaper then takes them.
+
+    A claim of this worker may still be on its way to its COMMIT. It holds a lock on the row, so the row is locked
+    before its runs are read."""
+    await tx.rows(tx.q.lock_worker, worker_id)
     if await tx.rows(tx.q.orphaned_runs, [worker_id]):
         await tx.rows(tx.q.renew_lease, worker_id, -1)
     else:
@@ -80,12 +84,15 @@ async def reap(tx: Tx, limit: int, max_attempts: int, ending: Ending) -> Sequenc
     found: list[Any] = list(await tx.rows(tx.q.overdue_runs, limit))
     if dead:
         found += await tx.rows(tx.q.orphaned_runs, dead)
+    strays = await tx.rows(tx.q.stray_runs, limit)
+    found += strays
+    lost = {*dead, *(str(row["worker_id"]) for row in strays)}
     reaped: list[Reaped] = []
     if found:
         lanes = await lock_lanes(tx, {row["lane_key"] for row in found})
         for row in await tx.rows(tx.q.lock_runs, sorted({str(row["id"]) for row in found})):
             run = _rows.run(row)
-            if _is_lost(run, dead, row["now"]):
+            if _is_lost(run, lost, row["now"]):
                 lane, fate = await _revoke(tx, run, lanes[run.lane_key], max_attempts, ending, row["now"])
                 lanes[run.lane_key] = lane
                 reaped.append(fate)
@@ -99,7 +106,7 @@ async def unstick(tx: Tx) -> int:
     return len(await tx.rows(tx.q.end_stuck_sessions))
 
 
-def _is_lost(run: Run, dead: Sequence[str], now: int) -> bool:
+def _is_lost(run: Run, dead: Collection[str], now: int) -> bool:
     """Looked at again under the lock: it may have ended, or been saved, in between."""
     overdue = run.cancel_deadline is not None and run.cancel_deadline <= now
     return run.status is Status.RUNNING and (run.worker_id in dead or overdue)

@@ -22,6 +22,10 @@ select {run} from runs r where r.worker_id = $1 and r.status = 'running';
 -- Forget workers.
 delete from workers where id = any($1::uuid[]);
 
+-- name: lock_worker
+-- A worker's row. Waits for a claim of that worker whose transaction is still open.
+select id from workers where id = $1 for update;
+
 -- name: check_lease
 -- Whether a worker lives. If a reaper has it just now it does not, for us: nobody waits for a worker while holding lanes.
 select id from workers where id = $1 and lease_until > now_ms() for key share skip locked;
@@ -82,6 +86,11 @@ select pg_terminate_backend(pid) from stuck;
 -- name: orphaned_runs
 -- What dead workers held.
 select id, lane_key from runs where worker_id = any($1::uuid[]) and status = 'running';
+
+-- name: stray_runs
+-- Running runs whose worker has no row, so that no lease of it can expire.
+select id, lane_key, worker_id from runs r
+ where status = 'running' and not exists (select 1 from workers w where w.id = r.worker_id) limit $1;
 
 -- name: overdue_runs
 -- Runs that did not stop in time after a cancel.

@@ -21,6 +21,10 @@ select {run} from runs r where r.worker_id = ?1 and r.status = 'running';
 -- Forget workers.
 delete from workers where id in (select value from json_each(?1));
 
+-- name: lock_worker
+-- A worker's row. SQLite has one writer, so no claim is under way.
+select id from workers where id = ?1;
+
 -- name: check_lease
 -- Whether a worker lives.
 select id from workers where id = ?1 and lease_until > now_ms();
@@ -69,6 +73,11 @@ select 1 where false;
 -- name: orphaned_runs
 -- What dead workers held.
 select id, lane_key from runs where worker_id in (select value from json_each(?1)) and status = 'running';
+
+-- name: stray_runs
+-- Running runs whose worker has no row, so that no lease of it can expire.
+select id, lane_key, worker_id from runs r
+ where status = 'running' and not exists (select 1 from workers w where w.id = r.worker_id) limit ?1;
 
 -- name: overdue_runs
 -- Runs that did not stop in time after a cancel.

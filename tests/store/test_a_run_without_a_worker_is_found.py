@@ -1,0 +1,32 @@
+"""A run that belongs to a worker without a row has no lease that could expire. The reaper takes it all the same."""
+
+from collections.abc import Callable
+
+import pytest
+
+from runyard.domain.run import Status
+from runyard.office import Office
+from runyard.store import Reaped
+from runyard.stores._sql import SqlStore
+from runyard.stores.transactions.tx import Tx
+from tests.store.making import ANN, a_worker, claimed, ending, post
+
+
+async def _delete(tx: Tx, worker_id: str) -> None:
+    await tx.rows(tx.q.delete_workers, [worker_id])
+
+
+@pytest.mark.parametrize("connect", ["sqlite", pytest.param("postgres", marks=pytest.mark.postgres)], indirect=True)
+async def test_its_run_goes_back_into_the_queue(connect: Callable[[], Office]) -> None:
+    store = connect()
+    await store.open()
+    try:
+        worker_id = await a_worker(store)
+        await post(store)
+        run = await claimed(store, worker_id)
+        assert isinstance(store, SqlStore)
+        await store._write("other", _delete, worker_id)
+        assert await store.reap(10, 5, ending) == [Reaped(run.id, "requeue")]
+        assert (await store.get_run(ANN, run.id)).status is Status.QUEUED
+    finally:
+        await store.close()
