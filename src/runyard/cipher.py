@@ -2,7 +2,8 @@
 
 A sealed value names its key and is bound to its place: it opens only under the `scope` and `detail` it was sealed with
 (a run and an event, a row and a column), so a value that was changed or put elsewhere is Unreadable and never garbage.
-What was stored before there was a key is recognised and returned as it is. The first key of a ring seals, all open.
+A value that is not sealed is Unreadable too: content that was stored before there was a key is sealed by
+`runyard keys rotate-encryption` first. The first key of a ring seals, all open.
 
     bytes   FF 01, length of the key's id, the id, 12 bytes of nonce, ciphertext and tag
     text    U+FDD0, "1", the id, ":", base64 of nonce, ciphertext and tag
@@ -49,10 +50,18 @@ class Key(Struct, frozen=True):
         return f"{TEXT_MARK}{self.id}:"
 
 
-class Ring:
-    """The keys that a process has."""
+PLAIN = (
+    "A stored value is not sealed, and this process has an encryption key. If it was stored before there was a key, "
+    "run `runyard keys rotate-encryption`; if not, it was changed."
+)
 
-    def __init__(self, keys: Sequence[Key]) -> None:
+
+class Ring:
+    """The keys that a process has. With `accepts_plain`, a value that is not sealed opens as it is: only for the
+    program that seals what was stored before there was a key."""
+
+    def __init__(self, keys: Sequence[Key], accepts_plain: bool = False) -> None:
+        self.accepts_plain = accepts_plain
         self.keys = {key.id: key for key in keys}
         self.writer = keys[0]
         self._head = self.writer.head
@@ -61,6 +70,14 @@ class Ring:
 
     def __repr__(self) -> str:
         return f"Ring({', '.join(self.keys)})"
+
+    def accepting_plain(self) -> "Ring":
+        return Ring(list(self.keys.values()), accepts_plain=True)
+
+    def refuse_plain(self) -> None:
+        """Raise Unreadable for a value that is not sealed, unless this ring accepts it."""
+        if not self.accepts_plain:
+            raise Unreadable(PLAIN)
 
     def _made(self, key_id: str, scope: str) -> AESGCM:
         return AESGCM(hmac(self.keys[key_id].secret, scope.encode(), "sha256"))
@@ -84,12 +101,14 @@ class Ring:
 
     def open(self, kept: bytes, scope: str, detail: str) -> bytes:
         if not kept.startswith(MARK):
+            self.refuse_plain()
             return kept
         start = 3 + int.from_bytes(kept[2:3], "big")
         return self._opened(kept[3:start].decode("ascii", "replace"), kept[start:], scope, detail)
 
     def open_text(self, kept: str, scope: str, detail: str) -> str:
         if not kept.startswith(TEXT_MARK):
+            self.refuse_plain()
             return kept
         key_id, _, rest = kept[len(TEXT_MARK) :].partition(":")
         try:

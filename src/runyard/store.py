@@ -160,6 +160,15 @@ class Tombstone(Struct, frozen=True, kw_only=True):
     dropped_at: int
 
 
+class Removal(Struct, frozen=True):
+    """A thread, or a run without one, that was deleted. `chat`: what the chats face called the thread."""
+
+    id: str
+    owner: str
+    chat: str | None
+    removed_at: int
+
+
 class Swept(Struct, frozen=True):
     """What one batch of retention did: how many runs (or words) it looked at and dropped, and after which id to go on
     (None: all that is old enough was looked at)."""
@@ -418,6 +427,13 @@ class Store(Protocol):
         A chat goes as a whole, with its messages, when the last of its runs ended before the horizon; never while one
         of them has not ended or while another thread was forked from it. So what waits, and what something that lives
         goes back to, stays. A run that was set off in a conversation goes alone, unless somebody is held behind it."""
+
+    async def removals(self, since: int, after: str | None, limit: int) -> Sequence[Removal]:
+        """Threads, and runs without a thread, that `delete_thread` and `sweep` deleted at `since` (with an id above
+        `after`) or later, in the order of time and id. A row is written in the transaction that deletes."""
+
+    async def forget_removals(self, before: int) -> None:
+        """Forget the removals made before a time."""
 
     async def drop_logs(self, horizon: int, tombstones: int) -> int:
         """Give back the room of logs that were swept, and forget tombstones made before `tombstones`; how many parts of

@@ -13,6 +13,7 @@ from contextlib import suppress
 from random import Random
 
 from runyard.agents.loading import App
+from runyard.agents.workspace import Workspace
 from runyard.bus import Bus, Hint
 from runyard.clock import Clock, SystemClock
 from runyard.engine.access import Access
@@ -22,6 +23,7 @@ from runyard.engine.cancel import Cancel
 from runyard.engine.checkpoints import Checkpoints
 from runyard.engine.conversations import Conversations
 from runyard.engine.deadlines import Deadlines
+from runyard.engine.deleted_files import DeletedFiles
 from runyard.engine.duty import on_duty
 from runyard.engine.engine import Engine
 from runyard.engine.executor import Executor
@@ -150,6 +152,7 @@ class Process:
         cancel = Cancel(
             self.store, self.tail, self.streams, clock, settings.cancel_seconds, self._stop_run, self.metrics
         )
+        self.deleted_files = DeletedFiles(self.store, clock, (self._remove_workspace, self._remove_checkpoints))
         self.engine = Engine(
             intake=Intake(
                 self.store,
@@ -168,6 +171,7 @@ class Process:
                 [a.name for a in app.agents.values() if a.kind in SPEAKS_WHOLE],
                 clock,
                 settings.retention_days,
+                self.deleted_files,
             ),
             streams=self.streams,
             cancel=cancel,
@@ -204,6 +208,7 @@ class Process:
             on_duty("outbox", self.outbox.run),
             on_duty("access", self.engine.access.run),
             on_duty("feed", self.feed.run),
+            on_duty("deleted files", self.deleted_files.run),
             on_duty("checkpoints", lambda: self.checkpoints.run(self._settings.poll_seconds)),
         ]
         if self.worker is not None:
@@ -266,6 +271,12 @@ class Process:
                 "Claude Agent SDK keeps sessions in files that are neither sealed nor redacted: declare the agent with"
                 " sessions=False, or take RUNYARD_ENCRYPTION_KEYS and RUNYARD_REDACT away."
             )
+
+    async def _remove_workspace(self, thread_id: str, owner: str, chat: str | None) -> None:
+        await Workspace.of(self._settings.workspaces, thread_id).remove()
+
+    async def _remove_checkpoints(self, thread_id: str, owner: str, chat: str | None) -> None:
+        await self.checkpoints.remove(thread_id, owner, chat)
 
     def _ring(self) -> None:
         """There may be something to claim, here or elsewhere."""

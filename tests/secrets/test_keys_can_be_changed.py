@@ -61,7 +61,8 @@ async def rotated(settings: Settings, decrypt: bool = False) -> int:
 @pytest.mark.req("S1.48")
 async def test_a_live_database_is_sealed_changed_and_opened_again(with_keys: Keys, tmp_path: Path) -> None:
     before = await lived(with_keys())
-    assert await seen_by(with_keys(OLD)) == before  # what was there before is readable
+    with pytest.raises(StartupError, match="rotate-encryption"):  # until what was there before is sealed
+        await open_store(with_keys(OLD)).open()
 
     assert await rotated(with_keys(OLD)) == 0
     assert await columns_with(TEXT, with_keys().database_url) == set()
@@ -193,6 +194,28 @@ async def test_a_row_that_was_moved_or_changed_is_an_error_without_content_and_h
     assert await rotated(with_keys(NEW, OLD)) == 1  # it is left, and counted; nothing else is
     with pytest.raises(StartupError, match="'old'"):
         await open_store(with_keys(NEW)).open()
+
+
+PLACES = {
+    "event": ("update run_events set data = '{}' where seq = 2", "/api/runs/{failer}/state"),
+    "error": ("update runs set error = 'plain' where agent = 'failer'", "/api/runs/{failer}"),
+    "message": ("update messages set text = 'plain'", "/api/threads/{thread}"),
+}
+
+
+@pytest.mark.req("S1.48")
+@pytest.mark.parametrize("place", PLACES)
+async def test_plain_text_in_a_sealed_column_is_an_error_and_not_content(with_keys: Keys, place: str) -> None:
+    """A person who can write to the database, and has no key, cannot forge content."""
+    settings = with_keys(OLD)
+    runs = {run["agent"]: run for run in (await lived(settings))["runs"]["runs"]}
+    statement, path = PLACES[place]
+    if place == "event" and settings.sqlite_path is None:
+        statement = statement.replace("'{}'", "'{}'::bytea")
+    await _execute(settings, statement)
+    async with served(settings, telling(TEXT)) as server:
+        answer = await server.http.get(path.format(failer=runs["failer"]["run_id"], thread=runs["failer"]["thread_id"]))
+        assert (answer.status_code, answer.json()["code"]) == (500, "unreadable")
 
 
 @pytest.mark.req("S1.48")

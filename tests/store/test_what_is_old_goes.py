@@ -132,3 +132,23 @@ def test_ids_tell_when_they_were_made() -> None:
     made = new_id()
     assert before <= made_at(made) <= clock.now_ms()
     assert first_id_at(made_at(made)) <= made < first_id_at(made_at(made) + 1)
+
+
+async def test_what_was_deleted_or_dropped_is_told_in_order_so_that_its_files_can_be_removed(store: Store) -> None:
+    kept, deleted = await store.create_thread(a_thread()), await store.create_thread(a_thread())
+    alone = await post(store, a_post())
+    await post(store, a_post(kept))
+    await ended(store)
+    before = clock.now_ms() - LATER
+    await store.delete_thread(ANN, deleted.id)
+    assert [(each.id, each.owner, each.chat) for each in await store.removals(before, None, MANY)] == [
+        (deleted.id, ANN, deleted.id)
+    ]
+    await swept(store)
+    told = await store.removals(before, None, MANY)
+    assert {(each.id, each.chat) for each in told} == {(deleted.id,) * 2, (kept.id,) * 2, (alone, None)}
+    assert list(told) == sorted(told, key=lambda each: (each.removed_at, each.id))
+    assert await store.removals(told[0].removed_at, told[0].id, MANY) == list(told)[1:]
+    assert len(await store.removals(before, None, 2)) == 2
+    await store.forget_removals(clock.now_ms() + LATER)
+    assert await store.removals(before, None, MANY) == []

@@ -17,8 +17,10 @@ from pathlib import Path
 from weakref import WeakValueDictionary
 
 from runyard.agents.calls import current_work, workspaces
-from runyard.agents.sandboxes.staging import BEFORE
+from runyard.agents.sandboxes.staging import BEFORE, NEW
+from runyard.agents.threads import in_thread
 from runyard.errors import ToolError
+from runyard.private_files import make_folder, remove_tree
 
 FILE_BYTES = 1024 * 1024
 FOLDER_BYTES = 64 * 1024 * 1024
@@ -41,14 +43,26 @@ class Workspace:
         work = current_work()
         if work is None:
             raise ToolError("Files can be used in a run only.")
-        owner = work.run.thread_id or work.run.id
-        name = owner if _ID.fullmatch(owner) else sha256(owner.encode()).hexdigest()
-        made = cls(workspaces() / name)
-        before = made.folder.with_name(name + BEFORE)
+        made = cls.of(workspaces(), work.run.thread_id or work.run.id)
+        before = made.folder.with_name(made.folder.name + BEFORE)
         if before.exists() and not made.folder.exists():
             before.rename(made.folder)  # a process died while it exchanged the folder
-        made.folder.mkdir(parents=True, exist_ok=True, mode=0o700)
+        make_folder(made.folder)
         return made
+
+    @classmethod
+    def of(cls, workspaces: Path, owner: str) -> "Workspace":
+        """The workspace of a thread or of a run without one, whether it exists or not."""
+        return cls(workspaces / (owner if _ID.fullmatch(owner) else sha256(owner.encode()).hexdigest()))
+
+    async def remove(self) -> None:
+        """Remove the folder and what an interrupted exchange left beside it. Do nothing if there is none."""
+        async with self.lock:
+            await in_thread(self._remove)
+
+    def _remove(self) -> None:
+        for suffix in ("", NEW, BEFORE):
+            remove_tree(self.folder.with_name(self.folder.name + suffix))
 
     def read(self, path: str) -> bytes:
         with self._parent(path) as (folder, name):

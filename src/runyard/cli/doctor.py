@@ -108,10 +108,10 @@ async def _database(settings: "Settings") -> list[Finding]:
 
 async def _workers(settings: "Settings") -> list[Finding]:
     if settings.sqlite_path is not None:
-        from runyard.stores.sqlite import take_lock
+        from runyard.stores.sqlite_files import DatabaseLock
 
         try:
-            take_lock(settings.sqlite_path).close()
+            DatabaseLock(settings.sqlite_path.resolve()).close()
         except RunyardError as error:
             told = error.message.partition(". ")[0]
             return [Finding(True, "workers", "one, in the process that has the file", told)]

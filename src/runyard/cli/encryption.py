@@ -61,7 +61,7 @@ async def rotate(settings: "Settings", decrypt: bool, told: "Callable[[Progress]
     from runyard.opening import open_sql_store, temporary_folder
     from runyard.stores.rotation import Progress, Rotation
 
-    store = open_sql_store(settings, ring=ring)
+    store = open_sql_store(settings, ring=ring.accepting_plain())
     await store.open()
     try:
         rotation = Rotation(store, ring, decrypt)

@@ -107,10 +107,10 @@ def _is_held(settings: "Settings") -> bool:
     path = settings.sqlite_path
     if path is None or not path.exists():
         return False
-    from runyard.stores.sqlite import take_lock
+    from runyard.stores.sqlite_files import DatabaseLock
 
     try:
-        take_lock(path).close()
+        DatabaseLock(path.resolve()).close()
     except StartupError:
         return True
     return False

@@ -29,6 +29,8 @@ class Finish(Struct, frozen=True, kw_only=True):
     answer: Message | None = None
 
 
+GIVEN_UP = "The run was given up: its worker died every time it was tried."
+
 # How a run ends that no worker will end.
 END_OF: dict[Fate, Finish] = {
     "cancel": Finish(status=Status.CANCELED, stop_reason="cancelled"),
@@ -36,7 +38,7 @@ END_OF: dict[Fate, Finish] = {
         status=Status.ERROR,
         stop_reason="error",
         error_code="poison",
-        error="The run was given up: its worker died every time it was tried.",
+        error=GIVEN_UP,
     ),
 }
 

@@ -2,6 +2,7 @@
 what `delete_thread` removes."""
 
 from collections.abc import AsyncIterator, Collection, Mapping, Sequence
+from contextlib import suppress
 
 import msgspec
 from msgspec import Struct
@@ -12,9 +13,10 @@ from runyard.domain.events import Event, RunOutput, clean
 from runyard.domain.fold import State, fold
 from runyard.domain.run import Run, Status
 from runyard.domain.thread import Message, Thread
+from runyard.engine.deleted_files import DeletedFiles
 from runyard.engine.retention import DAY_MS
 from runyard.engine.worker import Worker
-from runyard.errors import Gone, Invalid, NotFound
+from runyard.errors import Gone, Invalid, NotFound, RunyardError
 from runyard.ids import is_id, made_at
 from runyard.store import Document, RunColumn, Store
 
@@ -39,9 +41,12 @@ class Views:
         whole: Collection[str] = (),
         clock: Clock | None = None,
         kept_days: float | None = None,
+        deleted_files: DeletedFiles | None = None,
     ) -> None:
         """`whole`: the agents that record whole messages, so that pieces of reasoning are told again in full;
-        `kept_days`: for how long runs are kept, if not for ever."""
+        `kept_days`: for how long runs are kept, if not for ever; `deleted_files`: removes the files of a deleted
+        thread."""
+        self._deleted_files = deleted_files
         self._clock = clock or SystemClock()
         self._kept_ms = None if kept_days is None else int(kept_days * DAY_MS)
         self._store = store
@@ -97,7 +102,11 @@ class Views:
             yield events
 
     async def delete_thread(self, owner: str, thread_id: str) -> None:
+        """Delete a thread with everything that belongs to it. Files that cannot be removed now are removed later."""
         await self._store.delete_thread(owner, known(thread_id, "thread"))
+        if self._deleted_files is not None:
+            with suppress(RunyardError):
+                await self._deleted_files.round()
 
     async def run(self, owner: str, run_id: str) -> Run:
         known(run_id, "run")

@@ -83,6 +83,7 @@ class Queries(Struct, frozen=True, kw_only=True):
     find_passages: str
     forget_encryption_keys: str
     forget_keys: str
+    forget_removals: str
     forget_tombstones: str
     fork_thread: str
     get_agent: str
@@ -97,6 +98,7 @@ class Queries(Struct, frozen=True, kw_only=True):
     get_run: str
     get_thread: str
     get_tombstone: str
+    has_content: str
     heads: str
     history: str
     index_passages: str
@@ -150,6 +152,8 @@ class Queries(Struct, frozen=True, kw_only=True):
     next_due: str
     note_encryption_key: str
     note_keys: str
+    note_removed_runs: str
+    note_removed_threads: str
     number_feed: str
     old_runs: str
     old_words: str
@@ -169,6 +173,7 @@ class Queries(Struct, frozen=True, kw_only=True):
     read_events: str
     read_feed: str
     read_lines: str
+    read_removals: str
     read_steps: str
     read_threads: str
     recent_messages: str

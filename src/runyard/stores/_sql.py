@@ -30,6 +30,7 @@ from runyard.store import (
     Overview,
     Post,
     Reaped,
+    Removal,
     Room,
     RunFilter,
     Swept,
@@ -285,6 +286,12 @@ class SqlStore:
 
     async def sweep(self, horizon: int, after: str | None, limit: int) -> Swept:
         return await self._write("other", retention.sweep, horizon, after, limit)
+
+    async def removals(self, since: int, after: str | None, limit: int) -> Sequence[Removal]:
+        return await self._read(retention.removals, since, after, limit)
+
+    async def forget_removals(self, before: int) -> None:
+        await self._write("other", _run, "forget_removals", before)
 
     async def drop_logs(self, horizon: int, tombstones: int) -> int:
         return await self._write("other", retention.drop_logs, horizon, tombstones)

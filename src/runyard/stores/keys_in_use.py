@@ -32,6 +32,11 @@ async def check(store: SqlStore, ring: "Ring | None") -> None:
                 f"The key {key_id!r} in RUNYARD_ENCRYPTION_KEYS is not the one of that name that this database was"
                 " sealed with."
             ) from None
+    if ring is not None and not proofs and not ring.accepts_plain and await store._read(encryption.has_content):
+        raise StartupError(
+            "The database holds content that was stored before there was an encryption key. Stop every server and run"
+            " `runyard keys rotate-encryption` to seal it, then start again."
+        )
     if ring is not None and ring.writer.id not in proofs:
         await note(store, ring)
 

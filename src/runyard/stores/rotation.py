@@ -55,7 +55,7 @@ class Rotation:
 
     def __init__(self, store: SqlStore, ring: Ring, decrypt: bool = False) -> None:
         self._store = store
-        self._ring = ring
+        self._ring = ring.accepting_plain()
         self._decrypt = decrypt
         self.left = 0  # values that the last pass found to do
 

@@ -14,7 +14,7 @@ import msgspec
 from msgspec.structs import replace
 
 from runyard.cipher import Ring
-from runyard.domain.append import Finish, Outcome, Part
+from runyard.domain.append import GIVEN_UP, Finish, Outcome, Part
 from runyard.domain.approval import Approval
 from runyard.domain.events import Draft, Event
 from runyard.domain.ledger import Ledger, Line
@@ -50,6 +50,7 @@ class SealedStore:
         self.open, self.close, self.ping, self.tend = store.open, store.close, store.ping, store.tend
         self.overview, self.count_queued = store.overview, store.count_queued
         self.sweep, self.drop_logs, self.get_tombstone = store.sweep, store.drop_logs, store.get_tombstone
+        self.removals, self.forget_removals = store.removals, store.forget_removals
         self.create_thread, self.list_threads = store.create_thread, store.list_threads
         self.get_thread, self.get_named_thread = store.get_thread, store.get_named_thread
         self.delete_thread, self.forget_keys = store.delete_thread, store.forget_keys
@@ -221,7 +222,9 @@ class SealedStore:
         return [self._opened_run(run) for run in await self._store.unsaved(limit)]
 
     def _opened_run(self, run: Run) -> Run:
-        return run if run.error is None else replace(run, error=self._ring.open_text(run.error, run.id, ERROR))
+        if run.error is None or run.error == GIVEN_UP:
+            return run  # the store itself writes the one sentence for a run that was given up
+        return replace(run, error=self._ring.open_text(run.error, run.id, ERROR))
 
     # --- approvals
 
@@ -264,7 +267,9 @@ class SealedStore:
 
 
 def opened_sources(ring: Ring, message_id: str, kept: list[str]) -> list[str]:
-    """Sealed they are one text, which holds all of them."""
+    """Open the sources of a message. Sealed they are one text, which holds all of them; none are stored as they are."""
+    if len(kept) > 1:
+        ring.refuse_plain()
     if len(kept) != 1:
         return kept
     plain = ring.open_text(kept[0], message_id, SOURCES)
@@ -272,8 +277,9 @@ def opened_sources(ring: Ring, message_id: str, kept: list[str]) -> list[str]:
 
 
 def opened_input(ring: Ring, approval_id: str, kept: object) -> object:
-    """Sealed it is a text, which holds the JSON of it."""
+    """Open the input of an approval. Sealed it is a text, which holds the JSON of it."""
     if not isinstance(kept, str):
+        ring.refuse_plain()
         return kept
     plain = ring.open_text(kept, approval_id, INPUT)
     return kept if plain is kept else _value(plain)

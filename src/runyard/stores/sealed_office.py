@@ -127,7 +127,9 @@ class SealedOffice(SealedStore):
 
 
 def opened_tags(ring: Ring, passage_id: str, kept: Sequence[str]) -> Sequence[str]:
-    """Sealed they are one text, which holds all of them."""
+    """Open the tags of a passage. Sealed they are one text, which holds all of them; none are stored as they are."""
+    if len(kept) > 1:
+        ring.refuse_plain()
     if len(kept) != 1:
         return kept
     plain = ring.open_text(kept[0], passage_id, TAGS)

@@ -7,8 +7,6 @@ because two writers of one file are not safe with every SQLite in use.
 """
 
 import asyncio
-import fcntl
-import os
 import queue
 import re
 import sqlite3
@@ -18,7 +16,7 @@ from concurrent.futures import ThreadPoolExecutor
 from functools import cache
 from itertools import chain
 from pathlib import Path
-from typing import IO, TYPE_CHECKING, Any, NamedTuple, TypeVar, cast
+from typing import TYPE_CHECKING, Any, NamedTuple, TypeVar, cast
 
 import msgspec
 
@@ -29,6 +27,7 @@ from runyard.errors import StartupError, Unavailable
 from runyard.stores import _queries, _rows, keys_in_use, migrations
 from runyard.stores._office import SqlOffice
 from runyard.stores._sql import Channel, P, Script, T, Tip
+from runyard.stores.sqlite_files import DatabaseLock, make_database
 from runyard.stores.transactions.tx import Tx, Write
 
 if TYPE_CHECKING:
@@ -109,17 +108,17 @@ async def _append(tx: Tx, parts: Sequence[Part]) -> Mapping[int, Tip]:
 
 class SqliteStore(SqlOffice):
     def __init__(self, path: Path, clock: Clock, ring: "Ring | None" = None) -> None:
-        self._path = path
+        self._path = path.resolve()  # the lock lies beside the database, whatever link leads to it
         self._clock = clock
         self._ring = ring
-        self._lock: IO[str] | None = None
+        self._lock: DatabaseLock | None = None
         self._writer: _Writer | None = None
         self._readers: ThreadPoolExecutor | None = None
         self._local = threading.local()
 
     async def open(self) -> None:
-        self._path.parent.mkdir(parents=True, exist_ok=True)
-        self._lock = take_lock(self._path)
+        make_database(self._path)
+        self._lock = DatabaseLock(self._path)
         try:
             await migrations.bring_up_to_date(f"sqlite:///{self._path}", self._version())
         except sqlite3.DatabaseError:
@@ -229,25 +228,6 @@ def connect(path: Path, clock: Clock, read_only: bool) -> sqlite3.Connection:
         connection.execute("pragma wal_autocheckpoint = 4000")
         connection.execute("pragma foreign_keys = on")
     return connection
-
-
-def take_lock(path: Path) -> IO[str]:
-    """Hold the database for this process until the file is closed."""
-    lock = path.with_name(path.name + ".lock").open("a+")
-    try:
-        fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
-    except OSError:
-        lock.seek(0)
-        owner = lock.read().strip() or "unknown"
-        lock.close()
-        raise StartupError(
-            f"Another Runyard process (pid {owner}) has this SQLite database open. "
-            "Stop it first, or use Postgres to run several processes."
-        ) from None
-    lock.truncate(0)
-    lock.write(str(os.getpid()))
-    lock.flush()
-    return lock
 
 
 class _Job(NamedTuple):

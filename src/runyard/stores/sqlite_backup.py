@@ -9,8 +9,9 @@ import sqlite3
 from pathlib import Path
 
 from runyard.errors import StartupError
+from runyard.private_files import make_file, make_folder
 from runyard.stores import migrations
-from runyard.stores.sqlite import take_lock
+from runyard.stores.sqlite_files import DatabaseLock
 
 
 def backup(database: Path, copy: Path) -> int:
@@ -32,8 +33,9 @@ def restore(copy: Path, database: Path, replace: bool) -> str:
     if not copy.exists():
         raise StartupError(f"There is no file {copy}.")
     version = _check(copy)
-    database.parent.mkdir(parents=True, exist_ok=True)
-    with take_lock(database):
+    database = database.resolve()
+    make_folder(database.parent)
+    with DatabaseLock(database):
         if database.exists() and not replace:
             raise StartupError(f"{database} is there already; say --replace to lose it.")
         part = database.with_name(database.name + ".part")
@@ -46,7 +48,8 @@ def restore(copy: Path, database: Path, replace: bool) -> str:
 
 
 def _copy(source: Path, target: Path) -> None:
-    """In one step: a copy made in many would begin again whenever somebody writes."""
+    """Copy in one step: a copy in many steps starts again at every write. The copy has mode 0600."""
+    make_file(target)
     try:
         read = sqlite3.connect(f"file:{source}?mode=ro", uri=True)
         write = sqlite3.connect(target)

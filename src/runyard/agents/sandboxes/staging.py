@@ -13,6 +13,7 @@ from collections.abc import Iterator
 from pathlib import Path
 
 BEFORE = ".old"  # what a workspace is called while it is exchanged
+NEW = ".new"  # and what takes its place
 
 
 class Stage:
@@ -24,7 +25,7 @@ class Stage:
         self._workspace = workspace
         self.work.mkdir(mode=0o700)
         (self.folder / "program").mkdir(mode=0o700)
-        (self.folder / "program" / "main.py").write_bytes(program.encode("utf-8", "replace"))
+        (self.folder / "program" / "main.py").write_bytes(program.encode("utf-8", "replace"))  # in a 0700 folder
         if workspace is not None and workspace.is_dir():
             _copy(workspace, self.work)
         if uid is not None:
@@ -49,7 +50,7 @@ class Stage:
         if self._workspace is None:
             return
         _open_up(self.work)
-        fresh = self._workspace.with_name(self._workspace.name + ".new")
+        fresh = self._workspace.with_name(self._workspace.name + NEW)
         old = self._workspace.with_name(self._workspace.name + BEFORE)
         for leftover in (fresh, old):
             shutil.rmtree(leftover, ignore_errors=True)
@@ -89,10 +90,11 @@ def _copy(source: Path, target: Path) -> None:
 
 def _copy_file(source: str, target: Path) -> None:
     reading = os.open(source, os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK)
-    with open(reading, "rb") as original, open(target, "xb") as copy:
-        if stat.S_ISREG(os.fstat(reading).st_mode):
-            shutil.copyfileobj(original, copy)
-    target.chmod(0o600)
+    with open(reading, "rb") as original:
+        writing = os.open(target, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600)
+        with open(writing, "wb") as copy:
+            if stat.S_ISREG(os.fstat(reading).st_mode):
+                shutil.copyfileobj(original, copy)
 
 
 def _open_up(folder: Path) -> None:

@@ -20,12 +20,13 @@ import structlog
 from runyard.clock import Clock
 from runyard.domain.run import Run
 from runyard.engine.engine import Engine
-from runyard.errors import NotFound, RunyardError, Unreadable
-from runyard.faces.chats.file_store import write_whole
+from runyard.errors import Gone, NotFound, RunyardError, Unreadable
 from runyard.faces.chats.finding import chat_id
 from runyard.faces.chats.interactions import Interactions, InteractionStore, decoded, encoded
 from runyard.faces.chats.sealing import SPARE, opened, sealed
+from runyard.faces.chats.translate import run_id_of
 from runyard.faces.chats.wire import Interaction
+from runyard.private_files import make_folder, write_whole
 
 if TYPE_CHECKING:
     from runyard.cipher import Ring
@@ -89,7 +90,7 @@ class Checkpoints:
         try:
             thread = await self._engine.views.thread(run.owner, run.thread_id or "")
             chat, interaction = chat_id(thread), await Interactions(self._engine).replayed(run)
-        except NotFound:
+        except (NotFound, Gone):
             return  # deleted meanwhile
         saving = asyncio.create_task(self._keep(run, chat, interaction), name=f"checkpoint {run.id}")
         self._saving.add(saving)
@@ -116,14 +117,31 @@ class Checkpoints:
         except NotFound:
             return
         if self._in_files and not await self._engine.checkpoints.kept_elsewhere(run):
-            await self._forget_deleted(store, run, chat)
+            await self.remove(run.thread_id or run.id, run.owner, chat)  # deleted or edited while it was written
 
-    async def _forget_deleted(self, store: InteractionStore, run: Run, chat: str) -> None:
-        """A chat that was deleted while its copy was written leaves none behind; an edited one is written again."""
+    async def remove(self, thread_id: str, owner: str, chat: str | None) -> None:
+        """Remove every copy of a chat's deleted interactions: files with their drafts, and fallback copies."""
+        if chat is None:
+            return
+
+        async def is_gone(interaction_id: str) -> bool:
+            return await self._is_gone(owner, interaction_id)
+
+        await self._stores(owner).forget(chat, is_gone)
+        for spare in (self._disk, self._temporary):
+            for file, kept_owner, kept_chat, interaction in await asyncio.to_thread(spare.all):
+                if (kept_owner, kept_chat) == (owner, chat) and await is_gone(interaction.id):
+                    file.unlink(missing_ok=True)
+
+    async def _is_gone(self, owner: str, interaction_id: str) -> bool:
+        run_id = run_id_of(interaction_id)
+        if run_id is None:
+            return False  # not an interaction of this server
         try:
-            await self._engine.views.run(run.owner, run.id)
-        except NotFound:
-            await store.delete_chat(chat)
+            await self._engine.views.run(owner, run_id)
+        except (NotFound, Gone):
+            return True
+        return False
 
     async def _put_aside(self, spare: "Spare", run: Run, chat: str, interaction: Interaction) -> None:
         self._resting[run.id] = self._clock.monotonic() + AGAIN_SECONDS
@@ -138,6 +156,8 @@ class Checkpoints:
         for spare in (self._disk, self._temporary):
             for file, owner, chat, interaction in await asyncio.to_thread(spare.all):
                 try:
+                    if await self._is_gone(owner, interaction.id):
+                        raise NotFound
                     await self._stores(owner).save_interaction(chat, interaction)
                 except NotFound:
                     log.info("checkpoint.forgotten", file=file.name)  # its chat is gone
@@ -158,7 +178,7 @@ class Spare:
         self._ring = ring
 
     def put(self, owner: str, chat: str, interaction: Interaction) -> None:
-        self._folder.mkdir(mode=0o700, parents=True, exist_ok=True)
+        make_folder(self._folder)
         if self._folder.stat().st_uid != os.getuid():
             raise PermissionError("The folder belongs to somebody else.")
         kept = {"owner": owner, "chat_id": chat, "interaction": msgspec.Raw(encoded(interaction))}

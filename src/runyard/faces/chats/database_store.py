@@ -6,7 +6,7 @@ from runyard.domain.run import Run
 from runyard.engine.engine import Engine
 from runyard.errors import NotFound
 from runyard.faces.chats.finding import run_in, thread_of
-from runyard.faces.chats.interactions import Interactions, decoded, encoded
+from runyard.faces.chats.interactions import Interactions, IsGone, decoded, encoded
 from runyard.faces.chats.translate import run_id_of
 from runyard.faces.chats.wire import AgentState, Chat, Interaction
 from runyard.web.answers import iso
@@ -43,8 +43,8 @@ class DatabaseInteractionStore:
             return None
         return AgentState(messages=await Interactions(self._engine).before(run))
 
-    async def delete_chat(self, chat_id: str) -> None:
-        """Nothing is left to do: they went with the thread."""
+    async def forget(self, chat_id: str, is_gone: IsGone) -> None:
+        """Do nothing: the copies were deleted with the thread."""
 
     async def _run(self, chat_id: str, interaction_id: str) -> Run:
         return await run_in(self._engine, self._owner, chat_id, interaction_id)

@@ -9,9 +9,7 @@ at. Files are read and written in threads, never on the event loop.
 """
 
 import asyncio
-import os
-import shutil
-from contextlib import suppress
+from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -19,10 +17,10 @@ import msgspec
 
 from runyard.errors import NotFound
 from runyard.faces.chats.finding import CHAT
-from runyard.faces.chats.interactions import decoded, encoded
+from runyard.faces.chats.interactions import IsGone, decoded, encoded
 from runyard.faces.chats.sealing import opened, sealed
 from runyard.faces.chats.wire import AgentState, Chat, Interaction
-from runyard.ids import new_id
+from runyard.private_files import remove_tree, write_whole
 
 if TYPE_CHECKING:
     from runyard.cipher import Ring
@@ -48,9 +46,24 @@ class FileInteractionStore:
         parent = (await self.load_interaction(chat_id, interaction_id)).parent_id
         return None if parent is None else (await self.load_interaction(chat_id, parent)).final_agent_state
 
-    async def delete_chat(self, chat_id: str) -> None:
-        with suppress(NotFound, FileNotFoundError):
-            await asyncio.to_thread(shutil.rmtree, self._folder(chat_id))
+    async def forget(self, chat_id: str, is_gone: IsGone) -> None:
+        kept = await asyncio.to_thread(self._kept, chat_id)
+        gone = [each for each in kept if await is_gone(each)]
+        if kept and gone == kept:
+            await asyncio.to_thread(remove_tree, self._folder(chat_id))
+        else:
+            await asyncio.to_thread(self._delete, chat_id, gone)
+
+    def _delete(self, chat_id: str, interaction_ids: Sequence[str]) -> None:
+        for each in interaction_ids:
+            file = self._file(chat_id, each)
+            for found in (file, *file.parent.glob(f".{file.name}.*")):
+                found.unlink(missing_ok=True)
+
+    def _kept(self, chat_id: str) -> list[str]:
+        """The interactions of a chat that have a file or a draft."""
+        names = [file.name for file in (self._folder(chat_id) / "interactions").glob("*.json*")]
+        return sorted({name.lstrip(".").partition(".json")[0] for name in names})
 
     def _folder(self, chat_id: str) -> Path:
         if not CHAT.fullmatch(chat_id):
@@ -88,17 +101,3 @@ class FileInteractionStore:
         kept = [self._read(chat_id, file) for file in (folder / "interactions").glob("*.json")]
         kept.sort(key=lambda interaction: (interaction.created_at, interaction.id))
         return Chat(id=about["id"], interactions=kept, created_at=about["created_at"])
-
-
-def write_whole(path: Path, data: bytes) -> None:
-    """All of it or nothing, whatever happens meanwhile; readable by its owner alone."""
-    path.parent.mkdir(parents=True, exist_ok=True)
-    draft = path.with_name(f".{path.name}.{new_id()}")
-    try:
-        with open(os.open(draft, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600), "wb") as file:
-            file.write(data)
-            file.flush()
-            os.fsync(file.fileno())
-        os.replace(draft, path)
-    finally:
-        draft.unlink(missing_ok=True)

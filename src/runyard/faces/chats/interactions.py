@@ -4,7 +4,7 @@ A run's final state is the conversation up to its end: its parent's, and then it
 leaves no tool call unanswered). The interactions of a chat are the branch that its head is on.
 """
 
-from collections.abc import Sequence
+from collections.abc import Awaitable, Callable, Sequence
 from typing import Any, Protocol
 
 import msgspec
@@ -18,6 +18,8 @@ from runyard.faces.chats.finding import chat_id
 from runyard.faces.chats.translate import STATUS, agent_event, interaction_id
 from runyard.faces.chats.wire import AgentEvent, AgentState, Chat, Interaction
 from runyard.web.answers import fields, iso
+
+IsGone = Callable[[str], Awaitable[bool]]  # whether the interaction of that id was deleted
 
 
 class InteractionStore(Protocol):
@@ -34,8 +36,8 @@ class InteractionStore(Protocol):
     async def get_previous_state(self, chat_id: str, interaction_id: str) -> AgentState | None:
         """The state that this interaction started from; None if it was the first."""
 
-    async def delete_chat(self, chat_id: str) -> None:
-        """Forget a chat, if it is known."""
+    async def forget(self, chat_id: str, is_gone: IsGone) -> None:
+        """Remove the copies of those interactions of a chat that are gone, and the chat with the last of them."""
 
 
 def encoded(interaction: Interaction) -> bytes:

@@ -8,8 +8,8 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from runyard.errors import Unreadable
-from runyard.faces.chats.file_store import write_whole
 from runyard.faces.chats.sealing import SEALED, opened, place_of, sealed
+from runyard.private_files import write_whole
 
 if TYPE_CHECKING:
     from runyard.cipher import Ring
@@ -18,6 +18,7 @@ if TYPE_CHECKING:
 def reseal(folders: Sequence[Path], ring: "Ring", decrypt: bool) -> tuple[int, int]:
     """How many files got another seal, and how many do not open."""
     done = unreadable = 0
+    ring = ring.accepting_plain()
     for file in [file for folder in folders for file in _files(folder)]:
         kept = file.read_bytes()
         if kept.startswith(SEALED if decrypt else ring.writer.head) != decrypt:

@@ -211,7 +211,6 @@ def add_routes(
     async def delete_chat(owner: Owner, chat_id: str) -> Response:
         thread = await thread_of(engine, owner, chat_id)
         await engine.views.delete_thread(owner, thread.id)
-        await stores(owner).delete_chat(name_of(thread))
         return Response(status_code=204)
 
 

@@ -1,9 +1,11 @@
 """What is old goes; what is waited for or gone back to stays. Of a run there remains a tombstone."""
 
+from collections.abc import Sequence
+
 from runyard.domain.run import Run
 from runyard.domain.thread import Message
 from runyard.ids import first_id_at
-from runyard.store import Swept, Tombstone
+from runyard.store import Removal, Swept, Tombstone
 from runyard.stores.memory.threads import Threads
 
 
@@ -23,9 +25,18 @@ class Retention(Threads):
             self._graveyard.bury(run, self._now())
             if run.id in self._runs:
                 self._drop(run)
+                if run.thread_id is None:
+                    self._removals.append(Removal(run.id, run.owner, None, self._now()))
                 if run.thread_id is None and run.superseded_by is None:
                     del self._lanes[run.lane_key]
         return Swept(len(old), len(dropped), old[-1].id if len(old) == limit else None)
+
+    async def removals(self, since: int, after: str | None, limit: int) -> Sequence[Removal]:
+        ordered = sorted(self._removals, key=lambda each: (each.removed_at, each.id))
+        return [each for each in ordered if (each.removed_at, each.id) > (since, after or "")][:limit]
+
+    async def forget_removals(self, before: int) -> None:
+        self._removals = [each for each in self._removals if each.removed_at >= before]
 
     async def drop_logs(self, horizon: int, tombstones: int) -> int:
         self._graveyard.forget(tombstones)

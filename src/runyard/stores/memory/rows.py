@@ -19,7 +19,7 @@ from runyard.domain.profile import Profile
 from runyard.domain.recipients import Party
 from runyard.domain.run import Run
 from runyard.domain.thread import Message, Reaction, Thread
-from runyard.store import Document, WorkerRow
+from runyard.store import Document, Removal, WorkerRow
 from runyard.stores.memory.graveyard import Graveyard
 from runyard.stores.memory.keys import Keys
 from runyard.stores.memory.lane import Lane
@@ -58,6 +58,7 @@ class Rows:
         self._ledgers = Ledgers()
         self._outbox = Outbox(clock)
         self._graveyard = Graveyard()
+        self._removals: list[Removal] = []
 
         self._lanes: dict[str, Lane] = {}
         self._pauses: dict[str, int] = {}

@@ -7,7 +7,7 @@ from msgspec.structs import replace
 from runyard.domain.run import Run, thread_lane
 from runyard.domain.thread import Message, Thread
 from runyard.errors import Conflict, NotFound, RunActive
-from runyard.store import Excerpt, IdempotencyKey
+from runyard.store import Excerpt, IdempotencyKey, Removal
 from runyard.stores.memory.conversations import Conversations
 from runyard.stores.memory.lane import Lane
 from runyard.stores.memory.rows import page
@@ -64,7 +64,7 @@ class Threads(Conversations, Runs):
         return page(mine, before, limit)
 
     async def delete_thread(self, owner: str, thread_id: str) -> None:
-        await self.get_thread(owner, thread_id)
+        thread = await self.get_thread(owner, thread_id)
         runs = [run for run in self._runs.values() if run.thread_id == thread_id]
         if not all(run.status.is_terminal for run in runs):
             raise RunActive
@@ -77,6 +77,7 @@ class Threads(Conversations, Runs):
         self._close_conversation(thread_id)
         self._lanes.pop(thread_lane(thread_id), None)
         del self._threads[thread_id]
+        self._removals.append(Removal(thread_id, owner, thread.external_id or thread_id, self._now()))
 
     async def list_messages(self, thread_id: str) -> Sequence[Message]:
         return [message for message in self._messages.values() if message.thread_id == thread_id]

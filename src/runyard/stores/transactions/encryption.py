@@ -12,6 +12,11 @@ async def keys(tx: Tx) -> Mapping[str, bytes]:
     return {row["id"]: row["proof"] for row in await tx.rows(tx.q.keys_in_use)}
 
 
+async def has_content(tx: Tx) -> bool:
+    """Whether any column that may be sealed holds something."""
+    return any(row["found"] for row in await tx.rows(tx.q.has_content))
+
+
 async def note_key(tx: Tx, key_id: str, proof: bytes) -> None:
     await tx.rows(tx.q.note_encryption_key, key_id, proof)
 

@@ -5,7 +5,7 @@ from collections.abc import Sequence
 from runyard.domain.run import thread_lane
 from runyard.errors import NotFound
 from runyard.ids import first_id_at
-from runyard.store import Swept, Tombstone
+from runyard.store import Removal, Swept, Tombstone
 from runyard.stores.transactions.tx import Tx
 
 BEGINNING = first_id_at(0)
@@ -30,6 +30,8 @@ async def sweep(tx: Tx, horizon: int, after: str | None, limit: int) -> Swept:
 async def _drop(tx: Tx, runs: Sequence[str], threads: Sequence[str], lanes: Sequence[str]) -> None:
     if not runs:
         return
+    await tx.rows(tx.q.note_removed_runs, list(runs))
+    await tx.rows(tx.q.note_removed_threads, list(threads))
     for statement in (
         tx.q.keep_tombstones,
         tx.q.drop_events,
@@ -80,3 +82,8 @@ async def get_tombstone(tx: Tx, owner: str, run_id: str) -> Tombstone:
             dropped_at=row["dropped_at"],
         )
     raise NotFound
+
+
+async def removals(tx: Tx, since: int, after: str | None, limit: int) -> Sequence[Removal]:
+    rows = await tx.rows(tx.q.read_removals, since, after or BEGINNING, limit)
+    return [Removal(str(row["id"]), row["owner"], row["chat"], row["removed_at"]) for row in rows]

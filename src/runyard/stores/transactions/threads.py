@@ -107,6 +107,7 @@ async def delete(tx: Tx, owner: str, thread_id: str) -> None:
     [forks] = await tx.rows(tx.q.count_forks, thread_id)
     if forks["n"]:
         raise Conflict("Another thread was forked from this one and builds on it; delete that one first.")
+    await tx.rows(tx.q.note_removed_threads, [thread_id])
     for statement in (
         tx.q.delete_thread_checkpoints,
         tx.q.delete_thread_events,

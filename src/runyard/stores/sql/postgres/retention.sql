@@ -99,3 +99,22 @@ delete from feed where no <= $1;
 -- name: move_feed_start
 -- The number that the feed begins after from now on.
 update feed_head set dropped = $1;
+
+-- name: note_removed_threads
+-- These threads are deleted; their files go next.
+insert into removals (id, owner, chat, removed_at)
+select id, owner, coalesce(external_id, id::text), now_ms() from threads where id = any($1::uuid[]);
+
+-- name: note_removed_runs
+-- Those of these runs that belong to no thread are deleted; their files go next.
+insert into removals (id, owner, chat, removed_at)
+select id, owner, null, now_ms() from runs where thread_id is null and id = any($1::uuid[]);
+
+-- name: read_removals
+-- What was deleted from a time on, after a position among what was deleted at that time.
+select id, owner, chat, removed_at from removals
+ where removed_at > $1::bigint or (removed_at = $1::bigint and id > $2::uuid) order by removed_at, id limit $3;
+
+-- name: forget_removals
+-- What was deleted before a time is no longer told.
+delete from removals where removed_at < $1;

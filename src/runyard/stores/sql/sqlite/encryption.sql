@@ -2,6 +2,11 @@
 -- The keys that have sealed something here.
 select id, proof from encryption_keys order by id;
 
+-- name: has_content
+-- Whether there is content: what was said, done or remembered.
+select exists (select 1 from run_events) or exists (select 1 from messages) or exists (select 1 from memory_blocks)
+    or exists (select 1 from passages) as found;
+
 -- name: note_encryption_key
 -- A key that will seal something here; the first proof of it stays.
 insert into encryption_keys (id, proof, created_at) values (?1, ?2, now_ms()) on conflict do nothing;

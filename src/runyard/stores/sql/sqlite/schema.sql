@@ -359,3 +359,12 @@ create table run_messages (
 create index run_messages_run on run_messages (run_id, created_at);
 create index run_messages_step on run_messages (step_id);
 create index runs_of_agent on runs (agent, id) where face = 'channels';
+
+-- Threads, and runs without a thread, that were deleted: every process removes the files that belong to them.
+create table removals (
+  id          text    primary key,
+  owner       text    not null,
+  chat        text,  -- what the chats face calls the thread; null for a run without a thread
+  removed_at  integer not null
+) strict, without rowid;
+create index removals_age on removals (removed_at, id);
