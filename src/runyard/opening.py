@@ -58,7 +58,7 @@ def open_sql_store(settings: Settings, clock: Clock | None = None, ring: "Ring |
         from runyard.stores.postgres import PostgresStore
     except ImportError:
         raise StartupError("Postgres needs asyncpg: pip install 'runyard[postgres]'.") from None
-    return PostgresStore(url, clock or SystemClock(), ring)
+    return PostgresStore(url, clock or SystemClock(), ring, answer_seconds=settings.database_answer_seconds)
 
 
 def open_bus(settings: Settings) -> Bus:

@@ -184,6 +184,9 @@ class Settings(BaseSettings):
         Path(".runyard/workspaces"),
         description="Where the files of threads live that tools read and write; workers on several machines share it.",
     )
+    database_answer_seconds: Seconds = Field(
+        15, description="Seconds without an answer from Postgres before a connection is replaced."
+    )
     slots: Count = Field(100, description="How many runs one process works on at a time.")
     lease_seconds: Seconds = Field(30, description="How long a worker that is not heard of keeps its runs.")
     reap_seconds: Seconds = Field(10, description="How often to look for runs whose worker died.")

@@ -8,7 +8,7 @@ import asyncio
 import os
 import socket
 import threading
-from collections.abc import Sequence
+from collections.abc import Awaitable, Sequence
 from contextlib import suppress
 from random import Random
 
@@ -52,6 +52,15 @@ from runyard.telemetry.metrics import RUNS_ACTIVE, SSE_CLIENTS, SSE_LAG, Metrics
 from runyard.telemetry.spans import Tracer
 
 SPEAKS_WHOLE = frozenset({"model", "claude"})  # kinds of agents that record whole messages beside the pieces
+
+LAST_DUTY_SECONDS = 3.0
+
+
+async def _briefly(duty: Awaitable[object]) -> None:
+    """Do a last duty before the process ends. If the database does not answer in time, another process does it."""
+    with suppress(RunyardError, TimeoutError):
+        async with asyncio.timeout(LAST_DUTY_SECONDS):
+            await duty
 
 
 def _models(app: App) -> dict[str, str]:
@@ -224,8 +233,7 @@ class Process:
         self.streams.is_draining = True
         if self.worker is not None:
             await self.worker.drain(grace)
-        with suppress(RunyardError):
-            await self.outbox.round()
+        await _briefly(self.outbox.round())
         self.streams.cut()
         self.feed.cut()
 
@@ -236,13 +244,11 @@ class Process:
             loop.cancel()
         await asyncio.gather(*self._loops, return_exceptions=True)
         await asyncio.gather(*(source.close() for agent in self._app.agents.values() for source in agent.sources))
-        await self.journal.close()
-        with suppress(RunyardError):
-            await self.engine.access.note_use()
-        with suppress(RunyardError):
-            await self.checkpoints.round()
+        await self.journal.close(LAST_DUTY_SECONDS)
+        await _briefly(self.engine.access.note_use())
+        await _briefly(self.checkpoints.round())
         await self.checkpoints.close()
-        await self.bus.close()
+        await _briefly(self.bus.close())
         await self.store.close()
         await asyncio.to_thread(self.tracer.exporter.close)
 

@@ -193,7 +193,7 @@ async def test_an_abandoned_pen_writes_nothing_more() -> None:
         await pen.move(DONE, last_words(Status.DONE))
     store.gate.set()
     journal, _ = open_journal(store)
-    await journal.close()
+    await journal.close(PATIENCE)
     assert "run.finished" not in await log(store, run.id)
     assert len(store.appended) == 1
 

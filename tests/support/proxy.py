@@ -62,6 +62,12 @@ class Proxy:
     def go_on(self) -> None:
         self._flows.set()
 
+    def go_silent(self) -> None:
+        """Nothing passes any more over the connections there are, and none of them is closed. New ones work."""
+        self._flows, silenced = asyncio.Event(), self._flows
+        self._flows.set()
+        silenced.clear()
+
     def _cut_if_away(self) -> None:
         if self.is_away:
             self.cut()
@@ -81,7 +87,8 @@ class Proxy:
             return
         self._links |= {writer, back}
         self._cut_if_away()  # it may have left while we waited
-        pumps = [self._pump(reader, back, replies=False), self._pump(there, writer, replies=True)]
+        flows = self._flows
+        pumps = [self._pump(reader, back, flows, replies=False), self._pump(there, writer, flows, replies=True)]
         tasks = [asyncio.create_task(pump) for pump in pumps]
         self._tasks |= set(tasks)
         await asyncio.wait(tasks, return_when=asyncio.FIRST_COMPLETED)
@@ -91,12 +98,14 @@ class Proxy:
         await asyncio.wait(tasks)
         self._tasks -= set(tasks)
 
-    async def _pump(self, source: asyncio.StreamReader, target: asyncio.StreamWriter, replies: bool) -> None:
+    async def _pump(
+        self, source: asyncio.StreamReader, target: asyncio.StreamWriter, flows: asyncio.Event, replies: bool
+    ) -> None:
         count = 0
         with suppress(OSError):
             while chunk := await source.read(65536):
                 count += 1
-                await self._flows.wait()
+                await flows.wait()
                 if replies and count > HANDSHAKE_REPLIES and self._loses(chunk):
                     return
                 target.write(chunk)

@@ -214,10 +214,13 @@ class Journal:
         if not self._writers or (self._waiting > MUCH and len(self._writers) == 1):
             self._writers.add(asyncio.create_task(self._write(), name="journal", context=Context()))
 
-    async def close(self) -> None:
-        """Return when nothing is left to write."""
-        while self._writers:
-            await asyncio.wait(self._writers)
+    async def close(self, seconds: float) -> None:
+        """Return when nothing is left to write, or give up what could not be written in time."""
+        if self._writers:
+            _, late = await asyncio.wait(self._writers, timeout=seconds)
+            for writer in late:
+                writer.cancel()
+            await asyncio.gather(*late, return_exceptions=True)
 
     async def _write(self) -> None:
         try:

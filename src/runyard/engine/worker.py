@@ -25,6 +25,7 @@ from runyard.telemetry.metrics import Metrics
 log = structlog.get_logger()
 
 MOST_PER_CLAIM = 50
+RELEASE_SECONDS = 5.0  # for the last writes of a drain; what is not written by then, the reaper does
 LEASE_MARGIN = 0.8  # of the lease: then a worker that could not renew gives up by itself
 
 
@@ -127,15 +128,16 @@ class Worker:
         for running in list(self._running.values()):
             running.stop("drain")
         if self._tasks:
-            await asyncio.wait(self._tasks, timeout=self._executor.stop_seconds + self._lease)
+            await asyncio.wait(self._tasks, timeout=self._executor.stop_seconds + RELEASE_SECONDS)
         for running in list(self._running.values()):
             running.stop("lost")
         for loop in self._loops:
             loop.cancel()
         await asyncio.gather(*self._loops, return_exceptions=True)
         try:
-            await self._store.retire(self._id)
-        except RunyardError:
+            async with asyncio.timeout(RELEASE_SECONDS):
+                await self._store.retire(self._id)
+        except (RunyardError, TimeoutError):
             log.warning("worker.not_retired")
 
     async def _register(self) -> None:
@@ -191,19 +193,24 @@ class Worker:
     # --- lease and cancels
 
     async def _lease_loop(self) -> None:
+        """Renew the lease. A heartbeat without an answer is given up early enough for another over a new connection."""
         loop = asyncio.get_running_loop()
+        pause = self._lease / 4
         while True:
-            await asyncio.sleep(self._lease / 4)
+            await asyncio.sleep(pause)
+            pause = self._lease / 4
             sent = loop.time()
+            left = self._renewed + self._lease * LEASE_MARGIN - sent
             alive = False
             try:
-                async with asyncio.timeout(max(0.05, self._renewed + self._lease * LEASE_MARGIN - sent)):
+                async with asyncio.timeout(max(0.05, min(left, self._lease / 4))):
                     beat = await self._store.heartbeat(self._id, int(self._lease * 1000))
                 alive = beat.alive
                 self._look_over(beat.holds)
             except (RunyardError, TimeoutError):
                 log.warning("worker.heartbeat_failed")
                 if loop.time() - self._renewed < self._lease * LEASE_MARGIN:
+                    pause = self._lease / 20
                     continue
             if alive:
                 self._renewed = sent

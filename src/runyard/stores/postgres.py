@@ -20,7 +20,7 @@ from runyard.domain.append import Finish, Part
 from runyard.errors import StartupError, Unavailable
 from runyard.stores import _queries, _rows, keys_in_use, migrations
 from runyard.stores._arrays import columns, literal
-from runyard.stores._connections import AWAY, Connections
+from runyard.stores._connections import AWAY, Connections, Limits
 from runyard.stores._office import SqlOffice
 from runyard.stores._sql import Channel, P, Script, T, Tip
 from runyard.stores.transactions.tx import Write
@@ -29,6 +29,7 @@ if TYPE_CHECKING:
     from runyard.cipher import Ring
 
 SHARED = 8  # connections for everything that has none of its own
+ANSWER_SECONDS = 15.0
 TRIES = 4
 # What another pod may have made a moment ago.
 NAMED = ("runs_external", "messages_cause", "passages_cause", "threads_name")
@@ -71,6 +72,8 @@ async def _transaction(connection: "asyncpg.Connection[Any]") -> AsyncIterator[N
     await transaction.start()
     try:
         yield
+    except TimeoutError:
+        raise  # the connection is silent, so a ROLLBACK would have no answer either
     except Exception:
         await transaction.rollback()
         raise
@@ -113,14 +116,20 @@ def _answers(parts: Sequence[Part]) -> list[str | None]:
 class PostgresStore(SqlOffice):
     hot_path = _queries.hot_path("postgres")
 
-    def __init__(self, dsn: str, clock: Clock, ring: "Ring | None" = None) -> None:
+    def __init__(
+        self, dsn: str, clock: Clock, ring: "Ring | None" = None, *, answer_seconds: float = ANSWER_SECONDS
+    ) -> None:
+        """`answer_seconds`: how long a statement of the hot path may be without an answer. Others get more time."""
         self._dsn = dsn
         self._ring = ring
         self._clock = clock
-        sizes: dict[Channel, int] = {"log": 2, "intake": 1, "claims": 1, "lease": 1, "other": SHARED}
-        self._lines = {channel: Connections(dsn, size) for channel, size in sizes.items()}
+        sizes: dict[Channel, int] = {"log": 2, "intake": 1, "claims": 1, "lease": 1}
+        lock, long = answer_seconds * 2 / 3, answer_seconds * 2
+        hot, other = Limits(answer_seconds, long, lock), Limits(long + lock, long, lock)
+        self._lines = {channel: Connections(dsn, size, hot) for channel, size in sizes.items()}
+        self._lines["other"] = Connections(dsn, SHARED, other)
         # a cursor that a power cut sets back is advanced again; no reader is told anything else
-        self._lines["outbox"] = Connections(dsn, 1, synchronous_commit="off")
+        self._lines["outbox"] = Connections(dsn, 1, hot, synchronous_commit="off")
         self._is_open = False
 
     async def open(self) -> None:
@@ -150,8 +159,7 @@ class PostgresStore(SqlOffice):
 
     async def close(self) -> None:
         self._is_open = False
-        for line in self._lines.values():
-            await line.close()
+        await asyncio.gather(*(line.close() for line in self._lines.values()))
 
     def _match(self, words: Sequence[str]) -> str:
         return " | ".join(f"'{word}'" for word in words)
@@ -207,6 +215,9 @@ class PostgresStore(SqlOffice):
             except asyncio.CancelledError:
                 connection.terminate()  # it may be in the middle of anything; the next one gets a new one
                 raise
+            except TimeoutError:
+                self._network_went_silent(connection)
+                raise
             except asyncpg.InterfaceError as error:
                 if connection.is_closed():
                     raise Unavailable("Postgres closed the connection.") from error
@@ -215,3 +226,9 @@ class PostgresStore(SqlOffice):
                 line.give_back(connection)
         except AWAY as error:
             raise Unavailable(f"Postgres is not available ({type(error).__name__}).") from error
+
+    def _network_went_silent(self, connection: "asyncpg.Connection[Any]") -> None:
+        """An answer did not arrive in time. The idle connections went the same way, so none of them is used again."""
+        connection.terminate()
+        for line in self._lines.values():
+            line.drop_idle()
