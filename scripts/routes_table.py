@@ -21,7 +21,8 @@ Made by `make docs` from the OpenAPI document (`GET /openapi.json`); do not edit
 
 Bodies are JSON in UTF-8, declared as `application/json`. Times are ISO 8601 in UTC. A POST that creates takes an
 `Idempotency-Key` (1 to 200 characters, kept for 24 hours): the same request again gives the same answer, another one
-under the same key is a 409.
+under the same key is a 409. A field or a query parameter that a route does not have is a 422 with a hint; only the
+contract routes take fields that they do not know.
 
 A stream is `text/event-stream`. It takes `Last-Event-ID`, `fromSeq` and `after`, each the last seq that was seen; the
 largest of them counts, and one that is not a whole number is a 400. It ends by itself after the run's last event, and

@@ -11,6 +11,12 @@ def new_id() -> str:
     return str(uuid7())
 
 
+def new_approval_id() -> str:
+    """The id of an approval, on every face: `approval_` and a UUID that sorts by time and says it is of version 4."""
+    made = new_id()
+    return f"approval_{made[:14]}4{made[15:]}"
+
+
 def first_id_at(ms: int) -> str:
     """The smallest id of a millisecond: a bound for ranges of ids by time."""
     return str(UUID(int=(ms << 80) | (7 << 76) | (2 << 62)))

@@ -188,7 +188,7 @@ class Process:
             approvals=Approvals(self.store, self.tail, clock, app.agents, self._ring, self.metrics, redactor),
             attendance=Attendance(self.store, self.streams, grace),
             checkpoints=Checkpoints(self.store),
-            access=Access(self.store, clock),
+            access=Access(self.store, clock, redactor=redactor),
             conversations=conversations,
             staff=self.staff,
             feed=self.feed,

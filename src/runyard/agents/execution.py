@@ -77,7 +77,7 @@ class Execution(Protocol):
     def traceparent(self, call_id: str) -> str:
         """The header of W3C Trace Context for what this call asks of others."""
 
-    def new_id(self) -> str: ...
+    def new_approval_id(self) -> str: ...
 
 
 class Answered(Output, frozen=True):

@@ -29,7 +29,7 @@ class Questions:
 
     def ask(self, key: str, kind: ApprovalKind, name: str, asked: Any, *before: Payload) -> str:
         """Ask, without waiting: the events `before`, the question and its row are one append. The approval's id."""
-        approval_id = self._execution.new_id()
+        approval_id = self._execution.new_approval_id()
         approval = Approval(
             id=approval_id,
             run_id=self._execution.run.id,

@@ -8,6 +8,7 @@ That a key is used is noted once a minute, beside everything else, never while s
 import asyncio
 from collections.abc import Awaitable, Callable, Collection, Sequence
 from functools import partial
+from typing import TYPE_CHECKING
 
 import structlog
 from msgspec import Struct
@@ -30,6 +31,9 @@ from runyard.domain.events import clean
 from runyard.errors import KeyRequired, NotFound, RunyardError
 from runyard.ids import new_name, new_secret
 from runyard.store import Store
+
+if TYPE_CHECKING:
+    from runyard.domain.redaction import Redactor
 
 log = structlog.get_logger()
 
@@ -64,7 +68,14 @@ class _Remembered(Struct, frozen=True):
 
 
 class Access:
-    def __init__(self, store: Store, clock: Clock, remember_seconds: float = REMEMBERED_SECONDS) -> None:
+    def __init__(
+        self,
+        store: Store,
+        clock: Clock,
+        remember_seconds: float = REMEMBERED_SECONDS,
+        redactor: "Redactor | None" = None,
+    ) -> None:
+        self._redactor = redactor
         self._store = store
         self._clock = clock
         self._seconds = remember_seconds
@@ -148,7 +159,7 @@ class Access:
             owner=owner,
             digest=digest_of(parts.secret),
             scopes=frozenset(scopes),
-            label=clean(label),
+            label=clean(label) if self._redactor is None else self._redactor.text(clean(label)),
             created_at=now,
             expires_at=None if seconds is None else now + seconds * 1000,
         )

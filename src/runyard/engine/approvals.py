@@ -1,20 +1,22 @@
 """Decisions of people: recorded once, with their event, and the run goes on from the queue.
 
-An edited input is checked here against the tool, so that whoever edits it is told what does not fit. A tool that this
-process does not know of (another app, a tool server) checks it when it is called.
+An edited input is checked here against the tool, before anything is decided, so that the client is told what does not
+fit. The tools of a tool server are listed for that, if no run has listed them in this process yet. A tool of an agent
+that this process does not declare checks its input when it is called.
 """
 
 from collections.abc import Callable, Mapping
 from contextlib import suppress
 from typing import TYPE_CHECKING, Any, Literal
 
-from runyard.agents.agent import Agent
+from runyard.agents.agent import Agent, equipped
+from runyard.agents.tools import Tool
 from runyard.clock import Clock
 from runyard.domain.approval import Approval
 from runyard.domain.events import ApprovalDecided, Drafter, clean
 from runyard.domain.run import Status
 from runyard.engine.tail import Tail
-from runyard.errors import AlreadyDecided, Invalid
+from runyard.errors import AlreadyDecided, Invalid, ToolError, Unavailable
 from runyard.store import RunColumn, Store
 from runyard.telemetry.metrics import Metrics
 
@@ -22,6 +24,12 @@ if TYPE_CHECKING:
     from runyard.domain.redaction import Redactor
 
 MOST_OPEN = 1000  # questions of one run
+
+
+class ToolUnavailable(Unavailable):
+    """The tool server does not answer, so the edited input cannot be checked. Try again, or decide without an edit."""
+
+    code = "tool_unavailable"
 
 
 class Approvals:
@@ -76,9 +84,9 @@ class Approvals:
             raise Invalid("Only the input of a tool can be edited; this is a question.")
         run = await self._store.get_run(owner, approval.run_id)
         agent = self._agents.get(run.agent)
-        for tool in agent.tools if agent else ():
-            if tool.name == approval.tool:
-                tool.check(edited)
+        tool = None if agent is None else await _tool(agent, approval.tool)
+        if tool is not None:
+            tool.check(edited)
 
     async def reject_open(self, owner: str, thread_id: str, by: str, reason: str, *, but: str) -> None:
         """Say no to everything that runs of this thread wait for, but not to what the run `but` does."""
@@ -88,3 +96,15 @@ class Approvals:
             for approval in await self._store.list_approvals(owner, None, MOST_OPEN, run.id):
                 with suppress(AlreadyDecided):
                     await self.decide(owner, approval.id, "rejected", by, reason)
+
+
+async def _tool(agent: Agent, name: str) -> Tool[..., Any] | None:
+    """The tool of that name: declared, or listed by one of the agent's sources."""
+    for tool in agent.tools:
+        if tool.name == name:
+            return tool
+    try:
+        full = await equipped(agent)
+    except ToolError:
+        raise ToolUnavailable from None
+    return next((tool for tool in full.tools if tool.name == name), None)

@@ -73,8 +73,8 @@ class Conversations:
             id=new_id(),
             owner=owner,
             kind="channel",
-            name=clean(name),
-            topic=None if topic is None else clean(topic),
+            name=self._kept(name),
+            topic=None if topic is None else self._kept(topic),
             is_private=is_private,
             created_at=self._clock.now_ms(),
         )
@@ -105,7 +105,7 @@ class Conversations:
         return await self._store.list_conversations(caller, kind, before, limit)
 
     async def change(self, owner: str, thread_id: str, change: Change) -> Conversation:
-        name, topic = (None if text is None else clean(text) for text in (change.name, change.topic))
+        name, topic = (None if text is None else self._kept(text) for text in (change.name, change.topic))
         wanted = Change(name=name, topic=topic, is_private=change.is_private)
         return await self._store.change_channel(owner, known(thread_id, "conversation"), wanted)
 
@@ -276,7 +276,7 @@ class Conversations:
     def _reaction(self, message_id: str, emoji: str, sender: Party) -> Reaction:
         return Reaction(
             message_id=message_id,
-            emoji=clean(emoji),
+            emoji=self._kept(emoji),
             role="user" if sender.kind == "user" else "assistant",
             sender=sender.id,
             created_at=self._clock.now_ms(),

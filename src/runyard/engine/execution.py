@@ -23,7 +23,7 @@ from runyard.engine.past import fitting, past
 from runyard.engine.redacting import Redacting
 from runyard.engine.run_trace import RunTrace
 from runyard.errors import EventTooLarge
-from runyard.ids import new_id
+from runyard.ids import new_approval_id
 from runyard.store import Claim, Hit
 
 P = TypeVar("P", bound=Payload)
@@ -140,8 +140,8 @@ class Execution:
     def now_ms(self) -> int:
         return self._engine.clock.now_ms()
 
-    def new_id(self) -> str:
-        return new_id()
+    def new_approval_id(self) -> str:
+        return new_approval_id()
 
 
 def _until(payload: Payload, expires_at: int | None) -> Payload:

@@ -30,6 +30,7 @@ if TYPE_CHECKING:
     from runyard.domain.redaction import Redactor
 
 GROUP_POSTS = 200
+KEPT_LABELS = frozenset({"request_id"})  # of a task: never redacted
 
 
 def idempotency_key(owner: str, route: str, key: str | None, request: object) -> IdempotencyKey | None:
@@ -172,6 +173,7 @@ class Intake:
         run of this owner has already, it is that run, and nothing starts."""
         self._check(agent)
         self._admission.check(owner)
+        task = None if task is None else self.as_stored(task)
         run_id = new_id()
         return await self._begin(
             Post(
@@ -187,6 +189,15 @@ class Intake:
                 key=key,
             )
         )
+
+    def as_stored(self, task: Task) -> Task:
+        """The task with its inputs and labels redacted, if redaction is on. The request id is kept: answers repeat
+        it."""
+        if self._redactor is None:
+            return task
+        kept = {name: task.labels[name] for name in KEPT_LABELS if name in task.labels}
+        labels = {name: self._redactor.text(label) for name, label in task.labels.items()}
+        return replace(task, inputs=self._redactor.value(task.inputs), labels={**labels, **kept})
 
     async def _begin(self, post: Post) -> Accepted:
         result = await self._accept(post)

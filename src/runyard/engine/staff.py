@@ -58,7 +58,7 @@ class Staff:
 
     async def create(self, caller: str, agent: str, **given: Any) -> Profile:
         now = self._clock.now_ms()
-        profile = _cleaned(Profile(id=agent, owner=caller, created_at=now, updated_at=now, **given))
+        profile = self._cleaned(Profile(id=agent, owner=caller, created_at=now, updated_at=now, **given))
         _agent_of(profile)
         return await self._store.create_agent(profile)
 
@@ -66,7 +66,7 @@ class Staff:
         profile = await self.get(caller, agent)
         if profile.owner is None and CODE & changes.keys():
             raise Conflict("This agent is declared in code; what it is made of is changed there.")
-        changed = _cleaned(replace(profile, **changes, updated_at=self._clock.now_ms()))
+        changed = self._cleaned(replace(profile, **changes, updated_at=self._clock.now_ms()))
         if changed.owner is not None:
             _agent_of(changed)
         return await self._store.change_agent(caller, changed)
@@ -85,14 +85,14 @@ class Staff:
         return await self.update_memory(profile.id, label, content, is_shared)
 
     async def forget(self, caller: str, agent: str, label: str) -> None:
-        await self._store.drop_block((await self.get(caller, agent)).id, clean(label))
+        await self._store.drop_block((await self.get(caller, agent)).id, self._kept(label))
 
     async def link(self, caller: str, agent: str, label: str, reader: str) -> None:
         owner, other = await self.get(caller, agent), await self.get(caller, reader)
-        await self._store.link_block(owner.id, clean(label), other.id)
+        await self._store.link_block(owner.id, self._kept(label), other.id)
 
     async def unlink(self, caller: str, agent: str, label: str, reader: str) -> None:
-        await self._store.unlink_block((await self.get(caller, agent)).id, clean(label), clean(reader))
+        await self._store.unlink_block((await self.get(caller, agent)).id, self._kept(label), clean(reader))
 
     async def passages(
         self, caller: str, agent: str, query: str | None, before: str | None, limit: int
@@ -112,7 +112,11 @@ class Staff:
 
     async def update_memory(self, agent: str, label: str, content: str, is_shared: bool | None = None) -> Block:
         block = Block(
-            id=new_id(), agent=agent, label=clean(label), content=self._kept(content), updated_at=self._clock.now_ms()
+            id=new_id(),
+            agent=agent,
+            label=self._kept(label),
+            content=self._kept(content),
+            updated_at=self._clock.now_ms(),
         )
         return await self._store.put_block(block, is_shared)
 
@@ -136,6 +140,12 @@ class Staff:
     def _kept(self, text: str) -> str:
         """As it is stored: what is sensitive by its name."""
         return clean(text) if self._redactor is None else self._redactor.text(clean(text))
+
+    def _cleaned(self, profile: Profile) -> Profile:
+        """The profile as it is stored. The name of a model is no content."""
+        texts = {name: getattr(profile, name) for name in ("display_name", "title", "avatar_color", "persona")}
+        kept = {name: self._kept(text) for name, text in texts.items() if text is not None}
+        return replace(profile, **kept, model=None if profile.model is None else clean(profile.model))
 
     # --- the prompt
 
@@ -202,8 +212,3 @@ def _agent_of(profile: Profile) -> Agent:
         max_turns=profile.max_turns,
         max_usd=profile.max_usd,
     )
-
-
-def _cleaned(profile: Profile) -> Profile:
-    texts = {name: getattr(profile, name) for name in ("display_name", "title", "avatar_color", "persona", "model")}
-    return replace(profile, **{name: clean(text) for name, text in texts.items() if text is not None})

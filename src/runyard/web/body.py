@@ -1,7 +1,7 @@
 """Request bodies: bounded before they are read, parsed by one strict parser, whatever the client sends."""
 
 import re
-from collections.abc import Callable, Coroutine
+from collections.abc import Callable, Collection, Coroutine, Iterable
 from typing import Any, TypeVar
 
 import msgspec
@@ -12,6 +12,7 @@ from pydantic import BaseModel, ValidationError
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from runyard.errors import BadRequest, TooLarge
+from runyard.web.fields import UNKNOWN, hint
 from runyard.web.problems import answer
 
 M = TypeVar("M", bound=BaseModel)
@@ -66,16 +67,39 @@ class NotJson(BadRequest):
 
 
 class StrictRoute(APIRoute):
+    """A route that refuses a body it cannot read, and fields and query parameters it does not have."""
+
     def get_route_handler(self) -> Callable[[Request], Coroutine[Any, Any, Response]]:
         handle = super().get_route_handler()
+        parameters = frozenset(parameter.alias for parameter in self.dependant.query_params)
+        takes_body = self.body_field is not None
 
         async def strict(request: Request) -> Response:
             request = StrictRequest(request.scope, request.receive)
             if await request.body():
-                await request.json()
+                given = await request.json()
+                if not takes_body:
+                    refuse_fields(given)
+            if parameters:  # a route without any, such as /health, takes what a proxy may add
+                _refuse_others(request.query_params, parameters)
             return await handle(request)
 
         return strict
+
+
+def refuse_fields(given: Any) -> None:
+    """Refuse the fields of a body that was sent to a route without any; an empty object is accepted."""
+    if isinstance(given, dict) and given:
+        raise _unknown(("body",), hint(given, ()))
+
+
+def _refuse_others(given: Iterable[str], known: Collection[str]) -> None:
+    if unknown := [name for name in given if name not in known]:
+        raise _unknown(("query",), hint(unknown, known))
+
+
+def _unknown(where: tuple[str, ...], what: str) -> RequestValidationError:
+    return RequestValidationError([{"type": UNKNOWN, "loc": where, "msg": what}])
 
 
 class BodyLimit:

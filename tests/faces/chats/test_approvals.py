@@ -7,8 +7,6 @@ import pytest
 from runyard.domain.api_key import LOCAL
 from runyard.errors import AlreadyDecided
 from runyard.faces.chats.approving import ApprovalManager
-from runyard.faces.chats.translate import approval_id as shown
-from runyard.faces.chats.translate import approval_of
 from tests.faces.agents_for_tests import Gate
 from tests.faces.chats.chatting import Chat, answer_of, chat_agents, interaction_of
 from tests.faces.serving import Serve
@@ -52,7 +50,7 @@ async def test_an_unknown_approval_is_404_and_a_processed_one_400(chat: Chat) ->
     stream, approval_id = await chat.asked()
     interaction = interaction_of(stream)
     unknown = f"{approval_id[:-1]}{'0' if approval_id[-1] != '0' else '1'}"
-    for wrong in (unknown, "approval_abc", approval_of(approval_id) or ""):
+    for wrong in (unknown, "approval_abc", approval_id.removeprefix("approval_")):
         assert (await chat.approve(interaction, wrong, True)).status_code == 404
     assert (await chat.approve(interaction, approval_id, True)).status_code == 200
     for approved in (True, False):
@@ -155,23 +153,21 @@ async def test_a_question_about_no_tool_is_shown_as_it_was_asked(chat: Chat) -> 
 async def test_the_manager_blocks_until_it_is_answered(chat: Chat) -> None:
     stream, approval_id = await chat.asked()
     manager = ApprovalManager(chat.server.process.engine, LOCAL)
-    core = approval_of(approval_id) or ""
-    assert shown(core) == approval_id
-    task = asyncio.create_task(manager.request_approval(core))
+    task = asyncio.create_task(manager.request_approval(approval_id))
     await asyncio.sleep(0.1)  # waits on purpose: it must still be blocked
     assert not task.done()
-    await manager.respond(core, True)
+    await manager.respond(approval_id, True)
     assert await asyncio.wait_for(task, PATIENCE) is True
     with pytest.raises(AlreadyDecided):
-        await manager.respond(core, False)
-    assert await manager.request_approval(core) is True, "the first answer stays"
+        await manager.respond(approval_id, False)
+    assert await manager.request_approval(approval_id) is True, "the first answer stays"
     await stream.to_end()
 
 
 async def test_a_cancel_wakes_who_waits_for_an_answer(chat: Chat) -> None:
     stream, approval_id = await chat.asked()
     manager = ApprovalManager(chat.server.process.engine, LOCAL)
-    task = asyncio.create_task(manager.request_approval(approval_of(approval_id) or ""))
+    task = asyncio.create_task(manager.request_approval(approval_id))
     await chat.cancel(interaction_of(stream))
     assert await asyncio.wait_for(task, PATIENCE) is False
     await stream.to_end()

@@ -129,7 +129,7 @@ class FakeExecution:
     def traceparent(self, call_id: str) -> str:
         return f"00-{1:032x}-{1:016x}-01"
 
-    def new_id(self) -> str:
+    def new_approval_id(self) -> str:
         self._new_ids += 1
         return f"approval-{len(self.log)}-{self._new_ids}"
 

@@ -59,7 +59,7 @@ def _repetition(agent: Agent, node: Node, begun: StepState, execution: Execution
     if found is None:
         asked = {"node": node.name}
         approval = Approval(
-            id=execution.new_id(),
+            id=execution.new_approval_id(),
             run_id=execution.run.id,
             call_id=node.name,
             kind="unknown_outcome",

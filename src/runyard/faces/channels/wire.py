@@ -4,6 +4,8 @@ from typing import Annotated, Any, Literal
 
 from pydantic import BaseModel, Field
 
+from runyard.web.fields import RequestBody
+
 ChannelKind = Literal["public", "private"]
 EventName = Literal["message_created", "reaction_added", "agent_typing", "agent_done"]
 Id = Annotated[str, Field(min_length=1, max_length=64)]
@@ -14,7 +16,7 @@ Label = Annotated[str, Field(min_length=1, max_length=64)]
 Text = Annotated[str, Field(min_length=1)]
 
 
-class NewChannel(BaseModel):
+class NewChannel(RequestBody):
     name: Name
     kind: ChannelKind = Field("public", description="A private channel is known to its members and its owner alone.")
     topic: Topic | None = None
@@ -22,7 +24,7 @@ class NewChannel(BaseModel):
     users: list[Id] = Field([], max_length=1000, description="The people in it.")
 
 
-class ChannelChange(BaseModel):
+class ChannelChange(RequestBody):
     name: Name | None = None
     kind: ChannelKind | None = None
     topic: Topic | None = None
@@ -47,7 +49,7 @@ class ChannelPage(BaseModel):
     next: str | None
 
 
-class NewDm(BaseModel):
+class NewDm(RequestBody):
     agentId: Id = Field(description="The agent to talk to.")
     otherAgentId: Id | None = Field(None, description="Who talks to it, if that is another agent.")
     userId: Id | None = Field(None, description="Or a person; you, if both are left out.")
@@ -64,7 +66,7 @@ class DmPage(BaseModel):
     next: str | None
 
 
-class NewMessage(BaseModel):
+class NewMessage(RequestBody):
     channelId: str | None = None
     dmConversationId: str | None = None
     parentMessageId: str | None = Field(None, description="The message that this one replies to.")
@@ -72,7 +74,7 @@ class NewMessage(BaseModel):
     text: Text
 
 
-class MessageChange(BaseModel):
+class MessageChange(RequestBody):
     text: Text
 
 
@@ -82,7 +84,7 @@ class ReactionSeen(BaseModel):
     isAgent: bool
 
 
-class NewReaction(BaseModel):
+class NewReaction(RequestBody):
     emoji: Emoji
     userId: Id | None = None
 
@@ -108,7 +110,7 @@ class MessagePage(BaseModel):
     next: str | None = Field(description="Earlier messages are those before this one; null if these are the first.")
 
 
-class NewAgent(BaseModel):
+class NewAgent(RequestBody):
     id: Annotated[str, Field(pattern=r"^[A-Za-z0-9_.-]{1,64}$")]
     displayName: Name | None = None
     title: Annotated[str, Field(max_length=200)] = ""
@@ -119,7 +121,7 @@ class NewAgent(BaseModel):
     maxBudgetUsd: float = Field(0.10, gt=0, le=1000, allow_inf_nan=False)
 
 
-class AgentChange(BaseModel):
+class AgentChange(RequestBody):
     displayName: Name | None = None
     title: Annotated[str, Field(max_length=200)] | None = None
     avatarColor: Annotated[str, Field(max_length=32)] | None = None
@@ -150,7 +152,7 @@ class AgentPage(BaseModel):
     next: str | None
 
 
-class BlockChange(BaseModel):
+class BlockChange(RequestBody):
     content: str
     isShared: bool | None = Field(None, description="Whether other agents can be linked to it; as it was if left out.")
 
@@ -167,7 +169,7 @@ class MemorySeen(BaseModel):
     blocks: list[BlockSeen]
 
 
-class NewPassage(BaseModel):
+class NewPassage(RequestBody):
     content: Text
     tags: list[Annotated[str, Field(min_length=1, max_length=64)]] = Field([], max_length=32)
 

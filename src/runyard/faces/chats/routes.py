@@ -18,7 +18,7 @@ from runyard.faces.chats.finding import new_chat_id, run_in, thread_of
 from runyard.faces.chats.interactions import Interactions, InteractionStore
 from runyard.web.answers import Json, Key, iso, key_of
 from runyard.web.auth import Owner, owner_of
-from runyard.web.body import read
+from runyard.web.body import decoded, read, refuse_fields
 from runyard.web.routing import STREAM_PARAMETERS, Events, add_fast
 from runyard.web.sse import EventStream, start_of
 
@@ -106,6 +106,8 @@ def add_routes(
 
     async def retry(request: Request) -> Response:
         owner, run = await _meant(request, engine)
+        if body := await request.body():
+            refuse_fields(decoded(body))
         if run.status not in (Status.ERROR, Status.CANCELED):
             raise Conflict("Only an interaction that failed or was cancelled can be tried again.")
         note = idempotency_key(owner, f"POST retry {run.id}", key_of(request), None)
@@ -170,13 +172,12 @@ def add_routes(
     )
     async def approve(owner: Owner, chat_id: str, interaction_id: str, body: wire.Decision) -> Response:
         run = await run_in(engine, owner, chat_id, interaction_id)
-        asked = translate.approval_of(body.approval_id)
-        if asked is None or (await engine.approvals.get(owner, asked)).run_id != run.id:
+        if (await engine.approvals.get(owner, body.approval_id)).run_id != run.id:
             raise NotFound("There is no approval with that id.")
         decision: Literal["approved", "rejected"] = "approved" if body.approved else "rejected"
         edited: Any = body.tool_input if body.approved else None
         try:
-            await engine.approvals.decide(owner, asked, decision, owner, body.reason, edited)
+            await engine.approvals.decide(owner, body.approval_id, decision, owner, body.reason, edited)
         except RunEnded:
             raise
         except AlreadyDecided:

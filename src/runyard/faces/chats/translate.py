@@ -40,7 +40,6 @@ from runyard.faces.chats.wire import (
 Shown = tuple[EventName, dict[str, Any]]
 _encode = msgspec.json.Encoder().encode
 _INTERACTION = re.compile(r"int_([0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12})")
-_APPROVAL = re.compile(r"approval_([0-9a-f]{8}-[0-9a-f]{4}-)4([0-9a-f]{3}-[0-9a-f]{4}-[0-9a-f]{12})")
 
 STATUS: dict[Status, InteractionStatus] = {
     Status.QUEUED: InteractionStatus.RUNNING,
@@ -60,17 +59,6 @@ def run_id_of(given: str) -> str | None:
     """The run that this interaction is, if it can be one."""
     found = _INTERACTION.fullmatch(given)
     return found[1] if found else None
-
-
-def approval_id(core_id: str) -> str:
-    """A UUID of version 4, as S1 has it: the one of the approval, but for the digit that says so."""
-    return f"approval_{core_id[:14]}4{core_id[15:]}"
-
-
-def approval_of(given: str) -> str | None:
-    """The approval that is meant, if it can be one."""
-    found = _APPROVAL.fullmatch(given)
-    return f"{found[1]}7{found[2]}" if found else None
 
 
 def frames(repeats_its_thinking: bool) -> Callable[[Event], bytes]:
@@ -161,13 +149,13 @@ def _approval(event: Event) -> Shown:
         case ApprovalRequested(approval, _, kind, tool, given):
             asks = kind == "question" and isinstance(given, dict) and isinstance(given.get("question"), str)
             action = given["question"] if asks else tool
-            data = {"approval_id": approval_id(approval), "action": action, "tool_name": tool}
+            data = {"approval_id": approval, "action": action, "tool_name": tool}
             return "approval_required", {**data, "tool_input": _text(given), "kind": kind}
         case ApprovalDecided(approval, "approved"):
-            return "approved", {"approval_id": approval_id(approval)}
+            return "approved", {"approval_id": approval}
         case ApprovalDecided(approval, decision, _, _, reason):
             why = "expired" if decision == "expired" else reason
-            return "rejected", {"approval_id": approval_id(approval)} | ({"reason": why} if why else {})
+            return "rejected", {"approval_id": approval} | ({"reason": why} if why else {})
         case _:
             raise AssertionError(event.type)
 

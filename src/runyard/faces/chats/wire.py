@@ -1,9 +1,11 @@
 """The words of the chats face, as clients see them and as checkpoints keep them."""
 
 from enum import StrEnum
-from typing import Annotated, Any, Literal
+from typing import Annotated, Any, ClassVar, Literal
 
 from pydantic import BaseModel, Field, StrictBool
+
+from runyard.web.fields import RequestBody
 
 EventName = Literal[
     "interaction_started",
@@ -97,17 +99,19 @@ class ChatPage(BaseModel):
     next: str | None = Field(description="Give it as `before` to get the next page; null at the end.")
 
 
-class NewInteraction(BaseModel):
+class NewInteraction(RequestBody):
     user_message: str = Field(min_length=1)
     agent: str | None = Field(None, description="Which agent answers; the default agent if left out.")
 
 
-class Edit(BaseModel):
+class Edit(RequestBody):
     new_user_message: str = Field(min_length=1)
     agent: str | None = Field(None, description="Which agent answers; the one that answered before if left out.")
 
 
-class Decision(BaseModel):
+class Decision(RequestBody):
+    other_words: ClassVar = {"input": "tool_input", "decision": "approved"}  # those of the native face
+
     approval_id: str
     approved: StrictBool
     reason: str | None = Field(None, description="With a rejection: why not; the agent is told.")

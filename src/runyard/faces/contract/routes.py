@@ -93,6 +93,7 @@ def add_routes(
 
     async def again(owner: str, run: Run, task: Task) -> Begun:
         first = (await engine.views.state(owner, run.id, 1)).task
+        task = engine.intake.as_stored(task)
         if first is None:
             raise NotFound("There is no run of that id that was asked for like this.")
         if first.type != task.type or first.labels != task.labels or first.inputs != task.inputs:

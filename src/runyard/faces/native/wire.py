@@ -1,11 +1,12 @@
 """The words of the native face."""
 
-from typing import Any, Literal
+from typing import Any, ClassVar, Literal
 
 from pydantic import BaseModel, Field
 
 from runyard.domain.api_key import DEFAULT_SCOPES, OWNER, Scope
 from runyard.domain.run import Status
+from runyard.web.fields import RequestBody
 
 
 class RunRow(BaseModel):
@@ -43,7 +44,7 @@ class ThreadPage(BaseModel):
     next: str | None
 
 
-class Fork(BaseModel):
+class Fork(RequestBody):
     run_id: str | None = Field(None, description="Where to go on from; the last run of the thread if left out.")
     at_seq: int | None = Field(
         None,
@@ -88,13 +89,15 @@ class ApprovalPage(BaseModel):
     next: str | None
 
 
-class Decision(BaseModel):
+class Decision(RequestBody):
+    other_words: ClassVar = {"tool_input": "input", "approved": "decision"}  # those of the chats face
+
     decision: Literal["approve", "reject"]
     reason: str | None = Field(None, description="Why not; the agent is told.")
     input: dict[str, Any] | None = Field(None, description="With approve: call the tool with this input instead.")
 
 
-class NewKey(BaseModel):
+class NewKey(RequestBody):
     owner: str = Field(pattern=f"^{OWNER}$", description="Whose threads and runs it is for.")
     label: str = Field("", max_length=200, description="What it is for, in your own words.")
     scopes: list[Scope] = Field(sorted(DEFAULT_SCOPES), min_length=1, max_length=10)

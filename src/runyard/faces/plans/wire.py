@@ -5,6 +5,8 @@ from typing import Literal
 from msgspec import Struct
 from pydantic import AliasChoices, BaseModel, Field
 
+from runyard.web.fields import RequestBody
+
 RunState = Literal["started", "finished", "cancelled"]
 EventName = Literal["RunStarted", "NodeStarted", "DebugTrace", "NodeFinished", "RunFinished"]
 
@@ -22,7 +24,7 @@ class PlanEvent(Struct, frozen=True, omit_defaults=True, rename="camel"):
     fn: str | None = None
 
 
-class NewRun(BaseModel):
+class NewRun(RequestBody):
     runId: str | None = Field(
         None,
         pattern=r"^[A-Za-z0-9][A-Za-z0-9._:~-]{0,127}$",

@@ -4,11 +4,13 @@ from typing import Literal
 
 from pydantic import BaseModel, Field, StrictInt, StrictStr
 
+from runyard.web.fields import RequestBody
+
 RunStatus = Literal["queued", "running", "done", "error", "canceled"]
 EventName = Literal["token", "tool_start", "tool_end", "final", "error", "canceled", "state"]
 
 
-class NewThread(BaseModel):
+class NewThread(RequestBody):
     user_id: StrictStr | StrictInt | None = Field(
         None, description="Whose thread it is, in your own terms; given back as it came."
     )
@@ -19,7 +21,7 @@ class ThreadMade(BaseModel):
     thread_id: str
 
 
-class NewMessage(BaseModel):
+class NewMessage(RequestBody):
     content: str = Field(min_length=1)
     agent: str | None = Field(None, description="Which agent answers this one message.")
 

@@ -1,0 +1,196 @@
+"""With redaction on, no route stores sensitive text: every route and every field that takes text is in one table.
+
+`CONTENT` holds what each route is sent; every text in it carries the sensitive one. `IDS` names the fields that are
+ids: those are stored and given back as they came. A new route or a new field is in neither, and fails the first test.
+"""
+
+from typing import Any
+
+import pytest
+
+from runyard.asgi import create_app
+from runyard.settings import Settings
+from tests.faces.agents_for_tests import Gate, agents
+from tests.faces.raw_stream import RawStream
+from tests.faces.serving import QUICK, Server, served
+from tests.secrets.traces import columns_with
+from tests.web.visiting import Operation, operations
+
+MAIL = "zqann@example.com"
+SAID = f"ask {MAIL}"
+APPROVE = "/chats/{chat_id}/interactions/{interaction_id}/approve"
+MEMBER = "/api/channels/{channel_id}/members/{kind}/{member_id}"
+READER = "/api/agents/{agent_id}/memory/{label}/readers/{reader_id}"
+EDITED = {"to": MAIL, "text": SAID}
+TASK = {"inputs": {"question": SAID, MAIL: {"deep": [SAID]}}, "user_id": MAIL, "mode": MAIL, "risk_tier": MAIL}
+TASK |= {"domain_id": MAIL, "workflow_id": MAIL, "stage_id": MAIL}
+CONTENT: dict[tuple[str, str], dict[str, Any]] = {
+    ("POST", "/api/threads/{thread_id}/messages"): {"content": SAID},
+    ("POST", "/api/approvals/{approval_id}"): {"reason": SAID, "input": EDITED},
+    ("POST", "/api/keys"): {"label": SAID},
+    ("POST", "/chats/{chat_id}/interactions"): {"user_message": SAID},
+    ("POST", "/chats/{chat_id}/interactions/{interaction_id}/edit"): {"new_user_message": SAID},
+    ("POST", APPROVE): {"reason": SAID, "tool_input": EDITED},
+    ("POST", "/agents/run/sync"): TASK,
+    ("POST", "/agents/run/stream"): TASK,
+    ("POST", "/api/channels"): {"name": SAID, "topic": SAID},
+    ("PATCH", "/api/channels/{channel_id}"): {"name": SAID, "topic": SAID},
+    ("POST", "/api/messages"): {"text": SAID},
+    ("PATCH", "/api/messages/{message_id}"): {"text": SAID},
+    ("POST", "/api/messages/{message_id}/reactions"): {"emoji": MAIL},
+    ("POST", "/api/agents"): {"displayName": SAID, "title": SAID, "avatarColor": MAIL, "systemPrompt": SAID},
+    ("PATCH", "/api/agents/{agent_id}"): {
+        "displayName": SAID,
+        "title": SAID,
+        "avatarColor": MAIL,
+        "systemPrompt": SAID,
+    },
+    ("PUT", "/api/agents/{agent_id}/memory/{label}"): {"content": SAID},
+    ("POST", "/api/agents/{agent_id}/passages"): {"content": SAID, "tags": [MAIL]},
+}
+IDS: dict[tuple[str, str], set[str]] = {
+    ("POST", "/api/threads"): {"user_id", "agent"},
+    ("POST", "/api/threads/{thread_id}/messages"): {"agent"},
+    ("POST", "/api/threads/{thread_id}/fork"): {"run_id", "at_seq"},
+    ("POST", "/api/approvals/{approval_id}"): {"decision"},
+    ("POST", "/api/keys"): {"owner", "scopes", "expires_in"},
+    ("POST", "/chats/{chat_id}/interactions"): {"agent"},
+    ("POST", "/chats/{chat_id}/interactions/{interaction_id}/edit"): {"agent"},
+    ("POST", APPROVE): {"approval_id", "approved"},
+    ("POST", "/agents/runs"): {"runId", "plan"},
+    ("POST", "/agents/run/sync"): {"request_id", "task_type", "budgets"},
+    ("POST", "/agents/run/stream"): {"request_id", "task_type", "budgets"},
+    ("POST", "/api/channels"): {"kind", "agents", "users"},
+    ("PATCH", "/api/channels/{channel_id}"): {"kind"},
+    ("POST", "/api/dms"): {"agentId", "otherAgentId", "userId"},
+    ("POST", "/api/messages"): {"channelId", "dmConversationId", "parentMessageId", "userId"},
+    ("POST", "/api/messages/{message_id}/reactions"): {"userId"},
+    ("POST", "/api/agents"): {"id", "modelId", "maxTurns", "maxBudgetUsd"},
+    ("PATCH", "/api/agents/{agent_id}"): {"modelId", "maxTurns", "maxBudgetUsd", "isActive"},
+    ("PUT", "/api/agents/{agent_id}/memory/{label}"): {"isShared"},
+}
+NO_BODY = {
+    ("POST", "/api/runs/{run_id}/cancel"),
+    ("POST", "/api/runs/{run_id}/retry"),
+    ("POST", "/agents/runs/{run_id}/cancel"),
+    ("POST", "/chats/{chat_id}/interactions/{interaction_id}/cancel"),
+    ("POST", "/chats/{chat_id}/interactions/{interaction_id}/retry"),
+    ("PUT", MEMBER),
+    ("PUT", READER),
+}
+
+
+def test_every_route_and_field_that_takes_text_is_in_the_table() -> None:
+    app = create_app(Settings(), agents(Gate()))
+    document = app.openapi()
+    writing = {tuple(one) for one in operations(app) if one.method in ("POST", "PUT", "PATCH")}
+    assert writing == CONTENT.keys() | IDS.keys() | NO_BODY
+    for method, path in writing:
+        given = CONTENT.get((method, path), {}).keys() | IDS.get((method, path), set())
+        assert _fields(document, method, path) == given, (method, path)
+
+
+def _fields(document: dict[str, Any], method: str, path: str) -> set[str]:
+    body = document["paths"][path][method.lower()].get("requestBody")
+    if body is None:
+        return set()
+    schema = body["content"]["application/json"]["schema"]
+    [name] = [each["$ref"] for each in (schema, *schema.get("anyOf", ())) if "$ref" in each]
+    return set(document["components"]["schemas"][name.rpartition("/")[2]]["properties"])
+
+
+@pytest.mark.req("S1.48")
+async def test_no_way_in_stores_sensitive_text(database_url: str) -> None:
+    settings = Settings(database_url=database_url, redact="email", **QUICK)
+    async with served(settings, agents(Gate())) as server:
+        visit = Visit(server)
+        await visit.everything()
+        assert visit.sent == set(CONTENT), "what is in the table was sent"
+        listed = (await server.http.get("/api/runs?limit=200")).json()["runs"]
+        for run in listed:
+            await server.ended(run["run_id"])
+        logs = str([await server.log(run["run_id"]) for run in listed])
+    assert await columns_with(MAIL, database_url) == set()
+    assert MAIL not in logs
+    assert "'question': 'ask [email]'" in logs, "a task's inputs stand in run.queued"
+
+
+@pytest.mark.req("S1.48")
+async def test_without_redaction_the_same_visit_leaves_it_everywhere(database_url: str) -> None:
+    async with served(Settings(database_url=database_url, **QUICK), agents(Gate())) as server:
+        await Visit(server).everything()
+    found = await columns_with(MAIL, database_url)
+    assert {"messages.text", "run_events.data", "threads.name", "threads.topic", "agents.persona"} <= found
+
+
+class Visit:
+    """Sends the table, route by route."""
+
+    def __init__(self, server: Server) -> None:
+        self.server = server
+        self.sent: set[tuple[str, str]] = set()
+
+    async def send(self, method: str, path: str, ids: dict[str, str] | None = None, **more: Any) -> Any:
+        body = {**CONTENT[method, path], **more}
+        answer = await self.server.http.request(method, Operation(method, path).at(ids or {}), json=body)
+        assert answer.is_success, (method, path, answer.text)
+        self.sent.add((method, path))
+        return answer.json()
+
+    async def chat(self, path: str, ids: dict[str, str], until: str, **more: Any) -> tuple[str, Any]:
+        """The interaction that a stream began with, and its frame of that name."""
+        body = {**CONTENT["POST", path], **more}
+        stream = await RawStream.open(self.server.port, Operation("POST", path).at(ids), {}, body=body)
+        await stream.frames_to(until)
+        await stream.close()
+        self.sent.add(("POST", path))
+        return str(stream.wire[0][1]["interaction_id"]), stream.wire[-1][1]
+
+    async def everything(self) -> None:
+        await self._runs()
+        await self._chats()
+        await self._channels()
+        await self._agents()
+        for path in ("/agents/run/sync", "/agents/run/stream"):
+            self.sent.add(("POST", path))
+            asked = {**CONTENT["POST", path], "request_id": "r1", "task_type": "happy"}
+            headers = {"Idempotency-Key": "once"}
+            for _ in range(2):  # the second time the run is found again, by what was stored of the first
+                answer = await self.server.http.post(path, json=asked, headers=headers)
+                assert answer.status_code == 200, answer.text
+
+    async def _runs(self) -> None:
+        thread = await self.server.thread()
+        run = await self.send("POST", "/api/threads/{thread_id}/messages", {"thread_id": thread}, agent="mails")
+        approval = await self.server.waiting(run["run_id"])
+        await self.send("POST", "/api/approvals/{approval_id}", {"approval_id": approval}, decision="approve")
+        await self.server.ended(run["run_id"])
+        await self.send("POST", "/api/keys", owner="ann")
+
+    async def _chats(self) -> None:
+        ids = {"chat_id": "c1"}
+        first, _ = await self.chat("/chats/{chat_id}/interactions", ids, "interaction_complete", agent="happy")
+        ids["interaction_id"] = first
+        edit = "/chats/{chat_id}/interactions/{interaction_id}/edit"
+        second, asked = await self.chat(edit, ids, "approval_required", agent="mails")
+        ids["interaction_id"] = second
+        await self.server.waiting(second.removeprefix("int_"))
+        await self.send("POST", APPROVE, ids, approval_id=asked["approval_id"], approved=True)
+
+    async def _channels(self) -> None:
+        channel = await self.send("POST", "/api/channels", agents=["happy"])
+        await self.send("PATCH", "/api/channels/{channel_id}", {"channel_id": channel["id"]})
+        message = await self.send("POST", "/api/messages", channelId=channel["id"])
+        ids = {"message_id": message["id"]}
+        await self.send("PATCH", "/api/messages/{message_id}", ids)
+        await self.send("POST", "/api/messages/{message_id}/reactions", ids)
+        taken = await self.server.http.delete(f"/api/messages/{message['id']}/reactions/{MAIL}")
+        assert taken.status_code == 204, "it is found again by the text that was sent"
+        await self.send("POST", "/api/messages/{message_id}/reactions", ids)
+
+    async def _agents(self) -> None:
+        clerk = await self.send("POST", "/api/agents", id="clerk", modelId="nobody/nothing")
+        ids = {"agent_id": clerk["id"], "label": MAIL}
+        await self.send("PATCH", "/api/agents/{agent_id}", ids)
+        await self.send("PUT", "/api/agents/{agent_id}/memory/{label}", ids)
+        await self.send("POST", "/api/agents/{agent_id}/passages", ids)
