@@ -195,13 +195,14 @@ def _is_loopback(listener: socket.socket) -> bool:
 
 
 class _QuietCuts:
-    """uvicorn reports a stream that was cut on purpose as a crash; that one line is left out."""
+    """uvicorn reports a stream that was cut on purpose, and a request that a shutdown cut off, as crashes; those lines
+    are left out."""
 
     def __enter__(self) -> None:
         from runyard.web.sse import StreamCut
 
         def keep(record: logging.LogRecord) -> bool:
-            return not (record.exc_info and isinstance(record.exc_info[1], StreamCut))
+            return not (record.exc_info and isinstance(record.exc_info[1], StreamCut | asyncio.CancelledError))
 
         self._keep = keep
         logging.getLogger("uvicorn.error").addFilter(keep)

@@ -46,7 +46,7 @@ async def test_without_a_key_every_route_but_health_and_the_page_is_401(locked: 
 async def test_the_short_way_leads_to_no_route_that_was_not_walked(locked: Server) -> None:
     """The guard is the first thing that a request meets, and the short way lies behind it."""
     app = app_of(locked)
-    door: Any = app._door._app  # type: ignore[attr-defined]
+    door: Any = app._door._app._app  # type: ignore[attr-defined]
     assert isinstance(door, auth.Guard)
     shortcut: Any = door._app._app  # type: ignore[attr-defined]
     assert isinstance(shortcut, Shortcut)

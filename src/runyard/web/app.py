@@ -21,6 +21,7 @@ from runyard.web.access_log import AccessLog
 from runyard.web.answers import Json
 from runyard.web.auth import Guard
 from runyard.web.body import BodyLimit, StrictRoute
+from runyard.web.last_resort import LastResort
 from runyard.web.limits import Rates, StreamRoom
 from runyard.web.routing import Shortcut
 
@@ -40,11 +41,19 @@ class Limits(NamedTuple):
 class App(FastAPI):
     """FastAPI behind a guard, with a short way to the plain routes."""
 
-    def open_door(self, access: Access | None, limits: Limits, metrics: Metrics, access_log: bool) -> None:
+    def open_door(
+        self,
+        access: Access | None,
+        limits: Limits,
+        metrics: Metrics,
+        access_log: bool,
+        is_stopping: Callable[[], bool],
+    ) -> None:
         room = StreamRoom(limits.streams, limits.streams_per_key)
         plain = Shortcut(self.router.routes, super().__call__, room)
         rates = None if limits.rate_per_key is None else Rates(limits.rate_per_key)
         door: ASGIApp = Guard(BodyLimit(plain, limits.body), access, rates, metrics.refused)
+        door = LastResort(door, is_stopping)
         self._door = AccessLog(door) if access_log else door
         self._needs_keys = access is not None
 
@@ -89,7 +98,13 @@ def build(
     _add_health(app.router, engine, version)
     page.add_routes(app.router)
     _add_metrics(app.router, engine, metrics)
-    app.open_door(engine.access if keys else None, limits, metrics, access_log)
+    app.open_door(
+        engine.access if keys else None,
+        limits,
+        metrics,
+        access_log,
+        lambda: engine.streams.is_cut or engine.streams.is_draining,
+    )
     return app
 
 

@@ -15,8 +15,9 @@ from starlette.routing import compile_path
 from starlette.types import ASGIApp, Receive, Scope, Send
 
 from runyard.domain import api_key
+from runyard.domain.events import clean
 from runyard.engine.access import EVERYBODY, Access, Caller
-from runyard.errors import BadRequest, RunyardError, ScopeMissing
+from runyard.errors import BadRequest, Invalid, NotFound, RunyardError, ScopeMissing
 from runyard.web import problems
 from runyard.web.limits import Rates
 from runyard.web.problems import CALLER, REFUSED
@@ -82,6 +83,9 @@ class Guard:
             return
         if caller is not None:
             scope[CALLER] = caller
+        if (refusal := _unusable(scope)) is not None:
+            await problems.answer(refusal, scope)(scope, receive, send)
+            return
         await self._app(scope, receive, send)
 
     async def _caller(self, scope: Scope, access: Access) -> Caller | None:
@@ -95,6 +99,14 @@ class Guard:
         if self._rates is not None and caller.key_id is not None:
             self._rates.take(caller.key_id)
         return caller
+
+
+def _unusable(scope: Scope) -> RunyardError | None:
+    """Why this address can name nothing: no stored id or name contains NUL or U+FDD0, and Postgres refuses NUL."""
+    path: str = scope["path"]
+    if clean(path) != path:
+        return NotFound()
+    return Invalid("A query parameter contains NUL; leave it out.") if b"%00" in scope["query_string"] else None
 
 
 def path_of(scope: Scope) -> str:

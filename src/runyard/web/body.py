@@ -1,6 +1,5 @@
 """Request bodies: bounded before they are read, parsed by one strict parser, whatever the client sends."""
 
-import re
 from collections.abc import Callable, Collection, Coroutine, Iterable
 from typing import Any, TypeVar
 
@@ -19,25 +18,31 @@ M = TypeVar("M", bound=BaseModel)
 
 
 MOST_LEVELS = 400  # of nesting: what is accepted must be encoded again, perhaps from deeper in the stack
-_BRACKETS = re.compile(rb'"(?:[^"\\]|\\.)*"|[][{}]', re.S)
+TOO_DEEP = f"The body is nested more than {MOST_LEVELS} levels deep."
 
 
 def decoded(body: bytes) -> Any:
     """No broken UTF-8, no lone surrogates, no nesting without end."""
-    if body.count(b"[") + body.count(b"{") > MOST_LEVELS and _levels(body) > MOST_LEVELS:
-        raise NotJson(f"The body is nested more than {MOST_LEVELS} levels deep.")
     try:
-        return msgspec.json.decode(body)
-    except (msgspec.DecodeError, RecursionError, UnicodeDecodeError):
+        value = msgspec.json.decode(body)
+    except RecursionError:
+        raise NotJson(TOO_DEEP) from None
+    except (msgspec.DecodeError, UnicodeDecodeError):
         raise NotJson from None
+    if body.count(b"[") + body.count(b"{") > MOST_LEVELS and _is_too_deep(value):
+        raise NotJson(TOO_DEEP)
+    return value
 
 
-def _levels(body: bytes) -> int:
-    most = level = 0
-    for found in _BRACKETS.finditer(body):
-        level += {b"[": 1, b"{": 1, b"]": -1, b"}": -1}.get(found[0], 0)
-        most = max(most, level)
-    return most
+def _is_too_deep(value: Any) -> bool:
+    """Look at one level of nesting after the other; the parser has already refused what it cannot hold."""
+    level = [value]
+    for _ in range(MOST_LEVELS):
+        inside = [each for each in level if each and isinstance(each, list | dict)]
+        if not inside:
+            return False
+        level = [item for each in inside for item in (each.values() if isinstance(each, dict) else each)]
+    return any(isinstance(each, list | dict) for each in level)
 
 
 async def read(request: Request, model: type[M]) -> M:
@@ -56,8 +61,12 @@ def _is_json(request: Request) -> bool:
 
 
 class StrictRequest(Request):
+    """A request whose body is decoded once, strictly."""
+
     async def json(self) -> Any:
-        return decoded(await self.body())
+        if not hasattr(self, "_decoded"):
+            self._decoded = decoded(await self.body())
+        return self._decoded
 
 
 class NotJson(BadRequest):

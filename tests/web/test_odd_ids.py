@@ -1,0 +1,93 @@
+"""Ids are checked in one place, before any route: whatever stands in an address, it is never a server error."""
+
+from collections.abc import Iterator
+from typing import Any
+
+import pytest
+
+from tests.faces.serving import Server
+from tests.web.test_problems import problem
+from tests.web.visiting import Belongings, Operation, app_of, bearer, move_in, operations
+
+ODD = ("%00", "a%00b", "%EF%B7%90", "%ff", "%F0%9F%A6%9C", "x" * 3000, "'", "%25", "%5C", "%0A")
+ENDLESS = "/api/sse"
+
+
+def _with_odd_ids(operation: Operation, anns: Belongings, odd: str) -> Iterator[str]:
+    """The path with each of its ids replaced in turn, while the others are right."""
+    ids = anns.of(operation)
+    for name in ids:
+        if "{" + name + "}" in operation.path:
+            yield operation.at({**ids, name: odd})
+
+
+@pytest.mark.parametrize("odd", ODD[:6])
+async def test_no_route_fails_on_an_odd_id(locked: Server, odd: str) -> None:
+    key = await locked.key("ann")
+    anns = await move_in(locked, key)
+    tried = 0
+    for operation in operations(app_of(locked)):
+        if operation.method == "DELETE" and operation.path == "/api/keys/{key_id}":
+            continue
+        for path in _with_odd_ids(operation, anns, odd):
+            answer = await locked.http.request(operation.method, path, json=anns.body(operation), headers=bearer(key))
+            assert answer.status_code < 500, (operation, path, answer.text)
+            if "%00" in odd and operation.method != "HEAD":
+                problem(answer, 404, "not_found")
+            tried += 1
+    assert tried > 40
+
+
+async def test_no_list_fails_on_an_odd_parameter(server: Server) -> None:
+    document = app_of(server).openapi()
+    tried = 0
+    for path, operations_of in document["paths"].items():
+        if "get" not in operations_of or path == ENDLESS:
+            continue
+        for parameter in operations_of["get"].get("parameters", ()):
+            for odd in ODD if parameter["in"] == "query" else ():
+                answer = await server.http.get(f"{_filled(path)}?{parameter['name']}={odd}")
+                assert answer.status_code < 500, (path, parameter["name"], odd, answer.text)
+                tried += 1
+    assert tried > 100
+    problem(await server.http.get("/api/runs?agent=%00"), 422, "invalid")
+
+
+def _filled(path: str) -> str:
+    return Operation("GET", path).at(Anything())
+
+
+class Anything(dict[str, str]):
+    """An agent that exists, for whatever name."""
+
+    def __missing__(self, name: str) -> str:
+        return "happy"
+
+
+async def test_no_body_fails_on_an_id_with_nul(server: Server) -> None:
+    channel = (await server.http.post("/api/channels", json={"name": "all"})).json()["id"]
+    message = (await server.http.post("/api/messages", json={"channelId": channel, "text": "x"})).json()["id"]
+    thread, nul = await server.thread(), "a\0b"
+    bodies: list[tuple[str, dict[str, Any]]] = [
+        ("/api/threads", {"agent": nul}),
+        ("/api/threads", {"user_id": nul}),
+        (f"/api/threads/{thread}/messages", {"content": "x", "agent": nul}),
+        (f"/api/threads/{thread}/fork", {"run_id": nul}),
+        ("/chats/c/interactions", {"user_message": "x", "agent": nul}),
+        ("/agents/runs", {"plan": nul}),
+        ("/agents/runs", {"runId": nul}),
+        ("/agents/run/sync", {"request_id": nul, "task_type": nul}),
+        ("/api/channels", {"name": nul, "agents": [nul], "users": [nul]}),
+        ("/api/dms", {"agentId": nul}),
+        ("/api/dms", {"agentId": "happy", "otherAgentId": nul}),
+        ("/api/messages", {"channelId": nul, "text": "x"}),
+        ("/api/messages", {"channelId": channel, "text": "x", "parentMessageId": nul}),
+        ("/api/messages", {"channelId": channel, "text": "x", "userId": nul}),
+        (f"/api/messages/{message}/reactions", {"emoji": nul, "userId": nul}),
+        ("/api/agents", {"id": nul, "modelId": nul}),
+        ("/api/agents", {"id": "clerk", "modelId": nul, "title": nul}),
+        ("/api/keys", {"owner": "ann", "label": nul}),
+    ]
+    for path, body in bodies:
+        answer = await server.http.post(path, json=body)
+        assert answer.status_code < 500, (path, body, answer.text)
