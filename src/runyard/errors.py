@@ -29,6 +29,8 @@
     ├── AgentError                     what ends a run as `error`
     │   ├── InvalidTask                the inputs of a task do not fit
     │   ├── EventTooLarge              what the agent wrote is larger than an event may be
+    │   ├── BlockedLoop                the agent did not await for too long, and was interrupted
+    │   ├── WrongThread                a context was used outside of the thread that runs the agent
     │   ├── Nondeterministic           a replay took another path than the record
     │   ├── StepFailed                 a recorded step raised
     │   │   └── ToolFailed             a tool raised, or took too long
@@ -249,6 +251,23 @@ class EventTooLarge(AgentError):
     """What the agent wrote is larger than an event may be."""
 
     code = "event_too_large"
+
+
+class BlockedLoop(AgentError):
+    """The agent blocked the event loop for too long. Await in it, or call blocking code in a plain function."""
+
+    code = "blocked_loop"
+
+    # seconds: how long the loop stood still
+    def __init__(self, seconds: float | None = None) -> None:
+        said = "Await in it, or call blocking code by `ctx.step` or as a tool that is a plain function."
+        super().__init__(None if seconds is None else f"The agent blocked the event loop for {seconds:g} s. {said}")
+
+
+class WrongThread(AgentError):
+    """The context was used in another thread than the agent's. Use `asyncio.run_coroutine_threadsafe` there."""
+
+    code = "wrong_thread"
 
 
 class Nondeterministic(AgentError):

@@ -27,6 +27,7 @@ log = structlog.get_logger()
 
 # Longer than proxies and clients keep an idle connection: who closes first cannot cut off what the other just sends.
 KEEP_ALIVE_SECONDS = 75
+_handled: list[asyncio.AbstractEventLoop] = []  # loops in which a signal raises nothing any more
 Keys = Literal["needed", "needed_off_loopback", "not_needed"]
 
 
@@ -47,7 +48,7 @@ async def serve(
 
     logs.configure(settings.log_format, settings.log_level)
     logs.catch_tracebacks()
-    process = Process(settings, app, worker=worker)
+    process = Process(settings, app, worker=worker, may_exit=True)
     listener = _listen(settings.host, settings.port)
     is_guarded = keys == "needed" or (keys == "needed_off_loopback" and not _is_loopback(listener))
     served = create_app(settings, process=process, keys=is_guarded)
@@ -84,7 +85,7 @@ async def work(settings: Settings, app: App) -> None:
         raise StartupError(
             "SQLite has one process: `runyard serve` includes the worker. Use Postgres to run workers of their own."
         )
-    process = Process(settings, app)
+    process = Process(settings, app, may_exit=True)
     await process.start()
     _calm_collector()
     done = asyncio.Event()
@@ -125,13 +126,27 @@ def run(main: Coroutine[Any, Any, None]) -> None:
     with suppress(ImportError):
         from uvloop import new_event_loop as factory
     with asyncio.Runner(loop_factory=factory) as runner:
-        runner.run(_to_the_end(main))
+        waiting: set[asyncio.Task[Any] | None] = set()
+        task = runner.get_loop().create_task(_to_the_end(main, waiting), name="main")
+        while True:
+            try:
+                return runner.run(_result(task, waiting))
+            except (SystemExit, KeyboardInterrupt) as error:
+                # a callback of an agent: tasks are contained, and Ctrl-C raises nothing once it is handled here
+                if task.done() or (isinstance(error, KeyboardInterrupt) and not _handled):
+                    raise
+                log.error("loop.exit_ignored", error=type(error).__name__)
 
 
-async def _to_the_end(main: Coroutine[Any, Any, None]) -> None:
+async def _result(task: "asyncio.Task[None]", waiting: "set[asyncio.Task[Any] | None]") -> None:
+    waiting.add(asyncio.current_task())
+    await task
+
+
+async def _to_the_end(main: Coroutine[Any, Any, None], waiting: "set[asyncio.Task[Any] | None]") -> None:
     """An agent that ignores its cancellation cannot keep the process alive: its run has been given back by then."""
     await main
-    strays = asyncio.all_tasks() - {asyncio.current_task()}
+    strays = {task for task in asyncio.all_tasks() if task not in waiting} - {asyncio.current_task()}
     for task in strays:
         task.cancel()
     left = (await asyncio.wait(strays, timeout=1))[1] if strays else set()
@@ -158,6 +173,7 @@ def _on_signal(process: Process, grace: float, then: Callable[[], None]) -> "asy
 
     for number in (signal.SIGTERM, signal.SIGINT):
         loop.add_signal_handler(number, caught)
+    _handled.append(loop)
 
     async def shut_down() -> None:
         await first.wait()

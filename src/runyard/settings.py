@@ -206,6 +206,13 @@ class Settings(BaseSettings):
     stop_seconds: Seconds = Field(
         5, description="How long a canceled agent may take to stop before its run is ended without it."
     )
+    max_blocked_seconds: float = Field(
+        10,
+        ge=0,
+        allow_inf_nan=False,
+        description="Seconds that an agent may block the event loop before it is interrupted and its run ends as"
+        " `blocked_loop`; at most half of the lease. After twice that time the process ends itself. 0 only logs it.",
+    )
     cancel_seconds: Seconds = Field(30, description="How long after a cancel the run is ended by force.")
     max_attempts: Count = Field(
         5, description="How often a run may lose its worker without progress before it is given up."

@@ -12,6 +12,7 @@ from collections.abc import Awaitable, Sequence
 from contextlib import suppress
 from random import Random
 
+from runyard.agents.containment import contain_tasks
 from runyard.agents.loading import App
 from runyard.agents.workspace import Workspace
 from runyard.bus import Bus, Hint
@@ -43,6 +44,7 @@ from runyard.engine.stream import Streams
 from runyard.engine.tail import Tail
 from runyard.engine.turns import Turns
 from runyard.engine.views import Views
+from runyard.engine.watchdog import Watchdog
 from runyard.engine.worker import Worker
 from runyard.errors import RunyardError, StartupError
 from runyard.office import Office
@@ -80,7 +82,9 @@ class Process:
         store: Office | None = None,
         bus: Bus | None = None,
         clock: Clock | None = None,
+        may_exit: bool = False,
     ) -> None:
+        """`may_exit`: this process is Runyard's own, and may end itself if an agent blocks it for good."""
         clock = clock or SystemClock()
         redactor = settings.redactor
         self._settings = settings
@@ -143,6 +147,8 @@ class Process:
                 seen=self._seen,
                 metrics=self.metrics,
             )
+        most = min(settings.max_blocked_seconds, settings.lease_seconds / 2)
+        self.watchdog = Watchdog(most or None, settings.lease_seconds, may_exit=may_exit)
         self.metrics.watch(RUNS_ACTIVE, lambda: 0 if self.worker is None else self.worker.active)
         self.metrics.watch(SSE_CLIENTS, lambda: self.streams.open)
         self.metrics.watch(SSE_LAG, lambda: self.streams.lag)
@@ -207,6 +213,7 @@ class Process:
         if default is not None and default not in self._app.agents:
             raise StartupError(f"RUNYARD_DEFAULT_AGENT names {default!r}, which the app does not declare.")
         self._warm()
+        contain_tasks(asyncio.get_running_loop())
         await self.store.open()
         for name, documents in self._app.collections.items():
             await self.store.put_documents(name, documents)
@@ -221,6 +228,7 @@ class Process:
             on_duty("checkpoints", lambda: self.checkpoints.run(self._settings.poll_seconds)),
         ]
         if self.worker is not None:
+            self.watchdog.start()
             await self.worker.start()
         # Also without a worker: with the last worker dead, its runs still have to be canceled, ended or put back.
         self._loops.append(on_duty("turns", self.turns.run))
@@ -240,6 +248,7 @@ class Process:
     async def stop(self) -> None:
         if not self.streams.is_cut:
             await self.drain(self._settings.drain_seconds)
+        self.watchdog.stop()
         for loop in self._loops:
             loop.cancel()
         await asyncio.gather(*self._loops, return_exceptions=True)

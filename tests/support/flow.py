@@ -32,6 +32,7 @@ SETTINGS: dict[str, Any] = {
     "drain_seconds": 0.2,
     "stop_seconds": 0.5,
     "cancel_seconds": 2,
+    "max_blocked_seconds": 0,  # agents that block on purpose; tests of the watchdog set it
     "heartbeat_seconds": 5,
     "port": 0,
     "log_level": "info",
@@ -69,6 +70,10 @@ class Flow:
     def apis(self) -> list[Pod]:
         """The pods that answer HTTP."""
         return [pod for pod in self.pods if pod.alive and pod.kind != "worker"]
+
+    @property
+    def is_sqlite(self) -> bool:
+        return isinstance(self.database, SqliteDatabase)
 
     @property
     def api(self) -> Pod:

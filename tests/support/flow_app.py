@@ -8,11 +8,15 @@ agent says in `reached` that it is there, and goes on when the file `open/<gate>
 from __future__ import annotations
 
 import asyncio
+import hashlib
 import json
 import os
 import signal
+import socket
+import sys
 import time
 from collections.abc import Awaitable, Callable, Mapping
+from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
@@ -112,6 +116,100 @@ async def _ignore(ctx: runyard.Context, gate: str) -> None:
             notes.write("ignored", ctx.run_id, os.getpid())
 
 
+def _spin() -> None:
+    while True:
+        pass
+
+
+def _spin_whatever_happens() -> None:
+    while True:
+        try:
+            _spin()
+        except BaseException:
+            notes.write("caught", os.getpid())
+
+
+def _wait_for_bytes() -> None:
+    ours, theirs = socket.socketpair()
+    with ours, theirs:
+        ours.recv(1)
+
+
+# Ways to block the event loop. The last two are code in C: one lets other threads run, one does not.
+BLOCKS: dict[str, Callable[[], object]] = {
+    "loop": _spin,
+    "sleep": lambda: time.sleep(3600),
+    "socket": _wait_for_bytes,
+    "catch": _spin_whatever_happens,
+    "native": lambda: hashlib.pbkdf2_hmac("sha256", b"", b"", 2**31 - 1),
+    "native-alone": lambda: sum(range(10**13)),
+}
+
+
+async def _hang(ctx: runyard.Context, how: str) -> None:
+    """Block the event loop until something ends it."""
+    notes.write("hung", how, os.getpid())
+    try:
+        BLOCKS[how]()
+    except Exception:
+        notes.write("caught", os.getpid())
+
+
+async def _hang_in_a_step(ctx: runyard.Context, how: str) -> None:
+    async def work() -> None:
+        await _hang(ctx, how)
+
+    await ctx.step("hang", work)
+
+
+async def _hang_in_a_child(ctx: runyard.Context, how: str) -> None:
+    """In a task that the agent does not wait for."""
+    task = asyncio.create_task(_hang(ctx, how))
+    await asyncio.sleep(3600)
+    await task
+
+
+async def _leave(ctx: runyard.Context, how: str, where: str) -> None:
+    """Raise something that would end the event loop: in the agent, in a child or in a task group."""
+
+    async def leave() -> None:
+        notes.write("left", how, os.getpid())
+        match how:
+            case "exit":
+                sys.exit(3)
+            case "interrupt":
+                raise KeyboardInterrupt
+            case _:
+                raise Unheard
+
+    match where:
+        case "here":
+            await leave()
+        case "child":
+            task = asyncio.create_task(leave())
+            await asyncio.sleep(3600)
+            await task
+        case "awaited":
+            with suppress(Exception):
+                await asyncio.create_task(leave())
+        case "group":
+            async with asyncio.TaskGroup() as group:
+                group.create_task(leave())
+        case "step":
+            await ctx.step("leave", leave)
+        case _:
+            asyncio.get_running_loop().call_soon(_exit)
+            await asyncio.sleep(0.01)
+
+
+class Unheard(BaseException):
+    """Not an Exception."""
+
+
+def _exit() -> None:
+    raise SystemExit(3)
+
+
 OPERATIONS: dict[str, Callable[..., Awaitable[None]]] = {
     "tokens": _tokens,
     "step": _step,
@@ -121,6 +219,10 @@ OPERATIONS: dict[str, Callable[..., Awaitable[None]]] = {
     "die": _die,
     "block": _block,
     "ignore": _ignore,
+    "hang": _hang,
+    "hang-in-a-step": _hang_in_a_step,
+    "hang-in-a-child": _hang_in_a_child,
+    "leave": _leave,
 }
 
 
@@ -177,3 +279,11 @@ _NODES = [runyard.Node(name, _node) for name in ("EnsureDevice", "Warmup", "Open
 device = runyard.plan("device", _NODES)
 held = runyard.plan("held", [*_NODES[:2], runyard.Node("OpenApp", _held), *_NODES[3:]])
 careful = runyard.plan("careful", [*_NODES[:2], runyard.Node("OpenApp", _held, effects="once"), *_NODES[3:]])
+
+
+async def _slow(ctx: runyard.NodeContext) -> None:
+    notes.write("hung", "node", os.getpid())
+    BLOCKS["sleep"]()
+
+
+blocking = runyard.plan("blocking", [runyard.Node("Blocks", _slow, timeout=0.6), *_NODES[:1]])

@@ -71,14 +71,14 @@ class Pod:
 
     def said(self, action: str) -> int:
         """How often the pod has logged this action."""
-        return len(self._logged(action))
+        return len(self.logged(action))
 
     @property
     def worker_id(self) -> str:
         """Under which name its worker has its runs now. It takes another one when it has lost its lease."""
-        return str(self._logged("worker.registered")[-1]["worker_id"])
+        return str(self.logged("worker.registered")[-1]["worker_id"])
 
-    def _logged(self, action: str) -> list[dict[str, Any]]:
+    def logged(self, action: str) -> list[dict[str, Any]]:
         entries = [json.loads(line) for line in self._lines() if line.startswith("{")]
         return [entry for entry in entries if entry.get("action") == action]
 

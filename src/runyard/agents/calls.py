@@ -11,17 +11,18 @@ import asyncio
 import time
 from collections.abc import Generator, Iterator, Sequence
 from contextlib import contextmanager
-from contextvars import ContextVar
+from contextvars import Context, ContextVar
 from pathlib import Path
 from typing import Any, Protocol
 
 import structlog
 
 from runyard.agents.threads import in_thread
+from runyard.agents.user_code import calls_user_code
 from runyard.domain.events import Payload, ToolOutput, clean
 from runyard.domain.fold import State
 from runyard.domain.run import Run
-from runyard.errors import RunyardError
+from runyard.errors import AgentError, RunyardError
 from runyard.store import Hit
 
 log = structlog.get_logger()
@@ -40,6 +41,9 @@ class Work(Protocol):
     def congested(self) -> bool: ...
 
     def emit(self, payload: Payload) -> object: ...
+
+    def fail(self, error: AgentError) -> None:
+        """End the run with this error, however its agent goes on. The first call counts."""
 
     async def drain(self) -> None: ...
 
@@ -106,6 +110,11 @@ def current_work() -> Work | None:
     return _work.get()
 
 
+def work_in(context: Context) -> Work | None:
+    """The execution that a task with this context belongs to."""
+    return context.get(_work)
+
+
 def current_call() -> Call | None:
     return _call.get()
 
@@ -163,6 +172,7 @@ class Written:
             yield from self._call.settle().__await__()
 
 
+@calls_user_code
 async def streamed(chunks: Any) -> str:
     """Write what a generator yields, piece by piece; all of it together is the tool's result."""
     parts: list[str] = []

@@ -13,6 +13,7 @@ import asyncio
 from collections.abc import Callable, Sequence
 from contextlib import suppress
 from functools import partial
+from threading import get_ident
 from typing import Any, ClassVar, get_args
 
 import msgspec
@@ -30,7 +31,7 @@ from runyard.contract.result import Result
 from runyard.domain.events import ModelThinking, Trace, clean
 from runyard.domain.task import Task
 from runyard.domain.thread import Message
-from runyard.errors import AgentError, Invalid, RemoteFailed, ToolFailed, Unavailable, WriteRefused
+from runyard.errors import AgentError, Invalid, RemoteFailed, ToolFailed, Unavailable, WriteRefused, WrongThread
 from runyard.store import Hit
 
 
@@ -41,6 +42,7 @@ class Context:
 
     def __init__(self, agent: Agent, execution: Execution, parking: Parking, replay: Replay | None = None) -> None:
         self._execution = execution
+        self._thread_id = get_ident()
         self._parking = parking
         self._replay = replay or Replay(execution.state)
         self._written: list[str] = []
@@ -217,6 +219,8 @@ class Context:
     # --- inside ----------------------------------------------------------------------------------------------------
 
     def _go_on(self) -> None:
+        if get_ident() != self._thread_id:
+            raise WrongThread
         if self._parking.closed:
             raise asyncio.CancelledError
         if self._execution.cancelled:

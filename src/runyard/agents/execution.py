@@ -10,11 +10,13 @@ from collections.abc import AsyncIterator, Sequence
 from typing import TYPE_CHECKING, Any, Protocol, TypeVar
 
 from runyard.agents.agent import Agent, Output
+from runyard.agents.containment import Signal
 from runyard.domain.approval import Approval
 from runyard.domain.events import Payload
 from runyard.domain.fold import State
 from runyard.domain.run import Run, StopReason
 from runyard.domain.thread import Message
+from runyard.errors import AgentError
 from runyard.store import Hit
 
 if TYPE_CHECKING:
@@ -54,6 +56,9 @@ class Execution(Protocol):
 
     def token(self, text: str) -> None:
         """`emit(ModelToken(text))` for the hot path."""
+
+    def fail(self, error: AgentError) -> None:
+        """End the run with this error, however its agent goes on. The first call counts."""
 
     def ask(self, approval: Approval, *payloads: Payload) -> None:
         """Emit these events and store the approval, in one append."""
@@ -98,7 +103,7 @@ class Runner(Protocol):
     async def __call__(self, agent: Agent, execution: Execution, /) -> Output | None: ...
 
 
-class Parked(BaseException):
+class Parked(Signal):
     """The run must wait for a decision on any of these approvals."""
 
     def __init__(self, approvals: list[str]) -> None:
@@ -106,5 +111,5 @@ class Parked(BaseException):
         self.approvals = approvals
 
 
-class Canceled(BaseException):
+class Canceled(Signal):
     """The runner noticed that the run is to be canceled."""

@@ -7,6 +7,7 @@ it were done just now or before a crash. A node leaves no other trace in the log
 import asyncio
 import re
 from collections.abc import Mapping
+from threading import get_ident
 from types import MappingProxyType
 from typing import Any
 
@@ -17,7 +18,7 @@ from runyard.agents.remote import failure, flat
 from runyard.domain.events import Trace
 from runyard.domain.task import Task
 from runyard.domain.thread import Message
-from runyard.errors import Invalid
+from runyard.errors import Invalid, WrongThread
 
 _MARK = re.compile(r"[A-Za-z0-9_.:-]{1,128}", re.ASCII)
 
@@ -29,6 +30,7 @@ class NodeContext:
         self.node = node
         self.results: Mapping[str, Any] = MappingProxyType(dict(results))
         self._execution = execution
+        self._thread_id = get_ident()
         self._parking = parking
         self._asked = 0
 
@@ -85,6 +87,8 @@ class NodeContext:
             await self._execution.drain()
 
     def _go_on(self) -> None:
+        if get_ident() != self._thread_id:
+            raise WrongThread
         if self._parking.closed:
             raise asyncio.CancelledError
         if self._execution.cancelled:

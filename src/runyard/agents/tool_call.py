@@ -122,7 +122,7 @@ async def attempt(key: str, calling: Awaitable[Any]) -> tuple[Any, BaseException
         return plain(await calling), None
     except (WriteRefused, Unavailable):
         raise
-    except (Exception, SystemExit) as error:  # whatever a user's function raises is recorded as its result
+    except (Exception, SystemExit, KeyboardInterrupt) as error:  # what a user's function raises is its result
         return None, error
     finally:
         inside.reset(token)

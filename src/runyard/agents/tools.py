@@ -36,6 +36,7 @@ from runyard.agents.calls import Call, calling, streamed
 from runyard.agents.rates import Rate
 from runyard.agents.schemas import convert, schema_of, without_values
 from runyard.agents.threads import in_thread
+from runyard.agents.user_code import calls_user_code
 from runyard.errors import CalledTooOften, Invalid, InvalidInput, ToolError
 
 P = ParamSpec("P")
@@ -100,6 +101,7 @@ class Tool(Generic[P, R]):
     def takes_context(self) -> bool:
         return "context" in self._injected.values()
 
+    @calls_user_code
     def needs_approval(self, given: Mapping[str, Any]) -> bool:
         """Whether a person must agree to this call."""
         if callable(self.approval):
@@ -131,9 +133,10 @@ class Tool(Generic[P, R]):
             try:
                 async with asyncio.timeout(self.timeout):
                     return await self._perform(arguments)
-            except SystemExit:
+            except (SystemExit, KeyboardInterrupt) as error:
                 # left alone it would end the event loop, and with it every other run of this worker
-                raise ToolError("The tool called exit.") from None
+                what = "called exit" if isinstance(error, SystemExit) else f"raised {type(error).__name__}"
+                raise ToolError(f"The tool {what}.") from None
 
     async def _perform(self, arguments: dict[str, Any]) -> Any:
         return await call(self.fn, **arguments)
@@ -149,6 +152,7 @@ class Tool(Generic[P, R]):
             )
 
 
+@calls_user_code
 async def call(fn: Callable[..., Any], /, *args: Any, **kwargs: Any) -> Any:
     """Await an async function, or run a sync one in a thread so that the event loop goes on; what a generator yields
     is written as output."""

@@ -57,7 +57,7 @@ if TYPE_CHECKING:
 log = structlog.get_logger()
 
 UNKNOWN_AGENT_DELAY_MS = 2000
-Stop = Literal["cancel", "drain", "lost"]
+Stop = Literal["cancel", "drain", "lost", "fail"]
 
 
 class Running:
@@ -73,6 +73,7 @@ class Running:
         self._execution: Execution | None = None
         self._trace = RunTrace(engine.tracer, claim.run)
         self._outcome = "lost"
+        self._failure: AgentError | None = None
         self._pen.on_cancel = lambda: self.stop("cancel")
 
     @property
@@ -92,6 +93,12 @@ class Running:
             self._stopped.set_result(why)
             if self._execution is not None:
                 self._execution.cancelled = why == "cancel"
+
+    def fail(self, error: AgentError) -> None:
+        """Stop the agent and end the run with this error, whatever the agent makes of it. The first error counts."""
+        if self._failure is None:
+            self._failure = error
+        self.stop("fail")
 
     async def go(self) -> None:
         """Run to the end of the claim. Never raises."""
@@ -146,14 +153,15 @@ class Running:
         if self._run.resume_why is not None:
             self._trace.attempt = state.attempt + 1
             self._pen.write(self._draft(RunResumed(state.attempt + 1, self._run.resume_why)))
-        execution = self._execution = Execution(self._engine, self._claim, self._pen, state, self._trace)
+        execution = self._execution = Execution(self._engine, self._claim, self._pen, state, self._trace, self.fail)
         if not _may_continue(agent, self._run, state):
             await self._end_error("code_changed", "The agent's code has changed since this run began.")
             return
         if execution.left == 0:
             await self._end_error(TookTooLong.code, TookTooLong.late)
             return
-        runner = asyncio.create_task(_limited(agent, execution, self._engine), name=f"run {self._run.id}")
+        with at_work(execution, self._engine.workspaces):
+            runner = asyncio.create_task(_limited(agent, execution, self._engine), name=f"run {self._run.id}")
         either: set[asyncio.Future[Any]] = {runner, self._stopped}
         await asyncio.wait(either, return_when=asyncio.FIRST_COMPLETED)
         if not runner.done():
@@ -174,7 +182,9 @@ class Running:
         """Turn how the runner ended into the run's move; a stop counts only if the agent did not end by itself."""
         error = _error_of(runner)
         try:
-            if error is None:
+            if self._failure is not None:
+                await self._end_error(self._failure.code, self._failure.message)
+            elif error is None:
                 await self._end_done(runner.result())
             elif isinstance(error, Parked):
                 await self._park(agent, error.approvals)
@@ -281,9 +291,8 @@ async def _limited(agent: Agent, execution: Execution, engine: Executor) -> Outp
 
     run, office = execution.run, engine.office
     try:
-        with at_work(execution, engine.workspaces):
-            async with asyncio.timeout(_shorter(agent.max_seconds, execution.left)) as limit:
-                return await (office(agent, run, think) if office and run.in_mailbox else think(agent))
+        async with asyncio.timeout(_shorter(agent.max_seconds, execution.left)) as limit:
+            return await (office(agent, run, think) if office and run.in_mailbox else think(agent))
     except TimeoutError:
         if limit.expired():
             raise TookTooLong(TookTooLong.late if execution.left == 0 else None) from None

@@ -4,7 +4,7 @@ Whatever it writes is redacted, measured, entered into the ledger and traced on 
 so that what is stored, what is counted and what the agent is told back are the same.
 """
 
-from collections.abc import AsyncIterator, Sequence
+from collections.abc import AsyncIterator, Callable, Sequence
 from typing import Any, TypeVar
 
 from msgspec.structs import replace
@@ -22,7 +22,7 @@ from runyard.engine.journal import Pen
 from runyard.engine.past import fitting, past
 from runyard.engine.redacting import Redacting
 from runyard.engine.run_trace import RunTrace
-from runyard.errors import EventTooLarge
+from runyard.errors import AgentError, EventTooLarge
 from runyard.ids import new_approval_id
 from runyard.store import Claim, Hit
 
@@ -32,8 +32,17 @@ P = TypeVar("P", bound=Payload)
 class Execution:
     """The engine's side of `agents.execution.Execution`."""
 
-    def __init__(self, engine: Executor, claim: Claim, pen: Pen, state: State, trace: RunTrace) -> None:
+    def __init__(
+        self,
+        engine: Executor,
+        claim: Claim,
+        pen: Pen,
+        state: State,
+        trace: RunTrace,
+        fail: Callable[[AgentError], None],
+    ) -> None:
         self._engine = engine
+        self.fail = fail
         self._pen = pen
         self.run: Run = claim.run
         self.message: Message | None = claim.message or _spoken(claim.run, state.task)

@@ -19,6 +19,7 @@ from runyard.domain.redaction import Redactor
 from runyard.domain.run import Run, Status
 from runyard.domain.thread import Message
 from runyard.engine.redacting import Redacting
+from runyard.errors import AgentError
 from runyard.store import Hit
 
 P = TypeVar("P", bound=Payload)
@@ -68,6 +69,7 @@ class FakeExecution:
         self.cancelled = False
         self.congested = False
         self.drains = 0
+        self.failures: list[AgentError] = []
         self.hits = hits
         self.earlier = earlier
         self.read_back = 0
@@ -99,6 +101,9 @@ class FakeExecution:
         self.approvals.append(approval)
         for payload in payloads:
             self.emit(payload)
+
+    def fail(self, error: AgentError) -> None:
+        self.failures.append(error)
 
     async def commit(self) -> None:
         await asyncio.sleep(0)

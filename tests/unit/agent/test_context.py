@@ -10,7 +10,7 @@ from runyard.agents.context import Context
 from runyard.agents.execution import Canceled
 from runyard.agents.runners.python import run_python
 from runyard.agents.tools import tool
-from runyard.errors import AgentError, Fenced, Invalid, StepFailed, ToolFailed
+from runyard.errors import AgentError, Fenced, Invalid, StepFailed, ToolFailed, WrongThread
 from tests.unit.agent.fake_execution import FakeExecution, python_agent
 
 
@@ -366,3 +366,18 @@ async def test_an_agent_that_cancels_itself_fails() -> None:
 
     with pytest.raises(AgentError, match="cancelled itself"):
         await run_python(Agent("a", fn=fn), FakeExecution())
+
+
+@pytest.mark.parametrize("call", ["token", "thinking", "trace"])
+async def test_a_context_that_is_used_in_another_thread_says_so_and_writes_nothing(call: str) -> None:
+    async def fn(ctx: Context) -> str:
+        def elsewhere() -> None:
+            asyncio.run(getattr(ctx, call)("from afar"))
+
+        with pytest.raises(WrongThread, match="run_coroutine_threadsafe"):
+            await asyncio.to_thread(elsewhere)
+        return "done"
+
+    execution = FakeExecution()
+    assert (await answer(fn, execution)).text == "done"
+    assert not execution.new_events

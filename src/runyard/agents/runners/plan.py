@@ -13,11 +13,13 @@ from collections.abc import Mapping
 from typing import Any
 
 from runyard.agents.agent import Agent
+from runyard.agents.containment import until
 from runyard.agents.execution import Canceled, Execution, Parked
 from runyard.agents.node_context import NodeContext
 from runyard.agents.nodes import Node
 from runyard.agents.parking import Parking
 from runyard.agents.replay import Replay
+from runyard.agents.user_code import Interrupted, calls_user_code
 from runyard.agents.values import plain
 from runyard.domain.approval import Approval
 from runyard.domain.events import ApprovalRequested, StepFinished, StepStarted
@@ -80,10 +82,11 @@ async def _call(node: Node, execution: Execution, results: Mapping[str, Any]) ->
     """What the node returned, as JSON. When this returns or raises, nothing of the node goes on."""
     parking = Parking()
     context = NodeContext(node.name, execution, parking, results)
-    task = asyncio.create_task(_to_its_end(node, context), name=f"node:{node.name}:{execution.run.id}")
+    with until(asyncio.get_running_loop().time() + node.timeout):
+        task = asyncio.create_task(_to_its_end(node, context), name=f"node:{node.name}:{execution.run.id}")
     try:
         await asyncio.wait({task}, timeout=node.timeout)
-        in_time = task.done()
+        in_time = task.done() and not _is_interrupted(task)
     finally:
         await parking.close(task)
     if not in_time:
@@ -91,12 +94,19 @@ async def _call(node: Node, execution: Execution, results: Mapping[str, Any]) ->
     return _result(node, task, execution)
 
 
+@calls_user_code
 async def _to_its_end(node: Node, context: NodeContext) -> Any:
     try:
         return await node.fn(context)
-    except SystemExit:
+    except (SystemExit, KeyboardInterrupt) as error:
         # left alone it would end the event loop, and with it every other run of this worker
-        raise NodeFailed(f"The node {node.name} called exit.") from None
+        what = "called exit" if isinstance(error, SystemExit) else f"failed with {type(error).__name__}"
+        raise NodeFailed(f"The node {node.name} {what}.") from None
+
+
+def _is_interrupted(task: "asyncio.Task[Any]") -> bool:
+    """Whether the watchdog ended it, because it blocked the event loop past its time."""
+    return not task.cancelled() and isinstance(task.exception(), Interrupted)
 
 
 def _result(node: Node, task: "asyncio.Task[Any]", execution: Execution) -> Any:

@@ -10,10 +10,12 @@ Not its job: the time limit and `on_code_change`; the engine enforces those for 
 from typing import Any
 
 from runyard.agents.agent import Agent, Output
+from runyard.agents.containment import failure_of
 from runyard.agents.context import Context
 from runyard.agents.execution import Execution, Parked
 from runyard.agents.outcome import outcome
 from runyard.agents.parking import Parking
+from runyard.agents.user_code import calls_user_code
 from runyard.agents.values import plain
 from runyard.domain.events import ModelReset, clean
 from runyard.errors import AgentError
@@ -31,13 +33,14 @@ async def run_python(agent: Agent, execution: Execution, /) -> Output:
     return _output(outcome(main, execution), context)
 
 
+@calls_user_code
 async def _call(agent: Agent, context: Context) -> Any:
     assert agent.fn is not None  # the declaration was checked
     try:
         return await agent.fn(context)
-    except SystemExit:
+    except (SystemExit, KeyboardInterrupt) as error:
         # left alone it would end the event loop, and with it every other run of this worker
-        raise AgentError("The agent called exit.") from None
+        raise failure_of(error) from None
 
 
 def _output(result: object, context: Context) -> Output:
