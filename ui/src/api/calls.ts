@@ -94,7 +94,17 @@ export async function placeOf(threadId: string): Promise<Route> {
 
 // --- approvals
 
-export const approvals = (): Promise<{ approvals: ApprovalRow[] }> => get("/api/approvals", { limit: 200 });
+/** All approvals that wait for a decision, newest first. */
+export async function approvals(): Promise<ApprovalRow[]> {
+  const found: ApprovalRow[] = [];
+  let before: string | undefined;
+  do {
+    const page: { approvals: ApprovalRow[]; next: string | null } = await get("/api/approvals", { limit: 200, before });
+    found.push(...page.approvals);
+    before = page.next ?? undefined;
+  } while (before !== undefined);
+  return found;
+}
 
 export type Answer = { decision: "approve" | "reject"; reason?: string; input?: Json };
 

@@ -36,7 +36,8 @@ async function own(): Promise<Seen> {
 
 async function count(status: Status): Promise<Counted> {
   const page = await runs({ status, limit: MOST });
-  return page.next === null ? page.runs.length : `${MOST}+`;
+  const found = page.runs.filter((run) => status === "waiting" || !run.waiting); // those that wait are running, too
+  return page.next === null ? found.length : `${MOST}+`;
 }
 
 let before: { events: number; at: number } | undefined;

@@ -18,7 +18,9 @@ export type RunRow = {
   run_id: string;
   thread_id: string | null;
   agent: string;
-  status: Status;
+  status: Exclude<Status, "waiting">;
+  /** In a list: whether the run, which is running, waits for a decision. */
+  waiting?: boolean;
   stop_reason: string | null;
   attempts: number;
   last_seq: number;

@@ -1,75 +1,66 @@
-/** Everything that waits for a person, in one list that can be worked through with the keyboard. */
+/**
+ * Everything that waits for a decision, in one list that can be worked through with the keyboard.
+ *
+ * A key press decides one item: the one that is selected, has the focus and is wholly on screen. Anything else that a key
+ * could mean only brings the selected item into view. Arrivals, and decisions made elsewhere, never move the selection.
+ */
 
-import { useEffect, useState } from "preact/hooks";
-import type { ApprovalRow } from "../api/wire";
-import { decide } from "../api/calls";
-import { useDoing } from "../asking";
+import { useEffect, useLayoutEffect, useRef, useState } from "preact/hooks";
 import { useCell } from "../cell";
 import { onKey } from "../frame/help";
-import { href, go } from "../route";
-import { Decide, wording, type Mode } from "../run/approval";
+import { href } from "../route";
+import { Decide, wording } from "../run/approval";
 import { Input } from "../text/input";
 import { ago, short } from "../text/words";
-import { look, waiting } from "./waiting";
-import { Failure } from "../frame/failure";
+import { arrange, idOf, neighbour, successor, type Item } from "./arrange";
+import { bringIntoView, isInView } from "./in-view";
+import { useSteadyClicks } from "./steady";
+import { look, remove, waiting } from "./waiting";
+
+/** Keys that press the button or link of the selected item that carries them as `data-key`. */
+const PRESSES = new Set(["a", "e", "r", "o"]);
 
 export function Approvals() {
   const found = useCell(waiting);
-  const [at, setAt] = useState<string>();
-  const [mode, setMode] = useState<Mode>("asked");
-  const approving = useDoing();
-  const list = found ?? [];
-  const place = Math.max(
-    0,
-    list.findIndex((row) => row.approval_id === at),
-  );
-  const current = list[place];
+  const list = useRef<HTMLUListElement>(null);
+  const { items, selected, select, finish } = useSelection(list);
+  const steady = useSteadyClicks(items.map(idOf));
 
   useEffect(() => void look().catch(() => undefined), []);
-  useEffect(() => setMode("asked"), [current?.approval_id]);
   useEffect(() =>
     onKey((key, event) => {
-      if (!current) return;
-      const actions: Record<string, () => void> = {
-        j: () => setAt(list[Math.min(place + 1, list.length - 1)]?.approval_id),
-        k: () => setAt(list[Math.max(place - 1, 0)]?.approval_id),
-        a: () => approving.start(() => decide(current.approval_id, { decision: "approve" }).then(look)),
-        e: () => current.kind === "tool" && setMode("editing"),
-        r: () => setMode("rejecting"),
-        o: () => go({ view: "runs", id: current.run_id }),
-      };
-      const action = actions[key];
-      if (!action) return;
+      const by = key === "j" ? 1 : key === "k" ? -1 : 0;
+      if (!by && !PRESSES.has(key)) return;
       event.preventDefault();
-      action();
+      if (event.repeat) return;
+      const card = cardOf(list.current, selected);
+      if (by || !card) return select(neighbour(items, selected, by || 1));
+      if (!card.contains(document.activeElement)) return select(selected);
+      if (!isInView(card)) return bringIntoView(card, "end");
+      card.querySelector<HTMLElement>(`[data-key="${key}"]`)?.click();
     }),
   );
 
+  const count = found?.length ?? 0;
   return (
     <main class="view page">
       <div class="column">
         <h1>Approvals</h1>
         <p class="lead">
-          {found === undefined
-            ? "Looking…"
-            : list.length
-              ? `${list.length} waiting for somebody to decide.`
-              : "Nobody is waiting for you."}
+          {found === undefined ? "Loading…" : count ? `${count} waiting for a decision.` : "No pending approvals."}
         </p>
-        <Failure text={approving.failure} />
-        <ul class="inbox" aria-label="Waiting approvals">
-          {list.map((row) => (
+        <ul class="inbox" aria-label="Waiting approvals" ref={list} onClickCapture={steady}>
+          {items.map((item) => (
             <Row
-              key={row.approval_id}
-              row={row}
-              isCurrent={row === current}
-              mode={row === current ? mode : "asked"}
-              setMode={(next) => (setAt(row.approval_id), setMode(next))}
-              choose={() => setAt(row.approval_id)}
+              key={idOf(item)}
+              item={item}
+              isCurrent={idOf(item) === selected}
+              choose={() => select(idOf(item), false)}
+              done={(isDecided) => finish(idOf(item), isDecided)}
             />
           ))}
         </ul>
-        {list.length > 0 && (
+        {items.length > 0 && (
           <p class="faint keys-hint">
             <kbd>j</kbd> <kbd>k</kbd> move · <kbd>a</kbd> approve · <kbd>e</kbd> edit · <kbd>r</kbd> reject ·{" "}
             <kbd>o</kbd> open
@@ -80,26 +71,84 @@ export function Approvals() {
   );
 }
 
-type Shown = { row: ApprovalRow; isCurrent: boolean; mode: Mode; setMode: (mode: Mode) => void; choose: () => void };
+type Select = (id: string | undefined, hasToFocus?: boolean) => void;
+type Finish = (id: string, isDecided: boolean) => Promise<void>;
+type Selection = { items: Item[]; selected: string | undefined; select: Select; finish: Finish };
 
-function Row({ row, isCurrent, mode, setMode, choose }: Shown) {
+/** The items in their order, and which of them is selected: by a person only, but for the first one of the first list. */
+function useSelection(list: { current: HTMLUListElement | null }): Selection {
+  const found = useCell(waiting);
+  const [selected, setSelected] = useState<string>();
+  const shown = useRef<Item[]>([]);
+  const hasBegun = useRef(false);
+  const hasToFocus = useRef(false);
+  const [, redraw] = useState<object>();
+  const items = arrange(shown.current, found ?? [], selected);
+  shown.current = items;
+
+  const select: Select = (id, focused = true) => {
+    hasToFocus.current = focused;
+    setSelected(id);
+    redraw({}); // also if it is selected already: the focus has to come back
+  };
+  const finish: Finish = async (id, isDecided) => {
+    if (!isDecided) return look();
+    setSelected((now) => {
+      if (now !== id) return now;
+      hasToFocus.current = true;
+      return successor(shown.current, id);
+    });
+    remove(id);
+  };
+  useLayoutEffect(() => {
+    if (hasBegun.current || found === undefined) return;
+    hasBegun.current = true;
+    const first = items[0];
+    if (first) select(idOf(first), document.activeElement?.closest("input, textarea, select, dialog") == null);
+  }, [found === undefined]);
+  useLayoutEffect(() => {
+    const card = cardOf(list.current, selected);
+    if (!hasToFocus.current || !card) return; // it may have been selected a moment ago, by the effect above
+    hasToFocus.current = false;
+    card.focus({ preventScroll: true });
+    bringIntoView(card, "start");
+  });
+  return { items, selected, select, finish };
+}
+
+const cardOf = (list: HTMLUListElement | null, id: string | undefined): HTMLElement | null =>
+  id === undefined ? null : (list?.querySelector(`[data-approval="${CSS.escape(id)}"] > [role=group]`) ?? null);
+
+type Shown = { item: Item; isCurrent: boolean; choose: () => void; done: (isDecided: boolean) => Promise<void> };
+
+function Row({ item: { row, isGone }, isCurrent, choose, done }: Shown) {
   const approval = { id: row.approval_id, kind: row.kind, tool: row.tool, input: row.input };
   return (
     <li
-      class={isCurrent ? "approval current" : "approval"}
+      class={`approval${isCurrent ? " current" : ""}${isGone ? " gone" : ""}`}
       aria-current={isCurrent}
       data-approval={row.approval_id}
-      onClick={choose}
+      onFocusIn={() => isCurrent || choose()}
+      onClick={() => isCurrent || choose()}
     >
-      <div role="group" aria-label={`Approval ${row.tool}`}>
+      <div role="group" aria-label={`Approval ${row.tool}`} tabIndex={-1}>
         <p class="asks">
           {wording(approval)}
           <span class="faint">
-            {ago(row.created_at)} · <a href={href({ view: "runs", id: row.run_id })}>run {short(row.run_id)}</a>
+            {ago(row.created_at)} ·{" "}
+            <a href={href({ view: "runs", id: row.run_id })} data-key="o">
+              run {short(row.run_id)}
+            </a>
           </span>
         </p>
         <Input input={row.input} />
-        <Decide approval={approval} mode={mode} setMode={setMode} done={look} />
+        {isGone ? (
+          <p class="faint" role="status">
+            No longer waiting: it was decided elsewhere, it expired, or its run ended.
+          </p>
+        ) : (
+          <Decide approval={approval} done={done} />
+        )}
       </div>
     </li>
   );

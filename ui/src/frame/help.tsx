@@ -83,6 +83,7 @@ export function useShortcuts(): [boolean, Dispatch<StateUpdater<boolean>>] {
   useEffect(() => {
     let hasG = false;
     return onKey((key, event) => {
+      if (event.repeat) return;
       const place = hasG ? PLACES[key] : undefined;
       hasG = key === "g";
       if (place) place();
@@ -91,19 +92,23 @@ export function useShortcuts(): [boolean, Dispatch<StateUpdater<boolean>>] {
       else if (key === "/") document.querySelector<HTMLElement>("input[type=search]")?.focus();
       else return;
       event.preventDefault();
-    });
+    }, true);
   }, []);
   return [isOpen, setOpen];
 }
 
-/** Calls `take` for keys that are pressed while nobody writes and no dialog is open. */
-export function onKey(take: (key: string, event: KeyboardEvent) => void): () => void {
+/**
+ * Calls `take` for keys that are pressed while no field is written in and no dialog is open. A key goes to one taker: the
+ * one that is `first` (the second key of "g a" approves nothing), else the one that prevents the default.
+ */
+export function onKey(take: (key: string, event: KeyboardEvent) => void, isFirst = false): () => void {
   const listen = (event: KeyboardEvent) => {
     const at = event.target instanceof Element ? event.target : document.body;
-    const isWriting = at.closest("input:not([type=radio], [type=checkbox]), textarea, select, dialog") !== null;
-    if (isWriting || event.ctrlKey || event.metaKey || event.altKey) return;
+    const isWriting = at.closest("input:not([type=radio], [type=checkbox]), textarea, select") !== null;
+    const isTaken = event.defaultPrevented || document.querySelector("dialog[open]") !== null;
+    if (isWriting || isTaken || event.ctrlKey || event.metaKey || event.altKey) return;
     take(event.key, event);
   };
-  addEventListener("keydown", listen);
-  return () => removeEventListener("keydown", listen);
+  addEventListener("keydown", listen, isFirst);
+  return () => removeEventListener("keydown", listen, isFirst);
 }

@@ -1,6 +1,6 @@
 /** A question to a person, and what was answered: approve, approve with another input, or reject with a reason. */
 
-import { useState } from "preact/hooks";
+import { useRef, useState } from "preact/hooks";
 import { decide, type Answer } from "../api/calls";
 import { useDoing } from "../asking";
 import type { Json } from "../log/events";
@@ -34,37 +34,56 @@ const question = (input: Json): string | undefined =>
     ? input["question"]
     : undefined;
 
-export type Mode = "asked" | "editing" | "rejecting";
+type Mode = "asked" | "editing" | "rejecting";
 
-type Deciding = { approval: Asked; mode?: Mode; setMode?: (mode: Mode) => void; done?: () => Promise<void> };
+type Deciding = { approval: Asked; done?: (isDecided: boolean) => Promise<void> };
 
-/** `done` is called when it was decided, also if somebody else was first. */
-export function Decide({ approval, mode: given, setMode: tell, done }: Deciding) {
-  const [own, setOwn] = useState<Mode>("asked");
-  const [mode, setMode] = [given ?? own, tell ?? setOwn];
+/** `done` is called after an attempt to decide; with false if the server refused it. `data-key`: the inbox presses it. */
+export function Decide({ approval, done }: Deciding) {
+  const [mode, setMode] = useState<Mode>("asked");
   const { isBusy, failure, start } = useDoing();
-  const answer = (given: Answer) => start(() => decide(approval.id, given).finally(done));
+  const place = useRef<HTMLDivElement>(null);
+  const answer = (given: Answer) =>
+    start(() =>
+      decide(approval.id, given).then(
+        () => done?.(true),
+        async (error) => {
+          await done?.(false).catch(() => undefined);
+          throw error;
+        },
+      ),
+    );
+  const back = () => {
+    setMode("asked");
+    place.current?.closest<HTMLElement>("[role=group]")?.focus(); // the form that has the focus goes away
+  };
   return (
-    <div class="decide">
+    <div class="decide" ref={place}>
       {mode === "asked" && (
         <div class="buttons">
-          <button type="button" class="primary" disabled={isBusy} onClick={() => answer({ decision: "approve" })}>
+          <button
+            type="button"
+            class="primary"
+            data-key="a"
+            disabled={isBusy}
+            onClick={() => answer({ decision: "approve" })}
+          >
             Approve
           </button>
           {approval.kind === "tool" && (
-            <button type="button" disabled={isBusy} onClick={() => setMode("editing")}>
+            <button type="button" data-key="e" disabled={isBusy} onClick={() => setMode("editing")}>
               Edit input
             </button>
           )}
-          <button type="button" disabled={isBusy} onClick={() => setMode("rejecting")}>
+          <button type="button" data-key="r" disabled={isBusy} onClick={() => setMode("rejecting")}>
             Reject
           </button>
         </div>
       )}
       {mode === "editing" && (
-        <Editing input={approval.input} isBusy={isBusy} answer={answer} back={() => setMode("asked")} />
+        <Editing input={approval.input} isBusy={isBusy} answer={answer} back={back} />
       )}
-      {mode === "rejecting" && <Rejecting isBusy={isBusy} answer={answer} back={() => setMode("asked")} />}
+      {mode === "rejecting" && <Rejecting isBusy={isBusy} answer={answer} back={back} />}
       <Failure text={failure} />
     </div>
   );

@@ -78,7 +78,7 @@ function Row({ row }: { row: RunRow }) {
       </td>
       <td>{row.agent}</td>
       <td>
-        <StatusChip status={row.status} />
+        <StatusChip status={row.waiting ? "waiting" : row.status} />
       </td>
       <td class="number">{row.last_seq.toLocaleString()}</td>
       <td class="number">{between(row.created_at, row.started_at)}</td>

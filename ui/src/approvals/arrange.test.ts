@@ -1,0 +1,45 @@
+import assert from "node:assert/strict";
+import { test } from "node:test";
+import type { ApprovalRow } from "../api/wire";
+import { arrange, idOf, neighbour, successor, type Item } from "./arrange";
+
+const row = (id: string): ApprovalRow => ({
+  approval_id: id,
+  run_id: `run of ${id}`,
+  call_id: "c",
+  kind: "tool",
+  tool: "send",
+  input: {},
+  state: "pending",
+  created_at: "2026-01-01T00:00:00Z",
+});
+const rows = (ids: string): ApprovalRow[] => [...ids].map(row);
+const items = (ids: string): Item[] => arrange([], rows(ids), undefined);
+const ids = (found: Item[]): string => found.map((item) => idOf(item) + (item.isGone ? "!" : "")).join("");
+
+test("a new item comes last, wherever the server lists it", () => {
+  assert.equal(ids(arrange(items("bc"), rows("abc"), "b")), "bca");
+});
+
+test("an item that was decided leaves, the others keep their order", () => {
+  assert.equal(ids(arrange(items("abc"), rows("cb"), "b")), "bc");
+});
+
+test("the selected item stays where it is, marked, when it no longer waits", () => {
+  assert.equal(ids(arrange(items("abc"), rows("ac"), "b")), "ab!c");
+  assert.equal(ids(arrange(arrange(items("abc"), rows("ac"), "b"), rows("ac"), "c")), "ac");
+});
+
+test("after a decision the next item takes the place, at the end the one before", () => {
+  assert.equal(successor(items("abc"), "b"), "c");
+  assert.equal(successor(items("abc"), "c"), "b");
+  assert.equal(successor(items("a"), "a"), undefined);
+});
+
+test("moving stops at both ends and begins at the first", () => {
+  assert.equal(neighbour(items("abc"), "b", 1), "c");
+  assert.equal(neighbour(items("abc"), "c", 1), "c");
+  assert.equal(neighbour(items("abc"), "a", -1), "a");
+  assert.equal(neighbour(items("abc"), undefined, 1), "a");
+  assert.equal(neighbour([], undefined, 1), undefined);
+});
