@@ -35,7 +35,7 @@ def print_runs(runs: Iterable[RunInfo]) -> None:
         made.add_row(
             run.run_id,
             escape(plain(run.agent or "")),
-            coloured(run.status),
+            coloured("waiting" if run.waiting else run.status),
             age(run.created_at),
             duration(run.started_at, run.finished_at),
             str(run.last_seq),

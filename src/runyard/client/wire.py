@@ -32,6 +32,7 @@ class RunInfo(Struct, frozen=True, kw_only=True):
     run_id: str
     status: str
     created_at: str
+    waiting: bool = False
     thread_id: str | None = None
     agent: str | None = None
     stop_reason: str | None = None

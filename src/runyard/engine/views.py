@@ -173,6 +173,23 @@ class Views:
         agent: str | None = None,
         thread_id: str | None = None,
     ) -> Sequence[Run]:
+        """An owner's runs, newest first. Runs that wait for a decision are running."""
+        if status is Status.RUNNING:
+            at_work = await self._runs(owner, before, limit, status, agent, thread_id)
+            waiting = await self._runs(owner, before, limit, Status.WAITING, agent, thread_id)
+            by_id = {run.id: run for run in (*at_work, *waiting)}  # a run may have changed between the two reads
+            return [by_id[run_id] for run_id in sorted(by_id, reverse=True)[:limit]]
+        return await self._runs(owner, before, limit, status, agent, thread_id)
+
+    async def _runs(
+        self,
+        owner: str,
+        before: str | None,
+        limit: int,
+        status: Status | None,
+        agent: str | None,
+        thread_id: str | None,
+    ) -> Sequence[Run]:
         where: dict[RunColumn, str] = {}
         if status is not None:
             where["status"] = status.value

@@ -97,6 +97,7 @@ async def test_a_run_in_a_list_has_its_whole_row(server: Server) -> None:
         "run_id": run_id,
         "agent": "fails",
         "status": "error",
+        "waiting": False,
         "stop_reason": "error",
         "attempts": 1,
         "last_seq": last,

@@ -20,6 +20,9 @@ from runyard.web.sse import EventStream, start_of
 
 FACE = "native"
 Limit = Annotated[int, Query(ge=1, le=200)]
+RunStatusFilter = Annotated[
+    Status | None, Query(description="`running` includes runs that wait for a decision; `waiting` gives only those.")
+]
 
 
 def add_routes(router: APIRouter, engine: Engine, heartbeat: float) -> None:
@@ -60,7 +63,7 @@ def add_routes(router: APIRouter, engine: Engine, heartbeat: float) -> None:
     @router.get("/api/runs", response_model=wire.RunPage, tags=[FACE], summary="Runs, newest first")
     async def list_runs(
         owner: Owner,
-        status: Status | None = None,
+        status: RunStatusFilter = None,
         agent: str | None = None,
         thread_id: str | None = None,
         before: str | None = None,
@@ -129,7 +132,8 @@ def _run(run: Run) -> wire.RunRow:
         run_id=run.id,
         thread_id=run.thread_id,
         agent=run.agent,
-        status=run.status,
+        status=wire.STATUS[run.status],
+        waiting=run.status is Status.WAITING,
         stop_reason=run.stop_reason,
         attempts=run.attempts,
         last_seq=run.last_seq,

@@ -8,12 +8,23 @@ from runyard.domain.api_key import DEFAULT_SCOPES, OWNER, Scope
 from runyard.domain.run import Status
 from runyard.web.fields import RequestBody
 
+RunStatus = Literal["queued", "running", "done", "error", "canceled"]
+STATUS: dict[Status, RunStatus] = {
+    Status.QUEUED: "queued",
+    Status.RUNNING: "running",
+    Status.WAITING: "running",
+    Status.DONE: "done",
+    Status.ERROR: "error",
+    Status.CANCELED: "canceled",
+}
+
 
 class RunRow(BaseModel):
     run_id: str
     thread_id: str | None
     agent: str
-    status: Status
+    status: RunStatus = Field(description="In the words of `GET /api/runs/{run_id}`.")
+    waiting: bool = Field(description="Whether the run, which is running, waits for a decision.")
     stop_reason: str | None
     attempts: int
     last_seq: int
