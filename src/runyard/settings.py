@@ -187,6 +187,9 @@ class Settings(BaseSettings):
     database_answer_seconds: Seconds = Field(
         15, description="Seconds without an answer from Postgres before a connection is replaced."
     )
+    database_wait_seconds: Seconds = Field(
+        60, description="Seconds that a run waits for a database that is away before its worker gives it up."
+    )
     slots: Count = Field(100, description="How many runs one process works on at a time.")
     lease_seconds: Seconds = Field(30, description="How long a worker that is not heard of keeps its runs.")
     reap_seconds: Seconds = Field(10, description="How often to look for runs whose worker died.")

@@ -35,6 +35,7 @@ from runyard.engine.limits import Admission, InputLimits, OutputLimits
 from runyard.engine.orchestrator import Orchestrator
 from runyard.engine.outbox import Outbox
 from runyard.engine.overview import Overviews
+from runyard.engine.patience import patient
 from runyard.engine.publications import Publications
 from runyard.engine.reaper import Reaper
 from runyard.engine.records import Records
@@ -119,8 +120,10 @@ class Process:
         conversations = Conversations(
             self.store, self.tail, clock, Random(), pause, self._ring, self.feed.stir, redactor, self.tracer, admission
         )
+        away = settings.database_wait_seconds
+        staff = patient(self.staff, away)
         executor = Executor(
-            self.store,
+            patient(self.store, away),
             self.journal,
             clock,
             app.agents,
@@ -128,8 +131,8 @@ class Process:
             settings.approval_seconds,
             settings.workspaces,
             redactor,
-            self.staff.agent,
-            Orchestrator(self.staff, conversations, self.tracer).work,
+            staff.agent,
+            Orchestrator(staff, patient(conversations, away), self.tracer).work,
             self.tracer,
             self.metrics,
             OutputLimits(settings.max_event_bytes, settings.max_tool_output_bytes, settings.max_history_chars),

@@ -142,6 +142,26 @@ async def test_one_lost_answer_of_accept(flow: Flow, kind: Kind) -> None:
     await flow.reached(await flow.post(["tokens", 3]), "done")
 
 
+async def test_a_run_that_reads_waits_while_the_database_is_away(flow: Flow) -> None:
+    """The agent is not told of it: only its own errors end its run."""
+    database = flow.database
+    assert isinstance(database, PostgresDatabase)
+    async with Proxy(database.dsn) as proxy:
+        database.url = proxy.url
+        pod = await flow.start("serve", lease_seconds=60)
+        run_id = await flow.post(["wait", "before"], ["history"], ["tokens", 1])
+        await flow.at_gate("before")
+        proxy.leave()
+        flow.notes.open_gate("before")
+        await eventually("the run waits", lambda: pod.said("run.waits_for_database"))
+        proxy.come_back()
+        reader = flow.follow(run_id)
+        await reader.end()
+        assert reader.text == "0 messages t0 "
+        await flow.reached(run_id, "done")
+        await flow.check()
+
+
 async def test_away_for_longer_than_the_lease(flow: Flow) -> None:
     database = flow.database
     assert isinstance(database, PostgresDatabase)

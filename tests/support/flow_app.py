@@ -210,6 +210,11 @@ def _exit() -> None:
     raise SystemExit(3)
 
 
+async def _history(ctx: runyard.Context) -> None:
+    """Read the conversation so far from the database."""
+    await ctx.token(f"{len(await ctx.history())} messages ")
+
+
 OPERATIONS: dict[str, Callable[..., Awaitable[None]]] = {
     "tokens": _tokens,
     "step": _step,
@@ -223,6 +228,7 @@ OPERATIONS: dict[str, Callable[..., Awaitable[None]]] = {
     "hang-in-a-step": _hang_in_a_step,
     "hang-in-a-child": _hang_in_a_child,
     "leave": _leave,
+    "history": _history,
 }
 
 

@@ -36,6 +36,7 @@ from runyard.domain.thread import Message
 from runyard.engine.execution import Execution
 from runyard.engine.executor import Executor
 from runyard.engine.past import folded
+from runyard.engine.patience import DatabaseAway
 from runyard.engine.run_trace import RunTrace
 from runyard.errors import (
     AgentError,
@@ -190,7 +191,7 @@ class Running:
                 await self._park(agent, error.approvals)
             elif isinstance(error, asyncio.CancelledError | Canceled):
                 await self._interrupted()
-            elif isinstance(error, WriteRefused):
+            elif isinstance(error, WriteRefused | DatabaseAway):
                 raise error
             elif isinstance(error, ContextTooLong):
                 await self._end_error(error.code, error.message, "max_tokens_exceeded")

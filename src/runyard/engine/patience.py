@@ -1,0 +1,64 @@
+"""Runs wait while the database is away.
+
+A restart of Postgres takes a second, and an agent cannot do anything about it. So whatever a run asks of the store is
+asked again until the database answers. Requests of clients are not repeated: they get a 503 and ask again themselves.
+"""
+
+import asyncio
+import functools
+import inspect
+from collections.abc import Awaitable, Callable
+from itertools import chain, repeat
+from typing import Any, TypeVar, cast
+
+import structlog
+
+from runyard.errors import Unavailable
+
+log = structlog.get_logger()
+
+T = TypeVar("T")
+PAUSES = (0.05, 0.1, 0.2, 0.5, 1.0)
+
+
+class DatabaseAway(Unavailable):
+    """The database was away for longer than a run waits for it."""
+
+
+def patient(target: T, seconds: float) -> T:
+    """Return `target` with coroutine methods that are called again while they raise Unavailable.
+
+    The methods must be safe to repeat. Raises DatabaseAway after `seconds`."""
+    return cast("T", _Patient(target, seconds))
+
+
+class _Patient:
+    def __init__(self, target: Any, seconds: float) -> None:
+        self._target = target
+        self._seconds = seconds
+
+    def __getattr__(self, name: str) -> Any:
+        found = getattr(self._target, name)
+        if inspect.iscoroutinefunction(found):
+            found = _repeated(found, self._seconds)
+        setattr(self, name, found)
+        return found
+
+
+def _repeated(method: Callable[..., Awaitable[Any]], seconds: float) -> Callable[..., Awaitable[Any]]:
+    @functools.wraps(method)
+    async def again(*args: Any, **kwargs: Any) -> Any:
+        now = asyncio.get_running_loop().time
+        deadline = now() + seconds
+        pauses = chain(PAUSES, repeat(PAUSES[-1]))
+        while True:
+            try:
+                return await method(*args, **kwargs)
+            except Unavailable as error:
+                pause = next(pauses)
+                if now() + pause > deadline:
+                    raise DatabaseAway from error
+                log.warning("run.waits_for_database", operation=method.__name__)
+            await asyncio.sleep(pause)
+
+    return again
