@@ -79,6 +79,28 @@ repeats what they record, and they reset the count of attempts.
 
 `usage` is `{{input_tokens, output_tokens, usd}}`, each left out when it is 0.
 
+## Tracebacks
+
+When the code of an agent, a step, a node or a tool raises an exception, the event that records it has a `traceback`:
+
+```json
+{{"type": "tool.finished", "data": {{
+  "call_id": "refund#1", "tool": "refund", "error": "ValueError",
+  "output": "Error executing tool: order 7 is closed",
+  "traceback": "Traceback (most recent call last):\\n  File ... in refund\\n ...\\nValueError: order 7 is closed"}}}}
+```
+
+- It is one text with line breaks, as Python prints it, with causes and members of groups. It has at most about 16,000
+  characters; of a longer one the middle is left out. It begins with the first frame of the agent's own code. It never
+  has values of variables.
+- `step.finished` and `tool.finished` have the one of their call. `run.error` has the one of what ended the run; a node
+  that fails has no `step.finished`, so its traceback is there.
+- It is left out where no code of the agent raised: a refused approval, a `ToolError`, a model that does not answer, a
+  crash.
+- It is content: sealed, redacted and deleted like the rest of `data`. Only the native face (`/log`, and `/state` under
+  `steps`, `calls` and `error`), `runyard runs show` and the page show it, to the owner of the run. `runyard dev` also
+  prints it on stderr, with the run's id. It is in no log line and on no other face.
+
 ## What each face makes of it
 
 A face shows an event as at most one frame, or not at all (-). Threads, plans and native are built; the other columns

@@ -18,6 +18,7 @@ import structlog
 
 from runyard.agents.loading import App
 from runyard.asgi import create_app, say_if_nobody_gets_in
+from runyard.engine.executor import ShowTraceback
 from runyard.errors import StartupError
 from runyard.settings import Settings, address
 from runyard.telemetry import logs
@@ -38,17 +39,19 @@ async def serve(
     worker: bool = True,
     keys: Keys = "needed",
     ready: Callable[[str, bool], None] | None = None,
+    on_traceback: ShowTraceback | None = None,
 ) -> None:
     """Serve HTTP until SIGTERM or SIGINT. `ready` is told the address, and whether a key is needed there.
 
-    `keys`: without any, whoever reaches the address may do everything."""
+    `keys`: without any, whoever reaches the address may do everything. `on_traceback` is given what agents raise: it is
+    content, so a server for others has none."""
     import uvicorn
 
     from runyard.web.local import LocalOnly
 
     logs.configure(settings.log_format, settings.log_level)
     logs.catch_tracebacks()
-    process = Process(settings, app, worker=worker, may_exit=True)
+    process = Process(settings, app, worker=worker, may_exit=True, on_traceback=on_traceback)
     listener = _listen(settings.host, settings.port)
     is_guarded = keys == "needed" or (keys == "needed_off_loopback" and not _is_loopback(listener))
     served = create_app(settings, process=process, keys=is_guarded)

@@ -231,6 +231,9 @@ class Settings(BaseSettings):
     max_tool_output_bytes: Count = Field(
         262_144, description="The largest output of a tool; a larger one is an error that its caller is told of."
     )
+    tell_tool_errors: bool = Field(
+        True, description="Tell a model the text of an exception that a tool raised; otherwise only its class."
+    )
     max_history_chars: Count = Field(
         1_000_000, description="How much of what was said before an agent is told, the newest first."
     )

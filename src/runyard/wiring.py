@@ -27,7 +27,7 @@ from runyard.engine.deadlines import Deadlines
 from runyard.engine.deleted_files import DeletedFiles
 from runyard.engine.duty import on_duty
 from runyard.engine.engine import Engine
-from runyard.engine.executor import Executor
+from runyard.engine.executor import Executor, ShowTraceback
 from runyard.engine.feed import Feed
 from runyard.engine.intake import Intake
 from runyard.engine.journal import Journal
@@ -84,8 +84,10 @@ class Process:
         bus: Bus | None = None,
         clock: Clock | None = None,
         may_exit: bool = False,
+        on_traceback: ShowTraceback | None = None,
     ) -> None:
-        """`may_exit`: this process is Runyard's own, and may end itself if an agent blocks it for good."""
+        """`may_exit`: this process is Runyard's own, and may end itself if an agent blocks it for good.
+        `on_traceback` shows a developer what agents raise."""
         clock = clock or SystemClock()
         redactor = settings.redactor
         self._settings = settings
@@ -135,7 +137,13 @@ class Process:
             Orchestrator(staff, patient(conversations, away), self.tracer).work,
             self.tracer,
             self.metrics,
-            OutputLimits(settings.max_event_bytes, settings.max_tool_output_bytes, settings.max_history_chars),
+            OutputLimits(
+                settings.max_event_bytes,
+                settings.max_tool_output_bytes,
+                settings.max_history_chars,
+                settings.tell_tool_errors,
+            ),
+            on_traceback,
         )
         self.worker: Worker | None = None
         if worker:

@@ -32,16 +32,19 @@ def runyard(folder: Path, *arguments: str, env: Mapping[str, str] | None = None)
 
 
 @contextmanager
-def serving(folder: Path, *arguments: str, port: int = 0, end: signal.Signals = signal.SIGTERM) -> Iterator[str]:
-    """`runyard dev`, by default on a free port; gives its address."""
-    process = subprocess.Popen(
-        [RUNYARD, "dev", *arguments, "--port", str(port)],
-        cwd=folder,
-        env=environment(RUNYARD_DRAIN_SECONDS="0.1"),
-        stdout=subprocess.PIPE,
-        stderr=subprocess.DEVNULL,
-        text=True,
-    )
+def serving(
+    folder: Path, *arguments: str, port: int = 0, end: signal.Signals = signal.SIGTERM, errors: Path = Path(os.devnull)
+) -> Iterator[str]:
+    """`runyard dev`, by default on a free port; gives its address. Its stderr goes into the file `errors`."""
+    with errors.open("wb") as stderr:
+        process = subprocess.Popen(
+            [RUNYARD, "dev", *arguments, "--port", str(port)],
+            cwd=folder,
+            env=environment(RUNYARD_DRAIN_SECONDS="0.1"),
+            stdout=subprocess.PIPE,
+            stderr=stderr,
+            text=True,
+        )
     assert process.stdout is not None
     try:
         for line in process.stdout:

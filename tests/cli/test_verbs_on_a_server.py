@@ -107,6 +107,21 @@ async def test_a_failed_run_ends_follow_with_exit_code_1(folder: Path) -> None:
     assert followed.stderr.splitlines()[-1] == "error"
 
 
+async def test_what_an_agent_raises_is_printed_by_dev_and_kept_for_runs_show(folder: Path) -> None:
+    errors = folder / "stderr"
+    with serving(folder, "app.py", errors=errors) as url:
+        env = {"RUNYARD_URL": url}
+        run = await start(url, "broken")
+        assert runyard(folder, "runs", "follow", run, env=env).returncode == 1
+        printed = errors.read_text()
+        shown = runyard(folder, "runs", "show", run, env=env).stdout
+    assert f"The agent broken raised, run {run}:\nTraceback (most recent call last):\n" in printed
+    for text in (printed, shown):
+        assert "app.py" in text
+        assert 'raise ValueError("secret")' in text
+        assert "ValueError: secret\n" in text
+
+
 @pytest.mark.parametrize("end", [signal.SIGKILL, signal.SIGTERM])
 async def test_follow_outlives_its_server(end: signal.Signals, tmp_path: Path) -> None:
     with serving(tmp_path, end=end) as url:

@@ -59,7 +59,7 @@ class Acting:
         except Rejected:
             return tool_message(wish.call_id, None, self._decision(wish))
         except ToolFailed as failure:  # the input that an approver put in its place does not fit
-            given, said = self._input(wish), told(failure)
+            given, said = self._input(wish), told(failure, self._execution)
             self._fail(wish, given, failure.error, said)
             await self._execution.commit()
             return tool_message(wish.call_id, _ended(wish, given, failure.error, said))

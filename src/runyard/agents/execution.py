@@ -50,6 +50,10 @@ class Execution(Protocol):
     def redactor(self) -> "Redactor | None":
         """What takes sensitive text out, if that is on. Who writes pieces of text sends them through a stream of it."""
 
+    @property
+    def tells_tool_errors(self) -> bool:
+        """Whether a model is told the text of an exception that a tool raised, not only its class."""
+
     def emit(self, payload: P) -> P:
         """Put an event into the journal's buffer, and return it as it will be stored: go on with that. Never blocks;
         the payload is encoded before this returns."""

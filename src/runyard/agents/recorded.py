@@ -16,6 +16,7 @@ from runyard.agents.questions import UNKNOWN, Questions
 from runyard.agents.replay import Replay
 from runyard.agents.tool_call import ToolCalls, attempt, inside
 from runyard.agents.tools import Effects, Tool, call
+from runyard.agents.tracebacks import traceback_of
 from runyard.agents.values import digest, plain
 from runyard.domain.events import StepFinished, StepStarted
 from runyard.domain.fold import CallState, StepState
@@ -78,7 +79,9 @@ class RecordedCalls:
             error = type(cause).__name__ if cause else None
             if may_write:
                 self._settle()
-            result = (await self._tools.record(StepFinished(key, name, result=result, error=error))).result
+            raised = None if cause is None else traceback_of(cause, self._execution.redactor)
+            ended = StepFinished(key, name, result=result, error=error, traceback=raised)
+            result = (await self._tools.record(ended)).result
         return _step_result(name, error, result, cause)
 
     # --- tools -----------------------------------------------------------------------------------------------------

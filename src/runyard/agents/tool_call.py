@@ -5,12 +5,13 @@ with a start and no end is ambiguous, and only then: `none` and `idempotent` are
 second start in the log; `once` follows the agent's `on_unknown`, and a repetition that a person allowed is announced
 again, because after a second crash they must be asked again.
 
-What a tool raised becomes its result: a code, and a text for whoever called it without anything of a traceback.
+What a tool raised becomes its result: a code and, for the model, the text of the exception. Its traceback is kept for
+the developer beside them; no caller gets it.
 """
 
 from collections.abc import Awaitable, Callable, Mapping
 from contextvars import ContextVar
-from typing import Any, TypeVar
+from typing import TYPE_CHECKING, Any, TypeVar
 
 from msgspec import Struct
 
@@ -20,12 +21,26 @@ from runyard.agents.parking import Parking
 from runyard.agents.questions import UNKNOWN, Questions
 from runyard.agents.replay import Replay
 from runyard.agents.tools import Tool
+from runyard.agents.tracebacks import traceback_of
 from runyard.agents.values import plain
 from runyard.domain.events import Payload, ToolFinished, ToolRequested, ToolStarted, clean
 from runyard.domain.fold import CallState
-from runyard.errors import Invalid, InvalidInput, Rejected, ToolFailed, Unavailable, WriteRefused
+from runyard.errors import (
+    Invalid,
+    InvalidInput,
+    Rejected,
+    RunyardError,
+    ToolError,
+    ToolFailed,
+    Unavailable,
+    WriteRefused,
+)
+
+if TYPE_CHECKING:
+    from runyard.domain.redaction import Redactor
 
 P = TypeVar("P", bound=Payload)
+MOST_CHARS = 4_000  # of what a model is told of an exception
 
 # The key of the recorded call that the code of a user is running in; None outside of one.
 inside: ContextVar[str | None] = ContextVar("runyard_inside_a_recorded_call", default=None)
@@ -107,11 +122,13 @@ class ToolCalls:
             output, cause = await attempt(key, tool.run(wanted, context, f"{self._execution.run.id}:{key}"))
             ms = max(0, self._execution.now_ms() - began)
             error = None if cause is None else code_of(cause)
+            raised = None
             if cause is not None:
-                output = told(cause)
+                output = told(cause, self._execution)
+                raised = None if isinstance(cause, ToolError) else traceback_of(cause, self._execution.redactor)
             if tool.takes_context:
                 self._settle()
-            stored = await self.record(ToolFinished(key, tool.name, output, error, ms))
+            stored = await self.record(ToolFinished(key, tool.name, output, error, ms, raised))
         return Result(stored.output, stored.error, cause)
 
 
@@ -128,7 +145,21 @@ async def attempt(key: str, calling: Awaitable[Any]) -> tuple[Any, BaseException
         inside.reset(token)
 
 
-def told(cause: BaseException) -> str:
-    """What the model is told: words that are meant for it, else only the kind of error."""
-    said = clean(cause.message) if isinstance(cause, ToolFailed | InvalidInput) else code_of(cause)
-    return f"Error executing tool: {said}"
+def told(cause: BaseException, execution: Execution) -> str:
+    """What the model is told: the text of the exception. Where the settings withhold it or there is none, only the kind
+    of error; words that are meant for the model are always told."""
+    meant = isinstance(cause, ToolFailed | InvalidInput)
+    said = _text_of(cause, execution.redactor) if meant or execution.tells_tool_errors else ""
+    return f"Error executing tool: {said or code_of(cause)}"
+
+
+def _text_of(cause: BaseException, redactor: "Redactor | None") -> str:
+    try:
+        said = clean(cause.message if isinstance(cause, RunyardError) else str(cause)).strip()
+    except Exception:  # an exception of a user may fail to say what it is
+        return ""
+    if redactor is not None:
+        said = redactor.text(said)
+    return (
+        said if len(said) <= MOST_CHARS else f"{said[:MOST_CHARS]} ... ({len(said) - MOST_CHARS} characters left out)"
+    )

@@ -5,9 +5,11 @@ from typing import TYPE_CHECKING
 import typer
 
 from runyard.cli.options import App, Host, Port, settings_with
+from runyard.cli.wording import plain
 
 if TYPE_CHECKING:
     from runyard.agents.loading import App as LoadedApp
+    from runyard.domain.run import Run
     from runyard.settings import Settings
 
 JSON = "-H 'Content-Type: application/json'"
@@ -19,7 +21,7 @@ def dev(app: App = None, host: Host = None, port: Port = None) -> None:
     """Serve an app on this machine, worker included.
 
     SQLite unless the settings say otherwise, and a log for people, without a line for every request. On a loopback
-    address nobody needs an API key.
+    address nobody needs an API key. What an agent or a tool raises is printed on stderr.
     """
     settings = settings_with(app=app, host=host, port=port)
     calm = {"log_format": "console", "access_log": False}
@@ -33,7 +35,12 @@ def dev(app: App = None, host: Host = None, port: Port = None) -> None:
     def ready(url: str, needs_key: bool) -> None:
         typer.echo(banner(settings, loaded, url, needs_key))
 
-    serving.run(serving.serve(settings, loaded, keys="needed_off_loopback", ready=ready))
+    serving.run(serving.serve(settings, loaded, keys="needed_off_loopback", ready=ready, on_traceback=print_traceback))
+
+
+def print_traceback(run: "Run", what: str, text: str) -> None:
+    """Print what an agent or a tool raised, with the id of the run."""
+    typer.echo(f"{what}, run {run.id}:\n{plain(text)}", err=True)
 
 
 def banner(settings: "Settings", app: "LoadedApp", url: str, needs_key: bool = False) -> str:

@@ -45,7 +45,7 @@ def list_runs(
 
 @program.command()
 def show(run_id: RunId, json: Json = False) -> None:
-    """Show one run: its times, what it did and its answer."""
+    """Show one run: its times, what it did, its answer and the tracebacks of what its agent raised."""
 
     async def work(client: "Client", is_live: bool) -> None:
         run, state = await client.run(run_id), await client.state(run_id)

@@ -1,7 +1,7 @@
 """Runs, approvals and keys on a terminal, and as JSON for programs."""
 
 import sys
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from typing import Any
 
 import msgspec
@@ -68,6 +68,20 @@ def print_run(run: RunInfo, state: Mapping[str, Any]) -> None:
     if text:
         made.add_row("answer", escape(plain(text)))
     console().print(made)
+    for what, raised in _tracebacks(state):
+        console().print(f"\n[dim]{escape(plain(what))}[/]\n{escape(plain(raised))}", soft_wrap=True)
+
+
+def _tracebacks(state: Mapping[str, Any]) -> Iterator[tuple[str, str]]:
+    """What the agent's own code raised: a title and the traceback: of steps, of tools, of the agent."""
+    for step in state.get("steps", ()):
+        if step.get("traceback"):
+            yield f"step {step['name']} raised", step["traceback"]
+    for call in state.get("calls", ()):
+        if call.get("traceback"):
+            yield f"tool {call['tool']} raised", call["traceback"]
+    if (state.get("error") or {}).get("traceback"):
+        yield "the agent raised", state["error"]["traceback"]
 
 
 def print_approvals(approvals: Iterable[ApprovalInfo]) -> None:

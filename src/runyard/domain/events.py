@@ -102,7 +102,7 @@ class StepStarted(_Payload, frozen=True):
 
 
 class StepFinished(_Payload, frozen=True):
-    """A step ended with a result, or with the class name of the error it raised."""
+    """A step ended with a result, or with the class name of the error it raised and its `traceback`."""
 
     type = "step.finished"
     step: str
@@ -110,6 +110,7 @@ class StepFinished(_Payload, frozen=True):
     usage: Usage | None = None
     result: Any = None
     error: str | None = None
+    traceback: str | None = None
 
 
 class ModelThinking(_Payload, frozen=True):
@@ -193,7 +194,8 @@ class ToolOutput(_Payload, frozen=True):
 
 
 class ToolFinished(_Payload, frozen=True):
-    """A tool ended; `error` is a code, and `output` then says what the model may know of it."""
+    """A tool ended; `error` is a code, and `output` then says what the model may know of it. `traceback` is of what the
+    tool's own code raised."""
 
     type = "tool.finished"
     call_id: str
@@ -201,6 +203,7 @@ class ToolFinished(_Payload, frozen=True):
     output: Any = None
     error: str | None = None
     ms: int = 0
+    traceback: str | None = None
 
 
 class RunWaiting(_Payload, frozen=True):
@@ -229,11 +232,13 @@ class RunOutput(_Payload, frozen=True, omit_defaults=False):
 
 
 class RunError(_Payload, frozen=True):
-    """Why a run is about to end as error: a code and a sentence without content."""
+    """Why a run is about to end as error: a code, a sentence without content, and the `traceback` of what the agent's
+    own code raised."""
 
     type = "run.error"
     code: str
     message: str
+    traceback: str | None = None
 
 
 class RunCanceled(_Payload, frozen=True):

@@ -53,6 +53,7 @@ class StepState(Struct, kw_only=True):
     finished: bool = False
     result: Any = None
     error: str | None = None
+    traceback: str | None = None
     usage: Usage | None = None
     started_seq: int | None = None
     finished_seq: int | None = None
@@ -70,6 +71,7 @@ class CallState(Struct, kw_only=True):
     status: Literal["requested", "waiting", "started", "finished"] = "requested"
     output: Any = None
     error: str | None = None
+    traceback: str | None = None
     ms: int | None = None
     started_seq: int | None = None
     finished_seq: int | None = None
@@ -240,7 +242,7 @@ class _Folding:
     def _step_finished(self, seq: int, finished: StepFinished) -> None:
         step = self._step(finished.step, finished.name)
         step.finished, step.finished_seq = True, seq
-        step.result, step.error = finished.result, finished.error
+        step.result, step.error, step.traceback = finished.result, finished.error, finished.traceback
         step.text_to = self.text.length
         if step.usage is None:  # a model's message has said it already
             self._spend(finished.usage)
@@ -263,6 +265,7 @@ class _Folding:
         call = self._call(returned.call_id, returned.tool)
         call.status, call.finished_seq = "finished", seq
         call.output, call.error, call.ms = returned.output, returned.error, returned.ms
+        call.traceback = returned.traceback
         call.text_to = self.text.length
 
     def _asked(self, seq: int, question: ApprovalRequested) -> None:

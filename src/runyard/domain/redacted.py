@@ -38,19 +38,19 @@ def _redacted(payload: Payload, redactor: "Redactor") -> Payload:
     value = redactor.value
     match payload:
         case StepFinished():
-            return replace(payload, result=value(payload.result))
+            return replace(payload, result=value(payload.result), traceback=value(payload.traceback))
         case ModelMessage():
             return replace(payload, message=message(payload.message, redactor))
         case ToolRequested() | ToolStarted() | ApprovalRequested():
             return replace(payload, input=value(payload.input))
         case ToolFinished():
-            return replace(payload, output=value(payload.output))
+            return replace(payload, output=value(payload.output), traceback=value(payload.traceback))
         case ApprovalDecided():
             return replace(payload, input=value(payload.input), reason=value(payload.reason))
         case RunOutput():
             return RunOutput(value(payload.text), value(payload.sources), value(payload.outputs))
         case RunError():
-            return replace(payload, message=value(payload.message))
+            return replace(payload, message=value(payload.message), traceback=value(payload.traceback))
         case _:
             return payload  # names, ids and counts; pieces of text
 

@@ -18,6 +18,7 @@ from runyard.agents.agent import Agent, Output, equipped
 from runyard.agents.calls import at_work
 from runyard.agents.execution import Answered, Canceled, Parked
 from runyard.agents.runners import RUNNERS
+from runyard.agents.tracebacks import traceback_of
 from runyard.domain.append import Finish, Park, Release
 from runyard.domain.events import (
     Draft,
@@ -184,7 +185,7 @@ class Running:
         error = _error_of(runner)
         try:
             if self._failure is not None:
-                await self._end_error(self._failure.code, self._failure.message)
+                await self._end_error(self._failure.code, self._failure.message, raised=error)
             elif error is None:
                 await self._end_done(runner.result())
             elif isinstance(error, Parked):
@@ -196,10 +197,10 @@ class Running:
             elif isinstance(error, ContextTooLong):
                 await self._end_error(error.code, error.message, "max_tokens_exceeded")
             elif isinstance(error, AgentError):
-                await self._end_error(error.code, error.message)
+                await self._end_error(error.code, error.message, raised=error)
             else:
                 log.warning("run.agent_raised", error=type(error).__name__)
-                await self._end_error("agent_error", f"The agent raised {type(error).__name__}.")
+                await self._end_error("agent_error", f"The agent raised {type(error).__name__}.", raised=error)
         except CancelRequested:
             await self._end_canceled()
 
@@ -244,11 +245,19 @@ class Running:
             Finish(status=Status.DONE, stop_reason=answered.stop_reason, answer=answer),
         )
 
-    async def _end_error(self, code: str, message: str, why: StopReason = "error") -> None:
+    async def _end_error(
+        self, code: str, message: str, why: StopReason = "error", raised: BaseException | None = None
+    ) -> None:
+        """End the run as error; `raised` is what the agent's own code may have raised."""
         if self._engine.redactor is not None:
             message = self._engine.redactor.text(message)
         finish = Finish(status=Status.ERROR, stop_reason=why, error_code=code, error=message)
-        await self._finish(RunError(code, message), finish)
+        traceback = None if raised is None else traceback_of(raised, self._engine.redactor)
+        said = RunError(code, message, traceback)
+        if len(self._draft(said).data) > self._engine.most_event_bytes:
+            said = RunError(code, message)
+        self._engine.show_traceback(self._run, f"The agent {self._run.agent} raised", traceback)
+        await self._finish(said, finish)
 
     async def _end_canceled(self) -> None:
         await self._finish(RunCanceled("requested"), Finish(status=Status.CANCELED, stop_reason="cancelled"))

@@ -11,7 +11,7 @@ from msgspec.structs import replace
 
 from runyard.agents.agent import Agent
 from runyard.domain.approval import Approval
-from runyard.domain.events import ApprovalRequested, Draft, ModelMessage, Payload, ToolFinished, Usage
+from runyard.domain.events import ApprovalRequested, Draft, ModelMessage, Payload, StepFinished, ToolFinished, Usage
 from runyard.domain.fold import State
 from runyard.domain.ledger import Keeper
 from runyard.domain.run import Run
@@ -51,6 +51,7 @@ class Execution:
         self.usage: Usage | None = state.usage
         self.cancelled = False
         self._is_silent = state.last_seq <= 1
+        self.tells_tool_errors = engine.limits.tells_tool_errors
         self.redactor = engine.redactor
         self._redacting = None if engine.redactor is None else Redacting(engine.redactor)
         self._trace = trace
@@ -83,6 +84,9 @@ class Execution:
             self._engine.metrics.model_used(self.run.agent, payload.usage)
         elif isinstance(stored, ToolFinished):
             self._engine.metrics.tool_called(self.run.agent, stored.tool, stored.error)
+            self._engine.show_traceback(self.run, f"The tool {stored.tool} raised", stored.traceback)
+        elif isinstance(stored, StepFinished):
+            self._engine.show_traceback(self.run, f"The step {stored.name} raised", stored.traceback)
         return stored
 
     def _is_too_large(self, draft: Draft, payload: Payload) -> bool:
@@ -91,7 +95,12 @@ class Execution:
         return most is not None and len(draft.data) > most
 
     def _cut(self, payload: P) -> P:
-        """What takes the place of something too large: of a tool's output an error that its caller can be told."""
+        """What takes the place of something too large: the same without its traceback, if that is enough; of a tool's
+        output an error that its caller can be told."""
+        if isinstance(payload, ToolFinished | StepFinished) and payload.traceback is not None:
+            payload = replace(payload, traceback=None)
+            if not self._is_too_large(self._engine.draft(payload), payload):
+                return payload
         if not isinstance(payload, ToolFinished):
             raise EventTooLarge
         said = f"Error executing tool: its output is larger than {self._engine.limits.tool_output_bytes} bytes."

@@ -2,6 +2,7 @@
 
 import sys
 from collections.abc import Awaitable, Callable, Mapping, Sequence
+from contextlib import suppress
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -26,6 +27,7 @@ log = structlog.get_logger()
 
 NO_LIMITS = OutputLimits()
 Think = Callable[[Agent], Awaitable[Output | None]]
+ShowTraceback = Callable[[Run, str, str], None]
 Orchestrate = Callable[[Agent, Run, Think], Awaitable[Output | None]]
 
 
@@ -45,8 +47,11 @@ class Executor:
         tracer: Tracer | None = None,
         metrics: Metrics | None = None,
         limits: OutputLimits = NO_LIMITS,
+        on_traceback: ShowTraceback | None = None,
     ) -> None:
-        """`hired` finds agents that are not declared in code; `office` sees to those that work in their mailbox."""
+        """`hired` finds agents that are not declared in code; `office` sees to those that work in their mailbox;
+        `on_traceback` shows a developer what an agent's own code raised."""
+        self._on_traceback = on_traceback
         self.office = office
         self.tracer = tracer or Tracer(Recorder())
         self.metrics = metrics or Metrics()
@@ -68,6 +73,12 @@ class Executor:
         if name in self.agents or self._hired is None:
             return self.agents.get(name)
         return await self._hired(name)
+
+    def show_traceback(self, run: Run, what: str, text: str | None) -> None:
+        """Show a traceback to the developer who watches this process, if there is one. Never raises."""
+        if self._on_traceback is not None and text is not None:
+            with suppress(Exception):  # a closed terminal must not change how a run ends
+                self._on_traceback(run, what, text)
 
     def dequeued(self, claims: Sequence[Claim], began: float) -> None:
         """What was claimed of mailboxes, and since when it was looked for."""

@@ -28,6 +28,7 @@ class OutputLimits(NamedTuple):
     event_bytes: int | None = None
     tool_output_bytes: int | None = None
     history_chars: int | None = None
+    tells_tool_errors: bool = True
 
 
 class _Known:

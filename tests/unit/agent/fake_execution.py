@@ -49,6 +49,7 @@ class FakeExecution:
         redactor: Redactor | None = None,
     ) -> None:
         self.redactor = redactor
+        self.tells_tool_errors = True
         self._redacting = None if redactor is None else Redacting(redactor)
         self.clock = FakeClock()
         self._draft = Drafter(self.clock, "worker")

@@ -133,7 +133,9 @@ async def test_calls_get_ids_of_their_own_where_the_provider_repeats_them() -> N
 @pytest.mark.parametrize(
     ("error", "told"),
     [
-        (ValueError("a secret"), "Error executing tool: ValueError"),
+        (ValueError("order 7 is closed"), "Error executing tool: order 7 is closed"),
+        (ValueError(), "Error executing tool: ValueError"),
+        (ValueError("x" * 5000), f"Error executing tool: {'x' * 4000} ... (1000 characters left out)"),
         (ToolFailed("Out of stock."), "Error executing tool: Out of stock."),
         (TimeoutError(), "Error executing tool: timeout"),
         (SystemExit(3), "Error executing tool: The tool called exit."),
@@ -152,6 +154,24 @@ async def test_what_a_tool_raises_becomes_its_result(error: BaseException, told:
     [finished] = payloads(execution, ToolFinished)
     assert finished.output == told
     assert finished.error is not None
+
+
+@pytest.mark.req("S1.41")
+async def test_the_settings_can_withhold_the_text_of_an_exception() -> None:
+    @tool(effects="none")
+    async def fails() -> None:
+        raise ValueError("a secret")
+
+    @tool(effects="none")
+    async def declines() -> None:
+        raise ToolFailed("Out of stock.")
+
+    execution = FakeExecution()
+    execution.tells_tool_errors = False
+    agent = thinker(wants(("fails", {}), ("declines", {})), DONE, tools=[fails, declines])
+    _, requests = await asked(agent, execution)
+
+    assert results(requests[1]) == ["Error executing tool: ValueError", "Error executing tool: Out of stock."]
 
 
 @pytest.mark.req("S1.41", "S1.15")

@@ -248,7 +248,7 @@ class _Query:
             tool.check(given)
         except InvalidInput as error:
             self._execution.emit(ToolStarted(key, tool.name, given))
-            self._execution.emit(ToolFinished(key, tool.name, told(error), "invalid_input"))
+            self._execution.emit(ToolFinished(key, tool.name, told(error, self._execution), "invalid_input"))
             raise
         self._acted = True
         known = self._known.get(key)
