@@ -218,6 +218,26 @@ async def test_a_refused_request_is_not_repeated(
     assert len(server.requests) == 1
 
 
+@pytest.mark.parametrize(
+    ("model", "variable"),
+    [("openai/gpt-5-mini", "OPENAI_API_KEY"), ("anthropic/claude-sonnet-4-5", "ANTHROPIC_API_KEY")],
+)
+async def test_a_missing_key_is_named_at_once(
+    server: ScriptedOpenAI, monkeypatch: pytest.MonkeyPatch, model: str, variable: str
+) -> None:
+    monkeypatch.delenv(variable, raising=False)
+    naps = Naps()
+    options = {"api_base": server.api_base}
+    request = Request(model=model, messages=[{"role": "user", "content": SECRET}], options=options)
+    server.answer(status(401, SECRET, "invalid_api_key"))
+
+    error = await failure(request, LitellmModel(sleep=naps))
+
+    assert error.code == "model_refused"
+    assert f"set the environment variable {variable}" in str(error)
+    assert naps.seconds == [], "a request without a key is not repeated"
+
+
 # --- after the first delta nothing is repeated ---------------------------------------------------------------------
 
 

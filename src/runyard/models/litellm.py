@@ -65,6 +65,8 @@ class LitellmModel:
                 return
             except Exception as error:  # litellm raises its own, its client's, its transport's and plain ones
                 failure = _failure(litellm, error)
+                if not begun:
+                    failure = _missing_key(litellm, request, failure) or failure
                 pause = None if begun else self._pause(failure, error, attempt)
                 if pause is None:
                     raise failure from None  # its words may hold content
@@ -294,6 +296,20 @@ def _failure(litellm: Any, error: BaseException) -> ModelError:
     if isinstance(status, int) and 400 <= status < 500 and status != 408:
         return ModelRefused()
     return ModelUnavailable()
+
+
+def _missing_key(litellm: Any, request: Request, failure: ModelError) -> ModelRefused | None:
+    """Name the environment variable of the provider's key if a request failed without one."""
+    if type(failure) not in (ModelUnavailable, ModelRefused) or "api_key" in request.options:
+        return None
+    try:
+        missing = litellm.validate_environment(request.model)["missing_keys"]
+    except Exception:  # litellm raises plain ones for models that it does not know
+        return None
+    names = [name for name in missing if name.endswith("_KEY")]
+    if not names:
+        return None
+    return ModelRefused(f"The model {request.model} needs a key: set the environment variable {' and '.join(names)}.")
 
 
 def _retry_after(error: BaseException) -> float | None:
