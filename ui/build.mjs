@@ -18,7 +18,7 @@ const options = {
   absWorkingDir: here,
   bundle: true,
   format: "esm",
-  target: "es2022",
+  target: "es2023",
   jsx: "automatic",
   jsxImportSource: "preact",
   logLevel: "warning",

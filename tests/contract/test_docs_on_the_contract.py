@@ -16,6 +16,7 @@ from runyard.clock import SystemClock
 from runyard.settings import Settings
 from runyard.stores.memory import MemoryStore
 from tests.faces import serving
+from tests.support.missing import need
 from tests.support.patience import PATIENCE
 
 PAGE = (Path(__file__).parents[2] / "docs" / "contract.md").read_text(encoding="utf-8")
@@ -36,6 +37,7 @@ async def test_the_commands_work() -> None:
 
 
 async def _shell(text: str, port: int) -> str:
+    need("curl")
     process = await asyncio.create_subprocess_exec(
         "bash",
         "-euo",

@@ -13,6 +13,7 @@ from typing import Any
 import pytest
 
 from tests.support.flow import Flow
+from tests.support.missing import need
 from tests.support.patience import PATIENCE, eventually
 
 ROOT = Path(__file__).parents[2]
@@ -27,6 +28,7 @@ def blocks(page: str, language: str) -> list[str]:
 
 async def shell(flow: Flow, script: str, **variables: str) -> str:
     """Run it as somebody would who pastes it line by line, but stop at the first line that fails."""
+    need("curl")
     kept = {name: value for name, value in os.environ.items() if not name.startswith("RUNYARD_")}
     ours, port = {"RUNYARD_DATABASE_URL": flow.database.url}, "0"
     if flow.apis:

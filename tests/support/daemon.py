@@ -19,6 +19,7 @@ from abc import ABC, abstractmethod
 from pathlib import Path
 from typing import ClassVar, Self
 
+from tests.support.missing import ProgramMissing
 from tests.support.patience import PATIENCE
 from tests.support.postgres_server import free_port, wait_for
 
@@ -29,7 +30,7 @@ os.kill(int(sys.argv[1]), signal.SIGKILL)
 """
 
 
-class DaemonMissingError(Exception):
+class DaemonMissingError(ProgramMissing):
     """The server program was not found."""
 
 

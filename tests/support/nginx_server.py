@@ -1,22 +1,14 @@
-"""A private nginx with the configuration that is shipped.
-
-`python -m tests.support.nginx_server` says which program would be used: the machine's own, or the one that
-`make servers-for-tests` took out of the distribution's package.
-"""
+"""A private nginx with the configuration that is shipped."""
 
 from __future__ import annotations
 
-import shutil
-import subprocess
-import sys
-import sysconfig
 from collections.abc import Sequence
 from pathlib import Path
 
-from tests.support.daemon import Daemon, DaemonMissingError
+from tests.support.daemon import Daemon
+from tests.support.missing import need
 
 CONFIGURATION = Path(__file__).parents[2] / "deploy" / "nginx.conf"
-UNPACKED = Path(sysconfig.get_path("data")) / "nginx" / "usr" / "sbin"
 
 
 class PrivateNginx(Daemon):
@@ -39,10 +31,7 @@ class PrivateNginx(Daemon):
 
     @classmethod
     def find(cls) -> Path:
-        for path in (None, "/usr/sbin:/usr/local/sbin", str(UNPACKED)):
-            if found := shutil.which(cls.program, path=path):
-                return Path(found)
-        raise DaemonMissingError("No nginx was found; run `make servers-for-tests`, or install it.")
+        return need(cls.program)
 
     def options(self) -> list[str]:
         alone = "daemon off; master_process off;"  # one process, which one signal ends
@@ -51,18 +40,3 @@ class PrivateNginx(Daemon):
     @property
     def url(self) -> str:
         return f"http://127.0.0.1:{self.port}"
-
-
-def main() -> int:
-    try:
-        found = PrivateNginx.find()
-    except DaemonMissingError as error:
-        print(error, file=sys.stderr)
-        return 1
-    said = subprocess.run([found, "-v"], capture_output=True, text=True, check=True).stderr.strip()
-    print(f"{said} ({found})")
-    return 0
-
-
-if __name__ == "__main__":
-    sys.exit(main())

@@ -27,6 +27,7 @@ from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any, Literal, Self
 
+from tests.support.missing import ProgramMissing
 from tests.support.patience import PATIENCE
 
 StopMode = Literal["smart", "fast", "immediate"]
@@ -69,11 +70,11 @@ for _ in range(100):  # an initdb cut off halfway may still be writing
 """
 
 
-class PostgresMissingError(Exception):
+class PostgresMissingError(ProgramMissing):
     """No Postgres server programs were found; install a Postgres server or requirements/postgres-server.txt."""
 
-    def __str__(self) -> str:
-        return str(self.__doc__)
+    def __init__(self) -> None:
+        super().__init__(str(self.__doc__))
 
 
 class PostgresFailedError(Exception):

@@ -1,4 +1,4 @@
-"""The sandbox of this machine; tests that need one are skipped, with the reason, where there is none."""
+"""The sandbox of this machine. Where its kernel allows none, tests that need one are reported as missing."""
 
 import shutil
 import tempfile
@@ -9,6 +9,7 @@ import pytest
 
 from runyard.agents.sandbox import Sandbox
 from runyard.agents.sandboxes.bubblewrap import Limits
+from tests.support.missing import MARK, need
 
 
 @pytest.fixture
@@ -21,7 +22,8 @@ async def ready(**limits: float) -> Sandbox:
     made = Sandbox(Limits(**{"seconds": 20, "memory_bytes": 256 * 1024 * 1024} | limits))  # type: ignore[arg-type]
     reason = await made.why_not()
     if reason is not None:
-        pytest.skip(f"no sandbox here: {reason}")
+        need("bwrap")
+        pytest.skip(f"{MARK}a working sandbox ({reason})")
     return made
 
 
@@ -45,8 +47,9 @@ class Home:
 
 
 @pytest.fixture(autouse=True)
-def home(monkeypatch: pytest.MonkeyPatch) -> Iterator[Home]:
+def home(monkeypatch: pytest.MonkeyPatch, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Home]:
     """Whatever a test does in a sandbox: in the end no process and no folder is left of it."""
+    tmp_path_factory.getbasetemp()  # the folder of pytest itself, if this is the first test that asks for it
     made = Home()
     monkeypatch.setattr(tempfile, "tempdir", str(made.folder))
     yield made

@@ -3,7 +3,6 @@ sentence says how to get it."""
 
 import json
 import re
-import shutil
 import subprocess
 from pathlib import Path
 
@@ -11,11 +10,11 @@ import pytest
 
 from runyard.web import page
 from tests.faces.serving import Serve
+from tests.support.missing import need_node
 from tests.web.test_problems import MEMORY, problem
 
 ROOT = Path(__file__).parents[2]
 UI = ROOT / "ui"
-NODE = pytest.mark.skipif(shutil.which("npm") is None, reason="the page is built with Node, and there is none")
 
 
 @pytest.fixture
@@ -94,12 +93,12 @@ def test_what_the_page_is_made_of_is_pinned_by_hash_and_names_no_registry() -> N
     assert all(re.fullmatch(r"\d+\.\d+\.\d+", version) for version in versions)
 
 
-@NODE
 def test_the_units_of_the_page_do_what_they_say() -> None:
+    node = need_node()
     if not (UI / "node_modules" / ".installed").exists():
         subprocess.run(["make", "ui/node_modules/.installed"], cwd=ROOT, check=True, timeout=110)
     told = subprocess.run(
-        ["npm", "--prefix", str(UI), "test"], capture_output=True, text=True, timeout=110, check=False
+        [node.with_name("npm"), "--prefix", str(UI), "test"], capture_output=True, text=True, timeout=110, check=False
     )
     assert told.returncode == 0, told.stdout[-4000:] + told.stderr[-2000:]
     assert re.search(r"^# pass [3-9]\d$", told.stdout, re.M), told.stdout[-2000:]

@@ -19,7 +19,7 @@ from runyard.web.access_log import ROUTE
 
 INDEX, ASSET = "/", "/assets/{name}"
 BUILT = Path(__file__).with_name("built")
-MISSING = "The page has not been built: run `make page`, which needs Node 18 or newer; the API works without it.\n"
+MISSING = "The page has not been built: run `make page`; the API works without it.\n"
 POLICY = "; ".join(
     (
         "default-src 'none'",
