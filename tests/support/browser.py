@@ -1,7 +1,7 @@
 """Debian's Chromium, driven by Playwright, for the tests of the page.
 
-Playwright's driver is run by the Node that builds the page: the one that Playwright brings needs a library (libatomic)
-that a minimal Debian does not have.
+Playwright's driver is run by the Node that builds the page, where there is one: the Node that Playwright brings needs a
+library (libatomic) that a minimal Debian does not have.
 """
 
 from __future__ import annotations
@@ -12,7 +12,8 @@ from contextlib import asynccontextmanager
 
 from playwright.async_api import Browser, async_playwright
 
-from tests.support.missing import need, need_node
+from scripts import node
+from tests.support.missing import need
 
 # No sandbox: tests may be run by root, and what is opened is our own. No GPU, and /dev/shm of containers is small.
 ARGUMENTS = ("--no-sandbox", "--disable-gpu", "--disable-dev-shm-usage")
@@ -20,7 +21,8 @@ ARGUMENTS = ("--no-sandbox", "--disable-gpu", "--disable-dev-shm-usage")
 
 @asynccontextmanager
 async def browser() -> AsyncIterator[Browser]:
-    os.environ.setdefault("PLAYWRIGHT_NODEJS_PATH", str(need_node()))
+    if ours := node.find():
+        os.environ.setdefault("PLAYWRIGHT_NODEJS_PATH", str(ours))
     program = need("chromium")
     async with async_playwright() as playwright:
         launched = await playwright.chromium.launch(executable_path=program, args=list(ARGUMENTS))
