@@ -14,6 +14,7 @@ from random import Random
 
 from runyard.agents.containment import contain_tasks
 from runyard.agents.loading import App
+from runyard.agents.threads import in_thread
 from runyard.agents.workspace import Workspace
 from runyard.bus import Bus, Hint
 from runyard.clock import Clock, SystemClock
@@ -51,6 +52,8 @@ from runyard.errors import RunyardError, StartupError
 from runyard.office import Office
 from runyard.opening import open_bus, open_checkpoints, open_exporter, open_store
 from runyard.settings import Settings
+from runyard.telemetry.harmless import safely
+from runyard.telemetry.logs import contain
 from runyard.telemetry.metrics import RUNS_ACTIVE, SSE_CLIENTS, SSE_LAG, Metrics
 from runyard.telemetry.spans import Tracer
 
@@ -88,6 +91,7 @@ class Process:
     ) -> None:
         """`may_exit`: this process is Runyard's own, and may end itself if an agent blocks it for good.
         `on_traceback` shows a developer what agents raise."""
+        contain()
         clock = clock or SystemClock()
         redactor = settings.redactor
         self._settings = settings
@@ -270,7 +274,7 @@ class Process:
         await self.checkpoints.close()
         await _briefly(self.bus.close())
         await self.store.close()
-        await asyncio.to_thread(self.tracer.exporter.close)
+        await _briefly(in_thread(safely, self.tracer.exporter.close))
 
     def _warm(self) -> None:
         """Load what agents that think will need, beside everything else: it takes seconds."""

@@ -55,14 +55,23 @@ class Flow:
     # --- pods
 
     async def start(
-        self, kind: Kind = "serve", fault: str = "", unsafe: str = "", bus: str = "", keys: str = "", **settings: Any
+        self,
+        kind: Kind = "serve",
+        fault: str = "",
+        unsafe: str = "",
+        bus: str = "",
+        keys: str = "",
+        broken: str = "",
+        log_to: Path | None = None,
+        **settings: Any,
     ) -> Pod:
         """A pod that is ready. Every fault it is given must fire, or the scenario is void."""
         values = SETTINGS | {"database_url": self.database.url, "app": APP} | settings
         environment = {f"RUNYARD_{name.upper()}": str(value) for name, value in values.items()}
         environment |= {FOLDER: str(self.folder), "FAULT": fault, "UNSAFE": unsafe, "BUS": bus, "KEYS": keys}
+        environment |= {"BROKEN": broken}
         self.evidence.expected_faults.update(text.partition(":")[0] for text in fault.split())
-        pod = await self._nursery.start(kind, self.folder, environment)
+        pod = await self._nursery.start(kind, self.folder, environment, log_to)
         self.pods.append(pod)
         return pod
 

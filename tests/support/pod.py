@@ -11,7 +11,7 @@ commit that holds the seventh token). Actions: `exit` (at once, like kill -9), `
 did not arrive), `break` (an error that nobody foresaw), `hang` (until the file `open/<point>` exists). `UNSAFE` takes
 guarantees away: `no-fence`, `no-batch`, `deaf` (never learns that its lease ran out). `BUS` spoils what this pod sends
 to the others: `silent` (nothing arrives), `doubling` (everything twice), `shuffled` (late, the last thing first).
-Nobody needs an API key, unless `KEYS` is set.
+`BROKEN` names a sink of telemetry that fails (`broken_sinks.py`). Nobody needs an API key, unless `KEYS` is set.
 """
 
 from __future__ import annotations
@@ -43,6 +43,7 @@ from runyard.errors import Fenced, RunyardError, Unavailable
 from runyard.settings import Settings
 from runyard.store import Accepted, Claim, Post, Store
 from runyard.stores.postgres import PostgresStore
+from tests.support.broken_sinks import BROKEN
 from tests.support.notes import FOLDER, Notes
 from tests.support.quick_apps import create_app
 
@@ -238,6 +239,8 @@ async def be(kind: str, ready: Callable[[str, bool], None]) -> None:
     notes = Notes(Path(os.environ[FOLDER]))
     for name in os.environ.get("UNSAFE", "").split():
         UNSAFE[name]()
+    if broken := os.environ.get("BROKEN"):
+        BROKEN[broken]()
     faults = [Fault(text) for text in os.environ.get("FAULT", "").split()]
 
     def open_store(*args: Any, **kwargs: Any) -> Any:

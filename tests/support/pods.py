@@ -116,13 +116,13 @@ class Nursery:
         self._process.stdin.close()
         self._process.wait(timeout=PATIENCE)
 
-    async def start(self, kind: Kind, folder: Path, environment: dict[str, str]) -> Pod:
-        """Fork a pod and return it when it is ready."""
+    async def start(self, kind: Kind, folder: Path, environment: dict[str, str], log_to: Path | None = None) -> Pod:
+        """Fork a pod and return it when it is ready. `log_to`: where its lines go, if not to a file of its own."""
         self._count += 1
         pod = Pod(f"{kind}-{self._count}", kind, folder / f"{kind}-{self._count}.log")
         self._names[pod.name] = pod
         assert self._process.stdin is not None
-        spec = {"name": pod.name, "kind": kind, "log": str(pod.log), "env": environment}
+        spec = {"name": pod.name, "kind": kind, "log": str(log_to or pod.log), "env": environment}
         self._process.stdin.write(json.dumps(spec).encode() + b"\n")
         self._process.stdin.flush()
         ready, ended = asyncio.wrap_future(pod.ready), asyncio.wrap_future(pod.ended)

@@ -5,6 +5,8 @@ What libraries log is not trusted to keep to that: a message may repeat a reques
 record only where it comes from is kept, and the class of its exception; the words of the few loggers that are known to
 say nothing else are kept without their arguments. What would otherwise be printed as a traceback (a thread that died, a
 destructor that failed) becomes a line as well.
+
+A line that cannot be written is lost, and nothing else happens: `harmless.Lines` never raises and never blocks.
 """
 
 import logging
@@ -14,6 +16,8 @@ from types import TracebackType
 from typing import Any, Literal
 
 import structlog
+
+from runyard.telemetry.harmless import Lines, failures
 
 Format = Literal["console", "json"]
 
@@ -34,23 +38,47 @@ def configure(format: Format, level: str) -> None:
         structlog.processors.TimeStamper(fmt="iso", utc=True),
         structlog.processors.EventRenamer("action"),
     ]
+    lines = Lines(sys.stderr, lambda count: _rendered(render, "log.lines_lost", lines=count))
     number = logging.getLevelNamesMapping()[level.upper()]
     structlog.configure(
         processors=[_no_exception, *shared, render],
         wrapper_class=structlog.make_filtering_bound_logger(number),
-        logger_factory=structlog.PrintLoggerFactory(sys.stderr),
+        logger_factory=structlog.WriteLoggerFactory(lines),  # type: ignore[arg-type]
         cache_logger_on_first_use=False,
     )
-    handler = logging.StreamHandler(sys.stderr)
+    contain()
+    handler = logging.StreamHandler(lines)
     handler.setFormatter(structlog.stdlib.ProcessorFormatter(processor=render, foreign_pre_chain=[_foreign, *shared]))
     logging.basicConfig(handlers=[handler], level=max(number, logging.WARNING), force=True)
     logging.captureWarnings(True)
+    logging.raiseExceptions = False  # a handler that fails would print a traceback to the stream that failed
+
+
+def contain() -> None:
+    """Make every logger of this process harmless, however structlog is configured: a line that cannot be made or
+    written raises nothing. Doing it again changes nothing."""
+    kind = structlog.get_config()["wrapper_class"]
+    if not issubclass(kind, _Harmless):
+        structlog.configure(wrapper_class=type("HarmlessLogger", (_Harmless, kind), {}))
+
+
+class _Harmless:
+    def _proxy_to_logger(self, *args: Any, **kwargs: Any) -> Any:
+        try:
+            return super()._proxy_to_logger(*args, **kwargs)  # type: ignore[misc]
+        except Exception:
+            failures["log"] += 1
 
 
 def catch_tracebacks() -> None:
     """Make lines of what Python itself would print; for a process that is a server and nothing else."""
     threading.excepthook = _thread_died
     sys.unraisablehook = _not_raised
+
+
+def _rendered(render: structlog.typing.Processor, action: str, **values: Any) -> str:
+    stamped = structlog.processors.TimeStamper(fmt="iso", utc=True)(None, "", {"level": "warning", **values})
+    return str(render(None, "", {**stamped, "action": action}))
 
 
 def _no_exception(logger: Any, method: str, event: structlog.typing.EventDict) -> structlog.typing.EventDict:

@@ -3,9 +3,10 @@
 `TABLE` is the whole list; docs/metrics.md is made from it. Every `Metrics` has a registry of its own, so that several
 apps in one Python process do not add up. Methods take counts: a hot path calls them once for a commit or for a run, not
 for each event. Labels are words of a closed set (the agents, models and tools that the app declares, statuses, codes),
-never ids and never content; what is not in the set is `other`. Not for several threads.
+never ids and never content; what is not in the set is `other`. Counting never raises. Not for several threads.
 """
 
+import math
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
 from types import MappingProxyType
 from typing import Literal, NamedTuple
@@ -16,6 +17,7 @@ from prometheus_client.metrics_core import Metric as Family
 
 from runyard.domain.events import Usage
 from runyard.domain.run import TERMINAL_STATUSES, Status
+from runyard.telemetry.harmless import failures, harmless
 
 PREFIX = "runyard_"
 MEDIA_TYPE = CONTENT_TYPE_PLAIN_0_0_4
@@ -111,9 +113,11 @@ class Metrics:
 
     # --- runs
 
+    @harmless
     def run_started(self, agent: str) -> None:
         self._counters[RUNS_STARTED].labels(self._agent(agent)).inc()
 
+    @harmless
     def run_finished(self, status: Status, agent: str, seconds: float | None = None) -> None:
         """`status` is one that a run ends in; `seconds` since its first claim, if there was one."""
         if status not in TERMINAL_STATUSES:
@@ -122,6 +126,7 @@ class Metrics:
         if seconds is not None:
             self._histograms[RUN_TIME].labels(status.value).observe(max(0.0, seconds))
 
+    @harmless
     def run_claimed(self, waited: float, resume_why: str | None) -> None:
         """For the first time after so many seconds; or to go on with it."""
         if resume_why is None:
@@ -129,15 +134,18 @@ class Metrics:
         else:
             self._counters[RUNS_RESUMED].labels(resume_why if resume_why in WHY else OTHER).inc()
 
+    @harmless
     def first_token(self, agent: str, seconds: float) -> None:
         self._histograms[FIRST_TOKEN].labels(self._agent(agent)).observe(max(0.0, seconds))
 
+    @harmless
     def model_used(self, agent: str, usage: Usage) -> None:
         agent, model = self._agent(agent), self._models.get(agent, "")
         self._counters[TOKENS].labels(agent, model, "input").inc(max(0, usage.input_tokens))
         self._counters[TOKENS].labels(agent, model, "output").inc(max(0, usage.output_tokens))
         self._counters[COST].labels(agent, model).inc(max(0.0, usage.usd))
 
+    @harmless
     def tool_called(self, agent: str, tool: str, error: str | None) -> None:
         """`error` is the code of how it failed; one that is not ours counts as `error`. What an agent without a model
         calls is named by its code, so such names are learnt; a model may make up any."""
@@ -148,25 +156,31 @@ class Metrics:
 
     # --- the log and its followers
 
+    @harmless
     def events_persisted(self, count: int) -> None:
         self._counters[EVENTS_PERSISTED].inc(count)
 
+    @harmless
     def committed(self, events: int, seconds: float) -> None:
         """One commit of the journal."""
         self._histograms[BATCH_EVENTS].observe(events)
         self._histograms[COMMIT_MS].observe(seconds * 1000)
 
+    @harmless
     def write_fenced(self) -> None:
         self._counters[WRITES_FENCED].inc()
 
+    @harmless
     def lease_lost(self) -> None:
         self._counters[LEASES_LOST].inc()
 
+    @harmless
     def outbox_lag(self, ms: Iterable[float]) -> None:
         """One for each commit that was published. Clocks of two machines may differ: less than nothing is nothing."""
         for one in ms:
             self._histograms[OUTBOX_LAG_MS].observe(max(0.0, one))
 
+    @harmless
     def refused(self, code: str) -> None:
         """`code` is that of one of our errors."""
         self._counters[REFUSED].labels(code).inc()
@@ -174,8 +188,16 @@ class Metrics:
     # --- what is looked up when somebody asks
 
     def watch(self, metric: Metric, value: Callable[[], float]) -> None:
-        self._gauges[metric].set_function(value)
+        def known() -> float:
+            try:
+                return value()
+            except Exception:
+                failures[metric.name] += 1
+                return math.nan
 
+        self._gauges[metric].set_function(known)
+
+    @harmless
     def gauge(self, metric: Metric, value: float) -> None:
         self._gauges[metric].set(value)
 

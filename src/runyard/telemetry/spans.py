@@ -17,6 +17,8 @@ from contextvars import ContextVar
 from random import getrandbits
 from typing import Protocol
 
+from runyard.telemetry.harmless import safely
+
 Attribute = str | int | float | bool
 KEPT = 2_000
 _TRACEPARENT = re.compile(r"(?!ff)[0-9a-f]{2}-(?!0{32})([0-9a-f]{32})-(?!0{16})([0-9a-f]{16})-[0-9a-f]{2}", re.ASCII)
@@ -78,7 +80,7 @@ def is_traceparent(header: str) -> bool:
 
 class Exporter(Protocol):
     def ended(self, span: Span) -> None:
-        """Everything below it has ended before. Never blocks and never fails."""
+        """Everything below it has ended before. Never blocks; what it raises is counted and goes no further."""
 
     def count(self, name: str, attributes: dict[str, Attribute]) -> None: ...
 
@@ -118,19 +120,19 @@ class Several:
 
     def ended(self, span: Span) -> None:
         for exporter in self._exporters:
-            exporter.ended(span)
+            safely(exporter.ended, span)
 
     def count(self, name: str, attributes: dict[str, Attribute]) -> None:
         for exporter in self._exporters:
-            exporter.count(name, attributes)
+            safely(exporter.count, name, attributes)
 
     def log(self, name: str, attributes: dict[str, Attribute]) -> None:
         for exporter in self._exporters:
-            exporter.log(name, attributes)
+            safely(exporter.log, name, attributes)
 
     def close(self) -> None:
         for exporter in self._exporters:
-            exporter.close()
+            safely(exporter.close)
 
 
 _current: ContextVar[Span | None] = ContextVar("runyard_span", default=None)
@@ -160,7 +162,7 @@ class Tracer:
         open_below = [each for each in reversed(span.below) if each.ended is None]
         for each in [*open_below, span]:
             each.ended, each.outcome = now, outcome
-            self.exporter.ended(each)
+            safely(self.exporter.ended, each)
 
     @contextmanager
     def inside(self, span: Span) -> Iterator[None]:
@@ -183,7 +185,7 @@ class Tracer:
         self.end(made)
 
     def count(self, name: str, **attributes: Attribute) -> None:
-        self.exporter.count(name, attributes)
+        safely(self.exporter.count, name, attributes)
 
     def log(self, name: str, **attributes: Attribute) -> None:
-        self.exporter.log(name, attributes)
+        safely(self.exporter.log, name, attributes)
