@@ -292,6 +292,16 @@ class Store(Protocol):
     async def forget_keys(self, older_than_ms: int) -> None:
         """Drop idempotency keys of that age: a request that comes so late is a new one."""
 
+    # --- tools with a rate limit -----------------------------------------------------------------------------------
+
+    async def take_call(self, owner: str, agent: str, tool: str, most: int, window_ms: int) -> int:
+        """Count a call of a tool by an owner's runs of an agent, if there were fewer than `most` in the last
+        `window_ms`, and return 0; otherwise count nothing and return the milliseconds until it may be made. Atomic over
+        all processes; the time is the database's."""
+
+    async def forget_calls(self, older_than_ms: int) -> None:
+        """Drop the counts whose last call is older than that."""
+
     # --- workers and claims ----------------------------------------------------------------------------------------
 
     async def register(self, worker_id: str, label: str, ttl_ms: int) -> None:
@@ -366,9 +376,10 @@ class Store(Protocol):
         """Runs that may have something to publish (or to close), longest untouched first; not those that somebody
         published less than `quiet_ms` ago."""
 
-    async def publish(self, marks: Sequence[Mark]) -> None:
+    async def publish(self, marks: Sequence[Mark]) -> Sequence[str]:
         """Advance the cursors of these runs, never back, and move the state of those that ended from started: one
-        commit for all. May be called again, and by several processes at once, for the same runs."""
+        commit for all. Return the runs that were skipped because another transaction has their rows locked: publish
+        these again later. May be called again, and by several processes at once, for the same runs."""
 
     # --- runs, cancel, approvals -----------------------------------------------------------------------------------
 

@@ -50,12 +50,12 @@ class StoreThatFails(MemoryStore):
         self.failures = 0
         self.published: list[list[Mark]] = []
 
-    async def publish(self, marks: Sequence[Mark]) -> None:
+    async def publish(self, marks: Sequence[Mark]) -> Sequence[str]:
         if self.failures:
             self.failures -= 1
             raise Unavailable
         self.published.append(list(marks))
-        await super().publish(marks)
+        return await super().publish(marks)
 
 
 class Pod:
@@ -309,3 +309,49 @@ async def test_followers_of_what_is_committed_do_not_wait_for_publication(store:
     assert isinstance(found[0], Chunk)
     assert found[0].last == 3
     follower.close()
+
+
+class StoreWithLocks(StoreThatFails):
+    """Another transaction has the rows of some runs locked."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.locked: set[str] = set()
+
+    async def publish(self, marks: Sequence[Mark]) -> Sequence[str]:
+        await super().publish([mark for mark in marks if mark.run_id not in self.locked])
+        return [mark.run_id for mark in marks if mark.run_id in self.locked]
+
+
+async def test_a_run_whose_rows_are_locked_is_announced_when_they_are_free_and_no_other_waits() -> None:
+    store = StoreWithLocks()
+    run, other = await running(store), await running(store)
+    pod, neighbour = Pod(store), Pod(store)
+    await pod.outbox.round()
+    pod.bus.sent.clear()
+    store.locked = {run.id}
+    await pod.write(run, 3)
+    neighbour.outbox = pod.outbox
+    neighbour.tail = pod.tail
+    await neighbour.write(other, 2)
+    await pod.outbox.round()
+    assert pod.bus.sent == [Hint("log", other.id, 3)]
+    await pod.outbox.round()
+    assert pod.bus.sent == [Hint("log", other.id, 3)], "a locked run is not announced"
+    store.locked = set()
+    await pod.outbox.round()
+    assert pod.bus.sent[1:] == [Hint("log", run.id, 4)]
+    assert (await store.heads([run.id]))[run.id].published == 4
+
+
+async def test_what_is_told_of_a_skipped_run_meanwhile_is_not_lost() -> None:
+    store = StoreWithLocks()
+    run = await running(store)
+    pod = Pod(store)
+    store.locked = {run.id}
+    await pod.write(run, 3)
+    await pod.outbox.round()
+    await pod.write(run, 2)
+    store.locked = set()
+    await pod.outbox.round()
+    assert pod.bus.sent == [Hint("log", run.id, 6)]

@@ -18,6 +18,7 @@ from runyard.office import Office
 from runyard.stores.memory import MemoryStore
 from runyard.stores.sealed_office import SealedOffice
 from tests.store.making import clock
+from tests.store.raw_sql import OpenDatabase
 from tests.support.postgres_server import PostgresServer
 
 STORES = ["memory", "sqlite", "sealed", pytest.param("postgres", marks=pytest.mark.postgres)]
@@ -112,6 +113,22 @@ async def store(connect: Callable[[], Office]) -> AsyncIterator[Office]:
     store = connect()
     await store.open()
     yield store
+    await store.close()
+
+
+@pytest.fixture(params=["sqlite", pytest.param("postgres", marks=pytest.mark.postgres)])
+def database_at(request: pytest.FixtureRequest) -> Path | str:
+    """The file, or the address, of a database of the test's own."""
+    found: Path | str = request.getfixturevalue("sqlite_path" if request.param == "sqlite" else "postgres_dsn")
+    return found
+
+
+@pytest.fixture
+async def database(database_at: Path | str) -> AsyncIterator[OpenDatabase]:
+    """A store on each database, which a test also reads by plain SQL."""
+    store = sqlite_store(database_at) if isinstance(database_at, Path) else postgres_store(database_at)
+    await store.open()
+    yield OpenDatabase(store, database_at)
     await store.close()
 
 

@@ -60,7 +60,7 @@ async def test_a_turn_is_a_step_with_its_messages_in_order(store: Office) -> Non
         ("system_message", "You are Kevin.", None, None),
         ("user_message", "hello", None, None),
         ("assistant_message", "hm", None, None),
-        ("tool_call_message", None, "send_message", '{"text":"hi"}'),
+        ("tool_call_message", "", "send_message", '{"text":"hi"}'),
         ("tool_return_message", '{"messageId":"m1"}', "send_message", None),
     ]
     assert {m.step_id for m in ledger.lines} == {step.id}

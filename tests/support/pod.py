@@ -221,6 +221,8 @@ def _with_batch(part: Part, batch: int) -> Part:
 
 def _rewrite(*changes: tuple[str, str]) -> None:
     for name, sql in PostgresStore.hot_path.items():
+        if not name.startswith("append"):
+            continue
         for old, new in changes:
             if sql.count(old) != 1:
                 raise SystemExit(f"tests/support/pod.py: the statement `{name}` no longer holds {old!r} once")

@@ -81,6 +81,9 @@ class Execution(Protocol):
 
     async def search(self, collection: str, query: str, limit: int) -> Sequence[Hit]: ...
 
+    async def take_call(self, tool: str, most: int, window_ms: int) -> int:
+        """Count a call of a tool that has a rate limit; 0, or the milliseconds until it may be made."""
+
     def now_ms(self) -> int: ...
 
     def traceparent(self, call_id: str) -> str:

@@ -32,7 +32,7 @@ from typing import (
 import msgspec
 
 from runyard.agents import docstrings
-from runyard.agents.calls import Call, calling, streamed
+from runyard.agents.calls import Work, calling, streamed
 from runyard.agents.rates import Rate
 from runyard.agents.schemas import convert, schema_of, without_values
 from runyard.agents.threads import in_thread
@@ -55,8 +55,8 @@ class Tool(Generic[P, R]):
 
     `approval`: `never`, `always`, or a rule that gets the input and says whether a person must be asked. `timeout`:
     seconds after which the call is given up; a sync function runs in a thread, and its thread cannot be stopped.
-    `rate_limit`: how often it may be called in one run, such as "10/minute". `schema` is the JSON schema of its input,
-    `function` that schema with name and description, as model providers want it.
+    `rate_limit`: how often an owner's runs of an agent may call it, such as "10/minute". `schema` is the JSON schema of
+    its input, `function` that schema with name and description, as model providers want it.
     """
 
     ends_turn = False  # whether the model has nothing more to say once it has called it
@@ -129,7 +129,8 @@ class Tool(Generic[P, R]):
         with calling(self.name, key) as current:
             arguments = self.check(given)
             arguments |= {name: context if what == "context" else key for name, what in self._injected.items()}
-            self._count(current)
+            if self.rate is not None and current.work is not None:
+                await self._count(self.rate, current.work)
             try:
                 async with asyncio.timeout(self.timeout):
                     return await self._perform(arguments)
@@ -141,14 +142,12 @@ class Tool(Generic[P, R]):
     async def _perform(self, arguments: dict[str, Any]) -> Any:
         return await call(self.fn, **arguments)
 
-    def _count(self, current: Call) -> None:
-        if self.rate is None or current.work is None:
-            return
-        wait_ms = self.rate.take(current.work.run.id, current.work.now_ms())
+    async def _count(self, rate: Rate, work: Work) -> None:
+        wait_ms = await work.take_call(self.name, rate.most, rate.window_ms)
         if wait_ms:
             seconds = -(-wait_ms // 1000)
             raise CalledTooOften(
-                f"{self.name} may be called {self.rate.words.replace('/', ' times a ')}; try again in {seconds} s."
+                f"{self.name} may be called {rate.words.replace('/', ' times a ')}; try again in {seconds} s."
             )
 
 

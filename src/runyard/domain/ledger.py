@@ -26,7 +26,7 @@ class Step(Struct, frozen=True, kw_only=True):
     run_id: str
     number: int
     status: StepStatus
-    model: str | None = None
+    model: str = ""  # empty while it is not known
     usage: Usage = Usage()
     created_at: int
     completed_at: int | None = None
@@ -39,7 +39,7 @@ class Line(Struct, frozen=True, kw_only=True):
     run_id: str
     step_id: str | None
     type: LineType
-    content: str | None = None
+    content: str = ""
     tool: str | None = None
     input: str | None = None
     created_at: int
@@ -78,12 +78,12 @@ class Keeper:
         """What this event adds."""
         match payload:
             case StepStarted(step=key, name="think", model=model):
-                began = self._began[key] = self._begun(key, model, now)
+                began = self._began[key] = self._begun(key, model or "", now)
                 self._step = began.id
                 told = self._told if began.number == 1 else []
                 return Ledger([began], [self._line(kind, now, content=text) for kind, text in told])
             case StepFinished(step=key, name="think", usage=usage, error=error):
-                began = self._began.pop(key) if key in self._began else self._begun(key, None, now)
+                began = self._began.pop(key) if key in self._began else self._begun(key, "", now)
                 status: StepStatus = "completed" if error is None else "failed"
                 return Ledger([replace(began, status=status, usage=usage or Usage(), completed_at=now)])
             case ModelMessage(step=key, message=message):
@@ -98,13 +98,13 @@ class Keeper:
             case _:
                 return None
 
-    def _begun(self, key: str, model: str | None, now: int) -> Step:
+    def _begun(self, key: str, model: str, now: int) -> Step:
         number = _number(key)
         step_id = _step_id(self._run_id, number)
         return Step(id=step_id, run_id=self._run_id, number=number, status="running", model=model, created_at=now)
 
     def _line(
-        self, kind: LineType, now: int, *, content: str | None = None, tool: str | None = None, input: str | None = None
+        self, kind: LineType, now: int, *, content: str = "", tool: str | None = None, input: str | None = None
     ) -> Line:
         return Line(
             id=new_id(),

@@ -7,7 +7,7 @@ its end, or at rest (queued, waiting) if nobody has moved it on since it was loo
 import msgspec
 from msgspec import Struct
 
-from runyard.domain.run import State, Status
+from runyard.domain.run import Run, State, Status
 
 
 class Mark(Struct, frozen=True):
@@ -39,6 +39,12 @@ class Backlog(Struct, frozen=True):
     def after(self, batch: int) -> "Backlog":
         """What is left of it when the next step is done."""
         return msgspec.structs.replace(self, next_seq=self.next_seq + batch)
+
+
+def is_dated(run: Run) -> bool:
+    """Whether the store keeps when each event of this run was published. Only followers of plans see what is published,
+    and plans have few events: a chat would pay a row for each of its tokens."""
+    return run.face == "plans"
 
 
 def state_of(status: Status) -> State | None:

@@ -152,6 +152,9 @@ class Execution:
     async def search(self, collection: str, query: str, limit: int) -> Sequence[Hit]:
         return await self._engine.store.search(collection, query, limit)
 
+    async def take_call(self, tool: str, most: int, window_ms: int) -> int:
+        return await self._engine.store.take_call(self.run.owner, self.run.agent, tool, most, window_ms)
+
     def traceparent(self, call_id: str) -> str:
         return self._trace.traceparent(call_id)
 

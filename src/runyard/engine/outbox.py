@@ -4,7 +4,8 @@ Nothing is published in the transaction that writes it. The journal (and whoever
 all that was told meanwhile goes into one statement, at once when idle and at most every `PACE_SECONDS`; where nobody
 waits for it (no other process, no follower of what is published) it is left for the next poll. What a process
 committed and did not live to publish is found by the poll of any other, `batch` events of a run at a time, so that a
-long log does not keep others waiting.
+long log does not keep others waiting. A run whose rows another transaction has locked is skipped and tried again, ever
+more rarely up to the poll, so that no run waits for another.
 
 Races: cursors never go back and hints may be lost, doubled or reordered, so any number of publishers may work on the
 same run, and one may die between the cursor and the hint: readers look for themselves (`Streams.watch`).
@@ -54,6 +55,8 @@ class Outbox:
         self._told: dict[str, Mark] = {}
         self._told_at: float | None = None
         self._behind: list[Backlog] = []
+        self._skipped: dict[str, Mark] = {}
+        self._retry = PACE_SECONDS
         self._looked = clock.monotonic()
         self._bell = asyncio.Event()
         self.stirred()  # an earlier life of this process may have left something behind
@@ -85,7 +88,7 @@ class Outbox:
         while True:
             if not self._behind:
                 with suppress(TimeoutError):
-                    async with asyncio.timeout(self._poll):
+                    async with asyncio.timeout(min(self._poll, self._retry) if self._skipped else self._poll):
                         await self._bell.wait()
             try:
                 if self._is_awaited:
@@ -98,7 +101,12 @@ class Outbox:
     @property
     def _is_awaited(self) -> bool:
         poll_is_due = self._clock.monotonic() - self._looked >= self._poll
-        return self._bus.has_others or bool(self._publications.bells.runs) or bool(self._behind) or poll_is_due
+        return self._bus.has_others or bool(self._publications.bells.runs) or self._is_owed or poll_is_due
+
+    @property
+    def _is_owed(self) -> bool:
+        """Something that was found or skipped earlier is left to publish."""
+        return bool(self._behind) or bool(self._skipped)
 
     async def round(self) -> None:
         """Publish what was told and, when it is time, what others left behind."""
@@ -108,20 +116,27 @@ class Outbox:
         told, self._told = self._told, {}
         told_at, self._told_at = self._told_at, None
         behind, self._behind = self._behind, []
-        marks = [each.mark(self._batch) for each in behind if each.run_id not in told] + list(told.values())
-        if not marks:
+        skipped, self._skipped = self._skipped, {}
+        wanted = skipped | {each.run_id: each.mark(self._batch) for each in behind} | told
+        if not wanted:
             return
         try:
-            await self._store.publish(marks)
+            locked = set(await self._store.publish(list(wanted.values())))
         except BaseException:
             self._told = told | self._told
             self._told_at = told_at
             self._look_now = True
             raise
-        self._behind = [each.after(self._batch) for each in behind if each.is_longer_than(self._batch)]
+        self._behind = [
+            each.after(self._batch) for each in behind if each.is_longer_than(self._batch) and each.run_id not in locked
+        ]
+        self._skipped = {run_id: wanted[run_id] for run_id in locked}
+        self._retry = min(self._retry * 2, self._poll) if locked else PACE_SECONDS
+        marks = [mark for run_id, mark in wanted.items() if run_id not in locked]
         for mark in marks:
             self._publications.note(mark.run_id, mark.upto)
-        self._bus.send([Hint("log", mark.run_id, mark.upto) for mark in marks])
+        if marks:
+            self._bus.send([Hint("log", mark.run_id, mark.upto) for mark in marks])
         if told_at is not None:
             self._metrics.outbox_lag([(self._clock.monotonic() - told_at) * 1000])
 

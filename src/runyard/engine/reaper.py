@@ -11,6 +11,7 @@ from runyard.clock import Clock
 from runyard.domain.append import END_OF
 from runyard.domain.approval import Approval
 from runyard.domain.events import ApprovalDecided, Draft, Drafter, RunCanceled, RunError
+from runyard.domain.rate import FORGET_MS
 from runyard.domain.run import Fate, Run, Status
 from runyard.engine.execute import ending
 from runyard.engine.tail import Tail
@@ -142,4 +143,5 @@ class Reaper:
             self._ring()
         if self._housekeeping.is_due():
             await self._store.forget_keys(KEY_LIFE_MS)
+            await self._store.forget_calls(FORGET_MS)
             await self._store.tend()

@@ -23,7 +23,6 @@ _BLOCK = re.compile(r"^-- (name|fragment): (\w+)\n(.*?)(?=^-- (?:name|fragment):
 class Queries(Struct, frozen=True, kw_only=True):
     active_agents: str
     add_members: str
-    advance_outbox: str
     attach_runs: str
     branches: str
     caused_message: str
@@ -33,6 +32,7 @@ class Queries(Struct, frozen=True, kw_only=True):
     change_message: str
     check_lease: str
     close_steps: str
+    count_call: str
     count_decided: str
     count_forks: str
     count_live_runs: str
@@ -59,6 +59,7 @@ class Queries(Struct, frozen=True, kw_only=True):
     detached_runs: str
     drop_approvals: str
     drop_block: str
+    drop_calls: str
     drop_checkpoints: str
     drop_events: str
     drop_feed: str
@@ -81,6 +82,7 @@ class Queries(Struct, frozen=True, kw_only=True):
     find_agent: str
     find_message: str
     find_passages: str
+    forget_calls: str
     forget_encryption_keys: str
     forget_keys: str
     forget_removals: str
@@ -89,6 +91,7 @@ class Queries(Struct, frozen=True, kw_only=True):
     get_agent: str
     get_api_key: str
     get_approval: str
+    get_call: str
     get_documents: str
     get_key: str
     get_messages: str
@@ -106,6 +109,7 @@ class Queries(Struct, frozen=True, kw_only=True):
     insert_agent: str
     insert_api_key: str
     insert_approvals: str
+    insert_call: str
     insert_conversation: str
     insert_documents: str
     insert_feed: str
@@ -130,6 +134,7 @@ class Queries(Struct, frozen=True, kw_only=True):
     list_passages: str
     list_reactions: str
     list_runs: str
+    list_runs_by_status: str
     list_threads: str
     list_workers: str
     lock_conversation: str
@@ -137,6 +142,7 @@ class Queries(Struct, frozen=True, kw_only=True):
     lock_feed: str
     lock_free_lanes: str
     lock_lanes: str
+    lock_rate: str
     lock_ready_lanes: str
     lock_runs: str
     lock_thread: str
@@ -146,7 +152,6 @@ class Queries(Struct, frozen=True, kw_only=True):
     move_feed_head: str
     move_feed_start: str
     move_heads: str
-    move_states: str
     named_runs: str
     named_threads: str
     next_due: str

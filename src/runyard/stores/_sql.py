@@ -46,6 +46,7 @@ from runyard.stores.transactions import (
     log,
     outbox,
     overview,
+    rates,
     retention,
     runs,
     search,
@@ -169,6 +170,12 @@ class SqlStore:
     async def forget_keys(self, older_than_ms: int) -> None:
         await self._write("other", _run, "forget_keys", older_than_ms)
 
+    async def take_call(self, owner: str, agent: str, tool: str, most: int, window_ms: int) -> int:
+        return await self._write("other", rates.take, owner, agent, tool, most, window_ms)
+
+    async def forget_calls(self, older_than_ms: int) -> None:
+        await self._write("other", rates.forget, older_than_ms)
+
     # --- workers and claims
 
     async def register(self, worker_id: str, label: str, ttl_ms: int) -> None:
@@ -238,8 +245,8 @@ class SqlStore:
     async def unpublished(self, quiet_ms: int, limit: int) -> Sequence[Backlog]:
         return await self._read(outbox.unpublished, quiet_ms, limit)
 
-    async def publish(self, marks: Sequence[Mark]) -> None:
-        await self._write_one("outbox", outbox.publish, marks)
+    async def publish(self, marks: Sequence[Mark]) -> Sequence[str]:
+        raise NotImplementedError
 
     # --- runs, cancel, approvals
 

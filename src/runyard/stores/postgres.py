@@ -17,6 +17,7 @@ import asyncpg
 
 from runyard.clock import Clock
 from runyard.domain.append import Finish, Part
+from runyard.domain.publication import Mark
 from runyard.errors import StartupError, Unavailable
 from runyard.stores import _queries, _rows, keys_in_use, migrations
 from runyard.stores._arrays import columns, literal
@@ -202,6 +203,15 @@ class PostgresStore(SqlOffice):
 
         rows = await _repeatedly(attempt)
         return {row["no"] - 1: Tip(row["base"], row["cancel"], row["ready"]) for row in rows}
+
+    async def publish(self, marks: Sequence[Mark]) -> Sequence[str]:
+        values = columns([(mark.run_id, mark.upto, mark.turn, mark.state) for mark in marks])
+
+        async def attempt() -> Sequence[_rows.Row]:
+            async with self._connection("outbox") as connection:
+                return await connection.fetch(self.hot_path["publish"], *values)
+
+        return [str(row["run_id"]) for row in await _repeatedly(attempt)] if marks else []
 
     @asynccontextmanager
     async def _connection(self, channel: Channel) -> "AsyncIterator[asyncpg.Connection[Any]]":

@@ -54,6 +54,7 @@ class SealedStore:
         self.create_thread, self.list_threads = store.create_thread, store.list_threads
         self.get_thread, self.get_named_thread = store.get_thread, store.get_named_thread
         self.delete_thread, self.forget_keys = store.delete_thread, store.forget_keys
+        self.take_call, self.forget_calls = store.take_call, store.forget_calls
         self.register, self.retire, self.list_workers = store.register, store.retire, store.list_workers
         self.unstick = store.unstick
         self.cancels, self.detach, self.attach = store.cancels, store.detach, store.attach
@@ -179,16 +180,14 @@ class SealedStore:
         )
 
     def _sealed_ledger(self, ledger: Ledger) -> Ledger:
-        def sealed(text: str | None, line: Line, place: str) -> str | None:
-            return None if text is None else self._ring.seal_text(text, line.run_id, f"{place} {line.id}")
+        def sealed(text: str, line: Line, place: str) -> str:
+            return self._ring.seal_text(text, line.run_id, f"{place} {line.id}")
 
-        return Ledger(
-            ledger.steps,
-            [
-                replace(m, content=sealed(m.content, m, LINE), input=sealed(m.input, m, LINE_INPUT))
-                for m in ledger.lines
-            ],
-        )
+        def sealed_line(line: Line) -> Line:
+            given = None if line.input is None else sealed(line.input, line, LINE_INPUT)
+            return replace(line, content=sealed(line.content, line, LINE), input=given)
+
+        return Ledger(ledger.steps, [sealed_line(line) for line in ledger.lines])
 
     def _sealed_draft(self, run_id: str, draft: Draft) -> Draft:
         return self._sealed_drafts(run_id, [draft])[0]

@@ -58,10 +58,11 @@ class SealedOffice(SealedStore):
         return Ledger(kept.steps, [self._opened_line(line) for line in kept.lines])
 
     def _opened_line(self, kept: Line) -> Line:
-        def opened(text: str | None, place: str) -> str | None:
-            return None if text is None else self._ring.open_text(text, kept.run_id, f"{place} {kept.id}")
+        def opened(text: str, place: str) -> str:
+            return self._ring.open_text(text, kept.run_id, f"{place} {kept.id}")
 
-        return replace(kept, content=opened(kept.content, LINE), input=opened(kept.input, LINE_INPUT))
+        content = opened(kept.content, LINE) if kept.content else ""  # older ones of tool calls are empty
+        return replace(kept, content=content, input=None if kept.input is None else opened(kept.input, LINE_INPUT))
 
     # --- what is said
 

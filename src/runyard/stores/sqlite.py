@@ -22,6 +22,7 @@ import msgspec
 
 from runyard.clock import Clock
 from runyard.domain.append import Finish, Part
+from runyard.domain.publication import Mark
 from runyard.domain.thread import Message
 from runyard.errors import StartupError, Unavailable
 from runyard.stores import _queries, _rows, keys_in_use, migrations
@@ -104,6 +105,14 @@ async def _append(tx: Tx, parts: Sequence[Part]) -> Mapping[int, Tip]:
         (tx.q.write_events, events), (tx.q.insert_messages, [_rows.message_values(answer) for answer in answers])
     )
     return tips
+
+
+async def _publish(tx: Tx, marks: Sequence[Mark]) -> None:
+    await tx.together(
+        (_HOT["date_publication"], [(mark.run_id, mark.upto) for mark in marks]),
+        (_HOT["advance_outbox"], [(mark.run_id, mark.upto, mark.turn, mark.state) for mark in marks]),
+        (_HOT["move_state"], [(mark.run_id, mark.state) for mark in marks if mark.state is not None]),
+    )
 
 
 class SqliteStore(SqlOffice):
@@ -200,6 +209,11 @@ class SqliteStore(SqlOffice):
                 raise _translated(error) from error
 
         return await asyncio.get_running_loop().run_in_executor(self._readers, job)
+
+    async def publish(self, marks: Sequence[Mark]) -> Sequence[str]:
+        """There is one writer: no row is ever locked by another."""
+        await self._write("outbox", _publish, marks)
+        return []
 
     async def _append_fast(self, parts: Sequence[Part]) -> Mapping[int, Tip]:
         return await self._write("log", _append, parts)

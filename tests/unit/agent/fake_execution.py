@@ -21,6 +21,7 @@ from runyard.domain.thread import Message
 from runyard.engine.redacting import Redacting
 from runyard.errors import AgentError
 from runyard.store import Hit
+from runyard.stores.memory import MemoryStore
 
 P = TypeVar("P", bound=Payload)
 
@@ -78,6 +79,7 @@ class FakeExecution:
         self.lost: list[Event] = []
         self.approvals: list[Approval] = []
         self.commits: list[list[str]] = []
+        self.calls_store: MemoryStore | None = None
         if not self.log:
             self.log += place("run-1", 1, [Drafter(self.clock, "api")(RunQueued("a", "m"))])
             self.state = fold(self.log)
@@ -128,6 +130,10 @@ class FakeExecution:
 
     async def search(self, collection: str, query: str, limit: int) -> Sequence[Hit]:
         return self.hits[:limit]
+
+    async def take_call(self, tool: str, most: int, window_ms: int) -> int:
+        self.calls_store = self.calls_store or MemoryStore(self.clock)
+        return await self.calls_store.take_call(self.run.owner, self.run.agent, tool, most, window_ms)
 
     def now_ms(self) -> int:
         return self.clock.now_ms()

@@ -111,15 +111,13 @@ async def ping() -> str:
 
 @pytest.mark.req("S1.47")
 async def test_calls_over_the_rate_are_refused_until_the_window_has_passed() -> None:
-    one, other = FakeExecution(), FakeExecution()
-    other.run = structs.replace(other.run, id="run-2")
+    one = FakeExecution()
     await run(ping, one)
     one.clock.ms += 30_000
     await run(ping, one)
     with pytest.raises(CalledTooOften, match=r"ping may be called 2 times a minute; try again in 30 s\."):
         await run(ping, one)
 
-    assert await run(ping, other) == "pong", "every run has a rate of its own"
     one.clock.ms += 30_000
     assert await run(ping, one) == "pong"
     with pytest.raises(CalledTooOften):
@@ -153,17 +151,28 @@ def test_a_rate_that_says_nothing_is_refused(words: str) -> None:
         Tool(lambda: None, name="x", rate_limit=words)
 
 
-async def test_quiet_runs_are_forgotten() -> None:
-    @runyard.tool(rate_limit="1/second")
-    def hello() -> None: ...
+@pytest.mark.req("S1.47")
+async def test_a_limit_holds_for_an_agent_and_an_owner_over_all_runs() -> None:
+    one = FakeExecution()
+    await run(ping, one)
+    one.run = structs.replace(one.run, id="run-2")
+    await run(ping, one)
+    one.run = structs.replace(one.run, id="run-3")
+    with pytest.raises(CalledTooOften):
+        await run(ping, one)
+    for other in ({"owner": "bob"}, {"agent": "b"}):
+        one.run = structs.replace(one.run, **other)
+        assert await run(ping, one) == "pong", "another owner or agent has a count of its own"
+
+
+async def test_a_tool_without_a_limit_asks_the_store_nothing() -> None:
+    @runyard.tool
+    def free() -> str:
+        return "yes"
 
     execution = FakeExecution()
-    for number in range(50):
-        execution.run = structs.replace(execution.run, id=f"run-{number}")
-        await run(hello, execution)
-        execution.clock.ms += 500
-    assert hello.rate is not None
-    assert len(hello.rate._calls) <= 3
+    assert await run(free, execution) == "yes"
+    assert execution.calls_store is None
 
 
 # --- the log ---------------------------------------------------------------------------------------------------------

@@ -221,7 +221,7 @@ class StepSeen(BaseModel):
     id: str
     stepNumber: int
     status: Literal["running", "completed", "failed"]
-    modelId: str | None
+    modelId: str
     tokenUsage: TokenUsage
     createdAt: str
     completedAt: str | None
@@ -233,7 +233,7 @@ class RunMessageSeen(BaseModel):
     messageType: Literal[
         "system_message", "user_message", "assistant_message", "tool_call_message", "tool_return_message"
     ]
-    content: str | None
+    content: str
     toolName: str | None
     toolInput: Any = None
     createdAt: str

@@ -25,11 +25,12 @@ class Ledgers:
         for line in ledger.lines:
             self._lines[line.run_id].append(line)
 
-    def close(self, run_id: str, now: int) -> None:
-        """The run is over: a step that did not end has failed."""
+    def close(self, run_id: str, now: int, failed: bool) -> None:
+        """The run is over: a step that did not end has failed, and the last one if the run has."""
         steps = self._steps.get(run_id, {})
-        for step in [step for step in steps.values() if step.status == "running"]:
-            steps[step.number] = replace(step, status="failed", completed_at=now)
+        for step in list(steps.values()):
+            if step.status == "running" or (failed and step.number == max(steps)):
+                steps[step.number] = replace(step, status="failed", completed_at=step.completed_at or now)
 
     def drop(self, run_id: str) -> None:
         self._steps.pop(run_id, None)

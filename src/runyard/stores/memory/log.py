@@ -73,9 +73,10 @@ class Log(Moves):
     async def unpublished(self, quiet_ms: int, limit: int) -> Sequence[Backlog]:
         return self._outbox.backlog(self._runs, quiet_ms)[:limit]
 
-    async def publish(self, marks: Sequence[Mark]) -> None:
+    async def publish(self, marks: Sequence[Mark]) -> Sequence[str]:
         for mark in marks:
             self._outbox.advance(mark)
             run = self._runs.get(mark.run_id)
             if run is not None and mark.state is not None and run.state == "started":
                 self._change(run, state=mark.state)
+        return []

@@ -26,7 +26,7 @@ class Moves(Feed, Turns):
             self._approvals[approval.id] = replace(approval, state="void")
         self._lanes[run.lane_key].free(run, self._now())
         self._pass_turn(run)
-        self._ledgers.close(run.id, self._now())
+        self._ledgers.close(run.id, self._now(), finish.status is Status.ERROR)
         if run.started_at is not None:
             self._tell_of(run, "agent_done")
         return self._change(

@@ -33,6 +33,7 @@ class Rows:
     def __init__(self, clock: Clock) -> None:
         self._now = clock.now_ms
         self._keys = Keys()
+        self._calls: dict[tuple[str, str, str], list[int]] = {}
         self._api_keys: dict[str, ApiKey] = {}
         self._documents: dict[str, list[Document]] = {}
 

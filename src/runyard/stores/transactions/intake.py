@@ -7,6 +7,7 @@ from typing import Any
 from runyard.domain.branch import affected
 from runyard.domain.events import Draft, place
 from runyard.domain.lane import Lane, claimed, replace
+from runyard.domain.publication import is_dated
 from runyard.domain.run import Run, Status, thread_lane
 from runyard.domain.thread import Message, Thread
 from runyard.errors import Conflict, KeyReused, NotFound, QueueFull, RunActive, RunyardError
@@ -285,7 +286,7 @@ class Write:
         """All of it, and `more`, at once."""
         await tx.together(
             (tx.q.insert_runs, [_rows.new_run_values(run, pause) for run, pause in self._runs]),
-            (tx.q.init_outbox, [(run.id,) for run, _ in self._runs]),
+            (tx.q.init_outbox, [(run.id, is_dated(run)) for run, _ in self._runs]),
             (tx.q.write_events, self._events),
             (tx.q.insert_messages, [_rows.message_values(message) for message in self._messages]),
             (tx.q.move_heads, self.heads),

@@ -5,7 +5,7 @@ from collections.abc import Mapping, Sequence
 from runyard.domain.append import Appended, Busy, Finish, Move, Outcome, Park, Part, Release, judge
 from runyard.domain.events import Event
 from runyard.domain.lane import Lane, extended, finished, parked, replace, requeued
-from runyard.domain.run import Run
+from runyard.domain.run import Run, Status
 from runyard.store import Head
 from runyard.stores import _rows
 from runyard.stores.transactions import ledger, turns
@@ -106,7 +106,8 @@ class _Changes:
         )
         if self._ended:
             await tx.rows(tx.q.void_approvals, self._ended)
-        await turns.passed(tx, self._left, self._done)
+        failed = {run.id for run in self._done if run.status is Status.ERROR}
+        await turns.passed(tx, self._left, self._done, failed)
 
 
 async def read(tx: Tx, run_id: str, after: int, limit: int) -> Sequence[Event]:

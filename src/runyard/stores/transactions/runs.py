@@ -4,7 +4,7 @@ from collections.abc import Sequence
 
 from runyard.domain.append import END_OF
 from runyard.domain.lane import extended, finished, revoked
-from runyard.domain.run import Fate, Run
+from runyard.domain.run import Fate, Run, Status
 from runyard.errors import NotFound
 from runyard.store import Ending, RunFilter
 from runyard.stores import _rows
@@ -25,8 +25,11 @@ async def get_named(tx: Tx, owner: str, external_id: str) -> Run:
 
 
 async def list_page(tx: Tx, owner: str, where: RunFilter, before: str | None, limit: int) -> Sequence[Run]:
-    wanted = (where.get("status"), where.get("agent"), where.get("thread_id"))
-    return [_rows.run(row) for row in await tx.rows(tx.q.list_runs, owner, before, *wanted, limit)]
+    params = owner, before, where.get("agent"), where.get("thread_id"), limit
+    status = where.get("status")
+    if status is None:
+        return [_rows.run(row) for row in await tx.rows(tx.q.list_runs, *params)]
+    return [_rows.run(row) for row in await tx.rows(tx.q.list_runs_by_status, *params, status)]
 
 
 async def end(tx: Tx, run: Run, fate: Fate, ending: Ending, now: int) -> Run:
@@ -35,7 +38,7 @@ async def end(tx: Tx, run: Run, fate: Fate, ending: Ending, now: int) -> Run:
     await tx.many(tx.q.write_events, _rows.event_values(run.id, run.fence + 1, run.last_seq + 1, drafts))
     if run.asked:
         await tx.rows(tx.q.void_approvals, [run.id])
-    await turns.passed(tx, [run], [run])
+    await turns.passed(tx, [run], [run], {run.id} if END_OF[fate].status is Status.ERROR else ())
     return finished(extended(revoked(run), len(drafts), run.last_batch, False, 0), END_OF[fate], now)
 
 

@@ -5,6 +5,7 @@ from typing import Any
 
 from msgspec.structs import replace
 
+from runyard.domain.publication import is_dated
 from runyard.domain.run import thread_lane
 from runyard.domain.thread import Message, Thread
 from runyard.errors import Conflict, KeyReused, NotFound, RunActive
@@ -57,7 +58,7 @@ async def _copy(tx: Tx, excerpt: Excerpt) -> None:
     run = replace(run, pos=_rows.lane(lane).next_pos - 1)
     await tx.together(
         (tx.q.insert_runs, [_rows.new_run_values(run, None)]),
-        (tx.q.init_outbox, [(run.id,)]),
+        (tx.q.init_outbox, [(run.id, is_dated(run))]),
         (tx.q.insert_messages, [] if said is None else [_rows.message_values(said)]),
     )
     for first in range(0, len(excerpt.drafts), COPIED_AT_ONCE):

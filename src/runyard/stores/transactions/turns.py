@@ -4,7 +4,7 @@ Who leaves says so in its own transaction (`passed`), which gives the next one a
 lane. Nobody waits for a lane while holding a run here: a held run's lane is locked by `give` alone.
 """
 
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 
 from runyard.domain.run import Run, Status
 from runyard.stores import _rows
@@ -13,15 +13,15 @@ from runyard.stores.transactions.lanes import lock_lanes, save_lanes
 from runyard.stores.transactions.tx import Tx
 
 
-async def passed(tx: Tx, left: Sequence[Run], ended: Sequence[Run]) -> None:
+async def passed(tx: Tx, left: Sequence[Run], ended: Sequence[Run], failed: Collection[str] = ()) -> None:
     """These runs of mailboxes are over or wait for people: whoever was held behind them is due after a pause. Behind a
-    run that never had its turn one goes on waiting, for the same end."""
+    run that never had its turn one goes on waiting, for the same end. `failed`: those of the ended that ended badly."""
     ids = sorted(run.id for run in left if run.in_mailbox)
     if not ids:
         return
     await tx.rows(tx.q.pass_turn, ids)
     if over := [run.id for run in ended if run.in_mailbox]:
-        await tx.rows(tx.q.close_steps, over)
+        await tx.rows(tx.q.close_steps, over, [run_id for run_id in over if run_id in failed])
     if rows := feed.at_rest(ended):
         await tx.many(tx.q.insert_feed, rows)
 

@@ -69,3 +69,28 @@ with part as (
     join tip t on t.id = m.run_id
 )
 select t.no, t.base, t.cancel, coalesce(f.ready, false) as ready from tip t left join freed f on f.key = t.lane_key;
+
+-- name: publish
+-- Publish runs up to a seq, never back; close those that ended, or that are at rest as they were in the given turn, and
+-- move the state of those that ended. Rows that another transaction has locked are skipped and come back: one run never
+-- waits for another.
+with mark as (
+  select * from unnest($1::text::uuid[], $2::text::bigint[], $3::text::int[], $4::text::text[]) as m (run_id, upto, turn, state)
+), ended as materialized (
+  select r.id from runs r where r.id in (select run_id from mark where state is not null) order by r.id for update skip locked
+), free as materialized (
+  select o.run_id, o.next_seq, o.dated from run_outbox o
+   where o.run_id in (select run_id from mark where state is null union all select id from ended)
+   order by o.run_id for update skip locked
+), dates as (
+  insert into publications (run_id, upto, published_at)
+  select f.run_id, m.upto, now_ms() from free f join mark m on m.run_id = f.run_id where f.dated and m.upto >= f.next_seq
+), cursors as (
+  update run_outbox o set next_seq = greatest(o.next_seq, m.upto + 1), updated_at = now_ms(),
+         open = o.open and m.state is null and o.turn is distinct from m.turn
+    from free f join mark m on m.run_id = f.run_id where o.run_id = f.run_id
+), states as (
+  update runs r set state = m.state from free f join mark m on m.run_id = f.run_id
+   where r.id = f.run_id and m.state is not null and r.state = 'started'
+)
+select o.run_id from run_outbox o join mark m on m.run_id = o.run_id where o.run_id not in (select run_id from free);

@@ -3,7 +3,7 @@
 insert into run_steps (id, run_id, step_number, status, model_id, input_tokens, output_tokens, usd, created_at, completed_at)
 select s.* from unnest($1::text::uuid[], $2::text::uuid[], $3::text::int[], $4::text::text[], $5::text::text[], $6::text::bigint[],
                        $7::text::bigint[], $8::text::float8[], $9::text::bigint[], $10::text::bigint[]) as s
-    on conflict (id) do update set status = excluded.status, model_id = coalesce(excluded.model_id, run_steps.model_id),
+    on conflict (id) do update set status = excluded.status, model_id = coalesce(nullif(excluded.model_id, ''), run_steps.model_id),
        input_tokens = excluded.input_tokens, output_tokens = excluded.output_tokens, usd = excluded.usd,
        completed_at = excluded.completed_at;
 
@@ -14,8 +14,10 @@ select m.* from unnest($1::text::uuid[], $2::text::uuid[], $3::text::uuid[], $4:
                        $7::text::text[], $8::text::bigint[]) as m;
 
 -- name: close_steps
--- These runs are over: a step of theirs that did not end has failed.
-update run_steps set status = 'failed', completed_at = now_ms() where run_id = any($1::uuid[]) and status = 'running';
+-- These runs are over: a step of theirs that did not end has failed, and so has the last one of those that failed ($2).
+update run_steps s set status = 'failed', completed_at = coalesce(s.completed_at, now_ms())
+ where s.run_id = any($1::uuid[]) and (s.status = 'running' or s.run_id = any($2::uuid[])
+   and not exists (select 1 from run_steps l where l.run_id = s.run_id and l.step_number > s.step_number));
 
 -- name: read_steps
 -- The steps of a run, in order.

@@ -7,8 +7,15 @@ select {run} from runs r where r.owner = $1 and r.id = $2;
 select {run} from runs r where r.owner = $1 and r.external_id = $2;
 
 -- name: list_runs
--- An owner's runs, newest first, by status, agent or thread.
+-- An owner's runs, newest first, by agent or thread.
 select {run} from runs r
- where r.owner = $1 and ($2::uuid is null or r.id < $2) and ($3::text is null or r.status = $3)
-   and ($4::text is null or r.agent = $4) and ($5::uuid is null or r.thread_id = $5)
- order by r.id desc limit $6;
+ where r.owner = $1 and r.id < coalesce($2::uuid, 'ffffffff-ffff-ffff-ffff-ffffffffffff')
+   and ($3::text is null or r.agent = $3) and ($4::uuid is null or r.thread_id = $4)
+ order by r.id desc limit $5;
+
+-- name: list_runs_by_status
+-- The same of one status, which may be rare: a statement of its own, so that an index finds them.
+select {run} from runs r
+ where r.owner = $1 and r.status = $6 and r.id < coalesce($2::uuid, 'ffffffff-ffff-ffff-ffff-ffffffffffff')
+   and ($3::text is null or r.agent = $3) and ($4::uuid is null or r.thread_id = $4)
+ order by r.id desc limit $5;

@@ -19,3 +19,18 @@ returning last_seq - ?4 as base, coalesce(cancel_requested_at, 0) > 0 as cancel;
 -- The run that ended leaves its lane.
 update lanes set active_run = null, ready_at = now_ms() where key = ?1 and active_run = ?2
 returning runnable > 0 as ready;
+
+-- name: date_publication
+-- When the events of a run up to a seq are published, if that is kept and they are not published yet.
+insert into publications (run_id, upto, published_at)
+select run_id, ?2, now_ms() from run_outbox where run_id = ?1 and dated and next_seq <= ?2;
+
+-- name: advance_outbox
+-- Publish a run up to a seq, never back; close it if it ended, or if it is at rest as it was in the given turn.
+update run_outbox set next_seq = max(next_seq, ?2 + 1), updated_at = now_ms(),
+       open = open and ?4 is null and turn is not ?3
+ where run_id = ?1;
+
+-- name: move_state
+-- The end of this run is published.
+update runs set state = ?2 where id = ?1 and state = 'started';

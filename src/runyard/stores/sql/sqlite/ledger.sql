@@ -2,7 +2,7 @@
 -- Steps that began or ended; what is known of one stays.
 insert into run_steps (id, run_id, step_number, status, model_id, input_tokens, output_tokens, usd, created_at, completed_at)
 values (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10)
-    on conflict (id) do update set status = excluded.status, model_id = coalesce(excluded.model_id, run_steps.model_id),
+    on conflict (id) do update set status = excluded.status, model_id = coalesce(nullif(excluded.model_id, ''), run_steps.model_id),
        input_tokens = excluded.input_tokens, output_tokens = excluded.output_tokens, usd = excluded.usd,
        completed_at = excluded.completed_at;
 
@@ -12,8 +12,10 @@ insert into run_messages (id, run_id, step_id, message_type, content, tool_name,
 values (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8);
 
 -- name: close_steps
--- These runs are over: a step of theirs that did not end has failed.
-update run_steps set status = 'failed', completed_at = now_ms() where run_id in (select value from json_each(?1)) and status = 'running';
+-- These runs are over: a step of theirs that did not end has failed, and so has the last one of those that failed (?2).
+update run_steps as s set status = 'failed', completed_at = coalesce(s.completed_at, now_ms())
+ where s.run_id in (select value from json_each(?1)) and (s.status = 'running' or s.run_id in (select value from json_each(?2))
+   and not exists (select 1 from run_steps l where l.run_id = s.run_id and l.step_number > s.step_number));
 
 -- name: read_steps
 -- The steps of a run, in order.

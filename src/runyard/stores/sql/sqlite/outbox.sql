@@ -1,6 +1,6 @@
 -- name: init_outbox
 -- Nothing of these new runs is published yet.
-insert into run_outbox (run_id, updated_at) values (?1, now_ms());
+insert into run_outbox (run_id, dated, updated_at) values (?1, ?2, now_ms());
 
 -- name: reopen_outbox
 -- Runs at rest that somebody moves on: whoever saw them at rest may not close them.
@@ -12,16 +12,6 @@ update run_outbox set open = 1, turn = turn + 1 where run_id = ?1;
 select o.run_id, o.next_seq, o.turn, r.last_seq, r.status from run_outbox o join runs r on r.id = o.run_id
  where o.open and (o.next_seq <= r.last_seq or r.status <> 'running') and o.updated_at <= now_ms() - ?1
  order by o.updated_at limit ?2;
-
--- name: advance_outbox
--- Publish runs up to a seq, never back; close those that ended, or that are at rest as they were in the given turn.
-update run_outbox set next_seq = max(next_seq, ?2 + 1), updated_at = now_ms(),
-       open = open and ?4 is null and turn is not ?3
- where run_id = ?1;
-
--- name: move_states
--- The end of these runs is published.
-update runs set state = ?2 where id = ?1 and state = 'started';
 
 -- name: delete_thread_outbox
 -- The cursors of a thread's runs.
