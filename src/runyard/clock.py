@@ -19,3 +19,8 @@ class SystemClock:
 
     def monotonic(self) -> float:
         return time.monotonic()
+
+
+def since_boot() -> float:
+    """Seconds on a clock that never goes back and also counts while the machine is suspended, where there is one."""
+    return time.clock_gettime(getattr(time, "CLOCK_BOOTTIME", time.CLOCK_MONOTONIC))

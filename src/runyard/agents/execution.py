@@ -70,6 +70,10 @@ class Execution(Protocol):
     async def commit(self) -> None:
         """Return when everything emitted so far is durable; WriteRefused if it never will be."""
 
+    async def commit_to_act(self) -> None:
+        """The same, directly before something outside is changed: Fenced or Canceled if the run is no longer this
+        worker's to act for. A process that was frozen meanwhile must not go on as if no time had passed."""
+
     async def drain(self) -> None:
         """Return when the buffer is short again."""
 

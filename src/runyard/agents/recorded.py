@@ -74,7 +74,7 @@ class RecordedCalls:
             if not again or effects == "once":
                 self._execution.emit(StepStarted(key, name, hash=hashed))
             if effects == "once":
-                await self._execution.commit()
+                await self._execution.commit_to_act()
             result, cause = await attempt(key, call(fn, *args, **kwargs))
             error = type(cause).__name__ if cause else None
             if may_write:

@@ -117,7 +117,7 @@ class ToolCalls:
         with self._parking.working():
             if announce:
                 wanted = self._execution.emit(ToolStarted(key, tool.name, wanted)).input
-                await self._execution.commit()
+            await self._execution.commit_to_act()
             began = self._execution.now_ms()
             output, cause = await attempt(key, tool.run(wanted, context, f"{self._execution.run.id}:{key}"))
             ms = max(0, self._execution.now_ms() - began)

@@ -36,6 +36,7 @@ from runyard.domain.run import Run, Status, StopReason
 from runyard.domain.thread import Message
 from runyard.engine.execution import Execution
 from runyard.engine.executor import Executor
+from runyard.engine.lease import Lease
 from runyard.engine.past import folded
 from runyard.engine.patience import DatabaseAway
 from runyard.engine.run_trace import RunTrace
@@ -65,10 +66,11 @@ Stop = Literal["cancel", "drain", "lost", "fail"]
 class Running:
     """A run that this process holds. `stop` may be called at any time, from the same loop."""
 
-    def __init__(self, engine: Executor, claim: Claim) -> None:
+    def __init__(self, engine: Executor, claim: Claim, lease: Lease | None = None) -> None:
         self._engine = engine
         self._claim = claim
         self._run = claim.run
+        self._lease = lease
         self._pen = engine.journal.open(claim.run)
         self._draft = engine.draft
         self._stopped: asyncio.Future[Stop] = asyncio.get_running_loop().create_future()
@@ -155,7 +157,9 @@ class Running:
         if self._run.resume_why is not None:
             self._trace.attempt = state.attempt + 1
             self._pen.write(self._draft(RunResumed(state.attempt + 1, self._run.resume_why)))
-        execution = self._execution = Execution(self._engine, self._claim, self._pen, state, self._trace, self.fail)
+        execution = self._execution = Execution(
+            self._engine, self._claim, self._pen, state, self._trace, self.fail, self._lease
+        )
         if not _may_continue(agent, self._run, state):
             await self._end_error("code_changed", "The agent's code has changed since this run began.")
             return

@@ -10,6 +10,7 @@ from typing import Any, TypeVar
 from msgspec.structs import replace
 
 from runyard.agents.agent import Agent
+from runyard.agents.execution import Canceled
 from runyard.domain.approval import Approval
 from runyard.domain.events import ApprovalRequested, Draft, ModelMessage, Payload, StepFinished, ToolFinished, Usage
 from runyard.domain.fold import State
@@ -19,10 +20,11 @@ from runyard.domain.task import Task, deadline
 from runyard.domain.thread import Message
 from runyard.engine.executor import Executor
 from runyard.engine.journal import Pen
+from runyard.engine.lease import Lease
 from runyard.engine.past import fitting, past
 from runyard.engine.redacting import Redacting
 from runyard.engine.run_trace import RunTrace
-from runyard.errors import AgentError, EventTooLarge
+from runyard.errors import AgentError, EventTooLarge, Fenced
 from runyard.ids import new_approval_id
 from runyard.store import Claim, Hit
 
@@ -40,9 +42,11 @@ class Execution:
         state: State,
         trace: RunTrace,
         fail: Callable[[AgentError], None],
+        lease: Lease | None = None,
     ) -> None:
         self._engine = engine
         self.fail = fail
+        self._lease = lease
         self._pen = pen
         self.run: Run = claim.run
         self.message: Message | None = claim.message or _spoken(claim.run, state.task)
@@ -134,6 +138,21 @@ class Execution:
 
     async def commit(self) -> None:
         await self._pen.commit()
+
+    async def commit_to_act(self) -> None:
+        if self._lease is None:
+            await self._pen.commit()
+            return
+        since = self._lease.now()
+        await self._pen.commit()
+        try:
+            await self._lease.confirm(self.run, since)
+        except Fenced:
+            self._pen.abandon()
+            raise
+        except Canceled:
+            self._pen.cancel_requested = True
+            raise
 
     async def drain(self) -> None:
         await self._pen.drain()

@@ -17,6 +17,7 @@ from runyard.domain.run import SUSPECT_ATTEMPTS, Run
 from runyard.engine.duty import on_duty
 from runyard.engine.execute import Running, Stop
 from runyard.engine.executor import Executor
+from runyard.engine.lease import LEASE_MARGIN, Lease
 from runyard.errors import RunyardError
 from runyard.ids import new_id
 from runyard.store import Claim, Room, Store
@@ -26,7 +27,6 @@ log = structlog.get_logger()
 
 MOST_PER_CLAIM = 50
 RELEASE_SECONDS = 5.0  # for the last writes of a drain; what is not written by then, the reaper does
-LEASE_MARGIN = 0.8  # of the lease: then a worker that could not renew gives up by itself
 
 
 class Worker:
@@ -87,7 +87,7 @@ class Worker:
 
     def take(self, claim: Claim) -> None:
         """Run what was claimed for this worker."""
-        running = self._running[claim.run.id] = Running(self._executor, claim)
+        running = self._running[claim.run.id] = Running(self._executor, claim, self._held)
         self._spawn(self._go(running))
         if claim.run.in_mailbox:
             self._seen()
@@ -143,8 +143,9 @@ class Worker:
     async def _register(self) -> None:
         """A fresh id per life: nothing that an earlier one still has under way can be mistaken for ours."""
         worker_id = new_id()
+        held = Lease(self._store, worker_id, self._lease)
         await self._store.register(worker_id, self._label, int(self._lease * 1000))
-        self._id = worker_id
+        self._id, self._held = worker_id, held
         self._renewed = asyncio.get_running_loop().time()
         log.info("worker.registered", worker_id=worker_id)
 
@@ -204,7 +205,7 @@ class Worker:
             alive = False
             try:
                 async with asyncio.timeout(max(0.05, min(left, self._lease / 4))):
-                    beat = await self._store.heartbeat(self._id, int(self._lease * 1000))
+                    beat = await self._held.renew()
                 alive = beat.alive
                 self._look_over(beat.holds)
             except (RunyardError, TimeoutError):

@@ -115,6 +115,9 @@ class FakeExecution:
         self.log += self.lost
         self.lost = []
 
+    async def commit_to_act(self) -> None:
+        await self.commit()
+
     async def drain(self) -> None:
         self.drains += 1
         self.congested = False

@@ -50,7 +50,7 @@ async def _begin(agent: Agent, node: Node, begun: StepState | None, execution: E
     if begun is None or once:
         execution.emit(StepStarted(node.name, node.name))
     if once:
-        await execution.commit()
+        await execution.commit_to_act()
 
 
 def _repetition(agent: Agent, node: Node, begun: StepState, execution: Execution) -> None:
