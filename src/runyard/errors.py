@@ -194,6 +194,12 @@ class Unavailable(RunyardError):
     code = "unavailable"
 
 
+class ClockAhead(Unavailable):
+    """The clock of this server is ahead of the database's clock. Set the server's clock (NTP)."""
+
+    code = "clock_ahead"
+
+
 class Unreadable(RunyardError):
     """A stored value cannot be opened: it was changed, moved, or sealed with another key."""
 

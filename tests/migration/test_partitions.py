@@ -8,6 +8,7 @@ import msgspec
 import pytest
 
 from runyard.clock import SystemClock
+from runyard.errors import ClockAhead, StartupError
 from runyard.ids import first_id_at, new_id
 from runyard.stores.postgres import PostgresStore
 from tests.store.making import Writer, a_post, a_worker, an_approval, claims, post, running, token, written
@@ -111,3 +112,40 @@ async def test_a_part_goes_when_nothing_is_left_in_it_and_only_rows_go_while_som
 
 def _bound(week: int) -> str:
     return str(UUID(int=(week * WEEK) << 80))
+
+
+async def test_rows_of_a_week_to_come_are_moved_when_its_part_is_made(store: PostgresStore, pg_database: str) -> None:
+    """A server whose clock was ahead wrote them. Every server starts all the same when that week has come."""
+    connection = await asyncpg.connect(pg_database)
+    week = SystemClock().now_ms() // WEEK
+    ahead = first_id_at((week + 6) * WEEK + 5)
+    await connection.execute(
+        "insert into run_events (run_id, seq, id, ts, type, source, fence, data)"
+        " values ($1, 1, $2, 1, 'trace', 'api', 0, '{}')",
+        ahead,
+        new_id(),
+    )
+    assert await connection.fetchval("select add_event_partitions(8)") == 4
+    part = await connection.fetchval("select tableoid::regclass::text from run_events where run_id = $1", ahead)
+    await connection.close()
+    assert part == f"run_events_w{week + 6}"
+    assert [event.seq for event in await store.read(ahead, 0, 10)] == [1]
+
+
+async def test_a_run_from_a_clock_that_is_far_ahead_is_refused(store: PostgresStore, pg_database: str) -> None:
+    ahead = first_id_at(SystemClock().now_ms() + 60 * 24 * 3600 * 1000)
+    with pytest.raises(ClockAhead, match="Set the server's clock"):
+        await post(store, msgspec.structs.replace(a_post(lane=f"run:{ahead}"), run_id=ahead))
+    connection = await asyncpg.connect(pg_database)
+    assert await connection.fetchval("select count(*) from run_events_default") == 0
+    await connection.close()
+
+
+async def test_a_server_whose_clock_is_far_ahead_does_not_start(pg_database: str) -> None:
+    class Ahead(SystemClock):
+        def now_ms(self) -> int:
+            return super().now_ms() + 60 * 24 * 3600 * 1000
+
+    store = PostgresStore(pg_database, Ahead())
+    with pytest.raises(StartupError, match="Set the server's clock"):
+        await store.open()

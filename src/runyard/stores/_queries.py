@@ -31,6 +31,7 @@ class Queries(Struct, frozen=True, kw_only=True):
     change_channel: str
     change_message: str
     check_lease: str
+    clock: str
     close_steps: str
     count_call: str
     count_decided: str

@@ -18,13 +18,14 @@ import asyncpg
 from runyard.clock import Clock
 from runyard.domain.append import Finish, Part
 from runyard.domain.publication import Mark
-from runyard.errors import StartupError, Unavailable
+from runyard.errors import ClockAhead, StartupError, Unavailable
 from runyard.stores import _queries, _rows, keys_in_use, migrations
 from runyard.stores._arrays import columns, literal
 from runyard.stores._connections import AWAY, Connections, Limits
 from runyard.stores._office import SqlOffice
 from runyard.stores._sql import Channel, P, Script, T, Tip
-from runyard.stores.transactions.tx import Write
+from runyard.stores.transactions.intake import CLOCK_TOLERANCE_MS
+from runyard.stores.transactions.tx import Tx, Write
 
 if TYPE_CHECKING:
     from runyard.cipher import Ring
@@ -79,6 +80,10 @@ async def _transaction(connection: "asyncpg.Connection[Any]") -> AsyncIterator[N
         await transaction.rollback()
         raise
     await transaction.commit()
+
+
+async def _clock(tx: Tx) -> Sequence[_rows.Row]:
+    return await tx.rows(tx.q.clock)
 
 
 class PostgresTx:
@@ -152,11 +157,18 @@ class PostgresStore(SqlOffice):
         await migrations.bring_up_to_date(self._dsn, version)
         self._is_open = True
         try:
+            await self._check_clock()
             await keys_in_use.check(self, self._ring)
         except StartupError:
             await self.close()
             raise
         await self.tend()
+
+    async def _check_clock(self) -> None:
+        """Ids are made by this server's clock. One that is far ahead would put events into partitions to come."""
+        [row] = await self._read(_clock)
+        if self._clock.now_ms() > row["now"] + CLOCK_TOLERANCE_MS:
+            raise StartupError(ClockAhead().message)
 
     async def close(self) -> None:
         self._is_open = False

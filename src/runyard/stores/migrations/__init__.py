@@ -10,7 +10,7 @@ from pathlib import Path
 
 from runyard.errors import StartupError
 
-HEAD = "0010"
+HEAD = "0011"
 FOLDER = Path(__file__).parent
 VERSION_QUERY = (FOLDER / "version.sql").read_text()
 

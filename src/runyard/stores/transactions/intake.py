@@ -10,12 +10,15 @@ from runyard.domain.lane import Lane, claimed, replace
 from runyard.domain.publication import is_dated
 from runyard.domain.run import Run, Status, thread_lane
 from runyard.domain.thread import Message, Thread
-from runyard.errors import Conflict, KeyReused, NotFound, QueueFull, RunActive, RunyardError
+from runyard.errors import ClockAhead, Conflict, KeyReused, NotFound, QueueFull, RunActive, RunyardError
+from runyard.ids import made_at
 from runyard.store import Accepted, Claim, Post, Room
 from runyard.stores import _rows
 from runyard.stores.transactions import feed, runs, threads
 from runyard.stores.transactions.tx import Tx
 from runyard.stores.transactions.tx import Write as Rows
+
+CLOCK_TOLERANCE_MS = 3600 * 1000  # ids are made by the server's clock, and the log is partitioned by them
 
 
 class ThreadsMissing(Exception):
@@ -247,6 +250,8 @@ class Write:
     def run(self, post: Post, agent: str, parent: str | None, retried: Run | None) -> Accepted:
         draft: Draft = post.queued(agent)
         opened = self._lanes[post.lane_key]
+        if made_at(post.run_id) > opened.now + CLOCK_TOLERANCE_MS:
+            raise ClockAhead
         run = Run(
             id=post.run_id,
             owner=post.owner,

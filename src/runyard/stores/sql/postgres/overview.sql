@@ -15,3 +15,7 @@ select (select count(*) from (select 1 from runs where status = 'queued' limit $
          (select e.ts from run_outbox o join runs r on r.id = o.run_id
                            join run_events e on e.run_id = o.run_id and e.seq = o.next_seq
            where o.open and o.next_seq <= r.last_seq limit $1::int) u) behind;
+
+-- name: clock
+-- The database's clock, in milliseconds since 1970.
+select now_ms() as now;

@@ -1,0 +1,12 @@
+"""Rows of the log that lie in the default partition are moved when the partition of their week is made."""
+
+from alembic import op
+
+from runyard.stores.migrations.upgrade import run_script
+
+revision = "0011"
+down_revision = "0010"
+
+
+def upgrade() -> None:
+    run_script(op.get_bind(), "0011_partitions")

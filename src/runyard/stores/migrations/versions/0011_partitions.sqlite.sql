@@ -1,0 +1,1 @@
+-- SQLite does not partition the log.
