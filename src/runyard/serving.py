@@ -12,7 +12,7 @@ import socket
 from collections.abc import AsyncIterator, Callable, Coroutine
 from contextlib import asynccontextmanager, nullcontext, suppress
 from ipaddress import ip_address
-from typing import Any, Literal
+from typing import TYPE_CHECKING, Any, Literal
 
 import structlog
 
@@ -23,6 +23,9 @@ from runyard.errors import StartupError
 from runyard.settings import Settings, address
 from runyard.telemetry import logs
 from runyard.wiring import Process
+
+if TYPE_CHECKING:
+    from runyard.web.connections import Bounded
 
 log = structlog.get_logger()
 
@@ -61,6 +64,7 @@ async def serve(
         access_log=False,
         proxy_headers=False,
         ws="none",
+        http=http_protocol(settings, process),
         timeout_graceful_shutdown=5,
         timeout_keep_alive=KEEP_ALIVE_SECONDS,
         lifespan="off",
@@ -78,6 +82,20 @@ async def serve(
             await server.serve([listener])
     stopping.cancel()
     await process.stop()
+
+
+def http_protocol(settings: Settings, process: Process) -> "type[Bounded]":
+    """The protocol of the connections of this process, with their limits."""
+    from runyard.web.connections import ConnectionLimits, bounded
+
+    limits = ConnectionLimits(
+        settings.max_header_bytes,
+        settings.header_seconds,
+        settings.body_seconds,
+        settings.max_connections,
+        settings.max_connections_per_address,
+    )
+    return bounded(limits, process.metrics.refused)
 
 
 async def work(settings: Settings, app: App) -> None:
@@ -111,7 +129,14 @@ async def _scraped(settings: Settings, process: Process) -> AsyncIterator[None]:
 
     listener = _listen(settings.metrics_host, settings.metrics_port, "RUNYARD_METRICS_PORT")
     answering = Scrape(process.engine, process.metrics)
-    config = uvicorn.Config(answering, log_config=None, access_log=False, ws="none", lifespan="off")
+    config = uvicorn.Config(
+        answering,
+        log_config=None,
+        access_log=False,
+        ws="none",
+        http=http_protocol(settings, process),
+        lifespan="off",
+    )
     server = uvicorn.Server(config)
     server.capture_signals = nullcontext  # type: ignore[assignment, method-assign]
     serving = asyncio.create_task(server.serve([listener]), name="metrics")

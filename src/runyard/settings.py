@@ -241,6 +241,19 @@ class Settings(BaseSettings):
         1000,
         description="Requests that one API key may send to one process in a second; after a silence twice as many.",
     )
+    max_header_bytes: Count = Field(32_768, description="The largest request line and headers that are read, together.")
+    header_seconds: Seconds = Field(
+        10, description="Seconds that a client has to send the request line and the headers of a request."
+    )
+    body_seconds: Seconds = Field(60, description="Seconds that a client has to send the body of a request.")
+    max_connections: Count = Field(
+        25_000, description="Connections that one process keeps open; the limit on open files may allow fewer."
+    )
+    max_connections_per_address: Count = Field(
+        10_000,
+        description="Connections of one address (of an IPv6 network /64), at most three quarters of all. "
+        "A reverse proxy counts as one address.",
+    )
     max_streams: Count = Field(20_000, description="Streams that may be open at one process.")
     max_streams_per_key: Count = Field(5_000, description="Streams that one API key may have open at one process.")
     max_queued_per_lane: Count = Field(

@@ -17,6 +17,7 @@ import uvicorn
 from runyard.agents.loading import App
 from runyard.domain.api_key import ALL_SCOPES, Scope
 from runyard.office import Office
+from runyard.serving import http_protocol
 from runyard.settings import Settings
 from runyard.wiring import Process
 from tests.faces.raw_stream import RawStream
@@ -110,6 +111,7 @@ async def served(
         access_log=False,
         proxy_headers=False,
         ws="none",
+        http=http_protocol(settings, process),
         timeout_graceful_shutdown=5,
         lifespan="off",
     )

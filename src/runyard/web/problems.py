@@ -10,6 +10,7 @@ import structlog
 from fastapi import FastAPI, Request, Response
 from fastapi.exceptions import RequestValidationError
 from starlette.exceptions import HTTPException
+from starlette.requests import ClientDisconnect
 from starlette.types import Scope
 
 from runyard.engine.access import Caller
@@ -50,6 +51,7 @@ STATUS: Sequence[tuple[type[RunyardError], int]] = (
 HEADERS = {401: {"WWW-Authenticate": "Bearer"}, 503: {"Retry-After": "1"}}
 
 
+CLIENT_GONE = 499  # seen by the access log alone
 NOTHING_MORE: Mapping[str, Any] = {}
 
 
@@ -101,6 +103,8 @@ def answer(error: Exception, scope: Scope) -> Response:
         return _invalid(error)
     if isinstance(error, HTTPException):
         return _http(error)
+    if isinstance(error, ClientDisconnect):
+        return Response(status_code=CLIENT_GONE)
     log.error("request.crashed", error=type(error).__name__, **_whose(scope))
     return Problem(500, "internal", "Something went wrong on our side.")
 

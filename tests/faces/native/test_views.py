@@ -80,7 +80,6 @@ async def test_runs_can_be_filtered_by_status_agent_and_thread(server: Server) -
     assert await listed(status="done", thread_id=one) == [done]
     assert await listed(agent="happy") == [other, done]
     assert await listed(agent="nobody") == []
-    assert await listed(agent="\u0000") == []
     assert await listed(thread_id=two) == [other]
     assert await listed(status="waiting") == []
 

@@ -1,0 +1,272 @@
+"""What one connection may cost, enforced before a request is parsed: header bytes, time, and how many there are.
+
+uvicorn's own protocol reads headers without a limit and waits for a client without end. `Bounded` is that protocol with
+limits. A connection that breaks one gets a problem as its answer and is closed; every other connection goes on. Nothing
+here needs a key: these limits hold before anybody is known.
+
+A head is the request line and the headers. Heads that have begun and not ended are the only thing that an unknown
+client can make this process keep; together they may have `MOST_WAITING` bytes.
+"""
+
+import asyncio
+import resource
+from collections import Counter
+from collections.abc import Callable
+from enum import Enum, auto
+from ipaddress import IPv6Address, ip_address
+from typing import Any, ClassVar, NamedTuple
+
+from uvicorn.protocols.http.httptools_impl import STATUS_LINE, HttpToolsProtocol, RequestResponseCycle
+
+from runyard.web.problems import Problem
+
+MOST_WAITING = 16 * 1024 * 1024
+FILES_KEPT_FREE = 128  # open files that are not for connections of clients
+CLOSE_SECONDS = 5.0  # for a refusal to be read
+END = b"\r\n\r\n"
+
+
+class ConnectionLimits(NamedTuple):
+    """Bytes of a head; seconds to the end of the head, and of the body; connections in all, and of one address."""
+
+    header_bytes: int
+    header_seconds: float
+    body_seconds: float
+    connections: int
+    per_address: int
+
+    def fitting(self, open_files: int) -> "ConnectionLimits":
+        """The same for a process that may have so many files open. One address never has more than three quarters."""
+        most = min(self.connections, max(1, open_files - FILES_KEPT_FREE))
+        return self._replace(connections=most, per_address=min(self.per_address, max(1, most * 3 // 4)))
+
+
+class Connections:
+    """All connections of a process. `refused` is told the code of every refusal."""
+
+    def __init__(self, limits: ConnectionLimits, refused: Callable[[str], None]) -> None:
+        self.limits = limits.fitting(resource.getrlimit(resource.RLIMIT_NOFILE)[0])
+        self.refused = refused
+        self.waiting = 0  # bytes of heads that have not ended
+        self._open = 0
+        self._of_address: Counter[str] = Counter()
+
+    def admit(self, address: str) -> bool:
+        if self._open >= self.limits.connections or self._of_address[address] >= self.limits.per_address:
+            return False
+        self._open += 1
+        self._of_address[address] += 1
+        return True
+
+    def leave(self, address: str) -> None:
+        self._open -= 1
+        self._of_address[address] -= 1
+        if not self._of_address[address]:
+            del self._of_address[address]
+
+
+class _Part(Enum):
+    """Which part of a request is read: none, its head, or its body."""
+
+    NONE = auto()
+    HEAD = auto()
+    BODY = auto()
+
+
+class Bounded(HttpToolsProtocol):
+    """One connection. `all` is shared by the connections of a process."""
+
+    all: ClassVar[Connections]
+
+    def __init__(self, *given: Any, **more: Any) -> None:
+        super().__init__(*given, **more)
+        self._limits = self.all.limits
+        self._part = _Part.NONE
+        self._head = 0  # bytes of the head so far, and of what was parsed of it
+        self._parsed = 0
+        self._last = b""
+        self._timer: asyncio.TimerHandle | None = None
+        self._timed: _Part | None = None
+        self._address: str | None = None
+        self._is_refused = False
+        self._is_too_large = False
+
+    # --- the connection
+
+    def connection_made(self, transport: asyncio.Transport) -> None:  # type: ignore[override]
+        super().connection_made(transport)
+        address = _address(self.client)
+        if not self.all.admit(address):
+            self._refuse(503, "too_many_connections", "Too many connections are open; try again later.")
+            return
+        self._address = address
+        self._time(_Part.HEAD)
+
+    def connection_lost(self, exc: Exception | None) -> None:
+        self._stop()
+        self._wait_for(0)
+        if self._address is not None:
+            self.all.leave(self._address)
+            self._address = None
+        super().connection_lost(exc)
+
+    def data_received(self, data: bytes) -> None:
+        if self._is_refused:
+            return
+        before = self._part
+        if before is not _Part.BODY and self._head + self._head_in(data) > self._limits.header_bytes:
+            self._refuse_head()
+            return
+        super().data_received(data)
+        if self._part is _Part.HEAD:
+            self._last = data[-3:]
+            self._wait_for(0 if before is _Part.BODY else self._head + len(data))
+            self._time(_Part.HEAD)
+        else:
+            self._wait_for(0)
+            if self._part is _Part.BODY:
+                self._time(_Part.BODY)
+            elif self._answering() is not None:
+                self._stop()
+            else:  # empty lines between requests
+                self._time(_Part.HEAD)
+        if self.all.waiting > MOST_WAITING and self._head:
+            self._refuse(503, "too_many_connections", "Too many requests are being sent; try again later.")
+
+    def _head_in(self, data: bytes) -> int:
+        """How many of these bytes belong to the head that is being read."""
+        end = (self._last + data).find(END)
+        return len(data) if end < 0 else end + len(END) - len(self._last)
+
+    def _wait_for(self, head: int) -> None:
+        self.all.waiting += head - self._head
+        self._head = head
+        if not head:
+            self._last = b""
+
+    # --- what the parser finds
+
+    def on_message_begin(self) -> None:
+        self._part = _Part.HEAD
+        self._parsed = 0
+        super().on_message_begin()
+
+    def on_url(self, url: bytes) -> None:
+        self._count(len(url))
+        super().on_url(url)
+
+    def on_header(self, name: bytes, value: bytes) -> None:
+        self._count(len(name) + len(value) + 4)
+        super().on_header(name, value)
+
+    def _count(self, size: int) -> None:
+        """Also a head that came together with the end of another request has its limit."""
+        self._parsed += size
+        if self._parsed > self._limits.header_bytes:
+            self._is_too_large = True
+            raise ValueError("The head is too large.")
+
+    def on_headers_complete(self) -> None:
+        self._part = _Part.BODY
+        super().on_headers_complete()
+
+    def on_message_complete(self) -> None:
+        self._part = _Part.NONE
+        super().on_message_complete()
+
+    def send_400_response(self, msg: str) -> None:
+        if self._is_too_large:
+            self._refuse_head()
+        else:
+            self._refuse(400, "bad_request", "This is not a valid HTTP request.")
+
+    # --- time
+
+    def _time(self, part: _Part) -> None:
+        """Give the client its time to the end of this part; the time runs on if it runs already."""
+        if self._timed is part:
+            return
+        self._stop()
+        seconds = self._limits.body_seconds if part is _Part.BODY else self._limits.header_seconds
+        self._timed, self._timer = part, self.loop.call_later(seconds, self._is_late)
+
+    def _stop(self) -> None:
+        if self._timer is not None:
+            self._timer.cancel()
+        self._timed = self._timer = None
+
+    def _is_late(self) -> None:
+        if self.transport.is_closing():
+            return
+        if self._part is _Part.NONE:  # nothing was asked
+            self.transport.close()
+            return
+        self._refuse(408, "too_slow", f"The {self._part.name.lower()} of the request took too long to arrive.")
+
+    # --- refusals
+
+    def _refuse_head(self) -> None:
+        most = self._limits.header_bytes
+        self._refuse(431, "headers_too_large", f"The request line and the headers may have {most} bytes together.")
+
+    def _answering(self) -> RequestResponseCycle | None:
+        """The request that is being answered, if one is; before the first there is none."""
+        cycle: Any = self.cycle
+        return None if cycle is None or cycle.response_complete else cycle
+
+    def _refuse(self, status: int, code: str, detail: str) -> None:
+        if self._is_refused or self.transport.is_closing():
+            return
+        self._is_refused = True
+        self._stop()
+        self._wait_for(0)
+        self.all.refused(code)
+        cycle = self._answering()
+        if cycle is None or not cycle.response_started:
+            self.transport.write(_answer(status, code, detail))
+        if cycle is not None:
+            cycle.disconnected = True
+            cycle.message_event.set()
+        if self._address is None:
+            self.transport.close()
+            return
+        # Closed while the client still sends, the connection would be reset, and the answer lost with it.
+        self.transport.write_eof()
+        self._timer = self.loop.call_later(CLOSE_SECONDS, self.transport.abort)
+
+    def eof_received(self) -> None:
+        if self._is_refused:
+            self.transport.close()
+        super().eof_received()
+
+    def shutdown(self) -> None:
+        if self._is_refused:
+            self.transport.abort()
+        else:
+            super().shutdown()
+
+
+def bounded(limits: ConnectionLimits, refused: Callable[[str], None]) -> type[Bounded]:
+    """The protocol for the connections of one process."""
+    return type("BoundedProtocol", (Bounded,), {"all": Connections(limits, refused)})
+
+
+def _address(client: tuple[str, int] | None) -> str:
+    """The client's address. Of IPv6 the network: one client has all of its addresses."""
+    if client is None:
+        return ""
+    try:
+        address = ip_address(client[0].partition("%")[0])
+    except ValueError:
+        return client[0]
+    if isinstance(address, IPv6Address) and address.ipv4_mapped is None:
+        return str(IPv6Address(int(address) >> 64 << 64))
+    return str(address)
+
+
+def _answer(status: int, code: str, detail: str) -> bytes:
+    body = Problem(status, code, detail).body
+    kind = Problem.media_type
+    head = f"content-type: {kind}\r\ncontent-length: {len(body)}\r\nconnection: close\r\n"
+    retry = "retry-after: 1\r\n" if status == 503 else ""
+    return STATUS_LINE[status] + f"{head}{retry}\r\n".encode() + bytes(body)

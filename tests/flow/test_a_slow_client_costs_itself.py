@@ -1,0 +1,53 @@
+"""Clients without a key that send too much, too slowly or from too many connections: others are served meanwhile, and
+the memory of the process stays bounded."""
+
+from __future__ import annotations
+
+import asyncio
+from contextlib import suppress
+from pathlib import Path
+
+from tests.support.flow import Flow
+from tests.support.patience import PATIENCE
+from tests.support.pods import Pod
+
+MANY = 300
+MOST_GROWTH = 64 * 1024 * 1024
+HEAD = b"POST /api/threads HTTP/1.1\r\nhost: pod\r\n"
+SLOW_BODY = HEAD + b"content-type: application/json\r\ncontent-length: 100000\r\n\r\n{"
+LARGE = HEAD + b"".join(b"x-%d: %b\r\n" % (number, b"y" * 60_000) for number in range(400))
+
+
+def resident(pod: Pod) -> int:
+    """The memory of the process, in bytes."""
+    lines = Path(f"/proc/{pod.pid}/status").read_text().splitlines()
+    return int(next(line for line in lines if line.startswith("VmRSS:")).split()[1]) * 1024
+
+
+async def _open(pod: Pod, sent: bytes) -> asyncio.StreamWriter | None:
+    """A connection that has sent this, as far as the server took it."""
+    try:
+        _, writer = await asyncio.open_connection("127.0.0.1", int(pod.url.rpartition(":")[2]))
+    except OSError:
+        return None
+    with suppress(OSError):
+        writer.write(sent)
+        async with asyncio.timeout(PATIENCE):
+            await writer.drain()
+    return writer
+
+
+async def test_large_headers_and_slow_requests_without_a_key_stop_nobody(sqlite_flow: Flow) -> None:
+    pod = await sqlite_flow.start(keys="1", header_seconds=5, max_connections_per_address=MANY)
+    assert (await sqlite_flow.http.get(f"{pod.url}/health")).status_code == 200
+    before = resident(pod)
+    for attack, times in ((LARGE, 20), (HEAD + b"x: " + b"y" * 30_000, MANY), (SLOW_BODY, MANY)):
+        opened = await asyncio.gather(*(_open(pod, attack) for _ in range(times)))
+        local = await asyncio.open_connection("127.0.0.1", int(pod.url.rpartition(":")[2]), local_addr=("127.0.0.2", 0))
+        local[1].write(b"GET /health HTTP/1.1\r\nhost: pod\r\nconnection: close\r\n\r\n")
+        async with asyncio.timeout(PATIENCE):
+            assert (await local[0].readline()).startswith(b"HTTP/1.1 200"), "another address is served meanwhile"
+        assert resident(pod) - before < MOST_GROWTH
+        for writer in (local[1], *opened):
+            if writer is not None:
+                writer.transport.abort()
