@@ -34,7 +34,7 @@ IMAGES: dict[EventType, Images] = {
     "step.finished": Images(None, None, "progress", "run_steps closed", "NodeFinished"),
     "model.thinking": Images(),
     "model.token": Images("token"),
-    "model.reset": Images(),
+    "model.reset": Images(threads="token, marked `reset`"),
     "model.message": Images(
         None, "thinking (if it has reasoning, or text beside tool calls)", None, "assistant_message"
     ),
@@ -109,6 +109,10 @@ are what their faces will be held to.
 | event | threads | chats | contract | channels | plans |
 |---|---|---|---|---|---|
 {images}
+
+A worker that dies leaves text that the next one writes again. `model.reset` says so. On the threads face it is a
+`token` without text: `{{"text": "", "reset": true, "after": 41}}`. A client then drops the text of every token whose id
+is greater than `after`, and goes on. So the texts that remain, joined, are `final.text`, wherever the client attached.
 
 ## Versions
 

@@ -36,7 +36,7 @@ PAYLOADS: list[Payload] = [
     StepFinished("look up#1", "look up", Usage(1, 2, 0.5), {"found": 1}),
     ModelThinking("hm"),
     ModelToken("Grüße\n"),
-    ModelReset(),
+    ModelReset(after=3),
     ModelMessage("step#1", {"role": "assistant", "content": "Grüße"}, Usage(1, 2)),
     ToolRequested("call#1", "mail", {"to": "ann"}),
     ApprovalRequested("approval", "call#1", "tool", "mail", {"to": "ann"}),

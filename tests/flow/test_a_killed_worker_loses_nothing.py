@@ -32,6 +32,27 @@ async def test_in_the_middle_of_a_stream(any_flow: Flow, k: int) -> None:
     assert flow.effects("step") == [f"{run_id}:look_up"], "a finished step is not repeated"
 
 
+@pytest.mark.req("S0.18", "S0.42")
+@pytest.mark.parametrize("k", [1, 7])
+async def test_a_client_of_the_threads_face_is_told_which_text_to_drop(any_flow: Flow, k: int) -> None:
+    flow = any_flow
+    await flow.first(fault=f"after.model.token:{k + 2}")
+    run_id = await flow.post(["tokens", 2, 1], ["step", "look_up"], ["tokens", 20, 4], ["wait", "end"])
+    readers = [flow.follow(run_id, face="threads"), flow.follow(run_id, face="threads", drop_after=2)]
+    await flow.struck("after.model.token")
+    flow.notes.open_gate("end")
+    await flow.next()
+    for reader in readers:
+        await reader.end()
+        tokens: dict[int, str] = {}
+        for (seq, kind, _), data in zip(reader.seen.events, reader.data, strict=True):
+            if kind == "token":
+                tokens = {seq: text for seq, text in tokens.items() if not data.get("reset") or seq <= data["after"]}
+                tokens[seq] = data["text"]
+        assert sum(1 for data in reader.data if data.get("reset")) == 1
+        assert "".join(tokens.values()) == reader.data[-2]["text"] == "t0 t1 " + WORDS
+
+
 @pytest.mark.parametrize("k", [2, 9, 16])
 async def test_by_a_signal_that_nobody_expects(any_flow: Flow, k: int) -> None:
     flow = any_flow

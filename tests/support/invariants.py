@@ -266,7 +266,8 @@ def _clients(logs: Mapping[str, Sequence[Row]], evidence: Evidence) -> Iterator[
 def _is_shown(event: Row) -> bool:
     """Whether the threads face has a word for the event."""
     return event["type"] in {
-        "model.token", "tool.started", "tool.finished", "run.output", "run.error", "run.canceled", "run.finished",
+        "model.token", "model.reset", "tool.started", "tool.finished",
+        "run.output", "run.error", "run.canceled", "run.finished",
     }  # fmt: skip
 
 

@@ -75,7 +75,7 @@ class Loop:
     async def _recall(self) -> dict[str, Any] | None:
         """Make up the conversation from the log; the last message, whose calls may not all have been made."""
         if self._state.open_text:
-            self._execution.emit(ModelReset(_step(self._turns + 1)))
+            self._execution.emit(ModelReset(_step(self._turns + 1), self._state.last_result_seq))
         question = self._execution.message
         own = messages(self._state, None if question is None else question.text)
         last = self._state.messages[-1] if self._state.messages else None

@@ -128,10 +128,12 @@ class ModelToken(_Payload, frozen=True):
 
 
 class ModelReset(_Payload, frozen=True):
-    """Drop the text shown since the last finished step, tool or message: it will be written again."""
+    """Drop the text shown since the last finished step, tool or message, which is the event `after`: it will be written
+    again."""
 
     type = "model.reset"
     step: str | None = None
+    after: int | None = None
 
 
 class ModelMessage(_Payload, frozen=True):

@@ -15,7 +15,7 @@ COLUMN: dict[EventType, bytes] = {
     "step.finished": b"",
     "model.thinking": b"",
     "model.token": 'id: 6\nevent: token\ndata: {"text":"Grüße\\n"}\n\n'.encode(),
-    "model.reset": b"",
+    "model.reset": b'id: 7\nevent: token\ndata: {"text":"","reset":true,"after":3}\n\n',
     "model.message": b"",
     "tool.requested": b"",
     "approval.requested": b"",

@@ -48,6 +48,7 @@ class FakeExecution:
         hits: Sequence[Hit] = (),
         earlier: Sequence[list[dict[str, Any]]] = (),
         redactor: Redactor | None = None,
+        thread_id: str | None = "t",
     ) -> None:
         self.redactor = redactor
         self.tells_tool_errors = True
@@ -64,7 +65,7 @@ class FakeExecution:
             agent="a",
             status=Status.RUNNING,
             created_at=0,
-            thread_id="t",
+            thread_id=thread_id,
             attempts=1,
         )
         self.message: Message | None = Message(id="m", thread_id="t", role="user", text=text, created_at=0)

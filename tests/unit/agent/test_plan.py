@@ -8,6 +8,7 @@ import pytest
 from runyard.agents.node_context import NodeContext
 from runyard.agents.runners import RUNNERS
 from runyard.agents.runners.plan import run_plan
+from runyard.domain.fold import fold
 from runyard.errors import NodeFailed
 from tests.unit.agent.fake_execution import FakeExecution
 from tests.unit.agent.planning import of, one, shown, steps, three, two
@@ -80,8 +81,22 @@ async def test_a_result_is_durable_before_the_next_node_begins() -> None:
     assert durable[1] == ["run.queued", "step.started", "step.finished"]
 
 
-async def test_a_plan_has_no_output() -> None:
-    assert await RUNNERS["plan"](of(one), FakeExecution()) is None
+async def test_a_plan_outside_of_a_thread_has_no_output() -> None:
+    assert await RUNNERS["plan"](of(one), FakeExecution(thread_id=None)) is None
+
+
+@pytest.mark.parametrize(("result", "text"), [("words", "words"), (None, ""), ([1, "é"], '[1,"é"]'), (0, "0")])
+async def test_in_a_thread_a_plan_answers_with_what_its_last_node_returned(result: Any, text: str) -> None:
+    async def last(ctx: NodeContext) -> Any:
+        return result
+
+    execution = FakeExecution()
+    output = await run_plan(of(one, last), execution)
+    assert output is not None
+    assert (output.text, fold(execution.events).text) == (text, text)
+    resumed = FakeExecution(execution.events)
+    assert await run_plan(of(one, last), resumed) == output
+    assert fold(resumed.events).text == text, "an answer that was begun is taken back and written again"
 
 
 async def test_a_mark_waits_when_the_journal_is_full() -> None:
@@ -108,7 +123,7 @@ async def test_a_mark_is_a_name_and_never_content(mark: str) -> None:
 
 @pytest.mark.req("S4.47", "S4.34")
 async def test_two_runs_of_one_plan_know_nothing_of_each_other() -> None:
-    executions = [FakeExecution(text=text) for text in ("a", "b")]
+    executions = [FakeExecution(text=text, thread_id=None) for text in ("a", "b")]
     both = asyncio.Barrier(2)
 
     async def say(ctx: NodeContext) -> str:

@@ -39,7 +39,7 @@ def test_the_plan_has_the_five_nodes_in_order_with_their_timeouts(device: Agent)
 @pytest.mark.req("S4.39", "S4.46", "S4.47")
 async def test_a_run_leaves_eleven_events_between_the_start_and_the_end(device: Agent) -> None:
     """With `run.queued` before and `run.finished` after them, which the engine writes, that makes 13."""
-    execution = FakeExecution()
+    execution = FakeExecution(thread_id=None)
     await run_plan(device, execution)
     nodes = [[("step.started", name), ("step.finished", name)] for name in NODES]
     expected: list[tuple[str, str | None]] = [pair for node in nodes for pair in node]

@@ -19,7 +19,7 @@ type Payloads = {
   "step.finished": { step: string; name: string; usage?: Usage; result?: Json; error?: string };
   "model.thinking": { text: string };
   "model.token": { text: string };
-  "model.reset": { step?: string };
+  "model.reset": { step?: string; after?: number };
   "model.message": { step: string; message: ModelMessage; usage?: Usage };
   "tool.requested": { call_id: string; tool: string; input: Json };
   "approval.requested": {

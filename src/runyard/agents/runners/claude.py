@@ -79,7 +79,7 @@ class _Query:
 
     async def run(self) -> Answered:
         if self._execution.state.open_text:
-            self._execution.emit(ModelReset())
+            self._execution.emit(ModelReset(after=self._execution.state.last_result_seq))
         self._main = asyncio.current_task()
         keep = self._claude.sessions and self._execution.run.in_mailbox
         try:

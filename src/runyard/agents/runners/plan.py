@@ -5,14 +5,17 @@ is, with the same key and no second start in the log; if it is declared `once`, 
 no retries: a node that fails or takes too long ends the run (S4.48). Only the runner writes the start and the end of a
 node, and a node that failed has no end.
 
-A cancel is noticed before, after and inside of every node. The run has no output: what it found is in its nodes.
+A cancel is noticed before, after and inside of every node. A run in a thread answers there with what its last node
+returned. Every other run has no output: its results are in its nodes.
 """
 
 import asyncio
 from collections.abc import Mapping
 from typing import Any
 
-from runyard.agents.agent import Agent
+import msgspec
+
+from runyard.agents.agent import Agent, Output
 from runyard.agents.containment import until
 from runyard.agents.execution import Canceled, Execution, Parked
 from runyard.agents.node_context import NodeContext
@@ -22,12 +25,12 @@ from runyard.agents.replay import Replay
 from runyard.agents.user_code import Interrupted, calls_user_code
 from runyard.agents.values import plain
 from runyard.domain.approval import Approval
-from runyard.domain.events import ApprovalRequested, StepFinished, StepStarted
+from runyard.domain.events import ApprovalRequested, ModelReset, ModelToken, StepFinished, StepStarted
 from runyard.domain.fold import StepState
 from runyard.errors import NodeFailed, NodeTimedOut, Unavailable, UnknownOutcome, WriteRefused
 
 
-async def run_plan(agent: Agent, execution: Execution, /) -> None:
+async def run_plan(agent: Agent, execution: Execution, /) -> Output | None:
     known = {step.key: step for step in execution.state.steps}
     results: dict[str, Any] = {}
     for node in agent.plan:
@@ -40,6 +43,17 @@ async def run_plan(agent: Agent, execution: Execution, /) -> None:
         result = await _call(node, execution, results)
         results[node.name] = execution.emit(StepFinished(node.name, node.name, result=result)).result
         await execution.commit()
+    return None if execution.run.thread_id is None else _answer(results[agent.plan[-1].name], execution)
+
+
+def _answer(result: Any, execution: Execution) -> Output:
+    """Say what the last node returned: text as it is, anything else as JSON, nothing for None."""
+    if execution.state.open_text:
+        execution.emit(ModelReset(after=execution.state.last_result_seq))
+    text = result if isinstance(result, str) else "" if result is None else msgspec.json.encode(result).decode()
+    if text:
+        execution.emit(ModelToken(text))
+    return Output(text)
 
 
 async def _begin(agent: Agent, node: Node, begun: StepState | None, execution: Execution) -> None:

@@ -23,7 +23,7 @@ from runyard.errors import AgentError
 
 async def run_python(agent: Agent, execution: Execution, /) -> Output:
     if execution.state.open_text:
-        execution.emit(ModelReset())
+        execution.emit(ModelReset(after=execution.state.last_result_seq))
     parking = Parking()
     context = Context(agent, execution, parking)
     main = await parking.ended(_call(agent, context), f"agent:{execution.run.id}")

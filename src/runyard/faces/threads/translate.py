@@ -1,14 +1,24 @@
 """Core events as the frames of the threads face. Pure: a list of events is all it needs.
 
-`model.token` is the hot path: its stored bytes are the frame's data as they are. A resumed run may send text again
-after a `model.reset`, which this face has no word for; `final.text` is authoritative.
+`model.token` is the hot path: its stored bytes are the frame's data as they are. `model.reset` is a token without text
+that is marked `reset`: a resumed run writes the text again whose ids are greater than `after`. `final.text` is
+authoritative.
 """
 
 from typing import Any, assert_never
 
 import msgspec
 
-from runyard.domain.events import Event, RunCanceled, RunError, RunFinished, RunOutput, ToolFinished, ToolStarted
+from runyard.domain.events import (
+    Event,
+    ModelReset,
+    RunCanceled,
+    RunError,
+    RunFinished,
+    RunOutput,
+    ToolFinished,
+    ToolStarted,
+)
 from runyard.domain.run import Status
 from runyard.faces.threads.wire import EventName, RunStatus
 
@@ -29,7 +39,15 @@ def frame(event: Event) -> bytes:
     match event.type:
         case "model.token":
             return b"id: %d\nevent: token\ndata: %b\n\n" % (event.seq, event.data)
-        case "tool.started" | "tool.finished" | "run.output" | "run.error" | "run.canceled" | "run.finished":
+        case (
+            "model.reset"
+            | "tool.started"
+            | "tool.finished"
+            | "run.output"
+            | "run.error"
+            | "run.canceled"
+            | "run.finished"
+        ):
             return _translated(event)
         case (
             "run.queued"
@@ -37,7 +55,6 @@ def frame(event: Event) -> bytes:
             | "step.started"
             | "step.finished"
             | "model.thinking"
-            | "model.reset"
             | "model.message"
             | "tool.requested"
             | "approval.requested"
@@ -53,6 +70,8 @@ def frame(event: Event) -> bytes:
 
 def _translated(event: Event) -> bytes:
     match event.payload:
+        case ModelReset(after=after):
+            return _frame(event, "token", {"text": "", "reset": True, **({} if after is None else {"after": after})})
         case ToolStarted(tool=tool, input=given):
             return _frame(event, "tool_start", {"tool": tool, "input": _object(given)})
         case ToolFinished(tool=tool, output=output, error=error):
