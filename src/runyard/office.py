@@ -95,11 +95,11 @@ class Office(Store, Protocol):
         """NotFound unless the caller sees it."""
 
     async def change_message(self, caller: str, message_id: str, text: str) -> Message:
-        """Other words for what a person said. NotFound unless the caller said it or owns the conversation."""
+        """Other words for what a person said. NotFound unless the caller said it."""
 
     async def delete_message(self, caller: str, message_id: str) -> None:
-        """Unsay a message, with its replies and reactions. NotFound as for `change_message`; the owner of a
-        conversation may delete everything in it."""
+        """Unsay a message, with its replies and reactions. NotFound unless the caller said it or owns the
+        conversation."""
 
     async def react(self, caller: str, reaction: Reaction) -> bool:
         """Add a reaction and tell the feed; False if it was there. NotFound unless the caller sees the message, or, for
@@ -114,7 +114,7 @@ class Office(Store, Protocol):
     # --- agents ----------------------------------------------------------------------------------------------------
 
     async def declare_agents(self, profiles: Sequence[Profile]) -> None:
-        """Keep a row for each agent that code declares. Whether it is active, its session and its memory stay."""
+        """Keep a row for each agent that code declares. Whether it is active and its memory stay."""
 
     async def create_agent(self, profile: Profile) -> Profile:
         """Conflict if there is one of that id."""
@@ -131,39 +131,45 @@ class Office(Store, Protocol):
         """Those that the caller may use, by id; those that are not active only if asked for."""
 
     async def change_agent(self, caller: str, profile: Profile) -> Profile:
-        """Write an agent back, but for its id, owner and session. NotFound as for `get_agent`."""
+        """Write an agent back, but for its id and owner. NotFound as for `get_agent`."""
 
-    async def keep_session(self, agent: str, session_id: str | None) -> None:
-        """Where the agent's next run goes on."""
+    async def session(self, agent: str, thread_id: str) -> str | None:
+        """The session that the agent's next run in this conversation resumes."""
+
+    async def keep_session(self, agent: str, thread_id: str, session_id: str) -> None:
+        """Keep that session. It is dropped with the conversation; nothing happens if the conversation is gone."""
 
     # --- memory ----------------------------------------------------------------------------------------------------
+    # Memory belongs to an agent and an owner: `owner` is that of the conversations in which the agent learned it, or
+    # EVERY_OWNER for an agent that is declared as shared.
 
-    async def blocks(self, agent: str) -> Sequence[Block]:
-        """The agent's own blocks by label, then those that are shared with it."""
+    async def blocks(self, agent: str, owner: str) -> Sequence[Block]:
+        """The agent's own blocks for this owner by label, then those that are shared with it for this owner."""
 
     async def put_block(self, block: Block, is_shared: bool | None = None) -> Block:
-        """Set the content of the agent's block of that label, which is made if there is none. NotFound: no such
-        agent."""
+        """Set the content of the agent's block of that owner and label, which is made if there is none. NotFound: no
+        such agent."""
 
-    async def drop_block(self, agent: str, label: str) -> None:
+    async def drop_block(self, agent: str, owner: str, label: str) -> None:
         """NotFound if there is none."""
 
-    async def link_block(self, agent: str, label: str, reader: str) -> None:
-        """Let another agent read a block. NotFound unless both are there and the block is shared."""
+    async def link_block(self, agent: str, owner: str, label: str, reader: str, reader_owner: str) -> None:
+        """Let another agent read a block when it works for `reader_owner`. NotFound unless both are there and the
+        block is shared. A block of one owner is never read for another, linked or not."""
 
-    async def unlink_block(self, agent: str, label: str, reader: str) -> None:
+    async def unlink_block(self, agent: str, owner: str, label: str, reader: str, reader_owner: str) -> None:
         """Undo that; nothing happens if they were not linked."""
 
     async def put_passage(self, passage: Passage) -> Passage:
         """Put something away; with a known cause, return what was put away then. NotFound: no such agent."""
 
-    async def passages(self, agent: str, before: str | None, limit: int) -> Sequence[Passage]:
-        """What this agent put away, newest first."""
+    async def passages(self, agent: str, owner: str, before: str | None, limit: int) -> Sequence[Passage]:
+        """What this agent put away for this owner, newest first."""
 
-    async def find_passages(self, agent: str, query: str, limit: int) -> Sequence[Passage]:
-        """Those of this agent that hold any word of the query, best first; nobody else's."""
+    async def find_passages(self, agent: str, owner: str, query: str, limit: int) -> Sequence[Passage]:
+        """Those of this agent and owner that hold any word of the query, best first."""
 
-    async def drop_passage(self, agent: str, passage_id: str) -> None:
+    async def drop_passage(self, agent: str, owner: str, passage_id: str) -> None:
         """NotFound if there is none."""
 
     # --- the ledger ------------------------------------------------------------------------------------------------
@@ -171,6 +177,10 @@ class Office(Store, Protocol):
     async def mailbox_runs(self, owner: str, agent: str, before: str | None, limit: int) -> Sequence[Run]:
         """An owner's runs in the mailbox of an agent, newest first, below an id. However many others there are, only
         those of this agent are looked at."""
+
+    async def holding_runs(self, run_ids: Sequence[str]) -> frozenset[str]:
+        """Those of these runs that are the active run of their lane. A run that waits for a person and has given its
+        lane to the next one is not."""
 
     async def read_ledger(self, run_id: str) -> Ledger:
         """The steps and messages of a run of a mailbox, in order. They are written by `append`, with their events; a

@@ -109,6 +109,12 @@ def _checked_ring(keys: str | None) -> str | None:
     return keys
 
 
+def _checked_models(models: str | None) -> str | None:
+    if "//" in (models or ""):
+        raise ValueError("must be names of models with commas between, without addresses")
+    return models
+
+
 def _redactor(names: str | None, own: Mapping[str, str]) -> "Redactor":
     from runyard.domain.redaction import Redactor
 
@@ -261,6 +267,17 @@ class Settings(BaseSettings):
     )
     max_queued_per_owner: int | None = Field(
         100_000, gt=0, description="About how many runs of one owner may wait in all; more are refused."
+    )
+    agent_models: Annotated[str | None, AfterValidator(_checked_models)] = Field(
+        None,
+        description="The models that agents made over the API may use, with commas between; by default those that"
+        " declared agents use.",
+    )
+    agent_max_usd: float = Field(
+        1.0,
+        gt=0,
+        allow_inf_nan=False,
+        description="The largest budget per run that an agent made over the API may have.",
     )
     retention_days: float | None = Field(
         None,

@@ -12,8 +12,10 @@ from collections.abc import Awaitable, Sequence
 from contextlib import suppress
 from random import Random
 
+from runyard.agents.claude import remove_homes
 from runyard.agents.containment import contain_tasks
 from runyard.agents.loading import App
+from runyard.agents.mind import SCRIPTED
 from runyard.agents.threads import in_thread
 from runyard.agents.workspace import Workspace
 from runyard.bus import Bus, Hint
@@ -32,7 +34,7 @@ from runyard.engine.executor import Executor, ShowTraceback
 from runyard.engine.feed import Feed
 from runyard.engine.intake import Intake
 from runyard.engine.journal import Journal
-from runyard.engine.limits import Admission, InputLimits, OutputLimits
+from runyard.engine.limits import Admission, AgentLimits, InputLimits, OutputLimits
 from runyard.engine.orchestrator import Orchestrator
 from runyard.engine.outbox import Outbox
 from runyard.engine.overview import Overviews
@@ -74,6 +76,17 @@ def _models(app: App) -> dict[str, str]:
     return {name: "" if agent.mind is None else agent.mind.model for name, agent in app.agents.items()}
 
 
+def _agent_limits(settings: Settings, app: App) -> AgentLimits:
+    """What agents of the API may use: the models of the settings, or those that declared agents think with."""
+    named = settings.agent_models
+    if named is not None:
+        models = {model.strip() for model in named.split(",")}
+    else:
+        minds = [agent.mind or agent.claude for agent in app.agents.values()]
+        models = {mind.model for mind in minds if mind is not None}
+    return AgentLimits(frozenset(models - {"", SCRIPTED}), settings.agent_max_usd)
+
+
 class Process:
     """Everything one process runs, with or without a worker."""
 
@@ -113,7 +126,7 @@ class Process:
         self.tail = Tail(self.outbox, settings.tail_bytes)
         self.journal = Journal(self.store, self.tail, self.metrics)
         self.streams = Streams(self.store, self.tail, self.publications)
-        self.staff = Staff(self.store, clock, app.agents, redactor)
+        self.staff = Staff(self.store, clock, app.agents, redactor, _agent_limits(settings, app))
         self.feed = Feed(self.store, lambda last: self.bus.send([Hint("feed", seq=last)]), settings.poll_seconds)
         self.turns = Turns(self.store, self._ring, settings.poll_seconds)
         least = settings.group_pause_min_seconds
@@ -124,7 +137,17 @@ class Process:
             InputLimits(settings.max_message_chars, settings.max_queued_per_lane, settings.max_queued_per_owner),
         )
         conversations = Conversations(
-            self.store, self.tail, clock, Random(), pause, self._ring, self.feed.stir, redactor, self.tracer, admission
+            self.store,
+            self.tail,
+            clock,
+            Random(),
+            pause,
+            self._ring,
+            self.feed.stir,
+            redactor,
+            self.tracer,
+            admission,
+            self.staff.memory_owner,
         )
         away = settings.database_wait_seconds
         staff = patient(self.staff, away)
@@ -304,6 +327,7 @@ class Process:
 
     async def _remove_workspace(self, thread_id: str, owner: str, chat: str | None) -> None:
         await Workspace.of(self._settings.workspaces, thread_id).remove()
+        await in_thread(remove_homes, self._settings.workspaces, thread_id)
 
     async def _remove_checkpoints(self, thread_id: str, owner: str, chat: str | None) -> None:
         await self.checkpoints.remove(thread_id, owner, chat)

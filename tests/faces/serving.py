@@ -30,6 +30,7 @@ QUICK: Mapping[str, Any] = {
     "poll_seconds": 0.05,
     "drain_seconds": 0,
     "stop_seconds": 1,
+    "agent_models": "nobody/nothing,openai/gpt-5-mini",
 }
 
 

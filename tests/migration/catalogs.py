@@ -20,7 +20,8 @@ POSTGRES = {
           from pg_class c join pg_namespace n on n.oid = c.relnamespace
          where {OURS} and c.relkind in ('r', 'p', 'v', 'm', 'S')""",
     "columns": f"""
-        select c.relname, a.attnum, a.attname, format_type(a.atttypid, a.atttypmod), a.attnotnull, a.attgenerated::text,
+        select c.relname, row_number() over (partition by c.oid order by a.attnum), a.attname,
+               format_type(a.atttypid, a.atttypmod), a.attnotnull, a.attgenerated::text,
                coalesce(pg_get_expr(d.adbin, d.adrelid), '')
           from pg_attribute a join pg_class c on c.oid = a.attrelid join pg_namespace n on n.oid = c.relnamespace
           left join pg_attrdef d on d.adrelid = a.attrelid and d.adnum = a.attnum

@@ -75,7 +75,7 @@ def words(
             owner=owner,
             face="channels",
             run_id=ids.setdefault(agent, new_id()),
-            lane_key=agent_lane(agent),
+            lane_key=agent_lane(agent, owner),
             default_agent=agent,
             queued=lambda agent: Drafter(clock, "api")(RunQueued(agent, message.id)),
             created_at=now,

@@ -8,14 +8,14 @@ from msgspec.structs import replace
 from runyard.domain.run import agent_lane
 from runyard.store import Post
 from tests.store.conftest import postgres_store
-from tests.store.making import Writer, a_post, a_worker
+from tests.store.making import ANN, Writer, a_post, a_worker
 
 AGENTS, EACH, BUSY = 100, 20, 2000
 PLACES = 50
 
 
 def a_letter(agent: str) -> Post:
-    return replace(a_post(lane=agent_lane(agent)), agent=agent)
+    return replace(a_post(lane=agent_lane(agent, ANN)), agent=agent)
 
 
 @pytest.mark.req("S3.9", "S3.10", "S3.11")

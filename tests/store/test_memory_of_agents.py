@@ -1,15 +1,16 @@
-"""What agents remember is their own: blocks by label, shared by links, and passages found by their words."""
+"""What agents remember is their own, and each owner's apart: blocks by label, shared by links, and passages found by
+their words."""
 
 import pytest
 from msgspec.structs import replace
 
-from runyard.domain.memory import Block, Passage
+from runyard.domain.memory import EVERY_OWNER, Block, Passage
 from runyard.errors import Conflict, NotFound, Sealed
 from runyard.ids import new_id
 from runyard.office import Office
 from runyard.stores.sealed_office import SealedOffice
 from tests.store.making import ANN, BOB, clock
-from tests.store.office_making import a_profile, hire
+from tests.store.office_making import KEVIN, OSCAR, a_profile, channel, hire
 
 
 @pytest.fixture
@@ -18,16 +19,17 @@ async def office(store: Office) -> Office:
     return store
 
 
-def a_block(agent: str, label: str, content: str = "...") -> Block:
-    return Block(id=new_id(), agent=agent, label=label, content=content, updated_at=clock.now_ms())
+def a_block(agent: str, label: str, content: str = "...", owner: str = ANN) -> Block:
+    return Block(id=new_id(), agent=agent, owner=owner, label=label, content=content, updated_at=clock.now_ms())
 
 
-def a_passage(agent: str, content: str, *tags: str, cause: str | None = None) -> Passage:
-    return Passage(id=new_id(), agent=agent, content=content, tags=list(tags), created_at=clock.now_ms(), cause=cause)
+def a_passage(agent: str, content: str, *tags: str, cause: str | None = None, owner: str = ANN) -> Passage:
+    now = clock.now_ms()
+    return Passage(id=new_id(), agent=agent, owner=owner, content=content, tags=list(tags), created_at=now, cause=cause)
 
 
-async def labels(office: Office, agent: str) -> list[tuple[str, str]]:
-    return [(block.agent, block.label) for block in await office.blocks(agent)]
+async def labels(office: Office, agent: str, owner: str = ANN) -> list[tuple[str, str]]:
+    return [(block.agent, block.label) for block in await office.blocks(agent, owner)]
 
 
 @pytest.mark.req("S3.40")
@@ -36,11 +38,11 @@ async def test_a_block_is_set_by_its_label(office: Office) -> None:
     await office.put_block(a_block("kevin", "personality"))
     again = await office.put_block(a_block("kevin", "relationships", "likes Oscar"))
     assert again.id == first.id
-    assert [(b.label, b.content) for b in await office.blocks("kevin")] == [
+    assert [(b.label, b.content) for b in await office.blocks("kevin", ANN)] == [
         ("personality", "..."),
         ("relationships", "likes Oscar"),
     ]
-    assert await office.blocks("oscar") == []
+    assert await office.blocks("oscar", ANN) == []
 
 
 @pytest.mark.req("S3.40")
@@ -48,27 +50,27 @@ async def test_a_shared_block_is_read_by_those_who_are_linked(office: Office) ->
     await office.put_block(a_block("oscar", "budget"), is_shared=True)
     await office.put_block(a_block("kevin", "state"))
     assert await labels(office, "kevin") == [("kevin", "state")]
-    await office.link_block("oscar", "budget", "kevin")
-    await office.link_block("oscar", "budget", "kevin")
+    await office.link_block("oscar", ANN, "budget", "kevin", ANN)
+    await office.link_block("oscar", ANN, "budget", "kevin", ANN)
     assert await labels(office, "kevin") == [("kevin", "state"), ("oscar", "budget")]
     assert await labels(office, "angela") == []
     await office.put_block(a_block("oscar", "budget", "spent"))  # still shared
-    assert (await office.blocks("kevin"))[1].content == "spent"
+    assert (await office.blocks("kevin", ANN))[1].content == "spent"
     await office.put_block(a_block("oscar", "budget"), is_shared=False)
     assert await labels(office, "kevin") == [("kevin", "state")]
     await office.put_block(a_block("oscar", "budget"), is_shared=True)
-    await office.unlink_block("oscar", "budget", "kevin")
+    await office.unlink_block("oscar", ANN, "budget", "kevin", ANN)
     assert await labels(office, "kevin") == [("kevin", "state")]
 
 
 async def test_a_block_that_is_dropped_takes_its_links_along(office: Office) -> None:
     await office.put_block(a_block("oscar", "budget"), is_shared=True)
-    await office.link_block("oscar", "budget", "kevin")
-    await office.drop_block("oscar", "budget")
+    await office.link_block("oscar", ANN, "budget", "kevin", ANN)
+    await office.drop_block("oscar", ANN, "budget")
     await office.put_block(a_block("oscar", "budget"), is_shared=True)
     assert await labels(office, "kevin") == []
     with pytest.raises(NotFound):
-        await office.drop_block("oscar", "nothing")
+        await office.drop_block("oscar", ANN, "nothing")
 
 
 async def test_what_is_not_there_is_not_found(office: Office) -> None:
@@ -76,15 +78,15 @@ async def test_what_is_not_there_is_not_found(office: Office) -> None:
     for attempt in (
         office.put_block(a_block("nobody", "x")),
         office.put_passage(a_passage("nobody", "x")),
-        office.link_block("oscar", "own", "kevin"),
-        office.link_block("oscar", "missing", "kevin"),
-        office.drop_passage("kevin", new_id()),
+        office.link_block("oscar", ANN, "own", "kevin", ANN),
+        office.link_block("oscar", ANN, "missing", "kevin", ANN),
+        office.drop_passage("kevin", ANN, new_id()),
     ):
         with pytest.raises(NotFound):
             await attempt
     await office.put_block(a_block("oscar", "own"), is_shared=True)
     with pytest.raises(NotFound):
-        await office.link_block("oscar", "own", "nobody")
+        await office.link_block("oscar", ANN, "own", "nobody", ANN)
 
 
 @pytest.mark.req("S3.40")
@@ -94,32 +96,92 @@ async def test_passages_are_found_by_their_words_and_are_nobody_elses(office: Of
     await office.put_passage(a_passage("oscar", "Kevin spilled the chili"))
     if isinstance(office, SealedOffice):
         with pytest.raises(Sealed, match="cannot be searched"):
-            await office.find_passages("kevin", "chili", 9)
+            await office.find_passages("kevin", ANN, "chili", 9)
         return
-    assert [p.id for p in await office.find_passages("kevin", "chili", 9)] == [chili.id]
-    assert [p.id for p in await office.find_passages("kevin", "food?", 9)] == [chili.id]
-    assert await office.find_passages("angela", "chili", 9) == []
-    assert await office.find_passages("kevin", "' OR \" -- *", 9) == []
-    assert await office.find_passages("kevin", "!!", 9) == []
-    await office.drop_passage("kevin", chili.id)
-    assert await office.find_passages("kevin", "chili", 9) == []
-    assert [p.content for p in await office.passages("kevin", None, 9)] == ["Poker night on Fridays"]
+    assert [p.id for p in await office.find_passages("kevin", ANN, "chili", 9)] == [chili.id]
+    assert [p.id for p in await office.find_passages("kevin", ANN, "food?", 9)] == [chili.id]
+    assert await office.find_passages("angela", ANN, "chili", 9) == []
+    assert await office.find_passages("kevin", ANN, "' OR \" -- *", 9) == []
+    assert await office.find_passages("kevin", ANN, "!!", 9) == []
+    await office.drop_passage("kevin", ANN, chili.id)
+    assert await office.find_passages("kevin", ANN, "chili", 9) == []
+    assert [p.content for p in await office.passages("kevin", ANN, None, 9)] == ["Poker night on Fridays"]
 
 
 async def test_what_a_call_has_put_away_it_puts_away_once(office: Office) -> None:
     first = await office.put_passage(a_passage("kevin", "chili", "a", cause="run:call"))
     assert await office.put_passage(a_passage("kevin", "chili", "a", cause="run:call")) == first
-    assert await office.passages("kevin", None, 9) == [first]
+    assert await office.passages("kevin", ANN, None, 9) == [first]
+
+
+async def test_one_owner_neither_reads_nor_changes_what_an_agent_remembers_of_another(office: Office) -> None:
+    await office.put_block(a_block("kevin", "notes", "ann's"), is_shared=True)
+    kept = await office.put_passage(a_passage("kevin", "ann's chili"))
+    assert await office.blocks("kevin", BOB) == []
+    assert await office.passages("kevin", BOB, None, 9) == []
+    if not isinstance(office, SealedOffice):
+        assert await office.find_passages("kevin", BOB, "chili", 9) == []
+    for attempt in (
+        office.drop_block("kevin", BOB, "notes"),
+        office.link_block("kevin", BOB, "notes", "oscar", BOB),
+        office.drop_passage("kevin", BOB, kept.id),
+    ):
+        with pytest.raises(NotFound):
+            await attempt
+    await office.put_block(a_block("kevin", "notes", "bob's", owner=BOB))
+    assert [b.content for b in await office.blocks("kevin", ANN)] == ["ann's"]
+    assert [b.content for b in await office.blocks("kevin", BOB)] == ["bob's"]
+    await office.drop_block("kevin", BOB, "notes")
+    assert [b.content for b in await office.blocks("kevin", ANN)] == ["ann's"]
+    assert await office.passages("kevin", ANN, None, 9) == [kept]
+
+
+async def test_a_linked_block_is_read_for_its_owner_only(office: Office) -> None:
+    await office.put_block(a_block("oscar", "budget", "ann's"), is_shared=True)
+    await office.link_block("oscar", ANN, "budget", "kevin", BOB)  # no caller can do this; the store holds all the same
+    await office.link_block("oscar", ANN, "budget", "kevin", EVERY_OWNER)
+    assert await labels(office, "kevin", BOB) == []
+    assert await labels(office, "kevin", EVERY_OWNER) == []
+    assert await labels(office, "kevin", ANN) == []
+    await office.link_block("oscar", ANN, "budget", "kevin", ANN)
+    assert await labels(office, "kevin", ANN) == [("oscar", "budget")]
+
+
+async def test_a_block_of_every_owner_is_read_where_an_owner_linked_it(office: Office) -> None:
+    await office.put_block(a_block("oscar", "rules", owner=EVERY_OWNER), is_shared=True)
+    await office.link_block("oscar", EVERY_OWNER, "rules", "kevin", ANN)
+    assert await labels(office, "kevin", ANN) == [("oscar", "rules")]
+    assert await labels(office, "kevin", BOB) == [], "what one owner links is in no prompt of another"
+    await office.unlink_block("oscar", EVERY_OWNER, "rules", "kevin", BOB)
+    assert await labels(office, "kevin", ANN) == [("oscar", "rules")]
+    await office.unlink_block("oscar", EVERY_OWNER, "rules", "kevin", ANN)
+    assert await labels(office, "kevin", ANN) == []
+
+
+@pytest.mark.req("S3.16", "S3.4")
+async def test_a_session_is_kept_for_one_agent_in_one_conversation(office: Office) -> None:
+    here, there = await channel(office, KEVIN, OSCAR), await channel(office, KEVIN, owner=BOB)
+    await office.keep_session("kevin", here.thread.id, "s1")
+    await office.keep_session("kevin", here.thread.id, "s2")
+    await office.keep_session("kevin", there.thread.id, "s3")
+    await office.keep_session("nobody", here.thread.id, "s4")
+    await office.keep_session("kevin", new_id(), "s5")
+    assert await office.session("kevin", here.thread.id) == "s2"
+    assert await office.session("kevin", there.thread.id) == "s3"
+    assert await office.session("oscar", here.thread.id) is None
+    assert await office.session("nobody", here.thread.id) is None
+    await office.delete_thread(ANN, here.thread.id)
+    assert await office.session("kevin", here.thread.id) is None
+    assert await office.session("kevin", there.thread.id) == "s3"
 
 
 async def test_declared_agents_keep_what_is_kept_with_them(office: Office) -> None:
-    await office.keep_session("kevin", "s1")
     kevin = await office.get_agent(ANN, "kevin")
-    assert (kevin.session_id, kevin.owner, kevin.display_name) == ("s1", None, "Kevin")
+    assert (kevin.owner, kevin.display_name) == (None, "Kevin")
     await office.change_agent(ANN, replace(kevin, is_active=False, title="accountant"))
     await office.declare_agents([replace(a_profile("kevin"), persona="new", updated_at=kevin.updated_at + 1)])
     again = await office.get_agent(BOB, "kevin")
-    assert (again.is_active, again.title, again.persona, again.session_id) == (False, "accountant", "new", "s1")
+    assert (again.is_active, again.title, again.persona) == (False, "accountant", "new")
 
 
 async def test_agents_are_listed_by_id_and_the_retired_only_if_asked_for(office: Office) -> None:

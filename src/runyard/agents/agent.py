@@ -59,7 +59,8 @@ class Agent:
 
     `while_waiting`: whether a run that waits for a person holds its lane. `on_unknown`: what happens to a `once` call
     that may or may not have taken effect. `max_seconds`: how long one execution may take; waiting for people does not
-    count. `task_type`: which tasks of the agent contract it does, beside those of its own name.
+    count. `task_type`: which tasks of the agent contract it does, beside those of its own name. `shared`: whether its
+    memory and its mailbox in conversations are common to all owners; otherwise each owner has its own.
     """
 
     def __init__(
@@ -87,8 +88,10 @@ class Agent:
         on_unknown: OnUnknown = "ask",
         max_seconds: float | None = None,
         task_type: str | None = None,
+        shared: bool = False,
     ) -> None:
         self.name = _checked_name(name)
+        self.shared = shared
         self.task_type = None if task_type is None else _checked_name(task_type, "A task type")
         self.kind: Kind = _one_of("kind", kind or ("python" if model is None else "model"), Kind)
         self.fn = fn
@@ -168,6 +171,7 @@ class AgentOptions(TypedDict, total=False):
     on_unknown: OnUnknown
     max_seconds: float | None
     task_type: str | None
+    shared: bool
 
 
 @overload
@@ -266,11 +270,12 @@ def claude(
     on_unknown: OnUnknown = "ask",
     max_seconds: float | None = None,
     task_type: str | None = None,
+    shared: bool = False,
 ) -> Agent:
     """Make an agent that Claude Agent SDK runs: `claude("clerk", model="claude-sonnet-5", instructions="...")`.
 
-    `sessions`: whether it goes on, in its mailbox, where its last run ended; the SDK keeps that in files. `environment`
-    is that of the SDK's process and may hold a key; otherwise it is the one of this process."""
+    `sessions`: whether a run in a conversation goes on where the last one there ended; the SDK keeps that in files.
+    `environment` is that of the SDK's process and may hold a key; otherwise it is the one of this process."""
     told = Claude(
         model=model, max_turns=max_turns, max_usd=max_usd, sessions=sessions, environment=dict(environment or {})
     )
@@ -284,6 +289,7 @@ def claude(
         on_unknown=on_unknown,
         max_seconds=max_seconds,
         task_type=task_type,
+        shared=shared,
     )
 
 

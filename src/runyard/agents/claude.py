@@ -1,9 +1,10 @@
 """Agents that Claude Agent SDK runs: `runyard.claude("clerk", model="claude-sonnet-5", instructions="...")`.
 
 The SDK asks the model and decides what comes next; we give it a prompt, tools and limits. It gets no tool but ours, no
-settings of the machine and no folder but one of its own. In a mailbox an agent goes on with its last session, whose
-transcript the SDK keeps in files below the workspaces; elsewhere every run is a session of its own, and what was said
-before is told to it. Those files are neither sealed nor redacted: where that is wanted, `sessions=False`.
+settings of the machine and no folder but one of its own. In a channel or a DM an agent goes on with its last session of
+that place, whose transcript the SDK keeps in a folder of that place below the workspaces. Elsewhere every run is a
+session of its own, and what was said before is told to it. Those files are neither sealed nor redacted: where that is
+wanted, `sessions=False`.
 """
 
 import os
@@ -17,6 +18,7 @@ from msgspec import Struct
 
 from runyard.agents.calls import workspaces
 from runyard.errors import Invalid, StartupError
+from runyard.private_files import remove_tree
 
 QUIET = {
     "CLAUDE_CODE_DISABLE_NONESSENTIAL_TRAFFIC": "1",
@@ -57,15 +59,22 @@ class Claude(Struct, frozen=True, kw_only=True):
 
 
 @contextmanager
-def home_of(agent: str, keep: bool) -> Iterator[Path]:
-    """The folder of the SDK: the agent's own, or one for this run alone."""
-    if not keep:
+def home_of(agent: str, place: str | None) -> Iterator[Path]:
+    """The folder of the SDK: one for the agent in this place, the id of a conversation, or one for this run alone."""
+    if place is None:
         with tempfile.TemporaryDirectory(prefix="runyard-claude-", ignore_cleanup_errors=True) as folder:
             yield Path(folder)
         return
-    home = (workspaces() / "claude" / agent).resolve()
+    home = (workspaces() / "claude" / agent / place).resolve()
     home.mkdir(parents=True, exist_ok=True, mode=0o700)
     yield home
+
+
+def remove_homes(workspaces: Path, place: str) -> None:
+    """Remove the folders that agents have for a place. Do nothing if there are none. Raise OSError on failure."""
+    homes = workspaces / "claude"
+    for agent in homes.iterdir() if homes.is_dir() else ():
+        remove_tree(agent / place)
 
 
 def is_kept(home: Path, session: str) -> bool:

@@ -13,13 +13,16 @@ from runyard.domain.memory import Passage
 from runyard.errors import Conflict, Invalid, NotFound, ToolError
 
 T = TypeVar("T")
+REPLY_TO = "the message that you reply to; leave it out to stay in the thread that you were addressed in"
 
 
 class Desk(Protocol):
     """What one agent can do in the office, in one run."""
 
     async def send(self, conversation_id: str | None, text: str, key: str, parent_id: str | None) -> str:
-        """Say something, where it was spoken to if nothing else is named; the id of the message."""
+        """Say something, where it was spoken to if nothing else is named, and return the id of the message. If it was
+        spoken to in a thread of replies, the message goes into that thread unless `parent_id` names another message;
+        an empty one stands for no thread."""
 
     async def react(self, message_id: str, emoji: str) -> None: ...
 
@@ -39,7 +42,7 @@ def office_tools(desk: Desk) -> list[Tool[..., Any]]:
         text: Annotated[str, "what you say"],
         idempotency_key: str,
         conversationId: Annotated[str | None, "where; leave it out to answer here"] = None,  # noqa: N803
-        parentMessageId: Annotated[str | None, "the message that you reply to, if it is a reply"] = None,  # noqa: N803
+        parentMessageId: Annotated[str | None, REPLY_TO] = None,  # noqa: N803
     ) -> dict[str, Any]:
         """Say something in a channel or a direct message. It is the only way to be heard."""
         sent = await _told(desk.send(conversationId, text, idempotency_key, parentMessageId))

@@ -4,8 +4,8 @@ from msgspec import Struct
 
 
 class Profile(Struct, frozen=True, kw_only=True):
-    """Without an `owner` it is declared in code and everybody's. One that is not active is woken by nobody; what it did
-    stays. `session_id` is where its next run goes on, for kinds of agents that keep one."""
+    """Without an `owner` the agent is declared in code, and every owner can use it. One that is not active is woken by
+    no message; what it did stays."""
 
     id: str
     owner: str | None = None
@@ -16,7 +16,6 @@ class Profile(Struct, frozen=True, kw_only=True):
     model: str | None = None
     max_turns: int = 5
     max_usd: float = 0.10
-    session_id: str | None = None
     is_active: bool = True
     created_at: int
     updated_at: int

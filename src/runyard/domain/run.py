@@ -101,9 +101,10 @@ def thread_lane(thread_id: str) -> str:
     return f"thread:{thread_id}"
 
 
-def agent_lane(agent: str) -> str:
-    """A mailbox: one run of an agent at a time."""
-    return MAILBOX + agent
+def agent_lane(agent: str, owner: str) -> str:
+    """A mailbox: one run of an agent at a time, for each owner of conversations. A shared agent has one mailbox for
+    all of them (`EVERY_OWNER`). Neither name has a colon in it."""
+    return f"{MAILBOX}{agent}:{owner}" if owner else MAILBOX + agent
 
 
 def run_lane(run_id: str) -> str:

@@ -45,7 +45,9 @@ class Conversations:
         redactor: "Redactor | None" = None,
         tracer: Tracer | None = None,
         admission: Admission | None = None,
+        memory_owner: Callable[[str, str], str] | None = None,
     ) -> None:
+        self._memory_owner = memory_owner or (lambda agent, owner: owner)
         self._admission = admission or Admission(store, clock, InputLimits())
         self._tracer = tracer or Tracer(Recorder())
         self._redactor = redactor
@@ -80,8 +82,11 @@ class Conversations:
         )
         return await self._store.open_channel(thread, [_cleaned(party) for party in members], key)
 
-    async def open_dm(self, owner: str, one: Party, other: Party) -> Conversation:
-        """The DM of these two; there is one of each pair."""
+    async def open_dm(
+        self, owner: str, agent: str, other_agent: str | None = None, user_id: str | None = None
+    ) -> Conversation:
+        """The DM of an agent with the caller or with another agent; there is one of each pair."""
+        one, other = Party(agent), _speaker(owner, user_id) if other_agent is None else Party(other_agent)
         if one == other:
             raise Invalid("A DM has two participants.")
         pair = [_cleaned(party) for party in (one, other)]
@@ -131,20 +136,12 @@ class Conversations:
         parent_id: str | None = None,
         key: IdempotencyKey | None = None,
     ) -> Said:
-        """A person says something, in their own name or, if the conversation is theirs, in that of somebody else."""
+        """The caller says something, always in its own name."""
         self._admission.check(here.owner, text)
-        sender = await self._speaker(caller, here, user_id)
+        sender = _speaker(caller, user_id)
         parent = None if parent_id is None else known(parent_id, "message")
         message = self._message(here.id, text, sender, parent)
         return await self._say(Words(caller=caller, message=message, wake=self._waker(message), key=key))
-
-    async def _speaker(self, caller: str, here: Thread, user_id: str | None) -> Party:
-        user = caller if user_id is None else clean(user_id)
-        if user != caller and here.owner != caller:
-            raise Invalid("Only whose conversation it is may speak for somebody else.")
-        if user != caller and await self._store.find_agent(user) is not None:
-            raise Invalid("That is an agent; nobody speaks for it.")
-        return Party(user, "user")
 
     async def messages(
         self, caller: str, thread_id: str, before: str | None, limit: int, parent_id: str | None = None
@@ -168,14 +165,12 @@ class Conversations:
         return dict(await self._store.reactions([message.id for message in messages]))
 
     async def react(self, caller: str, message_id: str, emoji: str, user_id: str | None = None) -> bool:
-        here, message = await self.message(caller, message_id)
-        sender = await self._speaker(caller, here.thread, user_id)
-        return await self._react(caller, message.id, emoji, sender)
+        _, message = await self.message(caller, message_id)
+        return await self._react(caller, message.id, emoji, _speaker(caller, user_id))
 
-    async def take_back(self, caller: str, message_id: str, emoji: str, user_id: str | None = None) -> None:
-        here, message = await self.message(caller, message_id)
-        sender = await self._speaker(caller, here.thread, user_id)
-        await self._store.remove_reaction(caller, self._reaction(message.id, emoji, sender))
+    async def take_back(self, caller: str, message_id: str, emoji: str) -> None:
+        _, message = await self.message(caller, message_id)
+        await self._store.remove_reaction(caller, self._reaction(message.id, emoji, Party(caller, "user")))
 
     # --- what agents do, through their tools
 
@@ -190,6 +185,14 @@ class Conversations:
         return await self._say(
             Words(caller=run.owner, message=message, wake=wake, depth=run.depth, cause=cause),
         )
+
+    async def thread_of(self, run: Run) -> str | None:
+        """The message that starts the thread in which this run was woken; None if a message outside of any thread woke
+        it, or if that message is gone."""
+        try:
+            return (await self._store.get_message(run.owner, run.trigger_message_id or "")).parent_id
+        except NotFound:
+            return None
 
     async def react_as(self, run: Run, message_id: str, emoji: str) -> bool:
         """The agent of this run reacts; False if it had."""
@@ -226,7 +229,7 @@ class Conversations:
                 owner=owner,
                 face=FACE,
                 run_id=new_id(),
-                lane_key=agent_lane(agent),
+                lane_key=agent_lane(agent, self._memory_owner(agent, owner)),
                 default_agent=agent,
                 queued=lambda agent: self._draft(RunQueued(agent, message.id)),
                 created_at=message.created_at,
@@ -281,6 +284,13 @@ class Conversations:
             sender=sender.id,
             created_at=self._clock.now_ms(),
         )
+
+
+def _speaker(caller: str, user_id: str | None) -> Party:
+    """The person who speaks: always the owner of the API key. A client may name that owner, and no other."""
+    if user_id is not None and user_id != caller:
+        raise Invalid("`userId` names another owner. Leave it out: you speak as the owner of your API key.")
+    return Party(caller, "user")
 
 
 def _cleaned(party: Party) -> Party:

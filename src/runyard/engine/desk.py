@@ -19,17 +19,19 @@ class Desk:
     async def send(self, conversation_id: str | None, text: str, key: str, parent_id: str | None) -> str:
         run = self._run
         here = conversation_id or run.thread_id or ""
-        said = await self._conversations.speak(run, here, text, key.removeprefix(f"{run.id}:"), parent_id)
+        if parent_id is None and here == run.thread_id:
+            parent_id = await self._conversations.thread_of(run)
+        said = await self._conversations.speak(run, here, text, key.removeprefix(f"{run.id}:"), parent_id or None)
         return said.message.id
 
     async def react(self, message_id: str, emoji: str) -> None:
         await self._conversations.react_as(self._run, message_id, emoji)
 
     async def update_memory(self, label: str, content: str) -> None:
-        await self._staff.update_memory(self._run.agent, label, content)
+        await self._staff.update_memory(self._run.agent, self._run.owner, label, content)
 
     async def search_memory(self, query: str) -> Sequence[Passage]:
-        return await self._staff.search_memory(self._run.agent, query, FOUND)
+        return await self._staff.search_memory(self._run.agent, self._run.owner, query, FOUND)
 
     async def store_memory(self, content: str, tags: Sequence[str], key: str) -> str:
-        return (await self._staff.store_memory(self._run.agent, content, tags, key)).id
+        return (await self._staff.store_memory(self._run.agent, self._run.owner, content, tags, key)).id

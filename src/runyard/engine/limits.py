@@ -10,7 +10,7 @@ from contextvars import Context
 from typing import NamedTuple
 
 from runyard.clock import Clock
-from runyard.errors import QueueFull, RunyardError, TooLarge
+from runyard.errors import Invalid, QueueFull, RunyardError, TooLarge
 from runyard.store import Store
 
 LOOK_SECONDS = 1.0
@@ -29,6 +29,29 @@ class OutputLimits(NamedTuple):
     tool_output_bytes: int | None = None
     history_chars: int | None = None
     tells_tool_errors: bool = True
+
+
+class AgentLimits(NamedTuple):
+    """What an agent that is made over the API may think with and spend. Code that declares agents is not limited."""
+
+    models: frozenset[str] | None = None
+    usd: float | None = None
+
+    def check_model(self, model: str) -> None:
+        """Invalid if no agent of the API may use this model. An address in its name would make a worker call it."""
+        if has_address(model):
+            raise Invalid("A model's name may not contain an address.")
+        if self.models is not None and model not in self.models:
+            allowed = ", ".join(sorted(self.models)) or "none"
+            raise Invalid(f"This model is not allowed here. Allowed: {allowed}. RUNYARD_AGENT_MODELS sets the list.")
+
+    def check_usd(self, usd: float) -> None:
+        if self.usd is not None and usd > self.usd:
+            raise Invalid(f"The budget is above the limit of {self.usd} USD, which RUNYARD_AGENT_MAX_USD sets.")
+
+
+def has_address(model: str) -> bool:
+    return "//" in model
 
 
 class _Known:

@@ -31,19 +31,20 @@ class Orchestrator:
         self._conversations = conversations
 
     async def work(self, agent: Agent, run: Run, think: Callable[[Agent], Awaitable[Output | None]]) -> Output | None:
-        """Load the agent, its blocks and the last messages; build its prompt and its tools; let it think; store where
-        its next run goes on."""
+        """Load the agent, its blocks for the owner of the run, and the last messages; build its prompt and its tools;
+        let it think; store where its next run in this conversation goes on."""
         if agent.kind not in ORCHESTRATED:
             return await think(agent)
         with self._tracer.span("agent.prompt", run.id, agent=run.agent):
             profile = await self._staff.loaded(run)
-            blocks = await self._staff.loaded_blocks(profile)
+            blocks = await self._staff.loaded_blocks(profile, run.owner)
             said = await self._conversations.last_messages(run)
             prompt = self._staff.built_prompt(profile, blocks, *said)
         desk = Desk(run, self._conversations, self._staff)
-        output = await think(_seated(agent, prompt, desk, profile.session_id))
-        if isinstance(output, Answered) and output.session_id is not None:
-            await self._staff.keep_session(profile, output.session_id)
+        session = None if agent.claude is None else await self._staff.session(run)
+        output = await think(_seated(agent, prompt, desk, session))
+        if isinstance(output, Answered) and output.session_id not in (None, session):
+            await self._staff.keep_session(run, output.session_id)
         return output
 
 

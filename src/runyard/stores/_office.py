@@ -94,43 +94,49 @@ class SqlOffice(SqlStore):
     async def change_agent(self, caller: str, profile: Profile) -> Profile:
         return await self._write("other", agents.change, caller, profile)
 
-    async def keep_session(self, agent: str, session_id: str | None) -> None:
-        await self._write("other", agents.keep_session, agent, session_id)
+    async def session(self, agent: str, thread_id: str) -> str | None:
+        return await self._read(agents.session, agent, thread_id)
+
+    async def keep_session(self, agent: str, thread_id: str, session_id: str) -> None:
+        await self._write("other", agents.keep_session, agent, thread_id, session_id)
 
     # --- memory
 
-    async def blocks(self, agent: str) -> Sequence[Block]:
-        return await self._read(agents.blocks, agent)
+    async def blocks(self, agent: str, owner: str) -> Sequence[Block]:
+        return await self._read(agents.blocks, agent, owner)
 
     async def put_block(self, block: Block, is_shared: bool | None = None) -> Block:
         return await self._write("other", agents.put_block, block, is_shared)
 
-    async def drop_block(self, agent: str, label: str) -> None:
-        await self._write("other", agents.drop_block, agent, label)
+    async def drop_block(self, agent: str, owner: str, label: str) -> None:
+        await self._write("other", agents.drop_block, agent, owner, label)
 
-    async def link_block(self, agent: str, label: str, reader: str) -> None:
-        await self._write("other", agents.link_block, agent, label, reader)
+    async def link_block(self, agent: str, owner: str, label: str, reader: str, reader_owner: str) -> None:
+        await self._write("other", agents.link_block, agent, owner, label, reader, reader_owner)
 
-    async def unlink_block(self, agent: str, label: str, reader: str) -> None:
-        await self._write("other", agents.unlink_block, agent, label, reader)
+    async def unlink_block(self, agent: str, owner: str, label: str, reader: str, reader_owner: str) -> None:
+        await self._write("other", agents.unlink_block, agent, owner, label, reader, reader_owner)
 
     async def put_passage(self, passage: Passage) -> Passage:
         return await self._write("other", agents.put_passage, passage)
 
-    async def passages(self, agent: str, before: str | None, limit: int) -> Sequence[Passage]:
-        return await self._read(agents.passages, agent, before, limit)
+    async def passages(self, agent: str, owner: str, before: str | None, limit: int) -> Sequence[Passage]:
+        return await self._read(agents.passages, agent, owner, before, limit)
 
-    async def find_passages(self, agent: str, query: str, limit: int) -> Sequence[Passage]:
+    async def find_passages(self, agent: str, owner: str, query: str, limit: int) -> Sequence[Passage]:
         words = search.words_of(query)
-        return await self._read(agents.find_passages, agent, self._match(words), limit) if words else []
+        return await self._read(agents.find_passages, agent, owner, self._match(words), limit) if words else []
 
-    async def drop_passage(self, agent: str, passage_id: str) -> None:
-        await self._write("other", agents.drop_passage, agent, passage_id)
+    async def drop_passage(self, agent: str, owner: str, passage_id: str) -> None:
+        await self._write("other", agents.drop_passage, agent, owner, passage_id)
 
     # --- the ledger
 
     async def mailbox_runs(self, owner: str, agent: str, before: str | None, limit: int) -> Sequence[Run]:
         return await self._read(ledger.runs, owner, agent, before, limit)
+
+    async def holding_runs(self, run_ids: Sequence[str]) -> frozenset[str]:
+        return await self._read(ledger.holding, run_ids)
 
     async def read_ledger(self, run_id: str) -> Ledger:
         return await self._read(ledger.read, run_id)

@@ -55,6 +55,7 @@ class Queries(Struct, frozen=True, kw_only=True):
     delete_thread_outbox: str
     delete_thread_reactions: str
     delete_thread_runs: str
+    delete_thread_sessions: str
     delete_workers: str
     detach_run: str
     detached_runs: str
@@ -100,11 +101,13 @@ class Queries(Struct, frozen=True, kw_only=True):
     get_named_run: str
     get_named_thread: str
     get_run: str
+    get_session: str
     get_thread: str
     get_tombstone: str
     has_content: str
     heads: str
     history: str
+    holding_runs: str
     index_passages: str
     init_outbox: str
     insert_agent: str

@@ -40,7 +40,7 @@ class SealedOffice(SealedStore):
             store.declare_agents, store.create_agent, store.change_agent,
         )  # fmt: skip
         self.get_agent, self.find_agent, self.list_agents = store.get_agent, store.find_agent, store.list_agents
-        self.keep_session = store.keep_session
+        self.session, self.keep_session = store.session, store.keep_session
         self.drop_block, self.link_block, self.unlink_block = store.drop_block, store.link_block, store.unlink_block
         self.drop_passage = store.drop_passage
         self.give_turns, self.recover_turns, self.number_feed = (
@@ -48,7 +48,7 @@ class SealedOffice(SealedStore):
         )  # fmt: skip
         self.feed_start, self.drop_feed, self.sweep_words = store.feed_start, store.drop_feed, store.sweep_words
 
-        self.usage_by_day = store.usage_by_day
+        self.usage_by_day, self.holding_runs = store.usage_by_day, store.holding_runs
 
     async def mailbox_runs(self, owner: str, agent: str, before: str | None, limit: int) -> Sequence[Run]:
         return [self._opened_run(run) for run in await self._office.mailbox_runs(owner, agent, before, limit)]
@@ -99,8 +99,8 @@ class SealedOffice(SealedStore):
 
     # --- memory
 
-    async def blocks(self, agent: str) -> Sequence[Block]:
-        return [self._opened_block(block) for block in await self._office.blocks(agent)]
+    async def blocks(self, agent: str, owner: str) -> Sequence[Block]:
+        return [self._opened_block(block) for block in await self._office.blocks(agent, owner)]
 
     async def put_block(self, block: Block, is_shared: bool | None = None) -> Block:
         content = self._ring.seal_text(block.content, block.agent, f"{BLOCK} {block.label}")
@@ -116,10 +116,10 @@ class SealedOffice(SealedStore):
         sealed = replace(passage, content=seal(passage.content, passage.id, PASSAGE), tags=tags)
         return self._opened_passage(await self._office.put_passage(sealed))
 
-    async def passages(self, agent: str, before: str | None, limit: int) -> Sequence[Passage]:
-        return [self._opened_passage(kept) for kept in await self._office.passages(agent, before, limit)]
+    async def passages(self, agent: str, owner: str, before: str | None, limit: int) -> Sequence[Passage]:
+        return [self._opened_passage(kept) for kept in await self._office.passages(agent, owner, before, limit)]
 
-    async def find_passages(self, agent: str, query: str, limit: int) -> Sequence[Passage]:
+    async def find_passages(self, agent: str, owner: str, query: str, limit: int) -> Sequence[Passage]:
         raise Sealed("What agents put away is sealed here (RUNYARD_ENCRYPTION_KEYS), and cannot be searched.")
 
     def _opened_passage(self, kept: Passage) -> Passage:

@@ -138,4 +138,11 @@ async def owner_of(request: Request) -> str:
     return caller.owner
 
 
+async def operates(request: Request) -> bool:
+    """Return whether the caller's key has the scope `operate`."""
+    caller: Caller = request.scope[CALLER]
+    return "operate" in caller.scopes
+
+
 Owner = Annotated[str, Depends(owner_of)]
+Operates = Annotated[bool, Depends(operates)]

@@ -1,4 +1,4 @@
-"""An agent that keeps a session goes on with it: its id is on the agent, durably, and is given to its next run."""
+"""An agent that keeps a session goes on with it: its id is kept durably, and is given to its next run in the place."""
 
 from pathlib import Path
 
@@ -15,7 +15,7 @@ KEVIN = runyard.claude("kevin", model="claude-x", instructions="You are kevin.")
 
 
 @pytest.mark.req("S3.14", "S3.15", "S3.16")
-async def test_a_session_is_kept_on_the_agent_and_resumed(
+async def test_a_session_is_kept_for_the_place_and_resumed(
     serve: Serve, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
 ) -> None:
     spoken = [*calls("m1", ("send_message", {"text": "hi"})), FakeAssistantMessage("m2", FakeText("raw words"))]
@@ -33,7 +33,7 @@ async def test_a_session_is_kept_on_the_agent_and_resumed(
     assert first.system_prompt.startswith("You are kevin.")
     assert (first.max_turns, first.max_budget_usd) == (5, 0.10)
     assert len(first.allowed_tools) == 6
-    assert (await office.server.store.find_agent("kevin")).session_id == SESSION  # type: ignore[union-attr]
+    assert await office.server.store.session("kevin", channel) == SESSION
     page = (await office.http.get("/api/messages", params={"channelId": channel})).json()["messages"]
     assert [message["text"] for message in page if message["userId"] == "kevin"] == ["hi", "hi"]
     [day] = (await office.http.get("/api/agents/kevin/usage")).json()["days"]

@@ -7,7 +7,7 @@ from runyard.domain.memory import Block
 
 
 def a_block(label: str, content: str) -> Block:
-    return Block(id=label, agent="kevin", label=label, content=content, updated_at=0)
+    return Block(id=label, agent="kevin", owner="ann", label=label, content=content, updated_at=0)
 
 
 BLOCKS = [a_block("personality", "Slow to anger.\nLikes chili."), a_block("current_state", "Hungry.")]

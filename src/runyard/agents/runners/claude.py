@@ -83,7 +83,7 @@ class _Query:
         self._main = asyncio.current_task()
         keep = self._claude.sessions and self._execution.run.in_mailbox
         try:
-            with home_of(self._agent.name, keep) as home:
+            with home_of(self._agent.name, self._execution.run.thread_id if keep else None) as home:
                 session = self._claude.session if keep else None
                 resume = session if session is not None and is_kept(home, session) else None
                 end = await self._asked(self._options(home, resume, await self._told()))

@@ -12,7 +12,7 @@ from runyard.engine.views import position
 from runyard.errors import BadRequest
 from runyard.faces.channels import translate, wire
 from runyard.web.answers import Json
-from runyard.web.auth import Owner
+from runyard.web.auth import Operates, Owner
 
 Limit = Annotated[int, Query(ge=1, le=100)]
 # What a field of this face is called inside.
@@ -56,15 +56,15 @@ def _add_agents(router: APIRouter, engine: Engine, tag: str) -> None:
         return Json(_agent(await staff.get(owner, agent_id)))
 
     @router.patch("/api/agents/{agent_id}", response_model=wire.AgentSeen, tags=[tag], summary="Change an agent")
-    async def change_agent(owner: Owner, agent_id: str, body: wire.AgentChange) -> Response:
+    async def change_agent(owner: Owner, operates: Operates, agent_id: str, body: wire.AgentChange) -> Response:
         changes = {FIELDS[name]: value for name, value in body.model_dump(exclude_none=True).items()}
-        return Json(_agent(await staff.change(owner, agent_id, **changes)))
+        return Json(_agent(await staff.change(owner, agent_id, operates=operates, **changes)))
 
     @router.delete(
         "/api/agents/{agent_id}", status_code=204, tags=[tag], summary="Retire an agent; what it did and knows stays"
     )
-    async def delete_agent(owner: Owner, agent_id: str) -> Response:
-        await staff.retire(owner, agent_id)
+    async def delete_agent(owner: Owner, operates: Operates, agent_id: str) -> Response:
+        await staff.retire(owner, agent_id, operates=operates)
         return Response(status_code=204)
 
     @router.get(

@@ -122,8 +122,7 @@ def _add_dms(router: APIRouter, engine: Engine) -> None:
     async def open_dm(owner: Owner, body: wire.NewDm) -> Response:
         if body.otherAgentId is not None and body.userId is not None:
             raise BadRequest("Give otherAgentId or userId, not both.")
-        other = Party(body.userId or owner, "user") if body.otherAgentId is None else Party(body.otherAgentId)
-        return Json(_dm(await office.open_dm(owner, Party(body.agentId), other)), 201)
+        return Json(_dm(await office.open_dm(owner, body.agentId, body.otherAgentId, body.userId)), 201)
 
     @router.get("/api/dms", response_model=wire.DmPage, tags=[FACE], summary="DMs that you see")
     async def list_dms(owner: Owner, before: str | None = None, limit: Limit = 50) -> Response:

@@ -52,7 +52,7 @@ class ChannelPage(BaseModel):
 class NewDm(RequestBody):
     agentId: Id = Field(description="The agent to talk to.")
     otherAgentId: Id | None = Field(None, description="Who talks to it, if that is another agent.")
-    userId: Id | None = Field(None, description="Or a person; you, if both are left out.")
+    userId: Id | None = Field(None, description="The owner of the API key, who is the other side if both are left out.")
 
 
 class DmSeen(BaseModel):
@@ -70,7 +70,7 @@ class NewMessage(RequestBody):
     channelId: str | None = None
     dmConversationId: str | None = None
     parentMessageId: str | None = Field(None, description="The message that this one replies to.")
-    userId: Id | None = Field(None, description="Who says it; you, if left out.")
+    userId: Id | None = Field(None, description="The owner of the API key; no other sender is accepted.")
     text: Text
 
 
@@ -86,7 +86,7 @@ class ReactionSeen(BaseModel):
 
 class NewReaction(RequestBody):
     emoji: Emoji
-    userId: Id | None = None
+    userId: Id | None = Field(None, description="The owner of the API key; no other sender is accepted.")
 
 
 class ReactionMade(BaseModel):
@@ -116,7 +116,7 @@ class NewAgent(RequestBody):
     title: Annotated[str, Field(max_length=200)] = ""
     avatarColor: Annotated[str, Field(max_length=32)] | None = None
     systemPrompt: str = ""
-    modelId: Name = Field(description="A model that litellm knows.")
+    modelId: Name = Field(description="A model that litellm knows and `RUNYARD_AGENT_MODELS` allows.")
     maxTurns: int = Field(5, ge=1, le=1000)
     maxBudgetUsd: float = Field(0.10, gt=0, le=1000, allow_inf_nan=False)
 

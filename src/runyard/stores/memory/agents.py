@@ -1,10 +1,10 @@
-"""Agents' rows, and what they remember: an agent that nobody declared or made remembers nothing."""
+"""Agents' rows, and what they remember: an agent without a row remembers nothing."""
 
 from collections.abc import Sequence
 
 from msgspec.structs import replace
 
-from runyard.domain.memory import Block, Passage
+from runyard.domain.memory import EVERY_OWNER, Block, Passage
 from runyard.domain.profile import Profile
 from runyard.errors import Conflict, NotFound
 from runyard.store import Document
@@ -47,48 +47,55 @@ class Agents(Rows):
 
     async def change_agent(self, caller: str, profile: Profile) -> Profile:
         known = await self.get_agent(caller, profile.id)
-        kept = {"owner": known.owner, "session_id": known.session_id, "created_at": known.created_at}
+        kept = {"owner": known.owner, "created_at": known.created_at}
         changed = self._agents[profile.id] = replace(profile, **kept)
         return changed
 
-    async def keep_session(self, agent: str, session_id: str | None) -> None:
-        if agent in self._agents:
-            self._agents[agent] = replace(self._agents[agent], session_id=session_id)
+    async def session(self, agent: str, thread_id: str) -> str | None:
+        return self._sessions.get((agent, thread_id))
+
+    async def keep_session(self, agent: str, thread_id: str, session_id: str) -> None:
+        if agent in self._agents and thread_id in self._threads:
+            self._sessions[agent, thread_id] = session_id
 
     def _is_active(self, agent: str, owner: str) -> bool:
         profile = self._agents.get(agent)
         return profile is not None and profile.is_active and profile.owner in (None, owner)
 
-    async def blocks(self, agent: str) -> Sequence[Block]:
-        own = [block for block in self._blocks.values() if block.agent == agent]
-        others = [b for b in self._blocks.values() if b.is_shared and b.agent != agent and (b.id, agent) in self._links]
+    async def blocks(self, agent: str, owner: str) -> Sequence[Block]:
+        own = [block for block in self._blocks.values() if (block.agent, block.owner) == (agent, owner)]
+        others = [block for block in self._blocks.values() if self._is_lent(block, agent, owner)]
         return [*sorted(own, key=lambda b: b.label), *sorted(others, key=lambda b: (b.label, b.agent))]
+
+    def _is_lent(self, block: Block, agent: str, owner: str) -> bool:
+        linked = block.is_shared and (block.id, agent, owner) in self._links
+        return linked and block.agent != agent and block.owner in (owner, EVERY_OWNER)
 
     async def put_block(self, block: Block, is_shared: bool | None = None) -> Block:
         if block.agent not in self._agents:
             raise NotFound
-        known = self._blocks.get((block.agent, block.label), replace(block, is_shared=False))
+        place = (block.agent, block.owner, block.label)
+        known = self._blocks.get(place, replace(block, is_shared=False))
         shared = known.is_shared if is_shared is None else is_shared
-        block = replace(block, id=known.id, is_shared=shared)
-        self._blocks[block.agent, block.label] = block
+        block = self._blocks[place] = replace(block, id=known.id, is_shared=shared)
         return block
 
-    async def drop_block(self, agent: str, label: str) -> None:
-        if (agent, label) not in self._blocks:
+    async def drop_block(self, agent: str, owner: str, label: str) -> None:
+        if (agent, owner, label) not in self._blocks:
             raise NotFound
-        gone = self._blocks.pop((agent, label))
+        gone = self._blocks.pop((agent, owner, label))
         self._links = {link for link in self._links if link[0] != gone.id}
 
-    async def link_block(self, agent: str, label: str, reader: str) -> None:
-        block = self._blocks.get((agent, label))
+    async def link_block(self, agent: str, owner: str, label: str, reader: str, reader_owner: str) -> None:
+        block = self._blocks.get((agent, owner, label))
         if block is None or not block.is_shared or reader not in self._agents:
             raise NotFound
-        self._links.add((block.id, reader))
+        self._links.add((block.id, reader, reader_owner))
 
-    async def unlink_block(self, agent: str, label: str, reader: str) -> None:
-        block = self._blocks.get((agent, label))
+    async def unlink_block(self, agent: str, owner: str, label: str, reader: str, reader_owner: str) -> None:
+        block = self._blocks.get((agent, owner, label))
         if block is not None:
-            self._links.discard((block.id, reader))
+            self._links.discard((block.id, reader, reader_owner))
 
     async def put_passage(self, passage: Passage) -> Passage:
         if passage.agent not in self._agents:
@@ -99,14 +106,17 @@ class Agents(Rows):
         self._passages[passage.id] = passage
         return passage
 
-    async def passages(self, agent: str, before: str | None, limit: int) -> Sequence[Passage]:
-        return page((p for p in self._passages.values() if p.agent == agent), before, limit)
+    async def passages(self, agent: str, owner: str, before: str | None, limit: int) -> Sequence[Passage]:
+        return page(self._put_away(agent, owner), before, limit)
 
-    async def find_passages(self, agent: str, query: str, limit: int) -> Sequence[Passage]:
-        mine = [Document(p.id, " ".join(p.tags), p.content) for p in self._passages.values() if p.agent == agent]
+    async def find_passages(self, agent: str, owner: str, query: str, limit: int) -> Sequence[Passage]:
+        mine = [Document(p.id, " ".join(p.tags), p.content) for p in self._put_away(agent, owner)]
         return [self._passages[hit.id] for hit in search(mine, query)[:limit]]
 
-    async def drop_passage(self, agent: str, passage_id: str) -> None:
-        if passage_id not in self._passages or self._passages[passage_id].agent != agent:
+    async def drop_passage(self, agent: str, owner: str, passage_id: str) -> None:
+        if passage_id not in {each.id for each in self._put_away(agent, owner)}:
             raise NotFound
         del self._passages[passage_id]
+
+    def _put_away(self, agent: str, owner: str) -> list[Passage]:
+        return [each for each in self._passages.values() if (each.agent, each.owner) == (agent, owner)]

@@ -47,8 +47,9 @@ class Rows:
         self._feed_start = 0
 
         self._agents: dict[str, Profile] = {}
-        self._blocks: dict[tuple[str, str], Block] = {}
-        self._links: set[tuple[str, str]] = set()
+        self._sessions: dict[tuple[str, str], str] = {}
+        self._blocks: dict[tuple[str, str, str], Block] = {}
+        self._links: set[tuple[str, str, str]] = set()
         self._passages: dict[str, Passage] = {}
 
         self._runs: dict[str, Run] = {}

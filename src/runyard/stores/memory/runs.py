@@ -34,6 +34,10 @@ class Runs(Rows):
     async def mailbox_runs(self, owner: str, agent: str, before: str | None, limit: int) -> Sequence[Run]:
         return page(self._mailbox(owner, agent), before, limit)
 
+    async def holding_runs(self, run_ids: Sequence[str]) -> frozenset[str]:
+        runs = [self._runs[run_id] for run_id in run_ids if run_id in self._runs]
+        return frozenset(run.id for run in runs if self._lanes[run.lane_key].active_run == run.id)
+
     async def read_ledger(self, run_id: str) -> Ledger:
         return self._ledgers.of(run_id)
 

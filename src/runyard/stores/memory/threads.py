@@ -75,6 +75,7 @@ class Threads(Conversations, Runs):
         for message in await self.list_messages(thread_id):
             del self._messages[message.id]
         self._close_conversation(thread_id)
+        self._sessions = {place: kept for place, kept in self._sessions.items() if place[1] != thread_id}
         self._lanes.pop(thread_lane(thread_id), None)
         del self._threads[thread_id]
         self._removals.append(Removal(thread_id, owner, thread.external_id or thread_id, self._now()))

@@ -78,7 +78,7 @@ class Sayings(Intake):
 
     async def change_message(self, caller: str, message_id: str, text: str) -> Message:
         message = await self.get_message(caller, message_id)
-        if message.role != "user" or caller not in (message.sender, self._threads[message.thread_id].owner):
+        if message.party != Party(caller, "user"):
             raise NotFound
         changed = self._messages[message_id] = replace(message, text=text)
         return changed

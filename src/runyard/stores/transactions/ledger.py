@@ -28,6 +28,12 @@ def _line_values(m: Line) -> Values:
     return m.id, m.run_id, m.step_id, m.type, m.content, m.tool, m.input, m.created_at
 
 
+async def holding(tx: Tx, run_ids: Sequence[str]) -> frozenset[str]:
+    if not run_ids:
+        return frozenset()
+    return frozenset(str(row["id"]) for row in await tx.rows(tx.q.holding_runs, list(run_ids)))
+
+
 async def read(tx: Tx, run_id: str) -> Ledger:
     steps = [_step(row) for row in await tx.rows(tx.q.read_steps, run_id)]
     return Ledger(steps, [_line(row) for row in await tx.rows(tx.q.read_lines, run_id)])

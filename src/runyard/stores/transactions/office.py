@@ -211,8 +211,8 @@ async def get_message(tx: Tx, caller: str, message_id: str) -> Message:
 
 
 async def change_message(tx: Tx, caller: str, message_id: str, text: str) -> Message:
-    message, here = await _seen(tx, caller, message_id)
-    if message.role != "user" or caller not in (message.sender, here.thread.owner):
+    message, _ = await _seen(tx, caller, message_id)
+    if message.party != Party(caller, "user"):
         raise NotFound(NO_MESSAGE)
     await tx.rows(tx.q.change_message, message_id, text)
     return replace(message, text=text)

@@ -118,6 +118,7 @@ async def delete(tx: Tx, owner: str, thread_id: str) -> None:
         tx.q.delete_thread_reactions,
         tx.q.delete_thread_messages,
         tx.q.delete_thread_members,
+        tx.q.delete_thread_sessions,
         tx.q.delete_thread_feed,
     ):
         await tx.rows(statement, thread_id)

@@ -41,3 +41,8 @@ select s.created_at / 86400000 as day, count(distinct s.run_id) as runs, count(*
 select {run} from runs r
  where r.agent = $2 and r.face = 'channels' and r.owner = $1 and ($3::uuid is null or r.id < $3)
  order by r.id desc limit $4;
+
+-- name: holding_runs
+-- Those of these runs that are the active run of their lane.
+select r.id from runs r join lanes l on l.key = r.lane_key and l.active_run = r.id
+ where r.id = any($1::uuid[]);

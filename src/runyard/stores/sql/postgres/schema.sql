@@ -349,11 +349,19 @@ create table agents (
   model         text,
   max_turns     integer not null default 5,
   max_usd       double precision not null default 0.1,
-  session_id    text,
   is_active     boolean not null default true,
   created_at    bigint not null,
   updated_at    bigint not null
 );
+
+-- Where an agent's next run in a conversation goes on, for kinds of agents that keep sessions.
+create table agent_sessions (
+  agent       text not null references agents (id) on delete cascade,
+  thread_id   uuid not null,
+  session_id  text not null,
+  primary key (agent, thread_id)
+);
+create index agent_sessions_thread on agent_sessions (thread_id);
 
 -- Who is in a channel or a DM, in the order they joined.
 create table thread_members (
@@ -374,23 +382,26 @@ create table reactions (
   primary key (message_id, emoji, role, sender)
 );
 
--- Core memory: in every prompt of its agent, and of those that are linked to it if it is shared.
+-- Core memory: in every prompt of its agent for its owner, and of those that are linked to it if it is shared. `owner` is ''
+-- for the memory of an agent that is declared as shared.
 create table memory_blocks (
   id          uuid primary key,
   agent       text not null references agents (id) on delete cascade,
   label       text not null,
   content     text not null,
   is_shared   boolean not null default false,
-  updated_at  bigint not null
+  updated_at  bigint not null,
+  owner       text not null default ''
 );
-create unique index memory_blocks_label on memory_blocks (agent, label);
+create unique index memory_blocks_label on memory_blocks (agent, owner, label);
 
 create table shared_block_links (
   block_id  uuid not null references memory_blocks (id) on delete cascade,
   agent     text not null references agents (id) on delete cascade,
-  primary key (block_id, agent)
+  owner     text not null default '',
+  primary key (block_id, agent, owner)
 );
-create index shared_block_links_agent on shared_block_links (agent);
+create index shared_block_links_agent on shared_block_links (agent, owner);
 
 -- What agents put away, to be found by its words.
 create table passages (
@@ -400,10 +411,11 @@ create table passages (
   tags        text   not null default '[]',
   created_at  bigint not null,
   cause       text,
-  words       tsvector not null generated always as (to_tsvector('english', content || ' ' || tags)) stored
+  words       tsvector not null generated always as (to_tsvector('english', content || ' ' || tags)) stored,
+  owner       text   not null default ''
 );
 create unique index passages_cause on passages (cause) where cause is not null;
-create index passages_agent on passages (agent, id);
+create index passages_agent on passages (agent, owner, id);
 create index passages_words on passages using gin (words);
 
 -- What happened in conversations, for those who watch them. A row is written with its cause, in the same transaction, and
@@ -474,7 +486,8 @@ create index removals_age on removals (removed_at, id);
 -- The runs in mailboxes, with the place that they were set off in.
 create view agent_runs as
   select r.id, r.agent as agent_id,
-         case r.status when 'queued' then 'created' when 'waiting' then 'running' when 'done' then 'completed'
+         case r.status when 'queued' then 'created'
+                       when 'waiting' then case when l.active_run = r.id then 'running' else 'created' end when 'done' then 'completed'
                        when 'error' then 'failed' when 'canceled' then 'cancelled' else r.status end as status,
          r.stop_reason, r.trigger_message_id, case when t.kind = 'channel' then r.thread_id end as channel_id,
          case when t.kind = 'dm' then r.thread_id end as dm_conversation_id, r.created_at, r.started_at,
@@ -482,7 +495,8 @@ create view agent_runs as
          case when r.usage is not null then jsonb_build_object(
            'input_tokens', coalesce((r.usage::jsonb ->> 'input_tokens')::bigint, 0),
            'output_tokens', coalesce((r.usage::jsonb ->> 'output_tokens')::bigint, 0)) end as token_usage
-    from runs r left join threads t on t.id = r.thread_id where r.face = 'channels';
+    from runs r left join threads t on t.id = r.thread_id left join lanes l on l.key = r.lane_key
+   where r.face = 'channels';
 
 -- Deleting the row of an agent deletes its runs in mailboxes, with their logs and their ledger. (No foreign key: creating a
 -- run would have to lock the row of its agent.)

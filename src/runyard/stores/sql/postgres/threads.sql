@@ -53,6 +53,10 @@ delete from reactions where message_id in (select id from messages where thread_
 -- Who was in a thread.
 delete from thread_members where thread_id = $1;
 
+-- name: delete_thread_sessions
+-- The sessions that agents keep in a conversation.
+delete from agent_sessions where thread_id = $1;
+
 -- name: delete_thread_feed
 -- What was told of a thread.
 delete from feed where thread_id = $1;

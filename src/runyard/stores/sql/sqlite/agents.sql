@@ -1,14 +1,14 @@
 -- fragment: profile
-id, owner, display_name, title, avatar_color, persona, model, max_turns, max_usd, session_id, is_active, created_at, updated_at
+id, owner, display_name, title, avatar_color, persona, model, max_turns, max_usd, is_active, created_at, updated_at
 
 -- name: insert_agent
 -- A new agent, unless there is one of that id.
-insert into agents (id, owner, display_name, title, avatar_color, persona, model, max_turns, max_usd, session_id, is_active, created_at, updated_at) values (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12, ?13)
+insert into agents (id, owner, display_name, title, avatar_color, persona, model, max_turns, max_usd, is_active, created_at, updated_at) values (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12)
     on conflict (id) do nothing
 returning id;
 
 -- name: declare_agents
--- Agents that code declares: what is kept with them (whether they are active, their session) stays.
+-- Agents that code declares: what is kept with them (whether they are active) stays.
 insert into agents (id, owner, display_name, title, avatar_color, persona, model, max_turns, max_usd, created_at, updated_at)
 values (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?10)
     on conflict (id) do update set owner = null, persona = excluded.persona, model = excluded.model,
@@ -39,6 +39,12 @@ update agents set display_name = ?2, title = ?3, avatar_color = ?4, persona = ?5
        max_usd = ?8, is_active = ?9, updated_at = ?10
  where id = ?1;
 
+-- name: get_session
+-- The session that an agent's next run in a conversation resumes.
+select session_id from agent_sessions where agent = ?1 and thread_id = ?2;
+
 -- name: keep_session
--- Where an agent's next run goes on.
-update agents set session_id = ?2 where id = ?1;
+-- Keep the session of an agent in a conversation, unless one of the two is gone.
+insert into agent_sessions (agent, thread_id, session_id)
+select a.id, t.id, ?3 from agents a, threads t where a.id = ?1 and t.id = ?2
+    on conflict (agent, thread_id) do update set session_id = excluded.session_id;

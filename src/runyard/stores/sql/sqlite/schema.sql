@@ -259,11 +259,19 @@ create table agents (
   model         text,
   max_turns     integer not null default 5,
   max_usd       real not null default 0.1,
-  session_id    text,
   is_active     integer not null default 1,
   created_at    integer not null,
   updated_at    integer not null
 ) strict;
+
+-- Where an agent's next run in a conversation goes on, for kinds of agents that keep sessions.
+create table agent_sessions (
+  agent       text not null references agents (id) on delete cascade,
+  thread_id   text not null,
+  session_id  text not null,
+  primary key (agent, thread_id)
+) strict, without rowid;
+create index agent_sessions_thread on agent_sessions (thread_id);
 
 -- Who is in a channel or a DM, in the order they joined.
 create table thread_members (
@@ -284,23 +292,26 @@ create table reactions (
   primary key (message_id, emoji, role, sender)
 ) strict, without rowid;
 
--- Core memory: in every prompt of its agent, and of those that are linked to it if it is shared.
+-- Core memory: in every prompt of its agent for its owner, and of those that are linked to it if it is shared. `owner` is ''
+-- for the memory of an agent that is declared as shared.
 create table memory_blocks (
   id          text primary key,
   agent       text not null references agents (id) on delete cascade,
   label       text not null,
   content     text not null,
   is_shared   integer not null default 0,
-  updated_at  integer not null
+  updated_at  integer not null,
+  owner       text not null default ''
 ) strict;
-create unique index memory_blocks_label on memory_blocks (agent, label);
+create unique index memory_blocks_label on memory_blocks (agent, owner, label);
 
 create table shared_block_links (
   block_id  text not null references memory_blocks (id) on delete cascade,
   agent     text not null references agents (id) on delete cascade,
-  primary key (block_id, agent)
+  owner     text not null default '',
+  primary key (block_id, agent, owner)
 ) strict, without rowid;
-create index shared_block_links_agent on shared_block_links (agent);
+create index shared_block_links_agent on shared_block_links (agent, owner);
 
 -- What agents put away, to be found by its words.
 create table passages (
@@ -309,10 +320,11 @@ create table passages (
   content     text    not null,
   tags        text    not null default '[]',
   created_at  integer not null,
-  cause       text
+  cause       text,
+  owner       text    not null default ''
 ) strict;
 create unique index passages_cause on passages (cause) where cause is not null;
-create index passages_agent on passages (agent, id);
+create index passages_agent on passages (agent, owner, id);
 create virtual table passage_words using fts5 (content, tags, content = 'passages', tokenize = 'porter unicode61');
 create trigger passages_in after insert on passages begin
   insert into passage_words (rowid, content, tags) values (new.rowid, new.content, new.tags);
@@ -393,7 +405,8 @@ create index removals_age on removals (removed_at, id);
 -- The runs in mailboxes, with the place that they were set off in.
 create view agent_runs as
   select r.id, r.agent as agent_id,
-         case r.status when 'queued' then 'created' when 'waiting' then 'running' when 'done' then 'completed'
+         case r.status when 'queued' then 'created'
+                       when 'waiting' then case when l.active_run = r.id then 'running' else 'created' end when 'done' then 'completed'
                        when 'error' then 'failed' when 'canceled' then 'cancelled' else r.status end as status,
          r.stop_reason, r.trigger_message_id, case when t.kind = 'channel' then r.thread_id end as channel_id,
          case when t.kind = 'dm' then r.thread_id end as dm_conversation_id, r.created_at, r.started_at,
@@ -401,7 +414,8 @@ create view agent_runs as
          case when r.usage is not null then json_object(
            'input_tokens', coalesce(json_extract(r.usage, '$.input_tokens'), 0),
            'output_tokens', coalesce(json_extract(r.usage, '$.output_tokens'), 0)) end as token_usage
-    from runs r left join threads t on t.id = r.thread_id where r.face = 'channels';
+    from runs r left join threads t on t.id = r.thread_id left join lanes l on l.key = r.lane_key
+   where r.face = 'channels';
 
 -- Deleting the row of an agent deletes its runs in mailboxes, with their logs and their ledger.
 create trigger agents_deleted after delete on agents begin

@@ -1,0 +1,90 @@
+"""A mailbox shows one run at work, and what an agent answers goes where it was addressed."""
+
+import asyncio
+from typing import Any
+
+import pytest
+
+from runyard.agents.agent import Agent
+from runyard.agents.context import Context
+from runyard.agents.loading import App
+from tests.faces.channels.company import Company, done
+from tests.faces.channels.conftest import AT_ONCE
+from tests.faces.channels.test_agents_at_work import DONE, say, thinkers
+from tests.faces.serving import Serve
+
+
+@pytest.mark.req("S3.26")
+async def test_an_answer_to_a_reply_goes_into_its_thread_unless_another_place_is_named(serve: Serve) -> None:
+    turns: list[dict[str, Any]] = [say("in the thread"), say("at the top", parentMessageId=""), say("elsewhere"), DONE]
+    office = await thinkers(serve, {"kevin": turns})
+    channel, other = await office.channel("kevin", name="general"), await office.channel(name="other")
+    turns[2]["calls"][0]["input"]["conversationId"] = other
+    watch = await office.watch(0)
+    first = await office.say(channel, "hello")
+    await done(watch, 1)
+    page = (await office.http.get("/api/messages", params={"channelId": channel})).json()["messages"]
+    assert [message["parentMessageId"] for message in page] == [None, None, None], "this one was in no thread"
+    reply = await office.say(channel, "hello you", parentMessageId=page[1]["id"])
+    await done(watch, 2)
+    await watch.close()
+    page = (await office.http.get("/api/messages", params={"channelId": channel})).json()["messages"]
+    assert [(message["text"], message["parentMessageId"]) for message in page[4:]] == [
+        ("in the thread", page[1]["id"]),
+        ("at the top", None),
+    ]
+    assert (page[0]["id"], page[3]["id"]) == (first["id"], reply["id"])
+    elsewhere = (await office.http.get("/api/messages", params={"channelId": other})).json()["messages"]
+    assert [message["parentMessageId"] for message in elsewhere] == [None, None]
+
+
+@pytest.mark.req("S3.10", "S3.12")
+async def test_one_run_of_a_mailbox_is_running_also_while_another_waits_for_a_person(serve: Serve) -> None:
+    """A run that waits and gave its place away is back in the mailbox, until a person has decided."""
+    gate = asyncio.Event()
+
+    async def work(ctx: Context) -> None:
+        if ctx.message.text == "ask":
+            await ctx.approve("May I?")
+        else:
+            await gate.wait()
+
+    office = Company()
+    app = App({"kevin": Agent("kevin", fn=work, while_waiting="yield")}, {}, "kevin")
+    office.server = await serve(app, **AT_ONCE)
+    dm = await office.dm("kevin")
+    watch = await office.watch(0)
+
+    async def statuses() -> list[str]:
+        runs = (await office.http.get("/api/agents/kevin/runs")).json()["runs"]
+        each = [(await office.http.get(f"/api/agents/kevin/runs/{run['id']}")).json() for run in runs]
+        assert [run["status"] for run in each] == [run["status"] for run in runs]
+        return [run["status"] for run in reversed(runs)]
+
+    await office.tell(dm, "ask")
+    await office.tell(dm, "work")
+    await watch.until(lambda: watch.events.count("agent_typing") >= 2)
+    assert await statuses() == ["created", "running"]
+    [asked] = (await office.http.get("/api/approvals")).json()["approvals"]
+    await office.http.post(f"/api/approvals/{asked['approval_id']}", json={"decision": "approve"})
+    assert await statuses() == ["created", "running"]
+    gate.set()
+    await done(watch, 2)
+    assert await statuses() == ["completed", "completed"]
+
+
+@pytest.mark.req("S3.10")
+@pytest.mark.parametrize("backend", ["sqlite"])
+async def test_a_run_that_waits_and_holds_its_mailbox_is_the_one_that_is_running(serve: Serve) -> None:
+    async def work(ctx: Context) -> None:
+        await ctx.approve("May I?")
+
+    office = Company()
+    office.server = await serve(App({"kevin": Agent("kevin", fn=work)}, {}, "kevin"), **AT_ONCE)
+    dm = await office.dm("kevin")
+    for text in ("one", "two"):
+        await office.tell(dm, text)
+    run = (await office.server.store.list_runs("local", {"agent": "kevin"}, None, 9))[1]
+    await office.server.waiting(run.id)
+    runs = (await office.http.get("/api/agents/kevin/runs")).json()["runs"]
+    assert [run["status"] for run in reversed(runs)] == ["running", "created"]
