@@ -125,7 +125,18 @@ def test_tests_without_their_program_are_reported_together(tmp_path: Path, stric
     """Not one by one for a user; as failures in CI and for root."""
     (tmp_path / "conftest.py").write_text(MISSING_TEST.format(strict=strict), encoding="utf-8")
     (tmp_path / "test_it.py").write_text(USERS, encoding="utf-8")
-    command = [sys.executable, "-m", "pytest", "-q", "-p", "no:cacheprovider", "-c", os.devnull, "--rootdir", tmp_path]
+    command = [
+        sys.executable,
+        "-m",
+        "pytest",
+        "-q",
+        "-p",
+        "no:cacheprovider",
+        "-c",
+        os.devnull,
+        "--rootdir",
+        str(tmp_path),
+    ]
     environment = {**os.environ, "PYTHONPATH": str(ROOT)}
     told = subprocess.run(
         [*command, tmp_path], cwd=tmp_path, env=environment, capture_output=True, text=True, check=False
