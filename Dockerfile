@@ -20,7 +20,8 @@ FROM python:3.12-slim
 RUN apt-get update \
     && apt-get install -y --no-install-recommends bubblewrap \
     && rm -rf /var/lib/apt/lists/* \
-    && useradd --uid 10001 --create-home --home-dir /data runyard
+    && useradd --uid 10001 --create-home --home-dir /data runyard \
+    && install -d -o runyard -g runyard -m 0700 /data/.runyard /data/.runyard/workspaces
 COPY --from=build /opt/runyard /opt/runyard
 ENV PATH=/opt/runyard/bin:$PATH \
     PYTHONUNBUFFERED=1 \
@@ -28,7 +29,8 @@ ENV PATH=/opt/runyard/bin:$PATH \
     RUNYARD_PORT=8000
 USER runyard
 WORKDIR /data
-VOLUME /data
+# A new volume that is mounted at one of these takes over the owner of the folder in the image.
+VOLUME /data /data/.runyard/workspaces
 EXPOSE 8000
 STOPSIGNAL SIGTERM
 HEALTHCHECK --interval=5s --timeout=3s --start-period=20s --retries=5 \

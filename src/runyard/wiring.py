@@ -17,7 +17,7 @@ from runyard.agents.containment import contain_tasks
 from runyard.agents.loading import App
 from runyard.agents.mind import SCRIPTED
 from runyard.agents.threads import in_thread
-from runyard.agents.workspace import Workspace
+from runyard.agents.workspace import Workspace, check_writable
 from runyard.bus import Bus, Hint
 from runyard.clock import Clock, SystemClock
 from runyard.engine.access import Access
@@ -250,6 +250,7 @@ class Process:
         default = self._settings.default_agent
         if default is not None and default not in self._app.agents:
             raise StartupError(f"RUNYARD_DEFAULT_AGENT names {default!r}, which the app does not declare.")
+        check_writable(self._settings.workspaces)
         self._warm()
         contain_tasks(asyncio.get_running_loop())
         await self.store.open()

@@ -64,6 +64,16 @@ def test_the_image_has_no_root_and_says_whether_it_is_well() -> None:
     assert text.index("USER runyard") < text.index('CMD ["runyard"')
 
 
+def test_a_new_volume_for_workspaces_belongs_to_the_user_of_the_image() -> None:
+    """A volume takes over the owner of the folder that it is mounted at, if the image has that folder."""
+    text = (ROOT / "Dockerfile").read_text()
+    [place] = {volume.split(":")[1] for name in OURS for volume in SERVICES[name].get("volumes", ())}
+    made = re.search(r"install -d -o runyard -g runyard -m 0700 (.*)$", text, re.M)
+    assert made is not None
+    assert place in made[1].split()
+    assert text.index(made[0]) < text.index("VOLUME")
+
+
 class Deployment:
     """The services as processes on this machine: each has a port of its own where it has an address of its own."""
 

@@ -19,7 +19,7 @@ from weakref import WeakValueDictionary
 from runyard.agents.calls import current_work, workspaces
 from runyard.agents.sandboxes.staging import BEFORE, NEW
 from runyard.agents.threads import in_thread
-from runyard.errors import ToolError
+from runyard.errors import StartupError, ToolError
 from runyard.private_files import make_folder, remove_tree
 
 FILE_BYTES = 1024 * 1024
@@ -28,6 +28,15 @@ FOLDER_FILES = 1000
 _DEPTH = 16
 _ID = re.compile(r"[A-Za-z0-9-]{1,64}", re.ASCII)
 _locks: WeakValueDictionary[Path, asyncio.Lock] = WeakValueDictionary()
+
+
+def check_writable(folder: Path) -> None:
+    """Raise StartupError if the folder of all workspaces exists and this process may not write to it."""
+    if folder.is_dir() and not os.access(folder, os.W_OK | os.X_OK):
+        raise StartupError(
+            f"The folder {folder} for workspaces cannot be written by user {os.geteuid()}: change its owner"
+            f" (chown {os.geteuid()} {folder}), or set RUNYARD_WORKSPACES to another folder."
+        )
 
 
 class Workspace:
