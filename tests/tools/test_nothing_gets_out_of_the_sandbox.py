@@ -5,10 +5,12 @@ outside, a process that could be killed outside.
 """
 
 import asyncio
+import fcntl
 import json
 import os
 import shutil
 import sys
+import textwrap
 import time
 from pathlib import Path
 
@@ -58,11 +60,36 @@ async def test_there_is_no_network(sandbox: Sandbox) -> None:
     _, writer = await asyncio.open_connection("127.0.0.1", port)
     writer.close()
     async with server:
-        assert await ask(sandbox, f"socket.create_connection(('127.0.0.1', {port}), 2)") == "ConnectionRefusedError"
+        refused = "PermissionError" if seccomp.program() else "ConnectionRefusedError"
+        assert await ask(sandbox, f"socket.create_connection(('127.0.0.1', {port}), 2)") == refused
     for address in ("192.0.2.1", "169.254.169.254"):
-        assert await ask(sandbox, f"socket.create_connection(('{address}', 80), 2)") == "OSError"
+        refused = "PermissionError" if seccomp.program() else "OSError"
+        assert await ask(sandbox, f"socket.create_connection(('{address}', 80), 2)") == refused
     assert await ask(sandbox, "socket.getaddrinfo('example.com', 80)") == "gaierror"
-    assert await ask(sandbox, "[name for _, name in socket.if_nameindex()]") == ["lo"]
+    assert await ask(sandbox, "[line.split(':')[0].strip() for line in open('/proc/net/dev')][2:]") == ["lo"]
+
+
+async def test_only_pairs_of_unix_sockets_can_be_made(sandbox: Sandbox) -> None:
+    """Made, never connected: a family whose socket cannot be made reaches nothing."""
+    if not seccomp.program():
+        pytest.skip("no filter for this processor")
+    every = "[f for f in range(46) for kind in (1, 2, 3, 5) if works(lambda: socket.socket(f, kind))]"
+    pairs = "sorted({f for f in range(46) for kind in (1, 2, 5) if works(lambda: socket.socketpair(f, kind))})"
+    helper = "works = lambda attempt: not isinstance(tried(attempt), OSError)"
+    ended = await sandbox.run(f"""
+import asyncio, socket
+def tried(attempt):
+    try:
+        return attempt()
+    except OSError as error:
+        return error
+{helper}
+print({every}, {pairs}, works(lambda: asyncio.run(asyncio.sleep(0))))
+""")
+    assert ended.output == "[] [1] True\n", "not even AF_VSOCK (40) or AF_INET (2)"
+    large = "(lambda pair: pair[0].setsockopt(socket.SOL_SOCKET, {option}, 2**24))(socket.socketpair())"
+    for option in ("socket.SO_SNDBUF", "socket.SO_RCVBUF", "32", "33"):
+        assert await ask(sandbox, large.format(option=option)) == "PermissionError"
 
 
 async def test_files_of_the_host_are_not_there(sandbox: Sandbox, tmp_path: Path) -> None:
@@ -114,7 +141,8 @@ async def test_programs_at_the_same_time_are_different_users() -> None:
 
 async def test_the_environment_is_empty_of_secrets(sandbox: Sandbox, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("PROVIDER_API_KEY", "sk-secret")
-    everywhere = "''.join(open(p).read() for p in glob.glob('/proc/[0-9]*/environ')) + repr(dict(os.environ))"
+    files = "[p for p in glob.glob('/proc/[0-9]*/environ') if os.access(p, os.R_OK)]"  # the supervisor's is closed
+    everywhere = f"''.join(open(p).read() for p in {files}) + repr(dict(os.environ))"
     seen = await ask(sandbox, everywhere)
     assert isinstance(seen, str)
     assert "PATH" in seen
@@ -132,7 +160,7 @@ async def test_no_descriptor_of_ours_is_open(sandbox: Sandbox) -> None:
 async def test_processes_of_the_host_are_neither_seen_nor_signalled(sandbox: Sandbox) -> None:
     bystander = await asyncio.create_subprocess_exec(sys.executable, "-c", "input()", stdin=asyncio.subprocess.PIPE)
     pids = await ask(sandbox, "sorted(int(p) for p in os.listdir('/proc') if p.isdigit())")
-    assert pids == [1, 2]
+    assert pids == [1, 2, 3], "bubblewrap, the supervisor and the program"
     assert await ask(sandbox, f"os.kill({bystander.pid}, 9)") == "ProcessLookupError"
     # everybody but itself: inside there is only bubblewrap
     await sandbox.run("import os, signal; signal.signal(15, signal.SIG_IGN); os.kill(-1, 15)")
@@ -260,6 +288,115 @@ async def test_the_folder_cannot_be_filled(tmp_path: Path, program: str) -> None
     ended = await sandbox.run(program, tmp_path / "work")
     assert ended.stopped == "disk"
     assert [path.name for path in (tmp_path / "work").iterdir()] == ["mine"], "nothing of it is kept"
+
+
+@pytest.mark.parametrize(
+    "program",
+    [
+        # blocks that no size shows
+        "for n in range(300):\n    f = os.open(str(n), 0o102)\n    libc.fallocate(f, 1, 0, 2**15)\n    os.close(f)",
+        # files that no folder shows
+        "for n in range(64):\n    held.append(open('x', 'wb'))\n    os.unlink('x')\n    held[-1].write(bytes(2**20))",
+    ],
+    ids=["fallocate", "deleted-and-open"],
+)
+async def test_blocks_count_however_they_were_taken(tmp_path: Path, program: str) -> None:
+    sandbox = await ready(folder_bytes=8 * MIB)
+    (tmp_path / "work").mkdir()
+    ended = await sandbox.run(f"""
+import ctypes, os
+libc = ctypes.CDLL(None, use_errno=True)
+libc.fallocate.argtypes = [ctypes.c_int, ctypes.c_int, ctypes.c_long, ctypes.c_long]
+held = []
+try:
+{textwrap.indent(program, "    ")}
+except OSError as error:
+    print(error.errno)
+__import__('time').sleep(30)
+""", tmp_path / "work")  # fmt: skip
+    assert ended.stopped == "disk"
+    assert files_of(tmp_path / "work") == []
+
+
+async def test_the_kernel_gives_no_block_beyond_the_quota() -> None:
+    sandbox = await ready(folder_bytes=8 * MIB)
+    ask_for = "(lambda f: ctypes.CDLL(None).fallocate64(f, 1, ctypes.c_long(0), ctypes.c_long(2**33)))"
+    assert await ask(sandbox, f"{ask_for}(os.open('/work/x', os.O_RDWR | os.O_CREAT))") == -1
+
+
+async def test_the_buffers_of_sockets_count_as_memory() -> None:
+    sandbox = await ready(memory_bytes=128 * MIB, open_files=1000)
+    ended = await sandbox.run("""
+import os, socket, time
+held = []
+for _ in range(3):
+    if os.fork() == 0:
+        break
+for _ in range(400):
+    held.append(socket.socketpair())
+    for end in held[-1]:
+        end.setblocking(False)
+        try:
+            while True:
+                end.send(bytes(65536))
+        except OSError:
+            pass
+time.sleep(30)
+""")
+    assert ended.stopped == "memory"
+
+
+async def test_nested_folders_leave_nothing_behind(tmp_path: Path, home: Home) -> None:
+    """So deep that no path leads to the innermost, and closed."""
+    sandbox = await ready(folder_files=1000)
+    (tmp_path / "work").mkdir()
+    ended = await sandbox.run("""
+import os
+for _ in range(990):
+    os.mkdir('d' * 200)
+    os.chdir('d' * 200)
+os.chmod('.', 0)
+""", tmp_path / "work")  # fmt: skip
+    assert ended.stopped == "disk"
+    assert files_of(home.folder) == files_of(tmp_path / "work") == []
+
+
+async def test_a_program_that_kills_or_stops_its_supervisor_is_ended_and_nothing_is_kept(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("runyard.agents.sandbox._SILENT_SECONDS", 1.0)
+    sandbox = await ready()
+    (tmp_path / "work").mkdir()
+    for number in ("KILL", "STOP"):
+        program = f"import os, signal, time; open('x', 'w'); os.kill(2, signal.SIG{number}); time.sleep(30)"
+        ended = await sandbox.run(program, tmp_path / "work")
+        assert (ended.stopped, ended.code) == ("watch", None)
+    assert files_of(tmp_path / "work") == []
+
+
+async def test_the_channel_of_the_supervisor_is_closed_to_the_program(sandbox: Sandbox) -> None:
+    assert await ask(sandbox, "os.listdir('/proc/2/fd')") == "PermissionError"
+    assert await ask(sandbox, "os.pidfd_open(2) and ctypes.CDLL(None).syscall(438, os.pidfd_open(2), 5, 0)") == -1
+
+
+async def test_a_stage_that_a_killed_server_left_is_removed_and_one_in_use_is_not(home: Home) -> None:
+    await ready()
+    left, used, young = (home.folder / f"runyard-sandbox-{name}" for name in ("left", "used", "young"))
+    for stage in (left, used, young):
+        (stage / "deep" / "er").mkdir(parents=True)
+    for stage in (left, used):
+        os.utime(stage, (1, 1))
+    lock = os.open(used, os.O_DIRECTORY)
+    fcntl.flock(lock, fcntl.LOCK_EX)
+    await ready()
+    assert {path.name for path in files_of(home.folder)} == {used.name, young.name, "deep", "er"}
+    os.close(lock)
+    for stage in (used, young):
+        shutil.rmtree(stage)
+
+
+def files_of(folder: Path) -> list[Path]:
+    return list(folder.rglob("*"))
 
 
 async def test_it_has_only_so_much_time() -> None:

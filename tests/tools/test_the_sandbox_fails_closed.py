@@ -57,7 +57,7 @@ async def test_the_system_calls_of_user_namespaces_may_be_forbidden(monkeypatch:
 @pytest.mark.parametrize(
     ("without", "can"),
     [
-        (["--unshare-net"], "reach a server on this machine"),
+        (["--unshare-net"], "see a network"),
         (["--unshare-pid"], "not be run"),
         (["--remount-ro", "/"], None),
     ],

@@ -4,8 +4,8 @@
 prints, and returns when none of its processes is left: whether it ended, was stopped or was cancelled. Where that does
 not hold on this machine (`why_not` tries it, once), nothing is run: NoSandbox.
 
-Exact limits: time, output, processes, the size of a file, memory of one process. Memory of all processes together and
-the size of the folder are looked at ten times a second, so they can be passed for a moment.
+Exact limits: time, output, processes, the size of a file and of the folder, memory of one process. Memory of all
+processes together and the number of files are looked at ten times a second, so they can be passed for a moment.
 """
 
 import asyncio
@@ -15,16 +15,18 @@ import shutil
 from collections.abc import Awaitable, Callable, Coroutine
 from contextlib import suppress
 from pathlib import Path
+from threading import Thread
 from typing import Literal
 
 import msgspec
 import structlog
 
 from runyard.agents.sandboxes import seccomp, trial
-from runyard.agents.sandboxes.bubblewrap import PREPARED, PYTHON, Limits, command
+from runyard.agents.sandboxes.bubblewrap import PREPARED, PYTHON, Descriptors, Limits, command
 from runyard.agents.sandboxes.processes import Family
+from runyard.agents.sandboxes.returned import Returned
 from runyard.agents.sandboxes.slots import Slot
-from runyard.agents.sandboxes.staging import Stage
+from runyard.agents.sandboxes.staging import Stage, remove_stale
 from runyard.agents.threads import in_thread
 from runyard.errors import NoSandbox
 
@@ -35,7 +37,9 @@ _CHUNK_SECONDS = 0.05  # prints within this time become one event
 _CHUNK_BYTES = 65536
 _END_SECONDS = 10
 
-Stopped = Literal["time", "memory", "disk", "output"]
+_SILENT_SECONDS = 10.0  # a program that stopped or killed its supervisor
+
+Stopped = Literal["time", "memory", "disk", "output", "watch"]
 Hear = Callable[[str], Awaitable[object]]
 
 
@@ -65,6 +69,7 @@ class Sandbox:
         """None if the sandbox holds on this machine, otherwise a reason. Tried once: it runs a program that tries to
         get out."""
         if not self._tried:
+            await in_thread(remove_stale)
             self._verdict = await self._try_out()
             self._tried = True
             log.info("sandbox.tried", works=self._verdict is None)
@@ -107,6 +112,7 @@ class _Cell:
         self._limits = limits
         try:
             self._stage = Stage(program, workspace, self._uid)
+            self._returned = Returned(self._stage.out, limits)
         except BaseException:
             self._slot.give_back()
             raise
@@ -131,8 +137,9 @@ class _Cell:
                 stopped = await self._until_it_ends(process, printed.read(process, hear))
         except TimeoutError:
             stopped = "time"
-        if not stopped and await in_thread(self._overfull):
-            stopped = "disk"
+        if not stopped:
+            await in_thread(self._returned.wait, _END_SECONDS)
+            stopped = self._passed()
         self._ended = Ended(None if stopped else process.returncode, stopped, printed.text)
         return self._ended
 
@@ -156,10 +163,13 @@ class _Cell:
     async def _start(self, bwrap: str) -> asyncio.subprocess.Process:
         info, told = os.pipe()
         rules, filled = os.pipe()
+        news, channel = os.pipe()
         try:
             os.write(filled, seccomp.program())
             os.close(filled)
-            words = command(shutil.which(bwrap) or bwrap, self._stage.folder, self._limits, self._uid, told, rules)
+            given = Descriptors(told, rules, channel)
+            found = shutil.which(bwrap) or bwrap
+            words = command(found, self._stage.folder, self._limits, self._uid, given, self._stage.keeps)
             process = self._process = await asyncio.create_subprocess_exec(
                 *words,
                 stdin=asyncio.subprocess.DEVNULL,
@@ -167,15 +177,19 @@ class _Cell:
                 stderr=asyncio.subprocess.STDOUT,
                 cwd="/",
                 env={"PATH": "/usr/bin:/bin"},  # bubblewrap's own, which the program can read
-                pass_fds=(told, rules),
+                pass_fds=(told, rules, channel),
                 start_new_session=True,
             )
         except BaseException:
             os.close(info)
+            os.close(news)
             raise
         finally:
             os.close(told)
             os.close(rules)
+            os.close(channel)
+        self._returned.begin()
+        Thread(target=self._returned.read, args=(news,), name="sandbox channel", daemon=True).start()
         first = await in_thread(_first_process, info)
         if first is None:
             raise NoSandbox("bubblewrap could not make one; are user namespaces allowed")
@@ -188,13 +202,17 @@ class _Cell:
         while True:
             if self._family is not None and await in_thread(self._family.memory) > self._limits.memory_bytes:
                 return "memory"
-            if await in_thread(self._overfull):
+            if self._returned.is_over:
                 return "disk"
+            if self._returned.silence > _SILENT_SECONDS:
+                return "watch"
             await asyncio.sleep(_LOOK_SECONDS)
 
-    def _overfull(self) -> bool:
-        files, size = self._stage.size(self._limits.folder_files)
-        return files > self._limits.folder_files or size > self._limits.folder_bytes
+    def _passed(self) -> Stopped | None:
+        """What the supervisor said in the end: a limit that was passed, everything (None), or nothing more."""
+        if self._returned.is_over:
+            return "disk"
+        return None if self._returned.is_complete else "watch"
 
     async def close(self) -> None:
         await in_thread(self.end)
@@ -212,7 +230,7 @@ class _Cell:
             gone = self._family is None or self._family.end(_END_SECONDS)
             if not gone:
                 log.error("sandbox.not_ended")
-            elif self._ended is not None and self._ended.stopped is None and not self._overfull():
+            elif self._ended is not None and self._ended.stopped is None and self._returned.wait(_END_SECONDS):
                 self._stage.keep()
         finally:
             self._stage.remove()

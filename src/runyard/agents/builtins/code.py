@@ -14,6 +14,7 @@ _WHY = {
     "memory": "it used too much memory",
     "disk": "it wrote too much into its folder",
     "output": "it printed too much",
+    "watch": "it stopped or killed the process that watches it",
 }
 
 

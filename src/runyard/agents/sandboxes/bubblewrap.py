@@ -3,8 +3,9 @@ network, no environment, no capabilities, and limits that its children inherit.
 
 Every namespace is named, because `--unshare-all` leaves nested user namespaces open and only an explicit
 `--unshare-user` takes `--disable-userns`. Of the host there is only what /usr/bin/python3 needs: no /etc, no /usr/local
-and no /usr/src, where images like to put an application. All of it is read-only; what can be written has a size. Parent
-folders are made explicitly: those that bubblewrap makes itself are closed to others.
+and no /usr/src, where images like to put an application. All of it is read-only. What can be written is in memory and
+has a size that the kernel keeps: blocks count, however they were taken. Parent folders are made explicitly: those that
+bubblewrap makes itself are closed to others.
 """
 
 from collections.abc import Sequence
@@ -14,6 +15,7 @@ from msgspec import Struct
 
 PYTHON = "/usr/bin/python3"
 WORK = "/work"
+INPUT = "/input"
 PROGRAM = "/program"
 PREPARED = ("/usr/bin/setpriv", "/usr/bin/prlimit", "/usr/bin/nice", "/usr/bin/choom")
 
@@ -22,6 +24,7 @@ _SYSTEM = ("/usr/bin", "/usr/lib", "/usr/lib32", "/usr/lib64", "/usr/libexec", "
 _OLD_ROOTS = ("bin", "lib", "lib32", "lib64")
 _NAMESPACES = ("user", "ipc", "pid", "net", "uts", "cgroup")
 _SCRATCH_BYTES = 16 * _MIB
+_SPARE_BYTES = 64 * 1024  # a folder that is this much fuller than it may be is seen to be too full
 
 
 class Limits(Struct, frozen=True, kw_only=True):
@@ -35,21 +38,32 @@ class Limits(Struct, frozen=True, kw_only=True):
     folder_bytes: int = 64 * _MIB
     folder_files: int = 1000
     output_bytes: int = 64 * 1024
-    open_files: int = 128
+    open_files: int = 64
 
 
-def command(bwrap: str, folder: Path, limits: Limits, uid: int | None, info_fd: int, filter_fd: int) -> list[str]:
-    """Run `PROGRAM/main.py` with `folder` (it has `work` and `program`) as user `uid`, or as whoever we are."""
+class Descriptors(Struct, frozen=True):
+    """What bubblewrap and the supervisor inherit: for its news, the filter of system calls, and the channel."""
+
+    info: int
+    rules: int
+    channel: int
+
+
+def command(bwrap: str, folder: Path, limits: Limits, uid: int | None, given: Descriptors, keeps: bool) -> list[str]:
+    """Run `PROGRAM/main.py` with a copy of `folder/input`, as user `uid` or as the user of the server. `keeps`: what it
+    leaves is sent back."""
     return [
         *(_as_user(uid) if uid is not None else ()),
         *(bwrap, "--die-with-parent", "--new-session", "--cap-drop", "ALL", "--hostname", "sandbox"),
         *(f"--unshare-{kind}" for kind in _NAMESPACES),
         "--disable-userns",
-        *("--info-fd", str(info_fd), "--seccomp", str(filter_fd)),
+        *("--info-fd", str(given.info), "--seccomp", str(given.rules)),
         *_environment(),
-        *_file_system(folder),
+        *_file_system(folder, limits),
         "--",
         *_limited(limits),
+        *(PYTHON, "-I", f"{PROGRAM}/supervise.py", str(given.channel)),
+        *(str(limits.folder_bytes), str(limits.folder_files), "keep" if keeps else "drop"),
         *(PYTHON, "-u", f"{PROGRAM}/main.py"),
     ]
 
@@ -71,7 +85,7 @@ def _environment() -> Sequence[str]:
     return ["--clearenv", *(part for name, value in variables.items() for part in ("--setenv", name, value))]
 
 
-def _file_system(folder: Path) -> list[str]:
+def _file_system(folder: Path, limits: Limits) -> list[str]:
     made = ["--perms", "0755", "--dir", "/usr", "--perms", "0755", "--dir", "/usr/share"]
     for path in _SYSTEM:
         made += ["--ro-bind-try", path, path]
@@ -82,9 +96,10 @@ def _file_system(folder: Path) -> list[str]:
         else:
             made += ["--ro-bind-try", str(old), str(old)]
     made += ["--proc", "/proc", "--dev", "/dev"]
-    for path in ("/dev/shm", "/tmp"):
-        made += ["--size", str(_SCRATCH_BYTES), "--tmpfs", path]
-    made += ["--ro-bind", str(folder / "program"), PROGRAM, "--bind", str(folder / "work"), WORK]
+    places = {"/dev/shm": _SCRATCH_BYTES, "/tmp": _SCRATCH_BYTES, WORK: limits.folder_bytes + _SPARE_BYTES}
+    for path, size in places.items():
+        made += ["--size", str(size), "--tmpfs", path]
+    made += ["--ro-bind", str(folder / "program"), PROGRAM, "--ro-bind", str(folder / "input"), INPUT]
     return [*made, "--remount-ro", "/dev", "--remount-ro", "/", "--chdir", WORK]
 
 
@@ -94,7 +109,7 @@ def _limited(limits: Limits) -> list[str]:
         "/usr/bin/prlimit",
         f"--cpu={limits.cpu_seconds}",
         f"--as={limits.memory_bytes}",
-        f"--nproc={limits.processes}",
+        f"--nproc={limits.processes + 1}",  # and the supervisor
         f"--fsize={limits.file_bytes}",
         f"--nofile={limits.open_files}",
         "--core=0",

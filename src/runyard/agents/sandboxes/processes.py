@@ -1,12 +1,17 @@
-"""A tree of processes as /proc shows it: how much memory it has, and when all of it is gone."""
+"""A tree of processes as /proc shows it: how much memory it has, and when all of it is gone.
+
+Memory includes the buffers of sockets, which belong to no process: each socket counts as full.
+"""
 
 import os
 import select
 import signal
 from contextlib import suppress
+from functools import cache
 from pathlib import Path
 
 _PAGE = os.sysconf("SC_PAGE_SIZE")
+_MESSAGE_BYTES = 128 * 1024
 
 
 class Family:
@@ -20,7 +25,7 @@ class Family:
 
     def memory(self) -> int:
         """Bytes in memory, all processes together; what they share counts more than once."""
-        total, left = 0, [self._pid]
+        total, left = self._sockets() * _socket_bytes(), [self._pid]
         while left:
             pid = left.pop()
             with suppress(OSError, ValueError):
@@ -29,6 +34,12 @@ class Family:
                 for children in Path(f"/proc/{pid}/task").glob("*/children"):
                     left += [int(child) for child in children.read_text().split()]
         return total
+
+    def _sockets(self) -> int:
+        """How many sockets there are in the namespace."""
+        with suppress(OSError, ValueError, IndexError):
+            return int(Path(f"/proc/{self._pid}/net/sockstat").read_text().split()[2])
+        return 0
 
     def end(self, seconds: float) -> bool:
         """Kill it, and wait until the kernel has taken down the whole namespace."""
@@ -41,3 +52,11 @@ class Family:
             os.waitid(os.P_PIDFD, self._fd, os.WEXITED | os.WNOHANG)
         os.close(self._fd)
         return gone
+
+
+@cache
+def _socket_bytes() -> int:
+    """What a socket can hold: its send buffer, which a program may not enlarge, and one message more."""
+    with suppress(OSError, ValueError):
+        return int(Path("/proc/sys/net/core/wmem_default").read_text()) + _MESSAGE_BYTES
+    return 2 * _MESSAGE_BYTES

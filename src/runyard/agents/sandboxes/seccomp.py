@@ -1,8 +1,9 @@
 """A filter of system calls for bubblewrap's `--seccomp`: what a program that computes never needs is refused.
 
 A second line behind the namespaces. It closes what they and the limits leave open: memory that no limit counts (memfd,
-shared segments), and corners of the kernel with a history (io_uring, bpf, keys, tracing, namespaces). A refused call
-fails with EPERM. On a processor that is not in the table there is no filter; the other walls stand.
+shared segments, large socket buffers), and corners of the kernel with a history (io_uring, bpf, keys, tracing,
+namespaces, families of sockets). Of sockets there are only pairs of AF_UNIX. A refused call fails with EPERM. On a
+processor that is not in the table there is no filter; the other walls stand.
 """
 
 import platform
@@ -11,6 +12,7 @@ from struct import pack
 # name: number on x86_64, on aarch64; None where there is no such call
 _REFUSED: dict[str, tuple[int | None, int | None]] = {
     "shmget": (29, 194),
+    "socket": (41, 198),
     "ptrace": (101, 117),
     "personality": (135, 92),
     "pivot_root": (155, 41),
@@ -40,12 +42,17 @@ _REFUSED: dict[str, tuple[int | None, int | None]] = {
     "fsopen": (430, 430),
     "memfd_secret": (447, 447),
 }
+_SOCKETPAIR, _SETSOCKOPT = (53, 199), (54, 208)
+_AF_UNIX, _SOL_SOCKET = 1, 1
+_SIZES = (7, 8, 32, 33)  # SO_SNDBUF, SO_RCVBUF and the same by force
 _MACHINES = {"x86_64": (0, 0xC000003E), "aarch64": (1, 0xC00000B7)}
 
 _LOAD, _IF_EQUAL, _IF_AT_LEAST, _RETURN = 0x20, 0x15, 0x35, 0x06
-_NUMBER, _ARCH = 0, 4  # where they stand in what the kernel shows the filter
-_ALLOW, _REFUSE, _KILL = 0x7FFF0000, 0x00050001, 0x80000000
+_NUMBER, _ARCH, _ARGUMENTS = 0, 4, 16  # where they stand in what the kernel shows the filter
 _OTHER_TABLE = 0x40000000  # x32: the same calls under other numbers
+_ENDS = {"allow": 0x7FFF0000, "refuse": 0x00050001, "kill": 0x80000000}
+
+Step = tuple[int, str, str, int]  # operation, where to go if it holds and if not, operand; "" is the next step
 
 
 def program(machine: str | None = None) -> bytes:
@@ -53,11 +60,28 @@ def program(machine: str | None = None) -> bytes:
     column, arch = _MACHINES.get(machine or platform.machine(), (None, 0))
     if column is None:
         return b""
-    numbers = [found[column] for found in _REFUSED.values() if found[column] is not None]
-    # the last three are: allow, refuse, kill
-    body = [(_LOAD, 0, 0, _ARCH), (_IF_EQUAL, 0, len(numbers) + 4, arch), (_LOAD, 0, 0, _NUMBER)]
-    body.append((_IF_AT_LEAST, len(numbers) + 1, 0, _OTHER_TABLE))
-    for left, number in zip(range(len(numbers), 0, -1), numbers, strict=True):
-        body.append((_IF_EQUAL, left, 0, number or 0))
-    body += [(_RETURN, 0, 0, _ALLOW), (_RETURN, 0, 0, _REFUSE), (_RETURN, 0, 0, _KILL)]
-    return b"".join(pack("<HBBI", *instruction) for instruction in body)
+    steps: list[Step] = [(_LOAD, "", "", _ARCH), (_IF_EQUAL, "", "kill", arch), (_LOAD, "", "", _NUMBER)]
+    steps.append((_IF_AT_LEAST, "refuse", "", _OTHER_TABLE))
+    steps += [(_IF_EQUAL, "refuse", "", found[column] or 0) for found in _REFUSED.values() if found[column] is not None]
+    steps.append((_IF_EQUAL, "socketpair", "", _SOCKETPAIR[column]))
+    steps.append((_IF_EQUAL, "setsockopt", "allow", _SETSOCKOPT[column]))
+    labels = {"socketpair": len(steps)}
+    steps += [(_LOAD, "", "", _argument(0)), (_IF_EQUAL, "allow", "refuse", _AF_UNIX)]
+    labels["setsockopt"] = len(steps)
+    steps += [(_LOAD, "", "", _argument(1)), (_IF_EQUAL, "", "allow", _SOL_SOCKET), (_LOAD, "", "", _argument(2))]
+    steps += [(_IF_EQUAL, "refuse", "", size) for size in _SIZES]
+    for name, value in _ENDS.items():
+        labels[name] = len(steps)
+        steps.append((_RETURN, "", "", value))
+    return b"".join(_packed(at, step, labels) for at, step in enumerate(steps))
+
+
+def _argument(number: int) -> int:
+    """Where the lower half of an argument stands; both machines are little-endian."""
+    return _ARGUMENTS + 8 * number
+
+
+def _packed(at: int, step: Step, labels: dict[str, int]) -> bytes:
+    operation, yes, no, operand = step
+    ways = [labels[name] - at - 1 if name else 0 for name in (yes, no)]
+    return pack("<HBBI", operation, *ways, operand)

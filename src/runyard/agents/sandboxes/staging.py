@@ -1,81 +1,100 @@
-"""The folder that a program gets: a copy of the workspace, whose changes come back only if the program ended by itself.
+"""The folder of a program on the host: what it is given, and what came back from it.
 
-A copy, because the program runs as a user who may not even reach the workspace, and because what it leaves behind is
-looked at only when none of its processes is left: only plain files and folders are taken back, so that a link or a
-device that it made never gets where a tool of ours would follow it.
+A program gets a copy of the workspace, because it runs as a user who may not even reach the workspace. What it leaves
+comes back over a channel (`returned.py`) when none of its processes is left, and only if it ended by itself. Links and
+devices that it made do not come back, so a tool of ours never follows one.
+
+A stage that a killed server left is removed by the next one: a stage in use is locked, and the lock goes with its
+process.
 """
 
+import fcntl
 import os
 import shutil
 import stat
 import tempfile
-from collections.abc import Iterator
+import time
 from pathlib import Path
+
+import structlog
+
+from runyard.private_files import remove_tree
+
+log = structlog.get_logger()
 
 BEFORE = ".old"  # what a workspace is called while it is exchanged
 NEW = ".new"  # and what takes its place
+_PREFIX = "runyard-sandbox-"
+_YOUNG_SECONDS = 60.0  # a stage of that age may not be locked yet
+_SUPERVISOR = Path(__file__).with_name("supervise.py")
 
 
 class Stage:
-    """`folder` has `program/main.py` and `work`. Belongs to user `uid`, if one is given."""
+    """`folder` has `program` and `input`, which belong to user `uid` if one is given, and `out` for what comes back."""
 
     def __init__(self, program: str, workspace: Path | None, uid: int | None) -> None:
-        self.folder = Path(tempfile.mkdtemp(prefix="runyard-sandbox-"))
-        self.work = self.folder / "work"
+        self.folder = Path(tempfile.mkdtemp(prefix=_PREFIX))
+        self._lock = os.open(self.folder, os.O_RDONLY | os.O_DIRECTORY)
+        fcntl.flock(self._lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
         self._workspace = workspace
-        self.work.mkdir(mode=0o700)
-        (self.folder / "program").mkdir(mode=0o700)
-        (self.folder / "program" / "main.py").write_bytes(program.encode("utf-8", "replace"))  # in a 0700 folder
+        self.out = self.folder / "out"
+        given = self.folder / "input", self.folder / "program"
+        for folder in (self.out, *given):
+            folder.mkdir(mode=0o700)
+        (given[1] / "main.py").write_bytes(program.encode("utf-8", "replace"))
+        shutil.copyfile(_SUPERVISOR, given[1] / "supervise.py")
         if workspace is not None and workspace.is_dir():
-            _copy(workspace, self.work)
+            _copy(workspace, given[0])
         if uid is not None:
-            for path in (self.folder, *self.folder.rglob("*")):
+            for path in (self.folder, *given, *given[0].rglob("*"), *given[1].iterdir()):
                 os.chown(path, uid, uid, follow_symlinks=False)
 
-    def size(self, most_files: int) -> tuple[int, int]:
-        """How many entries there are and what they add up to; stops counting soon after `most_files`."""
-        count = total = 0
-        for entry in _entries(self.work):
-            count += 1
-            if count > most_files:
-                break
-            try:
-                total += entry.stat(follow_symlinks=False).st_size
-            except OSError:
-                continue  # it is gone
-        return count, total
+    @property
+    def keeps(self) -> bool:
+        return self._workspace is not None
 
     def keep(self) -> None:
         """Make the workspace what the program left. Nothing of it may be running any more."""
         if self._workspace is None:
             return
-        _open_up(self.work)
         fresh = self._workspace.with_name(self._workspace.name + NEW)
         old = self._workspace.with_name(self._workspace.name + BEFORE)
         for leftover in (fresh, old):
-            shutil.rmtree(leftover, ignore_errors=True)
+            remove_tree(leftover)
         fresh.mkdir(mode=0o700)
-        _copy(self.work, fresh)
+        _copy(self.out, fresh)
         if self._workspace.exists():
             self._workspace.rename(old)
         fresh.rename(self._workspace)
-        shutil.rmtree(old, ignore_errors=True)
+        remove_tree(old)
 
     def remove(self) -> None:
-        _open_up(self.folder)
-        shutil.rmtree(self.folder, ignore_errors=True)
+        _remove(self.folder)
+        os.close(self._lock)
 
 
-def _entries(folder: Path) -> Iterator[os.DirEntry[str]]:
-    """Everything below, links not followed; what vanishes or is closed meanwhile is left out."""
+def remove_stale() -> None:
+    """Remove the stages of servers that were killed."""
+    for folder in Path(tempfile.gettempdir()).glob(f"{_PREFIX}*"):
+        try:
+            lock = os.open(folder, os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW)
+        except OSError:
+            continue  # it is gone, or another user's
+        try:
+            fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
+            if os.fstat(lock).st_mtime < time.time() - _YOUNG_SECONDS:
+                _remove(folder)
+        except OSError:
+            continue  # in use
+        finally:
+            os.close(lock)
+
+
+def _remove(folder: Path) -> None:
     try:
-        with os.scandir(folder) as found:
-            for entry in found:
-                yield entry
-                if entry.is_dir(follow_symlinks=False):
-                    yield from _entries(Path(entry.path))
-    except OSError:
-        return
+        remove_tree(folder)
+    except OSError as error:
+        log.error("sandbox.stage_not_removed", error=type(error).__name__)
 
 
 def _copy(source: Path, target: Path) -> None:
@@ -95,16 +114,3 @@ def _copy_file(source: str, target: Path) -> None:
         with open(writing, "wb") as copy:
             if stat.S_ISREG(os.fstat(reading).st_mode):
                 shutil.copyfileobj(original, copy)
-
-
-def _open_up(folder: Path) -> None:
-    """A program may close its folders to us, if we are not root."""
-    try:
-        folder.chmod(0o700)
-        for entry in os.scandir(folder):
-            if entry.is_dir(follow_symlinks=False):
-                _open_up(Path(entry.path))
-            elif entry.is_file(follow_symlinks=False):
-                os.chmod(entry.path, 0o600)
-    except OSError:
-        return

@@ -1,7 +1,8 @@
 """The trial: a program in the sandbox that tries to get out. Only if it fails at everything is the sandbox used.
 
 It looks for a file of the host and for a server of ours on loopback, both really there, for a way to any network, for
-this process, for its environment and for a namespace of its own, and says what it found.
+this process, for its environment, for a namespace of its own and for sockets of any family, and says what it found.
+Where there is no filter of system calls for the processor, sockets can be made; the other walls hold them.
 """
 
 import os
@@ -11,6 +12,10 @@ from collections.abc import Awaitable, Callable
 from typing import Protocol
 
 import msgspec
+
+from runyard.agents.sandboxes import seccomp
+
+FAMILIES = (1, 2, 10, 16, 17, 38, 40)  # AF_UNIX, INET, INET6, NETLINK, PACKET, ALG, VSOCK
 
 _PROGRAM = """
 import ctypes, json, os, socket, sys
@@ -41,6 +46,7 @@ found = [
     ("write into the system", works(lambda: open("/usr/bin/x", "w"))),
     ("be root", os.geteuid() == 0),
     ("make a namespace", works(namespace)),
+    ("make a socket", FILTERED and any(works(lambda: socket.socket(family)) for family in FAMILIES)),
 ]
 print(json.dumps([what for what, did in found if did]))
 """
@@ -59,6 +65,7 @@ async def attempt(run: Callable[[str], Awaitable[HowItEnded]]) -> str | None:
     with tempfile.NamedTemporaryFile("w") as secret, socket.create_server(("127.0.0.1", 0)) as server:
         os.chmod(secret.name, 0o644)
         names = f"FILE = {secret.name!r}\nPORT = {server.getsockname()[1]}\nPID = {os.getpid()}\n"
+        names += f"FAMILIES = {FAMILIES}\nFILTERED = {bool(seccomp.program())}\n"
         ended = await run(names + _PROGRAM)
     if ended.code != 0:
         return "a program could not be run in it"
