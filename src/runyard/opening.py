@@ -105,17 +105,34 @@ def open_checkpoints(settings: Settings, engine: Engine, clock: Clock) -> "tuple
         engine,
         of_owner,
         clock,
-        in_files=settings.checkpoints == "files",
-        disk=folder / "fallback",
+        files=folder if settings.checkpoints == "files" else None,
+        disk=fallback_folder(settings),
         temporary=temporary_folder(settings),
         ring=ring,
     )
 
 
+def fallback_folder(settings: Settings) -> Path:
+    """Where copies go that take too long to save: another place than the one that is slow."""
+    if settings.checkpoint_fallback is None:
+        lasting = Path("/var/tmp")  # survives a restart of the machine
+        return (lasting if lasting.is_dir() else Path(tempfile.gettempdir())) / f"{_name_of(settings)}-slow"
+    if settings.checkpoint_fallback.resolve().is_relative_to(settings.checkpoint_path.resolve()):
+        raise StartupError(
+            f"RUNYARD_CHECKPOINT_FALLBACK lies in {settings.checkpoint_path}, the folder of checkpoints. Set it to a"
+            " folder elsewhere, on a local disk."
+        )
+    return settings.checkpoint_fallback
+
+
 def temporary_folder(settings: Settings) -> Path:
     """Where copies go that could be put nowhere else."""
-    ours = hashlib.sha256(settings.database_url.encode()).hexdigest()[:16]
-    return Path(tempfile.gettempdir()) / f"runyard-{ours}"
+    return Path(tempfile.gettempdir()) / _name_of(settings)
+
+
+def _name_of(settings: Settings) -> str:
+    """A name that differs from that of servers with another database."""
+    return f"runyard-{hashlib.sha256(settings.database_url.encode()).hexdigest()[:16]}"
 
 
 def open_exporter(settings: Settings) -> Exporter:

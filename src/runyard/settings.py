@@ -328,7 +328,12 @@ class Settings(BaseSettings):
     )
     checkpoint_folder: Path | None = Field(
         None,
-        description="The folder of those files, and of copies that could not be saved; by default beside the database.",
+        description="The folder of those files; by default beside the database.",
+    )
+    checkpoint_fallback: Path | None = Field(
+        None,
+        description="Where a checkpoint goes that cannot be saved within 5 seconds: a folder on a local disk, outside"
+        " of the folder of checkpoints; by default one below `/var/tmp`.",
     )
     encryption_keys: Annotated[str | None, AfterValidator(_checked_ring)] = Field(
         None,

@@ -33,7 +33,11 @@ def memory_store(backend: str) -> Office | None:
 
 @pytest.fixture
 async def serve(database_url: str, gate: Gate, memory_store: Office | None, tmp_path: Path) -> AsyncIterator[Serve]:
-    files = {"checkpoint_folder": tmp_path / "checkpoints", "workspaces": tmp_path / "workspaces"}
+    files = {
+        "checkpoint_folder": tmp_path / "checkpoints",
+        "checkpoint_fallback": tmp_path.with_name(f"{tmp_path.name}-fallback"),
+        "workspaces": tmp_path / "workspaces",
+    }
     async with AsyncExitStack() as pods:
 
         async def start(app: App | None = None, *, worker: bool = True, keys: bool = False, **settings: Any) -> Server:

@@ -197,7 +197,7 @@ async def test_a_row_that_was_moved_or_changed_is_an_error_without_content_and_h
 
 
 PLACES = {
-    "event": ("update run_events set data = '{}' where seq = 2", "/api/runs/{failer}/state"),
+    "event": ("update run_events set data = x'7b7d' where seq = 2", "/api/runs/{failer}/state"),
     "error": ("update runs set error = 'plain' where agent = 'failer'", "/api/runs/{failer}"),
     "message": ("update messages set text = 'plain'", "/api/threads/{thread}"),
 }
@@ -211,7 +211,7 @@ async def test_plain_text_in_a_sealed_column_is_an_error_and_not_content(with_ke
     runs = {run["agent"]: run for run in (await lived(settings))["runs"]["runs"]}
     statement, path = PLACES[place]
     if place == "event" and settings.sqlite_path is None:
-        statement = statement.replace("'{}'", "'{}'::bytea")
+        statement = statement.replace("x'7b7d'", "'{}'::bytea")
     await _execute(settings, statement)
     async with served(settings, telling(TEXT)) as server:
         answer = await server.http.get(path.format(failer=runs["failer"]["run_id"], thread=runs["failer"]["thread_id"]))

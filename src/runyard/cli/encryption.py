@@ -58,7 +58,7 @@ async def rotate(settings: "Settings", decrypt: bool, told: "Callable[[Progress]
     if ring is None:
         raise StartupError("RUNYARD_ENCRYPTION_KEYS has no key; `runyard keys make-encryption` makes one.")
     from runyard.faces.chats.resealing import reseal
-    from runyard.opening import open_sql_store, temporary_folder
+    from runyard.opening import fallback_folder, open_sql_store, temporary_folder
     from runyard.stores.rotation import Progress, Rotation
 
     store = open_sql_store(settings, ring=ring.accepting_plain())
@@ -70,7 +70,7 @@ async def rotate(settings: "Settings", decrypt: bool, told: "Callable[[Progress]
         await store.scrub()
     finally:
         await store.close()
-    folders = [settings.checkpoint_path, temporary_folder(settings)]
+    folders = [settings.checkpoint_path, fallback_folder(settings), temporary_folder(settings)]
     done, unreadable = await asyncio.to_thread(reseal, folders, ring, decrypt)
     told(Progress("files", done + unreadable, done, unreadable, done=True))
     return rotation.left + unreadable

@@ -20,7 +20,7 @@ async def test_a_chat_begins_with_its_first_message_and_is_unknown_before(chat: 
     await chat.say()
     await chat.say()
     whole = await chat.whole()
-    assert list(whole) == ["id", "interactions", "created_at"]
+    assert list(whole)[:3] == ["id", "interactions", "created_at"]
     assert whole["id"] == chat.id
     assert ISO.fullmatch(whole["created_at"])
     assert len(whole["interactions"]) == 2
@@ -82,7 +82,7 @@ async def test_each_interaction_starts_from_the_final_state_of_the_one_before(ch
     await chat.say("two")
     stream = await chat.say("three", "rememberer")
     assert answer_of(stream) == "one | Found: one | two | Found: two"
-    first, second, third = (await chat.whole())["interactions"]
+    first, second, third = [await chat.look(each["id"]) for each in (await chat.whole())["interactions"]]
     for before, after in ((first, second), (second, third)):
         said = before["final_agent_state"]["messages"]
         assert after["final_agent_state"]["messages"][: len(said)] == said

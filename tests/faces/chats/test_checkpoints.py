@@ -3,6 +3,8 @@ costs."""
 
 import asyncio
 import json
+import os
+import time
 from contextlib import suppress
 from pathlib import Path
 from typing import Any
@@ -11,13 +13,15 @@ import pytest
 
 from runyard.domain.api_key import LOCAL
 from runyard.domain.run import Status
-from runyard.errors import NotFound
+from runyard.errors import NotFound, StartupError
 from runyard.faces.chats import checkpoints as module
 from runyard.faces.chats.checkpoints import Checkpoints, Spare
 from runyard.faces.chats.file_store import FileInteractionStore
 from runyard.faces.chats.interactions import InteractionStore
 from runyard.faces.chats.wire import AgentState, AnswerEvent, Interaction, InteractionStatus
 from runyard.faces.chats.wire import Chat as ChatModel
+from runyard.opening import fallback_folder, temporary_folder
+from runyard.settings import Settings
 from tests.faces.agents_for_tests import Gate
 from tests.faces.chats.chatting import Chat, chat_agents, interaction_of
 from tests.faces.serving import Serve, Server
@@ -74,7 +78,7 @@ async def test_either_store_gives_back_what_the_face_shows(kept: Server) -> None
     ids = [interaction_of(await chat.say(text)) for text in ("one", "two")]
     first, second = [await saved(kept, chat.id, each) for each in ids]
     whole = ChatModel.model_validate(await chat.whole())
-    assert [first, second] == whole.interactions
+    assert [first, second] == [Interaction.model_validate(await chat.look(each)) for each in ids]
     loaded = await store_of(kept).load_chat(chat.id)
     assert loaded.interactions == whole.interactions
     assert loaded.id == chat.id
@@ -237,9 +241,7 @@ async def leave_saving_to_the_test(server: Server) -> None:
 
 def checkpointing(server: Server, store: InteractionStore, folder: Path) -> Checkpoints:
     clock = server.process.reaper._clock
-    return Checkpoints(
-        server.process.engine, lambda _: store, clock, in_files=False, disk=folder / "disk", temporary=folder / "temp"
-    )
+    return Checkpoints(server.process.engine, lambda _: store, clock, disk=folder / "disk", temporary=folder / "temp")
 
 
 @pytest.mark.req("S1.43", "S1.28")
@@ -312,3 +314,94 @@ async def test_a_cut_off_interaction_leaves_a_state_that_can_be_gone_on_from(kep
     assert cut.final_agent_state.messages == [{"role": "user", "content": "run it"}], "no call without a result (C24)"
     assert (await kept.store.get_run(LOCAL, interaction_of(waiting)[4:])).status is Status.CANCELED
     await waiting.close()
+
+
+def whole_files(folder: Path) -> list[Path]:
+    return list(folder.rglob("int_1.json"))
+
+
+def backdated(draft: Path, seconds: float) -> None:
+    draft.parent.mkdir(parents=True, exist_ok=True)
+    draft.write_text("half of it")
+    then = time.time() - seconds
+    os.utime(draft, (then, then))
+
+
+@pytest.mark.req("S1.37", "S1.50")
+@pytest.mark.parametrize("backend", ["memory"])
+async def test_drafts_that_a_killed_process_left_are_removed_and_younger_ones_stay(
+    serve: Serve, gate: Gate, tmp_path: Path
+) -> None:
+    folders = [tmp_path / "chats" / "c", tmp_path / "owners" / "ann%40example.com" / "chats" / "c"]
+    places = [*folders, *(folder / "interactions" for folder in folders)]
+    for place in places:
+        backdated(place / ".int_1.json.0001", 700)
+        backdated(place / ".int_1.json.0002", 10)
+        backdated(place / "int_1.json", 700)
+    fallback = tmp_path.with_name(f"{tmp_path.name}-fallback")
+    backdated(fallback / ".int_1.json.0001", 700)
+    server = await serve(chat_agents(gate), checkpoints="files", checkpoint_folder=tmp_path)
+    await eventually("the start has removed them", lambda: len(drafts(tmp_path) + drafts(fallback)) == len(places))
+    assert {draft.name for draft in drafts(tmp_path)} == {".int_1.json.0002"}
+    await server.process.checkpoints.clean()
+    assert len(whole_files(tmp_path)) == len(places), "whole files stay"
+
+
+@pytest.mark.req("S1.37")
+@pytest.mark.parametrize("backend", ["sqlite"])
+async def test_every_owner_has_the_same_layout_in_a_folder_of_its_own(serve: Serve, gate: Gate, tmp_path: Path) -> None:
+    server = await serve(chat_agents(gate), checkpoints="files", checkpoint_folder=tmp_path, keys=True)
+    key = await server.key("ann@example.com")
+    stream = await Chat(server).start(headers={"authorization": f"Bearer {key}"})
+    await stream.to_end()
+    folder = tmp_path / "owners" / "ann%40example.com" / "chats" / "chat_123"
+    await eventually("her chat is there", (folder / "chat.json").exists)
+    assert [path.stem for path in (folder / "interactions").iterdir()] == [interaction_of(stream)]
+    assert not (tmp_path / "chats").exists()
+
+
+@pytest.mark.req("S1.43")
+@pytest.mark.parametrize("kind", ["database", "files"])
+def test_the_fallback_is_another_place_than_the_one_that_fails(tmp_path: Path, kind: str) -> None:
+    where: dict[str, Any] = {
+        "checkpoints": kind,
+        "checkpoint_folder": tmp_path,
+        "database_url": f"sqlite:///{tmp_path}/runyard.db",
+    }
+    places = fallback_folder(Settings(**where)), temporary_folder(Settings(**where))
+    assert len(set(places)) == 2
+    assert not [place for place in places if place.is_relative_to(tmp_path)]
+    elsewhere = tmp_path.with_name("elsewhere")
+    assert fallback_folder(Settings(**where, checkpoint_fallback=elsewhere)) == elsewhere
+    for inside in (tmp_path, tmp_path / "fallback", elsewhere / ".." / tmp_path.name / "x"):
+        with pytest.raises(StartupError, match="RUNYARD_CHECKPOINT_FALLBACK"):
+            fallback_folder(Settings(**where, checkpoint_fallback=inside))
+
+
+@pytest.mark.req("S1.43")
+@pytest.mark.parametrize("backend", ["memory"])
+async def test_a_disk_that_takes_no_more_files_does_not_take_the_fallback_too(
+    serve: Serve, gate: Gate, tmp_path: Path
+) -> None:
+    """The folder of checkpoints cannot be written, nor can the temporary one: the third place has the copy."""
+    server = await serve(chat_agents(gate), checkpoints="files")
+    await leave_saving_to_the_test(server)
+    chat = Chat(server)
+    interaction = interaction_of(await chat.say())
+    (tmp_path / "temp").write_text("a file where a folder should be")
+    saving = checkpointing(server, Stubborn(store_of(server), "fails"), tmp_path)
+    await saving.round()
+    assert [path.stem for path in (tmp_path / "disk").glob("*.json")] == [interaction]
+
+
+@pytest.mark.parametrize("backend", ["memory"])
+async def test_a_fallback_folder_that_others_can_use_is_not_used(serve: Serve, tmp_path: Path) -> None:
+    shared = tmp_path / "shared"
+    shared.mkdir()
+    shared.chmod(0o777)
+    linked = tmp_path / "linked"
+    (tmp_path / "ours").mkdir(mode=0o700)
+    linked.symlink_to(tmp_path / "ours")
+    for place in (shared, linked):
+        with pytest.raises(PermissionError):
+            Spare(place).put(LOCAL, "c", an_interaction(1))

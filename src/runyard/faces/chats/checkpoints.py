@@ -4,13 +4,15 @@ It looks for ended runs without one, so a crash, a forced cancel or a process th
 the log is the truth, nobody waits for it. Two processes may write the same one: the second changes nothing.
 
 A save is shielded: when the process stops it is finished, not cut off. One that takes longer than `SAVE_SECONDS` goes
-on, and a copy is put on the local disk; if it fails, a copy is put into a temporary file. The next start brings both
-back; until then the run counts as unsaved and is tried again.
+on, and a copy is put on the local disk; if it fails, a copy is put into a temporary file. Neither place is where the
+checkpoints are. The next start brings both back; until then the run counts as unsaved and is tried again. Drafts that
+a killed process left are removed at the start and every hour.
 """
 
 import asyncio
 import os
-from collections.abc import Callable
+import stat
+from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -21,6 +23,7 @@ from runyard.clock import Clock
 from runyard.domain.run import Run
 from runyard.engine.engine import Engine
 from runyard.errors import Gone, NotFound, RunyardError, Unreadable
+from runyard.faces.chats.file_store import remove_drafts
 from runyard.faces.chats.finding import chat_id
 from runyard.faces.chats.interactions import Interactions, InteractionStore, decoded, encoded
 from runyard.faces.chats.sealing import SPARE, opened, sealed
@@ -35,6 +38,8 @@ log = structlog.get_logger()
 
 SAVE_SECONDS = 5.0
 AGAIN_SECONDS = 30.0  # after a save that failed
+DRAFT_SECONDS = 600.0  # a younger draft may still be written
+CLEAN_SECONDS = 3600.0
 BATCH = 50
 
 Stores = Callable[[str], InteractionStore]
@@ -47,26 +52,32 @@ class Checkpoints:
         stores: Stores,
         clock: Clock,
         *,
-        in_files: bool,
+        files: Path | None = None,
         disk: Path,
         temporary: Path,
         ring: "Ring | None" = None,
     ) -> None:
-        """`stores` gives an owner's store. `in_files`: the database is told that a copy is kept elsewhere."""
+        """`stores` gives an owner's store. `files`: the folder of checkpoints, if they are files; the database is then
+        told that a copy is kept elsewhere."""
         self._engine = engine
         self._stores = stores
         self._clock = clock
-        self._in_files = in_files
+        self._in_files = files is not None
         self._disk = Spare(disk, ring)
         self._temporary = Spare(temporary, ring)
+        self._folders = [disk, temporary] if files is None else [files, disk, temporary]
         self._resting: dict[str, float] = {}
         self._saving: set[asyncio.Task[None]] = set()
 
     async def run(self, interval: float) -> None:
         """Save until cancelled."""
         await self.bring_back()
+        cleaned = -CLEAN_SECONDS
         while True:
             try:
+                if self._clock.monotonic() - cleaned >= CLEAN_SECONDS:
+                    cleaned = self._clock.monotonic()
+                    await self.clean()
                 await self.round()
             except RunyardError as error:
                 log.warning("checkpoints.failed", code=error.code)
@@ -80,6 +91,13 @@ class Checkpoints:
         for run in due:
             await self._save(run)
         return len(due)
+
+    async def clean(self) -> None:
+        """Remove the drafts that killed processes left."""
+        before = self._clock.now_ms() / 1000 - DRAFT_SECONDS
+        for folder in self._folders:
+            if removed := await asyncio.to_thread(remove_drafts, folder, before):
+                log.info("checkpoint.drafts_removed", count=removed)
 
     async def close(self) -> None:
         """Return when what was begun is done, or has taken too long."""
@@ -100,10 +118,10 @@ class Checkpoints:
                 await asyncio.shield(saving)
         except TimeoutError:
             log.error("checkpoint.slow", run_id=run.id)
-            await self._put_aside(self._disk, run, chat, interaction)
+            await self._put_aside((self._disk, self._temporary), run, chat, interaction)
         except Exception as error:
             log.error("checkpoint.failed", run_id=run.id, error=type(error).__name__)
-            await self._put_aside(self._temporary, run, chat, interaction)
+            await self._put_aside((self._temporary, self._disk), run, chat, interaction)
 
     def _settle(self, saving: "asyncio.Task[None]") -> None:
         self._saving.discard(saving)
@@ -143,12 +161,16 @@ class Checkpoints:
             return True
         return False
 
-    async def _put_aside(self, spare: "Spare", run: Run, chat: str, interaction: Interaction) -> None:
+    async def _put_aside(self, spares: Sequence["Spare"], run: Run, chat: str, interaction: Interaction) -> None:
+        """Put a copy into the first of these places that takes it."""
         self._resting[run.id] = self._clock.monotonic() + AGAIN_SECONDS
-        try:
-            await asyncio.to_thread(spare.put, run.owner, chat, interaction)
-        except OSError as error:
-            log.error("checkpoint.lost", run_id=run.id, error=type(error).__name__)
+        for spare in spares:
+            try:
+                await asyncio.to_thread(spare.put, run.owner, chat, interaction)
+            except OSError as error:
+                log.error("checkpoint.lost", run_id=run.id, error=type(error).__name__)
+            else:
+                return
 
     async def bring_back(self) -> int:
         """Save what an earlier process could not; how many were brought back."""
@@ -179,14 +201,22 @@ class Spare:
 
     def put(self, owner: str, chat: str, interaction: Interaction) -> None:
         make_folder(self._folder)
-        if self._folder.stat().st_uid != os.getuid():
-            raise PermissionError("The folder belongs to somebody else.")
+        if not self._is_ours():
+            raise PermissionError("The folder belongs to another user, or others may write to it.")
         kept = {"owner": owner, "chat_id": chat, "interaction": msgspec.Raw(encoded(interaction))}
         data = sealed(self._ring, msgspec.json.encode(kept), interaction.id, SPARE)
         write_whole(self._folder / f"{interaction.id}.json", data)
 
+    def _is_ours(self) -> bool:
+        """Whether it is a folder of this user that no other can use; anyone may make one in a temporary directory."""
+        try:
+            found = os.lstat(self._folder)
+        except FileNotFoundError:
+            return False
+        return stat.S_ISDIR(found.st_mode) and found.st_uid == os.getuid() and not found.st_mode & 0o077
+
     def all(self) -> list[tuple[Path, str, str, Interaction]]:
-        if not self._folder.exists() or self._folder.stat().st_uid != os.getuid():
+        if not self._is_ours():
             return []
         found = []
         for file in sorted(self._folder.glob("int_*.json")):

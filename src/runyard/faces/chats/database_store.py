@@ -26,10 +26,10 @@ class DatabaseInteractionStore:
         await self._engine.checkpoints.save(replace(run, superseded_by=replaced), encoded(interaction))
 
     async def load_interaction(self, chat_id: str, interaction_id: str) -> Interaction:
-        kept = await self._engine.checkpoints.of_run(await self._run(chat_id, interaction_id))
-        if kept is None:
+        run = await self._run(chat_id, interaction_id)
+        if await self._engine.checkpoints.of_run(run) is None:
             raise NotFound("There is no checkpoint of that interaction.")
-        return decoded(kept)
+        return await Interactions(self._engine).whole(run)
 
     async def load_chat(self, chat_id: str) -> Chat:
         thread = await thread_of(self._engine, self._owner, chat_id)

@@ -3,7 +3,11 @@
     chats/<chat_id>/chat.json
     chats/<chat_id>/interactions/<interaction_id>.json
 
-Each is written whole and at once: to a file beside it, flushed to the disk, then renamed. The ids are those that the
+That is the layout for the owner of a server without API keys. Every other owner has the same layout below
+`owners/<owner>/`, with the owner's name percent-encoded (`opening.py`).
+
+Each is written whole and at once: to a draft beside it, flushed to the disk, then renamed. `remove_drafts` removes
+those that a killed process left. The ids are those that the
 face lets in, so that none leads out of the folder. With a key, interactions are sealed and no longer for people to look
 at. Files are read and written in threads, never on the event loop.
 """
@@ -19,7 +23,7 @@ from runyard.errors import NotFound
 from runyard.faces.chats.finding import CHAT
 from runyard.faces.chats.interactions import IsGone, decoded, encoded
 from runyard.faces.chats.sealing import opened, sealed
-from runyard.faces.chats.wire import AgentState, Chat, Interaction
+from runyard.faces.chats.wire import AgentState, AgentStatePart, Chat, Interaction
 from runyard.private_files import remove_tree, write_whole
 
 if TYPE_CHECKING:
@@ -84,10 +88,20 @@ class FileInteractionStore:
             write_whole(about, msgspec.json.encode({"id": chat_id, "created_at": interaction.created_at}))
 
     def _load(self, chat_id: str, interaction_id: str) -> Interaction:
+        """An interaction with its whole final state, put together from the files before it."""
         try:
-            return self._read(chat_id, self._file(chat_id, interaction_id))
+            found = at = self._read(chat_id, self._file(chat_id, interaction_id))
+            parts = []
+            while isinstance(state := at.final_agent_state, AgentStatePart):
+                parts.append(state.messages)
+                at = self._read(chat_id, self._file(chat_id, state.after))
         except FileNotFoundError:
             raise NotFound("There is no checkpoint of that interaction.") from None
+        if not parts:
+            return found
+        parts.append(state.messages if state is not None else [])
+        whole = AgentState(messages=[message for part in reversed(parts) for message in part])
+        return found.model_copy(update={"final_agent_state": whole})
 
     def _read(self, chat_id: str, file: Path) -> Interaction:
         return decoded(opened(self._ring, file.read_bytes(), file.stem, chat_id))
@@ -101,3 +115,22 @@ class FileInteractionStore:
         kept = [self._read(chat_id, file) for file in (folder / "interactions").glob("*.json")]
         kept.sort(key=lambda interaction: (interaction.created_at, interaction.id))
         return Chat(id=about["id"], interactions=kept, created_at=about["created_at"])
+
+
+def remove_drafts(folder: Path, before: float) -> int:
+    """Remove the drafts below a folder that were last written before a time; how many there were."""
+    removed = 0
+    for pattern in ("*/.*.json.*", "*/interactions/.*.json.*"):
+        for place in (folder / "chats", *folder.glob("owners/*/chats")):
+            removed += sum(_remove_if_old(draft, before) for draft in place.glob(pattern))
+    return removed + sum(_remove_if_old(draft, before) for draft in folder.glob(".int_*.json.*"))
+
+
+def _remove_if_old(draft: Path, before: float) -> bool:
+    try:
+        if draft.stat().st_mtime >= before:
+            return False
+        draft.unlink()
+    except FileNotFoundError:
+        return False  # its process finished it
+    return True

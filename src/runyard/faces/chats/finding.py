@@ -39,3 +39,12 @@ async def run_in(engine: Engine, owner: str, chat: str, interaction: str) -> Run
         if run.thread_id == thread.id:
             return run
     raise NotFound("There is no interaction with that id in the chat.")
+
+
+async def run_of(engine: Engine, thread: Thread, interaction: str) -> Run:
+    """The run that is this interaction: of the thread, or of one that it was forked from."""
+    with suppress(NotFound):
+        run = await engine.views.run(thread.owner, run_id_of(interaction) or "")
+        if run.thread_id == thread.id or thread.forked_from is not None:
+            return run
+    raise Invalid("`before` is not an interaction of this chat. Use the `next` of an earlier page.")

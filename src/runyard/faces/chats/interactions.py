@@ -1,10 +1,12 @@
 """Interactions made from runs: the log is the truth, a checkpoint only saves reading it.
 
 A run's final state is the conversation up to its end: its parent's, and then its own (`domain/conversation.py`, which
-leaves no tool call unanswered). The interactions of a chat are the branch that its head is on.
+leaves no tool call unanswered). A checkpoint keeps only its own part and names the interaction before it, so that
+every message is stored once; the whole state is put together when it is read. The first run after a fork keeps the
+whole state, because the interaction before it belongs to another chat.
 """
 
-from collections.abc import Awaitable, Callable, Sequence
+from collections.abc import AsyncIterator, Awaitable, Callable
 from typing import Any, Protocol
 
 import msgspec
@@ -14,11 +16,13 @@ from runyard.domain.fold import State, fold
 from runyard.domain.run import Run
 from runyard.domain.thread import Thread
 from runyard.engine.engine import Engine
-from runyard.faces.chats.finding import chat_id
+from runyard.faces.chats.finding import chat_id, run_of
 from runyard.faces.chats.translate import STATUS, agent_event, interaction_id
-from runyard.faces.chats.wire import AgentEvent, AgentState, Chat, Interaction
+from runyard.faces.chats.wire import AgentEvent, AgentState, AgentStatePart, Chat, Interaction
 from runyard.web.answers import fields, iso
 
+PAGE_BYTES = 4 * 1024 * 1024  # a page of a chat ends with the interaction that reaches it
+READ_RUNS = 100
 IsGone = Callable[[str], Awaitable[bool]]  # whether the interaction of that id was deleted
 
 
@@ -28,10 +32,12 @@ class InteractionStore(Protocol):
     async def save_interaction(self, chat_id: str, interaction: Interaction) -> None:
         """Save an interaction with its final state, in the place of an earlier copy."""
 
-    async def load_interaction(self, chat_id: str, interaction_id: str) -> Interaction: ...
+    async def load_interaction(self, chat_id: str, interaction_id: str) -> Interaction:
+        """An interaction with its whole final state."""
 
     async def load_chat(self, chat_id: str) -> Chat:
-        """Everything that is kept of a chat, in the order in which it began."""
+        """Everything that is kept of a chat, in the order in which it began. Final states are as they are kept: most
+        are the part that the interaction added."""
 
     async def get_previous_state(self, chat_id: str, interaction_id: str) -> AgentState | None:
         """The state that this interaction started from; None if it was the first."""
@@ -40,8 +46,11 @@ class InteractionStore(Protocol):
         """Remove the copies of those interactions of a chat that are gone, and the chat with the last of them."""
 
 
+_encode = msgspec.json.Encoder(enc_hook=fields).encode
+
+
 def encoded(interaction: Interaction) -> bytes:
-    return msgspec.json.encode(interaction, enc_hook=fields)
+    return _encode(interaction)
 
 
 def decoded(data: bytes) -> Interaction:
@@ -53,51 +62,97 @@ class Interactions:
         self._engine = engine
 
     async def of_run(self, run: Run) -> Interaction:
+        """An interaction as it is kept: with its own part of the conversation."""
         kept = await self._engine.checkpoints.of_run(run) if run.status.is_terminal else None
         return await self.replayed(run) if kept is None else _as_it_is_now(decoded(kept), run)
 
+    async def whole(self, run: Run) -> Interaction:
+        """An interaction with its whole final state."""
+        kept = await self.of_run(run)
+        if not isinstance(kept.final_agent_state, AgentStatePart):
+            return kept
+        said = [message async for piece in self.conversation(run) for message in piece]
+        return kept.model_copy(update={"final_agent_state": AgentState(messages=said)})
+
     async def replayed(self, run: Run) -> Interaction:
-        """Made from the log, whatever copies there are."""
-        return await self._from_log(run, await self._engine.views.question(run))
-
-    async def of_chat(self, thread: Thread, include_superseded: bool) -> Chat:
-        runs = await self._runs(thread, include_superseded)
-        kept = await self._engine.checkpoints.of_thread(thread.id)
-        asked = await self._engine.views.questions(runs)
-        found: list[Interaction] = []
-        for run in runs:
-            if run.status.is_terminal and run.id in kept:
-                found.append(_as_it_is_now(decoded(kept[run.id]), run))
-            else:
-                found.append(await self._from_log(run, asked.get(run.id, ""), found))
-        return Chat(id=chat_id(thread), interactions=found, created_at=iso(thread.created_at) or "")
-
-    async def _runs(self, thread: Thread, include_superseded: bool) -> list[Run]:
-        """Those of the thread, after those of the thread that it was forked from."""
-        inside = await self._engine.views.thread_runs(thread)
-        before: list[Run] = []
-        parent = inside[0].parent_id if inside else thread.head_run_id
-        while parent is not None:
-            before.append(await self._engine.views.run(thread.owner, parent))
-            parent = before[-1].parent_id
-        return before[::-1] + [run for run in inside if include_superseded or run.superseded_by is None]
-
-    async def _from_log(self, run: Run, question: str, known: Sequence[Interaction] = ()) -> Interaction:
+        """An interaction made from the log, whatever copies there are."""
+        question = await self._engine.views.question(run)
         state, told = await self._fold(run)
-        final = None
-        if run.status.is_terminal:
-            final = AgentState(messages=[*await self.before(run, known), *messages(state, question)])
         return Interaction(
             id=interaction_id(run.id),
             status=STATUS[run.status],
             user_message=question,
             agent_events=told,
-            final_agent_state=final,
+            final_agent_state=await self._final(run, messages(state, question)) if run.status.is_terminal else None,
             created_at=iso(run.created_at) or "",
             completed_at=iso(run.finished_at),
             parent_id=_id_of(run.parent_id),
             superseded_by=_id_of(run.superseded_by),
         )
+
+    async def page(self, thread: Thread, include_superseded: bool, before: str | None, limit: int) -> Chat:
+        """A bounded page of a chat: the newest interactions before a position, oldest first."""
+        found: list[Interaction] = []
+        size, more = 0, None
+        async for run in self._newest_first(thread, include_superseded, before):
+            if len(found) == limit or size >= PAGE_BYTES:
+                more = found[-1].id
+                break
+            found.append(await self.of_run(run))
+            size += len(encoded(found[-1]))
+        return Chat(id=chat_id(thread), interactions=found[::-1], created_at=iso(thread.created_at) or "", next=more)
+
+    async def conversation(self, run: Run) -> AsyncIterator[list[dict[str, Any]]]:
+        """What was said up to the end of a run, in order, one interaction at a time."""
+        chain = [run]
+        while (parent := chain[-1].parent_id) is not None:
+            earlier = await self._engine.views.run(run.owner, parent)
+            if earlier.thread_id != chain[-1].thread_id:
+                break  # the first run after a fork keeps the whole state
+            chain.append(earlier)
+        for each in reversed(chain):
+            yield await self._part(each)
+
+    async def before(self, run: Run) -> list[dict[str, Any]]:
+        """The conversation that this run started from."""
+        if run.parent_id is None:
+            return []
+        parent = await self._engine.views.run(run.owner, run.parent_id)
+        return [message async for piece in self.conversation(parent) for message in piece]
+
+    async def _newest_first(self, thread: Thread, include_superseded: bool, before: str | None) -> AsyncIterator[Run]:
+        """The runs of a thread, then those of the thread that it was forked from."""
+        views = self._engine.views
+        last = None if before is None else await run_of(self._engine, thread, before)
+        if last is None or last.thread_id == thread.id:
+            while page := await views.runs(
+                thread.owner, None if last is None else last.id, READ_RUNS, thread_id=thread.id
+            ):
+                for last in page:
+                    if include_superseded or last.superseded_by is None:
+                        yield last
+        parent = thread.head_run_id if last is None else last.parent_id
+        while parent is not None:
+            last = await views.run(thread.owner, parent)
+            yield last
+            parent = last.parent_id
+
+    async def _final(self, run: Run, own: list[dict[str, Any]]) -> AgentState:
+        """The final state of a run that says `own`: as a part, if the run before it is in the same thread."""
+        if run.parent_id is None:
+            return AgentState(messages=own)
+        parent = await self._engine.views.run(run.owner, run.parent_id)
+        if parent.thread_id == run.thread_id:
+            return AgentStatePart(messages=own, after=interaction_id(parent.id))
+        return AgentState(messages=[*await self.before(run), *own])
+
+    async def _part(self, run: Run) -> list[dict[str, Any]]:
+        """What a run adds to the conversation; for the first run after a fork, the whole conversation."""
+        kept = await self._engine.checkpoints.of_run(run) if run.status.is_terminal else None
+        if kept is not None and (state := decoded(kept).final_agent_state) is not None:
+            return state.messages
+        folded, _ = await self._fold(run)
+        return (await self._final(run, messages(folded, await self._engine.views.question(run)))).messages
 
     async def _fold(self, run: Run) -> tuple[State, list[AgentEvent]]:
         repeats = self._engine.views.repeats_its_thinking(run.agent)
@@ -107,23 +162,27 @@ class Interactions:
             told += [each for event in events if (each := agent_event(event, repeats)) is not None]
         return state, told
 
-    async def before(self, run: Run, known: Sequence[Interaction] = ()) -> list[dict[str, Any]]:
-        """The conversation that this run started from: back to the nearest one that is known, and on from there."""
-        states = {each.id: each.final_agent_state for each in known}
-        said: list[list[dict[str, Any]]] = []
-        parent = run.parent_id
-        while parent is not None:
-            state = states.get(interaction_id(parent))
-            before = await self._engine.views.run(run.owner, parent)
-            if state is None and (kept := await self._engine.checkpoints.of_run(before)) is not None:
-                state = decoded(kept).final_agent_state
-            if state is not None:
-                said.append(state.messages)
-                break
-            folded, _ = await self._fold(before)
-            said.append(messages(folded, await self._engine.views.question(before)))
-            parent = before.parent_id
-        return [message for piece in reversed(said) for message in piece]
+
+async def written(interactions: Interactions, run: Run, kept: Interaction) -> AsyncIterator[bytes]:
+    """The JSON of an interaction with its whole final state, one earlier interaction at a time: whatever the length of
+    the conversation, only one of them is in memory, and the event loop is free in between."""
+    fields_of = vars(kept)
+    head = {name: fields_of[name] for name in ("id", "status", "user_message", "agent_events")}
+    yield _encode(head)[:-1] + b',"final_agent_state":'
+    if kept.final_agent_state is None:
+        yield b"null"
+    elif not isinstance(kept.final_agent_state, AgentStatePart):
+        yield _encode(kept.final_agent_state)
+    else:
+        separator = b""
+        yield b'{"messages":['
+        async for part in interactions.conversation(run):
+            if part:
+                yield separator + b",".join(_encode(message) for message in part)
+                separator = b","
+        yield b"]}"
+    rest = {name: value for name, value in fields_of.items() if name not in head and name != "final_agent_state"}
+    yield b"," + _encode(rest)[1:]
 
 
 def _id_of(run_id: str | None) -> str | None:

@@ -39,5 +39,4 @@ def _files(folder: Path) -> Iterator[Path]:
     if folder.exists():
         yield from sorted(folder.glob("chats/*/interactions/*.json"))
         yield from sorted(folder.glob("owners/*/chats/*/interactions/*.json"))
-        yield from sorted(folder.glob("fallback/int_*.json"))
         yield from sorted(folder.glob("int_*.json"))

@@ -5,7 +5,7 @@ from typing import Annotated, Any, Literal
 
 from fastapi import APIRouter, Query
 from starlette.requests import Request
-from starlette.responses import Response
+from starlette.responses import Response, StreamingResponse
 
 from runyard.domain.events import Event, RunQueued
 from runyard.domain.run import Run, Status
@@ -15,7 +15,7 @@ from runyard.errors import AlreadyDecided, BadRequest, Conflict, NotFound, RunEn
 from runyard.faces.chats import translate, wire
 from runyard.faces.chats.finding import chat_id as name_of
 from runyard.faces.chats.finding import new_chat_id, run_in, thread_of
-from runyard.faces.chats.interactions import Interactions, InteractionStore
+from runyard.faces.chats.interactions import Interactions, InteractionStore, written
 from runyard.web.answers import Json, Key, iso, key_of
 from runyard.web.auth import Owner, owner_of
 from runyard.web.body import decoded, read, refuse_fields
@@ -137,7 +137,8 @@ def add_routes(
         if not _wants_json(request):
             return await events(request)
         _, run = await _meant(request, engine)
-        return Json(await interactions.of_run(run))
+        kept = await interactions.of_run(run)
+        return StreamingResponse(written(interactions, run, kept), media_type="application/json")
 
     async def one(chat_id: str, interaction_id: str) -> None: ...
 
@@ -203,10 +204,17 @@ def add_routes(
         rows = [wire.ChatRow(id=name_of(t), created_at=iso(t.created_at) or "") for t in page if t.kind == "chat"]
         return Json(wire.ChatPage(chats=rows, next=page[-1].id if len(page) == limit else None))
 
-    @router.get("/chats/{chat_id}", response_model=wire.Chat, tags=[FACE], summary="A chat with all its interactions")
-    async def get_chat(owner: Owner, chat_id: str, include_superseded: bool = False) -> Response:
+    @router.get(
+        "/chats/{chat_id}",
+        response_model=wire.Chat,
+        tags=[FACE],
+        summary="A chat with its newest interactions, oldest first; earlier ones page by page",
+    )
+    async def get_chat(
+        owner: Owner, chat_id: str, include_superseded: bool = False, before: str | None = None, limit: Limit = 50
+    ) -> Response:
         thread = await thread_of(engine, owner, chat_id)
-        return Json(await interactions.of_chat(thread, include_superseded))
+        return Json(await interactions.page(thread, include_superseded, before, limit))
 
     @router.delete("/chats/{chat_id}", status_code=204, tags=[FACE], summary="Delete a chat with all its interactions")
     async def delete_chat(owner: Owner, chat_id: str) -> Response:

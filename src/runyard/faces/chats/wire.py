@@ -63,6 +63,12 @@ class AgentState(BaseModel):
     messages: list[dict[str, Any]]
 
 
+class AgentStatePart(AgentState):
+    """The part of a state that one interaction added. The state of the interaction `after` comes before it."""
+
+    after: str
+
+
 class InteractionStatus(StrEnum):
     RUNNING = "RUNNING"
     COMPLETED = "COMPLETED"
@@ -76,7 +82,10 @@ class Interaction(BaseModel):
     status: InteractionStatus
     user_message: str
     agent_events: list[AgentEvent]
-    final_agent_state: AgentState | None = Field(description="Null while the interaction runs.")
+    final_agent_state: AgentStatePart | AgentState | None = Field(
+        description="Null while the interaction runs. In a chat, most states are the part that the interaction added to"
+        " the state of the interaction `after`."
+    )
     created_at: str
     completed_at: str | None
     parent_id: str | None = Field(None, description="The interaction whose final state this one started from.")
@@ -87,6 +96,7 @@ class Chat(BaseModel):
     id: str
     interactions: list[Interaction]
     created_at: str
+    next: str | None = Field(None, description="Give it as `before` to get older interactions; null at the first.")
 
 
 class ChatRow(BaseModel):
