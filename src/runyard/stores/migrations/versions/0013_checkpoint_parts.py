@@ -4,9 +4,9 @@ from alembic import op
 
 from runyard.stores.migrations.upgrade import run_script
 
-revision = "0011"
-down_revision = "0010"
+revision = "0013"
+down_revision = "0012"
 
 
 def upgrade() -> None:
-    run_script(op.get_bind(), "0011_checkpoint_parts")
+    run_script(op.get_bind(), "0013_checkpoint_parts")

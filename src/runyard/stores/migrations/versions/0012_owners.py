@@ -4,9 +4,9 @@ from alembic import op
 
 from runyard.stores.migrations.upgrade import run_script
 
-revision = "0011"
-down_revision = "0010"
+revision = "0012"
+down_revision = "0011"
 
 
 def upgrade() -> None:
-    run_script(op.get_bind(), "0011_owners")
+    run_script(op.get_bind(), "0012_owners")
