@@ -9,6 +9,7 @@ import logging
 import os
 import signal
 import socket
+import sys
 from collections.abc import AsyncIterator, Callable, Coroutine
 from contextlib import asynccontextmanager, nullcontext, suppress
 from ipaddress import ip_address
@@ -54,6 +55,7 @@ async def serve(
 
     logs.configure(settings.log_format, settings.log_level)
     logs.catch_tracebacks()
+    signals = _Signals()
     process = Process(settings, app, worker=worker, may_exit=True, on_traceback=on_traceback)
     listener = _listen(settings.host, settings.port)
     is_guarded = keys == "needed" or (keys == "needed_off_loopback" and not _is_loopback(listener))
@@ -71,10 +73,10 @@ async def serve(
     )
     server = uvicorn.Server(config)
     server.capture_signals = nullcontext  # type: ignore[assignment, method-assign]
-    await process.start()
+    await _start(process, signals)
     await say_if_nobody_gets_in(process, settings, is_guarded)
     _calm_collector()
-    stopping = _on_signal(process, settings.drain_seconds, lambda: setattr(server, "should_exit", True))
+    stopping = _on_signal(signals, process, settings.drain_seconds, lambda: setattr(server, "should_exit", True))
     if ready is not None:
         ready(address(settings.host, listener.getsockname()[1]), is_guarded)
     async with _scraped(settings, process):
@@ -106,11 +108,12 @@ async def work(settings: Settings, app: App) -> None:
         raise StartupError(
             "SQLite has one process: `runyard serve` includes the worker. Use Postgres to run workers of their own."
         )
+    signals = _Signals()
     process = Process(settings, app, may_exit=True)
-    await process.start()
+    await _start(process, signals)
     _calm_collector()
     done = asyncio.Event()
-    stopping = _on_signal(process, settings.drain_seconds, done.set)
+    stopping = _on_signal(signals, process, settings.drain_seconds, done.set)
     async with _scraped(settings, process):
         await done.wait()
     stopping.cancel()
@@ -180,8 +183,8 @@ async def _to_the_end(main: Coroutine[Any, Any, None], waiting: "set[asyncio.Tas
     left = (await asyncio.wait(strays, timeout=1))[1] if strays else set()
     if left:
         log.warning("process.tasks_left", tasks=len(left))
-        logging.shutdown()
-        os._exit(0)
+    if left or _is_loading():
+        _leave()
 
 
 def _calm_collector() -> None:
@@ -191,23 +194,55 @@ def _calm_collector() -> None:
     gc.set_threshold(20_000, 20, 50)
 
 
-def _on_signal(process: Process, grace: float, then: Callable[[], None]) -> "asyncio.Task[None]":
+class _Signals:
+    """SIGTERM and SIGINT, from the first moment on: process 1 of a container gets no others."""
+
+    def __init__(self) -> None:
+        loop = asyncio.get_running_loop()
+        self.first, self.second = asyncio.Event(), asyncio.Event()
+        for number in (signal.SIGTERM, signal.SIGINT):
+            loop.add_signal_handler(number, self._caught)
+        _handled.append(loop)
+
+    def _caught(self) -> None:
+        (self.second if self.first.is_set() else self.first).set()
+
+
+async def _start(process: Process, signals: _Signals) -> None:
+    """Start, unless a signal comes first: then end at once, because nothing has begun that could be drained."""
+    starting = asyncio.create_task(process.start(), name="start")
+    stopped = asyncio.create_task(signals.first.wait())
+    await asyncio.wait({starting, stopped}, return_when=asyncio.FIRST_COMPLETED)
+    if not starting.done():
+        log.info("process.stopping")
+        _leave()
+    stopped.cancel()
+    await starting
+
+
+def _leave() -> None:
+    """End the process without Python's own exit, which would wait for threads and locks that never come."""
+    logging.shutdown()
+    for stream in (sys.stdout, sys.stderr):
+        with suppress(Exception):  # full, closed or gone
+            stream.flush()
+    os._exit(0)
+
+
+def _is_loading() -> bool:
+    """Whether a thread still imports the library of models; without one, that is not looked for."""
+    loading = sys.modules.get("runyard.models.loading")
+    return loading is not None and loading.is_loading()
+
+
+def _on_signal(signals: _Signals, process: Process, grace: float, then: Callable[[], None]) -> "asyncio.Task[None]":
     """On the first signal drain, then call `then`; on the second, do not wait for runs to end."""
-    loop = asyncio.get_running_loop()
-    first, second = asyncio.Event(), asyncio.Event()
-
-    def caught() -> None:
-        (second if first.is_set() else first).set()
-
-    for number in (signal.SIGTERM, signal.SIGINT):
-        loop.add_signal_handler(number, caught)
-    _handled.append(loop)
 
     async def shut_down() -> None:
-        await first.wait()
+        await signals.first.wait()
         log.info("process.stopping")
         draining = asyncio.create_task(process.drain(grace))
-        hurry = asyncio.create_task(second.wait())
+        hurry = asyncio.create_task(signals.second.wait())
         await asyncio.wait({draining, hurry}, return_when=asyncio.FIRST_COMPLETED)
         hurry.cancel()
         if not draining.done():

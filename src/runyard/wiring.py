@@ -7,10 +7,12 @@ back, and cut the streams so that clients reconnect elsewhere. `serving.py` says
 import asyncio
 import os
 import socket
-import threading
+import time
 from collections.abc import Awaitable, Sequence
 from contextlib import suppress
 from random import Random
+
+import structlog
 
 from runyard.agents.claude import remove_homes
 from runyard.agents.containment import contain_tasks
@@ -58,6 +60,8 @@ from runyard.telemetry.harmless import safely
 from runyard.telemetry.logs import contain
 from runyard.telemetry.metrics import RUNS_ACTIVE, SSE_CLIENTS, SSE_LAG, Metrics
 from runyard.telemetry.spans import Tracer
+
+log = structlog.get_logger()
 
 SPEAKS_WHOLE = frozenset({"model", "claude"})  # kinds of agents that record whole messages beside the pieces
 
@@ -251,7 +255,8 @@ class Process:
         if default is not None and default not in self._app.agents:
             raise StartupError(f"RUNYARD_DEFAULT_AGENT names {default!r}, which the app does not declare.")
         check_writable(self._settings.workspaces)
-        self._warm()
+        self._check_claude()
+        await self._load_models()
         contain_tasks(asyncio.get_running_loop())
         await self.store.open()
         for name, documents in self._app.collections.items():
@@ -300,16 +305,22 @@ class Process:
         await self.store.close()
         await _briefly(in_thread(safely, self.tracer.exporter.close))
 
-    def _warm(self) -> None:
-        """Load what agents that think will need, beside everything else: it takes seconds."""
-        self._check_claude()
+    async def _load_models(self) -> None:
+        """Load what agents with a model need, before anything else: it takes seconds, and slows the process down."""
         minds = [agent.mind for agent in self._app.agents.values() if agent.mind is not None]
         if self.worker is None or all(mind.is_scripted for mind in minds):
             return
-        from runyard.models.litellm import check_installed, warm
+        from runyard.models.loading import check_installed, loaded
 
         check_installed()
-        threading.Thread(target=warm, name="litellm", daemon=True).start()
+        log.info("models.loading", library="litellm")
+        began = time.monotonic()
+        try:
+            await loaded()
+        except Exception as error:  # an import may raise anything; a run that asks a model will say so
+            log.error("models.not_loaded", error=type(error).__name__)
+        else:
+            log.info("models.loaded", seconds=round(time.monotonic() - began, 1))
 
     def _check_claude(self) -> None:
         told = [agent.claude for agent in self._app.agents.values() if agent.claude is not None]

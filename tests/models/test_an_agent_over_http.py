@@ -10,7 +10,7 @@ from runyard.agents.agent import Agent
 from runyard.agents.execution import Answered, Canceled
 from runyard.agents.runners import RUNNERS
 from runyard.agents.tools import tool
-from runyard.models.litellm import load
+from runyard.models.loading import load
 from tests.support.patience import PATIENCE
 from tests.support.scripted_openai import ScriptedOpenAI, begin, call, end, scripted_openai, text
 from tests.unit.agent.fake_execution import FakeExecution

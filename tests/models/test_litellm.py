@@ -11,7 +11,8 @@ import pytest
 from runyard.domain.events import Usage
 from runyard.errors import ContextTooLong, ModelError, ModelRefused, ModelTimedOut, RateLimited
 from runyard.model import Finished, Request, Said, Text, Thinking
-from runyard.models.litellm import LitellmModel, Patience, _by, load
+from runyard.models.litellm import LitellmModel, Patience, _by
+from runyard.models.loading import load
 from tests.support.patience import PATIENCE
 from tests.support.scripted_openai import (
     ScriptedOpenAI,

@@ -1,7 +1,7 @@
 """Every model that litellm knows, behind our port.
 
-litellm is heavy (seconds, hundreds of megabytes), so it is imported in a thread when it is first needed, or warmed when
-a process starts that will need it. It looks up prices in its own file and says nothing: its logs may hold content.
+litellm is heavy and is loaded by `loading.py`. It looks up prices in its own file and says nothing: its logs may hold
+content.
 
 Tried again, with growing pauses or the one that the provider asks for, is only what failed before the first delta: a
 refused connection, a busy or broken provider. An answer that stops without having been finished is an error, however
@@ -9,13 +9,8 @@ cleanly its connection was closed.
 """
 
 import asyncio
-import importlib
-import importlib.util
-import logging
-import os
 from collections.abc import AsyncGenerator, Awaitable, Callable, Iterator, Mapping
-from contextlib import aclosing, suppress
-from functools import cache
+from contextlib import aclosing
 from typing import Any
 
 import msgspec
@@ -29,9 +24,9 @@ from runyard.errors import (
     ModelTimedOut,
     ModelUnavailable,
     RateLimited,
-    StartupError,
 )
 from runyard.model import Finished, FinishReason, Request, Said, Text, Thinking
+from runyard.models.loading import loaded
 
 Sleep = Callable[[float], Awaitable[object]]
 
@@ -54,7 +49,7 @@ class LitellmModel:
         self._sleep = sleep
 
     async def stream(self, request: Request, /) -> AsyncGenerator[Said, None]:
-        litellm = await asyncio.to_thread(load)
+        litellm = await loaded()
         begun = False
         for attempt in range(1, self._patience.tries + 1):
             try:
@@ -112,41 +107,7 @@ async def _by(deadline: float, answer: Awaitable[Any]) -> Any:
         raise
 
 
-# --- litellm itself ------------------------------------------------------------------------------------------------
-
-
-@cache
-def load() -> Any:
-    """The module, silent. Takes seconds the first time: call it in a thread."""
-    os.environ.setdefault("LITELLM_LOCAL_MODEL_COST_MAP", "True")  # else it asks the network for prices
-    litellm: Any = importlib.import_module("litellm")
-    litellm.telemetry = False
-    litellm.suppress_debug_info = True
-    litellm.set_verbose = False
-    litellm.turn_off_message_logging = True
-    for name in ("LiteLLM", "LiteLLM Router", "LiteLLM Proxy"):
-        logging.getLogger(name).setLevel(logging.CRITICAL + 1)
-    return litellm
-
-
-def check_installed() -> None:
-    if importlib.util.find_spec("litellm") is None:
-        raise StartupError(
-            "An agent of this app asks a model, which needs litellm: pip install 'litellm[mcp]>=1.84,<2'."
-        )
-
-
-def warm() -> None:
-    """Load everything that a first question with tools would load. Call it in a thread."""
-    tool = {"type": "function", "function": {"name": "warm", "parameters": {"type": "object", "properties": {}}}}
-    with suppress(Exception):  # a courtesy: whatever is wrong will be said when the model is asked
-        load().completion(
-            model="openai/warm",
-            messages=[{"role": "user", "content": "."}],
-            tools=[tool],
-            mock_response=".",
-            api_key="none",
-        )
+# --- what it is asked ------------------------------------------------------------------------------------------------
 
 
 def _arguments(request: Request, patience: Patience) -> dict[str, Any]:
