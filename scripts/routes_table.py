@@ -26,7 +26,8 @@ contract routes take fields that they do not know.
 
 A stream is `text/event-stream`. It takes `Last-Event-ID`, `fromSeq` and `after`, each the last seq that was seen; the
 largest of them counts, and one that is not a whole number is a 400. It ends by itself after the run's last event, and
-only then: a connection that is cut before is to be opened again, at the last id.
+only then: a connection that is cut before is to be opened again, at the last id. A `Last-Event-ID` at or past the end
+of a run that has ended is a 204, which makes an EventSource stop; `fromSeq` and `after` get an empty stream.
 
 Every request but those for health carries an API key ([access.md](access.md)): `Authorization: Bearer <key>`, or
 `X-API-Key: <key>`. The last column is the scope that it must have. What belongs to another owner is a 404.

@@ -61,7 +61,7 @@ async def serve(
     is_guarded = keys == "needed" or (keys == "needed_off_loopback" and not _is_loopback(listener))
     served = create_app(settings, process=process, keys=is_guarded)
     config = uvicorn.Config(
-        served if keys != "needed_off_loopback" or is_guarded else LocalOnly(served),
+        served if keys != "needed_off_loopback" or is_guarded else LocalOnly(served, settings.origins),
         log_config=None,
         access_log=False,
         proxy_headers=False,

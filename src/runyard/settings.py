@@ -133,6 +133,16 @@ def _checked_patterns(own: dict[str, str]) -> dict[str, str]:
     return own
 
 
+def _origins(given: str | None) -> list[str]:
+    return [each.strip() for each in (given or "").split(",") if each.strip()]
+
+
+def _checked_origins(given: str | None) -> str | None:
+    if not all(re.fullmatch(r"https?://[^/@\s]+", each) for each in _origins(given)):
+        raise ValueError("must be origins such as http://localhost:5173, with commas between")
+    return given
+
+
 def _lower(value: object) -> object:
     return value.lower() if isinstance(value, str) else value
 
@@ -246,6 +256,11 @@ class Settings(BaseSettings):
     rate_per_key: Annotated[float | None, Field(gt=0, allow_inf_nan=False)] = Field(
         1000,
         description="Requests that one API key may send to one process in a second; after a silence twice as many.",
+    )
+    dev_origins: Annotated[str | None, AfterValidator(_checked_origins)] = Field(
+        None,
+        description="For `runyard dev` without keys: further origins whose pages may use it, with commas between, "
+        "such as `http://localhost:5173`. Its own origin always may.",
     )
     max_header_bytes: Count = Field(32_768, description="The largest request line and headers that are read, together.")
     header_seconds: Seconds = Field(
@@ -387,6 +402,11 @@ class Settings(BaseSettings):
         from runyard.cipher import parse
 
         return parse(self.encryption_keys)
+
+    @property
+    def origins(self) -> list[str]:
+        """The origins that `dev_origins` names."""
+        return _origins(self.dev_origins)
 
     @property
     def redactor(self) -> "Redactor | None":

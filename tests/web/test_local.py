@@ -4,6 +4,8 @@ from typing import Any
 
 import pytest
 
+from runyard.errors import StartupError
+from runyard.settings import Settings
 from runyard.web.local import LocalOnly, is_loopback
 
 
@@ -56,7 +58,15 @@ def test_names_of_others(name: str) -> None:
     ("headers", "status"),
     [
         ([(b"host", b"localhost:8000")], 200),
-        ([(b"host", b"localhost:8000"), (b"origin", b"http://localhost:3000")], 200),
+        ([(b"host", b"localhost:8000"), (b"origin", b"http://localhost:8000")], 200),
+        ([(b"host", b"localhost"), (b"origin", b"http://localhost:80")], 200),
+        ([(b"host", b"[::1]:8000"), (b"origin", b"http://[::1]:8000")], 200),
+        ([(b"host", b"localhost:8000"), (b"origin", b"http://localhost:5173")], 200),
+        ([(b"host", b"localhost:8000"), (b"origin", b"http://localhost:3000")], 403),
+        ([(b"host", b"localhost:8000"), (b"origin", b"http://127.0.0.1:8000")], 403),
+        ([(b"host", b"localhost:8000"), (b"origin", b"https://localhost:8000")], 403),
+        ([(b"host", b"localhost:8000"), (b"origin", b"http://localhost:8000.evil.example")], 403),
+        ([(b"origin", b"http://localhost:8000")], 403),
         ([(b"host", b"localhost:8000"), (b"origin", b"null")], 403),
         ([(b"host", b"localhost:8000"), (b"origin", b"https://evil.example")], 403),
         ([(b"host", b"evil.example")], 403),
@@ -75,6 +85,18 @@ async def test_every_name_that_a_request_gives_counts(headers: list[tuple[bytes,
     async def receive() -> Any:
         raise AssertionError("nobody reads the body")
 
-    await LocalOnly(app)({"type": "http", "method": "POST", "path": "/", "headers": headers}, receive, send)
+    await LocalOnly(app, ["http://localhost:5173"])(
+        {"type": "http", "method": "POST", "path": "/", "headers": headers}, receive, send
+    )
     assert sent[0]["status"] == status
     assert not any(b"evil" in message.get("body", b"") for message in sent)
+
+
+def test_a_setting_names_further_origins_and_refuses_what_is_none() -> None:
+    assert Settings(dev_origins="http://localhost:5173, https://app.example").origins == [
+        "http://localhost:5173",
+        "https://app.example",
+    ]
+    for wrong in ("*", "localhost:5173", "http://localhost:5173/", "http://a@b"):
+        with pytest.raises(StartupError, match="origins such as"):
+            Settings(dev_origins=wrong)

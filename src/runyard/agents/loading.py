@@ -30,9 +30,11 @@ class App(Struct, frozen=True):
 
     @property
     def task_types(self) -> dict[str, str]:
-        """Who does which tasks: every agent those of its own name, and of the type that it declares."""
+        """Who does which tasks: every agent those of its own name, and of the type that it declares. A remote agent
+        does those of the type that its service does, unless another agent has that name or type."""
+        remote = {one.remote.task_type: name for name, one in reversed(self.agents.items()) if one.remote is not None}
         declared = {agent.task_type: name for name, agent in self.agents.items() if agent.task_type is not None}
-        return {name: name for name in self.agents} | declared
+        return remote | {name: name for name in self.agents} | declared
 
     def default_plan(self, default: str | None) -> str | None:
         """What runs when a plan is wanted and none is named: the default agent if it is one, else the first plan."""

@@ -20,7 +20,7 @@ from runyard.engine.access import EVERYBODY, Access, Caller
 from runyard.errors import BadRequest, Invalid, NotFound, RunyardError, ScopeMissing
 from runyard.web import problems
 from runyard.web.limits import Rates
-from runyard.web.problems import CALLER, REFUSED
+from runyard.web.problems import CALLER, REFUSED, path_of
 
 OPEN = ("/health", "/api/health", "/health/ready", "/", "/assets/{name}")  # to be read by anybody
 NEEDS: dict[tuple[str, str], api_key.Scope] = {
@@ -107,13 +107,6 @@ def _unusable(scope: Scope) -> RunyardError | None:
     if clean(path) != path:
         return NotFound()
     return Invalid("A query parameter contains NUL; leave it out.") if b"%00" in scope["query_string"] else None
-
-
-def path_of(scope: Scope) -> str:
-    """The path as the routes know it, also where the app is mounted below another."""
-    path: str = scope["path"]
-    root: str = scope.get("root_path", "")
-    return path[len(root) :] if root and path.startswith(root) else path
 
 
 def key_in(headers: Iterable[tuple[bytes, bytes]]) -> str | None:

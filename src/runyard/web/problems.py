@@ -1,6 +1,6 @@
 """Errors on the wire: one table, one shape (application/problem+json), and never a word of what the client sent."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from http import HTTPStatus
 from math import ceil
 from typing import Any
@@ -57,6 +57,7 @@ NOTHING_MORE: Mapping[str, Any] = {}
 
 class Problem(Response):
     media_type = "application/problem+json"
+    code = ""
 
     def __init__(
         self,
@@ -71,6 +72,23 @@ class Problem(Response):
         if errors:
             body["errors"] = errors
         super().__init__(msgspec.json.encode(body), status, HEADERS.get(status))
+        self.code = code
+
+
+Shape = Callable[[Problem], Response]
+_SHAPES: dict[str, Shape] = {}
+
+
+def shape(path: str, how: Shape) -> None:
+    """Errors of this route have a shape of their own, also those that are found before the route is reached."""
+    _SHAPES[path] = how
+
+
+def path_of(scope: Scope) -> str:
+    """The path as the routes know it, also where the app is mounted below another."""
+    path: str = scope["path"]
+    root: str = scope.get("root_path", "")
+    return path[len(root) :] if root and path.startswith(root) else path
 
 
 def _more(error: RunyardError) -> Mapping[str, Any]:
@@ -97,6 +115,12 @@ def install(app: FastAPI) -> None:
 
 def answer(error: Exception, scope: Scope) -> Response:
     """What the client is told of any error; what was not foreseen is logged by name, and by whose request it was."""
+    told = _told(error, scope)
+    shape = _SHAPES.get(path_of(scope))
+    return told if shape is None or not isinstance(told, Problem) else shape(told)
+
+
+def _told(error: Exception, scope: Scope) -> Response:
     if isinstance(error, RunyardError):
         return _ours(error, scope)
     if isinstance(error, RequestValidationError):

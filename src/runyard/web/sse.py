@@ -17,6 +17,7 @@ from starlette.responses import Response
 from starlette.types import Receive, Scope, Send
 
 from runyard.domain.events import Event
+from runyard.domain.run import Run
 from runyard.engine.access import Caller
 from runyard.engine.attendance import Attendance
 from runyard.engine.stream import Pause, Streams
@@ -194,6 +195,15 @@ def asked_start(request: Request) -> int | None:
     query = request.query_params
     given = (request.headers.get("last-event-id"), query.get("fromSeq"), query.get("after"))
     return max((_seq(value) for value in given if value), default=None)
+
+
+def nothing_more(request: Request, run: Run) -> Response | None:
+    """204 for a reader that has seen the last event of a run that has ended: it makes an EventSource stop. By the
+    header alone, which is what an EventSource sends: `after` and `fromSeq` are a question, and get an empty stream."""
+    seen = request.headers.get("last-event-id")
+    if seen and run.status.is_terminal and _seq(seen) >= run.last_seq:
+        return Response(status_code=204)
+    return None
 
 
 def _seq(given: str) -> int:

@@ -80,6 +80,7 @@ async function once(
     const headers = { Accept: "text/event-stream", ...(last && { "Last-Event-ID": last }) };
     const response = await send(path, { headers, signal: watch.signal });
     open();
+    if (response.status === 204) return true; // the run has ended, and all of it was seen
     if (response.body === null) return false;
     for await (const batch of frames(response.body, watch.heard)) if (take(batch)) return true;
     return false;

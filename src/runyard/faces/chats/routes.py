@@ -20,7 +20,7 @@ from runyard.web.answers import Json, Key, iso, key_of
 from runyard.web.auth import Owner, owner_of
 from runyard.web.body import decoded, read, refuse_fields
 from runyard.web.routing import STREAM_PARAMETERS, Events, add_fast
-from runyard.web.sse import EventStream, start_of
+from runyard.web.sse import EventStream, nothing_more, start_of
 
 FACE = "chats"
 NEW_MESSAGE = "A new message came before an answer."
@@ -131,7 +131,7 @@ def add_routes(
     async def events(request: Request) -> Response:
         after = start_of(request)
         _, run = await _meant(request, engine)
-        return await attached(run, after)
+        return nothing_more(request, run) or await attached(run, after)
 
     async def interaction(request: Request) -> Response:
         if not _wants_json(request):

@@ -30,7 +30,7 @@ from runyard.ids import new_id
 from runyard.web.answers import Json, Key, key_of
 from runyard.web.auth import Owner, owner_of
 from runyard.web.body import NotJson, decoded, read
-from runyard.web.problems import problem
+from runyard.web.problems import Problem, problem, shape
 from runyard.web.routing import STREAM_PARAMETERS, Events, add_fast
 from runyard.web.sse import EventStream, start_of
 from runyard.web.waiting import ClientGone, events_until_end
@@ -155,6 +155,9 @@ def add_routes(
         parameters=[*STREAM_PARAMETERS, _run_header()],
     )
 
+    for path in ("/agents/run/sync", "/agents/run/stream"):
+        shape(path, _in_envelope)
+
     @router.get("/agents/schema.json", tags=[FACE], summary="The JSON Schema (2020-12) of requests and answers")
     async def schema(owner: Owner) -> Response:
         return Json(wire.schema())
@@ -219,6 +222,13 @@ def _refusal(refused: Refused, came: float) -> Response:
     envelope = refused.envelope
     _line(envelope["request_id"], None, None, refused.status, envelope["error"]["code"], came)
     return Json({**envelope, "detail": envelope}, refused.status, headers=refused.headers)
+
+
+def _in_envelope(told: Problem) -> Response:
+    """A refusal from before the request was read, such as 401 or 413; its ids are not known then."""
+    envelope = refusal(Failure(told.code.upper()), new_id(), "unknown")
+    kept = {name: told.headers[name] for name in ("WWW-Authenticate", "Retry-After", "Allow") if name in told.headers}
+    return Json({**envelope, "detail": envelope}, told.status_code, headers=kept)
 
 
 def _code(telling: Telling) -> str:

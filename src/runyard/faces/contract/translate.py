@@ -40,12 +40,21 @@ _LIMITS = {"max_tokens_exceeded": "MAX_TOKENS_EXCEEDED", "max_steps": "MAX_STEPS
 _CODES = {"agent_error": "TASK_FAILED", "node_error": "TASK_FAILED", "tool_failed": "TASK_FAILED"}
 
 MESSAGES = {
+    "BAD_REQUEST": "The request cannot be read.",
     "CANCELLED": "The run was cancelled.",
+    "DRAINING": "This process is shutting down; ask another one.",
     "INVALID_REQUEST": "The request does not fit the contract.",
     "INTERNAL": "Something went wrong on our side.",
+    "KEY_REQUIRED": "A valid API key is needed.",
+    "METHOD_NOT_ALLOWED": "Send a POST request.",
     "QUEUE_FULL": "Too many runs wait already; try again later.",
+    "SCOPE_MISSING": "The API key lacks the scope `write`.",
     "TASK_FAILED": "The agent failed.",
     "TIMEOUT": "The run took longer than its budget allows.",
+    "TOO_LARGE": "The request is too large.",
+    "TOO_MANY_REQUESTS": "This API key is used too often; try again later.",
+    "TOO_MANY_STREAMS": "Too many streams are open; try again later.",
+    "UNAVAILABLE": "The database is not available; try again later.",
     "UNSUPPORTED_TASK_TYPE": "No agent here does tasks of that type.",
     "VALIDATION_ERROR": "The inputs of the task do not fit.",
 }

@@ -16,7 +16,7 @@ from runyard.faces.native import keys, overview, translate, wire
 from runyard.web.answers import Json, Key, iso
 from runyard.web.auth import Owner, owner_of
 from runyard.web.routing import add_stream
-from runyard.web.sse import EventStream, start_of
+from runyard.web.sse import EventStream, nothing_more, start_of
 
 FACE = "native"
 Limit = Annotated[int, Query(ge=1, le=200)]
@@ -29,7 +29,8 @@ def add_routes(router: APIRouter, engine: Engine, heartbeat: float) -> None:
     async def log(request: Request) -> Response:
         after = start_of(request)
         run = await engine.views.run(await owner_of(request), request.path_params["run_id"])
-        return EventStream(engine.streams, run.id, after, FACE, translate.frame, heartbeat)
+        over = nothing_more(request, run)
+        return over or EventStream(engine.streams, run.id, after, FACE, translate.frame, heartbeat)
 
     add_stream(router, "/api/runs/{run_id}/log", log, tag=FACE, summary="Follow a run, every event in full")
 

@@ -15,7 +15,7 @@ from runyard.faces.plans import translate, wire
 from runyard.web.answers import Json, Key, iso
 from runyard.web.auth import Owner, owner_of
 from runyard.web.routing import add_stream
-from runyard.web.sse import EventStream, start_of
+from runyard.web.sse import EventStream, nothing_more, start_of
 
 FACE = "plans"
 ATTACHED: dict[int | str, dict[str, Any]] = {
@@ -34,6 +34,8 @@ def add_routes(router: APIRouter, engine: Engine, heartbeat: float, default_plan
     async def stream(request: Request) -> Response:
         after = start_of(request)
         run = await find(await owner_of(request), request.path_params["run_id"])
+        if (over := nothing_more(request, run)) is not None:
+            return over
         frames = translate.frames_of(_name(run))
         return EventStream(engine.streams, run.id, after, FACE, frames, heartbeat, published=True)
 

@@ -15,7 +15,7 @@ from runyard.web.answers import Json, Key, iso, key_of
 from runyard.web.auth import Owner, owner_of
 from runyard.web.body import read
 from runyard.web.routing import add_fast, add_stream
-from runyard.web.sse import EventStream, start_of
+from runyard.web.sse import EventStream, nothing_more, start_of
 
 FACE = "threads"
 CANCEL_PATIENCE = 1.0
@@ -24,7 +24,12 @@ CANCEL_PATIENCE = 1.0
 def add_routes(router: APIRouter, engine: Engine, heartbeat: float) -> None:
     async def events(request: Request) -> Response:
         after = start_of(request)
-        run_id = await engine.views.visible(await owner_of(request), request.path_params["run_id"])
+        owner, run_id = await owner_of(request), request.path_params["run_id"]
+        if "last-event-id" in request.headers:
+            run = await engine.views.run(owner, run_id)
+            if (over := nothing_more(request, run)) is not None:
+                return over
+        run_id = await engine.views.visible(owner, run_id)
         return EventStream(engine.streams, run_id, after, FACE, translate.frame, heartbeat)
 
     add_stream(router, "/api/runs/{run_id}/events", events, tag=FACE, summary="Follow a run")
