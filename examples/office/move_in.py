@@ -7,6 +7,7 @@ python examples/office/move_in.py --doors [http://127.0.0.1:8000]    opens them,
 import json
 import sys
 import time
+from contextlib import suppress
 from typing import Any, NamedTuple
 from urllib.error import URLError
 from urllib.request import Request, urlopen
@@ -99,5 +100,7 @@ if __name__ == "__main__":
     url = asked[0] if asked else "http://127.0.0.1:8000"
     if "--doors" not in sys.argv:
         move_in(url)
-    elif wait_for(Office(url)):
-        open_doors(Office(url))
+    else:
+        with suppress(OSError):  # the server was stopped meanwhile, and says so itself
+            if wait_for(Office(url)):
+                open_doors(Office(url))

@@ -178,7 +178,7 @@ test("twenty thousand events are folded in a moment", () => {
     lines.push(["model.token", { text: "word " }]);
   }
   const events = log(...lines);
-  const began = performance.now();
+  const began = process.cpuUsage(); // not the clock: other programs of the machine do not count
   fold(events);
-  assert.ok(performance.now() - began < 5000);
+  assert.ok(process.cpuUsage(began).user < 5_000_000);
 });
