@@ -57,8 +57,7 @@ def create_app(
         terminal=settings.contract_terminal_event,
         timeout_seconds=settings.contract_timeout_seconds,
     )
-    by_plans = partial(plans, default_plan=running.default_plan)
-    known = (threads, channels, in_chats, by_contract, by_plans, native)
+    known = (threads, channels, in_chats, by_contract, plans, native)
     faces = [partial(face, engine=running.engine, heartbeat=settings.heartbeat_seconds) for face in known]
     return build(
         running.engine,

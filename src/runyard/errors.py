@@ -29,9 +29,12 @@
     ├── AgentError                     what ends a run as `error`
     │   ├── InvalidTask                the inputs of a task do not fit
     │   ├── EventTooLarge              what the agent wrote is larger than an event may be
+    │   ├── AnswerTooLarge             the whole answer is larger than an answer may be
     │   ├── BlockedLoop                the agent did not await for too long, and was interrupted
     │   ├── WrongThread                a context was used outside of the thread that runs the agent
     │   ├── Nondeterministic           a replay took another path than the record
+    │   ├── NestedCall                 a step or a tool made a recorded call of its own
+    │   ├── ResultNotJson              a step or a tool returned something that has no JSON
     │   ├── StepFailed                 a recorded step raised
     │   │   └── ToolFailed             a tool raised, or took too long
     │   │       ├── Rejected           a person said no to the call
@@ -41,6 +44,7 @@
     │   │           ├── ServerGone     the server that has it does not answer
     │   │           └── RemoteFailed   a remote agent gave no result: it said so
     │   │               ├── RemoteUnavailable  it cannot be reached, or does not work
+    │   │               ├── RemoteNotAllowed   its address is private, and was not allowed
     │   │               ├── RemoteTimedOut     it took too long
     │   │               └── RemoteBroken       its answer was cut off, or is none of the contract
     │   ├── NodeFailed                 a node of a plan raised
@@ -258,6 +262,20 @@ class EventTooLarge(AgentError):
 
     code = "event_too_large"
 
+    def __init__(self, most: int | None = None) -> None:
+        hint = "Write less at once, or raise RUNYARD_MAX_EVENT_BYTES."
+        super().__init__(None if most is None else f"The agent wrote an event of more than {most} bytes. {hint}")
+
+
+class AnswerTooLarge(AgentError):
+    """The answer is larger than an answer may be."""
+
+    code = "answer_too_large"
+
+    def __init__(self, most: int | None = None) -> None:
+        hint = "Answer with less, or raise RUNYARD_MAX_ANSWER_BYTES."
+        super().__init__(None if most is None else f"The answer has more than {most} bytes. {hint}")
+
 
 class BlockedLoop(AgentError):
     """The agent blocked the event loop for too long. Await in it, or call blocking code in a plain function."""
@@ -280,6 +298,24 @@ class Nondeterministic(AgentError):
     """The agent took another path than the one on record."""
 
     code = "nondeterministic"
+
+
+class NestedCall(AgentError):
+    """Steps, tool calls and questions cannot be made inside a step or a tool; make them in the agent."""
+
+    code = "nested_call"
+
+
+class ResultNotJson(AgentError):
+    """The result is not JSON; return text, numbers, booleans, None, lists, dicts or dataclasses of these."""
+
+    code = "result_not_json"
+
+    # kind: the name of the type that has no JSON, if it is known
+    def __init__(self, kind: str = "") -> None:
+        hint = "Return text, numbers, booleans, None, lists, dicts or dataclasses of these."
+        super().__init__(f"A value of type {kind} in the result is not JSON. {hint}" if kind else None)
+        self.kind = kind
 
 
 class StepFailed(AgentError):
@@ -348,6 +384,12 @@ class RemoteUnavailable(RemoteFailed):
     """The remote agent cannot be reached."""
 
     code = "remote_unavailable"
+
+
+class RemoteNotAllowed(RemoteFailed):
+    """The address of the remote agent is private or local; allow it by `runyard.remote(..., allow=["10.0.0.0/8"])`."""
+
+    code = "outbound_refused"
 
 
 class RemoteTimedOut(RemoteFailed):

@@ -242,7 +242,12 @@ class Settings(BaseSettings):
     max_body_bytes: Count = Field(1_048_576, description="The largest request body that is read.")
     max_message_chars: Count = Field(262_144, description="The longest message that is taken.")
     max_event_bytes: Count = Field(
-        1_048_576, description="The largest event that a run may write; one that writes a larger one ends as an error."
+        1_048_576,
+        description="The largest event of a run, except for answers; a run that writes a larger one ends as error.",
+    )
+    max_answer_bytes: Count = Field(
+        16_777_216,
+        description="The largest answer of a run and the largest message of a model; each is stored as one event.",
     )
     max_tool_output_bytes: Count = Field(
         262_144, description="The largest output of a tool; a larger one is an error that its caller is told of."

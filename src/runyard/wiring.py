@@ -173,6 +173,7 @@ class Process:
                 settings.max_tool_output_bytes,
                 settings.max_history_chars,
                 settings.tell_tool_errors,
+                settings.max_answer_bytes,
             ),
             on_traceback,
         )
@@ -221,6 +222,7 @@ class Process:
                 self._ring,
                 redactor,
                 admission,
+                app.plans(settings.default_agent or app.default),
             ),
             views=Views(
                 self.store,
@@ -246,7 +248,6 @@ class Process:
         days = settings.retention_days
         self.retention = None if days is None else Retention(self.store, clock, days)
         self.task_types = app.task_types
-        self.default_plan = app.default_plan(settings.default_agent or app.default)
         self._loops: list[asyncio.Task[None]] = []
         self.interaction_stores, self.checkpoints = open_checkpoints(settings, self.engine, clock)
 

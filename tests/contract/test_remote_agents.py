@@ -138,6 +138,14 @@ async def test_only_public_addresses_are_called_unless_a_network_is_allowed() ->
         assert (await Remote("lit", url=agent.url, task_type=TASK, allow=HERE).ask({}, "k")).outputs
 
 
+async def test_an_address_that_is_not_allowed_is_an_error_that_says_how_to_allow_it() -> None:
+    with served() as agent:
+        refused = runyard.remote("lit", url=agent.url, task_type=TASK)
+        with pytest.raises(RemoteFailed, match=r"private or local; allow it by `runyard\.remote\(\.\.\., allow="):
+            await run(refused, FakeExecution())
+        assert agent.asked == []
+
+
 async def test_a_redirect_is_not_followed() -> None:
     with served(GOOD.but(stream=lambda _: as_json({}, 307))) as agent, pytest.raises(RemoteUnavailable):
         await Remote("lit", url=agent.url, task_type=TASK, allow=HERE).ask({}, "k")

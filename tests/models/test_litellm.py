@@ -294,3 +294,10 @@ async def test_cancelling_closes_the_request_at_once(server: ScriptedOpenAI, act
         return time.monotonic() - began
 
     assert await server.fastest(took, enough=0.2) < 0.2
+
+
+async def test_a_large_answer_of_equal_pieces_arrives_whole(server: ScriptedOpenAI) -> None:
+    server.answer(begin(), *text(*["x" * 10_000] * 200), *end())
+    said = await heard(question(server))
+    assert sum(len(piece.text) for piece in said if isinstance(piece, Text)) == 2_000_000
+    assert isinstance(said[-1], Finished)

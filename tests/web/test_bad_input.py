@@ -83,7 +83,8 @@ async def test_json_that_is_not_declared_as_such_is_refused(server: Server, kind
     thread_id = await server.thread()
     for path, body in (("/api/threads", b"{}"), (f"/api/threads/{thread_id}/messages", b'{"content":"x"}')):
         answer = await server.http.post(path, content=body, headers={"content-type": kind})
-        assert answer.status_code == 422, path
+        assert (answer.status_code, answer.json()["code"]) == (422, "not_declared_json"), path
+        assert "Content-Type: application/json" in answer.json()["detail"]
         assert answer.headers["content-type"] == "application/problem+json"
     answer = await server.http.post(
         f"/api/threads/{thread_id}/messages",

@@ -109,7 +109,7 @@ async def test_an_owner_has_about_so_many_runs_waiting(serve: Serve, memory_stor
     refused(await server.http.post(f"/api/threads/{thread_id}/messages", json=body), "queue_full")
     channel = (await server.http.post("/api/channels", json={"name": "all", "agents": ["happy"]})).json()["id"]
     refused(await server.http.post("/api/messages", json={"channelId": channel, "text": "hi"}), "queue_full")
-    refused(await server.http.post("/agents/runs", json={"runId": "r1", "input": {}}), "queue_full")
+    refused(await server.http.post("/agents/runs", json={"runId": "r1"}), "queue_full")
     refused(await server.http.post("/chats/c/interactions", json={"user_message": "hi"}), "queue_full")
     for how in ("sync", "stream"):
         answer = await server.http.post(f"/agents/run/{how}", json=asked("happy"))
@@ -155,6 +155,11 @@ async def writer(ctx: runyard.Context) -> None:
 
 
 @runyard.agent
+async def stepper(ctx: runyard.Context) -> str:
+    return str(len(await ctx.step("shout", lambda: "x" * int(ctx.message.text))))
+
+
+@runyard.agent
 async def answerer(ctx: runyard.Context) -> str:
     return "x" * int(ctx.message.text)
 
@@ -164,7 +169,8 @@ async def rememberer(ctx: runyard.Context) -> str:
     return " ".join(str(len(message.text)) for message in await ctx.history())
 
 
-LARGE = App({agent.name: agent for agent in (caller, writer, answerer, rememberer)}, {}, "caller")
+thinker = runyard.Agent("thinker", model="scripted", turns=[{"text": ["x" * 2500, "x" * 2500]}])
+LARGE = App({agent.name: agent for agent in (caller, writer, stepper, answerer, rememberer, thinker)}, {}, "caller")
 
 
 async def said(server: Server, agent: str, text: str, thread_id: str | None = None) -> dict[str, Any]:
@@ -181,12 +187,45 @@ async def test_a_tool_that_returns_too_much_fails_and_the_agent_is_told(serve: S
 
 
 @MEMORY
-@pytest.mark.parametrize("agent", ["writer", "answerer"])
-async def test_a_run_that_writes_too_large_an_event_ends_as_an_error(serve: Serve, agent: str) -> None:
+async def test_a_run_that_writes_too_large_an_event_ends_as_an_error_that_names_the_limit(serve: Serve) -> None:
     server = await serve(LARGE, max_event_bytes=1000)
-    assert (await said(server, agent, "500"))["status"] == "done"
-    failed = await said(server, agent, "5000")
+    assert (await said(server, "stepper", "500"))["status"] == "done"
+    failed = await said(server, "stepper", "5000")
     assert (failed["status"], failed["error"]["code"]) == ("error", "event_too_large")
+    assert "1000 bytes" in failed["error"]["message"]
+    assert "RUNYARD_MAX_EVENT_BYTES" in failed["error"]["message"]
+
+
+@pytest.mark.parametrize("agent", ["writer", "answerer", "thinker"])
+async def test_an_answer_may_be_larger_than_one_event(serve: Serve, agent: str) -> None:
+    server = await serve(LARGE, max_event_bytes=1000)
+    run_id = await server.post(agent, "5000")
+    whole = (await server.ended(run_id)).wire[-2]
+    assert whole[0] == "final"
+    assert whole[1]["text"] == "x" * 5000
+    log = await server.log(run_id)
+    tokens = [event["data"]["text"] for event in log if event["type"] == "model.token"]
+    assert all(len(text) < 1000 for text in tokens)
+    assert agent == "answerer" or "".join(tokens) == "x" * 5000
+    thread = (await server.http.get(f"/api/threads/{(await server.run(run_id))['thread_id']}")).json()
+    assert thread["messages"][-1]["content"] == "x" * 5000
+
+
+@MEMORY
+@pytest.mark.parametrize("agent", ["writer", "answerer", "thinker"])
+async def test_an_answer_that_is_too_large_ends_as_an_error_that_names_the_limit(serve: Serve, agent: str) -> None:
+    server = await serve(LARGE, max_event_bytes=1000, max_answer_bytes=3000)
+    failed = await said(server, agent, "5000")
+    assert (failed["status"], failed["error"]["code"]) == ("error", "answer_too_large")
+    assert "3000 bytes" in failed["error"]["message"]
+    assert "RUNYARD_MAX_ANSWER_BYTES" in failed["error"]["message"]
+
+
+@MEMORY
+async def test_an_answer_of_two_megabytes_is_not_too_large(serve: Serve) -> None:
+    server = await serve(LARGE)
+    state = await said(server, "writer", "2000000")
+    assert (state["status"], len(state["output"]["text"])) == ("done", 2_000_000)
 
 
 @MEMORY

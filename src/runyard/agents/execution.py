@@ -54,6 +54,10 @@ class Execution(Protocol):
     def tells_tool_errors(self) -> bool:
         """Whether a model is told the text of an exception that a tool raised, not only its class."""
 
+    @property
+    def most_answer_bytes(self) -> int:
+        """How large the whole answer may be; AnswerTooLarge if it is larger."""
+
     def emit(self, payload: P) -> P:
         """Put an event into the journal's buffer, and return it as it will be stored: go on with that. Never blocks;
         the payload is encoded before this returns."""

@@ -36,10 +36,10 @@ class App(Struct, frozen=True):
         declared = {agent.task_type: name for name, agent in self.agents.items() if agent.task_type is not None}
         return remote | {name: name for name in self.agents} | declared
 
-    def default_plan(self, default: str | None) -> str | None:
-        """What runs when a plan is wanted and none is named: the default agent if it is one, else the first plan."""
-        plans = [name for name, agent in self.agents.items() if agent.kind == "plan"]
-        return default if default in plans else next(iter(plans), None)
+    def plans(self, default: str | None) -> list[str]:
+        """The names of all plans. The first one runs where none is named: the default agent, if it is a plan."""
+        found = [name for name, agent in self.agents.items() if agent.kind == "plan"]
+        return sorted(found, key=lambda name: name != default)
 
 
 def load(path: Path) -> App:

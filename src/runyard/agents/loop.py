@@ -28,7 +28,7 @@ from runyard.domain.conversation import call_ids, messages
 from runyard.domain.events import ModelMessage, ModelReset, StepFinished, StepStarted, Usage
 from runyard.domain.fold import State
 from runyard.domain.run import StopReason
-from runyard.errors import ModelRefused, ModelUnavailable
+from runyard.errors import AnswerTooLarge, ModelRefused, ModelUnavailable
 from runyard.model import Finished, Model, Request, Text, Thinking
 
 INVALID = ("unknown_tool", "invalid_input")  # errors of calls that made no sense
@@ -108,11 +108,15 @@ class Loop:
 
     async def _listen(self, request: Request) -> Finished:
         gap = BETWEEN_TURNS if self._text_before or self._context.written() else ""
+        most, heard = self._execution.most_answer_bytes, 0
         try:
             async with aclosing(self._model.stream(request)) as saying:
                 async for said in saying:
                     match said:
                         case Text(text):
+                            heard += len(text)
+                            if heard > most:
+                                raise AnswerTooLarge(most)
                             await self._context.token(gap + text)
                             gap = ""
                         case Thinking(text):

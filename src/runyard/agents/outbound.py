@@ -25,7 +25,8 @@ Address = IPv4Address | IPv6Address
 
 
 class OutboundRefused(ToolError):
-    """This address may not be called: it is private or local, and was not allowed."""
+    """The address is private or local, and no network of the declaration allows it; add `allow=["10.0.0.0/8"]` with the
+    network of the address to `runyard.remote(...)` or to the MCP server."""
 
     code = "outbound_refused"
 

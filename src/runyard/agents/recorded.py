@@ -14,13 +14,13 @@ from runyard.agents.execution import Execution
 from runyard.agents.parking import Parking
 from runyard.agents.questions import UNKNOWN, Questions
 from runyard.agents.replay import Replay
-from runyard.agents.tool_call import ToolCalls, attempt, inside
+from runyard.agents.tool_call import PREFIX, ToolCalls, attempt, inside
 from runyard.agents.tools import Effects, Tool, call
 from runyard.agents.tracebacks import traceback_of
 from runyard.agents.values import digest, plain
 from runyard.domain.events import StepFinished, StepStarted
 from runyard.domain.fold import CallState, StepState
-from runyard.errors import AgentError, Invalid, StepFailed, ToolFailed, UnknownOutcome
+from runyard.errors import Invalid, NestedCall, ResultNotJson, StepFailed, ToolFailed, UnknownOutcome
 
 
 class RecordedCalls:
@@ -76,7 +76,9 @@ class RecordedCalls:
             if effects == "once":
                 await self._execution.commit_to_act()
             result, cause = await attempt(key, call(fn, *args, **kwargs))
-            error = type(cause).__name__ if cause else None
+            error = None if cause is None else _error(cause)
+            if isinstance(cause, ResultNotJson):
+                result = cause.kind
             if may_write:
                 self._settle()
             raised = None if cause is None else traceback_of(cause, self._execution.redactor)
@@ -115,7 +117,7 @@ class RecordedCalls:
 
     def _next_key(self, name: str) -> str:
         if inside.get() is not None:
-            raise AgentError("Steps, tool calls and questions cannot be made inside a step or a tool.")
+            raise NestedCall
         return self._replay.key(name)
 
     def _reuse(self, key: str, known: StepState | CallState, may_write: bool) -> None:
@@ -124,9 +126,18 @@ class RecordedCalls:
         self._replay.use(key)
 
 
+def _error(cause: BaseException) -> str:
+    """What the log says of a failed step: the class of the error, or the code of a mistake in how it was called."""
+    return cause.code if isinstance(cause, ResultNotJson | NestedCall) else type(cause).__name__
+
+
 def _step_result(name: str, error: str | None, result: Any, cause: BaseException | None = None) -> Any:
     if error == UNKNOWN:
         raise UnknownOutcome from cause
+    if error == ResultNotJson.code:
+        raise StepFailed(f'The step "{name}" failed: {ResultNotJson(str(result or "")).message}') from cause
+    if error == NestedCall.code:
+        raise StepFailed(f'The step "{name}" failed: {NestedCall().message}') from cause
     if error is not None:
         raise StepFailed(f'The step "{name}" failed with {error}.') from cause
     return result
@@ -135,6 +146,9 @@ def _step_result(name: str, error: str | None, result: Any, cause: BaseException
 def _tool_result(tool: Tool[..., Any], error: str | None, output: Any, cause: BaseException | None = None) -> Any:
     if error == UNKNOWN:
         raise UnknownOutcome from cause
+    if error in (ResultNotJson.code, NestedCall.code) and isinstance(output, str):
+        said = output.removeprefix(PREFIX)
+        raise ToolFailed(f"The tool {tool.name} failed: {said}", error=error, output=output) from cause
     if error is not None:
         raise ToolFailed(f"The tool {tool.name} failed with {error}.", error=error, output=output) from cause
     return output

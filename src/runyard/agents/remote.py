@@ -25,12 +25,12 @@ from runyard.contract.breaker import Breaker
 from runyard.contract.result import Progress, Result
 from runyard.contract.timeouts import Timeouts
 from runyard.domain.task import Task, deadline
-from runyard.errors import Invalid, RemoteBroken, RemoteFailed, RemoteTimedOut, RemoteUnavailable
+from runyard.errors import Invalid, RemoteBroken, RemoteFailed, RemoteNotAllowed, RemoteTimedOut, RemoteUnavailable
 
 log = structlog.get_logger()
 
 _NOT_IN_NAMES = re.compile(r"[^A-Za-z0-9_-]")
-TROUBLES = {kind.code: kind for kind in (RemoteUnavailable, RemoteTimedOut, RemoteBroken)}
+TROUBLES = {kind.code: kind for kind in (RemoteUnavailable, RemoteNotAllowed, RemoteTimedOut, RemoteBroken)}
 
 
 class Remote:

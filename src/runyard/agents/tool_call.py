@@ -9,6 +9,7 @@ What a tool raised becomes its result: a code and, for the model, the text of th
 the developer beside them; no caller gets it.
 """
 
+import re
 from collections.abc import Awaitable, Callable, Mapping
 from contextvars import ContextVar
 from typing import TYPE_CHECKING, Any, TypeVar
@@ -28,7 +29,9 @@ from runyard.domain.fold import CallState
 from runyard.errors import (
     Invalid,
     InvalidInput,
+    NestedCall,
     Rejected,
+    ResultNotJson,
     RunyardError,
     ToolError,
     ToolFailed,
@@ -40,6 +43,7 @@ if TYPE_CHECKING:
     from runyard.domain.redaction import Redactor
 
 P = TypeVar("P", bound=Payload)
+PREFIX = "Error executing tool: "
 MOST_CHARS = 4_000  # of what a model is told of an exception
 
 # The key of the recorded call that the code of a user is running in; None outside of one.
@@ -136,7 +140,7 @@ async def attempt(key: str, calling: Awaitable[Any]) -> tuple[Any, BaseException
     """The JSON of what a function returned, or what it raised. Refused writes are not the function's fault."""
     token = inside.set(key)
     try:
-        return plain(await calling), None
+        return as_json(await calling), None
     except (WriteRefused, Unavailable):
         raise
     except (Exception, SystemExit, KeyboardInterrupt) as error:  # what a user's function raises is its result
@@ -145,12 +149,21 @@ async def attempt(key: str, calling: Awaitable[Any]) -> tuple[Any, BaseException
         inside.reset(token)
 
 
+def as_json(result: object) -> Any:
+    """The result as a reader of the log gets it; ResultNotJson with the type that has no JSON."""
+    try:
+        return plain(result)
+    except (TypeError, ValueError) as error:
+        found = re.search(r"objects of type ([\w.]+)", str(error))
+        raise ResultNotJson(found[1] if found else "") from None
+
+
 def told(cause: BaseException, execution: Execution) -> str:
     """What the model is told: the text of the exception. Where the settings withhold it or there is none, only the kind
     of error; words that are meant for the model are always told."""
-    meant = isinstance(cause, ToolFailed | InvalidInput)
+    meant = isinstance(cause, ToolFailed | InvalidInput | ResultNotJson | NestedCall)
     said = _text_of(cause, execution.redactor) if meant or execution.tells_tool_errors else ""
-    return f"Error executing tool: {said or code_of(cause)}"
+    return f"{PREFIX}{said or code_of(cause)}"
 
 
 def _text_of(cause: BaseException, redactor: "Redactor | None") -> str:

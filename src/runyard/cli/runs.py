@@ -74,7 +74,11 @@ def cancel(run_id: RunId) -> None:
     """Stop a run; one that has ended stays as it is."""
 
     async def work(client: "Client", is_live: bool) -> None:
-        typer.echo(await client.cancel(run_id))
+        status = await client.cancel(run_id)
+        typer.echo(status)
+        if not is_live and status in {"queued", "running", "waiting"}:
+            note = "The cancel is stored, but no server is here to stop the run. It stops when you start `runyard dev`."
+            typer.secho(note, dim=True, err=True)
 
     run_with_client(work)
 

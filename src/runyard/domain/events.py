@@ -102,7 +102,8 @@ class StepStarted(_Payload, frozen=True):
 
 
 class StepFinished(_Payload, frozen=True):
-    """A step ended with a result, or with the class name of the error it raised and its `traceback`."""
+    """A step ended with a result, or with the class name of the error it raised and its `traceback`. After
+    `result_not_json` the `result` is the name of the type that has no JSON."""
 
     type = "step.finished"
     step: str

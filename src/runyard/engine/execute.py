@@ -42,9 +42,9 @@ from runyard.engine.patience import DatabaseAway
 from runyard.engine.run_trace import RunTrace
 from runyard.errors import (
     AgentError,
+    AnswerTooLarge,
     CancelRequested,
     ContextTooLong,
-    EventTooLarge,
     Fenced,
     NotParked,
     RunyardError,
@@ -270,8 +270,9 @@ class Running:
         usage = None if self._execution is None else self._execution.usage
         finish = msgspec.structs.replace(finish, usage=usage)
         drafts = ending(self._draft, last_word, finish)
-        if finish.status is Status.DONE and any(len(d.data) > self._engine.most_event_bytes for d in drafts):
-            await self._end_error(EventTooLarge.code, EventTooLarge().message)
+        most = self._engine.most_answer_bytes
+        if finish.status is Status.DONE and any(len(draft.data) > most for draft in drafts):
+            await self._end_error(AnswerTooLarge.code, AnswerTooLarge(most).message)
             return
         await self._pen.move(finish, drafts)
         self._outcome = "ok" if finish.status is Status.DONE else finish.error_code or finish.status.value

@@ -4,7 +4,8 @@ Whatever it writes is redacted, measured, entered into the ledger and traced on 
 so that what is stored, what is counted and what the agent is told back are the same.
 """
 
-from collections.abc import AsyncIterator, Callable, Sequence
+import sys
+from collections.abc import AsyncIterator, Callable, Iterator, Sequence
 from typing import Any, TypeVar
 
 from msgspec.structs import replace
@@ -12,7 +13,17 @@ from msgspec.structs import replace
 from runyard.agents.agent import Agent
 from runyard.agents.execution import Canceled
 from runyard.domain.approval import Approval
-from runyard.domain.events import ApprovalRequested, Draft, ModelMessage, Payload, StepFinished, ToolFinished, Usage
+from runyard.domain.events import (
+    ApprovalRequested,
+    Draft,
+    ModelMessage,
+    ModelThinking,
+    Payload,
+    StepFinished,
+    ToolFinished,
+    ToolOutput,
+    Usage,
+)
 from runyard.domain.fold import State
 from runyard.domain.ledger import Keeper
 from runyard.domain.run import Run
@@ -24,11 +35,12 @@ from runyard.engine.lease import Lease
 from runyard.engine.past import fitting, past
 from runyard.engine.redacting import Redacting
 from runyard.engine.run_trace import RunTrace
-from runyard.errors import AgentError, EventTooLarge, Fenced
+from runyard.errors import AgentError, AnswerTooLarge, EventTooLarge, Fenced
 from runyard.ids import new_approval_id
 from runyard.store import Claim, Hit
 
 P = TypeVar("P", bound=Payload)
+ROOM = 200  # bytes of an event of text besides the text: names of fields, the id of a call
 
 
 class Execution:
@@ -56,6 +68,7 @@ class Execution:
         self.cancelled = False
         self._is_silent = state.last_seq <= 1
         self.tells_tool_errors = engine.limits.tells_tool_errors
+        self.most_answer_bytes = engine.most_answer_bytes
         self.redactor = engine.redactor
         self._redacting = None if engine.redactor is None else Redacting(engine.redactor)
         self._trace = trace
@@ -75,8 +88,10 @@ class Execution:
         for each in now:
             draft = self._engine.draft(each)
             if self._is_too_large(draft, each):
-                if each is not stored:
-                    raise EventTooLarge
+                if isinstance(each, ModelThinking | ToolOutput):
+                    for piece in _pieces(each.text, self._engine.most_event_bytes):
+                        self._pen.write(self._engine.draft(replace(each, text=piece)))
+                    continue
                 each = stored = self._cut(stored)
                 draft = self._engine.draft(each)
             if self._keeper is not None and (ledger := self._keeper.entries(each, self.now_ms())) is not None:
@@ -94,9 +109,14 @@ class Execution:
         return stored
 
     def _is_too_large(self, draft: Draft, payload: Payload) -> bool:
-        limits = self._engine.limits
-        most = limits.tool_output_bytes if isinstance(payload, ToolFinished) else limits.event_bytes
-        return most is not None and len(draft.data) > most
+        match payload:
+            case ToolFinished():
+                most = self._engine.limits.tool_output_bytes or sys.maxsize
+            case ModelMessage():
+                most = self._engine.most_answer_bytes
+            case _:
+                most = self._engine.most_event_bytes
+        return len(draft.data) > most
 
     def _cut(self, payload: P) -> P:
         """What takes the place of something too large: the same without its traceback, if that is enough; of a tool's
@@ -105,8 +125,10 @@ class Execution:
             payload = replace(payload, traceback=None)
             if not self._is_too_large(self._engine.draft(payload), payload):
                 return payload
+        if isinstance(payload, ModelMessage):
+            raise AnswerTooLarge(self.most_answer_bytes)
         if not isinstance(payload, ToolFinished):
-            raise EventTooLarge
+            raise EventTooLarge(self._engine.most_event_bytes)
         said = f"Error executing tool: its output is larger than {self._engine.limits.tool_output_bytes} bytes."
         return replace(payload, output=said, error="output_too_large")
 
@@ -115,9 +137,11 @@ class Execution:
             self._is_silent = False
             self._engine.metrics.first_token(self.run.agent, (self.now_ms() - self.run.created_at) / 1000)
         draft = self._engine.draft.token(text)
-        if len(draft.data) > self._engine.most_event_bytes:
-            raise EventTooLarge
-        self._pen.write(draft)
+        if len(draft.data) <= self._engine.most_event_bytes:
+            self._pen.write(draft)
+            return
+        for piece in _pieces(text, self._engine.most_event_bytes):
+            self._pen.write(self._engine.draft.token(piece))
 
     def ask(self, approval: Approval, *payloads: Payload) -> None:
         patience = self._engine.approval_ms
@@ -182,6 +206,12 @@ class Execution:
 
     def new_approval_id(self) -> str:
         return new_approval_id()
+
+
+def _pieces(text: str, most: int) -> Iterator[str]:
+    """Pieces of a text that each fit into an event of `most` bytes: JSON takes at most six bytes for a character."""
+    size = max(1, (most - ROOM) // 6)
+    return (text[at : at + size] for at in range(0, len(text), size))
 
 
 def _until(payload: Payload, expires_at: int | None) -> Payload:

@@ -57,6 +57,7 @@ class Executor:
         self.metrics = metrics or Metrics()
         self.limits = limits
         self.most_event_bytes = limits.event_bytes or sys.maxsize
+        self.most_answer_bytes = max(limits.answer_bytes or sys.maxsize, limits.event_bytes or 0)
         self.redactor = redactor
         self._hired = hired
         self.store = store

@@ -53,7 +53,10 @@ class Intake:
         ring: Callable[[], None],
         redactor: "Redactor | None" = None,
         admission: Admission | None = None,
+        plans: Sequence[str] = (),
     ) -> None:
+        """`plans`: the agents that `start_plan` starts; the first one is the default."""
+        self._plans = tuple(plans)
         self._admission = admission or Admission(store, clock, InputLimits())
         self._redactor = redactor
         self._store = store
@@ -189,6 +192,18 @@ class Intake:
                 key=key,
             )
         )
+
+    async def start_plan(
+        self, owner: str, face: str, plan: str | None, external_id: str | None, key: IdempotencyKey | None
+    ) -> Accepted:
+        """Start a run of this plan, or of the default one. Invalid if it is an agent of another kind."""
+        self._check(plan)
+        if not self._plans:
+            raise Invalid("No plan is declared here; declare one with runyard.plan.")
+        if plan is not None and plan not in self._plans:
+            hint = f"The plans here are: {', '.join(self._plans)}."
+            raise Invalid(f"The agent {plan} is not a plan; send it a message in a thread instead. {hint}")
+        return await self.start(owner, face, plan or self._plans[0], external_id, key)
 
     def as_stored(self, task: Task) -> Task:
         """The task with its inputs and labels redacted, if redaction is on. The request id is kept: answers repeat

@@ -29,6 +29,7 @@ class OutputLimits(NamedTuple):
     tool_output_bytes: int | None = None
     history_chars: int | None = None
     tells_tool_errors: bool = True
+    answer_bytes: int | None = None
 
 
 class AgentLimits(NamedTuple):

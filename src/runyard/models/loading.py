@@ -11,6 +11,7 @@ import importlib
 import importlib.util
 import logging
 import os
+import sys
 import threading
 from concurrent.futures import Future
 from contextlib import suppress
@@ -31,6 +32,8 @@ def load() -> Any:
     litellm.telemetry = False
     litellm.suppress_debug_info = True
     litellm.set_verbose = False
+    # litellm ends an answer with 100 equal pieces in a row as broken; how large an answer may be is our limit to set
+    litellm.REPEATED_STREAMING_CHUNK_LIMIT = sys.maxsize
     litellm.turn_off_message_logging = True
     for name in ("LiteLLM", "LiteLLM Router", "LiteLLM Proxy"):
         logging.getLogger(name).setLevel(logging.CRITICAL + 1)

@@ -10,7 +10,7 @@ from fastapi.routing import APIRoute
 from pydantic import BaseModel, ValidationError
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
-from runyard.errors import BadRequest, TooLarge
+from runyard.errors import BadRequest, Invalid, TooLarge
 from runyard.web.fields import UNKNOWN, hint
 from runyard.web.problems import answer
 
@@ -47,10 +47,10 @@ def _is_too_deep(value: Any) -> bool:
 
 async def read(request: Request, model: type[M]) -> M:
     """The body of a request to a plain route, as FastAPI would read it: only what is declared to be JSON is."""
-    body = await request.body()
-    given = decoded(body)
+    given = decoded(await request.body())
+    refuse_other_types(request)
     try:
-        return model.model_validate(given if _is_json(request) else body)
+        return model.model_validate(given)
     except ValidationError as error:
         raise RequestValidationError([e | {"loc": ("body", *e["loc"])} for e in error.errors()]) from None
 
@@ -58,6 +58,12 @@ async def read(request: Request, model: type[M]) -> M:
 def _is_json(request: Request) -> bool:
     declared = request.headers.get("content-type", "").partition(";")[0].strip().lower()
     return declared == "application/json" or (declared.startswith("application/") and declared.endswith("+json"))
+
+
+def refuse_other_types(request: Request) -> None:
+    """NotDeclared if the body is not declared to be JSON: pages of other sites can send such requests unasked."""
+    if not _is_json(request):
+        raise NotDeclared
 
 
 class StrictRequest(Request):
@@ -75,6 +81,12 @@ class NotJson(BadRequest):
     code = "not_json"
 
 
+class NotDeclared(Invalid):
+    """The body is not declared to be JSON; send the header `Content-Type: application/json`."""
+
+    code = "not_declared_json"
+
+
 class StrictRoute(APIRoute):
     """A route that refuses a body it cannot read, and fields and query parameters it does not have."""
 
@@ -89,6 +101,8 @@ class StrictRoute(APIRoute):
                 given = await request.json()
                 if not takes_body:
                     refuse_fields(given)
+                else:
+                    refuse_other_types(request)
             if parameters:  # a route without any, such as /health, takes what a proxy may add
                 _refuse_others(request.query_params, parameters)
             return await handle(request)

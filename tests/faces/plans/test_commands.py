@@ -6,9 +6,10 @@ from typing import Any, get_args
 
 import pytest
 
+from runyard.agents.loading import App
 from runyard.faces.plans.wire import RunState
 from runyard.ids import is_id
-from tests.faces.agents_for_tests import Gate
+from tests.faces.agents_for_tests import Gate, agents
 from tests.faces.every_event import RUN_ID
 from tests.faces.plans.running import seen, start, stream_to_end, told
 from tests.faces.serving import Serve, Server
@@ -126,11 +127,20 @@ async def test_a_plan_that_is_not_declared_is_refused(server: Server) -> None:
 
 
 @MEMORY
-async def test_an_agent_that_needs_a_message_fails_as_a_run_and_not_as_a_request(server: Server) -> None:
-    async def steps(run_id: str) -> list[str]:
-        return told(await stream_to_end(server, run_id))
+async def test_an_agent_that_is_not_a_plan_is_refused_and_the_plans_are_named(server: Server) -> None:
+    answer = await server.http.post("/agents/runs", json={"runId": "x", "plan": "happy"})
+    assert (answer.status_code, answer.json()["code"]) == (422, "invalid")
+    assert "The agent happy is not a plan" in answer.json()["detail"]
+    assert "device, gated_plan, failing_plan, slow_plan" in answer.json()["detail"]
+    assert (await server.http.get("/agents/runs/x")).status_code == 404
 
-    assert (await steps(await start(server, plan="happy")))[-1] == "RunFinished"
+
+@MEMORY
+async def test_without_a_plan_the_request_is_refused(serve: Serve, gate: Gate) -> None:
+    talks = {name: one for name, one in agents(gate).agents.items() if one.kind != "plan"}
+    answer = await (await serve(App(talks, {}, "happy"))).http.post("/agents/runs", json={})
+    assert (answer.status_code, answer.json()["code"]) == (422, "invalid")
+    assert "runyard.plan" in answer.json()["detail"]
 
 
 # --- looking ---------------------------------------------------------------------------------------------------------

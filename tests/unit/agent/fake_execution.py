@@ -52,6 +52,7 @@ class FakeExecution:
     ) -> None:
         self.redactor = redactor
         self.tells_tool_errors = True
+        self.most_answer_bytes = 2**63
         self._redacting = None if redactor is None else Redacting(redactor)
         self.clock = FakeClock()
         self._draft = Drafter(self.clock, "worker")

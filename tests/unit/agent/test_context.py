@@ -10,6 +10,7 @@ from runyard.agents.context import Context
 from runyard.agents.execution import Canceled
 from runyard.agents.runners.python import run_python
 from runyard.agents.tools import tool
+from runyard.domain.events import StepFinished
 from runyard.errors import AgentError, Fenced, Invalid, StepFailed, ToolFailed, WrongThread
 from tests.unit.agent.fake_execution import FakeExecution, python_agent
 
@@ -205,14 +206,34 @@ async def test_a_step_that_raises_fails_the_same_way_on_replay_and_its_words_are
     await answer(fn, execution)
     await answer(fn, FakeExecution(execution.log))
     assert messages == ['The step "break" failed with KeyError.'] * 2
-    assert not any(b"secret" in event.data for event in execution.log)
+    [ended] = [event.payload for event in execution.log if isinstance(event.payload, StepFinished)]
+    assert ended.traceback is not None
+    assert ended.traceback.endswith("KeyError: 'secret'")
 
 
 async def test_a_result_that_is_not_json_fails_the_step() -> None:
     async def fn(ctx: Context) -> None:
         await ctx.step("object", object)
 
-    with pytest.raises(StepFailed, match="TypeError"):
+    execution = FakeExecution()
+    for _ in range(2):
+        with pytest.raises(StepFailed) as caught:
+            await answer(fn, execution)
+        execution = FakeExecution(execution.log)
+        assert caught.value.message.startswith(
+            'The step "object" failed: A value of type object in the result is not JSON. Return text,'
+        )
+
+
+async def test_a_result_of_a_tool_that_is_not_json_fails_the_call() -> None:
+    @tool(effects="none")
+    async def moment() -> dict[str, object]:
+        return {"when": object()}
+
+    async def fn(ctx: Context) -> None:
+        await ctx.call(moment)
+
+    with pytest.raises(ToolFailed, match=r"The tool moment failed: A value of type object in the result is not JSON\."):
         await answer(fn)
 
 
@@ -233,9 +254,14 @@ async def test_steps_and_tools_do_not_nest() -> None:
 
         await ctx.step("outer", outer)
 
-    with pytest.raises(StepFailed) as caught:
-        await answer(fn)
-    assert "cannot be made inside" in str(caught.value.__cause__)
+    execution = FakeExecution()
+    for _ in range(2):
+        with pytest.raises(StepFailed) as caught:
+            await answer(fn, execution)
+        execution = FakeExecution(execution.log)
+        assert caught.value.message.startswith(
+            'The step "outer" failed: Steps, tool calls and questions cannot be made inside a step or a tool'
+        )
 
 
 async def test_text_written_inside_a_finished_step_is_part_of_the_answer_after_a_crash() -> None:

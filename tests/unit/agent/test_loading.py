@@ -59,7 +59,7 @@ two = runyard.plan("two", [runyard.Node("A", node)])
     [("", "first", None), (PLANS, "first", "one"), (PLANS, "two", "two"), (PLANS, None, "one")],
 )
 def test_the_plan_that_runs_when_none_is_named(folder: Path, more: str, default: str | None, plan: str | None) -> None:
-    assert load(written(folder / "app.py", APP + more)).default_plan(default) == plan
+    assert load(written(folder / "app.py", APP + more)).plans(default)[:1] == ([] if plan is None else [plan])
 
 
 def test_a_folder_is_loaded_by_its_app_file(folder: Path) -> None:

@@ -23,7 +23,7 @@ ATTACHED: dict[int | str, dict[str, Any]] = {
 }
 
 
-def add_routes(router: APIRouter, engine: Engine, heartbeat: float, default_plan: str | None) -> None:
+def add_routes(router: APIRouter, engine: Engine, heartbeat: float) -> None:
     async def find(owner: str, run_id: str) -> Run:
         """By the name that its client gave it, or by our own id."""
         try:
@@ -54,7 +54,7 @@ def add_routes(router: APIRouter, engine: Engine, heartbeat: float, default_plan
     async def start(owner: Owner, key: Key = None, body: wire.NewRun | None = None) -> Response:
         asked = body or wire.NewRun()
         note = idempotency_key(owner, "POST /agents/runs", key, asked.model_dump())
-        accepted = await engine.intake.start(owner, FACE, asked.plan or default_plan, asked.runId, note)
+        accepted = await engine.intake.start_plan(owner, FACE, asked.plan, asked.runId, note)
         if accepted.repeated and asked.plan is not None:
             run = await engine.views.run(owner, accepted.run_id)
             if run.agent != asked.plan:
