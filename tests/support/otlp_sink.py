@@ -34,6 +34,7 @@ class OtlpSink(ThreadingHTTPServer):
         self.spans: list[Arrived] = []
         self.counts: dict[tuple[str, ...], int] = {}
         self.logs: list[tuple[str, dict[str, Any]]] = []
+        self.log_places: list[tuple[str, str]] = []  # the trace and the span of each
         self.bodies: list[bytes] = []
         self.headers: list[dict[str, str]] = []
 
@@ -92,6 +93,7 @@ class OtlpSink(ThreadingHTTPServer):
         for resource in ExportLogsServiceRequest.FromString(body).resource_logs:
             for scope in resource.scope_logs:
                 self.logs += [(line.body.string_value, _plain(line.attributes)) for line in scope.log_records]
+                self.log_places += [(line.trace_id.hex(), line.span_id.hex()) for line in scope.log_records]
 
 
 def _plain(attributes: Any) -> dict[str, Any]:

@@ -32,7 +32,7 @@ def test_a_run_arrives_as_one_trace_with_steps_and_tools(sink: OtlpSink, monkeyp
     tracer.end(tool, "tool_error")
     for _ in range(2):
         tracer.count("agent.tools", agent="kevin", tool="send_message")
-    tracer.log("agent.decided", agent="kevin", tool="send_message")
+    tracer.log("agent.decided", step, agent="kevin", tool="send_message")
     tracer.end(run)
     tracer.exporter.close()
 
@@ -45,6 +45,7 @@ def test_a_run_arrives_as_one_trace_with_steps_and_tools(sink: OtlpSink, monkeyp
     assert all(span.took_ns >= 0 for span in sink.spans)
     assert sink.counts == {("agent.tools", "kevin", "send_message"): 2}
     assert sink.logs == [("agent.decided", {"agent": "kevin", "tool": "send_message"})]
+    assert sink.log_places == [(made.trace, step_made.id)], "a line is in the trace of its run"
     assert all(headers["x-team"] == "ours" for headers in sink.headers)
 
 

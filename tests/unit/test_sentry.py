@@ -65,7 +65,7 @@ def test_a_run_arrives_as_one_trace_with_steps_and_tools(sink: Sink) -> None:
     tool = tracer.child(step, "agent.tool", tool="send_message")
     tracer.end(tool, "tool_error")
     tracer.count("agent.tools", agent="kevin", tool="send_message")
-    tracer.log("agent.decided", agent="kevin", tool="send_message")
+    tracer.log("agent.decided", step, agent="kevin", tool="send_message")
     tracer.end(run)
     sentry.close()
 
@@ -79,4 +79,5 @@ def test_a_run_arrives_as_one_trace_with_steps_and_tools(sink: Sink) -> None:
     assert spans["agent.tool"]["data"]["outcome"] == "tool_error"
     assert not {"breadcrumbs", "request", "user", "exception"} & transaction.keys()
     assert kinds >= {"transaction", "log", "trace_metric"}
-    assert "agent.decided" in str([data for kind, data in sink.items if kind == "log"])
+    [lines] = [data for kind, data in sink.items if kind == "log"]
+    assert [(line["body"], line["trace_id"]) for line in lines["items"]] == [("agent.decided", trace["trace_id"])]

@@ -253,8 +253,11 @@ class Conversations:
         return said
 
     async def _traced(self, words: Words) -> Said:
-        """Who is to be woken is known when the first of them is, or when it is all done: until then it is being
-        resolved, from then on runs are being queued."""
+        """Trace how a message wakes agents: `agents.resolve` ends when the first of them is known, or when all is done;
+        `mailbox.enqueue` is the rest.
+
+        Each run that is queued has both in its own trace. They also are where the message came from: below the run of
+        the agent that said it, or in a trace of the message."""
         tracer, message_id = self._tracer, words.message.id
         resolving = tracer.begin("agents.resolve", message_id)
 
@@ -269,6 +272,10 @@ class Conversations:
                 tracer.end(resolving)
             queueing.began = resolving.ended or queueing.began
             queueing.attributes["runs"] = len(said.started)
+        for run in said.started:
+            of = {"run_id": run.run_id, "message_id": message_id}
+            tracer.past("agents.resolve", run.run_id, resolving.began, queueing.began, **of)
+            tracer.past("mailbox.enqueue", run.run_id, queueing.began, queueing.ended or queueing.began, **of)
         return said
 
     async def _react(self, caller: str, message_id: str, emoji: str, sender: Party) -> bool:

@@ -106,7 +106,7 @@ class Running:
 
     async def go(self) -> None:
         """Run to the end of the claim. Never raises."""
-        bound = {"run_id": self._run.id, "agent": self._run.agent}
+        bound = {"run_id": self._run.id, "agent": self._run.agent, "trace_id": self._trace.root.trace_id}
         waited = (self._run.started_at or self._run.created_at) - self._run.created_at
         self._engine.metrics.run_claimed(waited / 1000, self._run.resume_why)
         with structlog.contextvars.bound_contextvars(**bound):
@@ -154,6 +154,7 @@ class Running:
             return
         if state.task is not None:
             self._trace.root.join(state.task.traceparent)
+            structlog.contextvars.bind_contextvars(trace_id=self._trace.root.trace_id)
         if self._run.resume_why is not None:
             self._trace.attempt = state.attempt + 1
             self._pen.write(self._draft(RunResumed(state.attempt + 1, self._run.resume_why)))

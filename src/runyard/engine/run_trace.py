@@ -64,10 +64,10 @@ class RunTrace:
         said = {"agent": self._run.agent, "run_id": self._run.id, "tool": tool, "outcome": error or "ok"}
         if tool in MEMORY and error is None:
             log.info("memory.updated", tool=tool, outcome="ok")
-            self._tracer.log("memory.updated", **said)
+            self._tracer.log("memory.updated", self._thought or self.root, **said)
         else:
             log.info("agent.decided", tool=tool, outcome=error or "ok")
-            self._tracer.log("agent.decided", **said)
+            self._tracer.log("agent.decided", self._thought or self.root, **said)
 
     def _end_thought(self) -> None:
         if self._thought is not None:

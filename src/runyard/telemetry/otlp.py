@@ -73,7 +73,7 @@ class Otlp:
             counter = self._counters[name] = self._meter.create_counter(name)
         counter.add(1, attributes)
 
-    def log(self, name: str, attributes: dict[str, Attribute]) -> None:
+    def log(self, name: str, attributes: dict[str, Attribute], span: Span | None) -> None:
         now = time.time_ns()
         record = LogRecord(
             timestamp=now,
@@ -82,6 +82,9 @@ class Otlp:
             severity_number=SeverityNumber.INFO,
             body=name,
             attributes=attributes,
+            trace_id=None if span is None else int(span.trace_id, 16),
+            span_id=None if span is None else int(span.id, 16),
+            trace_flags=None if span is None else TraceFlags(TraceFlags.SAMPLED),
         )
         self._logger.emit(record)
 

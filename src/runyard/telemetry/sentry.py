@@ -64,8 +64,12 @@ class Sentry:
         with self._use(self._scope):
             self._metrics.count(name, 1, attributes=dict(attributes))
 
-    def log(self, name: str, attributes: dict[str, Attribute]) -> None:
-        with self._use(self._scope):
+    def log(self, name: str, attributes: dict[str, Attribute], span: Span | None) -> None:
+        scope = self._scope
+        if span is not None:
+            scope = scope.fork()
+            scope.generate_propagation_context({"sentry-trace": f"{span.trace_id}-{span.id}-1"})
+        with self._use(scope):
             self._logger.info(name, attributes=dict(attributes))
 
     def close(self) -> None:

@@ -84,7 +84,8 @@ class Exporter(Protocol):
 
     def count(self, name: str, attributes: dict[str, Attribute]) -> None: ...
 
-    def log(self, name: str, attributes: dict[str, Attribute]) -> None: ...
+    def log(self, name: str, attributes: dict[str, Attribute], span: Span | None) -> None:
+        """A line; it belongs to the trace of this span, if there is one."""
 
     def close(self) -> None:
         """Send what is left."""
@@ -97,6 +98,7 @@ class Recorder:
         self.spans: deque[Span] = deque(maxlen=KEPT)
         self.counts: Counter[tuple[str, ...]] = Counter()
         self.logs: deque[tuple[str, dict[str, Attribute]]] = deque(maxlen=KEPT)
+        self.log_traces: deque[str | None] = deque(maxlen=KEPT)
 
     def ended(self, span: Span) -> None:
         if span.root is span:
@@ -105,8 +107,9 @@ class Recorder:
     def count(self, name: str, attributes: dict[str, Attribute]) -> None:
         self.counts[(name, *(str(value) for value in attributes.values()))] += 1
 
-    def log(self, name: str, attributes: dict[str, Attribute]) -> None:
+    def log(self, name: str, attributes: dict[str, Attribute], span: Span | None) -> None:
         self.logs.append((name, attributes))
+        self.log_traces.append(None if span is None else span.trace_id)
 
     def close(self) -> None:
         pass
@@ -126,9 +129,9 @@ class Several:
         for exporter in self._exporters:
             safely(exporter.count, name, attributes)
 
-    def log(self, name: str, attributes: dict[str, Attribute]) -> None:
+    def log(self, name: str, attributes: dict[str, Attribute], span: Span | None) -> None:
         for exporter in self._exporters:
-            safely(exporter.log, name, attributes)
+            safely(exporter.log, name, attributes, span)
 
     def close(self) -> None:
         for exporter in self._exporters:
@@ -184,8 +187,17 @@ class Tracer:
             raise
         self.end(made)
 
+    def past(
+        self, name: str, trace: str, began: float, ended: float, outcome: str = "ok", **attributes: Attribute
+    ) -> None:
+        """A root that is over already."""
+        made = Span(name, trace, None, began, attributes)
+        made.ended, made.outcome = ended, outcome
+        safely(self.exporter.ended, made)
+
     def count(self, name: str, **attributes: Attribute) -> None:
         safely(self.exporter.count, name, attributes)
 
-    def log(self, name: str, **attributes: Attribute) -> None:
-        safely(self.exporter.log, name, attributes)
+    def log(self, name: str, span: Span | None = None, **attributes: Attribute) -> None:
+        """A line in the trace of this span, or of what is under way here."""
+        safely(self.exporter.log, name, attributes, span or _current.get())

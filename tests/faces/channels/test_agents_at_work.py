@@ -4,6 +4,8 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 import pytest
+import structlog
+from structlog.testing import capture_logs
 
 from runyard.agents.agent import Agent
 from runyard.agents.loading import App
@@ -244,6 +246,8 @@ async def test_a_run_leaves_a_trace_without_content(serve: Serve) -> None:
     assert [pair for pair in named if pair[0] != "mailbox.dequeue"] == [
         ("agents.resolve", None),
         ("mailbox.enqueue", None),
+        ("agents.resolve", None),
+        ("mailbox.enqueue", None),
         ("agent.run", None),
         ("agent.prompt", "agent.run"),
         ("agent.step", "agent.run"),
@@ -255,6 +259,9 @@ async def test_a_run_leaves_a_trace_without_content(serve: Serve) -> None:
     ]
     assert named.count(("mailbox.dequeue", None)) == 1
     assert {span.trace for span in recorder.spans if span.name.startswith("agent.")} == {run.id}
+    in_its_trace = [span.name for span in recorder.spans if span.trace == run.id and span.parent is None]
+    assert sorted(in_its_trace) == ["agent.run", "agents.resolve", "mailbox.dequeue", "mailbox.enqueue"]
+    assert set(recorder.log_traces) == {run.id.replace("-", "")}, "every line is in the trace of its run"
     assert all(span.ended and span.ended >= span.began and span.outcome == "ok" for span in recorder.spans)
     assert recorder.counts == {
         ("agent.invocations", "kevin"): 1,
@@ -266,6 +273,36 @@ async def test_a_run_leaves_a_trace_without_content(serve: Serve) -> None:
         ("agent.decided", "do_nothing"),
     ]
     assert "secret" not in str([span.attributes for span in recorder.spans]) + str(recorder.logs)
+
+
+@pytest.mark.req("S3.38")
+@pytest.mark.parametrize("backend", ["sqlite"])
+async def test_the_lines_of_a_run_name_its_trace(serve: Serve) -> None:
+    with capture_logs([structlog.contextvars.merge_contextvars]) as lines:
+        office = await thinkers(serve, {"kevin": [say("hi"), NOTHING]})
+        await talked(office, "hello")
+    run = await office.run()
+    decided = [line for line in lines if line["event"] == "agent.decided"]
+    assert [(line["run_id"], line["trace_id"]) for line in decided] == [(run.id, run.id.replace("-", ""))] * 2
+
+
+@pytest.mark.req("S3.37")
+@pytest.mark.parametrize("backend", ["sqlite"])
+async def test_every_run_that_a_message_causes_has_its_resolve_and_enqueue_in_its_trace(serve: Serve) -> None:
+    office = await thinkers(serve, {"kevin": [NOTHING], "oscar": [NOTHING]})
+    channel = await office.channel("kevin", "oscar")
+    watch = await office.watch(0)
+    await office.say(channel, "hello")
+    await done(watch, 2)
+    await watch.close()
+    assert office.server is not None
+    recorder = office.server.process.tracer.exporter
+    assert isinstance(recorder, Recorder)
+    runs = [span.trace for span in recorder.spans if span.name == "agent.run"]
+    assert len(set(runs)) == 2
+    for run_id in runs:
+        names = [span.name for span in recorder.spans if span.trace == run_id]
+        assert names.count("agents.resolve") == names.count("mailbox.enqueue") == 1
 
 
 @pytest.mark.req("S3.39")
