@@ -17,7 +17,7 @@ from runyard.domain.events import Drafter, RunQueued, clean
 from runyard.domain.recipients import Party, next_depth
 from runyard.domain.run import Run, agent_lane
 from runyard.domain.thread import Change, Conversation, Message, Reaction, Thread, ThreadKind
-from runyard.engine.limits import Admission, InputLimits
+from runyard.engine.limits import Admission, InputLimits, not_blank
 from runyard.engine.tail import Tail
 from runyard.engine.views import known
 from runyard.errors import Invalid, NotFound
@@ -155,7 +155,7 @@ class Conversations:
         return await self._store.get_conversation(caller, message.thread_id), message
 
     async def reword(self, caller: str, message_id: str, text: str) -> tuple[Conversation, Message]:
-        message = await self._store.change_message(caller, known(message_id, "message"), self._kept(text))
+        message = await self._store.change_message(caller, known(message_id, "message"), self._kept(not_blank(text)))
         return await self._store.get_conversation(caller, message.thread_id), message
 
     async def unsay(self, caller: str, message_id: str) -> None:
@@ -212,7 +212,7 @@ class Conversations:
             id=new_id(),
             thread_id=thread_id,
             role="user" if sender.kind == "user" else "assistant",
-            text=self._kept(text),
+            text=self._kept(not_blank(text)),
             run_id=run_id,
             created_at=self._clock.now_ms(),
             sender=sender.id,

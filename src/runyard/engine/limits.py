@@ -55,6 +55,13 @@ def has_address(model: str) -> bool:
     return "//" in model
 
 
+def not_blank(text: str) -> str:
+    """Return the text. Invalid if there is nothing in it but white space."""
+    if not text.strip():
+        raise Invalid("The text is blank. Write at least one visible character.")
+    return text
+
+
 class _Known:
     def __init__(self, looked: float) -> None:
         self.looked = looked

@@ -16,7 +16,7 @@ from runyard.domain.memory import EVERY_OWNER, Block, Passage
 from runyard.domain.profile import Profile
 from runyard.domain.run import Run
 from runyard.domain.thread import Message, Thread
-from runyard.engine.limits import AgentLimits
+from runyard.engine.limits import AgentLimits, not_blank
 from runyard.engine.views import known
 from runyard.errors import Conflict, Invalid, ModelRefused, NotFound, ScopeMissing
 from runyard.ids import new_id
@@ -172,7 +172,7 @@ class Staff:
             id=new_id(),
             agent=agent,
             owner=self.memory_owner(agent, owner),
-            content=self._kept(content),
+            content=self._kept(not_blank(content)),
             tags=[self._kept(tag) for tag in tags],
             created_at=self._clock.now_ms(),
             cause=cause,

@@ -18,7 +18,8 @@ from runyard.engine.retention import DAY_MS
 from runyard.engine.worker import Worker
 from runyard.errors import Gone, Invalid, NotFound, RunyardError
 from runyard.ids import is_id, made_at
-from runyard.store import Document, RunColumn, Store
+from runyard.office import Office
+from runyard.store import Document, RunColumn
 
 READ_EVENTS = 5000
 READ_RUNS = 500
@@ -36,7 +37,7 @@ class Progress(Struct, frozen=True):
 class Views:
     def __init__(
         self,
-        store: Store,
+        store: Office,
         worker: Worker | None,
         whole: Collection[str] = (),
         clock: Clock | None = None,
@@ -72,8 +73,9 @@ class Views:
     async def threads(self, owner: str, before: str | None, limit: int) -> Sequence[Thread]:
         return await self._store.list_threads(owner, position(before), limit)
 
-    async def messages(self, thread: Thread) -> Sequence[Message]:
-        return await self._store.list_messages(thread.id)
+    async def messages(self, thread: Thread, before: str | None, limit: int) -> Sequence[Message]:
+        """The newest messages of a thread below an id, in the order they were said."""
+        return await self._store.recent_messages(thread.id, position(before), limit)
 
     async def question(self, run: Run) -> str:
         """What the run answers."""

@@ -182,3 +182,16 @@ async def test_a_reply_wakes_who_has_spoken_there(company: Company) -> None:
     await done(watch, 3)
     assert company.begun[2:] == [("oscar", "hello you")]
     await watch.close()
+
+
+@pytest.mark.req("S3.40")
+@pytest.mark.parametrize("text", [" ", "\n\t", "\u2003"])
+async def test_blank_text_is_refused_and_wakes_nobody(company: Company, text: str) -> None:
+    channel = await company.channel("kevin")
+    for place in ({"channelId": channel}, {"dmConversationId": await company.dm("kevin")}):
+        answer = await company.http.post("/api/messages", json={**place, "text": text})
+        assert (answer.status_code, answer.json()["code"]) == (422, "invalid")
+    kept = await company.http.post("/api/agents/kevin/passages", json={"content": text})
+    assert kept.status_code == 422
+    assert (await company.http.get("/api/messages", params={"channelId": channel})).json()["messages"] == []
+    assert await company.server.store.list_runs("local", {"agent": "kevin"}, None, 9) == []  # type: ignore[union-attr]

@@ -23,9 +23,9 @@ class Held:
         self.sent: list[Hint] = []
         publish, send = server.store.publish, server.process.bus.send
 
-        async def held(marks: Any) -> None:
+        async def held(marks: Any) -> Sequence[str]:
             await self.go.wait()
-            await publish(marks)
+            return await publish(marks)
 
         def noted(hints: Sequence[Hint]) -> None:
             self.sent += hints

@@ -7,8 +7,6 @@ from tests.faces.serving import Serve, Server
 from tests.store.making import a_worker, claimed, die
 from tests.support.patience import eventually
 
-OWNER = "default"
-
 
 async def run_of_a_dead_worker(server: Server) -> Run:
     """A run that was claimed by a worker which no longer lives."""

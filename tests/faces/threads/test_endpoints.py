@@ -5,7 +5,10 @@ import re
 
 import pytest
 
+from runyard.domain.thread import Message
+from runyard.faces.threads.routes import MESSAGES
 from runyard.ids import new_id
+from runyard.stores.memory import MemoryStore
 from tests.faces.agents_for_tests import Gate
 from tests.faces.serving import Serve, Server
 
@@ -21,7 +24,7 @@ async def test_a_thread_is_created_and_its_id_is_the_whole_answer(server: Server
     thread_id = answer.json()["thread_id"]
     assert UUID.fullmatch(thread_id)
     seen = (await server.http.get(f"/api/threads/{thread_id}")).json()
-    assert seen == {"thread_id": thread_id, "user_id": 7, "messages": []}
+    assert seen == {"thread_id": thread_id, "user_id": 7, "messages": [], "next": None}
 
 
 @pytest.mark.req("S0.1")
@@ -216,3 +219,36 @@ async def test_runs_of_one_thread_go_one_after_the_other_in_order(server: Server
     gate.open.set()
     await server.ended(second)
     assert gate.runs == [first, second]
+
+
+async def test_a_long_thread_is_read_page_by_page_from_the_newest_back(server: Server, gate: Gate) -> None:
+    gate.open.set()
+    thread_id = await server.thread()
+    for n in range(5):
+        await server.ended(await server.post("steps", f"question {n}", thread_id))
+    whole = (await server.http.get(f"/api/threads/{thread_id}")).json()
+    assert (len(whole["messages"]), whole["next"]) == (10, None)
+    pages, before = [], None
+    for _ in range(4):
+        params = {"limit": 4} | ({} if before is None else {"before": before})
+        page = (await server.http.get(f"/api/threads/{thread_id}", params=params)).json()
+        pages.append(page["messages"])
+        before = page["next"]
+        if before is None:
+            break
+    assert [len(page) for page in pages] == [4, 4, 2]
+    assert [message for page in reversed(pages) for message in page] == whole["messages"]
+
+
+@pytest.mark.parametrize("backend", ["memory"])
+async def test_a_thread_answers_with_a_bounded_number_of_messages(server: Server) -> None:
+    thread_id = await server.thread()
+    messages = [
+        Message(id=new_id(), thread_id=thread_id, role="user", text=str(n), created_at=n) for n in range(MESSAGES + 5)
+    ]
+    assert isinstance(server.store, MemoryStore)
+    server.store._messages |= {message.id: message for message in messages}
+    seen = (await server.http.get(f"/api/threads/{thread_id}")).json()
+    assert [message["id"] for message in seen["messages"]] == [message.id for message in messages[5:]]
+    assert seen["next"] == messages[5].id
+    assert (await server.http.get(f"/api/threads/{thread_id}", params={"limit": 501})).status_code == 422

@@ -14,7 +14,16 @@ export async function threads(limit: number, before?: string): Promise<{ threads
   return { ...page, threads: page.threads.filter((thread) => thread.kind === "chat") };
 }
 
-export const thread = (id: string): Promise<Thread> => get(`/api/threads/${part(id)}`);
+/** A thread with all of its messages, read page by page from the newest back. */
+export async function thread(id: string): Promise<Thread> {
+  const found = await get<Thread>(`/api/threads/${part(id)}`);
+  for (let before = found.next; before; ) {
+    const page = await get<Thread>(`/api/threads/${part(id)}`, { before });
+    found.messages.unshift(...page.messages);
+    before = page.next;
+  }
+  return found;
+}
 
 export const openThread = (agent?: string): Promise<{ thread_id: string }> => change("POST", "/api/threads", { agent });
 

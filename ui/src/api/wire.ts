@@ -12,6 +12,7 @@ export type ThreadRow = {
 export type Thread = {
   thread_id: string;
   messages: { id: string; role: "user" | "assistant"; content: string; created_at: string }[];
+  next: string | null;
 };
 
 export type RunRow = {

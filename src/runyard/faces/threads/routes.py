@@ -1,7 +1,9 @@
 """The routes of the threads face."""
 
+from typing import Annotated
+
 import msgspec
-from fastapi import APIRouter
+from fastapi import APIRouter, Query
 from starlette.requests import Request
 from starlette.responses import Response
 
@@ -19,6 +21,8 @@ from runyard.web.sse import EventStream, nothing_more, start_of
 
 FACE = "threads"
 CANCEL_PATIENCE = 1.0
+MESSAGES = 200  # of a thread, in one answer
+MessageLimit = Annotated[int, Query(ge=1, le=500)]
 
 
 def add_routes(router: APIRouter, engine: Engine, heartbeat: float) -> None:
@@ -70,11 +74,14 @@ def add_routes(router: APIRouter, engine: Engine, heartbeat: float) -> None:
         tags=[FACE],
         summary="A thread and what was said in it",
     )
-    async def get_thread(owner: Owner, thread_id: str) -> Response:
+    async def get_thread(
+        owner: Owner, thread_id: str, before: str | None = None, limit: MessageLimit = MESSAGES
+    ) -> Response:
         thread = await engine.views.thread(owner, thread_id)
-        said = [_message(message) for message in await engine.views.messages(thread)]
+        said = [_message(message) for message in await engine.views.messages(thread, before, limit)]
         user_id = None if thread.user_id is None else msgspec.json.decode(thread.user_id)
-        return Json(wire.ThreadSeen(thread_id=thread.id, user_id=user_id, messages=said))
+        earlier = said[0].id if len(said) == limit else None
+        return Json(wire.ThreadSeen(thread_id=thread.id, user_id=user_id, messages=said, next=earlier))
 
     @router.get("/api/runs/{run_id}", response_model=wire.RunSeen, tags=[FACE], summary="A run's status and times")
     async def get_run(owner: Owner, run_id: str) -> Response:

@@ -40,7 +40,8 @@ class MessageSeen(BaseModel):
 class ThreadSeen(BaseModel):
     thread_id: str
     user_id: str | int | None
-    messages: list[MessageSeen]
+    messages: list[MessageSeen] = Field(description="The newest ones, in the order they were said.")
+    next: str | None = Field(description="Pass it as `before` to get the messages before these; null at the beginning.")
 
 
 class RunSeen(BaseModel):
