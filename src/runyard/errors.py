@@ -204,6 +204,12 @@ class ClockAhead(Unavailable):
     code = "clock_ahead"
 
 
+class DiskFull(Unavailable):
+    """Disk full: the database has no room to write. Free or add space; the server then goes on by itself."""
+
+    code = "disk_full"
+
+
 class Unreadable(RunyardError):
     """A stored value cannot be opened: it was changed, moved, or sealed with another key."""
 

@@ -218,6 +218,9 @@ class Store(Protocol):
     async def ping(self) -> None:
         """Return if the database answers; raise Unavailable if not."""
 
+    async def check_room(self) -> None:
+        """Raise DiskFull if a write of this process found the disk of the database full within the last minute."""
+
     async def overview(self, most: int) -> Overview:
         """What is going on, of all owners; each count stops at `most`."""
 

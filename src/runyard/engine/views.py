@@ -57,6 +57,11 @@ class Views:
     async def ping(self) -> None:
         await self._store.ping()
 
+    async def ready(self) -> None:
+        """Raise Unavailable if the database is away, DiskFull if it cannot take what clients send."""
+        await self._store.ping()
+        await self._store.check_room()
+
     async def thread(self, owner: str, thread_id: str) -> Thread:
         thread = await self._store.get_thread(owner, known(thread_id, "thread"))
         if thread.kind != "chat":

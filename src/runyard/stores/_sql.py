@@ -37,6 +37,7 @@ from runyard.store import (
     Tombstone,
     WorkerRow,
 )
+from runyard.stores._full_disk import FullDisk
 from runyard.stores.transactions import (
     api_keys,
     checkpoints,
@@ -69,6 +70,8 @@ class Tip(NamedTuple):
 
 
 class SqlStore:
+    _full_disk: FullDisk
+
     async def open(self) -> None:
         raise NotImplementedError
 
@@ -100,6 +103,9 @@ class SqlStore:
 
     async def ping(self) -> None:
         await self._read(log.heads, [])
+
+    async def check_room(self) -> None:
+        self._full_disk.check()
 
     async def overview(self, most: int) -> Overview:
         return await self._read(overview.look, most)

@@ -18,10 +18,11 @@ import asyncpg
 from runyard.clock import Clock
 from runyard.domain.append import Finish, Part
 from runyard.domain.publication import Mark
-from runyard.errors import ClockAhead, StartupError, Unavailable
+from runyard.errors import ClockAhead, DiskFull, StartupError, Unavailable
 from runyard.stores import _queries, _rows, keys_in_use, migrations
 from runyard.stores._arrays import columns, literal
 from runyard.stores._connections import AWAY, Connections, Limits
+from runyard.stores._full_disk import FullDisk
 from runyard.stores._office import SqlOffice
 from runyard.stores._sql import Channel, P, Script, T, Tip
 from runyard.stores.transactions.intake import CLOCK_TOLERANCE_MS
@@ -137,6 +138,7 @@ class PostgresStore(SqlOffice):
         # a cursor that a power cut sets back is advanced again; no reader is told anything else
         self._lines["outbox"] = Connections(dsn, 1, hot, synchronous_commit="off")
         self._is_open = False
+        self._full_disk = FullDisk(clock)
 
     async def open(self) -> None:
         try:
@@ -246,6 +248,10 @@ class PostgresStore(SqlOffice):
                 raise
             finally:
                 line.give_back(connection)
+        except asyncpg.DiskFullError as error:
+            full = DiskFull()
+            self._full_disk.note(full)
+            raise full from error
         except AWAY as error:
             raise Unavailable(f"Postgres is not available ({type(error).__name__}).") from error
 

@@ -50,6 +50,7 @@ class SealedStore:
         self.open, self.close, self.ping, self.tend = store.open, store.close, store.ping, store.tend
         self.overview, self.count_queued = store.overview, store.count_queued
         self.sweep, self.drop_logs, self.get_tombstone = store.sweep, store.drop_logs, store.get_tombstone
+        self.check_room = store.check_room
         self.removals, self.forget_removals = store.removals, store.forget_removals
         self.create_thread, self.list_threads = store.create_thread, store.list_threads
         self.get_thread, self.get_named_thread = store.get_thread, store.get_named_thread

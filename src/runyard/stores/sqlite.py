@@ -24,8 +24,9 @@ from runyard.clock import Clock
 from runyard.domain.append import Finish, Part
 from runyard.domain.publication import Mark
 from runyard.domain.thread import Message
-from runyard.errors import StartupError, Unavailable
+from runyard.errors import DiskFull, StartupError, Unavailable
 from runyard.stores import _queries, _rows, keys_in_use, migrations
+from runyard.stores._full_disk import FullDisk
 from runyard.stores._office import SqlOffice
 from runyard.stores._sql import Channel, P, Script, T, Tip
 from runyard.stores.sqlite_files import DatabaseLock, make_database
@@ -120,6 +121,7 @@ class SqliteStore(SqlOffice):
         self._path = path.resolve()  # the lock lies beside the database, whatever link leads to it
         self._clock = clock
         self._ring = ring
+        self._full_disk = FullDisk(clock)
         self._lock: DatabaseLock | None = None
         self._writer: _Writer | None = None
         self._readers: ThreadPoolExecutor | None = None
@@ -193,7 +195,11 @@ class SqliteStore(SqlOffice):
         def job(connection: sqlite3.Connection) -> T:
             return _straight_through(script(SqliteTx(connection), *args, **kwargs))
 
-        return await self._writer.submit(job)
+        try:
+            return await self._writer.submit(job)
+        except DiskFull as error:
+            self._full_disk.note(error)
+            raise
 
     async def _read(self, script: Script[P, T], *args: P.args, **kwargs: P.kwargs) -> T:
         if self._readers is None:
@@ -292,7 +298,9 @@ class _Writer:
         except sqlite3.Error as error:
             if self._connection.in_transaction:
                 self._connection.execute("rollback")
-            failure = Unavailable(f"SQLite could not commit ({type(error).__name__}).")
+            failure = (
+                DiskFull() if _is_full(error) else Unavailable(f"SQLite could not commit ({type(error).__name__}).")
+            )
             return [(job.future, None, failure) for job in jobs]
         return done
 
@@ -301,6 +309,8 @@ class _Writer:
         try:
             result = job.work(self._connection)
         except BaseException as error:
+            if not self._connection.in_transaction:
+                raise  # a full disk: SQLite has undone all jobs
             self._connection.execute("rollback to job")
             self._connection.execute("release job")
             return job.future, None, _translated(error)
@@ -310,9 +320,15 @@ class _Writer:
 
 def _translated(error: BaseException) -> BaseException:
     """Trouble with the file is Unavailable (it may pass); a broken rule of the schema is a bug and stays what it is."""
+    if _is_full(error):
+        return DiskFull()
     if isinstance(error, sqlite3.OperationalError):
         return Unavailable("SQLite could not run a statement.")
     return error
+
+
+def _is_full(error: BaseException) -> bool:
+    return isinstance(error, sqlite3.Error) and getattr(error, "sqlite_errorcode", 0) & 0xFF == sqlite3.SQLITE_FULL
 
 
 def _settle(done: Sequence[Done]) -> None:

@@ -117,9 +117,13 @@ def _add_health(router: APIRouter, engine: Engine, version: str) -> None:
         await engine.views.ping()
         return Json({"status": "ok", "service": "runyard", "version": version})
 
-    @router.get("/health/ready", tags=["health"], summary="Whether to send requests here: 503 while it drains")
+    @router.get(
+        "/health/ready",
+        tags=["health"],
+        summary="Whether to send requests here: 503 while it drains, or while the database is away or full",
+    )
     async def ready() -> Response:
-        await engine.views.ping()
+        await engine.views.ready()
         if engine.streams.is_cut or engine.streams.is_draining:
             return problems.Problem(503, "draining", "This process is shutting down.")
         return Json({"status": "ready", "service": "runyard"})

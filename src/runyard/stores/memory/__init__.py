@@ -26,3 +26,6 @@ class MemoryStore(Sayings, Control, Log, Overviews, Retention, Checkpoints, Docu
 
     async def ping(self) -> None:
         pass
+
+    async def check_room(self) -> None:
+        pass
