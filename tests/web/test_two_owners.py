@@ -1,0 +1,298 @@
+"""Every route of the document, tried by Bob with what Ann has: he gets nothing of hers, and nothing of hers changes.
+
+`TABLE` has a row for every operation of `/openapi.json`. A route that is not in it fails the test: say there how
+another owner's request with Ann's ids is answered.
+"""
+
+import re
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+import pytest
+from msgspec import Struct
+
+from runyard.domain.run import Run
+from runyard.engine.staff import Staff
+from runyard.errors import NotFound
+from runyard.stores.memory import MemoryStore
+from tests.faces.serving import Serve
+from tests.web.test_problems import MEMORY
+from tests.web.two_owners import MARKER, ONCE, TASK, Person, app, belongings, move_in
+
+
+class Try(Struct, frozen=True):
+    """One request of Bob's: what the parts of the path stand for, what else is sent, and the status it is answered
+    with. `<name>` stands for an id of Ann's, `<own name>` for one of Bob's."""
+
+    status: int
+    path: Mapping[str, str] = {}
+    query: Mapping[str, str] = {}
+    body: Any = None
+    headers: Mapping[str, str] = {}
+
+
+def gone(path: Mapping[str, str] = {}, body: Any = None, **query: str) -> Try:
+    """Not found, as if it were not there."""
+    return Try(404, path, query, body)
+
+
+def none(path: Mapping[str, str] = {}, **query: str) -> Try:
+    """An answer without anything of Ann's."""
+    return Try(200, path, query)
+
+
+THREAD, RUN = {"thread_id": "<thread>"}, {"run_id": "<run>"}
+CHAT, DONE = {"chat_id": "<chat>"}, {"chat_id": "<chat>", "interaction_id": "<done>"}
+CHANNEL, DM, MESSAGE = {"channel_id": "<channel>"}, {"dm_id": "<dm>"}, {"message_id": "<message>"}
+PLAN, CLERK, AGENT = {"run_id": "<plan>"}, {"agent_id": "clerk"}, {"agent_id": "<agent>"}
+LABEL = {"label": "<label>"}
+RUNS = [gone(RUN), gone({"run_id": "<asking>"}), gone({"run_id": "<letter>"}), gone({"run_id": "<task>"})]
+OPERATORS = [Try(403)]
+PUBLIC = [none()]
+
+TABLE: dict[str, Sequence[Try]] = {
+    # threads
+    "POST /api/threads": [Try(422, body={"agent": "<agent>"}), Try(201, headers=ONCE, body={"user_id": "ann"})],
+    "GET /api/threads": [none(), none(before="<thread>")],
+    "GET /api/threads/{thread_id}": [gone(THREAD), gone({"thread_id": "<dm>"}), gone({"thread_id": "<channel>"})],
+    "DELETE /api/threads/{thread_id}": [gone(THREAD), gone({"thread_id": "<dm>"})],
+    "POST /api/threads/{thread_id}/messages": [
+        gone(THREAD, {"content": "hello"}),
+        gone({"thread_id": "<dm>"}, {"content": "hello"}),
+        Try(422, {"thread_id": "<own thread>"}, body={"content": "hello", "agent": "<agent>"}),
+    ],
+    "POST /api/threads/{thread_id}/fork": [
+        gone(THREAD, {}),
+        gone(THREAD, {"run_id": "<run>"}),
+        gone({"thread_id": "<own thread>"}, {"run_id": "<run>"}),
+        gone({"thread_id": "<own thread>"}, {"run_id": "<run>", "at_seq": 1}),
+    ],
+    # runs
+    "GET /api/runs": [none(), none(thread_id="<thread>"), none(before="<run>"), none(agent="<agent>")],
+    "GET /api/runs/{run_id}": RUNS,
+    "GET /api/runs/{run_id}/events": RUNS,
+    "GET /api/runs/{run_id}/log": RUNS,
+    "GET /api/runs/{run_id}/state": RUNS,
+    "GET /api/runs/{run_id}/sources": RUNS,
+    "POST /api/runs/{run_id}/cancel": RUNS,
+    "POST /api/runs/{run_id}/retry": RUNS,
+    "GET /api/approvals": [none(), none(before="<approval>")],
+    "POST /api/approvals/{approval_id}": [
+        gone({"approval_id": "<approval>"}, {"decision": "approve"}),
+        gone({"approval_id": "<chat_approval>"}, {"decision": "reject"}),
+    ],
+    # channels: places
+    "GET /api/sse": [none()],
+    "POST /api/channels": [
+        Try(422, body={"name": "mine", "agents": ["<agent>"]}),
+        Try(201, headers=ONCE, body={"name": "of bob", "kind": "private"}),
+    ],
+    "GET /api/channels": [none(), none(before="<channel>")],
+    "GET /api/channels/{channel_id}": [gone(CHANNEL), gone({"channel_id": "<dm>"})],
+    "PATCH /api/channels/{channel_id}": [gone(CHANNEL, {"topic": "mine"}), gone(CHANNEL, {"kind": "public"})],
+    "DELETE /api/channels/{channel_id}": [gone(CHANNEL)],
+    "PUT /api/channels/{channel_id}/members/{kind}/{member_id}": [
+        gone({**CHANNEL, "kind": "user", "member_id": "bob"}),
+        gone({**CHANNEL, "kind": "agent", "member_id": "clerk"}),
+        Try(422, {"channel_id": "<own channel>", "kind": "agent", "member_id": "<agent>"}),
+    ],
+    "DELETE /api/channels/{channel_id}/members/{kind}/{member_id}": [
+        gone({**CHANNEL, "kind": "agent", "member_id": "clerk"})
+    ],
+    "POST /api/dms": [
+        Try(422, body={"agentId": "<agent>"}),
+        Try(422, body={"agentId": "clerk", "otherAgentId": "<agent>"}),
+        Try(422, body={"agentId": "clerk", "userId": "ann"}),
+        Try(201, body={"agentId": "clerk"}),
+    ],
+    "GET /api/dms": [none(), none(before="<dm>")],
+    "GET /api/dms/{dm_id}": [gone(DM)],
+    "DELETE /api/dms/{dm_id}": [gone(DM)],
+    # channels: messages
+    "POST /api/messages": [
+        gone(body={"channelId": "<channel>", "text": "hello"}),
+        gone(body={"dmConversationId": "<dm>", "text": "hello"}),
+        gone(body={"dmConversationId": "<dm>", "text": "hello", "userId": "ann"}),
+        gone(body={"channelId": "<own channel>", "text": "hello", "parentMessageId": "<message>"}),
+        Try(422, body={"channelId": "<own channel>", "text": "hello", "userId": "ann"}),
+        Try(201, headers=ONCE, body={"channelId": "<own channel>", "text": "hello"}),
+    ],
+    "GET /api/messages": [
+        gone(channelId="<channel>"),
+        gone(dmConversationId="<dm>"),
+        none(channelId="<own channel>", parentMessageId="<message>"),
+        none(channelId="<own channel>", before="<message>"),
+    ],
+    "GET /api/messages/{message_id}": [gone(MESSAGE)],
+    "PATCH /api/messages/{message_id}": [gone(MESSAGE, {"text": "other words"})],
+    "DELETE /api/messages/{message_id}": [gone(MESSAGE)],
+    "POST /api/messages/{message_id}/reactions": [
+        gone(MESSAGE, {"emoji": "no"}),
+        gone(MESSAGE, {"emoji": "no", "userId": "ann"}),
+    ],
+    "DELETE /api/messages/{message_id}/reactions/{emoji}": [gone({**MESSAGE, "emoji": "ok"})],
+    # agents: hers, and one that is declared and remembers something of hers
+    "POST /api/agents": [Try(409, body={"id": "<agent>", "modelId": "nobody/nothing"})],
+    "GET /api/agents": [none(), none(inactive="true")],
+    "GET /api/agents/{agent_id}": [gone(AGENT), none(CLERK)],
+    "PATCH /api/agents/{agent_id}": [gone(AGENT, {"title": "mine"}), Try(403, CLERK, body={"title": "mine"})],
+    "DELETE /api/agents/{agent_id}": [gone(AGENT), Try(403, CLERK)],
+    "GET /api/agents/{agent_id}/prompt": [
+        gone(AGENT),
+        none(CLERK),
+        gone(CLERK, channelId="<channel>"),
+        gone(CLERK, dmConversationId="<dm>"),
+    ],
+    "GET /api/agents/{agent_id}/memory": [gone(AGENT), none(CLERK)],
+    "DELETE /api/agents/{agent_id}/memory/{label}": [gone({**AGENT, **LABEL}), gone({**CLERK, **LABEL})],
+    "PUT /api/agents/{agent_id}/memory/{label}/readers/{reader_id}": [
+        gone({**AGENT, **LABEL, "reader_id": "clerk"}),
+        gone({**CLERK, **LABEL, "reader_id": "<own agent>"}),
+        gone({"agent_id": "<own agent>", "label": "own", "reader_id": "<agent>"}),
+    ],
+    "DELETE /api/agents/{agent_id}/memory/{label}/readers/{reader_id}": [
+        gone({**AGENT, **LABEL, "reader_id": "clerk"}),
+        Try(204, {**CLERK, **LABEL, "reader_id": "<agent>"}),
+    ],
+    "PUT /api/agents/{agent_id}/memory/{label}": [
+        gone({**AGENT, **LABEL}, {"content": "mine"}),
+        Try(200, {**CLERK, **LABEL}, body={"content": "of bob", "isShared": True}),
+    ],
+    "GET /api/agents/{agent_id}/passages": [gone(AGENT), none(CLERK), none(CLERK, query=MARKER)],
+    "POST /api/agents/{agent_id}/passages": [
+        gone(AGENT, {"content": "mine"}),
+        Try(201, CLERK, body={"content": "of bob"}),
+    ],
+    "DELETE /api/agents/{agent_id}/passages/{passage_id}": [
+        gone({**AGENT, "passage_id": "<passage of anns-agent>"}),
+        gone({**CLERK, "passage_id": "<passage of clerk>"}),
+    ],
+    "GET /api/agents/{agent_id}/runs": [gone(AGENT), none(CLERK), none(CLERK, before="<letter>")],
+    "GET /api/agents/{agent_id}/runs/{run_id}": [
+        gone({**CLERK, "run_id": "<letter>"}),
+        gone({**AGENT, "run_id": "<letter>"}),
+    ],
+    "GET /api/agents/{agent_id}/usage": [gone(AGENT), none(CLERK)],
+    # chats: names are each owner's own
+    "GET /chats": [none(), none(before="<thread>")],
+    "GET /chats/{chat_id}": [gone(CHAT), gone({"chat_id": "<thread>"}), gone({"chat_id": "<dm>"})],
+    "DELETE /chats/{chat_id}": [gone(CHAT), gone({"chat_id": "<thread>"})],
+    "GET /chats/{chat_id}/interactions/{interaction_id}": [gone(DONE)],
+    "GET /chats/{chat_id}/interactions/{interaction_id}/events": [gone(DONE)],
+    "POST /chats/{chat_id}/interactions/{interaction_id}/edit": [gone(DONE, {"new_user_message": "mine"})],
+    "POST /chats/{chat_id}/interactions/{interaction_id}/retry": [gone(DONE)],
+    "POST /chats/{chat_id}/interactions/{interaction_id}/cancel": [gone({**CHAT, "interaction_id": "<waits>"})],
+    "POST /chats/{chat_id}/interactions/{interaction_id}/approve": [
+        gone({**CHAT, "interaction_id": "<waits>"}, {"approval_id": "<chat_approval>", "approved": True})
+    ],
+    "POST /chats/{chat_id}/interactions": [Try(200, CHAT, body={"user_message": "hello"})],
+    # plans: so are these
+    "GET /agents/runs/{run_id}": [gone(PLAN), *RUNS],
+    "GET /agents/runs/{run_id}/stream": [gone(PLAN), *RUNS],
+    "POST /agents/runs/{run_id}/cancel": [gone(PLAN), *RUNS],
+    "POST /agents/runs": [Try(201, headers=ONCE, body={"runId": "<plan>", "plan": "device"})],
+    # the agent contract
+    "POST /agents/run/sync": [Try(200, headers=ONCE, body={**TASK, "inputs": {"query": "of bob"}})],
+    "POST /agents/run/stream": [
+        Try(404, headers={"Runyard-Run-Id": "<task>"}, body={**TASK, "inputs": {"query": "of bob"}}),
+        Try(200, body={**TASK, "inputs": {"query": "of bob"}}),
+    ],
+    "GET /agents/schema.json": PUBLIC,
+    # for operators, and for everybody
+    "POST /api/keys": [Try(403, body={"owner": "ann"})],
+    "GET /api/keys": OPERATORS,
+    "DELETE /api/keys/{key_id}": [Try(403, {"key_id": "x"})],
+    "GET /api/overview": OPERATORS,
+    "GET /metrics": OPERATORS,
+    "GET /health": PUBLIC,
+    "GET /health/ready": PUBLIC,
+}
+
+
+async def test_no_route_gives_one_owner_anything_of_another_or_changes_it(serve: Serve) -> None:
+    await walk(serve)
+
+
+async def walk(serve: Serve) -> None:
+    server = await serve(app(), keys=True, group_pause_min_seconds=0, group_pause_max_seconds=0)
+    ann, bob = await Person.called(server, "ann"), await Person.called(server, "bob")
+    document = (await bob.ask("GET", "/openapi.json")).json()
+    assert {f"{method.upper()} {path}" for path, found in document["paths"].items() for method in found} == set(TABLE)
+    ids = {f"<{name}>": each for name, each in (await move_in(ann)).items()}
+    before = await belongings(ann, {name.strip("<>"): each for name, each in ids.items()})
+    own = await _own(bob)
+    for operation, tries in TABLE.items():
+        for one in tries:
+            await _refused(bob, operation, one, {**ids, **own})
+    stream = await bob.until("/api/sse", "agent_done", **{"last-event-id": "0"})
+    assert MARKER.encode() not in stream.body
+    assert await belongings(ann, {name.strip("<>"): each for name, each in ids.items()}) == before
+
+
+async def _own(bob: Person) -> dict[str, str]:
+    """What Bob has, to be used together with what Ann has."""
+    dm = await bob.make("/api/dms", {"agentId": "clerk"})
+    await bob.make("/api/messages", {"dmConversationId": dm, "text": "hello"})
+    agent = await bob.make("/api/agents", {"id": "bobs-agent", "modelId": "nobody/nothing"})
+    block = await bob.ask("PUT", f"/api/agents/{agent}/memory/own", json={"content": "of bob", "isShared": True})
+    assert block.status_code == 200
+    return {
+        "<own agent>": agent,
+        "<own thread>": await bob.make("/api/threads", {}, "thread_id"),
+        "<own channel>": await bob.make("/api/channels", {"name": "bobs", "kind": "private"}),
+    }
+
+
+async def _refused(bob: Person, operation: str, one: Try, ids: Mapping[str, str]) -> None:
+    method, _, template = operation.partition(" ")
+    sent = _filled({"path": one.path, "query": one.query, "body": one.body, "headers": one.headers}, ids)
+    path = re.sub(r"{(\w+)}", lambda found: sent["path"][found[1]], template)
+    more: dict[str, Any] = {"params": sent["query"], "headers": sent["headers"]}
+    if sent["body"] is not None:
+        more["json"] = sent["body"]
+    answer = await bob.ask(method, path, **more)
+    told = f"{operation} {one}: {answer.status_code}"
+    assert answer.status_code == one.status, told
+    if template == "/api/sse":
+        return
+    shown = f"{answer.headers} {answer.text}"
+    assert MARKER not in shown.replace(f"query={MARKER}", ""), told
+    asked = str(sent) + path
+    leaked = [name for name, each in ids.items() if not name.startswith("<own") and each in shown and each not in asked]
+    assert leaked == [], told
+
+
+def _filled(given: Any, ids: Mapping[str, str]) -> Any:
+    match given:
+        case str():
+            return ids[given] if given.startswith("<") else given
+        case dict():
+            return {name: _filled(value, ids) for name, value in given.items()}
+        case list():
+            return [_filled(value, ids) for value in given]
+        case _:
+            return given
+
+
+def _one_memory(self: Staff, agent: str, owner: str) -> str:
+    return ""
+
+
+async def _any_run(self: MemoryStore, owner: str, run_id: str) -> Run:
+    if run_id not in self._runs:
+        raise NotFound
+    return self._runs[run_id]
+
+
+@MEMORY
+@pytest.mark.parametrize(
+    ("where", "name", "leak"),
+    [(Staff, "memory_owner", _one_memory), (MemoryStore, "get_run", _any_run)],
+    ids=["memory of all owners in one", "runs without a look at whose they are"],
+)
+async def test_the_walk_finds_a_leak(
+    serve: Serve, monkeypatch: pytest.MonkeyPatch, where: type, name: str, leak: Any
+) -> None:
+    monkeypatch.setattr(where, name, leak)
+    with pytest.raises(AssertionError, match="/api/"):
+        await walk(serve)
