@@ -167,7 +167,8 @@ class Office(Store, Protocol):
         """What this agent put away for this owner, newest first."""
 
     async def find_passages(self, agent: str, owner: str, query: str, limit: int) -> Sequence[Passage]:
-        """Those of this agent and owner that hold any word of the query, best first."""
+        """Those of this agent and owner that contain the query, in any case, then those that hold any word of it; the
+        best first."""
 
     async def drop_passage(self, agent: str, owner: str, passage_id: str) -> None:
         """NotFound if there is none."""

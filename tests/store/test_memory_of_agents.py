@@ -197,3 +197,23 @@ async def test_agents_are_listed_by_id_and_the_retired_only_if_asked_for(office:
     assert await office.find_agent("nobody") is None
     with pytest.raises(NotFound):
         await office.change_agent(BOB, toby)
+
+
+@pytest.mark.req("S3.40")
+async def test_passages_are_found_by_any_part_of_their_text_in_any_case(office: Office) -> None:
+    if isinstance(office, SealedOffice):
+        return  # sealed passages cannot be searched
+    kept = [
+        await office.put_passage(a_passage("kevin", content))
+        for content in ("The Überraschung is on Friday", "friday mail", "100%_sure", "nothing of that")
+    ]
+
+    async def found(query: str) -> list[str]:
+        return [passage.content for passage in await office.find_passages("kevin", ANN, query, 9)]
+
+    assert await found("überRASCH") == [kept[0].content], "a part of a word"
+    assert await found("is on fri") == [kept[0].content]
+    assert await found("%_") == [kept[2].content], "no character is special"
+    assert await found("riday") == [kept[0].content, kept[1].content]
+    assert await found("friday mail") == [kept[1].content, kept[0].content], "what contains all of it comes first"
+    assert await found(" ") == []

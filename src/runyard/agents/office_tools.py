@@ -63,7 +63,7 @@ def office_tools(desk: Desk) -> list[Tool[..., Any]]:
         return {"success": True}
 
     async def search_memory(query: str) -> dict[str, Any]:
-        """Find what you have stored, by its words."""
+        """Find what you have stored, by any part of its text or by its words."""
         found = await _told(desk.search_memory(query))
         return {"passages": [_passage(each) for each in found]}
 

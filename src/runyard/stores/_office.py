@@ -124,8 +124,10 @@ class SqlOffice(SqlStore):
         return await self._read(agents.passages, agent, owner, before, limit)
 
     async def find_passages(self, agent: str, owner: str, query: str, limit: int) -> Sequence[Passage]:
-        words = search.words_of(query)
-        return await self._read(agents.find_passages, agent, owner, self._match(words), limit) if words else []
+        text = query.strip()
+        if not text:
+            return []
+        return await self._read(agents.find_passages, agent, owner, self._match(search.words_of(text)), text, limit)
 
     async def drop_passage(self, agent: str, owner: str, passage_id: str) -> None:
         await self._write("other", agents.drop_passage, agent, owner, passage_id)

@@ -186,7 +186,7 @@ class SqliteStore(SqlOffice):
             connection.close()
 
     def _match(self, words: Sequence[str]) -> str:
-        return " OR ".join(f'"{word}"' for word in words)
+        return " OR ".join(f'"{word}"' for word in words) or '""'
 
     async def _write(self, channel: Channel, script: Script[P, T], *args: P.args, **kwargs: P.kwargs) -> T:
         if self._writer is None:
@@ -241,6 +241,7 @@ def connect(path: Path, clock: Clock, read_only: bool) -> sqlite3.Connection:
     connection = sqlite3.connect(f"file:{path}{mode}", uri=True, isolation_level=None, check_same_thread=False)
     connection.row_factory = sqlite3.Row
     connection.create_function("now_ms", 0, clock.now_ms)
+    connection.create_function("lowered", 1, str.lower, deterministic=True)  # `lower` knows ASCII only
     connection.execute("pragma busy_timeout = 5000")
     if not read_only:
         connection.execute("pragma journal_mode = wal")

@@ -110,8 +110,13 @@ class Agents(Rows):
         return page(self._put_away(agent, owner), before, limit)
 
     async def find_passages(self, agent: str, owner: str, query: str, limit: int) -> Sequence[Passage]:
-        mine = [Document(p.id, " ".join(p.tags), p.content) for p in self._put_away(agent, owner)]
-        return [self._passages[hit.id] for hit in search(mine, query)[:limit]]
+        text, mine = query.strip().lower(), list(self._put_away(agent, owner))
+        if not text:
+            return []
+        by_words = [hit.id for hit in search([Document(p.id, " ".join(p.tags), p.content) for p in mine], query)]
+        containing = {p.id for p in mine if text in p.content.lower()}
+        found = dict.fromkeys([*by_words, *sorted(containing)])
+        return [self._passages[each] for each in sorted(found, key=lambda each: each not in containing)[:limit]]
 
     async def drop_passage(self, agent: str, owner: str, passage_id: str) -> None:
         if passage_id not in {each.id for each in self._put_away(agent, owner)}:

@@ -152,8 +152,8 @@ async def passages(tx: Tx, agent: str, owner: str, before: str | None, limit: in
     return [_passage(row) for row in await tx.rows(tx.q.list_passages, agent, owner, before, limit)]
 
 
-async def find_passages(tx: Tx, agent: str, owner: str, words: str, limit: int) -> Sequence[Passage]:
-    return [_passage(row) for row in await tx.rows(tx.q.find_passages, agent, owner, words, limit)]
+async def find_passages(tx: Tx, agent: str, owner: str, words: str, text: str, limit: int) -> Sequence[Passage]:
+    return [_passage(row) for row in await tx.rows(tx.q.find_passages, agent, owner, words, limit, text)]
 
 
 async def drop_passage(tx: Tx, agent: str, owner: str, passage_id: str) -> None:

@@ -55,9 +55,10 @@ select {passage} from passages p where p.agent = $1 and p.owner = $2 and ($3::uu
 delete from passages where agent = $1 and owner = $2 and id = $3 returning id;
 
 -- name: find_passages
--- The passages of an agent for an owner that hold any of the words, best first.
+-- The passages of an agent for an owner that contain a text, then those that hold any of its words, best first.
 select {passage} from passages p, to_tsquery('english', $3) q
- where p.agent = $1 and p.owner = $2 and p.words @@ q order by ts_rank(p.words, q) desc, p.id limit $4;
+ where p.agent = $1 and p.owner = $2 and (p.words @@ q or strpos(lower(p.content), lower($5::text)) > 0)
+ order by strpos(lower(p.content), lower($5::text)) > 0 desc, ts_rank(p.words, q) desc, p.id limit $4;
 
 -- name: index_passages
 -- Make the index of words anew.

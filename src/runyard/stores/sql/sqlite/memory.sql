@@ -55,9 +55,11 @@ select {passage} from passages p where p.agent = ?1 and p.owner = ?2 and (?3 is 
 delete from passages where agent = ?1 and owner = ?2 and id = ?3 returning id;
 
 -- name: find_passages
--- The passages of an agent for an owner that hold any of the words, best first.
-select {passage} from passage_words w join passages p on p.rowid = w.rowid
- where w.passage_words match ?3 and p.agent = ?1 and p.owner = ?2 order by w.rank, p.id limit ?4;
+-- The passages of an agent for an owner that contain a text, then those that hold any of its words, best first.
+select {passage} from passages p
+  left join (select rowid, rank from passage_words where passage_words match ?3) w on w.rowid = p.rowid
+ where p.agent = ?1 and p.owner = ?2 and (w.rowid is not null or instr(lowered(p.content), lowered(?5)) > 0)
+ order by instr(lowered(p.content), lowered(?5)) > 0 desc, w.rank, p.id limit ?4;
 
 -- name: index_passages
 -- Make the index of words anew: words are in it under the number of their row, which a new file may change.
