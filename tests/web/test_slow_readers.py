@@ -70,8 +70,10 @@ async def test_a_reader_that_is_stuck_for_too_long_is_let_go(serve: Serve, monke
     watcher = await server.stream(f"/api/runs/{run_id}/log")
     await watcher.to_end()
     async with asyncio.timeout(PATIENCE):
-        while server.process.tail.bells.runs:
+        while server.process.tail.bells.runs or buffered(server):
             await server.http.get("/health")
+    assert (await server.http.get("/health")).status_code == 200, "before it reads anything, it is gone"
+    assert len(server.uvicorn.server_state.connections) <= 2, "of the watcher and of our own requests"
     await stuck.to_end()
     assert (stuck.was_cut, stuck.ended_cleanly) == (True, False)
     await stuck.close()

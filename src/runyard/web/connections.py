@@ -19,6 +19,7 @@ from typing import Any, ClassVar, NamedTuple
 from uvicorn.protocols.http.httptools_impl import STATUS_LINE, HttpToolsProtocol, RequestResponseCycle
 
 from runyard.web.problems import Problem
+from runyard.web.sse import ABORT
 
 MOST_WAITING = 16 * 1024 * 1024
 FILES_KEPT_FREE = 128  # open files that are not for connections of clients
@@ -150,6 +151,7 @@ class Bounded(HttpToolsProtocol):
         self._part = _Part.HEAD
         self._parsed = 0
         super().on_message_begin()
+        self.scope[ABORT] = self.transport.abort  # type: ignore[typeddict-unknown-key]
 
     def on_url(self, url: bytes) -> None:
         self._count(len(url))

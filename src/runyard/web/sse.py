@@ -35,6 +35,7 @@ HEADERS = (
 )
 PING = b": ping\n\n"
 STALL_SECONDS = 60.0
+ABORT = "runyard.abort"  # in a request's scope, set by our server: drops the connection and all that is not sent yet
 MAX_SEQ = 2**53
 Frame = Callable[[Event], bytes]
 
@@ -82,6 +83,8 @@ class LiveStream(Response):
             if not patience.is_over:
                 raise
             log.info("stream.stalled")
+            if (abort := scope.get(ABORT)) is not None:
+                abort()  # a close would wait until the client has read what was sent
             raise StreamCut from None
         finally:
             patience.end()
