@@ -151,7 +151,7 @@ class Bounded(HttpToolsProtocol):
         self._part = _Part.HEAD
         self._parsed = 0
         super().on_message_begin()
-        self.scope[ABORT] = self.transport.abort  # type: ignore[typeddict-unknown-key]
+        self.scope[ABORT] = self.transport.abort  # type: ignore[literal-required]
 
     def on_url(self, url: bytes) -> None:
         self._count(len(url))
