@@ -2,7 +2,7 @@
 
 from typing import Any
 
-from runyard.web.fields import hint
+from runyard.fields import hint
 from tests.faces.agents_for_tests import Gate
 from tests.faces.chats.chatting import Chat, chat_agents, interaction_of
 from tests.faces.serving import Serve, Server

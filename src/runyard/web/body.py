@@ -11,7 +11,7 @@ from pydantic import BaseModel, ValidationError
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from runyard.errors import BadRequest, Invalid, TooLarge
-from runyard.web.fields import UNKNOWN, hint
+from runyard.fields import UNKNOWN, hint
 from runyard.web.problems import answer
 
 M = TypeVar("M", bound=BaseModel)

@@ -6,7 +6,7 @@ from pydantic import BaseModel, Field
 
 from runyard.domain.api_key import DEFAULT_SCOPES, OWNER, Scope
 from runyard.domain.run import Status
-from runyard.web.fields import RequestBody
+from runyard.fields import RequestBody
 
 RunStatus = Literal["queued", "running", "done", "error", "canceled"]
 STATUS: dict[Status, RunStatus] = {

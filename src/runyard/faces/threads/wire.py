@@ -4,7 +4,7 @@ from typing import Literal
 
 from pydantic import BaseModel, Field, StrictInt, StrictStr
 
-from runyard.web.fields import RequestBody
+from runyard.fields import RequestBody
 
 RunStatus = Literal["queued", "running", "done", "error", "canceled"]
 EventName = Literal["token", "tool_start", "tool_end", "final", "error", "canceled", "state"]
