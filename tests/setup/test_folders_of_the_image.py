@@ -11,7 +11,15 @@ from pathlib import Path
 
 import pytest
 
+from runyard import demo
+from runyard.agents.loading import app_of
 from runyard.agents.workspace import check_writable
+from runyard.clock import SystemClock
+from runyard.errors import StartupError
+from runyard.settings import Settings
+from runyard.stores.memory import MemoryStore
+from runyard.wiring import Process
+from tests.faces import serving
 
 ROOT = Path(__file__).parents[2]
 IMAGE_USER = 10001
@@ -60,3 +68,13 @@ def test_a_folder_as_the_image_makes_it_can_be_written(volume: Path) -> None:
 def test_an_own_folder_and_one_that_is_still_to_be_made_are_fine(tmp_path: Path) -> None:
     check_writable(tmp_path)
     check_writable(tmp_path / "not there yet")
+
+
+async def test_a_server_refuses_to_start_on_a_folder_that_it_cannot_write_to(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Root may write everywhere, so the answer of the system is replaced."""
+    monkeypatch.setattr("runyard.agents.workspace.os.access", lambda *_: False)
+    settings = Settings(database_url="sqlite:///unused.db", workspaces=tmp_path, **serving.QUICK)
+    with pytest.raises(StartupError, match="cannot be written by user"):
+        await Process(settings, app_of(demo), worker=True, store=MemoryStore(SystemClock())).start()
