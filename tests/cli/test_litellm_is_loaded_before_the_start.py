@@ -74,7 +74,8 @@ def test_a_server_with_a_model_agent_says_that_it_loads_and_is_ready_afterwards(
         assert not said(log, "server.ready")
         (tmp_path / "go").touch()
         wait_until("it is ready", process, lambda: said(log, "server.ready"))
-        assert said(log, "models.loaded")
+        order = [log.read_text().index(f'"action": "{action}"') for action in ("models.loaded", "worker.registered")]
+        assert order == sorted(order)
 
 
 @pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGINT])

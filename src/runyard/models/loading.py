@@ -11,6 +11,7 @@ import importlib
 import importlib.util
 import logging
 import os
+import socket
 import sys
 import threading
 from concurrent.futures import Future
@@ -88,3 +89,13 @@ def _rehearse(litellm: Any) -> None:
     }
     with suppress(Exception):  # a courtesy: whatever is wrong will be said when the model is asked
         litellm.completion(**question)
+        for _ in litellm.completion(**question, stream=True, stream_options={"include_usage": True}):
+            pass
+        importlib.import_module("anyio._backends._asyncio")
+    with suppress(Exception):
+        litellm.token_counter(model=question["model"], messages=question["messages"])  # reads its tables of tokens
+    with suppress(Exception), socket.socket() as closed:
+        closed.bind(("127.0.0.1", 0))  # and does not listen: the question is refused at once, on this machine
+        question["api_base"] = f"http://127.0.0.1:{closed.getsockname()[1]}"
+        del question["mock_response"]
+        litellm.completion(**question, stream=True, num_retries=0, max_retries=0, timeout=5)
