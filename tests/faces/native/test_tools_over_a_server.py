@@ -48,3 +48,30 @@ async def test_an_edit_that_does_not_fit_is_a_422_and_decides_nothing(serve: Ser
     (line,) = [line for line in lines if line["event"] == "tool.finished"]
     assert (line["tool"], line["run_id"], line["outcome"]) == ("pay", run_id, "ok")
     assert MARKER not in str(lines)
+
+
+@runyard.tool(rate_limit="2/hour")
+def ping() -> str:
+    return "pong"
+
+
+async def pinger(ctx: Context) -> str:
+    return str(await ctx.call(ping))
+
+
+@pytest.mark.req("S1.47")
+async def test_a_rate_limit_holds_over_all_runs_and_pods_of_an_agent_and_an_owner(serve: Serve, backend: str) -> None:
+    app = App({name: Agent(name, fn=pinger, tools=[ping]) for name in ("pinger", "other")}, {}, "pinger")
+    first = await serve(app)
+    for _ in range(2):
+        await first.ended(await first.post("pinger"))
+    if backend == "postgres":
+        await first.process.drain(0)
+    server = await serve(app) if backend == "postgres" else first
+    refused = await server.post("pinger")
+    await server.ended(refused)
+    [end] = [event["data"] for event in await server.log(refused) if event["type"] == "tool.finished"]
+    assert end["error"] == "called_too_often"
+    allowed = await server.post("other")
+    await server.ended(allowed)
+    assert (await server.run(allowed))["status"] == "done", "another agent has a limit of its own"
