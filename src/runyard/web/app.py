@@ -16,7 +16,7 @@ from starlette.types import ASGIApp, Receive, Scope, Send
 from runyard.engine.access import Access
 from runyard.engine.engine import Engine
 from runyard.telemetry.metrics import MEDIA_TYPE, Metrics
-from runyard.web import auth, page, problems
+from runyard.web import auth, declared, page, problems
 from runyard.web.access_log import AccessLog
 from runyard.web.answers import Json
 from runyard.web.auth import Guard
@@ -58,9 +58,12 @@ class App(FastAPI):
         self._needs_keys = access is not None
 
     def openapi(self) -> dict[str, Any]:
-        """With the scope that each operation needs, where keys are needed."""
-        if self.openapi_schema is None and self._needs_keys:
-            auth.describe(super().openapi())
+        """With the errors of each operation, and the scope that it needs, where keys are needed."""
+        if self.openapi_schema is None:
+            document = super().openapi()
+            declared.describe(document, self._needs_keys, frozenset(auth.OPEN))
+            if self._needs_keys:
+                auth.describe(document)
         return super().openapi()
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:

@@ -76,12 +76,12 @@ class Problem(Response):
 
 
 Shape = Callable[[Problem], Response]
-_SHAPES: dict[str, Shape] = {}
+SHAPED: dict[str, Shape] = {}
 
 
 def shape(path: str, how: Shape) -> None:
     """Errors of this route have a shape of their own, also those that are found before the route is reached."""
-    _SHAPES[path] = how
+    SHAPED[path] = how
 
 
 def path_of(scope: Scope) -> str:
@@ -116,7 +116,7 @@ def install(app: FastAPI) -> None:
 def answer(error: Exception, scope: Scope) -> Response:
     """What the client is told of any error; what was not foreseen is logged by name, and by whose request it was."""
     told = _told(error, scope)
-    shape = _SHAPES.get(path_of(scope))
+    shape = SHAPED.get(path_of(scope))
     return told if shape is None or not isinstance(told, Problem) else shape(told)
 
 

@@ -45,7 +45,7 @@ MESSAGES = {
     "DRAINING": "This process is shutting down; ask another one.",
     "INVALID_REQUEST": "The request does not fit the contract.",
     "INTERNAL": "Something went wrong on our side.",
-    "KEY_REQUIRED": "A valid API key is needed.",
+    "KEY_REQUIRED": "A valid API key is needed: send `Authorization: Bearer <key>`. `runyard keys create` makes one.",
     "METHOD_NOT_ALLOWED": "Send a POST request.",
     "QUEUE_FULL": "Too many runs wait already; try again later.",
     "SCOPE_MISSING": "The API key lacks the scope `write`.",

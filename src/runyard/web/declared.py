@@ -1,0 +1,75 @@
+"""The errors of every route in the OpenAPI document: the statuses it can answer, and the shape that they really have.
+
+FastAPI declares a 422 of its own shape and nothing else. Here the guard, the limits and the rules for ids and bodies
+are declared for each operation, as problems (`application/problem+json`); the routes of the contract have its envelope.
+"""
+
+from http import HTTPStatus
+from typing import Any
+
+from runyard.web.problems import SHAPED, Problem
+
+PROBLEM = {
+    "title": "Problem",
+    "type": "object",
+    "required": ["type", "title", "status", "code", "detail"],
+    "properties": {
+        "type": {"type": "string", "description": "`urn:runyard:` and the code."},
+        "title": {"type": "string", "description": "What HTTP calls the status."},
+        "status": {"type": "integer"},
+        "code": {"type": "string", "description": "What went wrong, for programs."},
+        "detail": {"type": "string", "description": "What went wrong and what to do, for people."},
+        "errors": {
+            "type": "array",
+            "description": "With 422: where the request does not fit.",
+            "items": {
+                "type": "object",
+                "required": ["where", "what"],
+                "properties": {"where": {"type": "string"}, "what": {"type": "string"}},
+            },
+        },
+        "snapshot": {"description": "With 410: what is still known of a run that was dropped."},
+    },
+}
+UNUSED = ("HTTPValidationError", "ValidationError")
+ALWAYS = (400, 408, 413, 422, 431, 500, 503)
+STREAM = "text/event-stream"
+
+
+def describe(document: dict[str, Any], needs_keys: bool, public: frozenset[str]) -> None:
+    """Declare the errors of every operation. `public`: paths that need no key."""
+    schemas = document.setdefault("components", {}).setdefault("schemas", {})
+    schemas["Problem"] = PROBLEM
+    for name in UNUSED:
+        schemas.pop(name, None)
+    for path, operations in document["paths"].items():
+        kind, schema = ("application/json", "AgentRunResponse") if path in SHAPED else (Problem.media_type, "Problem")
+        content = {kind: {"schema": {"$ref": f"#/components/schemas/{schema}"}}}
+        for method, operation in operations.items():
+            answers = operation["responses"]
+            for status in sorted(_errors(method, path, operation, needs_keys and path not in public)):
+                answers[str(status)] = {"description": HTTPStatus(status).phrase, "content": content}
+            if _resumes(operation):
+                answers["200"].setdefault("content", {}).setdefault(STREAM, {})
+                answers["204"] = {"description": "The run has ended, and Last-Event-ID is at or past its end"}
+
+
+def _errors(method: str, path: str, operation: dict[str, Any], needs_key: bool) -> set[int]:
+    found = set(ALWAYS)
+    if needs_key:
+        found |= {401, 403, 429}
+    if STREAM in str(operation["responses"]) or method != "get":
+        found.add(429)  # streams and queues are limited without keys too
+    if "{" in path or method != "get":
+        found.add(404)
+    if "{run_id}" in path or "{interaction_id}" in path or path in SHAPED:
+        found.add(410)
+    if method != "get":
+        found.add(409)
+    return found
+
+
+def _resumes(operation: dict[str, Any]) -> bool:
+    """Whether this is the stream of one run, which may be over."""
+    names = {parameter["name"] for parameter in operation.get("parameters", ())}
+    return "Last-Event-ID" in names and bool(names & {"run_id", "interaction_id"})

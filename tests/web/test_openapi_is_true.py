@@ -1,0 +1,28 @@
+"""The OpenAPI document declares the errors of every route, in the shape that they really have."""
+
+from runyard.asgi import create_app
+from runyard.settings import Settings
+from tests.faces.agents_for_tests import Gate, agents
+
+CONTRACT = ("/agents/run/sync", "/agents/run/stream")
+
+
+def test_every_operation_declares_its_errors_as_problems_and_the_contract_its_envelope() -> None:
+    document = create_app(Settings(), agents(Gate())).openapi()
+    for path, operations in document["paths"].items():
+        kind = "application/json" if path in CONTRACT else "application/problem+json"
+        for method, operation in operations.items():
+            declared = operation["responses"]
+            needed = {"400", "413", "422", "500", "503"} | ({"401", "403", "429"} if operation["security"] else set())
+            assert needed <= declared.keys(), (method, path)
+            assert "{" not in path or "404" in declared, (method, path)
+            for status, answer in declared.items():
+                assert status < "400" or list(answer["content"]) == [kind], (method, path, status)
+    assert "HTTPValidationError" not in str(document)
+
+
+def test_the_stream_of_a_run_declares_that_nothing_more_may_come() -> None:
+    paths = create_app(Settings(), agents(Gate())).openapi()["paths"]
+    for path in ("/api/runs/{run_id}/events", "/api/runs/{run_id}/log", "/agents/runs/{run_id}/stream"):
+        assert "204" in paths[path]["get"]["responses"]
+    assert "204" not in paths["/api/sse"]["get"]["responses"]
