@@ -2,8 +2,10 @@
 
 from typing import Any
 
+import msgspec
 import pytest
 
+from runyard.cli import chat
 from runyard.cli.answer import Answer
 from runyard.client import LogEvent
 
@@ -116,3 +118,14 @@ def test_steps_are_told_as_they_begin_and_when_they_fail(capsys: pytest.CaptureF
     )
     assert (out, status) == ("", "done")
     assert notes == ["▸ EnsureDevice", "▸ look up", "▸ look up failed: OSError", "done"]
+
+
+@pytest.mark.parametrize(("why", "word"), [("max_steps", "max_turns"), ("max_tokens_exceeded", "max_usd")])
+def test_a_run_that_a_limit_stopped_says_which(capsys: pytest.CaptureFixture[str], why: str, word: str) -> None:
+    ended = ("run.finished", {"status": "done", "stop_reason": why})
+    _, notes, status = shown(capsys, output(""), ended)
+    assert (status, notes[-1]) == ("done", "done")
+    assert word in notes[-2]
+    event = LogEvent(run_id="r", seq=1, id="e", ts=0, type=ended[0], data=ended[1])
+    assert chat._is_news(event), "a chat shows it, too"
+    assert not chat._is_news(msgspec.structs.replace(event, data={"status": "done", "stop_reason": "end_turn"}))

@@ -14,6 +14,7 @@ from typing import Any, assert_never
 
 from runyard.agents.acting import Acting
 from runyard.agents.agent import Agent, Output
+from runyard.agents.allowance import Allowance
 from runyard.agents.context import Context
 from runyard.agents.execution import Answered, Canceled, Execution
 from runyard.agents.mind import Mind
@@ -28,7 +29,7 @@ from runyard.domain.conversation import call_ids, messages
 from runyard.domain.events import ModelMessage, ModelReset, StepFinished, StepStarted, Usage
 from runyard.domain.fold import State
 from runyard.domain.run import StopReason
-from runyard.errors import AnswerTooLarge, ModelRefused, ModelUnavailable
+from runyard.errors import AnswerTooLarge, ContextTooLong, ModelRefused, ModelUnavailable
 from runyard.model import Finished, Model, Request, Text, Thinking
 
 INVALID = ("unknown_tool", "invalid_input")  # errors of calls that made no sense
@@ -109,6 +110,7 @@ class Loop:
     async def _listen(self, request: Request) -> Finished:
         gap = BETWEEN_TURNS if self._text_before or self._context.written() else ""
         most, heard = self._execution.most_answer_bytes, 0
+        allowance = Allowance(request.max_output_tokens)
         try:
             async with aclosing(self._model.stream(request)) as saying:
                 async for said in saying:
@@ -122,9 +124,11 @@ class Loop:
                         case Thinking(text):
                             await self._context.thinking(text)
                         case Finished():
-                            return said
+                            return allowance.checked(said)
                         case never:
                             assert_never(never)
+                    if allowance.is_overrun_by(said):
+                        return allowance.cut_off()
         finally:
             self._context.settle()
         raise ModelUnavailable("The model's answer was cut off.")
@@ -137,14 +141,20 @@ class Loop:
         self._acted |= any(wish.is_sensible for wish in wanted)
 
     def _limit(self) -> StopReason | None:
-        """Why the model may not be asked again."""
+        """Why the model may not be asked again. Raises ContextTooLong if the question is too long."""
         mind = self._mind
         if self._turns >= mind.max_turns:
             return "max_steps"
         spent = self._usage.usd >= mind.max_usd
         spent |= mind.max_output_tokens is not None and self._usage.output_tokens >= mind.max_output_tokens
-        spent |= mind.max_context_tokens is not None and guessed_tokens(self._conversation) > mind.max_context_tokens
-        return "max_tokens_exceeded" if spent else None
+        if spent:
+            return "max_tokens_exceeded"
+        if mind.max_context_tokens is not None and guessed_tokens(self._conversation) > mind.max_context_tokens:
+            raise ContextTooLong(
+                f"The conversation is longer than max_context_tokens ({mind.max_context_tokens}) allows. "
+                "Raise the limit, or ask with less text."
+            )
+        return None
 
     def _end(self, message: dict[str, Any]) -> StopReason | None:
         """Why this message is the last one."""

@@ -16,6 +16,14 @@ if TYPE_CHECKING:
 KEEPS = frozenset({"step.finished", "tool.finished", "model.message", "approval.decided"})
 
 
+def stopped_early(event: "LogEvent") -> str | None:
+    """Which limit ended this run before its agent was done, as a sentence."""
+    from runyard.domain.run import STOPPED_EARLY
+
+    is_done = event.type == "run.finished" and event.data["status"] == "done"
+    return STOPPED_EARLY.get(event.data["stop_reason"]) if is_done else None
+
+
 class Answer:
     """Give it every event in order; `status` is the run's, once it has ended. What is not worth a
     mention is taken into account and not shown."""
@@ -77,6 +85,8 @@ class Answer:
                 self._note(f"canceled: {plain(data['reason'])}")
             case "run.finished":
                 self.status = data["status"]
+                if (early := stopped_early(event)) is not None:
+                    self._note(early, "yellow")
                 self._note(data["status"], STATUS_COLOURS.get(data["status"]))
             case _:
                 pass

@@ -173,6 +173,10 @@ class Conversation:
 
 
 def _is_news(event: "LogEvent") -> bool:
+    from runyard.cli.answer import stopped_early
+
+    if stopped_early(event) is not None:
+        return True
     went_on = event.type == "run.resumed" and event.data["why"] == "decision"
     return event.type not in QUIET and not went_on
 

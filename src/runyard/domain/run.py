@@ -36,6 +36,12 @@ MOVES: dict[Status, frozenset[Status]] = {
 StopReason = Literal[
     "end_turn", "error", "max_steps", "max_tokens_exceeded", "cancelled", "no_tool_call", "invalid_tool_call"
 ]
+# Why a run that is done stopped before its agent was.
+STOPPED_EARLY: dict[str, str] = {
+    "max_steps": "The agent stopped early: it has used all its turns (max_turns).",
+    "max_tokens_exceeded": "The agent stopped early: its budget is spent (max_usd, max_output_tokens).",
+    "invalid_tool_call": "The agent stopped early: its last tool calls were invalid.",
+}
 ResumeWhy = Literal["crash", "drain", "decision"]
 State = Literal["started", "finished", "cancelled"]  # S4's words; moved by the outbox when it publishes the end
 

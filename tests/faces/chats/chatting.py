@@ -6,7 +6,7 @@ from typing import Any
 
 import httpx2
 
-from runyard.agents.agent import agent
+from runyard.agents.agent import Agent, agent
 from runyard.agents.context import Context
 from runyard.agents.loading import App
 from runyard.agents.tools import tool
@@ -92,7 +92,14 @@ def chat_agents(gate: Gate) -> App:
         """A question to a person that is about no tool."""
         return "yes" if await ctx.approve("May I?", amount=3) else "no"
 
-    declared = [assistant, coder, gated, clumsy, broken, fickle, rememberer, asker]
+    calls = [{"tool": "echo", "input": {"text": "x"}}]
+    ponders: list[dict[str, Any]] = [
+        {"thinking": ["I must ", "look."], "text": ["Let me ", "look."], "calls": calls},
+        {"thinking": "Now I know.", "text": ["It is ", "x."]},
+    ]
+    ponderer = Agent("ponderer", model="scripted", turns=ponders, tools=[echo])
+    tireless = Agent("tireless", model="scripted", turns=lambda _: ponders[0], tools=[echo], max_turns=1)
+    declared = [assistant, coder, gated, clumsy, broken, fickle, rememberer, asker, ponderer, tireless]
     return App({one.name: one for one in declared}, {}, "assistant")
 
 

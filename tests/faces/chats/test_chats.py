@@ -1,6 +1,7 @@
 """Chats and interactions as objects: how they begin, what they hold, how they are found and deleted."""
 
 import re
+from itertools import pairwise
 
 import pytest
 
@@ -212,3 +213,38 @@ async def test_there_is_no_websocket(serve: Serve) -> None:
     stream = await server.stream("/chats/a", {**asking, "sec-websocket-key": "dGhlIHNhbXBsZSBub25jZQ=="})
     assert stream.status == 404
     await stream.close()
+
+
+@pytest.mark.req("S1.49", "S1.9")
+async def test_reasoning_is_sent_as_soon_as_it_ends_and_the_same_from_every_position(chat: Chat) -> None:
+    stream = await chat.say("What is it?", "ponderer")
+    interaction = interaction_of(stream)
+    log = await chat.server.log(interaction.removeprefix("int_"))
+    first_tokens = [
+        event["seq"]
+        for before, event in pairwise(log)
+        if (before["type"], event["type"]) == ("model.thinking", "model.token")
+    ]
+    thought = [(frame.id, frame.json["content"]) for frame in stream.frames if frame.event == "thinking"]
+    assert [content for _, content in thought] == ["I must look.", "Let me look.", "Now I know."]
+    assert [int(seq) for seq, content in thought if content != "Let me look."] == first_tokens
+    kept = [data for event, data in stream.wire if event in ("thinking", "tool_call", "tool_result", "answer")]
+    assert (await chat.look(interaction))["agent_events"] == kept
+    for after in range(log[-1]["seq"]):
+        path = f"{chat.path}/interactions/{interaction}/events"
+        rest = await chat.server.whole_stream(path, {"Last-Event-ID": str(after)})
+        expected = [(frame.id, frame.event) for frame in stream.frames if int(frame.id) > after]
+        assert [(frame.id, frame.event) for frame in rest.frames] == expected
+
+
+@pytest.mark.req("S1.13")
+async def test_an_interaction_that_a_limit_stopped_says_which(chat: Chat) -> None:
+    stream = await chat.say("Go on for ever.", "tireless")
+    end = stream.frames[-1].json
+    assert (end["status"], end["stop_reason"]) == ("COMPLETED", "max_steps")
+    assert "max_turns" in end["message"]
+    [found] = (await chat.whole())["interactions"]
+    assert found == await chat.look(interaction_of(stream))
+    assert found["stop_reason"] == "max_steps"
+    usual = await chat.look(interaction_of(await chat.say("hello")))
+    assert usual["stop_reason"] is None

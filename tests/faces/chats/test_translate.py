@@ -9,7 +9,11 @@ from runyard.domain.events import (
     ApprovalDecided,
     EventType,
     ModelMessage,
+    ModelReset,
     ModelThinking,
+    ModelToken,
+    Payload,
+    RunFinished,
     RunOutput,
     ToolFinished,
 )
@@ -56,7 +60,7 @@ def test_every_core_event_is_in_the_column() -> None:
 @pytest.mark.parametrize("kind", EVENT_TYPES)
 def test_a_core_event_becomes_the_frame_of_its_cell_or_none(kind: EventType) -> None:
     [found] = [one for one in EVENTS if one.type == kind]
-    assert whole(found) == COLUMN[kind]
+    assert frames(True)(found) == COLUMN[kind]
 
 
 @pytest.mark.req("S1.5")
@@ -71,6 +75,7 @@ def test_every_status_has_its_word() -> None:
 @pytest.mark.req("S1.9")
 def test_thinking_is_told_once_in_pieces_or_whole() -> None:
     piece = event(ModelThinking("hm"))
+    whole = frames(True)
     said = event(ModelMessage("s", {"role": "assistant", "content": "Let me see.", "reasoning_content": "hm",
                                     "tool_calls": [{"id": "1"}]}))  # fmt: skip
     answered = event(ModelMessage("s", {"role": "assistant", "content": "It is so."}))
@@ -78,6 +83,37 @@ def test_thinking_is_told_once_in_pieces_or_whole() -> None:
     assert whole(piece) == b""
     assert b'"content":"hm\\n\\nLet me see."' in whole(said)
     assert whole(answered) == b"", "an answer is no thought"
+
+
+@pytest.mark.req("S1.9", "S1.49")
+def test_reasoning_is_told_when_it_ends_and_once_in_a_turn() -> None:
+    whole = frames(True)
+    said = {"role": "assistant", "content": "Let me see.", "reasoning_content": "hm, so", "tool_calls": [{"id": "1"}]}
+    turn: list[Payload] = [ModelThinking("hm, "), ModelThinking("so"), ModelToken("Let "), ModelToken("me see.")]
+    assert [whole(event(each)) != b"" for each in turn] == [False, False, True, False]
+    assert b'"content":"Let me see."' in whole(event(ModelMessage("s", said))), "the reasoning is not repeated"
+    [_, _, told, _] = [whole(event(each)) for each in turn]
+    assert b'{"type":"THINKING","content":"hm, so"}' in told, "a new turn tells its own"
+
+
+@pytest.mark.req("S1.9", "S1.49")
+def test_a_turn_that_is_begun_again_does_not_tell_its_reasoning_again() -> None:
+    whole = frames(True)
+    cut: list[Payload] = [ModelThinking("hm"), ModelReset(), ModelThinking("ah"), ModelToken("It "), ModelReset()]
+    message = ModelMessage("s", {"role": "assistant", "reasoning_content": "oh"})
+    turn: list[Payload] = [*cut, ModelThinking("oh"), ModelToken("It "), message]
+    told = [frame for each in turn if (frame := whole(event(each)))]
+    assert len(told) == 1
+    assert b'"content":"ah"' in told[0]
+
+
+@pytest.mark.req("S1.13")
+@pytest.mark.parametrize("why", ["max_steps", "max_tokens_exceeded", "invalid_tool_call"])
+def test_the_end_of_an_interaction_that_a_limit_stopped_says_so(why: str) -> None:
+    told = whole(event(RunFinished("done", why)))
+    assert b'"status":"COMPLETED","stop_reason":"%b","message":"The agent stopped early: ' % why.encode() in told
+    assert b"stop_reason" not in whole(event(RunFinished("done", "end_turn")))
+    assert b"stop_reason" not in whole(event(RunFinished("error", "max_tokens_exceeded")))
 
 
 @pytest.mark.req("S1.23", "S1.41")

@@ -76,7 +76,8 @@ def contract_agents(gate: Gate) -> App:
             {"text": "second", "usage": {"output_tokens": 1}},
         ],
     )
-    declared = [echo, grounded, misshapen, crashes, explains, gated, asks, thinker]
+    chatterbox = Agent("chatterbox", model="scripted", turns=[{"text": ["word "] * 1000}])
+    declared = [echo, grounded, misshapen, crashes, explains, gated, asks, thinker, chatterbox]
     declared.append(plan("pipeline", [Node("Find", find), Node("Count", count)]))
     declared.append(Agent("happy", kind="scripted", script=[{"tokens": ["a ", "b"]}, {"tool": "t", "output": 1}]))
     return App({one.name: one for one in declared}, {}, "happy")

@@ -181,8 +181,23 @@ async def test_tokens_are_limited_by_the_budget(server: Server) -> None:
     found = await sync(server, asked("thinker", budgets={"max_output_tokens": 50}))
     assert (found["status"], found["warnings"]) == ("ok", ["MAX_TOKENS_EXCEEDED"])
     assert found["usage"]["output_tokens"] == 50
+
+
+@pytest.mark.req("S2.6")
+async def test_a_question_that_is_longer_than_the_budget_is_an_error(server: Server) -> None:
     refused = await sync(server, asked("thinker", budgets={"max_context_tokens": 1}))
-    assert (refused["status"], refused["warnings"], refused["outputs"]) == ("ok", ["MAX_TOKENS_EXCEEDED"], {})
+    ENVELOPE.validate(refused)
+    assert (refused["status"], refused["error"]["code"]) == ("error", "CONTEXT_TOO_LONG")
+    assert "output_tokens" not in refused["usage"], "the model was not asked"
+
+
+@pytest.mark.req("S2.6")
+async def test_a_provider_that_overruns_the_budget_is_stopped(server: Server) -> None:
+    found = await sync(server, asked("chatterbox", budgets={"max_output_tokens": 50}))
+    assert (found["status"], found["warnings"]) == ("ok", ["MAX_TOKENS_EXCEEDED"])
+    assert 50 <= found["usage"]["output_tokens"] <= 110
+    events = await server.log(found["provenance"]["run_id"])
+    assert sum(1 for event in events if event["type"] == "model.token") < 200
 
 
 @pytest.mark.req("S2.6", "S2.21")

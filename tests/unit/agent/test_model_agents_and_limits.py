@@ -8,6 +8,7 @@ import pytest
 from runyard.agents.agent import Agent
 from runyard.agents.execution import Answered, Canceled
 from runyard.agents.runners import RUNNERS
+from runyard.domain.events import StepFinished
 from runyard.errors import ContextTooLong, Invalid, ModelRefused, ModelUnavailable, RateLimited
 from tests.unit.agent.fake_execution import FakeExecution
 from tests.unit.agent.thinking import DONE, answered, asked, look, thinker, wants
@@ -46,7 +47,7 @@ async def test_nonsense_in_the_last_turn_is_named_as_such() -> None:
 @pytest.mark.req("S3.20", "S3.13")
 @pytest.mark.parametrize(
     ("limit", "turns"),
-    [({"max_usd": 0.10}, 2), ({"max_usd": 0.05}, 1), ({"max_output_tokens": 100}, 2), ({"max_context_tokens": 40}, 1)],
+    [({"max_usd": 0.10}, 2), ({"max_usd": 0.05}, 1), ({"max_output_tokens": 100}, 2)],
     ids=str,
 )
 async def test_no_further_question_once_it_is_spent(limit: dict[str, Any], turns: int) -> None:
@@ -57,6 +58,36 @@ async def test_no_further_question_once_it_is_spent(limit: dict[str, Any], turns
     assert output.stop_reason == "max_tokens_exceeded"
     assert len(requests) == turns
     assert execution.types().count("tool.finished") == turns, "what was asked for is done, and told to nobody"
+
+
+@pytest.mark.req("S2.6")
+async def test_a_conversation_that_outgrows_its_limit_is_an_error() -> None:
+    turn = wants(("look", {"where": "x" * 40}), **COSTLY)
+    execution = FakeExecution()
+    with pytest.raises(ContextTooLong, match="max_context_tokens"):
+        await answered(thinker(turn, DONE, max_context_tokens=40), execution)
+    assert execution.types().count("tool.finished") == 1, "the second question is too long"
+
+
+@pytest.mark.req("S2.6")
+@pytest.mark.parametrize("kind", ["text", "thinking"])
+async def test_an_answer_that_overruns_its_limit_is_cut_off_while_it_streams(kind: str) -> None:
+    pieces = ["word " for _ in range(1000)]
+    execution = FakeExecution()
+    output = await answered(thinker({kind: pieces}, max_output_tokens=10), execution)
+    assert output.stop_reason == "max_tokens_exceeded"
+    shown = sum(event.type in ("model.token", "model.thinking") for event in execution.events)
+    assert shown == 17, "twice 10 tokens of 4 letters, and the piece that is too much"
+    [step] = [event.payload for event in execution.events if isinstance(event.payload, StepFinished)]
+    assert step.usage is not None
+    assert step.usage.output_tokens >= 10
+
+
+@pytest.mark.req("S2.6")
+async def test_a_provider_that_reports_more_than_it_might_say_is_believed() -> None:
+    turn = {"text": "I am done", "usage": {"output_tokens": 500}}
+    output = await answered(thinker(turn, max_output_tokens=100), FakeExecution())
+    assert (output.text, output.stop_reason) == ("I am done", "max_tokens_exceeded")
 
 
 async def test_the_model_is_told_how_much_it_may_still_say() -> None:

@@ -23,8 +23,9 @@ const ADVICE: Record<string, string> = {
 const OTHERWISE = "Try again, or look at the run's events to see how it came to that.";
 
 const STOPPED: Record<string, string> = {
-  max_steps: "The agent stopped because it had no turns left.",
-  max_tokens_exceeded: "The agent stopped because its budget was spent.",
+  max_steps: "The agent stopped early: it has used all its turns (max_turns).",
+  max_tokens_exceeded: "The agent stopped early: its budget is spent (max_usd, max_output_tokens).",
+  invalid_tool_call: "The agent stopped early: its last tool calls were invalid.",
 };
 
 export function Trouble({ state, retry }: { state: RunState; retry: (() => void) | undefined }) {

@@ -13,11 +13,11 @@ import msgspec
 
 from runyard.domain.conversation import messages
 from runyard.domain.fold import State, fold
-from runyard.domain.run import Run
+from runyard.domain.run import STOPPED_EARLY, Run
 from runyard.domain.thread import Thread
 from runyard.engine.engine import Engine
 from runyard.faces.chats.finding import chat_id, run_of
-from runyard.faces.chats.translate import STATUS, agent_event, interaction_id
+from runyard.faces.chats.translate import STATUS, Thoughts, agent_event, interaction_id
 from runyard.faces.chats.wire import AgentEvent, AgentState, AgentStatePart, Chat, Interaction
 from runyard.web.answers import fields, iso
 
@@ -88,6 +88,7 @@ class Interactions:
             completed_at=iso(run.finished_at),
             parent_id=_id_of(run.parent_id),
             superseded_by=_id_of(run.superseded_by),
+            stop_reason=run.stop_reason if run.stop_reason in STOPPED_EARLY else None,
         )
 
     async def page(self, thread: Thread, include_superseded: bool, before: str | None, limit: int) -> Chat:
@@ -155,11 +156,11 @@ class Interactions:
         return (await self._final(run, messages(folded, await self._engine.views.question(run)))).messages
 
     async def _fold(self, run: Run) -> tuple[State, list[AgentEvent]]:
-        repeats = self._engine.views.repeats_its_thinking(run.agent)
+        thoughts = Thoughts() if self._engine.views.repeats_its_thinking(run.agent) else None
         state, told = State(), []
         async for events in self._engine.views.log(run):
             state = fold(events, state)
-            told += [each for event in events if (each := agent_event(event, repeats)) is not None]
+            told += [each for event in events if (each := agent_event(event, thoughts)) is not None]
         return state, told
 
 

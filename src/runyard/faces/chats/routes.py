@@ -44,11 +44,12 @@ def add_routes(
 
     def followed(run_id: str, agent: str, after: int = 0, *, is_ours: bool = True) -> Response:
         """Who leaves a run of another face has no effect on it."""
-        repeats = engine.views.repeats_its_thinking(agent)
-        name = FACE if repeats else f"{FACE} in pieces"
-        frame = translate.frames(repeats)
         attendance = engine.attendance if is_ours else None
-        return EventStream(engine.streams, run_id, after, name, frame, heartbeat, attendance=attendance)
+        if engine.views.repeats_its_thinking(agent):  # what was thought before `after` has to be known
+            frame = translate.frames(True, after)
+            return EventStream(engine.streams, run_id, 0, None, frame, heartbeat, attendance=attendance)
+        frame = translate.frames(False)
+        return EventStream(engine.streams, run_id, after, FACE, frame, heartbeat, attendance=attendance)
 
     async def begun(owner: str, run_id: str, first: Event | None) -> Response:
         """The stream of a run that was just started, or of the one that an earlier request with this key started."""

@@ -1,9 +1,10 @@
-"""Core events as the events of the chats face. Pure: an event is all it needs, and whether its agent tells its thinking
-twice.
+"""Core events as the events of the chats face. Pure: the events of a run are all it needs, and whether its agent tells
+its thinking twice.
 
 A frame has the event's seq as its id, so that a client that was cut off can attach where it was. Tokens have no word
 here (C18): the answer comes whole. What an agent thinks is told piece by piece, unless its messages tell it whole:
-then those do. A tool that a person refused was never called and has no result here; `rejected` says it all (C20).
+then `Thoughts` tells it once, as soon as the agent goes on to something else. A tool that a person refused was never
+called and has no result here; `rejected` says it all (C20).
 """
 
 import re
@@ -18,6 +19,7 @@ from runyard.domain.events import (
     ApprovalRequested,
     Event,
     ModelMessage,
+    ModelReset,
     ModelThinking,
     RunCanceled,
     RunError,
@@ -26,7 +28,7 @@ from runyard.domain.events import (
     ToolFinished,
     ToolStarted,
 )
-from runyard.domain.run import Status
+from runyard.domain.run import STOPPED_EARLY, Status
 from runyard.faces.chats.wire import (
     AgentEvent,
     AnswerEvent,
@@ -61,19 +63,58 @@ def run_id_of(given: str) -> str | None:
     return found[1] if found else None
 
 
-def frames(repeats_its_thinking: bool) -> Callable[[Event], bytes]:
-    """How the events of such an agent's run look on the wire."""
+class Thoughts:
+    """The reasoning of an agent whose messages repeat it: told once in a turn, when it ends.
+
+    It ends at the first token of the answer, or with the message. A turn that is begun again after a crash does not
+    tell its reasoning again. Needs every event of a run, in order."""
+
+    def __init__(self) -> None:
+        self._pieces: list[str] = []
+        self._is_told = False
+
+    def take(self, event: Event) -> str | None:
+        """The reasoning that ends with this event."""
+        if event.type == "model.token":
+            return self._whole() if self._pieces else None
+        match event.payload:
+            case ModelThinking(text):
+                self._pieces.append(text)
+            case ModelReset():
+                self._pieces.clear()
+            case ModelMessage(message=message):
+                thought = _thought(message, self._is_told)
+                self._pieces.clear()
+                self._is_told = False
+                return thought
+            case _:
+                pass
+        return None
+
+    def _whole(self) -> str | None:
+        thought = "".join(self._pieces)
+        self._pieces.clear()
+        if self._is_told or not thought.strip():
+            return None
+        self._is_told = True
+        return thought
+
+
+def frames(repeats_its_thinking: bool, after: int = 0) -> Callable[[Event], bytes]:
+    """How the events of such an agent's run look on the wire, but for those up to `after`. If it repeats its thinking,
+    this is for one follower, which reads the log from its start."""
+    thoughts = Thoughts() if repeats_its_thinking else None
 
     def frame(event: Event) -> bytes:
-        shown = image(event, repeats_its_thinking)
-        if shown is None:
+        shown = image(event, thoughts)
+        if shown is None or event.seq <= after:
             return b""
         return b"id: %d\nevent: %b\ndata: %b\n\n" % (event.seq, shown[0].encode(), _encode(shown[1]))
 
     return frame
 
 
-def image(event: Event, repeats_its_thinking: bool) -> Shown | None:
+def image(event: Event, thoughts: Thoughts | None) -> Shown | None:
     """The event as this face tells it; nothing for what it has no word for."""
     match event.type:
         case "run.queued":
@@ -83,15 +124,21 @@ def image(event: Event, repeats_its_thinking: bool) -> Shown | None:
             return _approval(event)
         case "run.error" | "run.canceled" | "run.finished":
             return _end(event)
-        case "model.thinking" | "model.message" | "tool.started" | "tool.finished" | "run.output":
-            told = agent_event(event, repeats_its_thinking)
+        case (
+            "model.thinking"
+            | "model.token"
+            | "model.reset"
+            | "model.message"
+            | "tool.started"
+            | "tool.finished"
+            | "run.output"
+        ):
+            told = agent_event(event, thoughts)
             return None if told is None else (_NAMES[type(told)], _fields(told))
         case (
             "run.resumed"
             | "step.started"
             | "step.finished"
-            | "model.token"
-            | "model.reset"
             | "tool.requested"
             | "tool.output"
             | "run.waiting"
@@ -114,14 +161,12 @@ def _fields(told: AgentEvent) -> dict[str, Any]:
     return vars(told) | {"type": told.type.value}
 
 
-def agent_event(event: Event, repeats_its_thinking: bool) -> AgentEvent | None:
-    """One of the four kinds that an interaction keeps."""
+def agent_event(event: Event, thoughts: Thoughts | None) -> AgentEvent | None:
+    """One of the four kinds that an interaction keeps. `thoughts`: of an agent that repeats its thinking."""
+    if event.type in ("model.thinking", "model.token", "model.reset", "model.message"):
+        thought = _piece(event) if thoughts is None else thoughts.take(event)
+        return ThinkingEvent(content=thought) if thought else None
     match event.payload:
-        case ModelThinking(text) if not repeats_its_thinking and text:
-            return ThinkingEvent(content=text)
-        case ModelMessage(message=message):
-            thought = _thought(message)
-            return ThinkingEvent(content=thought) if thought else None
         case ToolStarted(call_id, tool, given):
             return ToolCallEvent(id=call_id, tool_name=tool, tool_input=_text(given))
         case ToolFinished(error="rejected"):
@@ -137,10 +182,23 @@ def agent_event(event: Event, repeats_its_thinking: bool) -> AgentEvent | None:
             return None
 
 
-def _thought(message: dict[str, Any]) -> str:
+def _piece(event: Event) -> str | None:
+    """What this event says of the thinking of an agent that tells it in pieces."""
+    if event.type == "model.token":
+        return None
+    match event.payload:
+        case ModelThinking(text):
+            return text
+        case ModelMessage(message=message):
+            return _thought(message)
+        case _:
+            return None
+
+
+def _thought(message: dict[str, Any], is_reasoning_told: bool = False) -> str:
     """The reasoning of a message, and what it says beside its tool calls; the answer itself is not thinking."""
     said = message.get("content") if message.get("tool_calls") else None
-    parts = (message.get("reasoning_content"), said)
+    parts = (None if is_reasoning_told else message.get("reasoning_content"), said)
     return "\n\n".join(part for part in parts if isinstance(part, str) and part.strip())
 
 
@@ -167,8 +225,12 @@ def _end(event: Event) -> Shown:
             return "error", {"error": message, "code": code}
         case RunCanceled(reason):
             return "cancelled", {"interaction_id": name, "reason": reason}
-        case RunFinished(status):
-            return "interaction_complete", {"interaction_id": name, "status": STATUS[Status(status)].value}
+        case RunFinished(status, stop_reason):
+            complete = {"interaction_id": name, "status": STATUS[Status(status)].value}
+            early = STOPPED_EARLY.get(stop_reason) if status == "done" else None
+            return "interaction_complete", complete | (
+                {} if early is None else {"stop_reason": stop_reason, "message": early}
+            )
         case _:
             raise AssertionError(event.type)
 

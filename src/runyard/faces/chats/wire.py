@@ -90,6 +90,7 @@ class Interaction(BaseModel):
     completed_at: str | None
     parent_id: str | None = Field(None, description="The interaction whose final state this one started from.")
     superseded_by: str | None = Field(None, description="The interaction that took its place, after an edit.")
+    stop_reason: str | None = Field(None, description="Which limit stopped the agent before it was done; else null.")
 
 
 class Chat(BaseModel):
