@@ -96,7 +96,7 @@ def app(gates: Gates) -> App:
         await ctx.token("I will ")
         raise ValueError("nobody should read this")
 
-    declared = [words, mailer, rememberer, hostile, failing, _traveller(gates), _flood(), _porter(gates)]
+    declared = [words, mailer, rememberer, hostile, failing, _traveller(gates), _flood(), _porter(gates), _tireless()]
     return App({each.name: each for each in declared}, {"papers": [PAPER]}, "words")
 
 
@@ -118,6 +118,16 @@ def _traveller(gates: Gates) -> Agent:
         return {"thinking": "A train, then.", "calls": [{"tool": "book", "input": {"what": "train"}}]}
 
     return Agent("traveller", model="scripted", turns=think, tools=[book])
+
+
+def _tireless() -> Agent:
+    """Has one turn, and would need more."""
+
+    @runyard.tool(effects="none")
+    async def ponder() -> str:
+        return "pondered"
+
+    return Agent("tireless", model="scripted", turns=[{"calls": [{"tool": "ponder"}]}], tools=[ponder], max_turns=1)
 
 
 def _porter(gates: Gates) -> Agent:

@@ -16,7 +16,7 @@ type Payloads = {
   "run.queued": { agent: string; trigger?: string; task?: Json; copied?: Origin };
   "run.resumed": { attempt: number; why: Why };
   "step.started": { step: string; name: string; model?: string };
-  "step.finished": { step: string; name: string; usage?: Usage; result?: Json; error?: string };
+  "step.finished": { step: string; name: string; usage?: Usage; result?: Json; error?: string; traceback?: string };
   "model.thinking": { text: string };
   "model.token": { text: string };
   "model.reset": { step?: string; after?: number };
@@ -33,11 +33,11 @@ type Payloads = {
   "approval.decided": { approval_id: string; decision: Decision; by: string; input?: Json; reason?: string };
   "tool.started": { call_id: string; tool: string; input: Json };
   "tool.output": { call_id: string; text: string };
-  "tool.finished": { call_id: string; tool: string; output?: Json; error?: string; ms?: number };
+  "tool.finished": { call_id: string; tool: string; output?: Json; error?: string; ms?: number; traceback?: string };
   "run.waiting": { approvals: string[] };
   trace: { fn: string };
   "run.output": { text: string; sources: string[]; outputs: { [name: string]: Json }; last?: string };
-  "run.error": { code: string; message: string };
+  "run.error": { code: string; message: string; traceback?: string };
   "run.canceled": { reason: string };
   "run.finished": { status: End; stop_reason: string; usage?: Usage };
 };

@@ -16,6 +16,7 @@ import { short } from "../text/words";
 import { EventList } from "./events";
 import { Facts } from "./facts";
 import { StatusChip } from "./status";
+import { Tracebacks } from "./tracebacks";
 import { TimeTravel } from "./travel";
 import { WaterfallChart } from "./waterfall";
 import { Failure } from "../frame/failure";
@@ -91,6 +92,7 @@ export function Inspector({ id }: { id: string }) {
                 </div>
               )}
               <RunBody state={state} isPast={at < log.seq} />
+              <Tracebacks events={timeline.events.slice(0, at)} choose={setSeq} />
             </div>
           </section>
         </div>
