@@ -6,13 +6,17 @@ import typer
 
 from runyard.cli.connected import run_with_client
 from runyard.cli.options import Json
+from runyard.cli.short_ids import whole_approval_id
 from runyard.errors import Invalid
 
 if TYPE_CHECKING:
     from runyard.client import Client
 
 program = typer.Typer(help="Answer the questions that runs wait on.", no_args_is_help=True, rich_markup_mode=None)
-ApprovalId = Annotated[str, typer.Argument(help="The id of an approval.", show_default=False)]
+ApprovalId = Annotated[
+    str,
+    typer.Argument(help="The id of an approval, or 8 or more characters of its beginning or end.", show_default=False),
+]
 
 
 @program.command("list")
@@ -38,7 +42,8 @@ def approve(
     edited = None if input is None else _object(input)
 
     async def work(client: "Client", is_live: bool) -> None:
-        typer.echo((await client.approve(approval_id, reason=reason, input=edited)).state)
+        whole = await whole_approval_id(client, approval_id)
+        typer.echo((await client.approve(whole, reason=reason, input=edited)).state)
 
     run_with_client(work)
 
@@ -51,7 +56,8 @@ def reject(
     """Say no; the run goes on without it."""
 
     async def work(client: "Client", is_live: bool) -> None:
-        typer.echo((await client.reject(approval_id, reason=reason)).state)
+        whole = await whole_approval_id(client, approval_id)
+        typer.echo((await client.reject(whole, reason=reason)).state)
 
     run_with_client(work)
 

@@ -8,6 +8,7 @@ import typer
 
 from runyard.cli.connected import run_with_client
 from runyard.cli.options import Json
+from runyard.cli.short_ids import whole_run_id
 from runyard.errors import Conflict
 
 if TYPE_CHECKING:
@@ -16,7 +17,10 @@ if TYPE_CHECKING:
 program = typer.Typer(
     help="Look at runs, follow them, stop them, repeat them.", no_args_is_help=True, rich_markup_mode=None
 )
-RunId = Annotated[str, typer.Argument(help="The id of a run.", show_default=False)]
+RunId = Annotated[
+    str,
+    typer.Argument(help="The id of a run, or 8 or more characters of its beginning or end.", show_default=False),
+]
 
 
 @program.command("list")
@@ -48,7 +52,8 @@ def show(run_id: RunId, json: Json = False) -> None:
     """Show one run: its times, what it did, its answer and the tracebacks of what its agent raised."""
 
     async def work(client: "Client", is_live: bool) -> None:
-        run, state = await client.run(run_id), await client.state(run_id)
+        whole = await whole_run_id(client, run_id)
+        run, state = await client.run(whole), await client.state(whole)
         from runyard.cli import tables
 
         tables.print_json({"run": run, "state": state}) if json else tables.print_run(run, state)
@@ -64,7 +69,7 @@ def follow(
     """Follow a run to its end: its text on stdout, the rest on stderr; exit code 1 unless it is done."""
 
     async def work(client: "Client", is_live: bool) -> None:
-        await _follow(client, is_live, run_id, after)
+        await _follow(client, is_live, await whole_run_id(client, run_id), after)
 
     run_with_client(work)
 
@@ -74,7 +79,7 @@ def cancel(run_id: RunId) -> None:
     """Stop a run; one that has ended stays as it is."""
 
     async def work(client: "Client", is_live: bool) -> None:
-        status = await client.cancel(run_id)
+        status = await client.cancel(await whole_run_id(client, run_id))
         typer.echo(status)
         if not is_live and status in {"queued", "running", "waiting"}:
             note = "The cancel is stored, but no server is here to stop the run. It stops when you start `runyard dev`."
@@ -91,7 +96,7 @@ def retry(
     """Run the same question again, as a new run; print its id."""
 
     async def work(client: "Client", is_live: bool) -> None:
-        new = await client.retry(run_id)
+        new = await client.retry(await whole_run_id(client, run_id))
         typer.echo(new, err=watch)
         if watch:
             await _follow(client, is_live, new)

@@ -7,15 +7,39 @@ from typing import Any
 import msgspec
 from rich.console import Console
 from rich.markup import escape
-from rich.table import Table
+from rich.table import Column, Table
+from rich.text import Text
 
 from runyard.cli.wording import STATUS_COLOURS, age, duration, one_line, plain, until
 from runyard.client import ApprovalInfo, KeyInfo, RunInfo
 
+WIDTH_OF_AN_ID = 36
+WRAPPED = 20  # characters at least, of a column that may wrap
+
 
 def console() -> Console:
-    """Into a file or a pipe, wide enough that no id is cut."""
+    """A console for stdout; a file or a pipe has 200 columns."""
     return Console(highlight=False, width=None if sys.stdout.isatty() else 200)
+
+
+def show(made: Table, if_empty: str = "") -> None:
+    """Print a table. No id is cut: in a narrow terminal the lines are longer than it is wide."""
+    shown = console()
+    if not made.rows:
+        shown.print(f"[dim]{if_empty}[/]")
+        return
+    needed = sum(_least_width(column) + 2 for column in made.columns)
+    if needed > shown.width:
+        shown = Console(highlight=False, width=needed)
+    shown.print(made)
+
+
+def _least_width(column: Column) -> int:
+    """How many characters of a column must be in one line: all, unless it may wrap."""
+    if not column.no_wrap:
+        return column.min_width or WRAPPED
+    cells = [column.header, *column.cells]
+    return max(Text.from_markup(str(cell)).cell_len for cell in cells)
 
 
 def table(*columns: str) -> Table:
@@ -41,13 +65,13 @@ def print_runs(runs: Iterable[RunInfo]) -> None:
             str(run.last_seq),
             escape(one_line(run.error or "")),
         )
-    console().print(made if made.rows else "[dim]no runs[/]")
+    show(made, "no runs")
 
 
 def print_run(run: RunInfo, state: Mapping[str, Any]) -> None:
     made = Table(box=None, show_header=False, pad_edge=False)
     made.add_column(style="dim", no_wrap=True)
-    made.add_column(overflow="fold")
+    made.add_column(overflow="fold", min_width=WIDTH_OF_AN_ID)
     # the state knows `waiting`, which the run's own words call running
     status, reason = str(state.get("status", run.status)), state.get("stop_reason")
     made.add_row("run", run.run_id)
@@ -67,7 +91,7 @@ def print_run(run: RunInfo, state: Mapping[str, Any]) -> None:
     text = (state.get("output") or {}).get("text") or state.get("text")
     if text:
         made.add_row("answer", escape(plain(text)))
-    console().print(made)
+    show(made)
     for what, raised in _tracebacks(state):
         console().print(f"\n[dim]{escape(plain(what))}[/]\n{escape(plain(raised))}", soft_wrap=True)
 
@@ -95,7 +119,7 @@ def print_approvals(approvals: Iterable[ApprovalInfo]) -> None:
             age(asked.created_at),
             escape(one_line(asked.input)),
         )
-    console().print(made if made.rows else "[dim]nobody is waited for[/]")
+    show(made, "nobody is waited for")
 
 
 def print_keys(keys: Iterable[KeyInfo]) -> None:
@@ -110,7 +134,7 @@ def print_keys(keys: Iterable[KeyInfo]) -> None:
             "never" if key.last_used_at is None else f"{age(key.last_used_at)} ago",
             _state(key),
         )
-    console().print(made if made.rows else "[dim]no keys[/]")
+    show(made, "no keys")
 
 
 def _state(key: KeyInfo) -> str:

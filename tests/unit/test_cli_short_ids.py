@@ -1,0 +1,90 @@
+"""Tables of the command line never cut an id, and its verbs accept short ones."""
+
+import re
+from collections.abc import AsyncIterator
+from types import SimpleNamespace
+from typing import Any
+
+import pytest
+
+from runyard.cli import tables
+from runyard.cli.short_ids import whole_approval_id, whole_run_id
+from runyard.client import ApprovalInfo, RunInfo
+from runyard.errors import Invalid, NotFound
+
+RUNS = [
+    "01a1e52c-90ef-716f-aa47-9cf6bf642cc5",
+    "01a1e52c-90ef-716f-aa47-9cf6bf642cc6",
+    "01a1e52d-1111-716f-aa47-111111111111",
+]
+ASKED = "approval_01a1e52c-90ef-416f-aa47-9cf6bf642cc5"
+
+
+class Server:
+    """As much of a client as short ids need."""
+
+    async def runs(self, page: int) -> AsyncIterator[Any]:
+        for run_id in RUNS:
+            yield SimpleNamespace(run_id=run_id)
+
+    async def approvals(self) -> AsyncIterator[Any]:
+        yield SimpleNamespace(approval_id=ASKED)
+
+
+CLIENT: Any = Server()
+
+
+@pytest.mark.parametrize(
+    ("given", "meant"),
+    [("bf642cc5", RUNS[0]), ("01a1e52d", RUNS[2]), ("01a1e52d-1111", RUNS[2]), ("6f-aa47-9cf6bf642cc6", RUNS[1])],
+)
+async def test_the_beginning_or_the_end_of_an_id_is_enough(given: str, meant: str) -> None:
+    assert await whole_run_id(CLIENT, given) == meant
+
+
+async def test_a_whole_id_is_not_looked_up() -> None:
+    assert await whole_run_id(None, RUNS[0]) == RUNS[0]  # type: ignore[arg-type]
+
+
+@pytest.mark.parametrize("given", ["bf642cc5", "01a1e52c", "approval_01a1e52c"])
+async def test_an_approval_has_short_ids_as_well(given: str) -> None:
+    assert await whole_approval_id(CLIENT, given) == ASKED
+
+
+async def test_a_short_id_that_two_runs_have_is_an_error_that_lists_them() -> None:
+    with pytest.raises(Invalid) as caught:
+        await whole_run_id(CLIENT, "01a1e52c")
+    assert RUNS[0] in caught.value.message
+    assert RUNS[1] in caught.value.message
+    assert RUNS[2] not in caught.value.message
+
+
+async def test_too_few_characters_and_no_match_are_said() -> None:
+    with pytest.raises(Invalid, match="at least 8 characters"):
+        await whole_run_id(CLIENT, "01a1e52")
+    with pytest.raises(NotFound, match="give the whole id"):
+        await whole_run_id(CLIENT, "ffffffff")
+
+
+@pytest.mark.parametrize("columns", [20, 40, 60, 80, 120])
+def test_no_table_cuts_an_id(columns: int, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> None:
+    monkeypatch.setattr("sys.stdout.isatty", lambda: True)
+    monkeypatch.setenv("COLUMNS", str(columns))
+    now = "2026-01-01T00:00:00.000Z"
+    run = RunInfo(run_id=RUNS[0], status="error", created_at=now, agent="an-agent", error="It broke. " * 20)
+    tables.print_runs([run])
+    asked = ApprovalInfo(
+        approval_id=ASKED,
+        run_id=RUNS[0],
+        call_id="call#1",
+        kind="tool",
+        tool="refund",
+        state="pending",
+        created_at=now,
+        input={"order": "x" * 90},
+    )
+    tables.print_approvals([asked])
+    tables.print_run(run, {})
+    printed = capsys.readouterr().out
+    assert len(re.findall(RUNS[0], printed)) == 3
+    assert ASKED in printed
