@@ -36,7 +36,7 @@ from runyard.engine.executor import Executor, ShowTraceback
 from runyard.engine.feed import Feed
 from runyard.engine.intake import Intake
 from runyard.engine.journal import Journal
-from runyard.engine.limits import Admission, AgentLimits, InputLimits, OutputLimits
+from runyard.engine.limits import Admission, AgentLimits, InputLimits, OutputLimits, has_address
 from runyard.engine.orchestrator import Orchestrator
 from runyard.engine.outbox import Outbox
 from runyard.engine.overview import Overviews
@@ -88,7 +88,8 @@ def _agent_limits(settings: Settings, app: App) -> AgentLimits:
     else:
         minds = [agent.mind or agent.claude for agent in app.agents.values()]
         models = {mind.model for mind in minds if mind is not None}
-    return AgentLimits(frozenset(models - {"", SCRIPTED}), settings.agent_max_usd)
+    named_only = frozenset(model for model in models - {"", SCRIPTED} if not has_address(model))
+    return AgentLimits(named_only, settings.agent_max_usd)
 
 
 class Process:
