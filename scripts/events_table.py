@@ -34,7 +34,7 @@ IMAGES: dict[EventType, Images] = {
     "step.finished": Images(None, None, "progress", "run_steps closed", "NodeFinished"),
     "model.thinking": Images(),
     "model.token": Images("token"),
-    "model.reset": Images(threads="token, marked `reset`"),
+    "model.reset": Images(threads="token"),
     "model.message": Images(
         None, "thinking (if it has reasoning, or text beside tool calls)", None, "assistant_message"
     ),

@@ -230,7 +230,7 @@ class Settings(BaseSettings):
         ge=0,
         allow_inf_nan=False,
         description="Seconds that an agent may block the event loop before it is interrupted and its run ends as"
-        " `blocked_loop`; at most half of the lease. After twice that time the process ends itself. 0 only logs it.",
+        " `blocked_loop`; at most half of the lease; after twice that time the process ends itself; 0 only logs it.",
     )
     cancel_seconds: Seconds = Field(30, description="How long after a cancel the run is ended by force.")
     max_attempts: Count = Field(

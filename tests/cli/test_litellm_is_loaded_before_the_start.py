@@ -59,7 +59,7 @@ def wait_until(what: str, process: subprocess.Popen[bytes], is_so: Callable[[], 
     while not is_so():
         assert process.poll() is None, f"it ended before {what}"
         assert time.monotonic() < deadline, what
-        time.sleep(0.01)
+        time.sleep(0.01)  # waits on purpose: the condition is a file of another process
 
 
 def said(log: Path, action: str) -> bool:

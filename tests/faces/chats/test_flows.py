@@ -81,7 +81,7 @@ async def test_the_names_are_those_of_the_contract_and_each_stream_has_one_end(c
         assert stream.events[-1] == "interaction_complete"
         assert stream.events.count("interaction_complete") == 1
         assert set(stream.wire[-1][1]) == {"interaction_id", "status"}
-        assert SECRET.encode() not in stream.body
+        assert (SECRET.encode() in stream.body) == (name == "tool_failure"), "only a tool's error is shown (S1.41)"
     assert seen == NAMES
 
 
