@@ -1,4 +1,5 @@
-"""Requests made up from the OpenAPI document: whatever it allows, and much that it does not, is never a 500."""
+"""Requests made up from the OpenAPI document: whatever it allows, and much that it does not, is never a 500, and every
+answer has a status and a kind of content that the document declares."""
 
 import asyncio
 import contextlib
@@ -80,7 +81,7 @@ def there(database_url: str) -> Iterator[There]:
 
 
 @pytest.mark.parametrize("mode", [GenerationMode.POSITIVE, GenerationMode.NEGATIVE])
-def test_no_request_is_a_server_error(there: There, mode: GenerationMode) -> None:
+def test_every_answer_is_declared_and_none_is_a_server_error(there: There, mode: GenerationMode) -> None:
     port, known = there
     schema = schemathesis.openapi.from_url(f"http://127.0.0.1:{port}/openapi.json")
     tried, session = set(), requests.Session()
@@ -106,14 +107,21 @@ def _attack(
         if len(str(case.body)) % 2 == 0:
             case.path_parameters = {**(case.path_parameters or {}), **_parameters(case, known)}
         if case.path == ENDLESS:  # the head of the answer is all of it that can be waited for
-            url = f"{operation.base_url}{case.path}"
+            url = str(operation.base_url).rstrip("/") + case.path
             answer = session.get(
                 url, params=case.query, headers=dict(case.headers or {}), stream=True, timeout=PATIENCE
             )
             answer.close()
         else:
             answer = case.call(timeout=PATIENCE, session=session)
-        assert answer.status_code < 500, (case.method, case.formatted_path, case.query, case.body, answer.text)
+        said = (case.method, case.formatted_path, case.query, case.body, answer.status_code)
+        assert answer.status_code < 500, (said, answer.text)
+        declared = operation.definition.raw["responses"]
+        assert str(answer.status_code) in declared, (said, "is not declared")
+        kinds = declared[str(answer.status_code)].get("content", {})
+        given = answer.headers.get("content-type") or ""
+        kind = (given if isinstance(given, str) else given[0]).partition(";")[0]
+        assert not kind or kind in kinds, (said, kind, "is not declared")
 
     with contextlib.suppress(Unsatisfiable):  # an operation that takes nothing has no wrong requests
         attempt()

@@ -33,7 +33,15 @@ PROBLEM = {
 }
 UNUSED = ("HTTPValidationError", "ValidationError")
 ALWAYS = (400, 408, 413, 422, 431, 500, 503)
+BEFORE_ROUTING = (408, 431)  # answered for a connection, before its path is known
 STREAM = "text/event-stream"
+
+
+def _content(kind: str, schema: str) -> dict[str, Any]:
+    return {kind: {"schema": {"$ref": f"#/components/schemas/{schema}"}}}
+
+
+PROBLEM_CONTENT = _content(Problem.media_type, "Problem")
 
 
 def describe(document: dict[str, Any], needs_keys: bool, public: frozenset[str]) -> None:
@@ -44,10 +52,10 @@ def describe(document: dict[str, Any], needs_keys: bool, public: frozenset[str])
         schemas.pop(name, None)
     for path, operations in document["paths"].items():
         kind, schema = ("application/json", "AgentRunResponse") if path in SHAPED else (Problem.media_type, "Problem")
-        content = {kind: {"schema": {"$ref": f"#/components/schemas/{schema}"}}}
         for method, operation in operations.items():
             answers = operation["responses"]
             for status in sorted(_errors(method, path, operation, needs_keys and path not in public)):
+                content = PROBLEM_CONTENT if status in BEFORE_ROUTING else _content(kind, schema)
                 answers[str(status)] = {"description": HTTPStatus(status).phrase, "content": content}
             if _resumes(operation):
                 answers["200"].setdefault("content", {}).setdefault(STREAM, {})
@@ -60,13 +68,19 @@ def _errors(method: str, path: str, operation: dict[str, Any], needs_key: bool) 
         found |= {401, 403, 429}
     if STREAM in str(operation["responses"]) or method != "get":
         found.add(429)  # streams and queues are limited without keys too
-    if "{" in path or method != "get":
+    if "{" in path or method != "get" or _names_an_object(operation):
         found.add(404)
     if "{run_id}" in path or "{interaction_id}" in path or path in SHAPED:
         found.add(410)
     if method != "get":
         found.add(409)
     return found
+
+
+def _names_an_object(operation: dict[str, Any]) -> bool:
+    """Whether a query parameter holds an id, such as `channelId` or `thread_id`."""
+    parameters = operation.get("parameters", ())
+    return any(each["in"] == "query" and each["name"].lower().endswith("id") for each in parameters)
 
 
 def _resumes(operation: dict[str, Any]) -> bool:
