@@ -42,7 +42,9 @@ begin
                                   when attname = 'ready_at' then 't.%I - n'
                                   else 't.%I' end, attname), ', ' order by attnum)
       into names, made
-      from pg_attribute where attrelid = format('template.%I', name)::regclass and attnum > 0;
+      from pg_attribute a where attrelid = format('template.%I', name)::regclass and attnum > 0
+       and not exists (select 1 from pg_attribute g where g.attrelid = format('public.%I', name)::regclass
+                                                      and g.attname = a.attname and g.attgenerated <> '');
     execute format('insert into public.%I (%s) select %s from generate_series(%s, %s, -1) n cross join template.%1$I t',
                    name, names, made, last, first);
   end loop;

@@ -157,11 +157,10 @@ def run(main: Coroutine[Any, Any, None]) -> None:
     with suppress(ImportError):
         from uvloop import new_event_loop as factory
     with asyncio.Runner(loop_factory=factory) as runner:
-        waiting: set[asyncio.Task[Any] | None] = set()
-        task = runner.get_loop().create_task(_to_the_end(main, waiting), name="main")
+        task = runner.get_loop().create_task(_to_the_end(main), name="main")
         while True:
             try:
-                return runner.run(_result(task, waiting))
+                return runner.run(_result(task))
             except (SystemExit, KeyboardInterrupt) as error:
                 # a callback of an agent: tasks are contained, and Ctrl-C raises nothing once it is handled here
                 if task.done() or (isinstance(error, KeyboardInterrupt) and not _handled):
@@ -169,15 +168,20 @@ def run(main: Coroutine[Any, Any, None]) -> None:
                 log.error("loop.exit_ignored", error=type(error).__name__)
 
 
-async def _result(task: "asyncio.Task[None]", waiting: "set[asyncio.Task[Any] | None]") -> None:
-    waiting.add(asyncio.current_task())
+async def _result(task: "asyncio.Task[None]") -> None:
     await task
 
 
-async def _to_the_end(main: Coroutine[Any, Any, None], waiting: "set[asyncio.Task[Any] | None]") -> None:
+def _is_stray(task: "asyncio.Task[Any]") -> bool:
+    """Not one of the two tasks that `run` makes. The other one may not have begun yet."""
+    code = getattr(task.get_coro(), "cr_code", None)
+    return task is not asyncio.current_task() and code is not _result.__code__
+
+
+async def _to_the_end(main: Coroutine[Any, Any, None]) -> None:
     """An agent that ignores its cancellation cannot keep the process alive: its run has been given back by then."""
     await main
-    strays = {task for task in asyncio.all_tasks() if task not in waiting} - {asyncio.current_task()}
+    strays = set(filter(_is_stray, asyncio.all_tasks()))
     for task in strays:
         task.cancel()
     left = (await asyncio.wait(strays, timeout=1))[1] if strays else set()

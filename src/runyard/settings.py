@@ -265,7 +265,7 @@ class Settings(BaseSettings):
     dev_origins: Annotated[str | None, AfterValidator(_checked_origins)] = Field(
         None,
         description="For `runyard dev` without keys: further origins whose pages may use it, with commas between, "
-        "such as `http://localhost:5173`. Its own origin always may.",
+        "such as `http://localhost:5173`; its own origin always may.",
     )
     max_header_bytes: Count = Field(32_768, description="The largest request line and headers that are read, together.")
     header_seconds: Seconds = Field(

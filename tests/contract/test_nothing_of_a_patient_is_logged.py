@@ -29,7 +29,7 @@ from tests.contract.an_agent import GOOD, TASK, as_json, as_stream, event, frame
 from tests.faces import serving
 
 MARKER = "patient-zero-4711"
-IDS = {"action", "level", "timestamp", "request_id", "task_type", "run_id", "agent", "worker_id"}
+IDS = {"action", "level", "timestamp", "request_id", "task_type", "run_id", "agent", "worker_id", "trace_id"}
 NUMBERS = {"status", "duration_ms", "ms", "runs", "grace", "fence", "tasks"}
 NAMES = {"code", "tool", "outcome", "error", "logger", "where", "bus", "method", "route"}
 

@@ -168,7 +168,10 @@ async def test_around_the_commit_that_ends_the_run(any_flow: Flow, moment: str, 
         flow.notes.open_gate("end")
     await worker.end()
     ended = (await flow.run(run_id))["status"]
-    assert ended == (status if moment == "after" else "running")
+    if moment == "after":
+        assert ended == status
+    else:  # the pod that answers HTTP may have reaped the canceled run already
+        assert ended == "running" or (ended == status == "canceled")
     await flow.next()
     await reader.end()
     assert (await flow.run(run_id))["status"] == status

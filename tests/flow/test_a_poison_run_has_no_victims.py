@@ -6,7 +6,7 @@ from tests.support.flow import Flow
 
 
 async def test_the_killer_is_given_up_and_every_neighbour_ends(flow: Flow) -> None:
-    await flow.start("api")
+    await flow.start("api", max_attempts=3)
     thread = await flow.thread()
     killer = await flow.post(["tokens", 2], ["die"], thread=thread)
     behind = await flow.post(["tokens", 2], thread=thread)

@@ -53,7 +53,7 @@ async def test_it_is_found_in_a_step_and_in_a_task_of_its_own(any_flow: Flow, op
 async def test_what_cannot_be_interrupted_ends_its_process_until_it_is_poison(any_flow: Flow, how: str) -> None:
     kind: Kind = "serve" if any_flow.is_sqlite else "worker"
     if not any_flow.is_sqlite:
-        await any_flow.start("api")
+        await any_flow.start("api", max_attempts=2)
     async with any_flow.kept_alive(kind, 1, **BLOCKED, max_attempts=2):
         run_id = await any_flow.post(["tokens", 2], ["hang", how])
         await ended_as(any_flow, run_id, "poison")

@@ -164,8 +164,9 @@ async def test_all_that_waits_is_in_one_inbox_that_keys_can_work_through(tab: Ta
     waiting = page.get_by_role("list", name="Waiting approvals").get_by_role("listitem")
     await expect(waiting).to_have_count(2)
     await expect(page).to_have_title("(2) Runyard")
-    await page.keyboard.press("j")
-    await expect(waiting.nth(1)).to_have_attribute("aria-current", "true")
+    for place in (0, 1):
+        await page.keyboard.press("j")
+        await expect(waiting.nth(place)).to_have_attribute("aria-current", "true")
     await page.keyboard.press("a")
     await expect(waiting).to_have_count(1)
     await page.keyboard.press("r")

@@ -55,7 +55,7 @@ async def test_a_message_and_its_runs_are_there_together(office: Office) -> None
             here.thread.id,
             0,
         )
-        assert run.lane_key == f"agent:{run.agent}"
+        assert run.lane_key == f"agent:{run.agent}:{ANN}"
         assert await log(office, run_id) == ["run.queued"]
 
 

@@ -76,7 +76,7 @@ def test_the_numbers_are_those_of_the_code() -> None:
     said = {
         f"at most {limits.processes};",
         f"{limits.memory_bytes // MIB} MiB for each process",
-        f"{limits.file_bytes // MIB} MiB a file, {limits.folder_bytes // MIB} MiB and",
+        f"{limits.file_bytes // MIB} MiB a file, {limits.folder_bytes // MIB} MiB (of blocks",
         f"and {limits.folder_files} files in all",
         f"{limits.cpu_seconds} s of processor time for each process, {limits.seconds:g} s in all",
         f"{limits.output_bytes // 1024} KiB, streamed",

@@ -119,8 +119,8 @@ def _attack(
         declared = operation.definition.raw["responses"]
         assert str(answer.status_code) in declared, (said, "is not declared")
         kinds = declared[str(answer.status_code)].get("content", {})
-        given = answer.headers.get("content-type") or ""
-        kind = (given if isinstance(given, str) else given[0]).partition(";")[0]
+        given: str | list[str] = answer.headers.get("content-type") or ""
+        kind = (given[0] if isinstance(given, list) else given).partition(";")[0]
         assert not kind or kind in kinds, (said, kind, "is not declared")
 
     with contextlib.suppress(Unsatisfiable):  # an operation that takes nothing has no wrong requests

@@ -163,7 +163,9 @@ async def test_what_an_agent_raises_is_told_by_its_class_and_never_by_its_text(s
     assert stream.wire[-2] == ("error", {"error": "The agent failed with ValueError."})
     assert SECRET.encode() not in stream.body
     assert SECRET not in str(await server.run(run_id))
-    assert SECRET not in str(await server.log(run_id))
+    *others, error, finished = await server.log(run_id)
+    assert SECRET in error["data"].pop("traceback"), "its owner reads the traceback in the log, and nowhere else"
+    assert SECRET not in str([*others, error, finished])
 
 
 @pytest.mark.req("S0.24")

@@ -43,7 +43,8 @@ class Control(Moves):
     async def abandon(self, limit: int, grace_ms: int, ending: Ending) -> Sequence[Run]:
         due = [run for run in self._runs.values() if run.detach_deadline is not None and self._may_be_left(run)]
         due = [run for run in due if run.detach_deadline is not None and run.detach_deadline <= self._now()]
-        return [await self.cancel(run.owner, run.id, grace_ms, ending) for run in sorted(due, key=_age)[:limit]]
+        due = sorted(sorted(due, key=_age)[:limit], key=lambda run: run.id)  # the longest gone, in order of their ids
+        return [await self.cancel(run.owner, run.id, grace_ms, ending) for run in due]
 
     async def get_approval(self, owner: str, approval_id: str) -> Approval:
         approval = self._approvals.get(approval_id)

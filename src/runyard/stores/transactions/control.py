@@ -58,7 +58,8 @@ async def abandon(tx: Tx, limit: int, grace_ms: int, ending: Ending) -> Sequence
         return []
     lanes = await lock_lanes(tx, {row["lane_key"] for row in found})
     stopped: list[Run] = []
-    for row in await tx.rows(tx.q.lock_runs, sorted(str(row["id"]) for row in found)):
+    for locked in await tx.rows(tx.q.lock_runs, sorted(str(row["id"]) for row in found)):
+        [row] = await tx.rows(tx.q.lock_runs, [locked["id"]])  # as the end of those before it has left it
         run, now = _rows.run(row), int(row["now"])
         if run.detach_deadline is None or run.detach_deadline > now or run.status is Status.WAITING:
             continue  # somebody came back, or it parked, before the locks were ours
