@@ -277,8 +277,8 @@ class Settings(BaseSettings):
     )
     max_connections_per_address: Count = Field(
         10_000,
-        description="Connections of one address (of an IPv6 network /64), at most three quarters of all. "
-        "A reverse proxy counts as one address.",
+        description="Connections of one address (of an IPv6 network /64), at most three quarters of all; "
+        "a reverse proxy counts as one address.",
     )
     max_streams: Count = Field(20_000, description="Streams that may be open at one process.")
     max_streams_per_key: Count = Field(5_000, description="Streams that one API key may have open at one process.")
