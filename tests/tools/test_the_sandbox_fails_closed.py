@@ -2,13 +2,14 @@
 
 import asyncio
 import os
+import subprocess
 import sys
 from pathlib import Path
 
 import pytest
 
 from runyard.agents.sandbox import Sandbox
-from runyard.agents.sandboxes import bubblewrap, seccomp
+from runyard.agents.sandboxes import bubblewrap, seccomp, supervise
 from runyard.errors import NoSandbox
 from tests.tools.conftest import Home, ready
 
@@ -163,3 +164,11 @@ async def test_it_works_for_a_user_without_powers_as_well(tmp_path: Path, home: 
     made, uid = ended.split("output='")[1].split("\\n")[0].split()
     assert int(made) < 12
     assert uid == "65533"
+
+
+def test_a_supervisor_outside_of_its_namespace_ends_no_process_of_others() -> None:
+    """Its last act is to kill all processes that it can see. Anywhere else it refuses to start."""
+    ended = subprocess.run(
+        [sys.executable, supervise.__file__, "1", "1000", "10", "keep", "/bin/true"], capture_output=True, check=False
+    )
+    assert (ended.returncode, ended.stdout) == (supervise.NOT_ALONE, b"")

@@ -23,6 +23,8 @@ PLACES = (WORK, "/tmp", "/dev/shm")
 DEPTH = 64  # of folders that are kept
 LOOK_SECONDS = 0.1
 CHUNK = 65536
+OWN_PID = 2  # after bubblewrap itself; any other number is of a namespace with processes of others
+NOT_ALONE = 3
 _PR_SET_DUMPABLE = 4
 
 
@@ -99,6 +101,8 @@ def send_back(channel: Channel) -> bool:
 
 def main(fd: int, most_bytes: int, most_files: int, keeps: bool, command: "list[str]") -> int:
     """Return how the program ended, as an exit code."""
+    if os.getpid() != OWN_PID:
+        return NOT_ALONE
     ctypes.CDLL(None).prctl(_PR_SET_DUMPABLE, 0, 0, 0, 0)
     channel = Channel(fd)
     for number in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP, signal.SIGPIPE):
@@ -118,7 +122,7 @@ def main(fd: int, most_bytes: int, most_files: int, keeps: bool, command: "list[
             break
         channel.send(b"U")
         signal.sigtimedwait({signal.SIGCHLD}, LOOK_SECONDS)
-    with suppress(ProcessLookupError):  # processes that the program left behind
+    with suppress(ProcessLookupError):  # what the program left behind: no other process is in this namespace
         os.kill(-1, signal.SIGKILL)
     if keeps and not send_back(channel):
         channel.send(b"D")
