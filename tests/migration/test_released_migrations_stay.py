@@ -33,6 +33,21 @@ RELEASED = {
     "0008_ledger.postgres.sql": "eb5a847854865c6ffd569bf6fbd82af0",
     "0008_ledger.py": "245357fbe9e7ff888fc0f7b5470416e8",
     "0008_ledger.sqlite.sql": "695122e6bb49eb973c9a85e3bb329598",
+    "0009_removals.postgres.sql": "4cec03fa67356f07545075fc6a113ef9",
+    "0009_removals.py": "7be09b4d07f98e75534311cc1839fe4e",
+    "0009_removals.sqlite.sql": "b7be14163d927663977c8fd73da89d7b",
+    "0010_records.postgres.sql": "d9b19094ef9000d2489b49ba95d32c1b",
+    "0010_records.py": "5947250fa8bd94bc6d1e1f573e6b0428",
+    "0010_records.sqlite.sql": "24226133622465641426eb309edc405a",
+    "0011_partitions.postgres.sql": "56818e14247a16e4d60a37cfb6239e1d",
+    "0011_partitions.py": "390af9b4f756944c35e28b858ab369c8",
+    "0011_partitions.sqlite.sql": "abc1fa380434d982b32b1ee4376be0b3",
+    "0012_owners.postgres.sql": "999323607ec3883737fd5cb1ffb339a9",
+    "0012_owners.py": "16383b5a9c8b708d7f421a5938ee8b43",
+    "0012_owners.sqlite.sql": "04a8879a9a0907eeea4cde672af9b7d2",
+    "0013_checkpoint_parts.postgres.sql": "a81369be699e7438eec1563b5341cf08",
+    "0013_checkpoint_parts.py": "f8b589d200ae717d40ec74d3cf9b4caa",
+    "0013_checkpoint_parts.sqlite.sql": "a81369be699e7438eec1563b5341cf08",
 }
 
 
