@@ -13,6 +13,8 @@ from tests.support.patience import PATIENCE
 pytestmark = pytest.mark.flow
 
 APP = """
+import asyncio
+
 import runyard
 
 @runyard.tool(approval="always")
@@ -28,6 +30,11 @@ async def greeter(ctx):
     for word in ("Hello ", "there"):
         await ctx.token(word)
     return runyard.Output("Hello there", sources=["cv_1"])
+
+@runyard.agent
+async def sleeper(ctx):
+    await ctx.token("z")
+    await asyncio.sleep(3600)
 
 @runyard.agent
 async def broken(ctx):
@@ -186,3 +193,16 @@ def test_migrate_and_doctor_know_postgres(tmp_path: Path, pg_database: str) -> N
     checked = runyard(tmp_path, "doctor", env=env)
     assert checked.returncode == 0, checked.stdout
     assert "workers   none" in checked.stdout
+
+
+async def test_a_run_is_canceled_without_a_server(folder: Path) -> None:
+    """Its server was killed. The command either ends the run, or says that the next server will."""
+    with serving(folder, "app.py", end=signal.SIGKILL) as url:
+        run = await start(url, "sleeper")
+        async with Client(url) as client:
+            async for event in client.follow(run):
+                if event.type == "model.token":
+                    break
+    done = runyard(folder, "runs", "cancel", run)
+    assert done.returncode == 0, done.stderr
+    assert done.stdout.strip() == "canceled" or "no server is here to stop the run" in done.stderr

@@ -170,6 +170,7 @@ async def test_all_that_waits_is_in_one_inbox_that_keys_can_work_through(tab: Ta
     await page.keyboard.press("a")
     await expect(waiting).to_have_count(1)
     await page.keyboard.press("r")
+    await expect(waiting.get_by_role("textbox")).to_be_focused()
     await page.keyboard.type("no")
     await page.keyboard.press("Enter")
     await expect(waiting).to_have_count(0)
