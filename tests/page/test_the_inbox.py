@@ -155,7 +155,7 @@ async def test_after_a_decision_the_next_item_in_place_is_selected(inbox: Inbox)
     await inbox.pressed("j", "a")
     await expect(inbox.items).to_have_count(3)
     await inbox.is_current("three")
-    await inbox.item("three").get_by_role("button", name="Reject").click()
+    await inbox.pressed("r")  # a click right after the list has moved is dropped
     await expect(inbox.item("three").get_by_role("textbox")).to_be_focused()
     await inbox.page.keyboard.type("no")
     await inbox.page.keyboard.press("Enter")
