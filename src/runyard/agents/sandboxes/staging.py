@@ -26,7 +26,8 @@ BEFORE = ".old"  # what a workspace is called while it is exchanged
 NEW = ".new"  # and what takes its place
 _PREFIX = "runyard-sandbox-"
 _YOUNG_SECONDS = 60.0  # a stage of that age may not be locked yet
-_SUPERVISOR = Path(__file__).with_name("supervise.py")
+# Read at the import: a server that then becomes another user may not reach its own files any more.
+_SUPERVISOR = Path(__file__).with_name("supervise.py").read_bytes()
 
 
 class Stage:
@@ -42,7 +43,7 @@ class Stage:
         for folder in (self.out, *given):
             folder.mkdir(mode=0o700)
         (given[1] / "main.py").write_bytes(program.encode("utf-8", "replace"))
-        shutil.copyfile(_SUPERVISOR, given[1] / "supervise.py")
+        (given[1] / "supervise.py").write_bytes(_SUPERVISOR)
         if workspace is not None and workspace.is_dir():
             _copy(workspace, given[0])
         if uid is not None:
