@@ -13,11 +13,11 @@ from bench.results import Row, percentile
 from bench.size import Size
 from bench.stand import Stand
 from bench.steps import Step
+from runyard.app.factories import open_store
+from runyard.channel_store import Office
 from runyard.clock import SystemClock
 from runyard.domain.append import Appended
-from runyard.engine.retention import Retention
-from runyard.office import Office
-from runyard.opening import open_store
+from runyard.engine.control.retention import Retention
 from runyard.settings import Settings
 from tests.store.making import MINUTE, Writer, a_post, a_worker, token
 

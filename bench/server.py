@@ -7,8 +7,10 @@ import sys
 from pathlib import Path
 from unittest import mock
 
-from runyard import opening, serving, wiring
-from runyard.agents.loading import load
+from runyard.agents.declared.loading import load
+from runyard.app import factories as opening
+from runyard.app import process as wiring
+from runyard.app import server as serving
 from runyard.clock import Clock, SystemClock
 from runyard.settings import Settings
 from runyard.store import Store

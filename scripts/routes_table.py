@@ -6,9 +6,9 @@ from collections.abc import Iterator
 from http import HTTPStatus
 from typing import Any
 
-from runyard.agents.agent import Agent
-from runyard.agents.loading import App
-from runyard.asgi import create_app
+from runyard.agents.declared.agent import Agent
+from runyard.agents.declared.loading import App
+from runyard.app.asgi import create_app
 from runyard.settings import Settings
 from runyard.web.problems import STATUS
 from scripts.page import Page

@@ -15,7 +15,7 @@ from pathlib import Path
 from playwright.async_api import Browser, Page, expect
 
 import runyard.demo
-from runyard.agents.loading import app_of, load
+from runyard.agents.declared.loading import app_of, load
 from runyard.settings import Settings
 from tests.faces.serving import Server, served
 from tests.page.view import Tab, a_tab, ended

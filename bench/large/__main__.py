@@ -22,7 +22,7 @@ from bench.results import FOLDER, Results, Row, save
 from bench.stand import POSTGRES, SQLITE, Stand
 from bench.steps import Step, console, walk
 from bench.table import tables
-from runyard.stores.postgres import PostgresStore
+from runyard.stores.postgres.store import PostgresStore
 
 
 class Size(Struct, frozen=True, kw_only=True):

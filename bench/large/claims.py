@@ -13,10 +13,10 @@ import asyncpg
 
 from bench.results import Row, percentile
 from runyard.domain.append import Appended, Release
-from runyard.stores._arrays import columns
-from runyard.stores._connections import SETTINGS
-from runyard.stores._rows import Row as SqlRow
-from runyard.stores.postgres import PostgresStore, PostgresTx, one_statement
+from runyard.stores.postgres.arrays import columns
+from runyard.stores.postgres.connections import SETTINGS
+from runyard.stores.postgres.store import PostgresStore, PostgresTx, one_statement
+from runyard.stores.rows import Row as SqlRow
 from runyard.stores.transactions import claims
 from runyard.stores.transactions.tx import Write
 from tests.store.making import MINUTE, Writer, a_post, a_thread, a_worker

@@ -6,7 +6,7 @@ from pathlib import Path
 import asyncpg
 
 from runyard.clock import SystemClock
-from runyard.stores.postgres import PostgresStore
+from runyard.stores.postgres.store import PostgresStore
 
 CLONE = Path(__file__).with_name("clone.sql")
 AT_ONCE = 20_000  # rows, more or less

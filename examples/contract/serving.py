@@ -6,8 +6,8 @@ import os
 import sys
 from typing import Any
 
-from runyard.agents.loading import app_of
-from runyard.asgi import create_app
+from runyard.agents.declared.loading import app_of
+from runyard.app.asgi import create_app
 from runyard.settings import Settings
 from runyard.telemetry import logs
 

@@ -9,18 +9,18 @@ from importlib import import_module
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
-    from runyard.agents.agent import Agent, Output, agent, claude, plan, remote
-    from runyard.agents.builtins.code import run_python
-    from runyard.agents.builtins.documents import search_documents
-    from runyard.agents.builtins.files import read_file, write_file
-    from runyard.agents.calls import output
     from runyard.agents.context import Context
-    from runyard.agents.documents import Documents
-    from runyard.agents.mcp import mcp
-    from runyard.agents.node_context import NodeContext
-    from runyard.agents.nodes import Node
-    from runyard.agents.tools import Tool, tool
-    from runyard.asgi import create_app
+    from runyard.agents.declared.agent import Agent, Output, agent, claude, plan, remote
+    from runyard.agents.declared.documents import Documents
+    from runyard.agents.declared.nodes import Node
+    from runyard.agents.mcp.servers import mcp
+    from runyard.agents.plan.node_context import NodeContext
+    from runyard.agents.tools.builtins.code import run_python
+    from runyard.agents.tools.builtins.documents import search_documents
+    from runyard.agents.tools.builtins.files import read_file, write_file
+    from runyard.agents.tools.tool import Tool, tool
+    from runyard.agents.user_code.current_call import output
+    from runyard.app.asgi import create_app
     from runyard.client import Client
     from runyard.errors import InvalidTask, ToolError
 
@@ -53,28 +53,28 @@ __all__ = [
 ]
 
 _HOMES = {
-    "Agent": "runyard.agents.agent",
+    "Agent": "runyard.agents.declared.agent",
     "Client": "runyard.client",
     "Context": "runyard.agents.context",
-    "Documents": "runyard.agents.documents",
+    "Documents": "runyard.agents.declared.documents",
     "InvalidTask": "runyard.errors",
-    "Node": "runyard.agents.nodes",
-    "NodeContext": "runyard.agents.node_context",
-    "Output": "runyard.agents.agent",
-    "Tool": "runyard.agents.tools",
+    "Node": "runyard.agents.declared.nodes",
+    "NodeContext": "runyard.agents.plan.node_context",
+    "Output": "runyard.agents.declared.agent",
+    "Tool": "runyard.agents.tools.tool",
     "ToolError": "runyard.errors",
-    "agent": "runyard.agents.agent",
-    "claude": "runyard.agents.agent",
-    "create_app": "runyard.asgi",
-    "mcp": "runyard.agents.mcp",
-    "output": "runyard.agents.calls",
-    "plan": "runyard.agents.agent",
-    "read_file": "runyard.agents.builtins.files",
-    "remote": "runyard.agents.agent",
-    "run_python": "runyard.agents.builtins.code",
-    "search_documents": "runyard.agents.builtins.documents",
-    "tool": "runyard.agents.tools",
-    "write_file": "runyard.agents.builtins.files",
+    "agent": "runyard.agents.declared.agent",
+    "claude": "runyard.agents.declared.agent",
+    "create_app": "runyard.app.asgi",
+    "mcp": "runyard.agents.mcp.servers",
+    "output": "runyard.agents.user_code.current_call",
+    "plan": "runyard.agents.declared.agent",
+    "read_file": "runyard.agents.tools.builtins.files",
+    "remote": "runyard.agents.declared.agent",
+    "run_python": "runyard.agents.tools.builtins.code",
+    "search_documents": "runyard.agents.tools.builtins.documents",
+    "tool": "runyard.agents.tools.tool",
+    "write_file": "runyard.agents.tools.builtins.files",
 }
 
 

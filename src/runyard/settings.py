@@ -34,8 +34,8 @@ from runyard.errors import StartupError
 from runyard.kubernetes import is_service_variable
 
 if TYPE_CHECKING:
-    from runyard.cipher import Ring
     from runyard.domain.redaction import Redactor
+    from runyard.encryption.cipher import Ring
 
 PREFIX = "RUNYARD_"
 FILE = Path("runyard.toml")
@@ -103,7 +103,7 @@ def _checked_key(key: SecretStr | None) -> SecretStr | None:
 
 def _checked_ring(keys: str | None) -> str | None:
     if keys is not None:
-        from runyard.cipher import parse
+        from runyard.encryption.cipher import parse
 
         parse(keys)
     return keys
@@ -404,7 +404,7 @@ class Settings(BaseSettings):
         """The keys that seal what is stored."""
         if self.encryption_keys is None:
             return None
-        from runyard.cipher import parse
+        from runyard.encryption.cipher import parse
 
         return parse(self.encryption_keys)
 

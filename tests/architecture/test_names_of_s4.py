@@ -11,9 +11,13 @@ from typing import Any
 import pytest
 
 from runyard import clock, errors, store
-from runyard.agents import execution, node_context, nodes
+from runyard.agents import execution
+from runyard.agents.declared import nodes
+from runyard.agents.plan import node_context
 from runyard.domain import append, run
-from runyard.engine import intake, outbox, stream, views
+from runyard.engine.intake import intake
+from runyard.engine.log import outbox, stream
+from runyard.engine.queries import views
 
 ROOT = Path(__file__).parents[2]
 SOURCE = ROOT / "src" / "runyard"
@@ -105,4 +109,4 @@ def test_only_the_outbox_announces_events() -> None:
         for node in ast.walk(ast.parse(path.read_text(encoding="utf-8")))
         if isinstance(node, ast.Call) and ast.unparse(node.func) == "Hint" and ast.unparse(node.args[0]) == "'log'"
     }
-    assert announcers == {"engine/outbox.py"}
+    assert announcers == {"engine/log/outbox.py"}

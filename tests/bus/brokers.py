@@ -7,10 +7,10 @@ from abc import ABC, abstractmethod
 import asyncpg
 from redis.asyncio import Redis
 
-from runyard.buses._line import Line
 from runyard.buses.memory import Hub, MemoryBus
 from runyard.buses.nats import NatsBus
 from runyard.buses.postgres import PostgresBus
+from runyard.buses.reconnecting import Line
 from runyard.buses.redis import RedisBus
 from tests.support.daemon import Daemon
 from tests.support.postgres_server import PrivatePostgres

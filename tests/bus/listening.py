@@ -7,7 +7,7 @@ from collections.abc import AsyncIterator, Callable, Sequence
 from contextlib import asynccontextmanager
 
 from runyard.bus import Hint
-from runyard.buses._line import Line
+from runyard.buses.reconnecting import Line
 from runyard.ids import new_id
 
 LONG = 30.0  # nothing takes so long; a test that waits for it has failed

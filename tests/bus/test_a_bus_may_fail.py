@@ -9,9 +9,9 @@ import pytest
 import structlog.testing
 
 from runyard.bus import Hint
-from runyard.buses._line import MAX_PENDING, Line
 from runyard.buses.nats import NatsBus
 from runyard.buses.postgres import PostgresBus
+from runyard.buses.reconnecting import MAX_PENDING, Line
 from runyard.buses.redis import RedisBus
 from runyard.ids import new_id
 from tests.bus.brokers import Remote

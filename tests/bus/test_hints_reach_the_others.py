@@ -8,7 +8,7 @@ from collections.abc import Sequence
 import structlog.testing
 
 from runyard.bus import Hint
-from runyard.buses._line import WINDOW_SECONDS
+from runyard.buses.reconnecting import WINDOW_SECONDS
 from runyard.ids import new_id
 from tests.bus.brokers import Broker, Remote
 from tests.bus.listening import eavesdropping, processes, until

@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from typing import NoReturn
 
 from runyard.bus import Hint, decode
-from runyard.buses._line import FAREWELL_SECONDS, WINDOW_SECONDS, Heard, Line
+from runyard.buses.reconnecting import FAREWELL_SECONDS, WINDOW_SECONDS, Heard, Line
 from tests.bus.listening import processes, until
 
 

@@ -12,7 +12,7 @@ from runyard.cli.in_process import InProcess
 from runyard.client import Client
 from runyard.errors import Invalid, StartupError
 from runyard.store import Store
-from runyard.stores import sqlite_backup
+from runyard.stores.sqlite import backup as sqlite_backup
 from tests.faces.conftest import gate, memory_store, serve, server
 from tests.faces.serving import Server
 from tests.store.conftest import empty_sqlite, sqlite_path, sqlite_store

@@ -10,8 +10,8 @@ from typing import Any
 import pytest
 
 from runyard import demo
-from runyard.agents.agent import Agent
-from runyard.agents.loading import app_of
+from runyard.agents.declared.agent import Agent
+from runyard.agents.declared.loading import app_of
 from runyard.clock import SystemClock
 from runyard.settings import Settings
 from runyard.stores.memory import MemoryStore

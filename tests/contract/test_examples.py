@@ -21,7 +21,7 @@ from examples.contract.literature import main as literature
 from examples.contract.policy import main as policy
 from examples.contract.retrieval import main as retrieval
 from runyard import demo
-from runyard.agents.loading import app_of, load
+from runyard.agents.declared.loading import app_of, load
 from runyard.clock import SystemClock
 from runyard.contract import report
 from runyard.settings import Settings

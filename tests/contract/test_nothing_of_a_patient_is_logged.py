@@ -14,16 +14,16 @@ import pytest
 import structlog
 
 import runyard
-from runyard.agents.agent import Agent, Output, agent, plan, remote
 from runyard.agents.context import Context
-from runyard.agents.loading import App
-from runyard.agents.node_context import NodeContext
-from runyard.agents.nodes import Node
-from runyard.agents.tools import tool
+from runyard.agents.declared.agent import Agent, Output, agent, plan, remote
+from runyard.agents.declared.loading import App
+from runyard.agents.declared.nodes import Node
+from runyard.agents.plan.node_context import NodeContext
+from runyard.agents.tools.tool import tool
 from runyard.clock import SystemClock
 from runyard.settings import Settings
 from runyard.stores.memory import MemoryStore
-from runyard.stores.sqlite import SqliteStore
+from runyard.stores.sqlite.store import SqliteStore
 from runyard.telemetry import logs
 from tests.contract.an_agent import GOOD, TASK, as_json, as_stream, event, frames, served
 from tests.faces import serving

@@ -5,12 +5,12 @@ from pathlib import Path
 import pytest
 
 import runyard
-from runyard.agents.agent import Agent
-from runyard.agents.calls import at_work
-from runyard.agents.outbound import OutboundRefused
-from runyard.agents.remote import Remote
+from runyard.agents.declared.agent import Agent
+from runyard.agents.declared.remote import Remote
 from runyard.agents.runners import RUNNERS
-from runyard.agents.tools import Effects
+from runyard.agents.tools.outbound import OutboundRefused
+from runyard.agents.tools.tool import Effects
+from runyard.agents.user_code.current_call import at_work
 from runyard.contract.breaker import FAILURES, Breaker
 from runyard.contract.timeouts import Timeouts
 from runyard.domain.events import Event, ToolFinished, ToolStarted

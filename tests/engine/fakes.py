@@ -5,18 +5,18 @@ from collections import deque
 from collections.abc import Callable, Sequence
 from typing import Any
 
-from runyard.agents.agent import Agent
-from runyard.agents.loading import App
+from runyard.agents.declared.agent import Agent
+from runyard.agents.declared.loading import App
+from runyard.app.process import Process
+from runyard.channel_store import Office
 from runyard.clock import SystemClock
 from runyard.domain.append import Busy, Outcome, Part
 from runyard.domain.events import Event
 from runyard.domain.run import Run
 from runyard.errors import RunyardError, Unavailable
-from runyard.office import Office
 from runyard.settings import Settings
 from runyard.store import Accepted, Beat, Post, Room, Store
 from runyard.stores.memory import MemoryStore
-from runyard.wiring import Process
 from tests.store.making import a_post, claims, post
 from tests.support.patience import PATIENCE
 

@@ -9,7 +9,7 @@ from asyncpg.transaction import Transaction
 
 from runyard.clock import SystemClock
 from runyard.ids import new_id
-from runyard.stores.postgres import PostgresStore
+from runyard.stores.postgres.store import PostgresStore
 from runyard.stores.transactions import claims as scripts
 from runyard.stores.transactions.tx import Tx
 from tests.store.making import MINUTE, a_worker, ending, post

@@ -5,8 +5,8 @@ from typing import Any
 
 import pytest
 
-from runyard.engine.intake import Intake, idempotency_key
-from runyard.engine.tail import Tail
+from runyard.engine.intake.intake import Intake, idempotency_key
+from runyard.engine.log.tail import Tail
 from runyard.errors import Invalid, KeyReused, NotFound, Unavailable
 from runyard.ids import new_id
 from runyard.store import Accepted

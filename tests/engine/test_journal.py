@@ -4,15 +4,15 @@ import asyncio
 
 import pytest
 
-from runyard.agents.agent import agent
 from runyard.agents.context import Context
+from runyard.agents.declared.agent import agent
 from runyard.domain.append import Finish, Release
 from runyard.domain.run import Run, Status
-from runyard.engine import journal as journal_module
-from runyard.engine.execute import Running
-from runyard.engine.executor import Executor
-from runyard.engine.journal import HIGH_WATER, Journal, Pen
-from runyard.engine.tail import Tail
+from runyard.engine.log import journal as journal_module
+from runyard.engine.log.journal import HIGH_WATER, Journal, Pen
+from runyard.engine.log.tail import Tail
+from runyard.engine.running.run_services import Executor
+from runyard.engine.running.run_task import Running
 from runyard.errors import CancelRequested, Fenced, WriteRefused
 from runyard.store import Store
 from tests.engine.fakes import NOBODY, NotingStore, StoreThatRefuses, StoreWithFaults, claimed_runs

@@ -4,7 +4,7 @@ import pytest
 
 from runyard.agents.execution import Canceled
 from runyard.domain.run import Run, Status
-from runyard.engine.lease import Lease
+from runyard.engine.running.lease import Lease
 from runyard.errors import Fenced
 from runyard.store import Beat
 

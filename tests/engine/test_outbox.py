@@ -11,10 +11,10 @@ from runyard.clock import SystemClock
 from runyard.domain.events import place
 from runyard.domain.publication import Mark
 from runyard.domain.run import Run, Status
-from runyard.engine.outbox import Outbox
-from runyard.engine.publications import Publications
-from runyard.engine.stream import Pause, Streams
-from runyard.engine.tail import Chunk, Tail
+from runyard.engine.log.outbox import Outbox
+from runyard.engine.log.publications import Publications
+from runyard.engine.log.stream import Pause, Streams
+from runyard.engine.log.tail import Chunk, Tail
 from runyard.errors import Unavailable
 from runyard.stores.memory import MemoryStore
 from runyard.telemetry.metrics import Metrics

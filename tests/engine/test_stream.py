@@ -11,11 +11,11 @@ from runyard.clock import SystemClock
 from runyard.domain.append import Appended
 from runyard.domain.events import place
 from runyard.domain.run import Status
-from runyard.engine import stream as stream_module
-from runyard.engine.cancel import Cancel
-from runyard.engine.publications import Publications
-from runyard.engine.stream import Follower, Pause, Streams
-from runyard.engine.tail import Chunk, Tail
+from runyard.engine.control.cancel import Cancel
+from runyard.engine.log import stream as stream_module
+from runyard.engine.log.publications import Publications
+from runyard.engine.log.stream import Follower, Pause, Streams
+from runyard.engine.log.tail import Chunk, Tail
 from runyard.stores.memory import MemoryStore
 from runyard.telemetry.metrics import Metrics
 from tests.engine.fakes import NOBODY, claimed_runs, until

@@ -3,7 +3,7 @@
 import pytest
 
 from runyard.domain.events import Event, RunFinished, place
-from runyard.engine.tail import Tail
+from runyard.engine.log.tail import Tail
 from tests.engine.fakes import NOBODY
 from tests.store.making import draft, token
 

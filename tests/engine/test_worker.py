@@ -6,12 +6,12 @@ from contextlib import asynccontextmanager
 
 import pytest
 
-from runyard.agents.agent import Agent, agent
 from runyard.agents.context import Context
+from runyard.agents.declared.agent import Agent, agent
+from runyard.app.process import Process
+from runyard.channel_store import Office
 from runyard.domain.run import SUSPECT_ATTEMPTS, Status
-from runyard.office import Office
 from runyard.store import Store
-from runyard.wiring import Process
 from tests.engine.fakes import NotingStore, StoreThatForgetsWorkers, process_of, until
 from tests.store.making import ANN, a_post, a_suspect, ending, log, post
 from tests.support.patience import PATIENCE

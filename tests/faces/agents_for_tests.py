@@ -6,12 +6,12 @@ import threading
 from collections import Counter
 from typing import Any
 
-from runyard.agents.agent import Agent, Output, agent, plan
 from runyard.agents.context import Context
-from runyard.agents.loading import App
-from runyard.agents.node_context import NodeContext
-from runyard.agents.nodes import Node
-from runyard.agents.tools import tool
+from runyard.agents.declared.agent import Agent, Output, agent, plan
+from runyard.agents.declared.loading import App
+from runyard.agents.declared.nodes import Node
+from runyard.agents.plan.node_context import NodeContext
+from runyard.agents.tools.tool import tool
 
 SECRET = "the secret of the agent"
 

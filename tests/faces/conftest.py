@@ -1,4 +1,4 @@
-"""One API at a time, over a real socket, on SQLite and on Postgres (see `serving.py`)."""
+"""One API at a time, over a real socket, on SQLite and on Postgres (see `app/server.py`)."""
 
 from collections.abc import AsyncIterator
 from contextlib import AsyncExitStack
@@ -7,9 +7,9 @@ from typing import Any
 
 import pytest
 
-from runyard.agents.loading import App
+from runyard.agents.declared.loading import App
+from runyard.channel_store import Office
 from runyard.clock import SystemClock
-from runyard.office import Office
 from runyard.settings import Settings
 from runyard.stores.memory import MemoryStore
 from tests.faces.agents_for_tests import Gate, agents

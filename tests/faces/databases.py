@@ -10,8 +10,8 @@ from pathlib import Path
 import pytest
 
 from runyard.clock import SystemClock
-from runyard.stores.postgres import PostgresStore
-from runyard.stores.sqlite import SqliteStore
+from runyard.stores.postgres.store import PostgresStore
+from runyard.stores.sqlite.store import SqliteStore
 from tests.store.conftest import empty
 from tests.support.postgres_server import PostgresServer
 

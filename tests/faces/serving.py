@@ -1,7 +1,7 @@
 """The real app on a real socket, in the test's own process: what leaves it are the bytes that a client would get.
 
-`Server` is one pod: a `Process` and uvicorn, as `runyard.serving` puts them together, on a free port of 127.0.0.1. Two
-of them may share a store, and are then two pods. Nothing here waits for a time: a test waits for bytes, for the end of
+`Server` is one pod: a `Process` and uvicorn, as `runyard.app.server` puts them together, on a free port of
+127.0.0.1. Two of them may share a store, and are then two pods. Nothing here waits for a time: a test waits for bytes, for the end of
 a stream or for an event of the agent's. Nobody needs an API key, unless the test says so.
 """
 
@@ -14,12 +14,12 @@ from typing import Any, Protocol
 import httpx2
 import uvicorn
 
-from runyard.agents.loading import App
+from runyard.agents.declared.loading import App
+from runyard.app.process import Process
+from runyard.app.server import http_protocol
+from runyard.channel_store import Office
 from runyard.domain.api_key import ALL_SCOPES, Scope
-from runyard.office import Office
-from runyard.serving import http_protocol
 from runyard.settings import Settings
-from runyard.wiring import Process
 from tests.faces.raw_stream import RawStream
 from tests.support.patience import PATIENCE
 from tests.support.quick_apps import create_app

@@ -7,12 +7,12 @@ from typing import Any
 import pytest
 import structlog
 
-from runyard.agents.agent import Agent, agent, plan
 from runyard.agents.context import Context
-from runyard.agents.loading import App
-from runyard.agents.node_context import NodeContext
-from runyard.agents.nodes import Node
-from runyard.agents.tools import tool
+from runyard.agents.declared.agent import Agent, agent, plan
+from runyard.agents.declared.loading import App
+from runyard.agents.declared.nodes import Node
+from runyard.agents.plan.node_context import NodeContext
+from runyard.agents.tools.tool import tool
 from runyard.errors import StepFailed, ToolError, ToolFailed
 from tests.faces.raw_stream import RawStream
 from tests.faces.serving import Serve, Server

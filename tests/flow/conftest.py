@@ -17,8 +17,8 @@ import pytest
 
 from runyard.clock import SystemClock
 from runyard.store import Store
-from runyard.stores.postgres import PostgresStore
-from runyard.stores.sqlite import SqliteStore
+from runyard.stores.postgres.store import PostgresStore
+from runyard.stores.sqlite.store import SqliteStore
 from tests.support.databases import PostgresDatabase, SqliteDatabase
 from tests.support.flow import Flow
 from tests.support.pods import Nursery

@@ -6,7 +6,7 @@ from __future__ import annotations
 import asyncpg
 import pytest
 
-from runyard.stores import _connections
+from runyard.stores.postgres import connections as _connections
 from tests.support.databases import PostgresDatabase
 from tests.support.flow import Flow
 from tests.support.patience import eventually

@@ -11,7 +11,7 @@ from pathlib import Path
 import pytest
 
 from runyard.clock import SystemClock
-from runyard.stores.postgres import PostgresStore
+from runyard.stores.postgres.store import PostgresStore
 from tests.support.databases import PostgresDatabase
 from tests.support.flow import Flow
 from tests.support.patience import eventually

@@ -8,13 +8,13 @@ from typing import Any
 import asyncpg
 from alembic.script import ScriptDirectory
 
+from runyard.channel_store import Office
 from runyard.clock import SystemClock
 from runyard.domain.memory import EVERY_OWNER
 from runyard.ids import new_id
-from runyard.office import Office
 from runyard.stores.migrations import upgrade
-from runyard.stores.postgres import PostgresStore
-from runyard.stores.sqlite import SqliteStore
+from runyard.stores.postgres.store import PostgresStore
+from runyard.stores.sqlite.store import SqliteStore
 
 ANNS, BOBS, WAITS, OLD, PAMS = (new_id() for _ in range(5))
 

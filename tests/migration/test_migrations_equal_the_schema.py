@@ -8,10 +8,10 @@ import pytest
 
 from runyard.clock import SystemClock
 from runyard.stores import migrations
-from runyard.stores._queries import FOLDER
 from runyard.stores.migrations import upgrade
-from runyard.stores.postgres import PostgresStore
-from runyard.stores.sqlite import SqliteStore
+from runyard.stores.postgres.store import PostgresStore
+from runyard.stores.queries import FOLDER
+from runyard.stores.sqlite.store import SqliteStore
 from tests.migration import catalogs
 from tests.support.postgres_server import PostgresServer
 

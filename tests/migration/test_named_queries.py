@@ -7,8 +7,8 @@ from pathlib import Path
 import pytest
 
 from runyard.errors import StartupError
-from runyard.stores import _queries
-from runyard.stores._queries import FOLDER, HOT_PATH, SCHEMA, Dialect, Queries, hot_path, load, parse
+from runyard.stores import queries as _queries
+from runyard.stores.queries import FOLDER, HOT_PATH, SCHEMA, Dialect, Queries, hot_path, load, parse
 
 DIALECTS: tuple[Dialect, ...] = ("sqlite", "postgres")
 

@@ -14,8 +14,8 @@ from runyard.errors import StartupError
 from runyard.store import Store
 from runyard.stores import migrations
 from runyard.stores.migrations import upgrade
-from runyard.stores.postgres import PostgresStore
-from runyard.stores.sqlite import SqliteStore
+from runyard.stores.postgres.store import PostgresStore
+from runyard.stores.sqlite.store import SqliteStore
 from tests.migration import catalogs
 from tests.support.patience import PATIENCE
 

@@ -10,7 +10,7 @@ import pytest
 from runyard.clock import SystemClock
 from runyard.errors import ClockAhead, StartupError
 from runyard.ids import first_id_at, new_id
-from runyard.stores.postgres import PostgresStore
+from runyard.stores.postgres.store import PostgresStore
 from tests.store.making import Writer, a_post, a_worker, an_approval, claims, post, running, token, written
 
 WEEK = 7 * 24 * 3600 * 1000

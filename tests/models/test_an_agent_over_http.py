@@ -6,10 +6,10 @@ from collections.abc import AsyncIterator
 
 import pytest
 
-from runyard.agents.agent import Agent
+from runyard.agents.declared.agent import Agent
 from runyard.agents.execution import Answered, Canceled
 from runyard.agents.runners import RUNNERS
-from runyard.agents.tools import tool
+from runyard.agents.tools.tool import tool
 from runyard.models.loading import load
 from tests.support.patience import PATIENCE
 from tests.support.scripted_openai import ScriptedOpenAI, begin, call, end, scripted_openai, text

@@ -6,9 +6,9 @@ from collections.abc import Mapping
 from typing import Any
 
 import runyard
-from runyard.agents.agent import Agent, Output
 from runyard.agents.context import Context
-from runyard.agents.loading import App
+from runyard.agents.declared.agent import Agent, Output
+from runyard.agents.declared.loading import App
 from runyard.errors import Rejected
 from runyard.model import Conversation
 from runyard.store import Document

@@ -2,11 +2,11 @@
 
 from typing import Any
 
-from runyard.agents.agent import Agent, Output, agent
-from runyard.agents.calls import output
 from runyard.agents.context import Context
-from runyard.agents.loading import App
-from runyard.agents.tools import tool
+from runyard.agents.declared.agent import Agent, Output, agent
+from runyard.agents.declared.loading import App
+from runyard.agents.tools.tool import tool
+from runyard.agents.user_code.current_call import output
 from runyard.errors import AgentError, ToolError
 from tests.faces.raw_stream import RawStream
 from tests.faces.serving import Server

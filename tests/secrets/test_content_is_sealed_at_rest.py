@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from runyard.cipher import make
+from runyard.encryption.cipher import make
 from runyard.settings import Settings
 from tests.faces.serving import QUICK, Serve, served
 from tests.secrets.telling import office_of, say_everywhere, telling

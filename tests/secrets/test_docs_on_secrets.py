@@ -6,7 +6,7 @@ from pathlib import Path
 
 from runyard.domain.redaction import Redactor
 from runyard.domain.sensitive import PATTERNS
-from runyard.stores._queries import FOLDER
+from runyard.stores.queries import FOLDER
 from tests.secrets.test_content_is_sealed_at_rest import CONTENT
 
 DOCS = Path(__file__).parents[2] / "docs"

@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from runyard.asgi import create_app
+from runyard.app.asgi import create_app
 from runyard.settings import Settings
 from tests.faces.agents_for_tests import Gate, agents
 from tests.faces.raw_stream import RawStream

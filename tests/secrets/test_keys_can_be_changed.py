@@ -10,10 +10,10 @@ from typing import Any
 import asyncpg
 import pytest
 
-from runyard.cipher import make
+from runyard.app.factories import open_store
 from runyard.cli.encryption import rotate
+from runyard.encryption.cipher import make
 from runyard.errors import StartupError
-from runyard.opening import open_store
 from runyard.settings import Settings
 from tests.cli.command import environment, runyard
 from tests.faces.serving import QUICK, served

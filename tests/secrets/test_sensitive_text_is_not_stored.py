@@ -4,7 +4,7 @@ from pathlib import Path
 
 import pytest
 
-from runyard.cipher import make
+from runyard.encryption.cipher import make
 from runyard.errors import StartupError
 from runyard.settings import Settings
 from tests.faces.serving import QUICK, Serve, served

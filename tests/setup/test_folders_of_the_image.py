@@ -12,13 +12,13 @@ from pathlib import Path
 import pytest
 
 from runyard import demo
-from runyard.agents.loading import app_of
-from runyard.agents.workspace import check_writable
+from runyard.agents.declared.loading import app_of
+from runyard.agents.tools.workspace import check_writable
+from runyard.app.process import Process
 from runyard.clock import SystemClock
 from runyard.errors import StartupError
 from runyard.settings import Settings
 from runyard.stores.memory import MemoryStore
-from runyard.wiring import Process
 from tests.faces import serving
 
 ROOT = Path(__file__).parents[2]
@@ -74,7 +74,7 @@ async def test_a_server_refuses_to_start_on_a_folder_that_it_cannot_write_to(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """Root may write everywhere, so the answer of the system is replaced."""
-    monkeypatch.setattr("runyard.agents.workspace.os.access", lambda *_: False)
+    monkeypatch.setattr("runyard.agents.tools.workspace.os.access", lambda *_: False)
     settings = Settings(database_url="sqlite:///unused.db", workspaces=tmp_path, **serving.QUICK)
     with pytest.raises(StartupError, match="cannot be written by user"):
         await Process(settings, app_of(demo), worker=True, store=MemoryStore(SystemClock())).start()

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from runyard.agents import loading
+from runyard.agents.declared import loading
 from runyard.clock import SystemClock
 from runyard.settings import Settings
 from runyard.stores.memory import MemoryStore

@@ -13,10 +13,10 @@ from pathlib import Path
 import asyncpg
 import pytest
 
-from runyard.cipher import make, parse
-from runyard.office import Office
+from runyard.channel_store import Office
+from runyard.encryption.cipher import make, parse
+from runyard.encryption.sealed_channel_store import SealedOffice
 from runyard.stores.memory import MemoryStore
-from runyard.stores.sealed_office import SealedOffice
 from tests.store.making import clock
 from tests.store.raw_sql import OpenDatabase
 from tests.support.postgres_server import PostgresServer
@@ -25,7 +25,7 @@ STORES = ["memory", "sqlite", "sealed", pytest.param("postgres", marks=pytest.ma
 
 
 def sqlite_store(path: Path) -> Office:
-    from runyard.stores.sqlite import SqliteStore
+    from runyard.stores.sqlite.store import SqliteStore
 
     return SqliteStore(path, clock)
 
@@ -34,13 +34,13 @@ RING = parse(make("test"))
 
 
 def sealed_store(path: Path) -> Office:
-    from runyard.stores.sqlite import SqliteStore
+    from runyard.stores.sqlite.store import SqliteStore
 
     return SealedOffice(SqliteStore(path, clock, RING), RING)
 
 
 def postgres_store(dsn: str) -> Office:
-    from runyard.stores.postgres import PostgresStore
+    from runyard.stores.postgres.store import PostgresStore
 
     return PostgresStore(dsn, clock)
 

@@ -2,13 +2,13 @@
 
 from collections.abc import Sequence
 
+from runyard.channel_store import Office, Said, Words
 from runyard.domain.events import Drafter, RunQueued
 from runyard.domain.profile import Profile
 from runyard.domain.recipients import Party, next_depth
 from runyard.domain.run import Run, agent_lane
 from runyard.domain.thread import Conversation, Message, Reaction, Thread
 from runyard.ids import new_id
-from runyard.office import Office, Said, Words
 from runyard.store import IdempotencyKey, Post
 from tests.store.making import ANN, clock
 

@@ -7,7 +7,7 @@ from typing import Any
 
 import asyncpg
 
-from runyard.office import Office
+from runyard.channel_store import Office
 
 
 class OpenDatabase:

@@ -8,10 +8,10 @@ from typing import Any, TypeVar
 
 from msgspec.structs import asdict
 
+from runyard.channel_store import Office, Said
 from runyard.domain.events import Event
 from runyard.errors import RunyardError
 from runyard.ids import new_id
-from runyard.office import Office, Said
 from runyard.store import Accepted, Claim, Reaped
 from runyard.stores.memory import MemoryStore
 from tests.store.conftest import empty
@@ -66,7 +66,7 @@ class OnSqlite(Setting):
         self._store: Office | None = None
 
     def begin(self) -> tuple[Office, Office]:
-        from runyard.stores.sqlite import SqliteStore
+        from runyard.stores.sqlite.store import SqliteStore
 
         self.clock = StoppedClock()
         path = self._folder / new_id() / "runyard.db"

@@ -9,9 +9,9 @@ import pytest
 
 from runyard.clock import SystemClock
 from runyard.errors import DiskFull
-from runyard.stores import _full_disk
-from runyard.stores.postgres import PostgresStore
-from runyard.stores.sqlite import SqliteStore
+from runyard.stores import full_disk as _full_disk
+from runyard.stores.postgres.store import PostgresStore
+from runyard.stores.sqlite.store import SqliteStore
 from tests.store.making import a_post, a_thread, post
 
 

@@ -4,10 +4,10 @@ from collections.abc import Callable
 
 import pytest
 
+from runyard.channel_store import Office
 from runyard.domain.run import Status
-from runyard.office import Office
 from runyard.store import Reaped
-from runyard.stores._sql import SqlStore
+from runyard.stores.sql_store import SqlStore
 from runyard.stores.transactions.tx import Tx
 from tests.store.making import ANN, a_worker, claimed, ending, post
 

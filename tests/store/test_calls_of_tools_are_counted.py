@@ -5,7 +5,7 @@ from collections.abc import Awaitable, Callable
 
 import pytest
 
-from runyard.office import Office
+from runyard.channel_store import Office
 from tests.store.making import ANN, BOB, a_moment
 from tests.store.raw_sql import OpenDatabase
 

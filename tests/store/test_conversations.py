@@ -3,12 +3,12 @@
 import pytest
 from msgspec.structs import replace
 
+from runyard.channel_store import Office
 from runyard.domain.recipients import Party
 from runyard.domain.run import Status
 from runyard.domain.thread import Change
 from runyard.errors import Conflict, Invalid, KeyReused, NotFound, RunActive
 from runyard.ids import new_id
-from runyard.office import Office
 from tests.store.making import ANN, BOB, Writer, a_key, a_post, claims, clock, ending, log, post, written
 from tests.store.office_making import (
     ANGELA,

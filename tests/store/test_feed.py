@@ -5,7 +5,7 @@ from collections.abc import Callable
 import pytest
 from anyio import create_task_group
 
-from runyard.office import Office
+from runyard.channel_store import Office
 from tests.store.making import ANN, BOB
 from tests.store.office_making import KEVIN, channel, feed, hire, said
 

@@ -7,13 +7,13 @@ from pathlib import Path
 import asyncpg
 import pytest
 
+from runyard.channel_store import Office
 from runyard.domain.append import Appended, Outcome
 from runyard.domain.events import ModelMessage, Payload, StepFinished, StepStarted, ToolFinished, ToolStarted, Usage
 from runyard.domain.ledger import Keeper, Ledger
 from runyard.domain.run import Run, Status
 from runyard.errors import Fenced
-from runyard.office import Office
-from runyard.stores._queries import load
+from runyard.stores.queries import load
 from tests.store.making import ANN, BOB, Writer, a_post, a_worker, draft, written
 from tests.store.office_making import KEVIN, channel, hire, said
 

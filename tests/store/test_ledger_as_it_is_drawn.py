@@ -5,11 +5,11 @@ from typing import Any
 
 import pytest
 
+from runyard.channel_store import Office
 from runyard.domain.events import StepFinished, StepStarted, Usage
 from runyard.domain.ledger import Keeper
 from runyard.domain.run import Run, Status
 from runyard.domain.thread import Conversation
-from runyard.office import Office
 from tests.store.making import ANN, Writer, a_worker, ending, log, written
 from tests.store.office_making import A_PERSON, KEVIN, OSCAR, channel, dm, hire, said
 from tests.store.raw_sql import OpenDatabase

@@ -4,11 +4,11 @@ their words."""
 import pytest
 from msgspec.structs import replace
 
+from runyard.channel_store import Office
 from runyard.domain.memory import EVERY_OWNER, Block, Passage
+from runyard.encryption.sealed_channel_store import SealedOffice
 from runyard.errors import Conflict, NotFound, Sealed
 from runyard.ids import new_id
-from runyard.office import Office
-from runyard.stores.sealed_office import SealedOffice
 from tests.store.making import ANN, BOB, clock
 from tests.store.office_making import KEVIN, OSCAR, a_profile, channel, hire
 

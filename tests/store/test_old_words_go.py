@@ -2,9 +2,9 @@
 
 import pytest
 
+from runyard.channel_store import Office
 from runyard.domain.run import Run
 from runyard.errors import NotFound
-from runyard.office import Office
 from runyard.store import Swept
 from tests.store.making import ANN, MANY, Writer, a_post, a_thread, a_worker, claims, clock, post, written
 from tests.store.office_making import KEVIN, OSCAR, a_reaction, channel, feed, hire, said

@@ -10,7 +10,7 @@ from msgspec.structs import replace
 
 from runyard.domain.publication import Mark
 from runyard.domain.run import Run, Status
-from runyard.stores.postgres import PostgresStore
+from runyard.stores.postgres.store import PostgresStore
 from tests.store.conftest import postgres_store
 from tests.store.making import ANN, Writer, a_moment, a_post, running, token, written
 from tests.store.raw_sql import OpenDatabase

@@ -7,7 +7,7 @@ from pathlib import Path
 import asyncpg
 import pytest
 
-from runyard.stores._queries import load
+from runyard.stores.queries import load
 
 MANY = 20_000
 

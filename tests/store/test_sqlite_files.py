@@ -11,8 +11,8 @@ import pytest
 
 from runyard.clock import SystemClock
 from runyard.errors import StartupError
-from runyard.stores import sqlite_backup
-from runyard.stores.sqlite import SqliteStore
+from runyard.stores.sqlite import backup as sqlite_backup
+from runyard.stores.sqlite.store import SqliteStore
 from tests.store.making import post
 
 OPENING = """

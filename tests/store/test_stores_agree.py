@@ -23,6 +23,7 @@ from hypothesis.stateful import (
 )
 from msgspec.structs import replace
 
+from runyard.channel_store import Office, Said
 from runyard.domain.append import Appended, Busy, Outcome, Part, Release
 from runyard.domain.approval import Approval
 from runyard.domain.events import Event, StepFinished
@@ -30,7 +31,6 @@ from runyard.domain.recipients import Party
 from runyard.domain.run import Run, Status
 from runyard.domain.thread import Thread
 from runyard.ids import new_id
-from runyard.office import Office, Said
 from runyard.store import Accepted, IdempotencyKey, Post, Store
 from tests.store.conftest import postgres_store
 from tests.store.making import (

@@ -5,9 +5,9 @@ from collections.abc import Sequence
 import pytest
 from anyio import create_task_group
 
+from runyard.channel_store import Office
 from runyard.domain.append import Release
 from runyard.domain.run import Run, Status
-from runyard.office import Office
 from tests.store.making import (
     ANN,
     MANY,

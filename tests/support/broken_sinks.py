@@ -8,7 +8,7 @@ from typing import Any, NoReturn
 import prometheus_client
 import structlog
 
-from runyard import wiring
+from runyard.app import process as wiring
 from runyard.telemetry import logs
 
 

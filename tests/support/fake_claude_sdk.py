@@ -10,8 +10,8 @@ from typing import Any
 import pytest
 from mcp import Client
 
-from runyard.agents.claude_messages import PREFIX, SERVER
-from runyard.agents.mcp_serving import USE_ID
+from runyard.agents.claude.messages import PREFIX, SERVER
+from runyard.agents.mcp.serving import USE_ID
 
 SESSION = "session-1"
 

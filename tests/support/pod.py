@@ -30,19 +30,21 @@ from typing import Any, TypeVar
 
 import msgspec
 
-import runyard.stores.postgres
-import runyard.stores.sqlite
-from runyard import opening, serving, wiring
-from runyard.agents.loading import App
+import runyard.stores.postgres.store
+import runyard.stores.sqlite.store
+from runyard.agents.declared.loading import App
+from runyard.app import factories as opening
+from runyard.app import process as wiring
+from runyard.app import server as serving
 from runyard.bus import Bus, Hint
 from runyard.domain import append as appending
 from runyard.domain.append import Appended, Finish, Outcome, Part, Repeated
 from runyard.domain.run import Run
-from runyard.engine.worker import Worker
+from runyard.engine.running.worker import Worker
 from runyard.errors import Fenced, RunyardError, Unavailable
 from runyard.settings import Settings
 from runyard.store import Accepted, Claim, Post, Store
-from runyard.stores.postgres import PostgresStore
+from runyard.stores.postgres.store import PostgresStore
 from tests.support.broken_sinks import BROKEN
 from tests.support.notes import FOLDER, Notes
 from tests.support.quick_apps import create_app

@@ -9,7 +9,7 @@ from typing import Any
 import fastapi._compat.v2 as fastapi_fields
 from pydantic import TypeAdapter
 
-from runyard.asgi import create_app
+from runyard.app.asgi import create_app
 
 __all__ = ["create_app"]
 

@@ -7,8 +7,8 @@ from pathlib import Path
 
 import pytest
 
-from runyard.agents.sandbox import Sandbox
-from runyard.agents.sandboxes.bubblewrap import Limits
+from runyard.agents.sandbox.bubblewrap import Limits
+from runyard.agents.sandbox.sandbox import Sandbox
 from tests.support.missing import MARK, need
 
 

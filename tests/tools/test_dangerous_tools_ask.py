@@ -7,12 +7,12 @@ from typing import Any
 import pytest
 
 import runyard
-from runyard.agents.builtins import code
-from runyard.agents.calls import at_work
 from runyard.agents.context import Context
-from runyard.agents.runners.python import run_python
-from runyard.agents.sandbox import Sandbox
-from runyard.agents.tools import Tool
+from runyard.agents.python.runner import run_python
+from runyard.agents.sandbox.sandbox import Sandbox
+from runyard.agents.tools.builtins import code
+from runyard.agents.tools.tool import Tool
+from runyard.agents.user_code.current_call import at_work
 from runyard.domain.events import ToolFinished, ToolOutput
 from runyard.errors import ToolFailed
 from runyard.store import Hit

@@ -8,12 +8,12 @@ from typing import Any
 import pytest
 
 import runyard
-from runyard.agents.agent import Agent, equipped
-from runyard.agents.builtins import code
-from runyard.agents.calls import at_work
-from runyard.agents.runners.python import run_python
-from runyard.agents.sandboxes.bubblewrap import Limits
-from runyard.agents.workspace import FILE_BYTES, FOLDER_BYTES, FOLDER_FILES
+from runyard.agents.declared.agent import Agent, equipped
+from runyard.agents.python.runner import run_python
+from runyard.agents.sandbox.bubblewrap import Limits
+from runyard.agents.tools.builtins import code
+from runyard.agents.tools.workspace import FILE_BYTES, FOLDER_BYTES, FOLDER_FILES
+from runyard.agents.user_code.current_call import at_work
 from runyard.errors import ToolError
 from runyard.store import Hit
 from tests.tools.conftest import ready

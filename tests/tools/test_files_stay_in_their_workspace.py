@@ -8,9 +8,9 @@ import pytest
 from msgspec import structs
 
 import runyard
-from runyard.agents import workspace
-from runyard.agents.calls import at_work
-from runyard.agents.tools import Tool
+from runyard.agents.tools import workspace
+from runyard.agents.tools.tool import Tool
+from runyard.agents.user_code.current_call import at_work
 from runyard.errors import ToolError
 from tests.unit.agent.fake_execution import FakeExecution
 

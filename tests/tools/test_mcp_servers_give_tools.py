@@ -12,12 +12,12 @@ import httpx2
 import pytest
 
 import runyard
-from runyard.agents.agent import Agent, equipped
-from runyard.agents.calls import at_work
 from runyard.agents.context import Context
-from runyard.agents.mcp import McpServer
-from runyard.agents.outbound import OutboundRefused
-from runyard.agents.runners.python import run_python
+from runyard.agents.declared.agent import Agent, equipped
+from runyard.agents.mcp.servers import McpServer
+from runyard.agents.python.runner import run_python
+from runyard.agents.tools.outbound import OutboundRefused
+from runyard.agents.user_code.current_call import at_work
 from runyard.domain.events import ToolFinished, ToolOutput
 from runyard.errors import Invalid, InvalidInput, ServerGone, ToolError
 from tests.unit.agent.fake_execution import FakeExecution, decided, parked

@@ -16,8 +16,8 @@ from pathlib import Path
 
 import pytest
 
-from runyard.agents.sandbox import Ended, Sandbox
-from runyard.agents.sandboxes import seccomp
+from runyard.agents.sandbox import seccomp
+from runyard.agents.sandbox.sandbox import Ended, Sandbox
 from tests.support.patience import PATIENCE
 from tests.tools.conftest import Home, ready
 
@@ -364,7 +364,7 @@ os.chmod('.', 0)
 async def test_a_program_that_kills_or_stops_its_supervisor_is_ended_and_nothing_is_kept(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("runyard.agents.sandbox._SILENT_SECONDS", 1.0)
+    monkeypatch.setattr("runyard.agents.sandbox.sandbox._SILENT_SECONDS", 1.0)
     sandbox = await ready()
     (tmp_path / "work").mkdir()
     for number in ("KILL", "STOP"):
@@ -456,7 +456,7 @@ async def test_it_dies_with_the_server(tmp_path: Path, home: Home) -> None:
     script = tmp_path / "server.py"
     script.write_text(
         "import asyncio\n"
-        "from runyard.agents.sandbox import Sandbox\n"
+        "from runyard.agents.sandbox.sandbox import Sandbox\n"
         "async def hear(text): print(text, flush=True)\n"
         'program = \'import os, time; print(1, flush=True); os.execv("/usr/bin/sleep", ["sleep", "60"])\'\n'
         "asyncio.run(Sandbox().run(program, hear=hear))\n"

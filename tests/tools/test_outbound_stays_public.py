@@ -8,7 +8,7 @@ from typing import Any
 import httpx2
 import pytest
 
-from runyard.agents.outbound import Allowed, OutboundRefused, outbound_client
+from runyard.agents.tools.outbound import Allowed, OutboundRefused, outbound_client
 from runyard.errors import Invalid
 
 

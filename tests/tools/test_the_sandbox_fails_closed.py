@@ -8,8 +8,8 @@ from pathlib import Path
 
 import pytest
 
-from runyard.agents.sandbox import Sandbox
-from runyard.agents.sandboxes import bubblewrap, seccomp, supervise
+from runyard.agents.sandbox import bubblewrap, seccomp, supervise
+from runyard.agents.sandbox.sandbox import Sandbox
 from runyard.errors import NoSandbox
 from tests.tools.conftest import Home, ready
 
@@ -51,7 +51,7 @@ async def test_the_system_calls_of_user_namespaces_may_be_forbidden(monkeypatch:
         at = words.index(bwrap)
         return [*words[:at], *inside, *words[at + 1 :]]
 
-    monkeypatch.setattr("runyard.agents.sandbox.command", nested)
+    monkeypatch.setattr("runyard.agents.sandbox.sandbox.command", nested)
     assert await Sandbox().why_not() is not None
 
 
@@ -75,7 +75,7 @@ async def test_a_wall_that_is_missing_is_noticed(
         at = next(n for n in range(len(words)) if words[n : n + len(without)] == without)
         return words[:at] + words[at + len(without) :]
 
-    monkeypatch.setattr("runyard.agents.sandbox.command", weaker)
+    monkeypatch.setattr("runyard.agents.sandbox.sandbox.command", weaker)
     reason = await Sandbox().why_not()
     if can is None:
         assert reason is None, "the other walls stand"
@@ -99,7 +99,7 @@ async def test_a_secret_file_inside_is_noticed(monkeypatch: pytest.MonkeyPatch, 
         at = words.index("--remount-ro")
         return [*words[:at], "--ro-bind", str(home.folder), str(home.folder), *words[at:]]
 
-    monkeypatch.setattr("runyard.agents.sandbox.command", open_door)
+    monkeypatch.setattr("runyard.agents.sandbox.sandbox.command", open_door)
     assert await Sandbox().why_not() == "a program in it could read a file of the host"
 
 
@@ -110,7 +110,7 @@ async def test_nested_namespaces_are_noticed(monkeypatch: pytest.MonkeyPatch) ->
     def nested(*rest: object) -> list[str]:
         return [word for word in real(*rest) if word != "--disable-userns"]  # type: ignore[arg-type]
 
-    monkeypatch.setattr("runyard.agents.sandbox.command", nested)
+    monkeypatch.setattr("runyard.agents.sandbox.sandbox.command", nested)
     assert await Sandbox().why_not() is None, "the filter alone forbids it"
     allow = seccomp.program()[-24:-16]  # nothing but the instruction that allows
     monkeypatch.setattr(seccomp, "program", lambda: allow)
@@ -131,8 +131,8 @@ async def test_it_works_for_a_user_without_powers_as_well(tmp_path: Path, home: 
     script.write_text(
         "import asyncio, os, sys\n"
         f"sys.path[:0] = {[path for path in sys.path if path]!r}\n"
-        "from runyard.agents.sandbox import Sandbox\n"
-        "from runyard.agents.sandboxes.bubblewrap import Limits\n"
+        "from runyard.agents.sandbox.sandbox import Sandbox\n"
+        "from runyard.agents.sandbox.bubblewrap import Limits\n"
         "bomb = '''\n"
         "import os, time\n"
         "made = 0\n"

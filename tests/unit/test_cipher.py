@@ -4,8 +4,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from runyard.cipher import Ring, is_sealed, make, parse
 from runyard.domain.events import clean
+from runyard.encryption.cipher import Ring, is_sealed, make, parse
 from runyard.errors import Unreadable
 
 OLD, NEW = f"old:{'A' * 43}=", make("new")

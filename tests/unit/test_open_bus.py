@@ -6,12 +6,12 @@ from pathlib import Path
 
 import pytest
 
+from runyard.app.factories import open_bus
 from runyard.buses.memory import MemoryBus
 from runyard.buses.nats import NatsBus
 from runyard.buses.postgres import PostgresBus
 from runyard.buses.redis import RedisBus
 from runyard.errors import StartupError
-from runyard.opening import open_bus
 from runyard.settings import Settings
 from tests.cli.command import environment
 
@@ -59,7 +59,7 @@ def test_no_driver_is_imported_for_a_bus_that_is_not_used(tmp_path: Path) -> Non
     program = (
         "import sys\n"
         "from runyard.settings import Settings\n"
-        "from runyard.opening import open_bus\n"
+        "from runyard.app.factories import open_bus\n"
         "open_bus(Settings())\n"
         "assert not {'asyncpg', 'redis', 'nats'} & set(sys.modules)"
     )

@@ -7,7 +7,7 @@ from typing import Any
 import httpx2
 import pytest
 
-from runyard.asgi import create_app
+from runyard.app.asgi import create_app
 from runyard.cli.in_process import InProcess
 from runyard.clock import SystemClock
 from runyard.domain.api_key import ALL_SCOPES

@@ -2,7 +2,7 @@
 
 import pytest
 
-from runyard.engine.retention import DAY_MS, Retention
+from runyard.engine.control.retention import DAY_MS, Retention
 from runyard.ids import first_id_at
 from tests.faces.serving import Serve
 from tests.web.test_problems import MEMORY

@@ -6,7 +6,7 @@ import httpx2
 import pytest
 
 import runyard
-from runyard.agents.loading import App
+from runyard.agents.declared.loading import App
 from runyard.engine.limits import Backlogs
 from runyard.errors import QueueFull, TooManyRequests
 from runyard.store import Store

@@ -1,6 +1,6 @@
 """The OpenAPI document declares the errors of every route, in the shape that they really have."""
 
-from runyard.asgi import create_app
+from runyard.app.asgi import create_app
 from runyard.settings import Settings
 from tests.faces.agents_for_tests import Gate, agents
 

@@ -7,9 +7,9 @@ from typing import Any
 
 import pytest
 
-from runyard.agents.agent import Agent
-from runyard.agents.loading import App
-from runyard.engine import stream as engine_stream
+from runyard.agents.declared.agent import Agent
+from runyard.agents.declared.loading import App
+from runyard.engine.log import stream as engine_stream
 from runyard.web import sse
 from tests.faces.agents_for_tests import Gate
 from tests.faces.raw_stream import RawStream

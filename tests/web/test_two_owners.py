@@ -12,7 +12,7 @@ import pytest
 from msgspec import Struct
 
 from runyard.domain.run import Run
-from runyard.engine.staff import Staff
+from runyard.engine.channels.agent_directory import Staff
 from runyard.errors import NotFound
 from runyard.stores.memory import MemoryStore
 from tests.faces.serving import Serve

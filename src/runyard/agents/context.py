@@ -18,15 +18,15 @@ from typing import Any, ClassVar, get_args
 
 import msgspec
 
-from runyard.agents.agent import Agent
+from runyard.agents.declared.agent import Agent
+from runyard.agents.declared.remote import TROUBLES, failure, flat
+from runyard.agents.durable.parking import Parking
+from runyard.agents.durable.reach import reaches
+from runyard.agents.durable.recorded import RecordedCalls
+from runyard.agents.durable.redaction_buffer import Held
+from runyard.agents.durable.replay import Replay
 from runyard.agents.execution import Canceled, Execution
-from runyard.agents.held import Held
-from runyard.agents.parking import Parking
-from runyard.agents.reach import reaches
-from runyard.agents.recorded import RecordedCalls
-from runyard.agents.remote import TROUBLES, failure, flat
-from runyard.agents.replay import Replay
-from runyard.agents.tools import Effects, Tool
+from runyard.agents.tools.tool import Effects, Tool
 from runyard.contract.result import Result
 from runyard.domain.events import ModelThinking, Trace, clean
 from runyard.domain.task import Task

@@ -9,8 +9,8 @@ lets them pass. Failures that an agent may catch are ordinary errors (`runyard.e
 from collections.abc import AsyncIterator, Sequence
 from typing import TYPE_CHECKING, Any, Protocol, TypeVar
 
-from runyard.agents.agent import Agent, Output
-from runyard.agents.containment import Signal
+from runyard.agents.declared.agent import Agent, Output
+from runyard.agents.user_code.containment import Signal
 from runyard.domain.approval import Approval
 from runyard.domain.events import Payload
 from runyard.domain.fold import State

@@ -4,7 +4,7 @@ import asyncio
 from collections.abc import Sequence
 from typing import NoReturn
 
-from runyard.buses._line import Heard, Line
+from runyard.buses.reconnecting import Heard, Line
 
 
 class Hub:

@@ -9,7 +9,7 @@ from urllib.parse import urlsplit
 from nats.aio.client import Client
 from nats.aio.msg import Msg
 
-from runyard.buses._line import PATIENCE_SECONDS, Heard, Line, until_lost
+from runyard.buses.reconnecting import PATIENCE_SECONDS, Heard, Line, until_lost
 
 
 class NatsBus(Line):

@@ -13,7 +13,7 @@ from typing import Any, NoReturn
 
 import asyncpg
 
-from runyard.buses._line import PATIENCE_SECONDS, Heard, Line, until_lost
+from runyard.buses.reconnecting import PATIENCE_SECONDS, Heard, Line, until_lost
 
 _NOTIFY = (Path(__file__).parent / "sql" / "notify.sql").read_text(encoding="utf-8")
 _LONGEST_CHANNEL = 63

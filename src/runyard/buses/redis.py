@@ -9,7 +9,7 @@ from redis.asyncio.client import PubSub
 from redis.asyncio.retry import Retry
 from redis.backoff import NoBackoff
 
-from runyard.buses._line import PATIENCE_SECONDS, Heard, Line
+from runyard.buses.reconnecting import PATIENCE_SECONDS, Heard, Line
 
 
 class RedisBus(Line):

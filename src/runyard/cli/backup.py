@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 def backup(copy: Annotated[Path, typer.Argument(help="The file to write.", show_default=False)]) -> None:
     """Copy the SQLite database while it is in use: as it is at one moment, without anybody waiting."""
     from runyard.cli.status import size
-    from runyard.stores import sqlite_backup
+    from runyard.stores.sqlite import backup as sqlite_backup
 
     written = sqlite_backup.backup(_database(settings_with()), copy)
     typer.echo(f"{copy}: {size(written)}.")
@@ -26,7 +26,7 @@ def restore(
     replace: Annotated[bool, typer.Option("--replace", help="Lose the database that is there.")] = False,
 ) -> None:
     """Put a copy in the place of the SQLite database. No server may have it open."""
-    from runyard.stores import sqlite_backup
+    from runyard.stores.sqlite import backup as sqlite_backup
 
     database = _database(settings_with())
     version = sqlite_backup.restore(copy, database, replace)

@@ -76,8 +76,8 @@ def _is_there(settings: "Settings") -> bool:
 @asynccontextmanager
 async def in_this_process(settings: "Settings", as_key: str | None) -> "AsyncIterator[Client]":
     """Whoever can open the database needs no key; with one they are its owner."""
-    from runyard.agents.loading import App
-    from runyard.asgi import create_app
+    from runyard.agents.declared.loading import App
+    from runyard.app.asgi import create_app
     from runyard.cli.in_process import InProcess
     from runyard.client import Client
     from runyard.telemetry import logs

@@ -8,7 +8,7 @@ from runyard.cli.options import App, Host, Port, settings_with
 from runyard.cli.wording import plain
 
 if TYPE_CHECKING:
-    from runyard.agents.loading import App as LoadedApp
+    from runyard.agents.declared.loading import App as LoadedApp
     from runyard.domain.run import Run
     from runyard.settings import Settings
 
@@ -28,7 +28,8 @@ def dev(app: App = None, host: Host = None, port: Port = None) -> None:
     unsaid = {name: value for name, value in calm.items() if name not in settings.model_fields_set}
     settings = settings.model_copy(update=unsaid)
 
-    from runyard import opening, serving
+    from runyard.app import factories as opening
+    from runyard.app import server as serving
 
     loaded = opening.load_app(settings)
 

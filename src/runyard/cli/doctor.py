@@ -80,7 +80,7 @@ def _sqlite_library() -> Finding:
 
 async def _sandbox() -> Finding:
     """Tried, not guessed: a program is started in it that tries to get out. Without one, only code is refused."""
-    from runyard.agents.sandbox import Sandbox
+    from runyard.agents.sandbox.sandbox import Sandbox
 
     reason = await Sandbox().why_not()
     if reason is None:
@@ -108,7 +108,7 @@ async def _database(settings: "Settings") -> list[Finding]:
 
 async def _workers(settings: "Settings") -> list[Finding]:
     if settings.sqlite_path is not None:
-        from runyard.stores.sqlite_files import DatabaseLock
+        from runyard.stores.sqlite.files import DatabaseLock
 
         try:
             DatabaseLock(settings.sqlite_path.resolve()).close()
@@ -120,8 +120,8 @@ async def _workers(settings: "Settings") -> list[Finding]:
 
 
 async def _leases(settings: "Settings") -> list[Finding]:
+    from runyard.app.factories import open_store
     from runyard.clock import SystemClock
-    from runyard.opening import open_store
 
     store, clock = open_store(settings), SystemClock()
     await store.open()
@@ -156,7 +156,7 @@ def clocks(there: int, before: int, after: int) -> Finding:
 
 
 async def _bus(settings: "Settings") -> Finding:
-    from runyard.opening import open_bus
+    from runyard.app.factories import open_bus
     from runyard.telemetry import logs
 
     logs.configure("console", "error")

@@ -10,15 +10,15 @@ from runyard.errors import Invalid, StartupError
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from runyard.settings import Settings
     from runyard.stores.rotation import Progress
+    from runyard.settings import Settings
 
 
 def make_encryption(
     name: Annotated[str, typer.Argument(help="What to call it: stored beside everything that it seals.")] = "k1",
 ) -> None:
     """Print a fresh key for RUNYARD_ENCRYPTION_KEYS. Nobody keeps it but you."""
-    from runyard.cipher import make
+    from runyard.encryption.cipher import make
 
     try:
         typer.echo(make(name))
@@ -33,7 +33,7 @@ def rotate_encryption(
 
     May be stopped at any time and begun again. Exit code 1 if something is left.
     """
-    from runyard import serving
+    from runyard.app import server as serving
 
     settings = settings_with()
     left = 0
@@ -57,8 +57,8 @@ async def rotate(settings: "Settings", decrypt: bool, told: "Callable[[Progress]
     ring = settings.ring
     if ring is None:
         raise StartupError("RUNYARD_ENCRYPTION_KEYS has no key; `runyard keys make-encryption` makes one.")
-    from runyard.faces.chats.resealing import reseal
-    from runyard.opening import fallback_folder, open_sql_store, temporary_folder
+    from runyard.app.factories import fallback_folder, open_sql_store, temporary_folder
+    from runyard.encryption.resealed_files import reseal
     from runyard.stores.rotation import Progress, Rotation
 
     store = open_sql_store(settings, ring=ring.accepting_plain())

@@ -107,7 +107,7 @@ def _is_held(settings: "Settings") -> bool:
     path = settings.sqlite_path
     if path is None or not path.exists():
         return False
-    from runyard.stores.sqlite_files import DatabaseLock
+    from runyard.stores.sqlite.files import DatabaseLock
 
     try:
         DatabaseLock(path.resolve()).close()

@@ -14,7 +14,7 @@ def migrate(
     check: Annotated[bool, typer.Option("--check", help="Change nothing; exit 1 if the database is behind.")] = False,
 ) -> None:
     """Bring the database's schema up to date. Servers and workers do this by themselves when they start."""
-    from runyard import serving
+    from runyard.app import server as serving
 
     serving.run(_check(settings_with()) if check else _apply(settings_with()))
 
@@ -30,7 +30,7 @@ async def _check(settings: "Settings") -> None:
 
 
 async def _apply(settings: "Settings") -> None:
-    from runyard.opening import open_store
+    from runyard.app.factories import open_store
     from runyard.stores.migrations import HEAD
     from runyard.stores.migrations.current import current
 

@@ -24,7 +24,8 @@ def serve(
 
     import structlog
 
-    from runyard import opening, serving
+    from runyard.app import factories as opening
+    from runyard.app import server as serving
 
     loaded = opening.load_app(settings)
 

@@ -10,6 +10,7 @@ def worker(app: App = None) -> None:
     """
     settings = settings_for_production(app=app)
 
-    from runyard import opening, serving
+    from runyard.app import factories as opening
+    from runyard.app import server as serving
 
     serving.run(serving.work(settings, opening.load_app(settings)))

@@ -4,7 +4,7 @@ Kind in what it accepts: all three names of a terminal event, also inside of the
 lines; several data lines, comments, CRLF, characters split anywhere (`runyard.sse`), and every envelope that
 `result.py` understands. A stream that ends without its terminal event is an error, however it ends.
 
-Not its job: where it may call; the HTTP client it is given decides that (`agents/outbound.py`).
+Not its job: where it may call; the HTTP client it is given decides that (`agents/tools/outbound.py`).
 """
 
 import asyncio

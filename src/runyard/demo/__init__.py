@@ -9,10 +9,10 @@ contract: `runyard check http://127.0.0.1:8000=LIT_RETRIEVAL`.
 import asyncio
 import re
 
-from runyard.agents.agent import Agent, Output, agent
 from runyard.agents.context import Context
-from runyard.agents.documents import Documents
-from runyard.agents.tools import tool
+from runyard.agents.declared.agent import Agent, Output, agent
+from runyard.agents.declared.documents import Documents
+from runyard.agents.tools.tool import tool
 from runyard.demo.assistant import assistant
 from runyard.demo.candidates import CVS, Cv, keywords, reasons
 from runyard.demo.fake_device import device

@@ -7,9 +7,9 @@ import re
 from collections.abc import Mapping
 from typing import Any
 
-from runyard.agents.agent import Agent
-from runyard.agents.builtins.code import run_python
-from runyard.agents.tools import tool
+from runyard.agents.declared.agent import Agent
+from runyard.agents.tools.builtins.code import run_python
+from runyard.agents.tools.tool import tool
 from runyard.errors import ToolFailed
 from runyard.model import Conversation
 

@@ -7,9 +7,9 @@ leaves. The nodes are pure: what they return depends on what the nodes before th
 import asyncio
 from typing import Any
 
-from runyard.agents.agent import plan
-from runyard.agents.node_context import NodeContext
-from runyard.agents.nodes import Node
+from runyard.agents.declared.agent import plan
+from runyard.agents.declared.nodes import Node
+from runyard.agents.plan.node_context import NodeContext
 
 WORK_SECONDS = 0.2  # stands for what a real device would take
 

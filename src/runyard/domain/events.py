@@ -354,7 +354,7 @@ def place(run_id: str, first_seq: int, drafts: Sequence[Draft]) -> list[Event]:
 
 def clean(text: str) -> str:
     """Text that every store can hold and every encoder can write: no NUL, no lone surrogates; and not U+FDD0, which is
-    no character and marks what is sealed (`cipher.py`)."""
+    no character and marks what is sealed (`encryption/cipher.py`)."""
     if text.isascii() and "\0" not in text:
         return text
     return text.replace("\0", "\ufffd").replace("\ufdd0", "\ufffd").encode("utf-8", "replace").decode("utf-8")

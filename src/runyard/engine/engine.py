@@ -3,19 +3,19 @@
 from dataclasses import dataclass
 
 from runyard.engine.access import Access
-from runyard.engine.approvals import Approvals
-from runyard.engine.attendance import Attendance
-from runyard.engine.cancel import Cancel
-from runyard.engine.checkpoints import Checkpoints
-from runyard.engine.conversations import Conversations
-from runyard.engine.deadlines import Deadlines
-from runyard.engine.feed import Feed
-from runyard.engine.intake import Intake
-from runyard.engine.overview import Overviews
-from runyard.engine.records import Records
-from runyard.engine.staff import Staff
-from runyard.engine.stream import Streams
-from runyard.engine.views import Views
+from runyard.engine.channels.agent_directory import Staff
+from runyard.engine.channels.agent_history import Records
+from runyard.engine.channels.conversations import Conversations
+from runyard.engine.channels.feed import Feed
+from runyard.engine.control.approvals import Approvals
+from runyard.engine.control.cancel import Cancel
+from runyard.engine.control.deadlines import Deadlines
+from runyard.engine.control.disconnects import Attendance
+from runyard.engine.intake.intake import Intake
+from runyard.engine.log.stream import Streams
+from runyard.engine.queries.checkpoints import Checkpoints
+from runyard.engine.queries.overview import Overviews
+from runyard.engine.queries.views import Views
 
 
 @dataclass(frozen=True)

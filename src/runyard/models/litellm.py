@@ -17,14 +17,7 @@ import msgspec
 from msgspec import Struct
 
 from runyard.domain.events import Usage
-from runyard.errors import (
-    ContextTooLong,
-    ModelError,
-    ModelRefused,
-    ModelTimedOut,
-    ModelUnavailable,
-    RateLimited,
-)
+from runyard.errors import ContextTooLong, ModelError, ModelRefused, ModelTimedOut, ModelUnavailable, RateLimited
 from runyard.model import Finished, FinishReason, Request, Said, Text, Thinking
 from runyard.models.loading import loaded
 

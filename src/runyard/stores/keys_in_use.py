@@ -7,11 +7,11 @@ refused at the start is better than to fail at the first old conversation.
 from typing import TYPE_CHECKING
 
 from runyard.errors import StartupError, Unreadable
-from runyard.stores._sql import SqlStore
+from runyard.stores.sql_store import SqlStore
 from runyard.stores.transactions import encryption
 
 if TYPE_CHECKING:
-    from runyard.cipher import Ring
+    from runyard.encryption.cipher import Ring
 
 _SCOPE = "encryption_keys"
 

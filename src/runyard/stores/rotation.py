@@ -12,12 +12,10 @@ from typing import Any
 import msgspec
 from msgspec import Struct
 
-from runyard.cipher import MARK, TEXT_MARK, Ring
-from runyard.errors import Unreadable
-from runyard.stores._rows import Row
-from runyard.stores._sql import SqlStore
+from runyard.encryption.cipher import MARK, TEXT_MARK, Ring
 from runyard.stores.keys_in_use import note
-from runyard.stores.sealed import (
+from runyard.encryption.sealed_channel_store import BLOCK, PASSAGE, TAGS, opened_tags
+from runyard.encryption.sealed_store import (
     COPY,
     DATA,
     ERROR,
@@ -29,7 +27,9 @@ from runyard.stores.sealed import (
     opened_input,
     opened_sources,
 )
-from runyard.stores.sealed_office import BLOCK, PASSAGE, TAGS, opened_tags
+from runyard.errors import Unreadable
+from runyard.stores.rows import Row
+from runyard.stores.sql_store import SqlStore
 from runyard.stores.transactions import encryption
 
 BATCH = 1000

@@ -18,11 +18,11 @@ from runyard.engine.engine import Engine
 from runyard.telemetry.metrics import MEDIA_TYPE, Metrics
 from runyard.web import auth, declared, page, problems
 from runyard.web.access_log import AccessLog
-from runyard.web.answers import Json
 from runyard.web.auth import Guard
 from runyard.web.body import BodyLimit, StrictRoute
 from runyard.web.last_resort import LastResort
 from runyard.web.limits import Rates, StreamRoom
+from runyard.web.responses import Json
 from runyard.web.routing import Shortcut
 
 Face = Callable[[APIRouter], None]

@@ -19,9 +19,9 @@ from starlette.types import Receive, Scope, Send
 from runyard.domain.events import Event
 from runyard.domain.run import Run
 from runyard.engine.access import Caller
-from runyard.engine.attendance import Attendance
-from runyard.engine.stream import Pause, Streams
-from runyard.engine.tail import Chunk
+from runyard.engine.control.disconnects import Attendance
+from runyard.engine.log.stream import Pause, Streams
+from runyard.engine.log.tail import Chunk
 from runyard.errors import BadRequest
 from runyard.web.problems import CALLER
 

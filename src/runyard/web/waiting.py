@@ -6,7 +6,7 @@ from collections.abc import AsyncIterator
 from starlette.requests import Request
 
 from runyard.domain.events import Event
-from runyard.engine.stream import Pause, Streams
+from runyard.engine.log.stream import Pause, Streams
 from runyard.errors import Unavailable
 
 LOOK_SECONDS = 15.0

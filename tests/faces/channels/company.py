@@ -4,11 +4,11 @@ import asyncio
 from collections.abc import Awaitable, Callable
 from typing import Any
 
-from runyard.agents.agent import Agent
 from runyard.agents.context import Context
-from runyard.agents.loading import App
+from runyard.agents.declared.agent import Agent
+from runyard.agents.declared.loading import App
+from runyard.channel_store import Said
 from runyard.domain.run import Run
-from runyard.office import Said
 from tests.faces.raw_stream import RawStream
 from tests.faces.serving import Server
 

@@ -7,12 +7,12 @@ import pytest
 import structlog
 from structlog.testing import capture_logs
 
-from runyard.agents.agent import Agent
-from runyard.agents.loading import App
-from runyard.agents.office_prompt import HOW_TO_SPEAK, SILENCE
-from runyard.agents.office_tools import office_tools
+from runyard.agents.channels.prompt import HOW_TO_SPEAK, SILENCE
+from runyard.agents.channels.tools import office_tools
+from runyard.agents.declared.agent import Agent
+from runyard.agents.declared.loading import App
 from runyard.domain.run import Run
-from runyard.engine.desk import Desk
+from runyard.engine.channels.agent_actions import Desk
 from runyard.telemetry.spans import Recorder
 from tests.faces.channels.company import Company, done
 from tests.faces.channels.conftest import AT_ONCE
@@ -164,7 +164,7 @@ async def test_a_call_that_is_repeated_happens_once_and_memory_is_ones_own(serve
 async def test_the_six_tools_are_an_mcp_server_inside_of_the_process(serve: Serve) -> None:
     from mcp import Client
 
-    from runyard.agents.mcp_serving import USE_ID, directly, served
+    from runyard.agents.mcp.serving import USE_ID, directly, served
 
     office = await thinkers(serve, {"kevin": [NOTHING]})
     channel = await talked(office, "hello")

@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 
 import runyard
-from runyard.agents.loading import App
+from runyard.agents.declared.loading import App
 from tests.faces.channels.company import Company, done
 from tests.faces.channels.conftest import AT_ONCE
 from tests.faces.serving import Serve

@@ -5,9 +5,9 @@ from typing import Any
 
 import pytest
 
-from runyard.agents.agent import Agent
 from runyard.agents.context import Context
-from runyard.agents.loading import App
+from runyard.agents.declared.agent import Agent
+from runyard.agents.declared.loading import App
 from tests.faces.channels.company import Company, done
 from tests.faces.channels.conftest import AT_ONCE
 from tests.faces.channels.test_agents_at_work import DONE, say, thinkers

@@ -4,8 +4,8 @@ from typing import Any
 
 import pytest
 
-from runyard.agents.agent import Agent
-from runyard.agents.loading import App
+from runyard.agents.declared.agent import Agent
+from runyard.agents.declared.loading import App
 from runyard.domain.profile import Profile
 from runyard.errors import StartupError
 from runyard.settings import Settings

@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from runyard.agents.loading import app_of, load
+from runyard.agents.declared.loading import app_of, load
 from tests.faces.channels.conftest import AT_ONCE
 from tests.faces.serving import Serve
 

@@ -9,9 +9,9 @@ from typing import Any
 import pytest
 
 import runyard
-from runyard.agents.agent import Agent
 from runyard.agents.context import Context
-from runyard.agents.loading import App
+from runyard.agents.declared.agent import Agent
+from runyard.agents.declared.loading import App
 from runyard.domain.api_key import DEFAULT_SCOPES
 from tests.faces.channels.conftest import AT_ONCE
 from tests.faces.raw_stream import RawStream
@@ -174,7 +174,7 @@ async def test_a_session_is_resumed_in_its_own_place_only(
 ) -> None:
     spoken = [*calls("m1", ("do_nothing", {})), FakeAssistantMessage("m2", FakeText("raw words"))]
     sdk = install(monkeypatch, *spoken, FakeResultMessage(usd=0.5))
-    monkeypatch.setattr("runyard.agents.claude.check_installed", lambda: None)
+    monkeypatch.setattr("runyard.agents.declared.claude.check_installed", lambda: None)
     clerk = runyard.claude("kevin", model="claude-x", shared=True)  # sessions of a shared agent are apart too
     ann, bob = await two(serve, App({"kevin": clerk}, {}, "kevin"), workspaces=tmp_path)
     anns, bobs = await ann.dm(), await bob.dm()

@@ -5,7 +5,7 @@ from pathlib import Path
 import pytest
 
 import runyard
-from runyard.agents.loading import App
+from runyard.agents.declared.loading import App
 from tests.faces.channels.company import Company, done
 from tests.faces.channels.conftest import AT_ONCE
 from tests.faces.serving import Serve
@@ -20,7 +20,7 @@ async def test_a_session_is_kept_for_the_place_and_resumed(
 ) -> None:
     spoken = [*calls("m1", ("send_message", {"text": "hi"})), FakeAssistantMessage("m2", FakeText("raw words"))]
     sdk = install(monkeypatch, *spoken, FakeResultMessage(usd=0.5))
-    monkeypatch.setattr("runyard.agents.claude.check_installed", lambda: None)
+    monkeypatch.setattr("runyard.agents.declared.claude.check_installed", lambda: None)
     office = Company()
     office.server = await serve(App({"kevin": KEVIN}, {}, "kevin"), **AT_ONCE, workspaces=tmp_path)
     channel, stream = await office.channel("kevin"), await office.watch()

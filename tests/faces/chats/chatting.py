@@ -6,10 +6,10 @@ from typing import Any
 
 import httpx2
 
-from runyard.agents.agent import Agent, agent
 from runyard.agents.context import Context
-from runyard.agents.loading import App
-from runyard.agents.tools import tool
+from runyard.agents.declared.agent import Agent, agent
+from runyard.agents.declared.loading import App
+from runyard.agents.tools.tool import tool
 from runyard.errors import Rejected, ToolFailed
 from tests.faces.agents_for_tests import SECRET, Gate
 from tests.faces.raw_stream import RawStream

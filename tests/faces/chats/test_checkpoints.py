@@ -11,16 +11,16 @@ from typing import Any
 
 import pytest
 
+from runyard.app.factories import fallback_folder, temporary_folder
+from runyard.checkpoints import task as module
+from runyard.checkpoints.file_store import FileInteractionStore
+from runyard.checkpoints.task import Checkpoints, Spare
 from runyard.domain.api_key import LOCAL
 from runyard.domain.run import Status
 from runyard.errors import NotFound, StartupError
-from runyard.faces.chats import checkpoints as module
-from runyard.faces.chats.checkpoints import Checkpoints, Spare
-from runyard.faces.chats.file_store import FileInteractionStore
 from runyard.faces.chats.interactions import InteractionStore
 from runyard.faces.chats.wire import AgentState, AnswerEvent, Interaction, InteractionStatus
 from runyard.faces.chats.wire import Chat as ChatModel
-from runyard.opening import fallback_folder, temporary_folder
 from runyard.settings import Settings
 from tests.faces.agents_for_tests import Gate
 from tests.faces.chats.chatting import Chat, chat_agents, interaction_of

@@ -4,12 +4,12 @@ from pathlib import Path
 
 import pytest
 
-from runyard.agents.agent import agent
 from runyard.agents.context import Context
-from runyard.agents.loading import App
-from runyard.agents.workspace import Workspace
+from runyard.agents.declared.agent import agent
+from runyard.agents.declared.loading import App
+from runyard.agents.tools.workspace import Workspace
+from runyard.checkpoints.task import Spare
 from runyard.domain.api_key import LOCAL
-from runyard.faces.chats.checkpoints import Spare
 from runyard.faces.chats.wire import Interaction
 from tests.faces.chats.chatting import Chat, interaction_of
 from tests.faces.serving import Serve, Server

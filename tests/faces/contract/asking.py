@@ -5,11 +5,11 @@ from typing import Any
 
 import httpx2
 
-from runyard.agents.agent import Agent, Output, agent, plan
 from runyard.agents.context import Context
-from runyard.agents.loading import App
-from runyard.agents.node_context import NodeContext
-from runyard.agents.nodes import Node
+from runyard.agents.declared.agent import Agent, Output, agent, plan
+from runyard.agents.declared.loading import App
+from runyard.agents.declared.nodes import Node
+from runyard.agents.plan.node_context import NodeContext
 from runyard.errors import InvalidTask, ToolError
 from tests.faces.agents_for_tests import SECRET, Gate
 from tests.faces.raw_stream import RawStream

@@ -6,7 +6,7 @@ import httpx2
 import pytest
 
 import runyard
-from runyard.agents.loading import App
+from runyard.agents.declared.loading import App
 from runyard.contract.wire import AgentRunResponse
 from tests.faces.serving import Serve
 from tests.web.test_problems import MEMORY

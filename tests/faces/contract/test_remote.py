@@ -5,11 +5,11 @@ import asyncio
 import pytest
 
 import runyard
-from runyard.agents.agent import Agent, agent, plan, remote
 from runyard.agents.context import Context
-from runyard.agents.loading import App
-from runyard.agents.node_context import NodeContext
-from runyard.agents.nodes import Node
+from runyard.agents.declared.agent import Agent, agent, plan, remote
+from runyard.agents.declared.loading import App
+from runyard.agents.declared.nodes import Node
+from runyard.agents.plan.node_context import NodeContext
 from runyard.clock import SystemClock
 from runyard.settings import Settings
 from runyard.stores.memory import MemoryStore

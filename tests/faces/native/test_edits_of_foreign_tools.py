@@ -7,9 +7,9 @@ from typing import Any
 import pytest
 
 import runyard
-from runyard.agents.agent import Agent
 from runyard.agents.context import Context
-from runyard.agents.loading import App
+from runyard.agents.declared.agent import Agent
+from runyard.agents.declared.loading import App
 from tests.faces.serving import Serve
 from tests.web.test_problems import problem
 

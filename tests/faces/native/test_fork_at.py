@@ -6,9 +6,9 @@ from typing import Any
 import httpx2
 import pytest
 
-from runyard.agents.agent import Agent
-from runyard.agents.loading import App
-from runyard.agents.tools import tool
+from runyard.agents.declared.agent import Agent
+from runyard.agents.declared.loading import App
+from runyard.agents.tools.tool import tool
 from runyard.domain.conversation import NOT_MADE
 from runyard.model import Conversation
 from tests.faces.agents_for_tests import Gate

@@ -4,9 +4,9 @@ import pytest
 from structlog.testing import capture_logs
 
 import runyard
-from runyard.agents.agent import Agent
 from runyard.agents.context import Context
-from runyard.agents.loading import App
+from runyard.agents.declared.agent import Agent
+from runyard.agents.declared.loading import App
 from tests.faces.serving import Serve
 
 MARKER = "c0ntent-that-must-not-leak"

@@ -5,11 +5,11 @@ from typing import Any
 import pytest
 
 import runyard
-from runyard.agents.agent import Agent, agent, plan
 from runyard.agents.context import Context
-from runyard.agents.loading import App
-from runyard.agents.node_context import NodeContext
-from runyard.agents.nodes import Node
+from runyard.agents.declared.agent import Agent, agent, plan
+from runyard.agents.declared.loading import App
+from runyard.agents.declared.nodes import Node
+from runyard.agents.plan.node_context import NodeContext
 from runyard.telemetry.spans import Recorder, Span
 from tests.faces.serving import Serve, Server
 from tests.support.patience import eventually

@@ -6,7 +6,7 @@ from typing import Any, get_args
 
 import pytest
 
-from runyard.agents.loading import App
+from runyard.agents.declared.loading import App
 from runyard.faces.plans.wire import RunState
 from runyard.ids import is_id
 from tests.faces.agents_for_tests import Gate, agents

@@ -8,8 +8,8 @@ import asyncio
 from collections.abc import AsyncIterator, Awaitable, Callable, Sequence
 from typing import Any, Literal, TypeVar
 
-from runyard.agents.agent import Agent, Output, agent
 from runyard.agents.context import Context
+from runyard.agents.declared.agent import Agent, Output, agent
 from runyard.agents.execution import Parked
 from runyard.agents.runners import RUNNERS
 from runyard.domain.approval import Approval
@@ -18,7 +18,7 @@ from runyard.domain.fold import State, fold
 from runyard.domain.redaction import Redactor
 from runyard.domain.run import Run, Status
 from runyard.domain.thread import Message
-from runyard.engine.redacting import Redacting
+from runyard.engine.running.redacting import Redacting
 from runyard.errors import AgentError
 from runyard.store import Hit
 from runyard.stores.memory import MemoryStore

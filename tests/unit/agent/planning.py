@@ -3,9 +3,9 @@
 from collections.abc import Awaitable, Callable
 from typing import Any
 
-from runyard.agents.agent import Agent, plan
-from runyard.agents.node_context import NodeContext
-from runyard.agents.nodes import Node
+from runyard.agents.declared.agent import Agent, plan
+from runyard.agents.declared.nodes import Node
+from runyard.agents.plan.node_context import NodeContext
 from tests.unit.agent.fake_execution import FakeExecution
 
 SECRET = "what nobody may read"

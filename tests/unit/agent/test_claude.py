@@ -8,15 +8,15 @@ from typing import Any
 import pytest
 
 import runyard
-from runyard.agents.agent import Agent, Output
-from runyard.agents.calls import at_work
-from runyard.agents.claude import note_spent, spent_before
-from runyard.agents.claude_messages import PREFIX, Ended, Spoke, Wanted, heard
+from runyard.agents.claude.messages import PREFIX, Ended, Spoke, Wanted, heard
+from runyard.agents.declared.agent import Agent, Output
+from runyard.agents.declared.claude import note_spent, spent_before
 from runyard.agents.runners import RUNNERS
+from runyard.agents.user_code.current_call import at_work
+from runyard.app.process import Process
 from runyard.domain.events import Event, ModelMessage, Usage
 from runyard.errors import Invalid, ModelRefused, ModelUnavailable, Nondeterministic, RateLimited, StartupError
 from runyard.settings import Settings
-from runyard.wiring import Process
 from tests.support.fake_claude_sdk import (
     FakeAssistantMessage,
     FakeResultMessage,
@@ -203,16 +203,16 @@ def test_a_declaration_is_checked_and_shows_no_key() -> None:
 
 
 async def test_sessions_and_sealing_do_not_go_together(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    from runyard.agents.loading import App
+    from runyard.agents.declared.loading import App
 
-    monkeypatch.setattr("runyard.agents.claude.check_installed", lambda: None)
+    monkeypatch.setattr("runyard.agents.declared.claude.check_installed", lambda: None)
     settings = Settings(database_url=f"sqlite:///{tmp_path}/db", redact="email")
     with pytest.raises(StartupError, match="sessions=False"):
         await Process(settings, App({"clerk": CLERK}, {}, "clerk")).start()
 
 
 async def test_without_the_sdk_one_sentence_says_how_to_get_it(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    from runyard.agents.loading import App
+    from runyard.agents.declared.loading import App
 
     monkeypatch.setattr("importlib.util.find_spec", lambda name: None)
     with pytest.raises(StartupError, match=r"pip install 'runyard\[claude\]'"):

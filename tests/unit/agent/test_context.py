@@ -5,11 +5,11 @@ from functools import partial
 
 import pytest
 
-from runyard.agents.agent import Agent, Output
 from runyard.agents.context import Context
+from runyard.agents.declared.agent import Agent, Output
 from runyard.agents.execution import Canceled
-from runyard.agents.runners.python import run_python
-from runyard.agents.tools import tool
+from runyard.agents.python.runner import run_python
+from runyard.agents.tools.tool import tool
 from runyard.domain.events import StepFinished
 from runyard.errors import AgentError, Fenced, Invalid, StepFailed, ToolFailed, WrongThread
 from tests.unit.agent.fake_execution import FakeExecution, python_agent

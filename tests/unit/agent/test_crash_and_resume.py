@@ -5,10 +5,10 @@ from collections import Counter
 
 import pytest
 
-from runyard.agents.agent import Agent, Output, agent
 from runyard.agents.context import Context
-from runyard.agents.runners.python import run_python
-from runyard.agents.tools import tool
+from runyard.agents.declared.agent import Agent, Output, agent
+from runyard.agents.python.runner import run_python
+from runyard.agents.tools.tool import tool
 from runyard.domain.events import Event
 from runyard.domain.fold import fold
 from runyard.errors import Nondeterministic, StepFailed

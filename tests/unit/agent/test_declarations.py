@@ -7,11 +7,11 @@ from typing import Annotated, Any, Literal
 import msgspec
 import pytest
 
-from runyard.agents.agent import Agent, agent, plan
 from runyard.agents.context import Context
-from runyard.agents.documents import Documents
-from runyard.agents.nodes import Node
-from runyard.agents.tools import Tool, tool
+from runyard.agents.declared.agent import Agent, agent, plan
+from runyard.agents.declared.documents import Documents
+from runyard.agents.declared.nodes import Node
+from runyard.agents.tools.tool import Tool, tool
 from runyard.errors import Invalid
 from runyard.store import Document
 from tests.unit.agent.fake_execution import FakeExecution

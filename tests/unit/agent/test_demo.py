@@ -7,10 +7,10 @@ from typing import Any
 import pytest
 
 import runyard.demo
-from runyard.agents.calls import at_work
-from runyard.agents.loading import app_of, load
+from runyard.agents.declared.loading import app_of, load
+from runyard.agents.python.runner import run_python
 from runyard.agents.runners import RUNNERS
-from runyard.agents.runners.python import run_python
+from runyard.agents.user_code.current_call import at_work
 from runyard.demo.candidates import CVS, keywords, reasons
 from runyard.store import Hit
 from tests.unit.agent.fake_execution import FakeExecution, decided, parked

@@ -4,7 +4,7 @@ from pathlib import Path
 
 import pytest
 
-from runyard.agents.loading import load
+from runyard.agents.declared.loading import load
 from runyard.errors import StartupError
 from runyard.store import Document
 

@@ -6,9 +6,9 @@ from typing import Any
 
 import pytest
 
-from runyard.agents.calls import at_work, output
 from runyard.agents.execution import Answered
-from runyard.agents.tools import tool
+from runyard.agents.tools.tool import tool
+from runyard.agents.user_code.current_call import at_work, output
 from runyard.domain.conversation import messages
 from runyard.domain.events import ModelMessage, StepFinished, ToolFinished, ToolOutput, ToolStarted, Usage
 from runyard.errors import ToolFailed

@@ -2,7 +2,7 @@
 
 import pytest
 
-from runyard.agents.tools import tool
+from runyard.agents.tools.tool import tool
 from runyard.domain.events import Event, ToolFinished, ToolStarted
 from runyard.domain.run import Status
 from tests.unit.agent.fake_execution import FakeExecution, decided, parked

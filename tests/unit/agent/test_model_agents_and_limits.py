@@ -5,7 +5,7 @@ from typing import Any
 
 import pytest
 
-from runyard.agents.agent import Agent
+from runyard.agents.declared.agent import Agent
 from runyard.agents.execution import Answered, Canceled
 from runyard.agents.runners import RUNNERS
 from runyard.domain.events import StepFinished

@@ -6,7 +6,7 @@ from typing import Any
 import pytest
 
 from runyard.agents.execution import Answered
-from runyard.agents.tools import Tool
+from runyard.agents.tools.tool import Tool
 from runyard.domain.conversation import messages
 from runyard.domain.events import ToolFinished, ToolStarted
 from tests.unit.agent.fake_execution import FakeExecution, decided, parked

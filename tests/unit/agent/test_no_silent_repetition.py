@@ -4,10 +4,10 @@ from collections.abc import Callable
 
 import pytest
 
-from runyard.agents.agent import Agent, OnUnknown, agent
 from runyard.agents.context import Context
-from runyard.agents.runners.python import run_python
-from runyard.agents.tools import Effects, tool
+from runyard.agents.declared.agent import Agent, OnUnknown, agent
+from runyard.agents.python.runner import run_python
+from runyard.agents.tools.tool import Effects, tool
 from runyard.domain.events import Event
 from runyard.errors import UnknownOutcome
 from tests.unit.agent.fake_execution import FakeExecution, decided, parked

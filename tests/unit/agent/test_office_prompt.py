@@ -2,7 +2,7 @@
 
 import pytest
 
-from runyard.agents.office_prompt import HOW_TO_SPEAK, SILENCE, Line, Place, build
+from runyard.agents.channels.prompt import HOW_TO_SPEAK, SILENCE, Line, Place, build
 from runyard.domain.memory import Block
 
 

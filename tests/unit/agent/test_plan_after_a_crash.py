@@ -5,12 +5,12 @@ from typing import Any
 
 import pytest
 
-from runyard.agents.agent import OnUnknown, plan
+from runyard.agents.declared.agent import OnUnknown, plan
+from runyard.agents.declared.nodes import Node
 from runyard.agents.execution import Parked
-from runyard.agents.node_context import NodeContext
-from runyard.agents.nodes import Node
-from runyard.agents.runners.plan import run_plan
-from runyard.agents.tools import Effects
+from runyard.agents.plan.node_context import NodeContext
+from runyard.agents.plan.runner import run_plan
+from runyard.agents.tools.tool import Effects
 from runyard.domain.events import Event
 from runyard.errors import UnknownOutcome
 from tests.unit.agent.fake_execution import FakeExecution, decided

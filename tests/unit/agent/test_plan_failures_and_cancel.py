@@ -7,10 +7,10 @@ from typing import Any
 
 import pytest
 
-from runyard.agents.agent import Agent
+from runyard.agents.declared.agent import Agent
 from runyard.agents.execution import Canceled
-from runyard.agents.node_context import NodeContext
-from runyard.agents.runners.plan import run_plan
+from runyard.agents.plan.node_context import NodeContext
+from runyard.agents.plan.runner import run_plan
 from runyard.domain.events import RunFinished
 from runyard.domain.fold import fold
 from runyard.domain.run import Status
@@ -95,7 +95,7 @@ async def test_a_node_that_takes_too_long_is_stopped_and_ends_the_run() -> None:
 
 
 async def test_a_node_that_does_not_stop_is_left_behind_and_can_write_no_more(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("runyard.agents.parking._TELL_SECONDS", 0.01)
+    monkeypatch.setattr("runyard.agents.durable.parking._TELL_SECONDS", 0.01)
     end, left = asyncio.Event(), asyncio.Event()
 
     async def deaf(ctx: NodeContext) -> None:

@@ -19,8 +19,8 @@ def python(code: str) -> str:
 @pytest.mark.parametrize(
     "first",
     [
-        "import runyard.agents.agent, runyard.agents.tools, runyard.agents.context",
-        "import runyard.agents.loading, runyard.demo",
+        "import runyard.agents.declared.agent, runyard.agents.tools.tool, runyard.agents.context",
+        "import runyard.agents.declared.loading, runyard.demo",
         "from runyard import agent, tool",
         "import runyard; runyard.agent; import runyard.agents",
         "pass",
@@ -59,7 +59,7 @@ def test_declaring_an_agent_that_thinks_does_not_load_litellm() -> None:
     code = """
 import runyard, sys
 runyard.Agent("a", model="openai/gpt-5-mini")
-import runyard.wiring, runyard.agents.runners
+import runyard.app.process, runyard.agents.runners
 print("litellm" in sys.modules, "openai" in sys.modules)
 """
     assert python(code) == "False False"

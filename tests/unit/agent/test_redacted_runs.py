@@ -6,13 +6,13 @@ from typing import Any
 
 import pytest
 
-from runyard.agents.agent import Agent, Output, agent, plan
-from runyard.agents.calls import at_work, output
 from runyard.agents.context import Context
-from runyard.agents.node_context import NodeContext
-from runyard.agents.nodes import Node
+from runyard.agents.declared.agent import Agent, Output, agent, plan
+from runyard.agents.declared.nodes import Node
+from runyard.agents.plan.node_context import NodeContext
 from runyard.agents.runners import RUNNERS
-from runyard.agents.tools import tool
+from runyard.agents.tools.tool import tool
+from runyard.agents.user_code.current_call import at_work, output
 from runyard.domain.events import ModelMessage, ModelToken
 from runyard.domain.redacted import redacted
 from runyard.domain.redaction import Redactor

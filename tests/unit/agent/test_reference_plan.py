@@ -7,12 +7,12 @@ from typing import Any
 import pytest
 
 import runyard.demo
-from runyard.agents.agent import Agent
-from runyard.agents.loading import load
-from runyard.agents.node_context import NodeContext
-from runyard.agents.nodes import Node
-from runyard.agents.parking import Parking
-from runyard.agents.runners.plan import run_plan
+from runyard.agents.declared.agent import Agent
+from runyard.agents.declared.loading import load
+from runyard.agents.declared.nodes import Node
+from runyard.agents.durable.parking import Parking
+from runyard.agents.plan.node_context import NodeContext
+from runyard.agents.plan.runner import run_plan
 from tests.unit.agent.fake_execution import FakeExecution
 
 EXAMPLE = Path(__file__).parents[3] / "examples" / "device_plan.py"

@@ -4,10 +4,10 @@ from typing import Any
 
 import pytest
 
-from runyard.agents.agent import Agent, Output
+from runyard.agents.declared.agent import Agent, Output
+from runyard.agents.declared.script import parse
 from runyard.agents.execution import Canceled
-from runyard.agents.runners.scripted import ScriptedRunner
-from runyard.agents.script import parse
+from runyard.agents.scripted.runner import ScriptedRunner
 from runyard.errors import AgentError, Invalid
 from tests.unit.agent.fake_execution import FakeExecution
 

@@ -5,7 +5,7 @@ from collections.abc import Callable
 from types import FrameType, FunctionType
 from typing import Any
 
-from runyard.agents.user_code import calls_user_code, is_user_code, place_of
+from runyard.agents.user_code.frames import calls_user_code, is_user_code, place_of
 
 found: list[tuple[bool, str]] = []
 

@@ -6,11 +6,11 @@ from typing import Any
 
 import pytest
 
-from runyard.agents.agent import Agent, agent
 from runyard.agents.context import Context
+from runyard.agents.declared.agent import Agent, agent
 from runyard.agents.execution import Parked
-from runyard.agents.runners.python import run_python
-from runyard.agents.tools import tool
+from runyard.agents.python.runner import run_python
+from runyard.agents.tools.tool import tool
 from runyard.errors import Nondeterministic, Rejected, ToolFailed
 from tests.unit.agent.fake_execution import FakeExecution, decided, parked, python_agent
 

@@ -5,11 +5,11 @@ from typing import Any
 
 import msgspec
 
-from runyard.agents.agent import Agent
+from runyard.agents.declared.agent import Agent
+from runyard.agents.declared.model_settings import Mind
 from runyard.agents.execution import Answered
-from runyard.agents.mind import Mind
-from runyard.agents.runners.model import ModelRunner
-from runyard.agents.tools import Tool, tool
+from runyard.agents.model.runner import ModelRunner
+from runyard.agents.tools.tool import Tool, tool
 from runyard.model import Request
 from runyard.models.scripted import ScriptedModel
 from tests.unit.agent.fake_execution import FakeExecution

@@ -11,10 +11,10 @@ from msgspec import structs
 from structlog.testing import capture_logs
 
 import runyard
-from runyard.agents.calls import at_work
 from runyard.agents.context import Context
-from runyard.agents.runners.python import run_python
-from runyard.agents.tools import Tool
+from runyard.agents.python.runner import run_python
+from runyard.agents.tools.tool import Tool
+from runyard.agents.user_code.current_call import at_work
 from runyard.domain.events import ToolFinished, ToolOutput
 from runyard.errors import CalledTooOften, Invalid, ToolError, ToolFailed
 from tests.unit.agent.fake_execution import FakeExecution, python_agent

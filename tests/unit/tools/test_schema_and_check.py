@@ -8,8 +8,8 @@ import pytest
 from pydantic import BaseModel
 
 from runyard import tool
-from runyard.agents.docstrings import read
-from runyard.agents.tools import Tool
+from runyard.agents.tools.docstrings import read
+from runyard.agents.tools.tool import Tool
 from runyard.errors import InvalidInput
 
 

@@ -8,11 +8,11 @@ from starlette.responses import Response
 from runyard.domain.memory import Block, Passage
 from runyard.domain.profile import Profile
 from runyard.engine.engine import Engine
-from runyard.engine.views import position
+from runyard.engine.queries.views import position
 from runyard.errors import BadRequest
 from runyard.faces.channels import translate, wire
-from runyard.web.answers import Json
 from runyard.web.auth import Operates, Owner
+from runyard.web.responses import Json
 
 Limit = Annotated[int, Query(ge=1, le=100)]
 # What a field of this face is called inside.

@@ -12,10 +12,10 @@ from runyard.domain.ledger import Day, Line, Step
 from runyard.domain.run import Run, Status
 from runyard.domain.thread import ThreadKind
 from runyard.engine.engine import Engine
-from runyard.engine.views import position
+from runyard.engine.queries.views import position
 from runyard.faces.channels import translate, wire
-from runyard.web.answers import Json
 from runyard.web.auth import Owner
+from runyard.web.responses import Json
 
 Limit = Annotated[int, Query(ge=1, le=100)]
 DAY_MS = 86_400_000

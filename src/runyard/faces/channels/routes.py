@@ -10,12 +10,12 @@ from starlette.responses import Response
 from runyard.domain.recipients import Party
 from runyard.domain.thread import Change, Conversation, Message, Reaction
 from runyard.engine.engine import Engine
-from runyard.engine.intake import idempotency_key
-from runyard.engine.views import position
+from runyard.engine.intake.intake import idempotency_key
+from runyard.engine.queries.views import position
 from runyard.errors import BadRequest
 from runyard.faces.channels import agents, records, translate, wire
-from runyard.web.answers import Json, Key
 from runyard.web.auth import Owner, owner_of
+from runyard.web.responses import Json, Key
 from runyard.web.routing import STREAM_PARAMETERS, Events, add_fast
 from runyard.web.sse import LiveStream, asked_start
 

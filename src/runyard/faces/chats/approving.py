@@ -5,7 +5,7 @@ another process (D9, C7).
 """
 
 from runyard.engine.engine import Engine
-from runyard.engine.stream import Pause
+from runyard.engine.log.stream import Pause
 
 PATIENCE = 15.0  # between looks while nothing is heard
 

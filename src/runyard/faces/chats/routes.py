@@ -10,15 +10,15 @@ from starlette.responses import Response, StreamingResponse
 from runyard.domain.events import Event, RunQueued
 from runyard.domain.run import Run, Status
 from runyard.engine.engine import Engine
-from runyard.engine.intake import idempotency_key
+from runyard.engine.intake.intake import idempotency_key
 from runyard.errors import AlreadyDecided, BadRequest, Conflict, NotFound, RunEnded
 from runyard.faces.chats import translate, wire
-from runyard.faces.chats.finding import chat_id as name_of
-from runyard.faces.chats.finding import new_chat_id, run_in, thread_of
 from runyard.faces.chats.interactions import Interactions, InteractionStore, written
-from runyard.web.answers import Json, Key, iso, key_of
+from runyard.faces.chats.lookup import chat_id as name_of
+from runyard.faces.chats.lookup import new_chat_id, run_in, thread_of
 from runyard.web.auth import Owner, owner_of
 from runyard.web.body import decoded, read, refuse_fields
+from runyard.web.responses import Json, Key, iso, key_of
 from runyard.web.routing import STREAM_PARAMETERS, Events, add_fast
 from runyard.web.sse import EventStream, nothing_more, start_of
 

@@ -22,15 +22,15 @@ from starlette.types import Receive, Scope, Send
 from runyard.domain.run import Run
 from runyard.domain.task import Task, deadline
 from runyard.engine.engine import Engine
-from runyard.engine.intake import idempotency_key
+from runyard.engine.intake.intake import idempotency_key
 from runyard.errors import BadRequest, Conflict, NotFound, RunyardError
 from runyard.faces.contract import wire
 from runyard.faces.contract.translate import Failure, Telling, refusal
 from runyard.ids import new_id
-from runyard.web.answers import Json, Key, key_of
 from runyard.web.auth import Owner, owner_of
 from runyard.web.body import NotJson, decoded, read
 from runyard.web.problems import Problem, problem, shape
+from runyard.web.responses import Json, Key, key_of
 from runyard.web.routing import STREAM_PARAMETERS, Events, add_fast
 from runyard.web.sse import EventStream, start_of
 from runyard.web.waiting import ClientGone, events_until_end

@@ -8,7 +8,7 @@ from starlette.responses import Response
 from runyard.domain.api_key import ApiKey
 from runyard.engine.engine import Engine
 from runyard.faces.native import wire
-from runyard.web.answers import Json, iso
+from runyard.web.responses import Json, iso
 
 TAG = "keys"
 Limit = Annotated[int, Query(ge=1, le=200)]

@@ -4,9 +4,9 @@ from fastapi import APIRouter
 from starlette.responses import Response
 
 from runyard.engine.engine import Engine
-from runyard.engine.overview import Look, waiting_ms
+from runyard.engine.queries.overview import Look, waiting_ms
 from runyard.faces.native import wire
-from runyard.web.answers import Json
+from runyard.web.responses import Json
 
 
 def add_routes(router: APIRouter, engine: Engine) -> None:

@@ -10,11 +10,11 @@ from runyard.domain.approval import Approval
 from runyard.domain.run import Run, Status
 from runyard.domain.thread import Thread
 from runyard.engine.engine import Engine
-from runyard.engine.intake import idempotency_key
-from runyard.engine.views import known
+from runyard.engine.intake.intake import idempotency_key
+from runyard.engine.queries.views import known
 from runyard.faces.native import keys, overview, translate, wire
-from runyard.web.answers import Json, Key, iso
 from runyard.web.auth import Owner, owner_of
+from runyard.web.responses import Json, Key, iso
 from runyard.web.routing import add_stream
 from runyard.web.sse import EventStream, nothing_more, start_of
 

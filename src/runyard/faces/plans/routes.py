@@ -9,11 +9,11 @@ from starlette.responses import Response
 from runyard.domain.events import SCHEMA_VERSION
 from runyard.domain.run import Run
 from runyard.engine.engine import Engine
-from runyard.engine.intake import idempotency_key
+from runyard.engine.intake.intake import idempotency_key
 from runyard.errors import Conflict, NotFound
 from runyard.faces.plans import translate, wire
-from runyard.web.answers import Json, Key, iso
 from runyard.web.auth import Owner, owner_of
+from runyard.web.responses import Json, Key, iso
 from runyard.web.routing import add_stream
 from runyard.web.sse import EventStream, nothing_more, start_of
 

@@ -10,12 +10,12 @@ from starlette.responses import Response
 from runyard.domain.run import Run
 from runyard.domain.thread import Message
 from runyard.engine.engine import Engine
-from runyard.engine.intake import idempotency_key
-from runyard.engine.views import known
+from runyard.engine.intake.intake import idempotency_key
+from runyard.engine.queries.views import known
 from runyard.faces.threads import translate, wire
-from runyard.web.answers import Json, Key, iso, key_of
 from runyard.web.auth import Owner, owner_of
 from runyard.web.body import read
+from runyard.web.responses import Json, Key, iso, key_of
 from runyard.web.routing import add_fast, add_stream
 from runyard.web.sse import EventStream, nothing_more, start_of
 

@@ -7,7 +7,7 @@ from msgspec.structs import replace
 
 from runyard.domain.run import SUSPECT_ATTEMPTS, Run, Status, backoff_ms, fate_of_orphan
 from runyard.store import NO_VERSIONS, Beat, Claim, Ending, Reaped, WorkerRow
-from runyard.stores.memory.moves import Moves
+from runyard.stores.memory.transitions import Moves
 
 
 class Claims(Moves):

@@ -10,8 +10,8 @@ from runyard.domain.events import PROGRESS, Draft
 from runyard.domain.run import Run, Status
 from runyard.errors import AlreadyDecided, NotFound, RunEnded
 from runyard.store import Ending
-from runyard.stores.memory.moves import Moves
 from runyard.stores.memory.rows import page
+from runyard.stores.memory.transitions import Moves
 
 
 class Control(Moves):

@@ -7,7 +7,7 @@ from msgspec.structs import replace
 from runyard.domain.feed import Entry, Kind, Window
 from runyard.domain.run import Run
 from runyard.domain.thread import Message, Role
-from runyard.stores.memory.conversations import Conversations
+from runyard.stores.memory.channels import Conversations
 
 
 class Feed(Conversations):

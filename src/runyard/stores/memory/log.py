@@ -9,7 +9,7 @@ from runyard.domain.events import Event
 from runyard.domain.publication import Backlog, Mark
 from runyard.domain.run import Run, Status
 from runyard.store import Head
-from runyard.stores.memory.moves import Moves
+from runyard.stores.memory.transitions import Moves
 
 
 class Log(Moves):

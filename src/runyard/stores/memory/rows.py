@@ -20,11 +20,11 @@ from runyard.domain.recipients import Party
 from runyard.domain.run import Run
 from runyard.domain.thread import Message, Reaction, Thread
 from runyard.store import Document, Removal, WorkerRow
-from runyard.stores.memory.graveyard import Graveyard
 from runyard.stores.memory.keys import Keys
 from runyard.stores.memory.lane import Lane
 from runyard.stores.memory.ledger import Ledgers
 from runyard.stores.memory.outbox import Outbox
+from runyard.stores.memory.tombstones import Graveyard
 
 Row = TypeVar("Row", Thread, Run, Approval, Passage)
 

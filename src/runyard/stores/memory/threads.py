@@ -8,7 +8,7 @@ from runyard.domain.run import Run, thread_lane
 from runyard.domain.thread import Message, Thread
 from runyard.errors import Conflict, NotFound, RunActive
 from runyard.store import Excerpt, IdempotencyKey, Removal
-from runyard.stores.memory.conversations import Conversations
+from runyard.stores.memory.channels import Conversations
 from runyard.stores.memory.lane import Lane
 from runyard.stores.memory.rows import page
 from runyard.stores.memory.runs import Runs

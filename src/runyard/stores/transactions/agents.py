@@ -9,7 +9,7 @@ from msgspec.structs import replace
 from runyard.domain.memory import Block, Passage
 from runyard.domain.profile import Profile
 from runyard.errors import Conflict, NotFound
-from runyard.stores import _rows
+from runyard.stores import rows as _rows
 from runyard.stores.transactions.tx import Tx
 
 NO_AGENT = "There is no agent with that id."

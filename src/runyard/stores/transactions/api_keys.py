@@ -4,7 +4,7 @@ from collections.abc import Sequence
 
 from runyard.domain.api_key import ApiKey
 from runyard.errors import NotFound
-from runyard.stores import _rows
+from runyard.stores import rows as _rows
 from runyard.stores.transactions.tx import Tx
 
 

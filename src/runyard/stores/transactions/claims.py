@@ -6,7 +6,7 @@ from typing import Any
 from runyard.domain.lane import Lane, claimed, replace, requeued
 from runyard.domain.run import SUSPECT_ATTEMPTS, Run, Status, backoff_ms, fate_of_orphan
 from runyard.store import Beat, Claim, Ending, Reaped, WorkerRow
-from runyard.stores import _rows
+from runyard.stores import rows as _rows
 from runyard.stores.transactions import feed, runs
 from runyard.stores.transactions.lanes import lock_lanes, save_lanes
 from runyard.stores.transactions.tx import Tx

@@ -9,7 +9,7 @@ from runyard.domain.lane import Lane, extended, replace, requeued
 from runyard.domain.run import Run, Status
 from runyard.errors import AlreadyDecided, NotFound, RunEnded
 from runyard.store import Ending
-from runyard.stores import _rows
+from runyard.stores import rows as _rows
 from runyard.stores.transactions import runs
 from runyard.stores.transactions.lanes import lock_lanes, save_lanes
 from runyard.stores.transactions.tx import Tx

@@ -3,7 +3,7 @@
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from runyard.stores import _rows
+from runyard.stores import rows as _rows
 from runyard.stores.transactions.tx import Tx
 
 

@@ -5,7 +5,7 @@ from typing import Any
 
 from runyard.domain.feed import Entry, Kind, Window
 from runyard.domain.run import Run
-from runyard.stores import _rows
+from runyard.stores import rows as _rows
 from runyard.stores.transactions.tx import Tx
 
 Row = tuple[Any, ...]

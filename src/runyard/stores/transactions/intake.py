@@ -13,7 +13,7 @@ from runyard.domain.thread import Message, Thread
 from runyard.errors import ClockAhead, Conflict, KeyReused, NotFound, QueueFull, RunActive, RunyardError
 from runyard.ids import made_at
 from runyard.store import Accepted, Claim, Post, Room
-from runyard.stores import _rows
+from runyard.stores import rows as _rows
 from runyard.stores.transactions import feed, runs, threads
 from runyard.stores.transactions.tx import Tx
 from runyard.stores.transactions.tx import Write as Rows

@@ -6,7 +6,7 @@ from typing import Any
 from runyard.domain.events import Usage
 from runyard.domain.ledger import Day, Ledger, Line, Step
 from runyard.domain.run import Run
-from runyard.stores import _rows
+from runyard.stores import rows as _rows
 from runyard.stores.transactions.tx import Tx
 
 Values = tuple[Any, ...]

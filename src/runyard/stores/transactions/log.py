@@ -7,8 +7,9 @@ from runyard.domain.events import Event
 from runyard.domain.lane import Lane, extended, finished, parked, replace, requeued
 from runyard.domain.run import Run, Status
 from runyard.store import Head
-from runyard.stores import _rows
-from runyard.stores.transactions import ledger, turns
+from runyard.stores import rows as _rows
+from runyard.stores.transactions import ledger
+from runyard.stores.transactions import reply_order as turns
 from runyard.stores.transactions.tx import Tx
 
 

@@ -7,8 +7,8 @@ from runyard.domain.lane import extended, finished, revoked
 from runyard.domain.run import Fate, Run, Status
 from runyard.errors import NotFound
 from runyard.store import Ending, RunFilter
-from runyard.stores import _rows
-from runyard.stores.transactions import turns
+from runyard.stores import rows as _rows
+from runyard.stores.transactions import reply_order as turns
 from runyard.stores.transactions.tx import Tx
 
 

@@ -4,7 +4,7 @@ import re
 from collections.abc import Sequence
 
 from runyard.store import Document, Hit
-from runyard.stores import _rows
+from runyard.stores import rows as _rows
 from runyard.stores.transactions.tx import Tx
 
 _WORD = re.compile(r"\w+")

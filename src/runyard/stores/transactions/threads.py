@@ -10,7 +10,7 @@ from runyard.domain.run import thread_lane
 from runyard.domain.thread import Message, Thread
 from runyard.errors import Conflict, KeyReused, NotFound, RunActive
 from runyard.store import Excerpt, IdempotencyKey
-from runyard.stores import _rows
+from runyard.stores import rows as _rows
 from runyard.stores.transactions import runs
 from runyard.stores.transactions.tx import Tx
 

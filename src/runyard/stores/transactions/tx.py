@@ -3,8 +3,8 @@
 from collections.abc import Sequence
 from typing import Any, Protocol
 
-from runyard.stores._queries import Queries
-from runyard.stores._rows import Row
+from runyard.stores.queries import Queries
+from runyard.stores.rows import Row
 
 Write = tuple[str, Sequence[tuple[Any, ...]]]
 

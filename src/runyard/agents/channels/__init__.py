@@ -1,0 +1,1 @@
+"""Agents in channels and DMs: their prompt and their tools."""

@@ -1,0 +1,1 @@
+"""Agents that the Claude Agent SDK runs."""

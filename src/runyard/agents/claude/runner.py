@@ -1,0 +1,287 @@
+"""Runs a claude agent: Claude Agent SDK asks the model, and what it tells becomes events; our tools are its tools.
+
+What is durable before what is as for every other kind: the message of the model before the calls that it wants, the
+start of a call before the call, its result before the model gets it. After a crash, or when a person has decided, the
+query is made again. A call is known by its tool and its number (`send_message#2`): one that is on record with the same
+input is not made again, one that is harmless or idempotent is made under its key, and one that may happen only once and
+comes with another input ends the run.
+"""
+
+import asyncio
+from collections.abc import Mapping
+from contextlib import aclosing, suppress
+from typing import Any, assert_never
+
+import msgspec
+
+from runyard.agents.claude.messages import PREFIX, SERVER, Ended, Spoke, Wanted, heard
+from runyard.agents.context import Context
+from runyard.agents.declared.agent import Agent
+from runyard.agents.declared.claude import Claude, home_of, is_kept, note_spent, spent_before
+from runyard.agents.durable.outcome import outcome
+from runyard.agents.durable.parking import Parking
+from runyard.agents.durable.questions import Questions
+from runyard.agents.durable.replay import Replay
+from runyard.agents.durable.tool_call import ToolCalls, told
+from runyard.agents.execution import Answered, Execution, Parked
+from runyard.agents.json_values import plain, same
+from runyard.agents.mcp.serving import served
+from runyard.agents.tools.tool import Tool
+from runyard.domain.events import ModelMessage, ModelReset, StepFinished, StepStarted, ToolFinished, ToolStarted, Usage
+from runyard.domain.fold import State
+from runyard.domain.ledger import THINK
+from runyard.errors import InvalidInput, ModelUnavailable, Nondeterministic, ToolFailed, Unavailable, WriteRefused
+
+HISTORY = 20
+BETWEEN_TURNS = "\n\n"
+
+
+async def run_claude(agent: Agent, execution: Execution, /) -> Answered:
+    parking = Parking()
+    main = await parking.ended(_Query(agent, execution, parking).run(), f"agent:{execution.run.id}")
+    if main is None:
+        raise Parked(parking.approvals)
+    return outcome(main, execution)
+
+
+class _Step:
+    """One message of the model: what has come of it, and how much of that is written down."""
+
+    def __init__(self, key: str, message_id: str, usage: Usage) -> None:
+        self.key = key
+        self.message_id = message_id
+        self.usage: Usage | None = usage  # until it is counted
+        self.counted = Usage()
+        self.text: list[str] = []
+        self.wanted: list[Wanted] = []
+
+
+class _Query:
+    def __init__(self, agent: Agent, execution: Execution, parking: Parking) -> None:
+        assert agent.claude is not None  # the declaration was checked
+        replay = Replay(execution.state)
+        self._agent = agent
+        self._claude: Claude = agent.claude
+        self._execution = execution
+        self._replay = replay
+        self._context = Context(agent, execution, parking, Replay(State()))  # what it writes is new, always
+        questions = Questions(execution, replay, parking, agent.on_unknown)
+        self._calls = ToolCalls(execution, replay, parking, questions, self._context.settle)
+        self._known = {call.call_id: call for call in execution.state.calls}
+        self._steps = len(execution.state.steps)
+        self._step: _Step | None = None
+        self._counted = Usage()
+        self._seen: dict[str, asyncio.Event] = {}
+        self._keys: dict[str, str] = {}  # of the calls that the model wants, by the ids that the SDK has for them
+        self._acted = False
+        self._failure: Exception | None = None
+        self._main: asyncio.Task[Any] | None = None
+
+    async def run(self) -> Answered:
+        if self._execution.state.open_text:
+            self._execution.emit(ModelReset(after=self._execution.state.last_result_seq))
+        self._main = asyncio.current_task()
+        keep = self._claude.sessions and self._execution.run.in_mailbox
+        try:
+            with home_of(self._agent.name, self._execution.run.thread_id if keep else None) as home:
+                session = self._claude.session if keep else None
+                resume = session if session is not None and is_kept(home, session) else None
+                end = await self._asked(self._options(home, resume, await self._told()))
+                spent = 0.0 if resume is None else spent_before(home, resume)
+                self._end(end, spent)
+                if keep:
+                    note_spent(home, end.session_id, end.usage.usd)
+        except asyncio.CancelledError:
+            if self._failure is None:
+                raise
+            raise self._failure from None
+        if end.error is not None:
+            raise end.error
+        silent = end.why == "end_turn" and self._execution.run.in_mailbox and not self._acted
+        return Answered(
+            self._context.written(),
+            stop_reason="no_tool_call" if silent else end.why,
+            session_id=end.session_id if keep else None,
+        )
+
+    # --- what the SDK is told
+
+    async def _told(self) -> str:
+        """In a mailbox the prompt has what was said; elsewhere it is put behind the instructions."""
+        if self._execution.run.in_mailbox:
+            return self._agent.instructions
+        earlier = await self._execution.history(HISTORY)
+        said = "".join(f"\n{message.role}: {message.text}" for message in earlier)
+        return f"{self._agent.instructions}\n\n## Said before{said}" if said else self._agent.instructions
+
+    def _options(self, home: Any, resume: str | None, instructions: str) -> Any:
+        from claude_agent_sdk import ClaudeAgentOptions, HookMatcher
+
+        tools = self._agent.tools
+        last = "|".join(PREFIX + tool.name for tool in tools if tool.ends_turn)
+        server: Any = {"type": "sdk", "name": SERVER, "instance": served(SERVER, tools, self._make)}
+        return ClaudeAgentOptions(
+            model=self._claude.model,
+            system_prompt=instructions,
+            tools=[],
+            allowed_tools=[PREFIX + tool.name for tool in tools],
+            mcp_servers={SERVER: server} if tools else {},
+            strict_mcp_config=True,
+            setting_sources=[],
+            permission_mode="dontAsk",
+            hooks={"PostToolUse": [HookMatcher(matcher=last, hooks=[_stop])]} if last else None,
+            resume=resume,
+            max_turns=self._claude.max_turns,
+            max_budget_usd=self._claude.max_usd,
+            cwd=home,
+            env=self._claude.told(home),
+        )
+
+    async def _asked(self, options: Any) -> Ended:
+        """Ask, write down what is heard, and return the end."""
+        from claude_agent_sdk import ClaudeSDKError, query
+        from claude_agent_sdk._internal.transport.subprocess_cli import SubprocessCLITransport
+
+        message = self._execution.message
+        prompt = "" if message is None else message.text
+        program = SubprocessCLITransport(prompt=prompt, options=options)
+        asking: Any = query(prompt=prompt, options=options, transport=program)
+        end: Ended | None = None
+        try:
+            async with aclosing(asking) as saying:
+                async for each in saying:
+                    match heard(each):
+                        case Spoke() as spoke:
+                            await self._spoke(spoke)
+                        case Ended() as end:
+                            pass
+                        case None:
+                            pass
+                        case never:
+                            assert_never(never)
+        except ClaudeSDKError:
+            if end is None:
+                raise ModelUnavailable from None  # its words may repeat content
+        except Exception:
+            if end is None:  # otherwise it says again that the query ended badly
+                raise
+        finally:
+            _kill(program)
+        if end is None:
+            raise ModelUnavailable("Claude Agent SDK ended without a result.")
+        return end
+
+    # --- what it tells
+
+    async def _spoke(self, spoke: Spoke) -> None:
+        step = self._step
+        if step is None or step.message_id != spoke.message_id:
+            self._end_step()
+            self._steps += 1
+            step = self._step = _Step(f"turn#{self._steps}", spoke.message_id, spoke.usage)
+            self._execution.emit(StepStarted(step.key, THINK, self._claude.model))
+        if spoke.thinking:
+            await self._context.thinking(spoke.thinking)
+        if spoke.text:
+            gap = BETWEEN_TURNS if self._context.written() else ""
+            await self._context.token(gap + spoke.text)
+            self._context.settle()
+            step.text.append(spoke.text)
+        step.wanted += spoke.wanted
+        for wanted in spoke.wanted:
+            self._keys[wanted.id] = self._replay.key(wanted.name)
+            self._sight(wanted.id).set()
+
+    def _write(self, step: _Step, rest: Usage | None = None) -> None:
+        """Write down what is not yet; `rest` is what this step cost, once that is known."""
+        if not step.text and not step.wanted and rest is None:
+            return
+        usage = rest if rest is not None else step.usage
+        message: dict[str, Any] = {"role": "assistant", "content": "".join(step.text) or None}
+        if step.wanted:
+            message["tool_calls"] = [_function(self._keys[wanted.id], wanted) for wanted in step.wanted]
+        self._execution.emit(ModelMessage(step.key, plain(message), usage))
+        step.counted += usage or Usage()
+        self._counted += usage or Usage()
+        step.usage, step.text, step.wanted = None, [], []
+
+    def _end_step(self, rest: Usage | None = None) -> None:
+        if (step := self._step) is not None:
+            self._write(step, rest)
+            self._execution.emit(StepFinished(step.key, THINK, step.counted))
+            self._step = None
+
+    def _end(self, end: Ended, before: float) -> None:
+        """The SDK counts all of a query only at its end; what is not counted yet goes to the last step."""
+        all_of_it, counted = end.usage, self._counted
+        rest = Usage(
+            max(0, all_of_it.input_tokens - counted.input_tokens),
+            max(0, all_of_it.output_tokens - counted.output_tokens),
+            max(0.0, all_of_it.usd - before),
+        )
+        self._end_step(rest)
+
+    # --- tools
+
+    def _sight(self, use_id: str) -> asyncio.Event:
+        return self._seen.setdefault(use_id, asyncio.Event())
+
+    async def _make(self, tool: Tool[..., Any], given: dict[str, Any], use_id: str | None) -> Any:
+        """A call that the SDK wants made, once what the model said is written down."""
+        try:
+            if use_id is not None:
+                await self._sight(use_id).wait()
+            if self._step is not None:
+                self._write(self._step)
+            key = self._keys.get(use_id or "") or self._replay.key(tool.name)
+            return await self._made(tool, key, given)
+        except (Nondeterministic, WriteRefused, Unavailable) as error:
+            self._failure = error
+            if self._main is not None:
+                self._main.cancel()
+            raise
+
+    async def _made(self, tool: Tool[..., Any], key: str, given: Mapping[str, Any]) -> Any:
+        redactor = self._execution.redactor
+        given = plain(dict(given)) if redactor is None else redactor.value(plain(dict(given)))
+        try:
+            tool.check(given)
+        except InvalidInput as error:
+            self._execution.emit(ToolStarted(key, tool.name, given))
+            self._execution.emit(ToolFinished(key, tool.name, told(error, self._execution), "invalid_input"))
+            raise
+        self._acted = True
+        known = self._known.get(key)
+        if known is not None and not same(known.asked, given):
+            if tool.effects == "once":
+                raise Nondeterministic
+            known = None
+        if known is not None and known.status == "finished":
+            self._replay.use(key)
+            return _result(known.error, known.output)
+        result = await self._calls.make(tool, key, given, known, self._context)
+        return _result(result.error, result.output)
+
+
+def _result(error: str | None, output: Any) -> Any:
+    if error is not None:
+        raise ToolFailed(output if isinstance(output, str) else None, error=error)
+    return output
+
+
+def _function(key: str, wanted: Wanted) -> dict[str, Any]:
+    arguments = msgspec.json.encode(plain(wanted.input)).decode()
+    return {"id": key, "type": "function", "function": {"name": wanted.name, "arguments": arguments}}
+
+
+def _kill(program: Any) -> None:
+    """The SDK stops its program gently, which a cancel cuts short. Nothing of a run may go on when it has ended."""
+    process = program._process
+    if process is not None and process.returncode is None:
+        with suppress(ProcessLookupError):
+            process.kill()
+
+
+async def _stop(*_: Any) -> Any:
+    """After a tool that ends the turn the model is not asked again."""
+    return {"continue_": False}

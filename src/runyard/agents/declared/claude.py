@@ -1,0 +1,101 @@
+"""Agents that Claude Agent SDK runs: `runyard.claude("clerk", model="claude-sonnet-5", instructions="...")`.
+
+The SDK asks the model and decides what comes next; we give it a prompt, tools and limits. It gets no tool but ours, no
+settings of the machine and no folder but one of its own. In a channel or a DM an agent goes on with its last session of
+that place, whose transcript the SDK keeps in a folder of that place below the workspaces. Elsewhere every run is a
+session of its own, and what was said before is told to it. Those files are neither sealed nor redacted: where that is
+wanted, `sessions=False`.
+"""
+
+import os
+import tempfile
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
+from pathlib import Path
+
+import msgspec
+from msgspec import Struct
+
+from runyard.agents.user_code.current_call import workspaces
+from runyard.errors import Invalid, StartupError
+from runyard.private_files import remove_tree
+
+QUIET = {
+    "CLAUDE_CODE_DISABLE_NONESSENTIAL_TRAFFIC": "1",
+    "DISABLE_AUTOUPDATER": "1",
+    "DISABLE_ERROR_REPORTING": "1",
+    "DISABLE_TELEMETRY": "1",
+}
+
+
+class Claude(Struct, frozen=True, kw_only=True):
+    """What the SDK is told beside prompt and tools. `environment` may hold a key, so it is shown nowhere; `session` is
+    where this run goes on."""
+
+    model: str
+    max_turns: int = 5
+    max_usd: float = 0.10
+    sessions: bool = True
+    environment: Mapping[str, str] = {}
+    session: str | None = None
+
+    def __post_init__(self) -> None:
+        if not self.model:
+            raise Invalid('A claude agent has a model, such as "claude-sonnet-5".')
+        if self.max_turns <= 0 or not self.max_usd > 0:
+            raise Invalid("max_turns and max_usd must be more than 0.")
+
+    def __repr__(self) -> str:
+        return f"Claude({self.model!r})"
+
+    def digest(self, instructions: str) -> bytes:
+        """What it is made of, as far as a run could tell."""
+        return msgspec.json.encode([self.model, instructions])
+
+    def told(self, home: Path) -> dict[str, str]:
+        """The environment of the SDK's process, in which none of our own settings is."""
+        ours = {name: "" for name in os.environ if name.upper().startswith("RUNYARD_")}
+        return {**ours, **QUIET, **self.environment, "HOME": str(home), "CLAUDE_CONFIG_DIR": str(home)}
+
+
+@contextmanager
+def home_of(agent: str, place: str | None) -> Iterator[Path]:
+    """The folder of the SDK: one for the agent in this place, the id of a conversation, or one for this run alone."""
+    if place is None:
+        with tempfile.TemporaryDirectory(prefix="runyard-claude-", ignore_cleanup_errors=True) as folder:
+            yield Path(folder)
+        return
+    home = (workspaces() / "claude" / agent / place).resolve()
+    home.mkdir(parents=True, exist_ok=True, mode=0o700)
+    yield home
+
+
+def remove_homes(workspaces: Path, place: str) -> None:
+    """Remove the folders that agents have for a place. Do nothing if there are none. Raise OSError on failure."""
+    homes = workspaces / "claude"
+    for agent in homes.iterdir() if homes.is_dir() else ():
+        remove_tree(agent / place)
+
+
+def is_kept(home: Path, session: str) -> bool:
+    """Whether there is a transcript to go on with."""
+    return any(home.glob(f"projects/*/{session}.jsonl"))
+
+
+def spent_before(home: Path, session: str) -> float:
+    """What a session had cost when its last run ended: the SDK counts on from there."""
+    try:
+        return float((home / f"{session}.usd").read_text())
+    except (OSError, ValueError):
+        return 0.0
+
+
+def note_spent(home: Path, session: str, usd: float) -> None:
+    (home / f"{session}.usd").write_text(repr(usd))
+
+
+def check_installed() -> None:
+    from importlib.util import find_spec
+
+    if find_spec("claude_agent_sdk") is None:
+        raise StartupError("A claude agent needs claude-agent-sdk: pip install 'runyard[claude]'.")

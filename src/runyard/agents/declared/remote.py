@@ -1,0 +1,167 @@
+"""Agents behind the HTTP contract: `runyard.remote("literature", url="https://...", task_type="LIT_RETRIEVAL")`.
+
+A remote agent is asked over its stream and its progress is shown as a tool's output. The call is recorded: its start is
+durable before it is made, its result before anybody gets it. One that had begun when its worker died follows `effects`,
+which is `once` unless declared otherwise: a person is asked. What the request carries (`request_id`, `workflow_id`,
+`mode`, ...) is that of the task that is being done; what is left of its time, its other budgets and its trace go with
+it.
+
+Only public addresses are called, unless a network is allowed by name (`outbound.py`). A service that fails again and
+again is left alone for a while (`contract/breaker.py`).
+"""
+
+import re
+from collections.abc import Mapping, Sequence
+from contextlib import aclosing
+from typing import Any
+from urllib.parse import urlsplit
+
+import msgspec
+import structlog
+
+from runyard.agents.tools.tool import Effects, Tool
+from runyard.agents.user_code.current_call import Work, current_call, current_work
+from runyard.contract.breaker import Breaker
+from runyard.contract.result import Progress, Result
+from runyard.contract.timeouts import Timeouts
+from runyard.domain.task import Task, deadline
+from runyard.errors import Invalid, RemoteBroken, RemoteFailed, RemoteNotAllowed, RemoteTimedOut, RemoteUnavailable
+
+log = structlog.get_logger()
+
+_NOT_IN_NAMES = re.compile(r"[^A-Za-z0-9_-]")
+TROUBLES = {kind.code: kind for kind in (RemoteUnavailable, RemoteNotAllowed, RemoteTimedOut, RemoteBroken)}
+
+
+class Remote:
+    """A service and how to ask it; checked when it is made. `message_as`: under which name the text of a message is
+    given, where there is no task; `labels`: what else a request carries then."""
+
+    def __init__(
+        self,
+        name: str,
+        *,
+        url: str,
+        task_type: str,
+        effects: Effects = "once",
+        allow: Sequence[str] = (),
+        headers: Mapping[str, str] | None = None,
+        timeouts: Timeouts | None = None,
+        message_as: str = "query",
+        labels: Mapping[str, str] | None = None,
+        breaker: Breaker | None = None,
+    ) -> None:
+        self.url = _checked_url(url)
+        self.task_type = task_type
+        self.message_as = message_as
+        self._name = name
+        self._allow = tuple(allow)
+        self._headers = dict(headers or {})
+        self._timeouts = timeouts or Timeouts()
+        self._labels = dict(labels or {})
+        self._breaker = breaker or Breaker()
+        if not task_type or min(self._timeouts.request, self._timeouts.stream, self._timeouts.idle) <= 0:
+            raise Invalid("A remote agent has a task type, and timeouts of more than 0 seconds.")
+
+        if allow:
+            from runyard.agents.tools.outbound import Allowed
+
+            Allowed(allow)  # a mistake is told when it is declared
+
+        async def ask(inputs: dict[str, Any], idempotency_key: str) -> Any:
+            return msgspec.to_builtins(await self.ask(inputs, idempotency_key))
+
+        self.tool = Tool(ask, name=_NOT_IN_NAMES.sub("_", name)[:64], effects=effects)
+
+    @property
+    def digest(self) -> bytes:
+        """Changes when what is asked does."""
+        return msgspec.json.encode([self.url, self.task_type, self.tool.effects])
+
+    async def ask(self, inputs: Mapping[str, Any], key: str) -> Result:
+        """Do the task there. The same `key` again means the same task."""
+        if self._breaker.state == "open":
+            raise RemoteUnavailable("The remote agent failed too often and is left alone for a minute.")
+        work = current_work()
+        try:
+            answer = await self._asked(work, inputs, key)
+        except RemoteFailed as error:
+            self._breaker.failed()
+            log.warning("remote.failed", agent=self._name, code=error.code)
+            raise
+        self._breaker.succeeded()
+        return answer
+
+    async def _asked(self, work: Work | None, inputs: Mapping[str, Any], key: str) -> Result:
+        task = None if work is None else work.state.task
+        left = _left(work, task)
+        if left is not None and left <= 0:
+            raise RemoteTimedOut
+        request = {
+            "request_id": key,
+            **self._labels,
+            **({} if work is None else {"request_id": work.run.id}),
+            **({} if task is None else task.labels),
+            "task_type": self.task_type,
+            "inputs": dict(inputs),
+            "budgets": _budgets(task, left),
+        }
+        from runyard.agents.tools.outbound import Allowed, outbound_client  # here: HTTP costs time to load
+        from runyard.contract.client import ContractClient
+
+        headers = {**_trace(work), **self._headers, "Idempotency-Key": key[:200]}
+        async with outbound_client(Allowed(self._allow)) as http:
+            client = ContractClient(http, self.url, self._timeouts.within(left))
+            async with aclosing(client.stream(request, headers)) as events:
+                async for event in events:
+                    if isinstance(event, Result):
+                        return event
+                    await _show(event)
+        raise RemoteBroken
+
+
+async def _show(progress: Progress) -> None:
+    call = current_call()
+    if call is not None and call.open and progress.name == "progress":
+        call.write(msgspec.json.encode(progress.data).decode() + "\n")
+        await call.settle()
+
+
+def _trace(work: Work | None) -> dict[str, str]:
+    """So that what is done there is part of the same trace."""
+    call = current_call()
+    return {} if work is None or call is None else {"traceparent": work.traceparent(call.call_id)}
+
+
+def _left(work: Work | None, task: Task | None) -> float | None:
+    until = None if work is None else deadline(work.run.created_at, task)
+    return None if work is None or until is None else (until - work.now_ms()) / 1000
+
+
+def _budgets(task: Task | None, left: float | None) -> dict[str, Any]:
+    given: dict[str, Any] = {} if task is None else msgspec.to_builtins(task.budget)
+    return given if left is None else {**given, "timeout_ms": max(1, int(left * 1000))}
+
+
+def flat(answer: Result) -> dict[str, Any]:
+    """A result as the outputs of an agent: what stands beside them in the envelope stands among them, by its name."""
+    beside = {"artifacts": answer.artifacts, "warnings": answer.warnings, "grounding": answer.grounding}
+    return {**answer.outputs, **{name: value for name, value in beside.items() if value}}
+
+
+def failure(code: str) -> RemoteFailed:
+    """The error of a task that the remote agent would not or could not do: its code is that of the service."""
+    kind = type("RemoteTaskFailed", (RemoteFailed,), {"code": code.lower(), "__doc__": RemoteFailed.__doc__})
+    error: RemoteFailed = kind(f"The remote agent answered {code}.")
+    return error
+
+
+def _checked_url(url: str) -> str:
+    try:
+        parts = urlsplit(url)
+        right = parts.scheme in {"http", "https"} and bool(parts.hostname) and not parts.query and not parts.username
+    except ValueError:
+        right = False
+    if not right:
+        raise Invalid("A remote agent has an address like https://host:8000.")
+    return url.rstrip("/")

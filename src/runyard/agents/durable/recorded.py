@@ -1,0 +1,161 @@
+"""Calls of a python agent that are recorded: steps, tools and questions. A crash repeats none of them silently.
+
+What is durable before what: the `step.started` of a `once` step before its function is called, and every result before
+its caller gets it. For the rest a step follows the rules of `tool_call.py`.
+
+A call that waits for a person hangs (see `parking.py`) and is done by a later execution.
+"""
+
+from collections.abc import Callable, Mapping
+from typing import Any
+
+from runyard.agents.declared.agent import OnUnknown
+from runyard.agents.durable.parking import Parking
+from runyard.agents.durable.questions import UNKNOWN, Questions
+from runyard.agents.durable.replay import Replay
+from runyard.agents.durable.tool_call import PREFIX, ToolCalls, attempt, inside
+from runyard.agents.execution import Execution
+from runyard.agents.json_values import digest, plain
+from runyard.agents.tools.tool import Effects, Tool, call
+from runyard.agents.user_code.tracebacks import traceback_of
+from runyard.domain.events import StepFinished, StepStarted
+from runyard.domain.fold import CallState, StepState
+from runyard.errors import Invalid, NestedCall, ResultNotJson, StepFailed, ToolFailed, UnknownOutcome
+
+
+class RecordedCalls:
+    """The recorded calls of one execution. `wrote` is told the text of calls that are not made again; `settle` writes
+    what is held back of the text of one that ends."""
+
+    def __init__(
+        self,
+        execution: Execution,
+        replay: Replay,
+        parking: Parking,
+        on_unknown: OnUnknown,
+        wrote: Callable[[str], None],
+        settle: Callable[[], None],
+    ) -> None:
+        self._execution = execution
+        self._settle = settle
+        self._replay = replay
+        self._parking = parking
+        self._wrote = wrote
+        self._questions = Questions(execution, replay, parking, on_unknown)
+        self._tools = ToolCalls(execution, replay, parking, self._questions, settle)
+
+    # --- steps -----------------------------------------------------------------------------------------------------
+
+    async def step(
+        self,
+        name: str,
+        fn: Callable[..., Any],
+        args: tuple[Any, ...],
+        kwargs: Mapping[str, Any],
+        effects: Effects,
+        may_write: bool,
+    ) -> Any:
+        hashed = digest(args, kwargs)
+        key = self._next_key(name)
+        known = self._replay.step(key, hashed)
+        if known is not None and known.finished:
+            self._reuse(key, known, may_write)
+            return _step_result(name, known.error, known.result)
+        again = known is not None
+        if (
+            known is not None
+            and effects == "once"
+            and not await self._questions.repeat(key, name, {"step": name}, known)
+        ):
+            await self._tools.record(StepFinished(key, name, error=UNKNOWN))
+            return _step_result(name, UNKNOWN, None)
+        self._replay.use(key)
+        with self._parking.working():
+            if not again or effects == "once":
+                self._execution.emit(StepStarted(key, name, hash=hashed))
+            if effects == "once":
+                await self._execution.commit_to_act()
+            result, cause = await attempt(key, call(fn, *args, **kwargs))
+            error = None if cause is None else _error(cause)
+            if isinstance(cause, ResultNotJson):
+                result = cause.kind
+            if may_write:
+                self._settle()
+            raised = None if cause is None else traceback_of(cause, self._execution.redactor)
+            ended = StepFinished(key, name, result=result, error=error, traceback=raised)
+            result = (await self._tools.record(ended)).result
+        return _step_result(name, error, result, cause)
+
+    # --- tools -----------------------------------------------------------------------------------------------------
+
+    async def tool(self, tool: Tool[..., Any], given: Mapping[str, Any], context: object) -> Any:
+        given = self._stored(_json_object(tool, given))
+        tool.check(given)
+        key = self._next_key(tool.name)
+        known = self._replay.call(key, given)
+        if known is not None and known.status == "finished":
+            self._reuse(key, known, tool.takes_context)
+            return _tool_result(tool, known.error, known.output)
+        result = await self._tools.make(tool, key, given, known, context)
+        return _tool_result(tool, result.error, result.output, result.cause)
+
+    # --- questions -------------------------------------------------------------------------------------------------
+
+    async def approve(self, question: str, details: Mapping[str, Any]) -> bool:
+        asked = self._stored(plain({**details, "question": question}))
+        key = self._next_key("approve")
+        answer = await self._questions.decision(key, "question", "approve", asked)
+        self._replay.use(key)
+        return answer.state == "approved"
+
+    # --- what they share -------------------------------------------------------------------------------------------
+
+    def _stored(self, value: dict[str, Any]) -> dict[str, Any]:
+        """As the log will have it, so that it can be compared with what the log has."""
+        redactor = self._execution.redactor
+        return value if redactor is None else redactor.value(value)
+
+    def _next_key(self, name: str) -> str:
+        if inside.get() is not None:
+            raise NestedCall
+        return self._replay.key(name)
+
+    def _reuse(self, key: str, known: StepState | CallState, may_write: bool) -> None:
+        if may_write:
+            self._wrote(self._replay.text.skip(known.text_from, known.text_to))
+        self._replay.use(key)
+
+
+def _error(cause: BaseException) -> str:
+    """What the log says of a failed step: the class of the error, or the code of a mistake in how it was called."""
+    return cause.code if isinstance(cause, ResultNotJson | NestedCall) else type(cause).__name__
+
+
+def _step_result(name: str, error: str | None, result: Any, cause: BaseException | None = None) -> Any:
+    if error == UNKNOWN:
+        raise UnknownOutcome from cause
+    if error == ResultNotJson.code:
+        raise StepFailed(f'The step "{name}" failed: {ResultNotJson(str(result or "")).message}') from cause
+    if error == NestedCall.code:
+        raise StepFailed(f'The step "{name}" failed: {NestedCall().message}') from cause
+    if error is not None:
+        raise StepFailed(f'The step "{name}" failed with {error}.') from cause
+    return result
+
+
+def _tool_result(tool: Tool[..., Any], error: str | None, output: Any, cause: BaseException | None = None) -> Any:
+    if error == UNKNOWN:
+        raise UnknownOutcome from cause
+    if error in (ResultNotJson.code, NestedCall.code) and isinstance(output, str):
+        said = output.removeprefix(PREFIX)
+        raise ToolFailed(f"The tool {tool.name} failed: {said}", error=error, output=output) from cause
+    if error is not None:
+        raise ToolFailed(f"The tool {tool.name} failed with {error}.", error=error, output=output) from cause
+    return output
+
+
+def _json_object(tool: Tool[..., Any], given: Mapping[str, Any]) -> dict[str, Any]:
+    try:
+        return dict(plain(given))
+    except (TypeError, ValueError):
+        raise Invalid(f"The arguments of {tool.name} are not JSON.") from None

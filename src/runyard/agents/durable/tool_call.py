@@ -1,0 +1,178 @@
+"""One tool call and what a crash may do to it. The rules are the same for python agents and for models.
+
+What is durable before what: `tool.started` before the function is called, its result before anybody gets it. So a call
+with a start and no end is ambiguous, and only then: `none` and `idempotent` are called again with the same key and no
+second start in the log; `once` follows the agent's `on_unknown`, and a repetition that a person allowed is announced
+again, because after a second crash they must be asked again.
+
+What a tool raised becomes its result: a code and, for the model, the text of the exception. Its traceback is kept for
+the developer beside them; no caller gets it.
+"""
+
+import re
+from collections.abc import Awaitable, Callable, Mapping
+from contextvars import ContextVar
+from typing import TYPE_CHECKING, Any, TypeVar
+
+from msgspec import Struct
+
+from runyard.agents.durable.parking import Parking
+from runyard.agents.durable.questions import UNKNOWN, Questions
+from runyard.agents.durable.replay import Replay
+from runyard.agents.execution import Execution
+from runyard.agents.json_values import plain
+from runyard.agents.tools.tool import Tool
+from runyard.agents.user_code.current_call import code_of
+from runyard.agents.user_code.tracebacks import traceback_of
+from runyard.domain.events import Payload, ToolFinished, ToolRequested, ToolStarted, clean
+from runyard.domain.fold import CallState
+from runyard.errors import (
+    Invalid,
+    InvalidInput,
+    NestedCall,
+    Rejected,
+    ResultNotJson,
+    RunyardError,
+    ToolError,
+    ToolFailed,
+    Unavailable,
+    WriteRefused,
+)
+
+if TYPE_CHECKING:
+    from runyard.domain.redaction import Redactor
+
+P = TypeVar("P", bound=Payload)
+PREFIX = "Error executing tool: "
+MOST_CHARS = 4_000  # of what a model is told of an exception
+
+# The key of the recorded call that the code of a user is running in; None outside of one.
+inside: ContextVar[str | None] = ContextVar("runyard_inside_a_recorded_call", default=None)
+
+
+class Result(Struct, frozen=True):
+    """How a call ended: its output (JSON), or an error code and what may be told of it."""
+
+    output: Any = None
+    error: str | None = None
+    cause: BaseException | None = None
+
+
+class ToolCalls:
+    """`settle` writes what is held back of the text that a tool with a context wrote."""
+
+    def __init__(
+        self,
+        execution: Execution,
+        replay: Replay,
+        parking: Parking,
+        questions: Questions,
+        settle: Callable[[], None],
+    ) -> None:
+        self._execution = execution
+        self._settle = settle
+        self._replay = replay
+        self._parking = parking
+        self._questions = questions
+
+    async def make(
+        self, tool: Tool[..., Any], key: str, given: Mapping[str, Any], known: CallState | None, context: object
+    ) -> Result:
+        """Make the call under `key`, of which the log has `known`. Rejected if a person said no, ToolFailed if they put
+        an input in its place that does not fit."""
+        if known is None or known.started_seq is None:
+            wanted = await self._allowed(tool, key, given)
+            return await self._perform(tool, key, wanted, context, announce=True)
+        if tool.effects != "once":
+            return await self._perform(tool, key, known.input, context, announce=False)
+        if await self._questions.repeat(key, tool.name, known.input, known):
+            return await self._perform(tool, key, known.input, context, announce=True)
+        await self.record(ToolFinished(key, tool.name, error=UNKNOWN))
+        return Result(error=UNKNOWN)
+
+    async def record(self, payload: P) -> P:
+        """Make it durable; as it is stored."""
+        with self._parking.working():
+            stored = self._execution.emit(payload)
+            await self._execution.commit()
+        return stored
+
+    async def _allowed(self, tool: Tool[..., Any], key: str, given: Mapping[str, Any]) -> Mapping[str, Any]:
+        """The input to call the tool with: as given, or as the person edited it."""
+        if not self._questions.is_asked(key, "tool") and not tool.needs_approval(given):
+            return given
+        wish = ToolRequested(key, tool.name, given)
+        answer = await self._questions.decision(key, "tool", tool.name, given, wish)
+        self._replay.use(key)
+        if answer.state != "approved":
+            raise Rejected(f"The call of {tool.name} was rejected.", reason=answer.reason)
+        if answer.edited is None:
+            return given
+        try:
+            tool.check(answer.edited)
+        except Invalid:
+            raise ToolFailed(f"The edited input of {tool.name} does not fit.", error="invalid_input") from None
+        return dict(answer.edited)
+
+    async def _perform(
+        self, tool: Tool[..., Any], key: str, wanted: Mapping[str, Any], context: object, announce: bool
+    ) -> Result:
+        self._replay.use(key)
+        with self._parking.working():
+            if announce:
+                wanted = self._execution.emit(ToolStarted(key, tool.name, wanted)).input
+            await self._execution.commit_to_act()
+            began = self._execution.now_ms()
+            output, cause = await attempt(key, tool.run(wanted, context, f"{self._execution.run.id}:{key}"))
+            ms = max(0, self._execution.now_ms() - began)
+            error = None if cause is None else code_of(cause)
+            raised = None
+            if cause is not None:
+                output = told(cause, self._execution)
+                raised = None if isinstance(cause, ToolError) else traceback_of(cause, self._execution.redactor)
+            if tool.takes_context:
+                self._settle()
+            stored = await self.record(ToolFinished(key, tool.name, output, error, ms, raised))
+        return Result(stored.output, stored.error, cause)
+
+
+async def attempt(key: str, calling: Awaitable[Any]) -> tuple[Any, BaseException | None]:
+    """The JSON of what a function returned, or what it raised. Refused writes are not the function's fault."""
+    token = inside.set(key)
+    try:
+        return as_json(await calling), None
+    except (WriteRefused, Unavailable):
+        raise
+    except (Exception, SystemExit, KeyboardInterrupt) as error:  # what a user's function raises is its result
+        return None, error
+    finally:
+        inside.reset(token)
+
+
+def as_json(result: object) -> Any:
+    """The result as a reader of the log gets it; ResultNotJson with the type that has no JSON."""
+    try:
+        return plain(result)
+    except (TypeError, ValueError) as error:
+        found = re.search(r"objects of type ([\w.]+)", str(error))
+        raise ResultNotJson(found[1] if found else "") from None
+
+
+def told(cause: BaseException, execution: Execution) -> str:
+    """What the model is told: the text of the exception. Where the settings withhold it or there is none, only the kind
+    of error; words that are meant for the model are always told."""
+    meant = isinstance(cause, ToolFailed | InvalidInput | ResultNotJson | NestedCall)
+    said = _text_of(cause, execution.redactor) if meant or execution.tells_tool_errors else ""
+    return f"{PREFIX}{said or code_of(cause)}"
+
+
+def _text_of(cause: BaseException, redactor: "Redactor | None") -> str:
+    try:
+        said = clean(cause.message if isinstance(cause, RunyardError) else str(cause)).strip()
+    except Exception:  # an exception of a user may fail to say what it is
+        return ""
+    if redactor is not None:
+        said = redactor.text(said)
+    return (
+        said if len(said) <= MOST_CHARS else f"{said[:MOST_CHARS]} ... ({len(said) - MOST_CHARS} characters left out)"
+    )

@@ -1,0 +1,184 @@
+"""The loop of an agent that thinks: think, call, observe, until the model has answered or a limit is reached.
+
+One question to the model is one step. Its message, the end of its step and all that it wants called, with the approvals
+that are needed, are one append: a crash finds all of a turn or nothing of it. The model is asked again when every call
+has a result (`acting.py`), and whatever a call comes to is told to it.
+
+Exact after a crash: the log is the memory. Finished messages and calls are reused, the text of an unfinished message is
+taken back with `model.reset` and asked for again, and calls that may have happened follow the rules of `tool_call.py`.
+"""
+
+from collections.abc import Sequence
+from contextlib import aclosing
+from typing import Any, assert_never
+
+from runyard.agents.context import Context
+from runyard.agents.declared.agent import Agent, Output
+from runyard.agents.declared.model_settings import Mind
+from runyard.agents.durable.parking import Parking
+from runyard.agents.durable.questions import Questions
+from runyard.agents.durable.replay import Replay
+from runyard.agents.durable.tool_call import ToolCalls
+from runyard.agents.execution import Answered, Canceled, Execution
+from runyard.agents.json_values import plain
+from runyard.agents.model.allowance import Allowance
+from runyard.agents.model.prompt import described, guessed_tokens, opening
+from runyard.agents.model.requested_calls import Wish, wishes, with_own_ids
+from runyard.agents.model.tool_execution import Acting
+from runyard.domain.conversation import call_ids, messages
+from runyard.domain.events import ModelMessage, ModelReset, StepFinished, StepStarted, Usage
+from runyard.domain.fold import State
+from runyard.domain.run import StopReason
+from runyard.errors import AnswerTooLarge, ContextTooLong, ModelRefused, ModelUnavailable
+from runyard.model import Finished, Model, Request, Text, Thinking
+
+INVALID = ("unknown_tool", "invalid_input")  # errors of calls that made no sense
+BETWEEN_TURNS = "\n\n"  # of text, where a turn before this one wrote some
+
+
+class Loop:
+    def __init__(self, agent: Agent, mind: Mind, model: Model, execution: Execution, parking: Parking) -> None:
+        state, replay = execution.state, Replay(execution.state)
+        self._agent = agent
+        self._mind = mind
+        self._model = model
+        self._execution = execution
+        self._state = state
+        self._context = Context(agent, execution, parking, Replay(State()))  # what it writes is new, always
+        questions = Questions(execution, replay, parking, agent.on_unknown)
+        calls = ToolCalls(execution, replay, parking, questions, self._context.settle)
+        self._acting = Acting(execution, replay, questions, calls, self._context)
+        self._tools = {tool.name: tool for tool in agent.tools}
+        self._turns = len(state.messages)
+        self._usage = state.usage or Usage()
+        self._cut_short = any(step.key == _step(self._turns) and step.result == "length" for step in state.steps)
+        self._text_before = state.text[: state.kept_text]
+        self._conversation: list[Any] = []
+        self._acted = any(call.error not in INVALID for call in state.calls)
+
+    async def run(self) -> Output:
+        message = await self._recall()
+        while True:
+            if message is None:
+                if (limit := self._limit()) is not None:
+                    return self._answer(limit)
+                message = await self._think()
+            if (end := self._end(message)) is not None:
+                return self._answer(end, message)
+            wanted = wishes(message, self._tools)
+            await self._act(wanted)
+            if all(wish.ends_turn for wish in wanted):
+                return self._answer("end_turn", message)
+            if not any(wish.is_sensible for wish in wanted) and self._turns >= self._mind.max_turns:
+                return self._answer("invalid_tool_call")
+            message = None
+
+    async def _recall(self) -> dict[str, Any] | None:
+        """Make up the conversation from the log; the last message, whose calls may not all have been made."""
+        if self._state.open_text:
+            self._execution.emit(ModelReset(_step(self._turns + 1), self._state.last_result_seq))
+        question = self._execution.message
+        own = messages(self._state, None if question is None else question.text)
+        last = self._state.messages[-1] if self._state.messages else None
+        if last is not None:
+            own = own[: len(own) - len(call_ids(last))]  # the results of its calls come when they are observed
+        self._conversation = [*await opening(self._agent, self._mind, self._execution, own), *own]
+        return last
+
+    async def _think(self) -> dict[str, Any]:
+        """Ask the model, and write down what it says."""
+        if self._execution.cancelled:
+            raise Canceled
+        self._turns += 1
+        step = _step(self._turns)
+        if not any(known.key == step for known in self._state.steps):
+            self._execution.emit(StepStarted(step, "think", self._mind.model))
+        said = await self._listen(self._request())
+        self._usage += said.usage
+        if said.reason == "content_filter":
+            raise ModelRefused("The provider's filter stopped the model.")
+        taken = {call_id for earlier in self._conversation for call_id in call_ids(earlier)}
+        message = with_own_ids(plain(said.message), taken)
+        self._cut_short = said.reason == "length"
+        if self._cut_short:
+            message.pop("tool_calls", None)  # perhaps not all of them, perhaps not whole
+        message = self._execution.emit(ModelMessage(step, message, said.usage)).message
+        self._execution.emit(StepFinished(step, "think", said.usage, said.reason))
+        self._conversation.append(message)
+        return message
+
+    async def _listen(self, request: Request) -> Finished:
+        gap = BETWEEN_TURNS if self._text_before or self._context.written() else ""
+        most, heard = self._execution.most_answer_bytes, 0
+        allowance = Allowance(request.max_output_tokens)
+        try:
+            async with aclosing(self._model.stream(request)) as saying:
+                async for said in saying:
+                    match said:
+                        case Text(text):
+                            heard += len(text)
+                            if heard > most:
+                                raise AnswerTooLarge(most)
+                            await self._context.token(gap + text)
+                            gap = ""
+                        case Thinking(text):
+                            await self._context.thinking(text)
+                        case Finished():
+                            return allowance.checked(said)
+                        case never:
+                            assert_never(never)
+                    if allowance.is_overrun_by(said):
+                        return allowance.cut_off()
+        finally:
+            self._context.settle()
+        raise ModelUnavailable("The model's answer was cut off.")
+
+    async def _act(self, wanted: Sequence[Wish]) -> None:
+        """Make the calls and observe what comes of them."""
+        self._acting.announce(wanted)  # nothing was awaited since the message was written: one append
+        await self._execution.commit()
+        self._conversation += await self._acting.results(wanted)
+        self._acted |= any(wish.is_sensible for wish in wanted)
+
+    def _limit(self) -> StopReason | None:
+        """Why the model may not be asked again. Raises ContextTooLong if the question is too long."""
+        mind = self._mind
+        if self._turns >= mind.max_turns:
+            return "max_steps"
+        spent = self._usage.usd >= mind.max_usd
+        spent |= mind.max_output_tokens is not None and self._usage.output_tokens >= mind.max_output_tokens
+        if spent:
+            return "max_tokens_exceeded"
+        if mind.max_context_tokens is not None and guessed_tokens(self._conversation) > mind.max_context_tokens:
+            raise ContextTooLong(
+                f"The conversation is longer than max_context_tokens ({mind.max_context_tokens}) allows. "
+                "Raise the limit, or ask with less text."
+            )
+        return None
+
+    def _end(self, message: dict[str, Any]) -> StopReason | None:
+        """Why this message is the last one."""
+        if call_ids(message):
+            return None
+        if self._cut_short:
+            return "max_tokens_exceeded"
+        return "end_turn" if self._acted or not self._execution.run.in_mailbox else "no_tool_call"
+
+    def _answer(self, why: StopReason, message: dict[str, Any] | None = None) -> Answered:
+        """Everything that the model wrote, as those who follow the run have seen it, and its last message."""
+        text, last = self._text_before + self._context.written(), (message or {}).get("content")
+        return Answered(text=text, stop_reason=why, last=last if isinstance(last, str) and last != text else None)
+
+    def _request(self) -> Request:
+        most = self._mind.max_output_tokens
+        return Request(
+            model=self._mind.model,
+            messages=self._conversation,
+            tools=described(self._agent),
+            max_output_tokens=None if most is None else most - self._usage.output_tokens,
+            options=self._mind.options,
+        )
+
+
+def _step(turn: int) -> str:
+    return f"turn#{turn}"

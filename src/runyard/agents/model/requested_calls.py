@@ -1,0 +1,81 @@
+"""What a model wants called, read from its message: checked against the agent's tools, never trusted.
+
+A wish that cannot be granted (an unknown tool, arguments that are no JSON or do not fit) has a `problem`: an error code
+and what the model is told of it, so that it can try again.
+"""
+
+from collections.abc import Collection, Mapping
+from typing import Any, NamedTuple
+
+import msgspec
+from msgspec import Struct
+
+from runyard.agents.json_values import plain
+from runyard.agents.tools.tool import Tool
+from runyard.errors import Invalid
+
+
+class Problem(NamedTuple):
+    error: str
+    said: str
+
+
+def _problem(error: str, why: str) -> Problem:
+    return Problem(error, f"Error executing tool: {why}")
+
+
+class Wish(Struct, frozen=True):
+    """One call that the model asked for. Without a problem, `given` is an object that fits the tool."""
+
+    call_id: str
+    name: str
+    given: Any
+    tool: Tool[..., Any] | None = None
+    problem: Problem | None = None
+
+    @property
+    def is_sensible(self) -> bool:
+        return self.problem is None
+
+    @property
+    def ends_turn(self) -> bool:
+        return self.problem is None and self.tool is not None and self.tool.ends_turn
+
+
+def wishes(message: Mapping[str, Any], tools: Mapping[str, Tool[..., Any]]) -> list[Wish]:
+    return [_wish(call["id"], call["function"], tools) for call in message.get("tool_calls") or ()]
+
+
+def _wish(call_id: str, function: Mapping[str, Any], tools: Mapping[str, Tool[..., Any]]) -> Wish:
+    name, text = function["name"], function["arguments"]
+    tool = tools.get(name)
+    try:
+        given = plain(msgspec.json.decode(text or "{}"))
+    except (msgspec.DecodeError, ValueError):
+        return Wish(call_id, name, text, tool, _problem("invalid_input", "The arguments are not valid JSON."))
+    if tool is None:
+        return Wish(call_id, name, given, None, _problem("unknown_tool", "There is no tool of that name."))
+    if not isinstance(given, dict):
+        return Wish(call_id, name, given, tool, _problem("invalid_input", "The arguments are not a JSON object."))
+    try:
+        tool.check(given)
+    except Invalid as error:
+        return Wish(call_id, name, given, tool, _problem("invalid_input", error.message))
+    return Wish(call_id, name, given, tool)
+
+
+def with_own_ids(message: Mapping[str, Any], taken: Collection[str]) -> dict[str, Any]:
+    """The message with an id for every call that no other call of the run has: some providers give none, or the same
+    ones in every turn."""
+    if not message.get("tool_calls"):
+        return dict(message)
+    seen, calls = set(taken), []
+    for call in message["tool_calls"]:
+        call_id = call["id"] or "call"
+        number = len(seen)
+        while call_id in seen:
+            number += 1
+            call_id = f"{call['id'] or 'call'}_{number}"
+        seen.add(call_id)
+        calls.append({**call, "id": call_id})
+    return {**message, "tool_calls": calls}

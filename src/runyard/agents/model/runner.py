@@ -1,0 +1,37 @@
+"""Runs an agent that thinks: our loop over the model that it names.
+
+The loop works in a task of its own, so that it can be stopped when all it does is wait for people (`parking.py`).
+Whatever happens, nothing of it goes on when the runner returns or raises: neither a tool nor a request to a provider.
+"""
+
+from collections.abc import Callable
+
+from runyard.agents.declared.agent import Agent, Output
+from runyard.agents.declared.model_settings import Mind
+from runyard.agents.durable.outcome import outcome
+from runyard.agents.durable.parking import Parking
+from runyard.agents.execution import Execution, Parked
+from runyard.agents.model.loop import Loop
+from runyard.model import Model
+from runyard.models.litellm import LitellmModel
+from runyard.models.scripted import ScriptedModel
+
+
+def model_of(mind: Mind) -> Model:
+    return ScriptedModel(mind.turns) if mind.is_scripted else LitellmModel()
+
+
+class ModelRunner:
+    def __init__(self, model_of: Callable[[Mind], Model] = model_of) -> None:
+        self._model_of = model_of
+
+    async def __call__(self, agent: Agent, execution: Execution, /) -> Output:
+        assert agent.mind is not None  # the declaration was checked
+        parking = Parking()
+        task = execution.state.task
+        mind = agent.mind if task is None else agent.mind.within(task.budget)
+        loop = Loop(agent, mind, self._model_of(mind), execution, parking)
+        main = await parking.ended(loop.run(), f"agent:{execution.run.id}")
+        if main is None:
+            raise Parked(parking.approvals)
+        return outcome(main, execution)

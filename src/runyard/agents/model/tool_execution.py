@@ -1,0 +1,107 @@
+"""What becomes of the calls that a model asks for: announced together, made side by side, each told to the model.
+
+`announce` writes without waiting, so that a message and all that it wants called are one append. A call that needs a
+person hangs in `results` while its neighbours go on. A call ends in exactly one thing to tell: what the tool returned
+or raised, why a person refused it, or why it could not be called at all.
+"""
+
+import asyncio
+from collections.abc import Sequence
+from typing import Any
+
+from runyard.agents.context import Context
+from runyard.agents.durable.questions import Questions
+from runyard.agents.durable.replay import Replay
+from runyard.agents.durable.tool_call import ToolCalls, told
+from runyard.agents.execution import Execution
+from runyard.agents.model.requested_calls import Wish
+from runyard.domain.conversation import tool_message
+from runyard.domain.events import ToolFinished, ToolRequested, ToolStarted
+from runyard.domain.fold import CallState, QuestionState
+from runyard.errors import Rejected, ToolFailed
+
+
+class Acting:
+    def __init__(
+        self, execution: Execution, replay: Replay, questions: Questions, calls: ToolCalls, context: Context
+    ) -> None:
+        self._execution = execution
+        self._replay = replay
+        self._questions = questions
+        self._calls = calls
+        self._context = context
+        self._known = {call.call_id: call for call in execution.state.calls}
+
+    def announce(self, wanted: Sequence[Wish]) -> None:
+        """Put on record what is to be called, ask people where they must be asked, and answer what cannot be called."""
+        for wish in wanted:
+            known = self._known.get(wish.call_id)
+            requested = ToolRequested(wish.call_id, wish.name, wish.given)
+            if known is None and wish.problem is None and _must_ask(wish):
+                self._questions.ask(wish.call_id, "tool", wish.name, wish.given, requested)
+            elif known is None:
+                self._execution.emit(requested)
+            if wish.problem is not None and not _is_finished(known):
+                self._fail(wish, wish.given, *wish.problem)
+
+    async def results(self, wanted: Sequence[Wish]) -> list[dict[str, Any]]:
+        """What the model is told of these calls, in its order, once all of it is known."""
+        return await asyncio.gather(*[self._result(wish) for wish in wanted])
+
+    async def _result(self, wish: Wish) -> dict[str, Any]:
+        known = self._known.get(wish.call_id)
+        if known is not None and _is_finished(known):
+            return tool_message(wish.call_id, known)
+        if wish.tool is None or wish.problem is not None:
+            return tool_message(wish.call_id, None if wish.problem is None else _ended(wish, wish.given, *wish.problem))
+        try:
+            result = await self._calls.make(wish.tool, wish.call_id, wish.given, known, self._context)
+        except Rejected:
+            return tool_message(wish.call_id, None, self._decision(wish))
+        except ToolFailed as failure:  # the input that an approver put in its place does not fit
+            given, said = self._input(wish), told(failure, self._execution)
+            self._fail(wish, given, failure.error, said)
+            await self._execution.commit()
+            return tool_message(wish.call_id, _ended(wish, given, failure.error, said))
+        return tool_message(wish.call_id, _ended(wish, self._input(wish), result.error, result.output))
+
+    def _fail(self, wish: Wish, given: Any, error: str, said: str) -> None:
+        """A call that ends before it is made has a start all the same: who follows the run sees calls in pairs."""
+        self._execution.emit(ToolStarted(wish.call_id, wish.name, given))
+        self._execution.emit(ToolFinished(wish.call_id, wish.name, said, error))
+
+    def _input(self, wish: Wish) -> Any:
+        """What the tool is called with: what the model gave, or what an approver put in its place."""
+        decision = self._decision(wish)
+        return wish.given if decision is None or decision.edited is None else decision.edited
+
+    def _decision(self, wish: Wish) -> QuestionState | None:
+        found = self._replay.question(wish.call_id, "tool")
+        return None if found is None else found[1]
+
+
+def _is_finished(known: CallState | None) -> bool:
+    return known is not None and known.status == "finished"
+
+
+def _ended(wish: Wish, given: Any, error: str | None, output: Any) -> CallState:
+    """The call as the fold of its log will have it."""
+    return CallState(
+        call_id=wish.call_id,
+        tool=wish.name,
+        asked=wish.given,
+        input=given,
+        status="finished",
+        output=output,
+        error=error,
+        started_seq=0,
+    )
+
+
+def _must_ask(wish: Wish) -> bool:
+    """A rule that fails to decide has not allowed the call."""
+    assert wish.tool is not None
+    try:
+        return wish.tool.needs_approval(wish.given)
+    except Exception:  # a user's rule may raise anything
+        return True

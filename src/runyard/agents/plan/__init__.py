@@ -1,0 +1,1 @@
+"""Agents that are a list of nodes."""

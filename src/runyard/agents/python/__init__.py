@@ -1,0 +1,1 @@
+"""Agents that are an `async def` function."""

@@ -1,0 +1,77 @@
+"""Runs a python agent: calls its function with a context, and says how that ended.
+
+The function runs in a task of its own, so that it can be stopped when all it does is wait for a person (`parking.py`).
+Whatever happens, nothing of it goes on when the runner returns or raises. The text that an earlier attempt left open is
+taken back with `model.reset`, because the function will write it again.
+
+Not its job: the time limit and `on_code_change`; the engine enforces those for every kind.
+"""
+
+from typing import Any
+
+from runyard.agents.context import Context
+from runyard.agents.declared.agent import Agent, Output
+from runyard.agents.durable.outcome import outcome
+from runyard.agents.durable.parking import Parking
+from runyard.agents.execution import Execution, Parked
+from runyard.agents.json_values import plain
+from runyard.agents.user_code.containment import failure_of
+from runyard.agents.user_code.frames import calls_user_code
+from runyard.domain.events import ModelReset, clean
+from runyard.errors import AgentError
+
+
+async def run_python(agent: Agent, execution: Execution, /) -> Output:
+    if execution.state.open_text:
+        execution.emit(ModelReset(after=execution.state.last_result_seq))
+    parking = Parking()
+    context = Context(agent, execution, parking)
+    main = await parking.ended(_call(agent, context), f"agent:{execution.run.id}")
+    if main is None:
+        raise Parked(parking.approvals)
+    context.settle()
+    return _output(outcome(main, execution), context)
+
+
+@calls_user_code
+async def _call(agent: Agent, context: Context) -> Any:
+    assert agent.fn is not None  # the declaration was checked
+    try:
+        return await agent.fn(context)
+    except (SystemExit, KeyboardInterrupt) as error:
+        # left alone it would end the event loop, and with it every other run of this worker
+        raise failure_of(error) from None
+
+
+def _output(result: object, context: Context) -> Output:
+    match result:
+        case None:
+            return Output(context.written())
+        case str():
+            return Output(clean(result))
+        case Output(text, sources, outputs):
+            return Output(_text(text or context.written()), _sources(sources), _json_outputs(outputs))
+        case _:
+            raise AgentError(f"An agent returns an Output, a str or None, not {type(result).__name__}.")
+
+
+def _text(text: object) -> str:
+    if not isinstance(text, str):
+        raise AgentError(f"The text of an Output is a str, not {type(text).__name__}.")
+    return clean(text)
+
+
+def _sources(sources: object) -> list[str]:
+    if not isinstance(sources, list | tuple) or not all(isinstance(source, str) for source in sources):
+        raise AgentError("The sources of an Output are a list of ids.")
+    return [clean(source) for source in sources]
+
+
+def _json_outputs(outputs: object) -> dict[str, Any]:
+    try:
+        value = plain(outputs)
+    except (TypeError, ValueError):
+        raise AgentError("The outputs of an Output must be JSON.") from None
+    if not isinstance(value, dict):
+        raise AgentError("The outputs of an Output are a dict.")
+    return value

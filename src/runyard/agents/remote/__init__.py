@@ -1,0 +1,1 @@
+"""Agents behind the HTTP agent contract."""

@@ -1,0 +1,28 @@
+"""Runs a remote agent: one recorded call, under the rules of every tool (`tool_call.py`), and its answer is the output.
+
+After a crash a finished call is not made again; one that had begun follows the agent's `effects` and `on_unknown`.
+"""
+
+from copy import copy
+
+from runyard.agents.context import Context
+from runyard.agents.declared.agent import Agent, Output
+from runyard.agents.execution import Execution
+from runyard.agents.python.runner import run_python
+
+
+async def run_remote(agent: Agent, execution: Execution, /) -> Output:
+    remote = agent.remote
+    assert remote is not None  # the declaration was checked
+
+    async def answer(ctx: Context) -> Output:
+        inputs = ctx.inputs if ctx.task is not None else {remote.message_as: ctx.message.text}
+        found = await ctx.ask(agent, **inputs)
+        text, grounding = found.get("text"), found.get("grounding") or {}
+        cited = grounding.get("citations") or []
+        sources = [one for one in cited if isinstance(one, str)] if isinstance(cited, list) else []
+        return Output(text if isinstance(text, str) else "", sources=sources, outputs=found)
+
+    acting = copy(agent)
+    acting.fn = answer
+    return await run_python(acting, execution)

@@ -1,0 +1,19 @@
+"""How each kind of agent is run: the one table."""
+
+from runyard.agents.claude.runner import run_claude
+from runyard.agents.declared.agent import Kind
+from runyard.agents.execution import Runner
+from runyard.agents.model.runner import ModelRunner
+from runyard.agents.plan.runner import run_plan
+from runyard.agents.python.runner import run_python
+from runyard.agents.remote.runner import run_remote
+from runyard.agents.scripted.runner import ScriptedRunner
+
+RUNNERS: dict[Kind, Runner] = {
+    "python": run_python,
+    "scripted": ScriptedRunner(),
+    "plan": run_plan,
+    "model": ModelRunner(),
+    "remote": run_remote,
+    "claude": run_claude,
+}

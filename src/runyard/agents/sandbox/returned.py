@@ -1,0 +1,123 @@
+"""What comes out of a sandbox over the channel of its supervisor (`supervise.py`): signs of life, and the files that a
+program leaves.
+
+The program may have anything in its folder, so nothing that comes is trusted: names are checked part by part, counts,
+sizes and depth are bounded, and files are written into a new folder that no other process knows. Read in a thread until
+the channel ends, which it does with the sandbox.
+"""
+
+import os
+import struct
+import time
+from pathlib import Path
+from threading import Event
+from typing import BinaryIO
+
+from runyard.agents.sandbox.bubblewrap import Limits
+
+_HEAD = struct.Struct(">cI")
+_FRAME_BYTES = 128 * 1024
+_PART_BYTES = 255
+DEPTH = 65
+
+
+class BadFrame(Exception):
+    """What came is not what a supervisor sends."""
+
+
+class Returned:
+    """`folder`: where files are written. `is_complete`: everything came. `is_over`: a limit was passed."""
+
+    def __init__(self, folder: Path, limits: Limits) -> None:
+        self.is_complete = False
+        self.is_over = False
+        self._folder = folder
+        self._limits = limits
+        self._files = self._bytes = 0
+        self._heard = time.monotonic()
+        self._ended = Event()
+        self._ended.set()
+
+    @property
+    def silence(self) -> float:
+        """Seconds since the supervisor was last heard, while there is one."""
+        return 0.0 if self._ended.is_set() else time.monotonic() - self._heard
+
+    def begin(self) -> None:
+        """A supervisor was started: `read` is called next, in a thread."""
+        self._heard = time.monotonic()
+        self._ended.clear()
+
+    def read(self, fd: int) -> None:
+        """Read to the end of the channel, and close it."""
+        try:
+            with open(fd, "rb") as channel:
+                try:
+                    self._take_all(channel)
+                except (BadFrame, OSError):
+                    self.is_over, self.is_complete = True, False
+                    while channel.read(_FRAME_BYTES):
+                        pass  # so that the supervisor does not wait for us
+        finally:
+            self._ended.set()
+
+    def wait(self, seconds: float) -> bool:
+        """Wait until the channel has ended."""
+        return self._ended.wait(seconds)
+
+    def _take_all(self, channel: BinaryIO) -> None:
+        file: BinaryIO | None = None
+        try:
+            while head := channel.read(_HEAD.size):
+                if len(head) < _HEAD.size:
+                    raise BadFrame
+                kind, size = _HEAD.unpack(head)
+                if size > _FRAME_BYTES or len(data := channel.read(size)) < size:
+                    raise BadFrame
+                self._heard = time.monotonic()
+                if kind == b"b":
+                    self._count(0, len(data))
+                    if file is None:
+                        raise BadFrame
+                    file.write(data)
+                    continue
+                if file is not None:
+                    file.close()
+                    file = None
+                file = self._take(kind, data)
+        finally:
+            if file is not None:
+                file.close()
+
+    def _take(self, kind: bytes, data: bytes) -> BinaryIO | None:
+        match kind:
+            case b"U":
+                return None
+            case b"D":
+                self.is_over = True
+            case b"Z":
+                self.is_complete = not self.is_over
+            case b"d":
+                self._count(1, 0)
+                os.mkdir(self._path(data), 0o700)
+            case b"f":
+                self._count(1, 0)
+                made = os.open(self._path(data), os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW, 0o600)
+                return open(made, "wb")
+            case _:
+                raise BadFrame
+        return None
+
+    def _count(self, files: int, size: int) -> None:
+        self._files += files
+        self._bytes += size
+        if self._files > self._limits.folder_files or self._bytes > self._limits.folder_bytes:
+            raise BadFrame
+
+    def _path(self, name: bytes) -> Path:
+        parts = name.split(b"/")
+        if len(parts) > DEPTH or any(part in (b"", b".", b"..") or b"\0" in part for part in parts):
+            raise BadFrame
+        if any(len(part) > _PART_BYTES for part in parts):
+            raise BadFrame
+        return self._folder.joinpath(*map(os.fsdecode, parts))

@@ -1,0 +1,275 @@
+"""The sandbox: one Python program, in bubblewrap, with nothing of the host but an interpreter and a copy of a folder.
+
+`run` gives it no network, no host files, no environment and a user of its own, holds it to its limits, streams what it
+prints, and returns when none of its processes is left: whether it ended, was stopped or was cancelled. Where that does
+not hold on this machine (`why_not` tries it, once), nothing is run: NoSandbox.
+
+Exact limits: time, output, processes, the size of a file and of the folder, memory of one process. Memory of all
+processes together and the number of files are looked at ten times a second, so they can be passed for a moment.
+"""
+
+import asyncio
+import codecs
+import os
+import shutil
+from collections.abc import Awaitable, Callable, Coroutine
+from contextlib import suppress
+from pathlib import Path
+from threading import Thread
+from typing import Literal
+
+import msgspec
+import structlog
+
+from runyard.agents.sandbox import seccomp, trial
+from runyard.agents.sandbox.bubblewrap import PREPARED, PYTHON, Descriptors, Limits, command
+from runyard.agents.sandbox.processes import Family
+from runyard.agents.sandbox.returned import Returned
+from runyard.agents.sandbox.slots import Slot
+from runyard.agents.sandbox.staging import Stage, remove_stale
+from runyard.agents.user_code.run_in_thread import in_thread
+from runyard.errors import NoSandbox
+
+log = structlog.get_logger()
+
+_LOOK_SECONDS = 0.1
+_CHUNK_SECONDS = 0.05  # prints within this time become one event
+_CHUNK_BYTES = 65536
+_END_SECONDS = 10
+
+_SILENT_SECONDS = 10.0  # a program that stopped or killed its supervisor
+
+Stopped = Literal["time", "memory", "disk", "output", "watch"]
+Hear = Callable[[str], Awaitable[object]]
+
+
+class Ended(msgspec.Struct, frozen=True):
+    """How a program ended: its exit code, or why it was stopped; and what it printed."""
+
+    code: int | None
+    stopped: Stopped | None
+    output: str
+
+
+async def _nobody(text: str) -> None:
+    """Hears what a program prints when nobody else does."""
+
+
+class Sandbox:
+    """`places`: how many programs run at a time; others wait."""
+
+    def __init__(self, limits: Limits | None = None, *, bwrap: str = "bwrap", places: int | None = None) -> None:
+        self.limits = limits or Limits()
+        self._bwrap = bwrap
+        self._places = asyncio.Semaphore(places or os.cpu_count() or 1)
+        self._verdict: str | None = None
+        self._tried = False
+
+    async def why_not(self) -> str | None:
+        """None if the sandbox holds on this machine, otherwise a reason. Tried once: it runs a program that tries to
+        get out."""
+        if not self._tried:
+            await in_thread(remove_stale)
+            self._verdict = await self._try_out()
+            self._tried = True
+            log.info("sandbox.tried", works=self._verdict is None)
+        return self._verdict
+
+    async def run(self, program: str, workspace: Path | None = None, hear: Hear = _nobody) -> Ended:
+        """Run a Python program with a copy of `workspace` as its folder. Changes are kept if it ends by itself."""
+        reason = await self.why_not()
+        if reason is not None:
+            raise NoSandbox(f"This machine has no working sandbox, so no code is run: {reason}.")
+        async with self._places:
+            return await self._run(program, workspace, hear)
+
+    async def _try_out(self) -> str | None:
+        missing = _missing(self._bwrap)
+        if missing is not None:
+            return missing
+        try:
+            return await trial.attempt(lambda program: self._run(program, None, _nobody))
+        except (NoSandbox, OSError) as error:
+            return error.message if isinstance(error, NoSandbox) else f"it cannot be started ({type(error).__name__})"
+
+    async def _run(self, program: str, workspace: Path | None, hear: Hear) -> Ended:
+        cell = await _Cell.make(program, workspace, self.limits)
+        try:
+            return await cell.live(self._bwrap, hear)
+        finally:
+            await asyncio.shield(cell.close())  # it goes on even if we are cancelled again
+
+
+class _Cell:
+    """One program from its start to its end, with everything that must be given back."""
+
+    def __init__(self, program: str, workspace: Path | None, limits: Limits) -> None:
+        self._slot = Slot()
+        self._uid = self._slot.take()
+        self._family: Family | None = None
+        self._process: asyncio.subprocess.Process | None = None
+        self._ended: Ended | None = None
+        self._limits = limits
+        try:
+            self._stage = Stage(program, workspace, self._uid)
+            self._returned = Returned(self._stage.out, limits)
+        except BaseException:
+            self._slot.give_back()
+            raise
+
+    @staticmethod
+    async def make(program: str, workspace: Path | None, limits: Limits) -> "_Cell":
+        making = asyncio.ensure_future(in_thread(_Cell, program, workspace, limits))
+        try:
+            cell: _Cell = await asyncio.shield(making)
+        except asyncio.CancelledError:
+            making.add_done_callback(lambda made: made.exception() or made.result().end())
+            raise
+        return cell
+
+    async def live(self, bwrap: str, hear: Hear) -> Ended:
+        """From its start to its end, or until it is to be stopped; `end` does that."""
+        printed = _Printed(self._limits.output_bytes)
+        stopped: Stopped | None = None
+        try:
+            async with asyncio.timeout(self._limits.seconds):
+                process = await self._start(bwrap)
+                stopped = await self._until_it_ends(process, printed.read(process, hear))
+        except TimeoutError:
+            stopped = "time"
+        if not stopped:
+            await in_thread(self._returned.wait, _END_SECONDS)
+            stopped = self._passed()
+        self._ended = Ended(None if stopped else process.returncode, stopped, printed.text)
+        return self._ended
+
+    async def _until_it_ends(
+        self, process: asyncio.subprocess.Process, read: Coroutine[None, None, bool]
+    ) -> Stopped | None:
+        """None when it has ended by itself, and all that it printed was read."""
+        watching, reading = asyncio.create_task(self._watch()), asyncio.create_task(read)
+        waiting = asyncio.create_task(process.wait())
+        try:
+            await asyncio.wait({watching, reading}, return_when=asyncio.FIRST_COMPLETED)
+            if reading.done() and reading.result():
+                return "output"
+            await asyncio.wait({watching, waiting}, return_when=asyncio.FIRST_COMPLETED)
+            return watching.result() if watching.done() else None
+        finally:
+            for task in (watching, reading, waiting):
+                task.cancel()
+            await asyncio.gather(watching, reading, waiting, return_exceptions=True)
+
+    async def _start(self, bwrap: str) -> asyncio.subprocess.Process:
+        info, told = os.pipe()
+        rules, filled = os.pipe()
+        news, channel = os.pipe()
+        try:
+            os.write(filled, seccomp.program())
+            os.close(filled)
+            given = Descriptors(told, rules, channel)
+            found = shutil.which(bwrap) or bwrap
+            words = command(found, self._stage.folder, self._limits, self._uid, given, self._stage.keeps)
+            process = self._process = await asyncio.create_subprocess_exec(
+                *words,
+                stdin=asyncio.subprocess.DEVNULL,
+                stdout=asyncio.subprocess.PIPE,
+                stderr=asyncio.subprocess.STDOUT,
+                cwd="/",
+                env={"PATH": "/usr/bin:/bin"},  # bubblewrap's own, which the program can read
+                pass_fds=(told, rules, channel),
+                start_new_session=True,
+            )
+        except BaseException:
+            os.close(info)
+            os.close(news)
+            raise
+        finally:
+            os.close(told)
+            os.close(rules)
+            os.close(channel)
+        self._returned.begin()
+        Thread(target=self._returned.read, args=(news,), name="sandbox channel", daemon=True).start()
+        first = await in_thread(_first_process, info)
+        if first is None:
+            raise NoSandbox("bubblewrap could not make one; are user namespaces allowed")
+        with suppress(ProcessLookupError):  # it has ended already
+            self._family = Family(first)
+        return process
+
+    async def _watch(self) -> Stopped:
+        """Return when the program has passed a limit that the kernel does not know."""
+        while True:
+            if self._family is not None and await in_thread(self._family.memory) > self._limits.memory_bytes:
+                return "memory"
+            if self._returned.is_over:
+                return "disk"
+            if self._returned.silence > _SILENT_SECONDS:
+                return "watch"
+            await asyncio.sleep(_LOOK_SECONDS)
+
+    def _passed(self) -> Stopped | None:
+        """What the supervisor said in the end: a limit that was passed, everything (None), or nothing more."""
+        if self._returned.is_over:
+            return "disk"
+        return None if self._returned.is_complete else "watch"
+
+    async def close(self) -> None:
+        await in_thread(self.end)
+        if self._process is not None and self._process.stdout is not None:
+            while await self._process.stdout.read(_CHUNK_BYTES):
+                pass  # to the end, so that the pipe is closed
+            await self._process.wait()
+
+    def end(self) -> None:
+        """Kill what is left, wait until it is gone, keep what it made if it ended well, give everything back."""
+        try:
+            if self._process is not None and self._process.returncode is None:
+                with suppress(ProcessLookupError):
+                    os.killpg(self._process.pid, 9)
+            gone = self._family is None or self._family.end(_END_SECONDS)
+            if not gone:
+                log.error("sandbox.not_ended")
+            elif self._ended is not None and self._ended.stopped is None and self._returned.wait(_END_SECONDS):
+                self._stage.keep()
+        finally:
+            self._stage.remove()
+            self._slot.give_back()
+
+
+class _Printed:
+    """What a program printed so far, up to a limit."""
+
+    def __init__(self, most: int) -> None:
+        self.text = ""
+        self._left = most
+
+    async def read(self, process: asyncio.subprocess.Process, hear: Hear) -> bool:
+        """Read to the end, and say False; True if there was more than may be."""
+        assert process.stdout is not None
+        decoder = codecs.getincrementaldecoder("utf-8")("replace")
+        while data := await process.stdout.read(_CHUNK_BYTES):
+            kept = decoder.decode(data[: self._left])
+            self._left -= len(data)
+            self.text += kept
+            await hear(kept)
+            if self._left < 0:
+                return True
+            await asyncio.sleep(_CHUNK_SECONDS)
+        return False
+
+
+def _missing(bwrap: str) -> str | None:
+    if not shutil.which(bwrap):
+        return "bubblewrap is not installed (Debian, Ubuntu: apt install bubblewrap)"
+    lacking = [name for name in (PYTHON, *PREPARED) if not Path(name).exists()]
+    return f"{lacking[0]} is missing" if lacking else None
+
+
+def _first_process(info: int) -> int | None:
+    """The pid of the namespace's first process, as bubblewrap tells it; None if it made none."""
+    with open(info, "rb") as told:
+        try:
+            return int(msgspec.json.decode(told.read())["child-pid"])
+        except (msgspec.DecodeError, KeyError):
+            return None

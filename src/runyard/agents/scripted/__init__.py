@@ -1,0 +1,1 @@
+"""Agents that play a script: the same events from the same data."""

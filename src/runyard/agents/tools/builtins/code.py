@@ -1,0 +1,38 @@
+"""`run_python`: a program in the sandbox, with the folder of the thread as its own. A person is asked every time."""
+
+from typing import Any
+
+from runyard.agents.sandbox.sandbox import Sandbox
+from runyard.agents.tools.builtins.guarded import guarded
+from runyard.agents.tools.workspace import Workspace
+from runyard.agents.user_code.current_call import output
+
+SANDBOX = Sandbox()  # one a process: whether it holds is tried once
+
+_WHY = {
+    "time": "it took too long",
+    "memory": "it used too much memory",
+    "disk": "it wrote too much into its folder",
+    "output": "it printed too much",
+    "watch": "it stopped or killed the process that watches it",
+}
+
+
+@guarded("once")
+async def run_python(code: str) -> dict[str, Any]:
+    """Run a Python program and return what it prints. It has the standard library, no network, and the files of this
+    conversation's workspace in its current folder; files that it writes there are kept.
+
+    Args:
+        code: the whole program
+    """
+    workspace = Workspace.current()
+    async with workspace.lock:
+        ended = await SANDBOX.run(code, workspace.folder, hear=output_of)
+    if ended.stopped is not None:
+        return {"stopped": f"{_WHY[ended.stopped]}; its files were not kept", "output": ended.output}
+    return {"exit_code": ended.code, "output": ended.output}
+
+
+async def output_of(text: str) -> None:
+    await output(text)

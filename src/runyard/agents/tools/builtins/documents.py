@@ -1,0 +1,28 @@
+"""`search_documents("handbook")`: a tool that searches a collection which the app declares with `Documents`."""
+
+from typing import Any
+
+from runyard.agents.tools.tool import Tool
+from runyard.agents.user_code.current_call import current_work
+from runyard.errors import ToolError
+
+MOST = 20
+
+
+def search_documents(collection: str, *, name: str = "search_documents", about: str = "") -> Tool[..., Any]:
+    """A tool for one collection. `about` tells the model what is in it; give each tool a name if there are several."""
+
+    async def search(query: str, limit: int = 5) -> list[dict[str, Any]]:
+        work = current_work()
+        if work is None:
+            raise ToolError("Documents can be searched in a run only.")
+        hits = await work.search(collection, query, max(1, min(limit, MOST)))
+        return [{"id": hit.id, "title": hit.title, "text": hit.text} for hit in hits]
+
+    search.__doc__ = f"""Search documents{": " + about if about else ""}. Those that fit best come first.
+
+    Args:
+        query: words to look for
+        limit: how many documents to return, 20 at most
+    """
+    return Tool(search, name=name, effects="none")

@@ -1,0 +1,236 @@
+"""Tools: plain typed Python functions that an agent may call, with a JSON schema made from the signature.
+
+A tool says what calling it twice would do. `effects` is `once` unless declared otherwise: a tool about which nothing is
+known must never be repeated silently after a crash, and declaring `none` or `idempotent` is one word. Parameters
+annotated `Context`, and a parameter `idempotency_key: str`, are filled in and hidden from the schema.
+
+Not its job: recording, approvals and repetition; `Context.call` does those. Called directly, a tool is its function.
+"""
+
+import asyncio
+import copy
+import inspect
+import re
+from collections.abc import Callable, Mapping
+from functools import partial, update_wrapper
+from typing import (
+    Annotated,
+    Any,
+    Generic,
+    Literal,
+    ParamSpec,
+    TypeAlias,
+    TypedDict,
+    TypeVar,
+    Unpack,
+    get_args,
+    get_origin,
+    get_type_hints,
+    overload,
+)
+
+import msgspec
+
+from runyard.agents.tools import docstrings
+from runyard.agents.tools.rates import Rate
+from runyard.agents.tools.schemas import convert, schema_of, without_values
+from runyard.agents.user_code.current_call import Work, calling, streamed
+from runyard.agents.user_code.frames import calls_user_code
+from runyard.agents.user_code.run_in_thread import in_thread
+from runyard.errors import CalledTooOften, Invalid, InvalidInput, ToolError
+
+P = ParamSpec("P")
+R = TypeVar("R")
+
+Effects = Literal["none", "idempotent", "once"]
+ApprovalRule: TypeAlias = Callable[[Mapping[str, Any]], bool]
+ApprovalPolicy: TypeAlias = Literal["never", "always"] | ApprovalRule
+
+KEY_PARAMETER = "idempotency_key"
+_NAME = re.compile(r"[A-Za-z0-9_-]{1,64}", re.ASCII)  # what model providers accept
+
+
+class Tool(Generic[P, R]):
+    """A function with a name, a schema and a declaration of what it does to the world.
+
+    `approval`: `never`, `always`, or a rule that gets the input and says whether a person must be asked. `timeout`:
+    seconds after which the call is given up; a sync function runs in a thread, and its thread cannot be stopped.
+    `rate_limit`: how often an owner's runs of an agent may call it, such as "10/minute". `schema` is the JSON schema of
+    its input, `function` that schema with name and description, as model providers want it.
+    """
+
+    ends_turn = False  # whether the model has nothing more to say once it has called it
+
+    def __init__(
+        self,
+        fn: Callable[P, R],
+        *,
+        name: str | None = None,
+        approval: ApprovalPolicy = "never",
+        effects: Effects = "once",
+        timeout: float | None = None,
+        rate_limit: str | None = None,
+    ) -> None:
+        self.fn = fn
+        self.name = _checked_name(getattr(fn, "__name__", "") if name is None else name)
+        self.description, described = docstrings.read(fn.__doc__)
+        self.approval = approval
+        self.effects = effects
+        self.timeout = timeout
+        if effects not in get_args(Effects):
+            raise Invalid(f"Tool {self.name}: effects must be one of {', '.join(get_args(Effects))}.")
+        if not callable(approval) and approval not in ("never", "always"):
+            raise Invalid(f"Tool {self.name}: approval must be never, always or a function of the input.")
+        if timeout is not None and timeout <= 0:
+            raise Invalid(f"Tool {self.name}: timeout must be more than 0 seconds.")
+        self.rate = None if rate_limit is None else Rate(rate_limit)
+        self._injected, self._input_type = _read_signature(fn, self.name, self.description)
+        self.schema = schema_of(self._input_type, self.name)
+        for name, text in (described | _annotated(fn)).items():
+            if name in self.schema["properties"]:
+                self.schema["properties"][name].setdefault("description", text)
+        update_wrapper(self, fn)
+
+    def __call__(self, *args: P.args, **kwargs: P.kwargs) -> R:
+        return self.fn(*args, **kwargs)
+
+    def __repr__(self) -> str:
+        return f"Tool({self.name!r})"
+
+    @property
+    def takes_context(self) -> bool:
+        return "context" in self._injected.values()
+
+    @calls_user_code
+    def needs_approval(self, given: Mapping[str, Any]) -> bool:
+        """Whether a person must agree to this call."""
+        if callable(self.approval):
+            return bool(self.approval(given))
+        return self.approval == "always"
+
+    @property
+    def function(self) -> dict[str, Any]:
+        """The tool in the words of OpenAI's function calling, which every provider understands."""
+        parameters = {key: value for key, value in self.schema.items() if key != "description"}
+        described = {"name": self.name, "description": self.description, "parameters": parameters}
+        return {"type": "function", "function": described}
+
+    def check(self, given: Mapping[str, Any]) -> dict[str, Any]:
+        """The JSON object `given` as the function's arguments; InvalidInput, which repeats no value, if it does not
+        fit."""
+        try:
+            checked = convert(given, self._input_type)
+        except msgspec.ValidationError as error:
+            raise InvalidInput(f"The arguments of {self.name} do not fit: {without_values(str(error))}.") from None
+        return {name: getattr(checked, name) for name in given}
+
+    async def run(self, given: Mapping[str, Any], context: object, key: str) -> Any:
+        """Call the function with the JSON object `given`. TimeoutError when its time is up."""
+        with calling(self.name, key) as current:
+            arguments = self.check(given)
+            arguments |= {name: context if what == "context" else key for name, what in self._injected.items()}
+            if self.rate is not None and current.work is not None:
+                await self._count(self.rate, current.work)
+            try:
+                async with asyncio.timeout(self.timeout):
+                    return await self._perform(arguments)
+            except (SystemExit, KeyboardInterrupt) as error:
+                # left alone it would end the event loop, and with it every other run of this worker
+                what = "called exit" if isinstance(error, SystemExit) else f"raised {type(error).__name__}"
+                raise ToolError(f"The tool {what}.") from None
+
+    async def _perform(self, arguments: dict[str, Any]) -> Any:
+        return await call(self.fn, **arguments)
+
+    async def _count(self, rate: Rate, work: Work) -> None:
+        wait_ms = await work.take_call(self.name, rate.most, rate.window_ms)
+        if wait_ms:
+            seconds = -(-wait_ms // 1000)
+            raise CalledTooOften(
+                f"{self.name} may be called {rate.words.replace('/', ' times a ')}; try again in {seconds} s."
+            )
+
+
+@calls_user_code
+async def call(fn: Callable[..., Any], /, *args: Any, **kwargs: Any) -> Any:
+    """Await an async function, or run a sync one in a thread so that the event loop goes on; what a generator yields
+    is written as output."""
+    if inspect.iscoroutinefunction(fn) or inspect.iscoroutinefunction(getattr(fn, "__call__", None)):  # noqa: B004
+        return await fn(*args, **kwargs)
+    if inspect.isasyncgenfunction(fn) or inspect.isgeneratorfunction(fn):
+        return await streamed(fn(*args, **kwargs))
+    result = await in_thread(fn, *args, **kwargs)
+    return await result if inspect.isawaitable(result) else result
+
+
+class ToolOptions(TypedDict, total=False):
+    name: str
+    approval: ApprovalPolicy
+    effects: Effects
+    timeout: float | None
+    rate_limit: str | None
+
+
+@overload
+def tool(fn: Callable[P, R], /) -> Tool[P, R]: ...
+@overload
+def tool(**options: Unpack[ToolOptions]) -> Callable[[Callable[P, R]], Tool[P, R]]: ...
+def tool(fn: Callable[P, R] | None = None, /, **options: Unpack[ToolOptions]) -> Any:
+    """Make a tool of a function: `@tool`, or `@tool(approval="always", effects="idempotent", timeout=10)`."""
+    if fn is not None:
+        return Tool(fn)
+    return partial(Tool, **options)
+
+
+def _checked_name(name: object) -> str:
+    if not isinstance(name, str) or not _NAME.fullmatch(name):
+        raise Invalid("A tool's name has 1 to 64 letters, digits or any of - _ and nothing else.")
+    return name
+
+
+def _read_signature(
+    fn: Callable[..., Any], name: str, description: str
+) -> tuple[dict[str, Literal["context", "key"]], type[msgspec.Struct]]:
+    """Which parameters are filled in by us, and a struct of the others."""
+    try:
+        hints = get_type_hints(fn, include_extras=True)
+    except (NameError, TypeError):
+        raise Invalid(f"Tool {name}: an annotation names a type that cannot be found.") from None
+    injected: dict[str, Literal["context", "key"]] = {}
+    fields: list[tuple[str, Any, Any]] = []
+    for parameter in inspect.signature(fn).parameters.values():
+        kind = hints.get(parameter.name, Any)
+        if parameter.kind not in (parameter.POSITIONAL_OR_KEYWORD, parameter.KEYWORD_ONLY):
+            raise Invalid(f"Tool {name}: {parameter.name} cannot be passed by name; use plain parameters.")
+        if getattr(kind, "runyard_injects", None) == "context":
+            injected[parameter.name] = "context"
+        elif parameter.name == KEY_PARAMETER:
+            injected[parameter.name] = "key"
+        else:
+            fields.append((parameter.name, kind, _field(parameter.default)))
+    try:
+        struct = msgspec.defstruct(
+            name, fields, kw_only=True, forbid_unknown_fields=True, namespace={"__doc__": description or None}
+        )
+    except (TypeError, ValueError):
+        raise Invalid(f"Tool {name}: its parameters cannot be described as JSON.") from None
+    return injected, struct
+
+
+def _field(default: Any) -> Any:
+    if default is inspect.Parameter.empty:
+        return msgspec.field()
+    if isinstance(default, list | dict | set | bytearray):
+        return msgspec.field(default_factory=partial(copy.copy, default))
+    return msgspec.field(default=default)
+
+
+def _annotated(fn: Callable[..., Any]) -> dict[str, str]:
+    """`city: Annotated[str, "where to look"]`: the descriptions that are written beside the types."""
+    hints = get_type_hints(fn, include_extras=True)
+    texts = {
+        name: [m for m in get_args(hint)[1:] if isinstance(m, str)]
+        for name, hint in hints.items()
+        if get_origin(hint) is Annotated
+    }
+    return {name: found[0] for name, found in texts.items() if found}

@@ -1,0 +1,158 @@
+"""The folder of a thread: where its file tools read and write, and what its programs get a copy of.
+
+A path is relative and stays inside: it is walked part by part from the folder down, and no link is followed at any of
+them, so that neither `..` nor a link leads out, whatever is changed meanwhile. A name that differs from one that is
+there only by case is refused, because some file systems take both for one. Sizes are bounded.
+"""
+
+import asyncio
+import os
+import re
+import secrets
+import stat
+from collections.abc import Iterator
+from contextlib import ExitStack, contextmanager
+from hashlib import sha256
+from pathlib import Path
+from weakref import WeakValueDictionary
+
+from runyard.agents.sandbox.staging import BEFORE, NEW
+from runyard.agents.user_code.current_call import current_work, workspaces
+from runyard.agents.user_code.run_in_thread import in_thread
+from runyard.errors import StartupError, ToolError
+from runyard.private_files import make_folder, remove_tree
+
+FILE_BYTES = 1024 * 1024
+FOLDER_BYTES = 64 * 1024 * 1024
+FOLDER_FILES = 1000
+_DEPTH = 16
+_ID = re.compile(r"[A-Za-z0-9-]{1,64}", re.ASCII)
+_locks: WeakValueDictionary[Path, asyncio.Lock] = WeakValueDictionary()
+
+
+def check_writable(folder: Path) -> None:
+    """Raise StartupError if the folder of all workspaces exists and this process may not write to it."""
+    if folder.is_dir() and not os.access(folder, os.W_OK | os.X_OK):
+        raise StartupError(
+            f"The folder {folder} for workspaces cannot be written by user {os.geteuid()}: change its owner"
+            f" (chown {os.geteuid()} {folder}), or set RUNYARD_WORKSPACES to another folder."
+        )
+
+
+class Workspace:
+    """`lock`: hold it while the folder changes; a program's folder is exchanged as a whole."""
+
+    def __init__(self, folder: Path) -> None:
+        self.folder = folder.absolute()
+        self.lock = _locks.setdefault(self.folder, asyncio.Lock())
+
+    @classmethod
+    def current(cls) -> "Workspace":
+        """That of the thread (or, without one, of the run) whose tool is being called."""
+        work = current_work()
+        if work is None:
+            raise ToolError("Files can be used in a run only.")
+        made = cls.of(workspaces(), work.run.thread_id or work.run.id)
+        before = made.folder.with_name(made.folder.name + BEFORE)
+        if before.exists() and not made.folder.exists():
+            before.rename(made.folder)  # a process died while it exchanged the folder
+        make_folder(made.folder)
+        return made
+
+    @classmethod
+    def of(cls, workspaces: Path, owner: str) -> "Workspace":
+        """The workspace of a thread or of a run without one, whether it exists or not."""
+        return cls(workspaces / (owner if _ID.fullmatch(owner) else sha256(owner.encode()).hexdigest()))
+
+    async def remove(self) -> None:
+        """Remove the folder and what an interrupted exchange left beside it. Do nothing if there is none."""
+        async with self.lock:
+            await in_thread(self._remove)
+
+    def _remove(self) -> None:
+        for suffix in ("", NEW, BEFORE):
+            remove_tree(self.folder.with_name(self.folder.name + suffix))
+
+    def read(self, path: str) -> bytes:
+        with self._parent(path) as (folder, name):
+            try:
+                file = os.open(name, os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK, dir_fd=folder)
+            except OSError:
+                raise ToolError("There is no such file.") from None
+            with open(file, "rb") as opened:
+                if not stat.S_ISREG(os.fstat(file).st_mode):
+                    raise ToolError("That is not a file.")
+                data = opened.read(FILE_BYTES + 1)
+        if len(data) > FILE_BYTES:
+            raise ToolError(f"The file is larger than {FILE_BYTES} bytes.")
+        return data
+
+    def write(self, path: str, data: bytes) -> None:
+        """The whole file, or nothing of it."""
+        if len(data) > FILE_BYTES:
+            raise ToolError(f"A file may have {FILE_BYTES} bytes, not more.")
+        files, size = self._size()
+        if files >= FOLDER_FILES or size + len(data) > FOLDER_BYTES:
+            raise ToolError("The workspace is full.")
+        with self._parent(path, make=True) as (folder, name):
+            _refuse_other_case(folder, name)
+            scratch = f".{secrets.token_hex(8)}.part"
+            file = os.open(scratch, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW, 0o600, dir_fd=folder)
+            try:
+                with open(file, "wb") as opened:
+                    opened.write(data)
+                os.replace(scratch, name, src_dir_fd=folder, dst_dir_fd=folder)
+            except OSError:
+                os.unlink(scratch, dir_fd=folder)
+                raise ToolError("The file cannot be written there.") from None
+
+    @contextmanager
+    def _parent(self, path: str, make: bool = False) -> Iterator[tuple[int, str]]:
+        """The folder that the path's last part is in, open, and that part."""
+        *folders, name = _parts(path)
+        with ExitStack() as opened:
+            here = os.open(self.folder, os.O_DIRECTORY | os.O_NOFOLLOW)
+            opened.callback(os.close, here)
+            for part in folders:
+                try:
+                    if make:
+                        _refuse_other_case(here, part)
+                        _make(part, here)
+                    here = os.open(part, os.O_DIRECTORY | os.O_NOFOLLOW, dir_fd=here)
+                except OSError:
+                    raise ToolError("There is no such folder.") from None
+                opened.callback(os.close, here)
+            yield here, name
+
+    def _size(self) -> tuple[int, int]:
+        sizes = [
+            os.lstat(os.path.join(folder, name)).st_size for folder, _, names in os.walk(self.folder) for name in names
+        ]
+        return len(sizes), sum(sizes)
+
+
+def _parts(path: str) -> list[str]:
+    parts = path.split("/")
+    if path.startswith("/") or "\0" in path or "\\" in path:
+        raise ToolError("A path is relative, with / between its parts.")
+    if any(part in ("", ".", "..") for part in parts) or len(parts) > _DEPTH:
+        raise ToolError("A path stays inside of the workspace: no empty parts, no . and no .., at most 16 parts.")
+    try:
+        long = any(len(part.encode()) > 200 for part in parts)
+    except UnicodeEncodeError:
+        raise ToolError("A path is text.") from None
+    if long:
+        raise ToolError("A part of a path has at most 200 bytes.")
+    return parts
+
+
+def _make(part: str, folder: int) -> None:
+    try:
+        os.mkdir(part, 0o700, dir_fd=folder)
+    except FileExistsError:
+        return
+
+
+def _refuse_other_case(folder: int, name: str) -> None:
+    if any(other != name and other.casefold() == name.casefold() for other in os.listdir(folder)):
+        raise ToolError("There is a file or folder whose name differs only by case; use that name.")

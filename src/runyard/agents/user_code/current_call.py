@@ -1,0 +1,202 @@
+"""What a tool reaches while it is called, without being given anything: its run, and a way to stream what it says.
+
+The engine says which execution is under way (`at_work`), a tool which call (`calling`); both are context variables, so
+tools that run side by side do not mix. A call that has ended, be it by a cancel or because its time was up, writes no
+more: whoever goes on after that, such as a thread that could not be stopped, gets a CancelledError.
+
+Every call leaves one log line, `tool.finished`: names, milliseconds and a code, never content.
+"""
+
+import asyncio
+import time
+from collections.abc import Generator, Iterator, Sequence
+from contextlib import contextmanager
+from contextvars import Context, ContextVar
+from pathlib import Path
+from typing import Any, Protocol
+
+import structlog
+
+from runyard.agents.user_code.frames import calls_user_code
+from runyard.agents.user_code.run_in_thread import in_thread
+from runyard.domain.events import Payload, ToolOutput, clean
+from runyard.domain.fold import State
+from runyard.domain.run import Run
+from runyard.errors import AgentError, RunyardError
+from runyard.store import Hit
+
+log = structlog.get_logger()
+
+
+class Work(Protocol):
+    """What a tool needs of an execution (`execution.Execution`)."""
+
+    @property
+    def run(self) -> Run: ...
+
+    @property
+    def state(self) -> State: ...
+
+    @property
+    def congested(self) -> bool: ...
+
+    def emit(self, payload: Payload) -> object: ...
+
+    def fail(self, error: AgentError) -> None:
+        """End the run with this error, however its agent goes on. The first call counts."""
+
+    async def drain(self) -> None: ...
+
+    async def search(self, collection: str, query: str, limit: int) -> Sequence[Hit]: ...
+
+    async def take_call(self, tool: str, most: int, window_ms: int) -> int: ...
+
+    def now_ms(self) -> int: ...
+
+    def traceparent(self, call_id: str) -> str:
+        """The header of W3C Trace Context for what this call asks of others."""
+
+
+class Call:
+    """One call of a tool. `work` is None where there is no run: a tool that is tried out by itself."""
+
+    def __init__(self, work: Work | None, key: str) -> None:
+        self.work = work
+        self.call_id = key if work is None else key.removeprefix(f"{work.run.id}:")
+        self.open = True
+        self._loop = asyncio.get_running_loop()
+
+    @property
+    def elsewhere(self) -> bool:
+        """Whether this is asked in another thread than the call's own."""
+        try:
+            return asyncio.get_running_loop() is not self._loop
+        except RuntimeError:
+            return True
+
+    def write(self, text: str) -> None:
+        if not self.open:
+            raise asyncio.CancelledError
+        if self.work is not None and text:
+            self.work.emit(ToolOutput(self.call_id, clean(text)))
+
+    async def settle(self) -> None:
+        if self.work is not None and self.work.congested:
+            await self.work.drain()
+
+    async def _write_and_settle(self, text: str) -> None:
+        self.write(text)
+        await self.settle()
+
+    def write_from_thread(self, text: str) -> None:
+        asyncio.run_coroutine_threadsafe(self._write_and_settle(text), self._loop).result()
+
+
+_work: ContextVar[Work | None] = ContextVar("runyard_work", default=None)
+_call: ContextVar[Call | None] = ContextVar("runyard_call", default=None)
+_workspaces: ContextVar[Path] = ContextVar("runyard_workspaces", default=Path(".runyard/workspaces"))
+
+
+@contextmanager
+def at_work(work: Work, workspaces: Path) -> Iterator[None]:
+    """Tools that are called in here belong to this execution; files of its thread live below `workspaces`."""
+    before = _work.set(work), _workspaces.set(workspaces)
+    try:
+        yield
+    finally:
+        _work.reset(before[0])
+        _workspaces.reset(before[1])
+
+
+def current_work() -> Work | None:
+    return _work.get()
+
+
+def work_in(context: Context) -> Work | None:
+    """The execution that a task with this context belongs to."""
+    return context.get(_work)
+
+
+def current_call() -> Call | None:
+    return _call.get()
+
+
+def workspaces() -> Path:
+    return _workspaces.get()
+
+
+@contextmanager
+def calling(tool: str, key: str) -> Iterator[Call]:
+    """A call of this tool, from its start to its end; what ends it becomes a line of the log."""
+    work = _work.get()
+    call = Call(work, key)
+    before = _call.set(call)
+    began = time.monotonic()
+    outcome = "ok"
+    try:
+        yield call
+    except BaseException as error:
+        outcome = code_of(error)
+        raise
+    finally:
+        call.open = False
+        _call.reset(before)
+        ms = round((time.monotonic() - began) * 1000)
+        ids = {} if work is None else {"run_id": work.run.id}
+        log.info("tool.finished", tool=tool, ms=ms, outcome=outcome, **ids)
+
+
+def output(text: str) -> "Written":
+    """Stream a piece of the output of the tool that is running, to whoever follows the run: `await output("...")`.
+
+    In a plain function leave the `await` out. It waits only if far more was written than the database has taken.
+    Outside of a call it does nothing, so that a tool can be tried out by itself."""
+    if not isinstance(text, str):
+        raise TypeError(f"output is text, not {type(text).__name__}")
+    call = _call.get()
+    if call is None:
+        return Written(None)
+    if call.elsewhere:
+        call.write_from_thread(text)
+        return Written(None)
+    call.write(text)
+    return Written(call)
+
+
+class Written:
+    """What `output` returns: it was written; await it to let the database catch up."""
+
+    def __init__(self, call: Call | None) -> None:
+        self._call = call
+
+    def __await__(self) -> Generator[Any, None, None]:
+        if self._call is not None:
+            yield from self._call.settle().__await__()
+
+
+@calls_user_code
+async def streamed(chunks: Any) -> str:
+    """Write what a generator yields, piece by piece; all of it together is the tool's result."""
+    parts: list[str] = []
+    if hasattr(chunks, "__aiter__"):
+        async for chunk in chunks:
+            await output(chunk)
+            parts.append(chunk)
+        return "".join(parts)
+
+    def iterate() -> None:
+        for chunk in chunks:
+            output(chunk)
+            parts.append(chunk)
+
+    await in_thread(iterate)
+    return "".join(parts)
+
+
+def code_of(error: BaseException) -> str:
+    """What ended a call, in a word that can be logged."""
+    if isinstance(error, TimeoutError):
+        return "timeout"
+    if isinstance(error, asyncio.CancelledError):
+        return "canceled"
+    return error.code if isinstance(error, RunyardError) else type(error).__name__

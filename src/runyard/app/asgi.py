@@ -1,0 +1,82 @@
+"""The ASGI app: all faces over one process.
+
+`runyard.create_app` is this; `app/server.py` puts a server around it.
+"""
+
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager, suppress
+from functools import partial
+from typing import Any
+
+import structlog
+
+from runyard import __version__
+from runyard.agents.declared.loading import App
+from runyard.app.factories import load_app
+from runyard.app.process import Process
+from runyard.errors import RunyardError
+from runyard.settings import Settings
+
+log = structlog.get_logger()
+
+
+def create_app(
+    settings: Settings | None = None,
+    app: App | None = None,
+    *,
+    worker: bool = True,
+    process: Process | None = None,
+    keys: bool = True,
+) -> Any:
+    """An ASGI app; its lifespan starts and stops everything behind it. Without `keys`, whoever reaches it may do
+    everything, as the owner `local`."""
+    from runyard.faces.channels.routes import add_routes as channels
+    from runyard.faces.chats.routes import add_routes as chats
+    from runyard.faces.contract.routes import add_routes as contract
+    from runyard.faces.native.routes import add_routes as native
+    from runyard.faces.plans.routes import add_routes as plans
+    from runyard.faces.threads.routes import add_routes as threads
+    from runyard.web.app import Limits, build
+
+    settings = settings or Settings()
+    running = process or Process(settings, app or load_app(settings), worker=worker)
+
+    @asynccontextmanager
+    async def lifespan(_: Any) -> AsyncIterator[None]:
+        await running.start()
+        await say_if_nobody_gets_in(running, settings, keys)
+        try:
+            yield
+        finally:
+            await running.stop()
+
+    in_chats = partial(chats, stores=running.interaction_stores, while_waiting=settings.chats_while_waiting)
+    by_contract = partial(
+        contract,
+        task_types=running.task_types,
+        terminal=settings.contract_terminal_event,
+        timeout_seconds=settings.contract_timeout_seconds,
+    )
+    known = (threads, channels, in_chats, by_contract, plans, native)
+    faces = [partial(face, engine=running.engine, heartbeat=settings.heartbeat_seconds) for face in known]
+    return build(
+        running.engine,
+        faces,
+        keys=keys,
+        metrics=running.metrics,
+        version=__version__,
+        limits=Limits(
+            settings.max_body_bytes, settings.rate_per_key, settings.max_streams, settings.max_streams_per_key
+        ),
+        access_log=settings.access_log and settings.log_level in ("debug", "info"),
+        lifespan=lifespan,
+    )
+
+
+async def say_if_nobody_gets_in(process: Process, settings: Settings, keys: bool) -> None:
+    """A server that wants keys, where there is none, is of no use to anybody yet."""
+    with suppress(RunyardError):
+        if keys and not await process.engine.access.keys(None, None, 1):
+            first = "stop this server, run" if settings.sqlite_path else "run"
+            advice = f"No API key exists: {first} `runyard keys create --owner NAME --scope all`."
+            log.warning("keys.none", advice=advice)

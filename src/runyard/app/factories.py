@@ -1,0 +1,163 @@
+"""What the settings name, opened or about to be: the app, the database, the bus, the places of checkpoints and traces.
+
+Drivers are imported where they are chosen, so nobody needs the ones of somebody else's choice.
+"""
+
+import hashlib
+import tempfile
+from importlib.metadata import version
+from pathlib import Path
+from typing import TYPE_CHECKING
+from urllib.parse import quote
+
+from runyard.agents.declared.loading import App, app_of, load
+from runyard.bus import Bus
+from runyard.channel_store import Office
+from runyard.clock import Clock, SystemClock
+from runyard.domain.api_key import LOCAL
+from runyard.engine.engine import Engine
+from runyard.errors import StartupError
+from runyard.settings import Settings
+from runyard.telemetry.spans import Exporter, Recorder, Several
+
+if TYPE_CHECKING:
+    from runyard.checkpoints.task import Checkpoints, Stores
+    from runyard.encryption.cipher import Ring
+    from runyard.faces.chats.interactions import InteractionStore
+    from runyard.stores.sql_channel_store import SqlOffice
+
+
+def load_app(settings: Settings) -> App:
+    """The app that the settings name, or the demo."""
+    if settings.app is not None:
+        return load(Path(settings.app))
+    from runyard import demo
+
+    return app_of(demo)
+
+
+def open_store(settings: Settings, clock: Clock | None = None) -> Office:
+    """The store that the settings name, which seals content if they have a key; `await store.open()` comes next."""
+    ring = settings.ring
+    store = open_sql_store(settings, clock, ring)
+    if ring is None:
+        return store
+    from runyard.encryption.sealed_channel_store import SealedOffice
+
+    return SealedOffice(store, ring)
+
+
+def open_sql_store(settings: Settings, clock: Clock | None = None, ring: "Ring | None" = None) -> "SqlOffice":
+    """The database that the settings name, as it keeps things."""
+    url = settings.database_url
+    if url.startswith("sqlite:///"):
+        from runyard.stores.sqlite.store import SqliteStore
+
+        return SqliteStore(Path(url.removeprefix("sqlite:///")), clock or SystemClock(), ring)
+    try:
+        from runyard.stores.postgres.store import PostgresStore
+    except ImportError:
+        raise StartupError("Postgres needs asyncpg: pip install 'runyard[postgres]'.") from None
+    return PostgresStore(url, clock or SystemClock(), ring, answer_seconds=settings.database_answer_seconds)
+
+
+def open_bus(settings: Settings) -> Bus:
+    """The bus that the settings name; `await bus.open(hear)` comes next."""
+    url = settings.bus_url or ("memory" if settings.sqlite_path else settings.database_url)
+    scheme = url.partition("://")[0]
+    try:
+        match scheme:
+            case "postgresql":
+                from runyard.buses.postgres import PostgresBus
+
+                return PostgresBus(url)
+            case "redis" | "rediss":
+                from runyard.buses.redis import RedisBus
+
+                return RedisBus(url)
+            case "nats":
+                from runyard.buses.nats import NatsBus
+
+                return NatsBus(url)
+            case _:
+                from runyard.buses.memory import MemoryBus
+
+                return MemoryBus()
+    except ImportError:
+        extra = {"postgresql": "postgres", "rediss": "redis"}.get(scheme, scheme)
+        raise StartupError(f"A {extra} bus needs its driver: pip install 'runyard[{extra}]'.") from None
+
+
+def open_checkpoints(settings: Settings, engine: Engine, clock: Clock) -> "tuple[Stores, Checkpoints]":
+    """Where the interactions of chats are kept, and who writes them there."""
+    from runyard.checkpoints.database_store import DatabaseInteractionStore
+    from runyard.checkpoints.file_store import FileInteractionStore
+    from runyard.checkpoints.task import Checkpoints
+
+    folder, ring = settings.checkpoint_path, settings.ring
+
+    def of_owner(owner: str) -> "InteractionStore":
+        if settings.checkpoints == "database":
+            return DatabaseInteractionStore(engine, owner)
+        return FileInteractionStore(folder if owner == LOCAL else folder / "owners" / quote(owner, safe=""), ring)
+
+    return of_owner, Checkpoints(
+        engine,
+        of_owner,
+        clock,
+        files=folder if settings.checkpoints == "files" else None,
+        disk=fallback_folder(settings),
+        temporary=temporary_folder(settings),
+        ring=ring,
+    )
+
+
+def fallback_folder(settings: Settings) -> Path:
+    """Where copies go that take too long to save: another place than the one that is slow."""
+    if settings.checkpoint_fallback is None:
+        lasting = Path("/var/tmp")  # survives a restart of the machine
+        return (lasting if lasting.is_dir() else Path(tempfile.gettempdir())) / f"{_name_of(settings)}-slow"
+    if settings.checkpoint_fallback.resolve().is_relative_to(settings.checkpoint_path.resolve()):
+        raise StartupError(
+            f"RUNYARD_CHECKPOINT_FALLBACK lies in {settings.checkpoint_path}, the folder of checkpoints. Set it to a"
+            " folder elsewhere, on a local disk."
+        )
+    return settings.checkpoint_fallback
+
+
+def temporary_folder(settings: Settings) -> Path:
+    """Where copies go that could be put nowhere else."""
+    return Path(tempfile.gettempdir()) / _name_of(settings)
+
+
+def _name_of(settings: Settings) -> str:
+    """A name that differs from that of servers with another database."""
+    return f"runyard-{hashlib.sha256(settings.database_url.encode()).hexdigest()[:16]}"
+
+
+def open_exporter(settings: Settings) -> Exporter:
+    """Where the traces of agents go: to Sentry, to a collector, to both; if there is neither, nowhere."""
+    exporters: list[Exporter] = []
+    try:
+        if settings.sentry_dsn is not None:
+            from runyard.telemetry.sentry import Sentry
+
+            exporters.append(Sentry(settings.sentry_dsn, f"runyard@{version('runyard')}"))
+    except ImportError:
+        raise StartupError("RUNYARD_SENTRY_DSN needs sentry-sdk: pip install 'runyard[sentry]'.") from None
+    except ValueError:
+        raise StartupError("RUNYARD_SENTRY_DSN is no DSN of Sentry.") from None
+    try:
+        if settings.otlp_endpoint is not None:
+            from runyard.telemetry.otlp import Otlp
+
+            exporters.append(Otlp(settings.otlp_endpoint, version("runyard")))
+    except ImportError:
+        raise StartupError("RUNYARD_OTLP_ENDPOINT needs OpenTelemetry: pip install 'runyard[otlp]'.") from None
+    match exporters:
+        case []:
+            return Recorder()
+        case [one]:
+            return one
+        case _:
+            return Several(exporters)

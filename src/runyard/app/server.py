@@ -1,0 +1,294 @@
+"""A process from its start to the signal that ends it: a server, or a worker alone.
+
+On SIGTERM or SIGINT it drains (`wiring.Process.drain`) and only then closes. A second signal skips the wait.
+"""
+
+import asyncio
+import gc
+import logging
+import os
+import signal
+import socket
+import sys
+from collections.abc import AsyncIterator, Callable, Coroutine
+from contextlib import asynccontextmanager, nullcontext, suppress
+from ipaddress import ip_address
+from typing import TYPE_CHECKING, Any, Literal
+
+import structlog
+
+from runyard.agents.declared.loading import App
+from runyard.app.asgi import create_app, say_if_nobody_gets_in
+from runyard.app.process import Process
+from runyard.engine.running.run_services import ShowTraceback
+from runyard.errors import StartupError
+from runyard.settings import Settings, address
+from runyard.telemetry import logs
+
+if TYPE_CHECKING:
+    from runyard.web.connections import Bounded
+
+log = structlog.get_logger()
+
+# Longer than proxies and clients keep an idle connection: who closes first cannot cut off what the other just sends.
+KEEP_ALIVE_SECONDS = 75
+_handled: list[asyncio.AbstractEventLoop] = []  # loops in which a signal raises nothing any more
+Keys = Literal["needed", "needed_off_loopback", "not_needed"]
+
+
+async def serve(
+    settings: Settings,
+    app: App,
+    *,
+    worker: bool = True,
+    keys: Keys = "needed",
+    ready: Callable[[str, bool], None] | None = None,
+    on_traceback: ShowTraceback | None = None,
+) -> None:
+    """Serve HTTP until SIGTERM or SIGINT. `ready` is told the address, and whether a key is needed there.
+
+    `keys`: without any, whoever reaches the address may do everything. `on_traceback` is given what agents raise: it is
+    content, so a server for others has none."""
+    import uvicorn
+
+    from runyard.web.local import LocalOnly
+
+    logs.configure(settings.log_format, settings.log_level)
+    logs.catch_tracebacks()
+    signals = _Signals()
+    process = Process(settings, app, worker=worker, may_exit=True, on_traceback=on_traceback)
+    listener = _listen(settings.host, settings.port)
+    is_guarded = keys == "needed" or (keys == "needed_off_loopback" and not _is_loopback(listener))
+    served = create_app(settings, process=process, keys=is_guarded)
+    config = uvicorn.Config(
+        served if keys != "needed_off_loopback" or is_guarded else LocalOnly(served, settings.origins),
+        log_config=None,
+        access_log=False,
+        proxy_headers=False,
+        ws="none",
+        http=http_protocol(settings, process),
+        timeout_graceful_shutdown=5,
+        timeout_keep_alive=KEEP_ALIVE_SECONDS,
+        lifespan="off",
+    )
+    server = uvicorn.Server(config)
+    server.capture_signals = nullcontext  # type: ignore[assignment, method-assign]
+    await _start(process, signals)
+    await say_if_nobody_gets_in(process, settings, is_guarded)
+    _calm_collector()
+    stopping = _on_signal(signals, process, settings.drain_seconds, lambda: setattr(server, "should_exit", True))
+    if ready is not None:
+        ready(address(settings.host, listener.getsockname()[1]), is_guarded)
+    async with _scraped(settings, process):
+        with _QuietCuts():
+            await server.serve([listener])
+    stopping.cancel()
+    await process.stop()
+
+
+def http_protocol(settings: Settings, process: Process) -> "type[Bounded]":
+    """The protocol of the connections of this process, with their limits."""
+    from runyard.web.connections import ConnectionLimits, bounded
+
+    limits = ConnectionLimits(
+        settings.max_header_bytes,
+        settings.header_seconds,
+        settings.body_seconds,
+        settings.max_connections,
+        settings.max_connections_per_address,
+    )
+    return bounded(limits, process.metrics.refused)
+
+
+async def work(settings: Settings, app: App) -> None:
+    """Be a worker, and nothing else, until SIGTERM or SIGINT."""
+    logs.configure(settings.log_format, settings.log_level)
+    logs.catch_tracebacks()
+    if settings.database_url.startswith("sqlite"):
+        raise StartupError(
+            "SQLite has one process: `runyard serve` includes the worker. Use Postgres to run workers of their own."
+        )
+    signals = _Signals()
+    process = Process(settings, app, may_exit=True)
+    await _start(process, signals)
+    _calm_collector()
+    done = asyncio.Event()
+    stopping = _on_signal(signals, process, settings.drain_seconds, done.set)
+    async with _scraped(settings, process):
+        await done.wait()
+    stopping.cancel()
+    await process.stop()
+
+
+@asynccontextmanager
+async def _scraped(settings: Settings, process: Process) -> AsyncIterator[None]:
+    """Answer at the port for those who watch, if there is one."""
+    if settings.metrics_port is None:
+        yield
+        return
+    import uvicorn
+
+    from runyard.web.scrape import Scrape
+
+    listener = _listen(settings.metrics_host, settings.metrics_port, "RUNYARD_METRICS_PORT")
+    answering = Scrape(process.engine, process.metrics)
+    config = uvicorn.Config(
+        answering,
+        log_config=None,
+        access_log=False,
+        ws="none",
+        http=http_protocol(settings, process),
+        lifespan="off",
+    )
+    server = uvicorn.Server(config)
+    server.capture_signals = nullcontext  # type: ignore[assignment, method-assign]
+    serving = asyncio.create_task(server.serve([listener]), name="metrics")
+    log.info("metrics.ready", url=f"{address(settings.metrics_host, listener.getsockname()[1])}/metrics")
+    try:
+        yield
+    finally:
+        server.should_exit = True
+        await serving
+
+
+def run(main: Coroutine[Any, Any, None]) -> None:
+    """asyncio.run, on uvloop where it is installed."""
+    factory: Callable[[], asyncio.AbstractEventLoop] | None = None
+    with suppress(ImportError):
+        from uvloop import new_event_loop as factory
+    with asyncio.Runner(loop_factory=factory) as runner:
+        task = runner.get_loop().create_task(_to_the_end(main), name="main")
+        while True:
+            try:
+                return runner.run(_result(task))
+            except (SystemExit, KeyboardInterrupt) as error:
+                # a callback of an agent: tasks are contained, and Ctrl-C raises nothing once it is handled here
+                if task.done() or (isinstance(error, KeyboardInterrupt) and not _handled):
+                    raise
+                log.error("loop.exit_ignored", error=type(error).__name__)
+
+
+async def _result(task: "asyncio.Task[None]") -> None:
+    await task
+
+
+def _is_stray(task: "asyncio.Task[Any]") -> bool:
+    """Not one of the two tasks that `run` makes. The other one may not have begun yet."""
+    code = getattr(task.get_coro(), "cr_code", None)
+    return task is not asyncio.current_task() and code is not _result.__code__
+
+
+async def _to_the_end(main: Coroutine[Any, Any, None]) -> None:
+    """An agent that ignores its cancellation cannot keep the process alive: its run has been given back by then."""
+    await main
+    strays = set(filter(_is_stray, asyncio.all_tasks()))
+    for task in strays:
+        task.cancel()
+    left = (await asyncio.wait(strays, timeout=1))[1] if strays else set()
+    if left:
+        log.warning("process.tasks_left", tasks=len(left))
+    if left or _is_loading():
+        _leave()
+
+
+def _calm_collector() -> None:
+    """What was loaded stays: look at it no more, and look less often at what moves (a fifth of the CPU otherwise)."""
+    gc.collect()
+    gc.freeze()
+    gc.set_threshold(20_000, 20, 50)
+
+
+class _Signals:
+    """SIGTERM and SIGINT, from the first moment on: process 1 of a container gets no others."""
+
+    def __init__(self) -> None:
+        loop = asyncio.get_running_loop()
+        self.first, self.second = asyncio.Event(), asyncio.Event()
+        for number in (signal.SIGTERM, signal.SIGINT):
+            loop.add_signal_handler(number, self._caught)
+        _handled.append(loop)
+
+    def _caught(self) -> None:
+        (self.second if self.first.is_set() else self.first).set()
+
+
+async def _start(process: Process, signals: _Signals) -> None:
+    """Start, unless a signal comes first: then end at once, because nothing has begun that could be drained."""
+    starting = asyncio.create_task(process.start(), name="start")
+    stopped = asyncio.create_task(signals.first.wait())
+    await asyncio.wait({starting, stopped}, return_when=asyncio.FIRST_COMPLETED)
+    if not starting.done():
+        log.info("process.stopping")
+        _leave()
+    stopped.cancel()
+    await starting
+
+
+def _leave() -> None:
+    """End the process without Python's own exit, which would wait for threads and locks that never come."""
+    logging.shutdown()
+    for stream in (sys.stdout, sys.stderr):
+        with suppress(Exception):  # full, closed or gone
+            stream.flush()
+    os._exit(0)
+
+
+def _is_loading() -> bool:
+    """Whether a thread still imports the library of models; without one, that is not looked for."""
+    loading = sys.modules.get("runyard.models.loading")
+    return loading is not None and loading.is_loading()
+
+
+def _on_signal(signals: _Signals, process: Process, grace: float, then: Callable[[], None]) -> "asyncio.Task[None]":
+    """On the first signal drain, then call `then`; on the second, do not wait for runs to end."""
+
+    async def shut_down() -> None:
+        await signals.first.wait()
+        log.info("process.stopping")
+        draining = asyncio.create_task(process.drain(grace))
+        hurry = asyncio.create_task(signals.second.wait())
+        await asyncio.wait({draining, hurry}, return_when=asyncio.FIRST_COMPLETED)
+        hurry.cancel()
+        if not draining.done():
+            draining.cancel()
+            await asyncio.gather(draining, return_exceptions=True)
+            await process.drain(0)
+        then()
+
+    return asyncio.create_task(shut_down(), name="signals")
+
+
+def _listen(host: str, port: int, setting: str = "RUNYARD_PORT") -> socket.socket:
+    family = socket.AF_INET6 if ":" in host else socket.AF_INET
+    listener = socket.socket(family)
+    listener.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+    try:
+        listener.bind((host, port))
+    except OSError as error:
+        listener.close()
+        raise StartupError(f"Cannot listen on {host}:{port}: {error.strerror}. Set {setting} to another one.") from None
+    listener.listen(2048)
+    listener.setblocking(False)
+    return listener
+
+
+def _is_loopback(listener: socket.socket) -> bool:
+    """By the address that it really has: a name may stand for any."""
+    return ip_address(listener.getsockname()[0]).is_loopback
+
+
+class _QuietCuts:
+    """uvicorn reports a stream that was cut on purpose, and a request that a shutdown cut off, as crashes; those lines
+    are left out."""
+
+    def __enter__(self) -> None:
+        from runyard.web.sse import StreamCut
+
+        def keep(record: logging.LogRecord) -> bool:
+            return not (record.exc_info and isinstance(record.exc_info[1], StreamCut | asyncio.CancelledError))
+
+        self._keep = keep
+        logging.getLogger("uvicorn.error").addFilter(keep)
+
+    def __exit__(self, *_: object) -> None:
+        logging.getLogger("uvicorn.error").removeFilter(self._keep)

@@ -1,0 +1,50 @@
+"""Checkpoints in the database, beside the log that they are made from."""
+
+from msgspec.structs import replace
+
+from runyard.domain.run import Run
+from runyard.engine.engine import Engine
+from runyard.errors import NotFound
+from runyard.faces.chats.interactions import Interactions, IsGone, decoded, encoded
+from runyard.faces.chats.lookup import run_in, thread_of
+from runyard.faces.chats.translate import run_id_of
+from runyard.faces.chats.wire import AgentState, Chat, Interaction
+from runyard.web.responses import iso
+
+
+class DatabaseInteractionStore:
+    """One owner's interactions: an `InteractionStore`."""
+
+    def __init__(self, engine: Engine, owner: str) -> None:
+        self._engine = engine
+        self._owner = owner
+
+    async def save_interaction(self, chat_id: str, interaction: Interaction) -> None:
+        """A copy that an edit has overtaken is not kept; a newer one will be."""
+        run = await self._run(chat_id, interaction.id)
+        replaced = run_id_of(interaction.superseded_by or "")
+        await self._engine.checkpoints.save(replace(run, superseded_by=replaced), encoded(interaction))
+
+    async def load_interaction(self, chat_id: str, interaction_id: str) -> Interaction:
+        run = await self._run(chat_id, interaction_id)
+        if await self._engine.checkpoints.of_run(run) is None:
+            raise NotFound("There is no checkpoint of that interaction.")
+        return await Interactions(self._engine).whole(run)
+
+    async def load_chat(self, chat_id: str) -> Chat:
+        thread = await thread_of(self._engine, self._owner, chat_id)
+        kept = await self._engine.checkpoints.of_thread(thread.id)
+        interactions = [decoded(data) for data in kept.values()]
+        return Chat(id=chat_id, interactions=interactions, created_at=iso(thread.created_at) or "")
+
+    async def get_previous_state(self, chat_id: str, interaction_id: str) -> AgentState | None:
+        run = await self._run(chat_id, interaction_id)
+        if run.parent_id is None:
+            return None
+        return AgentState(messages=await Interactions(self._engine).before(run))
+
+    async def forget(self, chat_id: str, is_gone: IsGone) -> None:
+        """Do nothing: the copies were deleted with the thread."""
+
+    async def _run(self, chat_id: str, interaction_id: str) -> Run:
+        return await run_in(self._engine, self._owner, chat_id, interaction_id)

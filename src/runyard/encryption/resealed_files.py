@@ -1,0 +1,42 @@
+"""Other seals for checkpoints that are files; see `stores/rotation.py` for those in the database.
+
+A file is replaced whole, and only if it is still what was read. They are copies: the log has what they are made from.
+"""
+
+from collections.abc import Iterator, Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from runyard.encryption.sealed_files import SEALED, opened, place_of, sealed
+from runyard.errors import Unreadable
+from runyard.private_files import write_whole
+
+if TYPE_CHECKING:
+    from runyard.encryption.cipher import Ring
+
+
+def reseal(folders: Sequence[Path], ring: "Ring", decrypt: bool) -> tuple[int, int]:
+    """How many files got another seal, and how many do not open."""
+    done = unreadable = 0
+    ring = ring.accepting_plain()
+    for file in [file for folder in folders for file in _files(folder)]:
+        kept = file.read_bytes()
+        if kept.startswith(SEALED if decrypt else ring.writer.head) != decrypt:
+            continue
+        try:
+            plain = opened(ring, kept, file.stem, place_of(file))
+        except Unreadable:
+            unreadable += 1
+            continue
+        if file.exists() and file.read_bytes() == kept:
+            write_whole(file, plain if decrypt else sealed(ring, plain, file.stem, place_of(file)))
+            done += 1
+    return done, unreadable
+
+
+def _files(folder: Path) -> Iterator[Path]:
+    """Interactions, and copies that could not be saved; not `chat.json`, which says nothing."""
+    if folder.exists():
+        yield from sorted(folder.glob("chats/*/interactions/*.json"))
+        yield from sorted(folder.glob("owners/*/chats/*/interactions/*.json"))
+        yield from sorted(folder.glob("int_*.json"))

@@ -1,0 +1,1 @@
+"""Channels and DMs: messages, the agents in them, the order of replies, and the feed."""

@@ -1,0 +1,37 @@
+"""What the agent of one run does in the office: as itself, in the name of that run."""
+
+from collections.abc import Sequence
+
+from runyard.domain.memory import Passage
+from runyard.domain.run import Run
+from runyard.engine.channels.agent_directory import Staff
+from runyard.engine.channels.conversations import Conversations
+
+FOUND = 10
+
+
+class Desk:
+    def __init__(self, run: Run, conversations: Conversations, staff: Staff) -> None:
+        self._run = run
+        self._conversations = conversations
+        self._staff = staff
+
+    async def send(self, conversation_id: str | None, text: str, key: str, parent_id: str | None) -> str:
+        run = self._run
+        here = conversation_id or run.thread_id or ""
+        if parent_id is None and here == run.thread_id:
+            parent_id = await self._conversations.thread_of(run)
+        said = await self._conversations.speak(run, here, text, key.removeprefix(f"{run.id}:"), parent_id or None)
+        return said.message.id
+
+    async def react(self, message_id: str, emoji: str) -> None:
+        await self._conversations.react_as(self._run, message_id, emoji)
+
+    async def update_memory(self, label: str, content: str) -> None:
+        await self._staff.update_memory(self._run.agent, self._run.owner, label, content)
+
+    async def search_memory(self, query: str) -> Sequence[Passage]:
+        return await self._staff.search_memory(self._run.agent, self._run.owner, query, FOUND)
+
+    async def store_memory(self, content: str, tags: Sequence[str], key: str) -> str:
+        return (await self._staff.store_memory(self._run.agent, self._run.owner, content, tags, key)).id

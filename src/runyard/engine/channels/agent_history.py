@@ -1,0 +1,49 @@
+"""What agents did in their mailboxes: their runs, the steps and messages of one, and what they cost day by day."""
+
+from collections.abc import Mapping, Sequence
+
+from msgspec.structs import replace
+
+from runyard.channel_store import Office
+from runyard.domain.ledger import Day, Ledger
+from runyard.domain.run import Run, Status
+from runyard.domain.thread import ThreadKind
+from runyard.engine.queries.views import known
+from runyard.errors import NotFound
+
+
+class Records:
+    def __init__(self, store: Office) -> None:
+        self._store = store
+
+    async def runs(
+        self, caller: str, agent: str, before: str | None, limit: int
+    ) -> tuple[Sequence[Run], Mapping[str, ThreadKind]]:
+        """The caller's runs in the mailbox of this agent, newest first, and in what kind of place it was spoken to."""
+        await self._store.get_agent(caller, agent)
+        runs = await self._store.mailbox_runs(caller, agent, before, limit)
+        return await self._as_in_mailbox(runs), await self._kinds(caller, runs)
+
+    async def run(self, caller: str, agent: str, run_id: str) -> tuple[Run, Mapping[str, ThreadKind], Ledger]:
+        """One of them, with its steps and messages."""
+        run = await self._store.get_run(caller, known(run_id, "run"))
+        if run.agent != agent:
+            raise NotFound("There is no run with that id.")
+        [shown] = await self._as_in_mailbox([run])
+        return shown, await self._kinds(caller, [run]), await self._store.read_ledger(run.id)
+
+    async def usage(self, caller: str, agent: str, limit: int) -> Sequence[Day]:
+        await self._store.get_agent(caller, agent)
+        return await self._store.usage_by_day(caller, agent, limit)
+
+    async def _as_in_mailbox(self, runs: Sequence[Run]) -> Sequence[Run]:
+        """At most one run of a mailbox is at work. One that waits for a person and has given its place to the next
+        (`while_waiting="yield"`) is back in the queue: it is claimed again when the person has decided."""
+        waiting = [run.id for run in runs if run.status is Status.WAITING]
+        holding = await self._store.holding_runs(waiting) if waiting else frozenset()
+        yielded = set(waiting) - holding
+        return [replace(run, status=Status.QUEUED) if run.id in yielded else run for run in runs]
+
+    async def _kinds(self, caller: str, runs: Sequence[Run]) -> Mapping[str, ThreadKind]:
+        places = {run.thread_id for run in runs if run.thread_id is not None}
+        return {place: (await self._store.get_thread(caller, place)).kind for place in places}

@@ -1,0 +1,49 @@
+"""Lets the next run of a group go: when the one before it has ended or parked, and the pause is over.
+
+The end itself says who is due, in its own transaction; here the due are put into their lanes, so that a pause holds no
+worker. Every process does it, with or without a worker, and what one did not live to do the next look of any other
+does; the reaper's safety net finds what even the end did not tell.
+"""
+
+import asyncio
+from collections.abc import Callable
+from contextlib import suppress
+
+import structlog
+
+from runyard.channel_store import Office
+from runyard.errors import RunyardError
+
+log = structlog.get_logger()
+
+AT_ONCE = 100
+
+
+class Turns:
+    def __init__(self, store: Office, ring: Callable[[], None], poll_seconds: float) -> None:
+        self._store = store
+        self._ring = ring
+        self._poll = poll_seconds
+        self._bell = asyncio.Event()
+
+    def stir(self) -> None:
+        """A run has left: somebody may be due."""
+        self._bell.set()
+
+    async def run(self) -> None:
+        """Look whenever somebody is due, until cancelled."""
+        while True:
+            self._bell.clear()
+            patience = self._poll
+            try:
+                given, due_in = await self._store.give_turns(AT_ONCE)
+                if given:
+                    log.info("turns.given", runs=given)
+                    self._ring()
+                if due_in is not None:
+                    patience = max(0.0, min(patience, due_in / 1000))
+            except RunyardError as error:
+                log.warning("turns.failed", code=error.code)
+            with suppress(TimeoutError):
+                async with asyncio.timeout(patience):
+                    await self._bell.wait()

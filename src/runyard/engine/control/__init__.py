@@ -1,0 +1,1 @@
+"""What ends or changes a run from outside: cancel, approvals, deadlines, disconnects, the reaper, retention."""

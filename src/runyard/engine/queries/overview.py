@@ -1,0 +1,64 @@
+"""What is going on: of the whole installation from the store, of this process from its own parts."""
+
+import asyncio
+from contextlib import suppress
+
+from msgspec import Struct
+
+from runyard.clock import Clock
+from runyard.engine.log.stream import Streams
+from runyard.engine.running.worker import Worker
+from runyard.errors import RunyardError
+from runyard.store import Overview, Store
+from runyard.telemetry.metrics import APPROVALS_WAITING, QUEUE_DEPTH, QUEUE_OLDEST, Metrics
+
+MOST_COUNTED = 100_000
+FRESH_SECONDS = 5.0
+PATIENCE_SECONDS = 1.0
+
+
+class Look(Struct, frozen=True):
+    """The installation, and what this process adds: its streams, its runs, and how far away the database is."""
+
+    all: Overview
+    streams: int
+    active: int
+    latency_ms: float
+    clock_skew_ms: int  # how much later it is in the database
+
+
+class Overviews:
+    def __init__(self, store: Store, streams: Streams, worker: Worker | None, clock: Clock, metrics: Metrics) -> None:
+        self._store = store
+        self._streams = streams
+        self._worker = worker
+        self._clock = clock
+        self._metrics = metrics
+        self._looked = -FRESH_SECONDS
+
+    async def look(self) -> Look:
+        began, began_ms = self._clock.monotonic(), self._clock.now_ms()
+        await self._store.ping()
+        latency = (self._clock.monotonic() - began) * 1000
+        found = await self._store.overview(MOST_COUNTED)
+        skew = found.now - (began_ms + self._clock.now_ms()) // 2
+        active = 0 if self._worker is None else self._worker.active
+        return Look(found, self._streams.open, active, latency, skew)
+
+    async def refresh_gauges(self) -> None:
+        """What the metrics say of the whole installation, at most a few seconds old; while the database is away they
+        stay as they were."""
+        if self._clock.monotonic() - self._looked < FRESH_SECONDS:
+            return
+        self._looked = self._clock.monotonic()
+        with suppress(RunyardError, TimeoutError):
+            async with asyncio.timeout(PATIENCE_SECONDS):
+                found = await self._store.overview(MOST_COUNTED)
+            self._metrics.gauge(QUEUE_DEPTH, found.queued)
+            self._metrics.gauge(QUEUE_OLDEST, waiting_ms(found) / 1000)
+            self._metrics.gauge(APPROVALS_WAITING, found.approvals)
+
+
+def waiting_ms(found: Overview) -> int:
+    """How long the lane that waits longest has been ready; one that rests after a crash does not wait yet."""
+    return 0 if found.ready_since is None else max(0, found.now - found.ready_since)

@@ -1,0 +1,1 @@
+"""Postgres: any number of processes on one database."""

@@ -1,0 +1,1 @@
+"""SQLite: one process, one file, one writer."""

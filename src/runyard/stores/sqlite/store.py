@@ -1,0 +1,345 @@
+"""SQLite: one process, one file, one writer.
+
+A single read-write connection lives in a thread of its own and takes whatever is waiting into one commit: each script
+in a savepoint, so that one that fails undoes only itself. Commits are `synchronous=FULL`: what was answered survives
+a power cut. Reads go to short-lived snapshots on read-only connections. A lock file keeps a second process out,
+because two writers of one file are not safe with every SQLite in use.
+"""
+
+import asyncio
+import queue
+import re
+import sqlite3
+import threading
+from collections.abc import Awaitable, Callable, Coroutine, Mapping, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from functools import cache
+from itertools import chain
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, NamedTuple, TypeVar, cast
+
+import msgspec
+
+from runyard.clock import Clock
+from runyard.domain.append import Finish, Part
+from runyard.domain.publication import Mark
+from runyard.domain.thread import Message
+from runyard.stores import keys_in_use
+from runyard.errors import DiskFull, StartupError, Unavailable
+from runyard.stores import migrations
+from runyard.stores import queries as _queries
+from runyard.stores import rows as _rows
+from runyard.stores.full_disk import FullDisk
+from runyard.stores.sql_channel_store import SqlOffice
+from runyard.stores.sql_store import Channel, P, Script, T, Tip
+from runyard.stores.sqlite.files import DatabaseLock, make_database
+from runyard.stores.transactions.tx import Tx, Write
+
+if TYPE_CHECKING:
+    from runyard.encryption.cipher import Ring
+
+READERS = 4
+MOST_ROWS = 512  # in one insert
+_json = msgspec.json.Encoder().encode
+R = TypeVar("R")
+
+
+_VALUES = re.compile(r"values\s*\(((?:\?\d+(?:, )?)+)\)\s*;?\s*$")
+
+
+@cache
+def widened(sql: str, count: int) -> str:
+    """An `insert ... values (?1, ?2);` for so many rows at once."""
+    row = "(" + ", ".join("?" * _VALUES.search(sql)[1].count("?")) + ")"  # type: ignore[index]
+    return _VALUES.sub(lambda _: "values " + ", ".join([row] * count), sql)
+
+
+class SqliteTx:
+    """Statements run at once: a script on top of this never really waits."""
+
+    q = _queries.load("sqlite")
+
+    def __init__(self, connection: sqlite3.Connection) -> None:
+        self._connection = connection
+
+    async def rows(self, sql: str, *params: Any) -> Sequence[_rows.Row]:
+        return self._connection.execute(
+            sql, [_json(p).decode() if isinstance(p, list) else p for p in params]
+        ).fetchall()
+
+    async def many(self, sql: str, rows: Sequence[tuple[Any, ...]]) -> Sequence[_rows.Row]:
+        if "returning" not in sql:
+            self._execute_many(sql, rows)
+            return []
+        return [row for params in rows for row in self._connection.execute(sql, params).fetchall()]
+
+    async def together(self, *writes: Write) -> None:
+        for sql, rows in writes:
+            self._execute_many(sql, rows)
+
+    def _execute_many(self, sql: str, rows: Sequence[tuple[Any, ...]]) -> None:
+        """Inserts go many rows to a statement: SQLite then works on them without asking for Python's lock at each."""
+        done = 0
+        while (left := len(rows) - done) > 1 and _VALUES.search(sql):
+            count = min(MOST_ROWS, 1 << left.bit_length() - 1)  # a power of two, so that there are few statements
+            self._connection.execute(widened(sql, count), list(chain.from_iterable(rows[done : done + count])))
+            done += count
+        self._connection.executemany(sql, rows[done:])
+
+
+_HOT = _queries.hot_path("sqlite")
+
+
+async def _append(tx: Tx, parts: Sequence[Part]) -> Mapping[int, Tip]:
+    tips: dict[int, Tip] = {}
+    events: list[tuple[Any, ...]] = []
+    answers: list[Message] = []
+    for n, part in enumerate(parts):
+        values = (part.run_id, part.fence, part.batch, len(part.drafts), part.makes_progress)
+        if isinstance(part.move, Finish):
+            rows = await tx.rows(_HOT["append_and_finish"], *values, *_rows.finish_values(part.move))
+            freed = await tx.rows(_HOT["free_lane"], part.lane_key, part.run_id) if rows else []
+            answers += [part.move.answer] if rows and part.move.answer is not None else []
+        else:
+            rows, freed = await tx.rows(_HOT["append"], *values), []
+        for row in rows:
+            tips[n] = Tip(row["base"], bool(row["cancel"]), any(lane["ready"] for lane in freed))
+            events += _rows.event_values(part.run_id, part.fence, row["base"] + 1, part.drafts)
+    await tx.together(
+        (tx.q.write_events, events), (tx.q.insert_messages, [_rows.message_values(answer) for answer in answers])
+    )
+    return tips
+
+
+async def _publish(tx: Tx, marks: Sequence[Mark]) -> None:
+    await tx.together(
+        (_HOT["date_publication"], [(mark.run_id, mark.upto) for mark in marks]),
+        (_HOT["advance_outbox"], [(mark.run_id, mark.upto, mark.turn, mark.state) for mark in marks]),
+        (_HOT["move_state"], [(mark.run_id, mark.state) for mark in marks if mark.state is not None]),
+    )
+
+
+class SqliteStore(SqlOffice):
+    def __init__(self, path: Path, clock: Clock, ring: "Ring | None" = None) -> None:
+        self._path = path.resolve()  # the lock lies beside the database, whatever link leads to it
+        self._clock = clock
+        self._ring = ring
+        self._full_disk = FullDisk(clock)
+        self._lock: DatabaseLock | None = None
+        self._writer: _Writer | None = None
+        self._readers: ThreadPoolExecutor | None = None
+        self._local = threading.local()
+
+    async def open(self) -> None:
+        make_database(self._path)
+        self._lock = DatabaseLock(self._path)
+        try:
+            await migrations.bring_up_to_date(f"sqlite:///{self._path}", self._version())
+        except sqlite3.DatabaseError:
+            self._lock.close()
+            raise StartupError(f"{self._path} is not an SQLite database.") from None
+        self._writer = _Writer(connect(self._path, self._clock, read_only=False))
+        self._readers = ThreadPoolExecutor(READERS, thread_name_prefix="sqlite-reader")
+        try:
+            await keys_in_use.check(self, self._ring)
+        except StartupError:
+            await self.close()
+            raise
+        await self._expire_leases()
+
+    async def _expire_leases(self) -> None:
+        """This process has the file to itself, so every worker on record is dead: its runs need not wait for the
+        lease."""
+        for worker in await self.list_workers():
+            await self.heartbeat(worker.id, -1)
+
+    async def close(self) -> None:
+        writer, readers, lock = self._writer, self._readers, self._lock
+        self._writer = self._readers = self._lock = None
+        if writer is not None:
+            await asyncio.to_thread(writer.stop)
+        if readers is not None:
+            readers.shutdown()
+        if lock is not None:
+            lock.close()
+
+    async def scrub(self) -> None:
+        """Write the file anew: pages that are free now still hold what was in them."""
+        await asyncio.to_thread(self._rewrite)
+
+    def _rewrite(self) -> None:
+        connection = connect(self._path, self._clock, read_only=False)
+        try:
+            for statement in (SqliteTx.q.index_passages, "vacuum", SqliteTx.q.index_passages):  # rows get other numbers
+                connection.execute(statement)
+            connection.execute("pragma wal_checkpoint(truncate)")
+        finally:
+            connection.close()
+
+    def _version(self) -> str | None:
+        if not self._path.exists():
+            return None
+        connection = connect(self._path, self._clock, read_only=False)
+        try:
+            row = connection.execute(migrations.VERSION_QUERY).fetchone()
+            return cast(str, row[0]) if row else None
+        except sqlite3.OperationalError:
+            return None
+        finally:
+            connection.close()
+
+    def _match(self, words: Sequence[str]) -> str:
+        return " OR ".join(f'"{word}"' for word in words) or '""'
+
+    async def _write(self, channel: Channel, script: Script[P, T], *args: P.args, **kwargs: P.kwargs) -> T:
+        if self._writer is None:
+            raise Unavailable("The store is closed.")
+
+        def job(connection: sqlite3.Connection) -> T:
+            return _straight_through(script(SqliteTx(connection), *args, **kwargs))
+
+        try:
+            return await self._writer.submit(job)
+        except DiskFull as error:
+            self._full_disk.note(error)
+            raise
+
+    async def _read(self, script: Script[P, T], *args: P.args, **kwargs: P.kwargs) -> T:
+        if self._readers is None:
+            raise Unavailable("The store is closed.")
+
+        def job() -> T:
+            connection: sqlite3.Connection | None = getattr(self._local, "connection", None)
+            if connection is None:
+                connection = self._local.connection = connect(self._path, self._clock, read_only=True)
+            try:
+                return _straight_through(script(SqliteTx(connection), *args, **kwargs))
+            except sqlite3.OperationalError as error:
+                raise _translated(error) from error
+
+        return await asyncio.get_running_loop().run_in_executor(self._readers, job)
+
+    async def publish(self, marks: Sequence[Mark]) -> Sequence[str]:
+        """There is one writer: no row is ever locked by another."""
+        await self._write("outbox", _publish, marks)
+        return []
+
+    async def _append_fast(self, parts: Sequence[Part]) -> Mapping[int, Tip]:
+        return await self._write("log", _append, parts)
+
+
+def _straight_through(script: Awaitable[T]) -> T:
+    """Run a coroutine that never waits."""
+    coroutine = cast(Coroutine[Any, Any, T], script)
+    try:
+        coroutine.send(None)
+    except StopIteration as end:
+        return cast(T, end.value)
+    coroutine.close()
+    raise RuntimeError("A transaction script waited for something other than the database.")
+
+
+def connect(path: Path, clock: Clock, read_only: bool) -> sqlite3.Connection:
+    mode = "?mode=ro" if read_only else ""
+    connection = sqlite3.connect(f"file:{path}{mode}", uri=True, isolation_level=None, check_same_thread=False)
+    connection.row_factory = sqlite3.Row
+    connection.create_function("now_ms", 0, clock.now_ms)
+    connection.create_function("lowered", 1, str.lower, deterministic=True)  # `lower` knows ASCII only
+    connection.execute("pragma busy_timeout = 5000")
+    if not read_only:
+        connection.execute("pragma journal_mode = wal")
+        connection.execute("pragma synchronous = full")
+        connection.execute("pragma wal_autocheckpoint = 4000")
+        connection.execute("pragma foreign_keys = on")
+    return connection
+
+
+class _Job(NamedTuple):
+    work: Callable[[sqlite3.Connection], Any]
+    future: "asyncio.Future[Any]"
+
+
+Done = tuple["asyncio.Future[Any]", Any, BaseException | None]
+
+
+class _Writer:
+    """The thread that owns the read-write connection. Idle it commits at once; busy, all that arrived meanwhile."""
+
+    def __init__(self, connection: sqlite3.Connection) -> None:
+        self._connection = connection
+        self._jobs: queue.SimpleQueue[_Job | None] = queue.SimpleQueue()
+        self._loop = asyncio.get_running_loop()
+        self._thread = threading.Thread(target=self._run, name="sqlite-writer", daemon=True)
+        self._thread.start()
+
+    async def submit(self, work: Callable[[sqlite3.Connection], R]) -> R:
+        future: asyncio.Future[R] = self._loop.create_future()
+        self._jobs.put(_Job(work, future))
+        return await future
+
+    def stop(self) -> None:
+        self._jobs.put(None)
+        self._thread.join()
+        self._connection.close()
+
+    def _run(self) -> None:
+        stopping = False
+        while not stopping:
+            group = [self._jobs.get()]
+            while not self._jobs.empty():
+                group.append(self._jobs.get())
+            stopping = None in group
+            jobs = [job for job in group if job is not None]
+            if jobs:
+                done = self._commit(jobs)
+                self._loop.call_soon_threadsafe(_settle, done)
+
+    def _commit(self, jobs: Sequence[_Job]) -> list[Done]:
+        try:
+            self._connection.execute("begin immediate")
+            done = [self._attempt(job) for job in jobs]
+            self._connection.execute("commit")
+        except sqlite3.Error as error:
+            if self._connection.in_transaction:
+                self._connection.execute("rollback")
+            failure = (
+                DiskFull() if _is_full(error) else Unavailable(f"SQLite could not commit ({type(error).__name__}).")
+            )
+            return [(job.future, None, failure) for job in jobs]
+        return done
+
+    def _attempt(self, job: _Job) -> Done:
+        self._connection.execute("savepoint job")
+        try:
+            result = job.work(self._connection)
+        except BaseException as error:
+            if not self._connection.in_transaction:
+                raise  # a full disk: SQLite has undone all jobs
+            self._connection.execute("rollback to job")
+            self._connection.execute("release job")
+            return job.future, None, _translated(error)
+        self._connection.execute("release job")
+        return job.future, result, None
+
+
+def _translated(error: BaseException) -> BaseException:
+    """Trouble with the file is Unavailable (it may pass); a broken rule of the schema is a bug and stays what it is."""
+    if _is_full(error):
+        return DiskFull()
+    if isinstance(error, sqlite3.OperationalError):
+        return Unavailable("SQLite could not run a statement.")
+    return error
+
+
+def _is_full(error: BaseException) -> bool:
+    return isinstance(error, sqlite3.Error) and getattr(error, "sqlite_errorcode", 0) & 0xFF == sqlite3.SQLITE_FULL
+
+
+def _settle(done: Sequence[Done]) -> None:
+    for future, result, error in done:
+        if future.cancelled():
+            continue
+        if error is not None:
+            future.set_exception(error)
+        else:
+            future.set_result(result)

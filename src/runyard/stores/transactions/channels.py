@@ -1,0 +1,261 @@
+"""Conversations: who is in them, what is said, and the runs that it starts."""
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from msgspec.structs import replace
+
+from runyard.channel_store import Said, Words
+from runyard.domain.recipients import Audience, Party, recipients
+from runyard.domain.thread import Change, Conversation, Message, Reaction, Thread, ThreadKind
+from runyard.errors import Conflict, Invalid, NotFound
+from runyard.store import IdempotencyKey
+from runyard.stores import rows as _rows
+from runyard.stores.transactions import intake, threads
+from runyard.stores.transactions.tx import Tx
+
+NO_CONVERSATION = "There is no conversation with that id."
+NO_MESSAGE = "There is no message with that id."
+
+
+async def open_channel(tx: Tx, thread: Thread, members: Sequence[Party], key: IdempotencyKey | None) -> Conversation:
+    if key is not None:
+        known = await threads.take_key(tx, key, thread.id)
+        if known is not None:
+            return await get(tx, thread.owner, known)
+    if not await _insert(tx, thread, members):
+        raise Conflict("There is a channel of that name already.")
+    return await get(tx, thread.owner, thread.id)
+
+
+async def open_dm(tx: Tx, thread: Thread, members: Sequence[Party]) -> Conversation:
+    if not await _insert(tx, thread, members):
+        [row] = await tx.rows(tx.q.get_named_conversation, thread.owner, "dm", thread.name)
+        return await get(tx, thread.owner, str(row["id"]))
+    return await get(tx, thread.owner, thread.id)
+
+
+async def _insert(tx: Tx, thread: Thread, members: Sequence[Party]) -> bool:
+    await _check_agents(tx, thread.owner, members)
+    values = (thread.id, thread.owner, thread.kind, thread.name, thread.topic, thread.is_private, thread.created_at)
+    if not await tx.rows(tx.q.insert_conversation, *values):
+        return False
+    if members:
+        await tx.many(tx.q.add_members, [(thread.id, party.id, party.kind) for party in members])
+    return True
+
+
+async def _check_agents(tx: Tx, owner: str, members: Sequence[Party]) -> None:
+    wanted = {party.id for party in members if party.kind == "agent"}
+    if wanted - await _active(tx, owner, wanted):
+        raise Invalid("One of the agents is not there, or not active.")
+
+
+async def _active(tx: Tx, owner: str, agents: set[str]) -> set[str]:
+    if not agents:
+        return set()
+    return {row["id"] for row in await tx.rows(tx.q.active_agents, sorted(agents), owner)}
+
+
+async def get(tx: Tx, caller: str, thread_id: str) -> Conversation:
+    found = await _conversation(tx, thread_id)
+    if found is None or not found.is_seen_by(caller):
+        raise NotFound(NO_CONVERSATION)
+    return found
+
+
+async def _conversation(tx: Tx, thread_id: str, lock: bool = False) -> Conversation | None:
+    """As it is. Locked, it stays there until the end of the transaction."""
+    for row in await tx.rows(tx.q.lock_conversation if lock else tx.q.read_conversation, thread_id):
+        return Conversation(_rows.thread(row), (await _members(tx, [thread_id])).get(thread_id, []))
+    return None
+
+
+async def _members(tx: Tx, thread_ids: list[str]) -> dict[str, list[Party]]:
+    found: dict[str, list[Party]] = {}
+    for row in await tx.rows(tx.q.list_members, thread_ids):
+        found.setdefault(str(row["thread_id"]), []).append(Party(row["member"], row["kind"]))
+    return found
+
+
+async def list_page(tx: Tx, caller: str, kind: ThreadKind, before: str | None, limit: int) -> Sequence[Conversation]:
+    found = [_rows.thread(row) for row in await tx.rows(tx.q.list_conversations, caller, kind, before, limit)]
+    members = await _members(tx, [thread.id for thread in found]) if found else {}
+    return [Conversation(thread, members.get(thread.id, [])) for thread in found]
+
+
+async def change(tx: Tx, owner: str, thread_id: str, wanted: Change) -> Conversation:
+    if wanted.name is not None:
+        for row in await tx.rows(tx.q.get_named_conversation, owner, "channel", wanted.name):
+            if str(row["id"]) != thread_id:
+                raise Conflict("There is a channel of that name already.")
+    if not await tx.rows(tx.q.change_channel, owner, thread_id, wanted.name, wanted.topic, wanted.is_private):
+        raise NotFound(NO_CONVERSATION)
+    return await get(tx, owner, thread_id)
+
+
+async def add_member(tx: Tx, owner: str, thread_id: str, party: Party) -> Conversation:
+    await _own_channel(tx, owner, thread_id)
+    await _check_agents(tx, owner, [party])
+    await tx.many(tx.q.add_members, [(thread_id, party.id, party.kind)])
+    return await get(tx, owner, thread_id)
+
+
+async def remove_member(tx: Tx, owner: str, thread_id: str, party: Party) -> Conversation:
+    await _own_channel(tx, owner, thread_id)
+    if not await tx.rows(tx.q.remove_member, thread_id, party.id, party.kind):
+        raise NotFound("They are not in this channel.")
+    return await get(tx, owner, thread_id)
+
+
+async def _own_channel(tx: Tx, owner: str, thread_id: str) -> None:
+    rows = await tx.rows(tx.q.lock_thread, owner, thread_id)
+    if not rows or rows[0]["kind"] != "channel":
+        raise NotFound(NO_CONVERSATION)
+
+
+# --- what is said
+
+
+async def say(tx: Tx, words: Words) -> Said:
+    said = words.message
+    known = await _said_before(tx, words)
+    if known is not None:
+        [thread] = await tx.rows(tx.q.read_conversation, known.thread_id)
+        return Said(known, _rows.thread(thread), repeated=True)
+    here = await _conversation(tx, said.thread_id, lock=True)
+    if here is None or not _may_say(here, words.caller, said.party):
+        raise NotFound(NO_CONVERSATION)
+    parent = await _parent(tx, said)
+    said = replace(said, parent_id=parent)
+    woken = recipients(said.party, await _audience(tx, here, parent), words.depth)
+    write, started = await _wake(tx, words, here.thread.owner, woken)
+    values = (*_rows.message_values(said), said.sender, said.parent_id, words.cause)
+    told = ("message_created", said.thread_id, said.id, said.run_id, said.sender, said.role, None)
+    await write.commit(tx, (tx.q.insert_said, [values]), (tx.q.insert_feed, [told]))
+    return Said(said, here.thread, started)
+
+
+async def _said_before(tx: Tx, words: Words) -> Message | None:
+    if words.cause is not None:
+        for row in await tx.rows(tx.q.caused_message, words.cause):
+            return _rows.message(row)
+    if words.key is not None:
+        known = await threads.take_key(tx, words.key, words.message.id)
+        if known is not None:
+            return await _message(tx, known)
+    return None
+
+
+def _may_say(here: Conversation, caller: str, sender: Party) -> bool:
+    return here.may_speak(sender.id, caller) if sender.kind == "agent" else here.is_seen_by(caller)
+
+
+async def _parent(tx: Tx, said: Message) -> str | None:
+    """What it replies to: always a message that itself replies to none."""
+    if said.parent_id is None:
+        return None
+    parent = await _message(tx, said.parent_id)
+    if parent.thread_id != said.thread_id:
+        raise NotFound(NO_MESSAGE)
+    return parent.parent_id or parent.id
+
+
+async def _audience(tx: Tx, here: Conversation, parent: str | None) -> Audience:
+    spoken: list[Party] | None = None
+    if parent is not None:
+        rows = await tx.rows(tx.q.spoken_before, parent)
+        spoken = [Party(row["sender"], "user" if row["role"] == "user" else "agent") for row in rows]
+    agents = {party.id for party in [*here.members, *(spoken or ())] if party.kind == "agent"}
+    return Audience(
+        kind="dm" if here.thread.kind == "dm" else "channel",
+        is_private=here.thread.is_private,
+        members=here.members,
+        active=await _active(tx, here.thread.owner, agents),
+        spoken=spoken,
+    )
+
+
+async def _wake(tx: Tx, words: Words, owner: str, woken: Sequence[str]) -> tuple[intake.Write, list[Any]]:
+    """The runs of these agents, each held behind the one before it."""
+    posts = []
+    before: str | None = None
+    for agent in woken:
+        posts.append(words.wake(agent, owner, before))
+        before = posts[-1].run_id
+    write = intake.Write(await intake.open_lanes(tx, posts), None)
+    return write, [write.run(post, agent, None, None) for post, agent in zip(posts, woken, strict=True)]
+
+
+async def recent(tx: Tx, thread_id: str, before: str | None, limit: int, parent_id: str | None) -> Sequence[Message]:
+    rows = await tx.rows(tx.q.recent_messages, thread_id, before, limit, parent_id)
+    return [_rows.message(row) for row in reversed(rows)]
+
+
+async def _message(tx: Tx, message_id: str) -> Message:
+    for row in await tx.rows(tx.q.find_message, message_id):
+        return _rows.message(row)
+    raise NotFound(NO_MESSAGE)
+
+
+async def _seen(tx: Tx, caller: str, message_id: str) -> tuple[Message, Conversation]:
+    message = await _message(tx, message_id)
+    here = await _conversation(tx, message.thread_id)
+    if here is None or not here.is_seen_by(caller):
+        raise NotFound(NO_MESSAGE)
+    return message, here
+
+
+async def get_message(tx: Tx, caller: str, message_id: str) -> Message:
+    return (await _seen(tx, caller, message_id))[0]
+
+
+async def change_message(tx: Tx, caller: str, message_id: str, text: str) -> Message:
+    message, _ = await _seen(tx, caller, message_id)
+    if message.party != Party(caller, "user"):
+        raise NotFound(NO_MESSAGE)
+    await tx.rows(tx.q.change_message, message_id, text)
+    return replace(message, text=text)
+
+
+async def delete_message(tx: Tx, caller: str, message_id: str) -> None:
+    message, here = await _seen(tx, caller, message_id)
+    if caller != here.thread.owner and message.party != Party(caller, "user"):
+        raise NotFound(NO_MESSAGE)
+    for statement in (tx.q.delete_reactions, tx.q.delete_replies, tx.q.delete_message):
+        await tx.rows(statement, message_id)
+
+
+async def react(tx: Tx, caller: str, reaction: Reaction) -> bool:
+    message = await _message(tx, reaction.message_id)
+    here = await _conversation(tx, message.thread_id, lock=True)
+    party = Party(reaction.sender, "user" if reaction.role == "user" else "agent")
+    if here is None or not _may_say(here, caller, party):
+        raise NotFound(NO_MESSAGE)
+    values = (reaction.message_id, reaction.sender, reaction.role, reaction.emoji, reaction.created_at)
+    if not await tx.rows(tx.q.insert_reaction, *values):
+        return False
+    told = ("reaction_added", message.thread_id, message.id, None, reaction.sender, reaction.role, reaction.emoji)
+    await tx.many(tx.q.insert_feed, [told])
+    return True
+
+
+async def remove_reaction(tx: Tx, caller: str, reaction: Reaction) -> None:
+    await _seen(tx, caller, reaction.message_id)
+    await tx.rows(tx.q.remove_reaction, reaction.message_id, reaction.sender, reaction.role, reaction.emoji)
+
+
+async def reactions(tx: Tx, message_ids: Sequence[str]) -> Mapping[str, Sequence[Reaction]]:
+    found: dict[str, list[Reaction]] = {}
+    for row in await tx.rows(tx.q.list_reactions, list(message_ids)):
+        message_id = str(row["message_id"])
+        found.setdefault(message_id, []).append(
+            Reaction(
+                message_id=message_id,
+                emoji=row["emoji"],
+                role=row["role"],
+                sender=row["sender"],
+                created_at=row["created_at"],
+            )
+        )
+    return found
