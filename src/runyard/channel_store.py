@@ -23,7 +23,7 @@ from runyard.domain.thread import Change, Conversation, Message, Reaction, Threa
 from runyard.store import Accepted, IdempotencyKey, Post, Store, Swept
 
 
-class Words(Struct, frozen=True, kw_only=True):
+class NewMessage(Struct, frozen=True, kw_only=True):
     """Something to be said. A person speaks for `caller`, an agent (`message.role`) in a run of the owner `caller`.
 
     `wake` makes the run of an agent that the message wakes, given the conversation's owner and the run before it.
@@ -37,7 +37,7 @@ class Words(Struct, frozen=True, kw_only=True):
     key: IdempotencyKey | None = None
 
 
-class Said(Struct, frozen=True):
+class PostedMessage(Struct, frozen=True):
     """The message as it stands, and the runs that it started, in order; none if it had been said before."""
 
     message: Message
@@ -46,7 +46,7 @@ class Said(Struct, frozen=True):
     repeated: bool = False
 
 
-class Office(Store, Protocol):
+class ChannelStore(Store, Protocol):
     # --- conversations ---------------------------------------------------------------------------------------------
 
     async def open_channel(
@@ -78,7 +78,7 @@ class Office(Store, Protocol):
 
     # --- what is said ----------------------------------------------------------------------------------------------
 
-    async def say(self, words: Words) -> Said:
+    async def say(self, words: NewMessage) -> PostedMessage:
         """Store a message, tell the feed, and queue a run for every agent that `recipients` names: one commit. The runs
         follow one another: each but the first is held until the one before it has ended or parked.
 

@@ -44,8 +44,8 @@ class Finished(Struct, frozen=True, kw_only=True):
     reason: FinishReason
 
 
-Said: TypeAlias = Text | Thinking | Finished
+PostedMessage: TypeAlias = Text | Thinking | Finished
 
 
 class Model(Protocol):
-    def stream(self, request: Request, /) -> AsyncGenerator[Said, None]: ...
+    def stream(self, request: Request, /) -> AsyncGenerator[PostedMessage, None]: ...

@@ -35,7 +35,7 @@ from runyard.kubernetes import is_service_variable
 
 if TYPE_CHECKING:
     from runyard.domain.redaction import Redactor
-    from runyard.encryption.cipher import Ring
+    from runyard.encryption.cipher import KeyRing
 
 PREFIX = "RUNYARD_"
 FILE = Path("runyard.toml")
@@ -400,7 +400,7 @@ class Settings(BaseSettings):
         return None if self.api_key is None else self.api_key.get_secret_value()
 
     @property
-    def ring(self) -> "Ring | None":
+    def ring(self) -> "KeyRing | None":
         """The keys that seal what is stored."""
         if self.encryption_keys is None:
             return None

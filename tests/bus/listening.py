@@ -7,7 +7,7 @@ from collections.abc import AsyncIterator, Callable, Sequence
 from contextlib import asynccontextmanager
 
 from runyard.bus import Hint
-from runyard.buses.reconnecting import Line
+from runyard.buses.reconnecting import ReconnectingBus
 from runyard.ids import new_id
 
 LONG = 30.0  # nothing takes so long; a test that waits for it has failed
@@ -23,7 +23,7 @@ async def until(condition: Callable[[], bool], seconds: float = LONG) -> None:
 class Process:
     """A bus and what was heard on it."""
 
-    def __init__(self, bus: Line) -> None:
+    def __init__(self, bus: ReconnectingBus) -> None:
         self.bus = bus
         self.heard: list[Hint] = []
 
@@ -45,7 +45,7 @@ class Process:
 
 
 @asynccontextmanager
-async def processes(*buses: Line) -> AsyncIterator[list[Process]]:
+async def processes(*buses: ReconnectingBus) -> AsyncIterator[list[Process]]:
     everyone = [Process(bus) for bus in buses]
     try:
         for one in everyone:
@@ -57,7 +57,7 @@ async def processes(*buses: Line) -> AsyncIterator[list[Process]]:
 
 
 @asynccontextmanager
-async def eavesdropping(bus: Line) -> AsyncIterator[tuple[list[str], Callable[[Sequence[str]], object]]]:
+async def eavesdropping(bus: ReconnectingBus) -> AsyncIterator[tuple[list[str], Callable[[Sequence[str]], object]]]:
     """The messages themselves, as they pass, and a way to put any other between them."""
     messages: list[str] = []
     link = bus.link()

@@ -11,7 +11,7 @@ import structlog.testing
 from runyard.bus import Hint
 from runyard.buses.nats import NatsBus
 from runyard.buses.postgres import PostgresBus
-from runyard.buses.reconnecting import MAX_PENDING, Line
+from runyard.buses.reconnecting import MAX_PENDING, ReconnectingBus
 from runyard.buses.redis import RedisBus
 from runyard.ids import new_id
 from tests.bus.brokers import Remote
@@ -22,7 +22,7 @@ from tests.support.proxy import Proxy
 SLACK = 5  # for a machine that is busy with other tests
 
 
-def pending(bus: Line) -> int:
+def pending(bus: ReconnectingBus) -> int:
     return len(bus._pending)
 
 
@@ -137,7 +137,7 @@ async def test_a_bus_that_was_never_opened_can_be_closed(remote: Remote) -> None
     ids=lambda bus: bus.name,
 )
 async def test_a_broker_that_is_away_is_logged_once_and_without_the_password(
-    bus: Line, caplog: pytest.LogCaptureFixture
+    bus: ReconnectingBus, caplog: pytest.LogCaptureFixture
 ) -> None:
     with structlog.testing.capture_logs() as logs, caplog.at_level(logging.DEBUG):
         async with processes(bus):

@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from typing import NoReturn
 
 from runyard.bus import Hint, decode
-from runyard.buses.reconnecting import FAREWELL_SECONDS, WINDOW_SECONDS, Heard, Line
+from runyard.buses.reconnecting import FAREWELL_SECONDS, WINDOW_SECONDS, Heard, ReconnectingBus
 from tests.bus.listening import processes, until
 
 
@@ -41,7 +41,7 @@ class Link:
         self._line.closed += 1
 
 
-class FakeLine(Line):
+class FakeLine(ReconnectingBus):
     name = "fake"
     opened = closed = swallows = swallowed = 0
     is_refusing = is_broken = False

@@ -9,10 +9,10 @@ from runyard.agents.declared.agent import agent
 from runyard.domain.append import Finish, Release
 from runyard.domain.run import Run, Status
 from runyard.engine.log import journal as journal_module
-from runyard.engine.log.journal import HIGH_WATER, Journal, Pen
+from runyard.engine.log.journal import HIGH_WATER, Journal, RunWriter
 from runyard.engine.log.tail import Tail
-from runyard.engine.running.run_services import Executor
-from runyard.engine.running.run_task import Running
+from runyard.engine.running.run_services import RunServices
+from runyard.engine.running.run_task import RunTask
 from runyard.errors import CancelRequested, Fenced, WriteRefused
 from runyard.store import Store
 from tests.engine.fakes import NOBODY, NotingStore, StoreThatRefuses, StoreWithFaults, claimed_runs
@@ -32,7 +32,7 @@ def open_journal(store: Store) -> tuple[Journal, Tail]:
     return Journal(store, tail), tail
 
 
-async def pens(store: Store, count: int) -> tuple[list[Pen], list[Run], Tail]:
+async def pens(store: Store, count: int) -> tuple[list[RunWriter], list[Run], Tail]:
     journal, tail = open_journal(store)
     runs = await claimed_runs(store, count)
     return [journal.open(run) for run in runs], runs, tail
@@ -72,7 +72,7 @@ async def test_followers_have_an_event_only_after_its_commit() -> None:
     [pen], [run], tail = await pens(store, 1)
     store.gate.clear()
     pen.write(token("a"))
-    bell = tail.bells.hang(run.id)
+    bell = tail.wakeups.hang(run.id)
     await store.reached.wait()
     assert (tail.read(run.id, 1), bell.is_set()) == (None, False)
     store.gate.set()
@@ -162,11 +162,11 @@ async def test_an_agent_waits_while_the_database_is_slow() -> None:
         return "done"
 
     journal, _ = open_journal(store)
-    executor = Executor(store, journal, clock, {"default": eager, "eager": eager}, 1)
+    executor = RunServices(store, journal, clock, {"default": eager, "eager": eager}, 1)
     await post(store, a_post(agent="eager"))
     [claim] = await store.claim(await a_worker(store), 1, False)
     store.gate.clear()
-    going = asyncio.create_task(Running(executor, claim).go())
+    going = asyncio.create_task(RunTask(executor, claim).go())
     await store.reached.wait()
     for _ in range(1000):
         await asyncio.sleep(0)
@@ -251,8 +251,8 @@ async def test_a_run_whose_event_cannot_be_stored_ends_as_an_error() -> None:
         return "done"
 
     journal, _ = open_journal(store)
-    executor = Executor(store, journal, clock, {"poisonous": poisonous}, 1)
+    executor = RunServices(store, journal, clock, {"poisonous": poisonous}, 1)
     await post(store, a_post(agent="poisonous"))
     [claim] = await store.claim(await a_worker(store), 1, False)
-    await Running(executor, claim).go()
+    await RunTask(executor, claim).go()
     assert (await store.get_run(ANN, claim.run.id)).status is Status.ERROR

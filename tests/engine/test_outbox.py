@@ -255,7 +255,7 @@ async def test_a_follower_gets_each_published_event_once_from_anywhere(store: St
         other.publications.note(hint.run_id, hint.seq)
     assert await asyncio.gather(*reading) == [list(range(after + 1, 9))] * 2
     watching.cancel()
-    assert pod.publications.bells.runs | other.publications.bells.runs == set()
+    assert pod.publications.wakeups.runs | other.publications.wakeups.runs == set()
 
 
 @pytest.mark.req("S4.20")

@@ -194,10 +194,10 @@ async def test_a_silent_log_is_idle_and_a_cut_or_a_leave_ends_the_wait() -> None
 async def test_closed_followers_leave_no_bell_behind() -> None:
     log = Log(10**6)
     await log.start([0, 0])
-    assert log.tail.bells.runs == {log.run.id}
+    assert log.tail.wakeups.runs == {log.run.id}
     for follower in log.followers:
         follower.close()
-    assert log.tail.bells.runs == set()
+    assert log.tail.wakeups.runs == set()
 
 
 async def test_followers_share_chunks_of_the_tail() -> None:

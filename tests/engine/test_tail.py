@@ -97,23 +97,23 @@ def test_followers_of_one_face_share_what_was_encoded() -> None:
 
 def test_a_bell_rings_for_its_run_only_until_it_is_hung_up() -> None:
     tail = Tail(NOBODY)
-    here, there = tail.bells.hang("a"), tail.bells.hang("b")
+    here, there = tail.wakeups.hang("a"), tail.wakeups.hang("b")
     tail.add("a", events(1, 1))
     assert (here.is_set(), there.is_set()) == (True, False)
-    tail.bells.ring_all()
+    tail.wakeups.ring_all()
     assert there.is_set()
-    assert sorted(tail.bells.runs) == ["a", "b"]
-    tail.bells.take_down("a", here)
-    tail.bells.take_down("a", here)
-    assert tail.bells.runs == {"b"}
+    assert sorted(tail.wakeups.runs) == ["a", "b"]
+    tail.wakeups.take_down("a", here)
+    tail.wakeups.take_down("a", here)
+    assert tail.wakeups.runs == {"b"}
     here.clear()
-    tail.bells.ring("a")
+    tail.wakeups.wake("a")
     assert not here.is_set()
 
 
 def test_news_of_a_longer_log_sends_followers_to_the_store_until_the_tail_has_caught_up() -> None:
     tail = Tail(NOBODY)
-    bell = tail.bells.hang("a")
+    bell = tail.wakeups.hang("a")
     tail.add("a", events(1, 2))
     bell.clear()
     tail.note("a", 2)
@@ -129,7 +129,7 @@ def test_news_of_a_longer_log_sends_followers_to_the_store_until_the_tail_has_ca
 
 def test_what_is_stale_is_forgotten_and_its_followers_look_in_the_store() -> None:
     tail = Tail(NOBODY)
-    bell = tail.bells.hang("a")
+    bell = tail.wakeups.hang("a")
     tail.add("a", events(1, 2))
     bell.clear()
     tail.stale("a")

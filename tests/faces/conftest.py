@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from runyard.agents.declared.loading import App
-from runyard.channel_store import Office
+from runyard.channel_store import ChannelStore
 from runyard.clock import SystemClock
 from runyard.settings import Settings
 from runyard.stores.memory import MemoryStore
@@ -26,13 +26,15 @@ async def gate() -> Gate:
 
 
 @pytest.fixture
-def memory_store(backend: str) -> Office | None:
+def memory_store(backend: str) -> ChannelStore | None:
     """The one store that all pods of a test share, if its backend is memory."""
     return MemoryStore(SystemClock()) if backend == "memory" else None
 
 
 @pytest.fixture
-async def serve(database_url: str, gate: Gate, memory_store: Office | None, tmp_path: Path) -> AsyncIterator[Serve]:
+async def serve(
+    database_url: str, gate: Gate, memory_store: ChannelStore | None, tmp_path: Path
+) -> AsyncIterator[Serve]:
     files = {
         "checkpoint_folder": tmp_path / "checkpoints",
         "checkpoint_fallback": tmp_path.with_name(f"{tmp_path.name}-fallback"),

@@ -1,8 +1,8 @@
 """The real app on a real socket, in the test's own process: what leaves it are the bytes that a client would get.
 
 `Server` is one pod: a `Process` and uvicorn, as `runyard.app.server` puts them together, on a free port of
-127.0.0.1. Two of them may share a store, and are then two pods. Nothing here waits for a time: a test waits for bytes, for the end of
-a stream or for an event of the agent's. Nobody needs an API key, unless the test says so.
+127.0.0.1. Two of them may share a store, and are then two pods. Nothing here waits for a time: a test waits for
+bytes, for the end of a stream or for an event of the agent's. Nobody needs an API key, unless the test says so.
 """
 
 import asyncio
@@ -17,7 +17,7 @@ import uvicorn
 from runyard.agents.declared.loading import App
 from runyard.app.process import Process
 from runyard.app.server import http_protocol
-from runyard.channel_store import Office
+from runyard.channel_store import ChannelStore
 from runyard.domain.api_key import ALL_SCOPES, Scope
 from runyard.settings import Settings
 from tests.faces.raw_stream import RawStream
@@ -44,7 +44,7 @@ class Server:
         self.http = http
 
     @property
-    def store(self) -> Office:
+    def store(self) -> ChannelStore:
         return self.process.store
 
     async def key(self, owner: str, *scopes: Scope, seconds: int | None = None) -> str:
@@ -98,7 +98,7 @@ class Server:
 
 @asynccontextmanager
 async def served(
-    settings: Settings, app: App, store: Office | None = None, *, worker: bool = True, keys: bool = False
+    settings: Settings, app: App, store: ChannelStore | None = None, *, worker: bool = True, keys: bool = False
 ) -> AsyncIterator[Server]:
     """A pod from start to stop. Stopping drains as a SIGTERM would: runs go back, streams are cut, then it closes."""
     process = Process(settings, app, worker=worker, store=store)

@@ -8,7 +8,7 @@ from typing import Any
 import asyncpg
 from alembic.script import ScriptDirectory
 
-from runyard.channel_store import Office
+from runyard.channel_store import ChannelStore
 from runyard.clock import SystemClock
 from runyard.domain.memory import EVERY_OWNER
 from runyard.ids import new_id
@@ -90,7 +90,7 @@ async def filled_postgres(url: str) -> None:
     await connection.close()
 
 
-async def check(store: Office) -> None:
+async def check(store: ChannelStore) -> None:
     await store.open()
     try:
 

@@ -23,7 +23,7 @@ OPEN = """
 import asyncio, sys
 from pathlib import Path
 from runyard.settings import Settings
-from runyard.opening import open_store
+from runyard.app.factories import open_store
 
 async def main():
     store = open_store(Settings(database_url=sys.argv[1]))

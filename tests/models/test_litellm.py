@@ -10,7 +10,7 @@ import pytest
 
 from runyard.domain.events import Usage
 from runyard.errors import ContextTooLong, ModelError, ModelRefused, ModelTimedOut, RateLimited
-from runyard.model import Finished, Request, Said, Text, Thinking
+from runyard.model import Finished, PostedMessage, Request, Text, Thinking
 from runyard.models.litellm import LitellmModel, Patience, _by
 from runyard.models.loading import load
 from tests.support.patience import PATIENCE
@@ -59,7 +59,9 @@ def question(server: ScriptedOpenAI, model: str = "openai/scripted", **more: Any
     return Request(model=model, messages=messages, options=options, **more)
 
 
-async def heard(request: Request, model: LitellmModel | None = None, hear: list[Said] | None = None) -> list[Said]:
+async def heard(
+    request: Request, model: LitellmModel | None = None, hear: list[PostedMessage] | None = None
+) -> list[PostedMessage]:
     got = [] if hear is None else hear
     async with aclosing((model or LitellmModel(sleep=Naps())).stream(request)) as saying:
         async for said in saying:
@@ -67,7 +69,9 @@ async def heard(request: Request, model: LitellmModel | None = None, hear: list[
     return got
 
 
-async def failure(request: Request, model: LitellmModel | None = None, hear: list[Said] | None = None) -> ModelError:
+async def failure(
+    request: Request, model: LitellmModel | None = None, hear: list[PostedMessage] | None = None
+) -> ModelError:
     with pytest.raises(ModelError) as caught:
         await heard(request, model, hear)
     assert SECRET not in str(caught.value)
@@ -250,7 +254,7 @@ async def test_an_answer_that_was_cut_off_is_an_error(server: ScriptedOpenAI, ho
         "with bad JSON": [raw('data: {"choices": [{"delta": {"content": \n\n'), *end()],
     }
     server.answer(begin(), *text("Hel"), *ways[how])
-    got: list[Said] = []
+    got: list[PostedMessage] = []
 
     assert (await failure(question(server), hear=got)).code == "model_unavailable"
     assert got == [Text("Hel")]

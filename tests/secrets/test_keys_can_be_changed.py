@@ -128,7 +128,7 @@ KILLED = """
 import asyncio, os, signal, sys
 from runyard.settings import Settings
 from runyard.stores import rotation
-from runyard.opening import open_sql_store
+from runyard.app.factories import open_sql_store
 
 async def main() -> None:
     settings = Settings()

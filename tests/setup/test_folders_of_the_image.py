@@ -26,7 +26,7 @@ IMAGE_USER = 10001
 PROGRAM = """
 import os, sys
 from runyard.errors import StartupError
-from runyard.agents.workspace import check_writable
+from runyard.agents.tools.workspace import check_writable
 from pathlib import Path
 os.setgroups([]); os.setgid({user}); os.setuid({user})
 try:

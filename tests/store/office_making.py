@@ -2,7 +2,7 @@
 
 from collections.abc import Sequence
 
-from runyard.channel_store import Office, Said, Words
+from runyard.channel_store import ChannelStore, NewMessage, PostedMessage
 from runyard.domain.events import Drafter, RunQueued
 from runyard.domain.profile import Profile
 from runyard.domain.recipients import Party, next_depth
@@ -22,7 +22,7 @@ def a_profile(agent: str, owner: str | None = None) -> Profile:
     return Profile(id=agent, owner=owner, display_name=agent.title(), persona="...", created_at=now, updated_at=now)
 
 
-async def hire(store: Office, *agents: Party) -> None:
+async def hire(store: ChannelStore, *agents: Party) -> None:
     await store.declare_agents([a_profile(agent.id) for agent in agents or STAFF])
 
 
@@ -33,12 +33,12 @@ def a_channel(name: str | None = None, *, owner: str = ANN, private: bool = Fals
 
 
 async def channel(
-    store: Office, *members: Party, owner: str = ANN, private: bool = False, name: str | None = None
+    store: ChannelStore, *members: Party, owner: str = ANN, private: bool = False, name: str | None = None
 ) -> Conversation:
     return await store.open_channel(a_channel(name, owner=owner, private=private), members)
 
 
-async def dm(store: Office, one: Party, other: Party, owner: str = ANN) -> Conversation:
+async def dm(store: ChannelStore, one: Party, other: Party, owner: str = ANN) -> Conversation:
     name = " ".join(sorted(f"{party.kind}:{party.id}" for party in (one, other)))
     thread = Thread(id=new_id(), owner=owner, kind="dm", name=name, is_private=True, created_at=clock.now_ms())
     return await store.open_dm(thread, [one, other])
@@ -55,7 +55,7 @@ def words(
     run: Run | None = None,
     cause: str | None = None,
     key: IdempotencyKey | None = None,
-) -> Words:
+) -> NewMessage:
     now = clock.now_ms()
     message = Message(
         id=new_id(),
@@ -86,14 +86,14 @@ def words(
             depth=next_depth(depth),
         )
 
-    return Words(caller=caller, message=message, wake=wake, depth=depth, cause=cause, key=key)
+    return NewMessage(caller=caller, message=message, wake=wake, depth=depth, cause=cause, key=key)
 
 
-async def said(store: Office, here: Conversation, text: str = "hello", **more: object) -> Said:
+async def said(store: ChannelStore, here: Conversation, text: str = "hello", **more: object) -> PostedMessage:
     return await store.say(words(here.thread.id, text, **more))  # type: ignore[arg-type]
 
 
-async def woken(store: Office, said: Said) -> list[str]:
+async def woken(store: ChannelStore, said: PostedMessage) -> list[str]:
     """The agents whose runs it started, in order."""
     return [(await store.get_run(said.thread.owner, each.run_id)).agent for each in said.started]
 
@@ -108,12 +108,12 @@ def a_reaction(message: Message, emoji: str = "+1", sender: Party = A_PERSON) ->
     )
 
 
-async def feed(store: Office, caller: str = ANN, after: int = 0) -> list[tuple[str, str]]:
+async def feed(store: ChannelStore, caller: str = ANN, after: int = 0) -> list[tuple[str, str]]:
     """What somebody is told: kind and actor, in order."""
     await store.number_feed(1000)
     window = await store.read_feed(caller, after, 1000)
     return [(entry.kind, entry.actor) for entry in window.entries]
 
 
-def runs_of(said: Said) -> Sequence[str]:
+def runs_of(said: PostedMessage) -> Sequence[str]:
     return [each.run_id for each in said.started]

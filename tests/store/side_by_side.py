@@ -8,7 +8,7 @@ from typing import Any, TypeVar
 
 from msgspec.structs import asdict
 
-from runyard.channel_store import Office, Said
+from runyard.channel_store import ChannelStore, PostedMessage
 from runyard.domain.events import Event
 from runyard.errors import RunyardError
 from runyard.ids import new_id
@@ -52,7 +52,7 @@ class Setting:
         self.run = runner.run
         self.clock: StoppedClock | None = None
 
-    def begin(self) -> tuple[Office, Office]:
+    def begin(self) -> tuple[ChannelStore, ChannelStore]:
         raise NotImplementedError
 
     def end(self) -> None:
@@ -63,9 +63,9 @@ class OnSqlite(Setting):
     def __init__(self, runner: asyncio.Runner, template: Path, folder: Path) -> None:
         super().__init__(runner)
         self._template, self._folder = template, folder
-        self._store: Office | None = None
+        self._store: ChannelStore | None = None
 
-    def begin(self) -> tuple[Office, Office]:
+    def begin(self) -> tuple[ChannelStore, ChannelStore]:
         from runyard.stores.sqlite.store import SqliteStore
 
         self.clock = StoppedClock()
@@ -84,16 +84,16 @@ class OnSqlite(Setting):
 
 
 class OnPostgres(Setting):
-    def __init__(self, runner: asyncio.Runner, dsn: str, store: Office) -> None:
+    def __init__(self, runner: asyncio.Runner, dsn: str, store: ChannelStore) -> None:
         super().__init__(runner)
         self._dsn, self._store = dsn, store
 
-    def begin(self) -> tuple[Office, Office]:
+    def begin(self) -> tuple[ChannelStore, ChannelStore]:
         self.run(empty(self._dsn))
         return MemoryStore(clock), self._store
 
 
-async def told(store: Office, caller: str) -> list[tuple[Any, ...]]:
+async def told(store: ChannelStore, caller: str) -> list[tuple[Any, ...]]:
     """What a caller sees in the feed; in which order runs of one moment were told of is left to the store."""
     window = await store.read_feed(caller, 0, MANY)
     return sorted((each.kind, each.actor, each.thread_id, each.message_id, str(each.run_id)) for each in window.entries)
@@ -115,7 +115,7 @@ def seen(answer: Any, exact: bool) -> Any:
             return (answer.run_id, answer.seq, answer.type, answer.data, answer.source, answer.name, answer.fn)
         case Accepted():
             return (answer.run_id, seen(answer.event, exact), answer.repeated)
-        case Said():
+        case PostedMessage():
             return (seen(answer.message, exact), seen(list(answer.started), exact), answer.repeated)
         case Claim():
             return (seen(answer.run, exact), seen(answer.message, exact))

@@ -4,7 +4,7 @@ from collections.abc import Callable
 
 import pytest
 
-from runyard.channel_store import Office
+from runyard.channel_store import ChannelStore
 from runyard.domain.run import Status
 from runyard.store import Reaped
 from runyard.stores.sql_store import SqlStore
@@ -17,7 +17,7 @@ async def _delete(tx: Tx, worker_id: str) -> None:
 
 
 @pytest.mark.parametrize("connect", ["sqlite", pytest.param("postgres", marks=pytest.mark.postgres)], indirect=True)
-async def test_its_run_goes_back_into_the_queue(connect: Callable[[], Office]) -> None:
+async def test_its_run_goes_back_into_the_queue(connect: Callable[[], ChannelStore]) -> None:
     store = connect()
     await store.open()
     try:

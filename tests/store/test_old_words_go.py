@@ -2,7 +2,7 @@
 
 import pytest
 
-from runyard.channel_store import Office
+from runyard.channel_store import ChannelStore
 from runyard.domain.run import Run
 from runyard.errors import NotFound
 from runyard.store import Swept
@@ -16,12 +16,12 @@ def later() -> int:
     return clock.now_ms() + LATER
 
 
-async def at_work(store: Office) -> Run:
+async def at_work(store: ChannelStore) -> Run:
     [run] = await claims(store, await a_worker(store))
     return run
 
 
-async def test_words_go_with_their_reactions_and_the_channel_stays(store: Office) -> None:
+async def test_words_go_with_their_reactions_and_the_channel_stays(store: ChannelStore) -> None:
     await hire(store, KEVIN)
     here = await channel(store, KEVIN)
     hello = (await said(store, here)).message
@@ -33,7 +33,7 @@ async def test_words_go_with_their_reactions_and_the_channel_stays(store: Office
     assert (await store.get_conversation(ANN, here.thread.id)).members == here.members
 
 
-async def test_words_that_are_young_were_replied_to_later_or_are_at_work_stay(store: Office) -> None:
+async def test_words_that_are_young_were_replied_to_later_or_are_at_work_stay(store: ChannelStore) -> None:
     await hire(store, KEVIN)
     here = await channel(store, KEVIN)
     asked = (await said(store, here)).message
@@ -47,14 +47,14 @@ async def test_words_that_are_young_were_replied_to_later_or_are_at_work_stay(st
     assert (await store.sweep_words(later(), None, MANY)).dropped == 2
 
 
-async def test_chats_lose_no_single_words(store: Office) -> None:
+async def test_chats_lose_no_single_words(store: ChannelStore) -> None:
     thread = a_thread()
     await store.create_thread(thread)
     await post(store, a_post(thread=thread))
     assert (await store.sweep_words(later(), None, MANY)).dropped == 0
 
 
-async def test_a_sweep_of_words_goes_on_where_the_last_batch_ended(store: Office) -> None:
+async def test_a_sweep_of_words_goes_on_where_the_last_batch_ended(store: ChannelStore) -> None:
     here = await channel(store)
     for _ in range(5):
         await said(store, here)
@@ -64,7 +64,7 @@ async def test_a_sweep_of_words_goes_on_where_the_last_batch_ended(store: Office
     assert await store.sweep_words(later(), first.cursor, 3) == Swept(2, 2, None)
 
 
-async def test_a_run_in_a_mailbox_goes_alone_and_the_mailbox_works_on(store: Office) -> None:
+async def test_a_run_in_a_mailbox_goes_alone_and_the_mailbox_works_on(store: ChannelStore) -> None:
     await hire(store, KEVIN)
     here = await channel(store, KEVIN)
     await said(store, here)
@@ -79,7 +79,7 @@ async def test_a_run_in_a_mailbox_goes_alone_and_the_mailbox_works_on(store: Off
     assert (await at_work(store)).agent == KEVIN.id
 
 
-async def test_a_run_that_somebody_is_held_behind_stays(store: Office) -> None:
+async def test_a_run_that_somebody_is_held_behind_stays(store: ChannelStore) -> None:
     await hire(store, KEVIN, OSCAR)
     here = await channel(store, KEVIN, OSCAR)
     await said(store, here, pause_ms=LATER * 100)
@@ -89,7 +89,7 @@ async def test_a_run_that_somebody_is_held_behind_stays(store: Office) -> None:
     assert (await store.get_run(ANN, first.id)).id == first.id
 
 
-async def test_the_feed_begins_after_what_was_dropped_of_it(store: Office) -> None:
+async def test_the_feed_begins_after_what_was_dropped_of_it(store: ChannelStore) -> None:
     here = await channel(store)
     for _ in range(3):
         await said(store, here)

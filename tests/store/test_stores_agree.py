@@ -23,7 +23,7 @@ from hypothesis.stateful import (
 )
 from msgspec.structs import replace
 
-from runyard.channel_store import Office, Said
+from runyard.channel_store import ChannelStore, PostedMessage
 from runyard.domain.append import Appended, Busy, Outcome, Part, Release
 from runyard.domain.approval import Approval
 from runyard.domain.events import Event, StepFinished
@@ -95,7 +95,9 @@ class Agreement(RuleBasedStateMachine):
     def exact(self) -> bool:
         return self.setting.clock is not None
 
-    def both(self, operation: Callable[[Office], Awaitable[T]], view: Callable[[Any], Any] = lambda seen: seen) -> Any:
+    def both(
+        self, operation: Callable[[ChannelStore], Awaitable[T]], view: Callable[[Any], Any] = lambda seen: seen
+    ) -> Any:
         """Do it to both and compare what they say; `view` drops what may differ."""
         expected, actual = (self.setting.run(answer_of(operation(each))) for each in (self.model, self.store))
         one, two = (view(seen(answer, self.exact)) for answer in (expected, actual))
@@ -117,12 +119,12 @@ class Agreement(RuleBasedStateMachine):
         self._register()
         self.create_thread(ANN, "greeter", None)
         self.accept([(0, "thread", None, False), (0, "thread", None, False), (0, "agent:a", None, False)])
-        staff = [Party("a"), Party("b"), Party("c")]
-        profiles = [a_profile(party.id) for party in staff]
+        agent_directory = [Party("a"), Party("b"), Party("c")]
+        profiles = [a_profile(party.id) for party in agent_directory]
         self.both(lambda store: store.declare_agents(profiles), lambda _: None)
         self.places = [a_channel("all"), replace(a_channel("few"), is_private=True)]
-        self._open(self.places[0], staff)
-        self._open(self.places[1], staff[:2])
+        self._open(self.places[0], agent_directory)
+        self._open(self.places[1], agent_directory[:2])
 
     def _open(self, place: Thread, members: Sequence[Party]) -> None:
         self.both(lambda store: store.open_channel(place, members), lambda _: None)
@@ -217,7 +219,7 @@ class Agreement(RuleBasedStateMachine):
         place = _pick(self.places, pick)
         said = words(place.id, caller=caller, sender=Party(caller, "user"), pause_ms=pause_ms, key=key)
         answer = self.both(lambda store: store.say(said))
-        if isinstance(answer, Said):
+        if isinstance(answer, PostedMessage):
             self.runs |= {each.run_id: place.owner for each in answer.started}
 
     @rule(lost=strangers)

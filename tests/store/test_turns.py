@@ -5,7 +5,7 @@ from collections.abc import Sequence
 import pytest
 from anyio import create_task_group
 
-from runyard.channel_store import Office
+from runyard.channel_store import ChannelStore
 from runyard.domain.append import Release
 from runyard.domain.run import Run, Status
 from tests.store.making import (
@@ -26,12 +26,12 @@ from tests.store.office_making import ANGELA, KEVIN, OSCAR, channel, dm, feed, h
 
 
 @pytest.fixture
-async def office(store: Office) -> Office:
+async def office(store: ChannelStore) -> ChannelStore:
     await hire(store)
     return store
 
 
-async def let_go(office: Office) -> list[Run]:
+async def let_go(office: ChannelStore) -> list[Run]:
     """Release who is due, and claim what can be claimed."""
     await office.give_turns(MANY)
     return await claims(office)
@@ -42,7 +42,7 @@ async def agents(runs: Sequence[Run]) -> list[str]:
 
 
 @pytest.mark.req("S3.40")
-async def test_the_next_has_its_turn_when_the_one_before_has_ended(office: Office) -> None:
+async def test_the_next_has_its_turn_when_the_one_before_has_ended(office: ChannelStore) -> None:
     here = await channel(office, KEVIN, OSCAR, ANGELA)
     await said(office, here)
     for name in ("kevin", "oscar", "angela"):
@@ -54,7 +54,7 @@ async def test_the_next_has_its_turn_when_the_one_before_has_ended(office: Offic
 
 
 @pytest.mark.req("S3.40")
-async def test_who_waits_for_a_person_lets_the_next_go(office: Office) -> None:
+async def test_who_waits_for_a_person_lets_the_next_go(office: ChannelStore) -> None:
     await said(office, await channel(office, KEVIN, OSCAR))
     [kevin] = await let_go(office)
     approval = an_approval(kevin)
@@ -69,7 +69,7 @@ async def test_who_waits_for_a_person_lets_the_next_go(office: Office) -> None:
 
 
 @pytest.mark.req("S3.40")
-async def test_a_pause_lies_between_them_and_nobody_is_held_up(office: Office) -> None:
+async def test_a_pause_lies_between_them_and_nobody_is_held_up(office: ChannelStore) -> None:
     await said(office, await channel(office, KEVIN, OSCAR), pause_ms=3_600_000)
     [kevin] = await let_go(office)
     assert (await office.give_turns(MANY)) == (0, None)
@@ -83,7 +83,7 @@ async def test_a_pause_lies_between_them_and_nobody_is_held_up(office: Office) -
 
 
 @pytest.mark.req("S3.10", "S3.40")
-async def test_a_held_run_does_not_block_its_lane(office: Office) -> None:
+async def test_a_held_run_does_not_block_its_lane(office: ChannelStore) -> None:
     first = await said(office, await channel(office, KEVIN, OSCAR))
     second = await said(office, await channel(office, OSCAR))
     runs = {run.agent: run for run in await let_go(office)}
@@ -94,7 +94,7 @@ async def test_a_held_run_does_not_block_its_lane(office: Office) -> None:
     assert [run.id for run in await let_go(office)] == [runs_of(first)[1]]
 
 
-async def test_who_is_released_comes_in_its_old_place(office: Office) -> None:
+async def test_who_is_released_comes_in_its_old_place(office: ChannelStore) -> None:
     first = await said(office, await channel(office, KEVIN, OSCAR))
     other = await channel(office, OSCAR)
     later = [runs_of(await said(office, other))[0] for _ in range(2)]
@@ -109,7 +109,7 @@ async def test_who_is_released_comes_in_its_old_place(office: Office) -> None:
     assert [run.id for run in await claims(office)] == [later[1]]
 
 
-async def test_a_crash_and_a_drain_keep_the_turn(office: Office) -> None:
+async def test_a_crash_and_a_drain_keep_the_turn(office: ChannelStore) -> None:
     await said(office, await channel(office, KEVIN, OSCAR))
     [kevin] = await let_go(office)
     await lose(office, kevin)
@@ -120,7 +120,7 @@ async def test_a_crash_and_a_drain_keep_the_turn(office: Office) -> None:
 
 
 @pytest.mark.req("S3.21", "S3.22")
-async def test_a_run_that_is_given_up_passes_its_turn_on(office: Office) -> None:
+async def test_a_run_that_is_given_up_passes_its_turn_on(office: ChannelStore) -> None:
     await said(office, await channel(office, KEVIN, OSCAR))
     [kevin] = await let_go(office)
     await die(office, kevin.worker_id)
@@ -133,7 +133,7 @@ async def test_a_run_that_is_given_up_passes_its_turn_on(office: Office) -> None
 
 @pytest.mark.req("S3.22")
 @pytest.mark.parametrize("status", [Status.DONE, Status.ERROR, Status.CANCELED])
-async def test_the_feed_tells_who_is_at_work_and_when_they_are_done(office: Office, status: Status) -> None:
+async def test_the_feed_tells_who_is_at_work_and_when_they_are_done(office: ChannelStore, status: Status) -> None:
     await said(office, await dm(office, KEVIN, OSCAR), sender=KEVIN)
     [run] = await claims(office)
     await written(office, Writer(run).part(move=Release()))
@@ -144,7 +144,7 @@ async def test_the_feed_tells_who_is_at_work_and_when_they_are_done(office: Offi
     assert await feed(office) == [("message_created", "kevin"), ("agent_typing", "oscar"), ("agent_done", "oscar")]
 
 
-async def test_who_is_canceled_before_its_turn_passes_nothing_on_early(office: Office) -> None:
+async def test_who_is_canceled_before_its_turn_passes_nothing_on_early(office: ChannelStore) -> None:
     started = runs_of(await said(office, await channel(office, KEVIN, OSCAR, ANGELA)))
     [kevin] = await let_go(office)
     assert (await office.cancel(ANN, started[1], 0, ending)).status is Status.CANCELED
@@ -154,7 +154,7 @@ async def test_who_is_canceled_before_its_turn_passes_nothing_on_early(office: O
     assert ("agent_done", "oscar") not in await feed(office), "nobody was told that it had begun"
 
 
-async def test_who_is_canceled_in_its_pause_passes_the_turn_on(office: Office) -> None:
+async def test_who_is_canceled_in_its_pause_passes_the_turn_on(office: ChannelStore) -> None:
     started = runs_of(await said(office, await channel(office, KEVIN, OSCAR, ANGELA)))
     [kevin] = await let_go(office)
     await written(office, Writer(kevin).finish())
@@ -162,7 +162,7 @@ async def test_who_is_canceled_in_its_pause_passes_the_turn_on(office: Office) -
     assert [run.id for run in await let_go(office)] == [started[2]]
 
 
-async def test_a_turn_that_got_lost_is_found_again(office: Office) -> None:
+async def test_a_turn_that_got_lost_is_found_again(office: ChannelStore) -> None:
     """Whoever waits for a run that is gone is let go by the safety net."""
     here = await channel(office, KEVIN, OSCAR)
     started = runs_of(await said(office, here))
@@ -177,7 +177,7 @@ async def test_a_turn_that_got_lost_is_found_again(office: Office) -> None:
 
 
 @pytest.mark.req("S3.10", "S3.11")
-async def test_many_releases_at_once_let_everybody_go_once(office: Office) -> None:
+async def test_many_releases_at_once_let_everybody_go_once(office: ChannelStore) -> None:
     started = [runs_of(await said(office, await channel(office, KEVIN, OSCAR))) for _ in range(4)]
     for _ in started:
         [kevin] = [run for run in await claims(office) if run.agent == "kevin"]
@@ -198,7 +198,7 @@ async def test_many_releases_at_once_let_everybody_go_once(office: Office) -> No
 
 
 @pytest.mark.req("S3.9", "S3.41")
-async def test_three_quick_messages_to_one_agent_run_in_order_one_at_a_time(office: Office) -> None:
+async def test_three_quick_messages_to_one_agent_run_in_order_one_at_a_time(office: ChannelStore) -> None:
     here = await dm(office, KEVIN, OSCAR)
     started = [runs_of(await said(office, here, sender=KEVIN))[0] for _ in range(3)]
     workers = [await a_worker(office) for _ in range(8)]

@@ -5,7 +5,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from runyard.domain.events import clean
-from runyard.encryption.cipher import Ring, is_sealed, make, parse
+from runyard.encryption.cipher import KeyRing, is_sealed, make, parse
 from runyard.errors import Unreadable
 
 OLD, NEW = f"old:{'A' * 43}=", make("new")
@@ -88,4 +88,4 @@ def test_no_repr_shows_a_key() -> None:
     secret = OLD.partition(":")[2]
     assert repr(RING) == "Ring(old)"
     assert secret not in repr(RING.writer)
-    assert isinstance(RING, Ring)
+    assert isinstance(RING, KeyRing)

@@ -70,7 +70,7 @@ async def test_a_reader_that_is_stuck_for_too_long_is_let_go(serve: Serve, monke
     watcher = await server.stream(f"/api/runs/{run_id}/log")
     await watcher.to_end()
     async with asyncio.timeout(PATIENCE):
-        while server.process.tail.bells.runs or buffered(server):
+        while server.process.tail.wakeups.runs or buffered(server):
             await server.http.get("/health")
     assert (await server.http.get("/health")).status_code == 200, "before it reads anything, it is gone"
     assert len(server.uvicorn.server_state.connections) <= 2, "of the watcher and of our own requests"
@@ -123,7 +123,7 @@ async def test_many_readers_of_one_run_get_the_same_bytes(server: Server, gate: 
     await asyncio.gather(*(stream.to_end() for stream in streams))
     assert len({bytes(stream.body) for stream in streams}) == 1
     assert all(stream.ended_cleanly for stream in streams)
-    assert server.process.tail.bells.runs == set()
+    assert server.process.tail.wakeups.runs == set()
 
 
 @MEMORY
@@ -134,7 +134,7 @@ async def test_a_reader_that_resets_its_connection_is_gone(serve: Serve) -> None
     await stream.first_frame()
     reset(stream)
     async with asyncio.timeout(PATIENCE):
-        while server.process.tail.bells.runs:
+        while server.process.tail.wakeups.runs:
             await server.http.get("/health")
     assert (await server.run(run_id))["status"] in ("queued", "running")
 

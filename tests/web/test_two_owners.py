@@ -12,7 +12,7 @@ import pytest
 from msgspec import Struct
 
 from runyard.domain.run import Run
-from runyard.engine.channels.agent_directory import Staff
+from runyard.engine.channels.agent_directory import AgentDirectory
 from runyard.errors import NotFound
 from runyard.stores.memory import MemoryStore
 from tests.faces.serving import Serve
@@ -274,7 +274,7 @@ def _filled(given: Any, ids: Mapping[str, str]) -> Any:
             return given
 
 
-def _one_memory(self: Staff, agent: str, owner: str) -> str:
+def _one_memory(self: AgentDirectory, agent: str, owner: str) -> str:
     return ""
 
 
@@ -287,7 +287,7 @@ async def _any_run(self: MemoryStore, owner: str, run_id: str) -> Run:
 @MEMORY
 @pytest.mark.parametrize(
     ("where", "name", "leak"),
-    [(Staff, "memory_owner", _one_memory), (MemoryStore, "get_run", _any_run)],
+    [(AgentDirectory, "memory_owner", _one_memory), (MemoryStore, "get_run", _any_run)],
     ids=["memory of all owners in one", "runs without a look at whose they are"],
 )
 async def test_the_walk_finds_a_leak(

@@ -23,7 +23,7 @@ from runyard.agents.declared.remote import TROUBLES, failure, flat
 from runyard.agents.durable.parking import Parking
 from runyard.agents.durable.reach import reaches
 from runyard.agents.durable.recorded import RecordedCalls
-from runyard.agents.durable.redaction_buffer import Held
+from runyard.agents.durable.redaction_buffer import RedactionBuffer
 from runyard.agents.durable.replay import Replay
 from runyard.agents.execution import Canceled, Execution
 from runyard.agents.tools.tool import Effects, Tool
@@ -50,7 +50,7 @@ class Context:
         self._calls = RecordedCalls(
             execution, self._replay, parking, agent.on_unknown, self._written.append, self.settle
         )
-        self._held: Held | None = None if execution.redactor is None else Held(execution.redactor)
+        self._held: RedactionBuffer | None = None if execution.redactor is None else RedactionBuffer(execution.redactor)
 
     # --- what it is about ------------------------------------------------------------------------------------------
 

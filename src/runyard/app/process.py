@@ -22,21 +22,21 @@ from runyard.agents.user_code.containment import contain_tasks
 from runyard.agents.user_code.run_in_thread import in_thread
 from runyard.app.factories import open_bus, open_checkpoints, open_exporter, open_store
 from runyard.bus import Bus, Hint
-from runyard.channel_store import Office
+from runyard.channel_store import ChannelStore
 from runyard.clock import Clock, SystemClock
 from runyard.engine.access import Access
 from runyard.engine.background import on_duty
-from runyard.engine.channels.agent_directory import Staff
-from runyard.engine.channels.agent_history import Records
+from runyard.engine.channels.agent_directory import AgentDirectory
+from runyard.engine.channels.agent_history import AgentHistory
 from runyard.engine.channels.conversations import Conversations
 from runyard.engine.channels.feed import Feed
 from runyard.engine.channels.orchestrator import Orchestrator
-from runyard.engine.channels.reply_order import Turns
+from runyard.engine.channels.reply_order import ReplyOrder
 from runyard.engine.control.approvals import Approvals
 from runyard.engine.control.cancel import Cancel
 from runyard.engine.control.deadlines import Deadlines
 from runyard.engine.control.deleted_files import DeletedFiles
-from runyard.engine.control.disconnects import Attendance
+from runyard.engine.control.disconnects import Disconnects
 from runyard.engine.control.reaper import Reaper
 from runyard.engine.control.retention import Retention
 from runyard.engine.engine import Engine
@@ -51,7 +51,7 @@ from runyard.engine.queries.checkpoints import Checkpoints
 from runyard.engine.queries.overview import Overviews
 from runyard.engine.queries.views import Views
 from runyard.engine.running.database_wait import patient
-from runyard.engine.running.run_services import Executor, ShowTraceback
+from runyard.engine.running.run_services import RunServices, ShowTraceback
 from runyard.engine.running.watchdog import Watchdog
 from runyard.engine.running.worker import Worker
 from runyard.errors import RunyardError, StartupError
@@ -77,7 +77,9 @@ async def _briefly(duty: Awaitable[object]) -> None:
 
 def _models(app: App) -> dict[str, str]:
     """The agents, each with the model that it thinks with."""
-    return {name: "" if agent.mind is None else agent.mind.model for name, agent in app.agents.items()}
+    return {
+        name: "" if agent.model_settings is None else agent.model_settings.model for name, agent in app.agents.items()
+    }
 
 
 def _agent_limits(settings: Settings, app: App) -> AgentLimits:
@@ -86,8 +88,8 @@ def _agent_limits(settings: Settings, app: App) -> AgentLimits:
     if named is not None:
         models = {model.strip() for model in named.split(",")}
     else:
-        minds = [agent.mind or agent.claude for agent in app.agents.values()]
-        models = {mind.model for mind in minds if mind is not None}
+        model_settings_of_agents = [agent.model_settings or agent.claude for agent in app.agents.values()]
+        models = {model_settings.model for model_settings in model_settings_of_agents if model_settings is not None}
     named_only = frozenset(model for model in models - {"", SCRIPTED} if not has_address(model))
     return AgentLimits(named_only, settings.agent_max_usd)
 
@@ -101,7 +103,7 @@ class Process:
         app: App,
         *,
         worker: bool = True,
-        store: Office | None = None,
+        store: ChannelStore | None = None,
         bus: Bus | None = None,
         clock: Clock | None = None,
         may_exit: bool = False,
@@ -131,9 +133,9 @@ class Process:
         self.tail = Tail(self.outbox, settings.tail_bytes)
         self.journal = Journal(self.store, self.tail, self.metrics)
         self.streams = Streams(self.store, self.tail, self.publications)
-        self.staff = Staff(self.store, clock, app.agents, redactor, _agent_limits(settings, app))
+        self.agent_directory = AgentDirectory(self.store, clock, app.agents, redactor, _agent_limits(settings, app))
         self.feed = Feed(self.store, lambda last: self.bus.send([Hint("feed", seq=last)]), settings.poll_seconds)
-        self.turns = Turns(self.store, self._ring, settings.poll_seconds)
+        self.reply_order = ReplyOrder(self.store, self._wake_workers, settings.poll_seconds)
         least = settings.group_pause_min_seconds
         pause = (least, max(least, settings.group_pause_max_seconds))
         admission = Admission(
@@ -147,16 +149,16 @@ class Process:
             clock,
             Random(),
             pause,
-            self._ring,
-            self.feed.stir,
+            self._wake_workers,
+            self.feed.wake,
             redactor,
             self.tracer,
             admission,
-            self.staff.memory_owner,
+            self.agent_directory.memory_owner,
         )
         away = settings.database_wait_seconds
-        staff = patient(self.staff, away)
-        executor = Executor(
+        agent_directory = patient(self.agent_directory, away)
+        executor = RunServices(
             patient(self.store, away),
             self.journal,
             clock,
@@ -165,8 +167,8 @@ class Process:
             settings.approval_seconds,
             settings.workspaces,
             redactor,
-            staff.agent,
-            Orchestrator(staff, patient(conversations, away), self.tracer).work,
+            agent_directory.agent,
+            Orchestrator(agent_directory, patient(conversations, away), self.tracer).work,
             self.tracer,
             self.metrics,
             OutputLimits(
@@ -187,7 +189,7 @@ class Process:
                 slots=settings.slots,
                 lease_seconds=settings.lease_seconds,
                 poll_seconds=settings.poll_seconds,
-                call_others=self._call_others,
+                wake_other_processes=self._wake_other_processes,
                 seen=self._seen,
                 metrics=self.metrics,
             )
@@ -202,7 +204,7 @@ class Process:
             clock,
             settings.max_attempts,
             settings.cancel_seconds,
-            self._ring,
+            self._wake_workers,
             self._stop_run,
             self.metrics,
             self.store.recover_turns,
@@ -220,7 +222,7 @@ class Process:
                 list(app.agents),
                 settings.default_agent or app.default or "",
                 self.worker,
-                self._ring,
+                self._wake_workers,
                 redactor,
                 admission,
                 app.plans(settings.default_agent or app.default),
@@ -236,14 +238,14 @@ class Process:
             streams=self.streams,
             cancel=cancel,
             deadlines=Deadlines(cancel, clock),
-            approvals=Approvals(self.store, self.tail, clock, app.agents, self._ring, self.metrics, redactor),
-            attendance=Attendance(self.store, self.streams, grace),
+            approvals=Approvals(self.store, self.tail, clock, app.agents, self._wake_workers, self.metrics, redactor),
+            disconnects=Disconnects(self.store, self.streams, grace),
             checkpoints=Checkpoints(self.store),
             access=Access(self.store, clock, redactor=redactor),
             conversations=conversations,
-            staff=self.staff,
+            agent_directory=self.agent_directory,
             feed=self.feed,
-            records=Records(self.store),
+            records=AgentHistory(self.store),
             overviews=Overviews(self.store, self.streams, self.worker, clock, self.metrics),
         )
         days = settings.retention_days
@@ -263,7 +265,7 @@ class Process:
         await self.store.open()
         for name, documents in self._app.collections.items():
             await self.store.put_documents(name, documents)
-        await self.staff.declare()
+        await self.agent_directory.declare()
         await self.bus.open(self._hear)
         self._loops = [
             on_duty("watch", lambda: self.streams.watch(self._settings.poll_seconds)),
@@ -277,7 +279,7 @@ class Process:
             self.watchdog.start()
             await self.worker.start()
         # Also without a worker: with the last worker dead, its runs still have to be canceled, ended or put back.
-        self._loops.append(on_duty("turns", self.turns.run))
+        self._loops.append(on_duty("turns", self.reply_order.run))
         self._loops.append(on_duty("reaper", lambda: self.reaper.run(self._settings.reap_seconds)))
         if self.retention is not None:
             self._loops.append(on_duty("retention", self.retention.run))
@@ -309,8 +311,10 @@ class Process:
 
     async def _load_models(self) -> None:
         """Load what agents with a model need, before anything else: it takes seconds, and slows the process down."""
-        minds = [agent.mind for agent in self._app.agents.values() if agent.mind is not None]
-        if self.worker is None or all(mind.is_scripted for mind in minds):
+        model_settings_of_agents = [
+            agent.model_settings for agent in self._app.agents.values() if agent.model_settings is not None
+        ]
+        if self.worker is None or all(model_settings.is_scripted for model_settings in model_settings_of_agents):
             return
         from runyard.models.loading import check_installed, loaded
 
@@ -346,18 +350,18 @@ class Process:
     async def _remove_checkpoints(self, thread_id: str, owner: str, chat: str | None) -> None:
         await self.checkpoints.remove(thread_id, owner, chat)
 
-    def _ring(self) -> None:
+    def _wake_workers(self) -> None:
         """There may be something to claim, here or elsewhere."""
         if self.worker is not None:
-            self.worker.ring()
-        self._call_others()
+            self.worker.wake()
+        self._wake_other_processes()
 
     def _seen(self) -> None:
         """An agent begins or ends what it was told in a conversation."""
-        self.feed.stir()
-        self.turns.stir()
+        self.feed.wake()
+        self.reply_order.wake()
 
-    def _call_others(self) -> None:
+    def _wake_other_processes(self) -> None:
         self.bus.send([Hint("work")])
 
     def _stop_run(self, run_id: str) -> None:
@@ -375,6 +379,6 @@ class Process:
                 case "feed":
                     self.feed.note(hint.seq)
                 case "work" if self.worker is not None:
-                    self.worker.ring()
+                    self.worker.wake()
                 case "cancel" if self.worker is not None:
                     self.worker.look_for_cancels(hint.run_id)

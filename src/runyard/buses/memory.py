@@ -4,7 +4,7 @@ import asyncio
 from collections.abc import Sequence
 from typing import NoReturn
 
-from runyard.buses.reconnecting import Heard, Line
+from runyard.buses.reconnecting import Heard, ReconnectingBus
 
 
 class Hub:
@@ -12,7 +12,7 @@ class Hub:
         self.ears: set[Heard] = set()
 
 
-class MemoryBus(Line):
+class MemoryBus(ReconnectingBus):
     name = "memory"
 
     def __init__(self, hub: Hub | None = None) -> None:

@@ -9,10 +9,10 @@ from urllib.parse import urlsplit
 from nats.aio.client import Client
 from nats.aio.msg import Msg
 
-from runyard.buses.reconnecting import PATIENCE_SECONDS, Heard, Line, until_lost
+from runyard.buses.reconnecting import PATIENCE_SECONDS, Heard, ReconnectingBus, until_lost
 
 
-class NatsBus(Line):
+class NatsBus(ReconnectingBus):
     name = "nats"
 
     def __init__(self, url: str, patience: float = PATIENCE_SECONDS) -> None:

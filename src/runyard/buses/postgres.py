@@ -13,14 +13,14 @@ from typing import Any, NoReturn
 
 import asyncpg
 
-from runyard.buses.reconnecting import PATIENCE_SECONDS, Heard, Line, until_lost
+from runyard.buses.reconnecting import PATIENCE_SECONDS, Heard, ReconnectingBus, until_lost
 
 _NOTIFY = (Path(__file__).parent / "sql" / "notify.sql").read_text(encoding="utf-8")
 _LONGEST_CHANNEL = 63
 _SETTINGS = {"application_name": "runyard bus", "jit": "off", "statement_timeout": "10s"}
 
 
-class PostgresBus(Line):
+class PostgresBus(ReconnectingBus):
     name = "postgres"
 
     def __init__(self, dsn: str, patience: float = PATIENCE_SECONDS) -> None:

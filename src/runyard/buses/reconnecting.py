@@ -1,8 +1,8 @@
 """What every bus does the same: gather what is sent into windows, and keep a connection up.
 
-A connection is a `Link`. It is used until anything about it fails, then thrown away and made anew, with a growing pause
-between attempts. Nothing is kept for later: hints that cannot go out now are dropped, and so memory is bounded whatever
-happens to the broker.
+A connection is a `Connection`. It is used until anything about it fails, then thrown away and made anew, with a
+growing pause between attempts. Nothing is kept for later: hints that cannot go out now are dropped, and so memory is
+bounded whatever happens to the broker.
 """
 
 import asyncio
@@ -30,7 +30,7 @@ MAX_PENDING = 10_000  # runs with something new in one window: more than a proce
 Heard = Callable[[str], None]
 
 
-class Link(Protocol):
+class Connection(Protocol):
     """One connection to the broker. Any error means that it is lost."""
 
     async def open(self, heard: Heard) -> None:
@@ -58,7 +58,7 @@ async def until_lost(lost: asyncio.Event, ask: Callable[[], Awaitable[object]], 
                 await ask()
 
 
-class Line(ABC):
+class ReconnectingBus(ABC):
     """A bus, but for its links."""
 
     name: ClassVar[str]
@@ -76,7 +76,7 @@ class Line(ABC):
         self._keeper: asyncio.Task[None] | None = None
 
     @abstractmethod
-    def link(self) -> Link:
+    def link(self) -> Connection:
         """A new one, not yet open."""
 
     @property
@@ -122,7 +122,7 @@ class Line(ABC):
             pause = min(FIRST_PAUSE * 2 ** min(failures, 10), LONGEST_PAUSE)
             await _within(pause * random.uniform(0.5, 1), self._closing.wait())
 
-    async def _use(self, link: Link) -> str:
+    async def _use(self, link: Connection) -> str:
         """Until it is lost, for the reason returned, or until we close, when it takes along what is left."""
         self._held_seconds = 0.0
         closing = asyncio.create_task(self._closing.wait())
@@ -138,7 +138,7 @@ class Line(ABC):
         await _within(FAREWELL_SECONDS, link.close())
         return type(errors[0]).__name__ if errors else ""  # never the text, which may show a password
 
-    async def _listen(self, link: Link) -> NoReturn:
+    async def _listen(self, link: Connection) -> NoReturn:
         now = asyncio.get_running_loop().time
         async with asyncio.timeout(self._patience):
             await link.open(self._heard)
@@ -150,14 +150,14 @@ class Line(ABC):
         finally:
             self._held_seconds = now() - begun
 
-    async def _send_windows(self, link: Link) -> NoReturn:
+    async def _send_windows(self, link: Connection) -> NoReturn:
         while True:
             await self._is_pending.wait()
             async with asyncio.timeout(self._patience):
                 await self._flush(link)
             await asyncio.sleep(WINDOW_SECONDS)
 
-    async def _flush(self, link: Link) -> None:
+    async def _flush(self, link: Connection) -> None:
         async with self._speaking:
             pending, self._pending = self._pending, {}
             self._is_pending.clear()

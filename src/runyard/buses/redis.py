@@ -9,10 +9,10 @@ from redis.asyncio.client import PubSub
 from redis.asyncio.retry import Retry
 from redis.backoff import NoBackoff
 
-from runyard.buses.reconnecting import PATIENCE_SECONDS, Heard, Line
+from runyard.buses.reconnecting import PATIENCE_SECONDS, Heard, ReconnectingBus
 
 
-class RedisBus(Line):
+class RedisBus(ReconnectingBus):
     name = "redis"
 
     def __init__(self, url: str, patience: float = PATIENCE_SECONDS) -> None:

@@ -27,13 +27,13 @@ from runyard.faces.chats.wire import AgentState, AgentStatePart, Chat, Interacti
 from runyard.private_files import remove_tree, write_whole
 
 if TYPE_CHECKING:
-    from runyard.encryption.cipher import Ring
+    from runyard.encryption.cipher import KeyRing
 
 
 class FileInteractionStore:
     """An `InteractionStore` of its own: it needs no database."""
 
-    def __init__(self, folder: Path, ring: "Ring | None" = None) -> None:
+    def __init__(self, folder: Path, ring: "KeyRing | None" = None) -> None:
         self._chats = folder / "chats"
         self._ring = ring
 

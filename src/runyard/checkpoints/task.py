@@ -32,7 +32,7 @@ from runyard.faces.chats.wire import Interaction
 from runyard.private_files import make_folder, write_whole
 
 if TYPE_CHECKING:
-    from runyard.encryption.cipher import Ring
+    from runyard.encryption.cipher import KeyRing
 
 log = structlog.get_logger()
 
@@ -55,7 +55,7 @@ class Checkpoints:
         files: Path | None = None,
         disk: Path,
         temporary: Path,
-        ring: "Ring | None" = None,
+        ring: "KeyRing | None" = None,
     ) -> None:
         """`stores` gives an owner's store. `files`: the folder of checkpoints, if they are files; the database is then
         told that a copy is kept elsewhere."""
@@ -195,7 +195,7 @@ class Spare:
     """A folder for copies that could not be saved where they belong; readable by its owner alone, and sealed if there
     is a key."""
 
-    def __init__(self, folder: Path, ring: "Ring | None" = None) -> None:
+    def __init__(self, folder: Path, ring: "KeyRing | None" = None) -> None:
         self._folder = folder
         self._ring = ring
 

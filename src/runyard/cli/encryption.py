@@ -10,8 +10,8 @@ from runyard.errors import Invalid, StartupError
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from runyard.stores.rotation import Progress
     from runyard.settings import Settings
+    from runyard.stores.rotation import Progress
 
 
 def make_encryption(

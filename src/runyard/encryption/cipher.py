@@ -56,7 +56,7 @@ PLAIN = (
 )
 
 
-class Ring:
+class KeyRing:
     """The keys that a process has. With `accepts_plain`, a value that is not sealed opens as it is: only for the
     program that seals what was stored before there was a key."""
 
@@ -71,8 +71,8 @@ class Ring:
     def __repr__(self) -> str:
         return f"Ring({', '.join(self.keys)})"
 
-    def accepting_plain(self) -> "Ring":
-        return Ring(list(self.keys.values()), accepts_plain=True)
+    def accepting_plain(self) -> "KeyRing":
+        return KeyRing(list(self.keys.values()), accepts_plain=True)
 
     def refuse_plain(self) -> None:
         """Raise Unreadable for a value that is not sealed, unless this ring accepts it."""
@@ -135,14 +135,14 @@ def is_sealed(kept: bytes | str) -> bool:
     return kept.startswith(MARK) if isinstance(kept, bytes) else kept.startswith(TEXT_MARK)
 
 
-def parse(text: str) -> Ring:
+def parse(text: str) -> KeyRing:
     """The ring of `id:base64, id:base64`; ValueError, without any of it, unless it is one."""
     keys = [_key(part.strip()) for part in text.split(",") if part.strip()]
     if not keys:
         raise ValueError("must have a key; `runyard keys make-encryption` makes one")
     if len({key.id for key in keys}) < len(keys):
         raise ValueError("has two keys of one id")
-    return Ring(keys)
+    return KeyRing(keys)
 
 
 def _key(part: str) -> Key:

@@ -12,10 +12,10 @@ from runyard.errors import Unreadable
 from runyard.private_files import write_whole
 
 if TYPE_CHECKING:
-    from runyard.encryption.cipher import Ring
+    from runyard.encryption.cipher import KeyRing
 
 
-def reseal(folders: Sequence[Path], ring: "Ring", decrypt: bool) -> tuple[int, int]:
+def reseal(folders: Sequence[Path], ring: "KeyRing", decrypt: bool) -> tuple[int, int]:
     """How many files got another seal, and how many do not open."""
     done = unreadable = 0
     ring = ring.accepting_plain()

@@ -11,13 +11,13 @@ from collections.abc import Sequence
 import msgspec
 from msgspec.structs import replace
 
-from runyard.channel_store import Office, Said, Words
+from runyard.channel_store import ChannelStore, NewMessage, PostedMessage
 from runyard.domain.feed import Entry, Window
 from runyard.domain.ledger import Ledger, Line
 from runyard.domain.memory import Block, Passage
 from runyard.domain.run import Run
 from runyard.domain.thread import Message
-from runyard.encryption.cipher import Ring
+from runyard.encryption.cipher import KeyRing
 from runyard.encryption.sealed_store import LINE, LINE_INPUT, TEXT, SealedStore
 from runyard.errors import Sealed
 from runyard.store import Post
@@ -25,8 +25,8 @@ from runyard.store import Post
 BLOCK, PASSAGE, TAGS = "memory_blocks.content", "passages.content", "passages.tags"
 
 
-class SealedOffice(SealedStore):
-    def __init__(self, store: Office, ring: Ring) -> None:
+class SealedChannelStore(SealedStore):
+    def __init__(self, store: ChannelStore, ring: KeyRing) -> None:
         super().__init__(store, ring)
         self._office = store
         self.open_channel, self.open_dm = store.open_channel, store.open_dm
@@ -66,7 +66,7 @@ class SealedOffice(SealedStore):
 
     # --- what is said
 
-    async def say(self, words: Words) -> Said:
+    async def say(self, words: NewMessage) -> PostedMessage:
         def wake(agent: str, owner: str, before: str | None) -> Post:
             return self._sealed_post(words.wake(agent, owner, before))
 
@@ -127,7 +127,7 @@ class SealedOffice(SealedStore):
         return replace(kept, content=content, tags=opened_tags(self._ring, kept.id, kept.tags))
 
 
-def opened_tags(ring: Ring, passage_id: str, kept: Sequence[str]) -> Sequence[str]:
+def opened_tags(ring: KeyRing, passage_id: str, kept: Sequence[str]) -> Sequence[str]:
     """Open the tags of a passage. Sealed they are one text, which holds all of them; none are stored as they are."""
     if len(kept) > 1:
         ring.refuse_plain()

@@ -6,17 +6,17 @@ from typing import TYPE_CHECKING
 from runyard.errors import Unreadable
 
 if TYPE_CHECKING:
-    from runyard.encryption.cipher import Ring
+    from runyard.encryption.cipher import KeyRing
 
 SEALED = b"\xff\x01"  # what no JSON begins with
 SPARE = "spare"
 
 
-def sealed(ring: "Ring | None", data: bytes, name: str, place: str) -> bytes:
+def sealed(ring: "KeyRing | None", data: bytes, name: str, place: str) -> bytes:
     return data if ring is None else ring.seal(data, name, f"file {place}")
 
 
-def opened(ring: "Ring | None", data: bytes, name: str, place: str) -> bytes:
+def opened(ring: "KeyRing | None", data: bytes, name: str, place: str) -> bytes:
     if ring is not None:
         return ring.open(data, name, f"file {place}")
     if data.startswith(SEALED):

@@ -19,7 +19,7 @@ from runyard.domain.events import Draft, Event
 from runyard.domain.ledger import Ledger, Line
 from runyard.domain.run import Fate, Run
 from runyard.domain.thread import Message, Thread
-from runyard.encryption.cipher import Ring
+from runyard.encryption.cipher import KeyRing
 from runyard.errors import RunyardError, Unreadable
 from runyard.store import (
     NO_VERSIONS,
@@ -44,7 +44,7 @@ _value = msgspec.json.decode
 
 
 class SealedStore:
-    def __init__(self, store: Store, ring: Ring) -> None:
+    def __init__(self, store: Store, ring: KeyRing) -> None:
         self._store = store
         self._ring = ring
         self.open, self.close, self.ping, self.tend = store.open, store.close, store.ping, store.tend
@@ -266,7 +266,7 @@ class SealedStore:
         return {key: self._ring.open(data, key, COPY) for key, data in kept.items()}
 
 
-def opened_sources(ring: Ring, message_id: str, kept: list[str]) -> list[str]:
+def opened_sources(ring: KeyRing, message_id: str, kept: list[str]) -> list[str]:
     """Open the sources of a message. Sealed they are one text, which holds all of them; none are stored as they are."""
     if len(kept) > 1:
         ring.refuse_plain()
@@ -276,7 +276,7 @@ def opened_sources(ring: Ring, message_id: str, kept: list[str]) -> list[str]:
     return kept if plain is kept[0] else msgspec.json.decode(plain, type=list[str])
 
 
-def opened_input(ring: Ring, approval_id: str, kept: object) -> object:
+def opened_input(ring: KeyRing, approval_id: str, kept: object) -> object:
     """Open the input of an approval. Sealed it is a text, which holds the JSON of it."""
     if not isinstance(kept, str):
         ring.refuse_plain()

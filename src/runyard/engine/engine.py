@@ -3,14 +3,14 @@
 from dataclasses import dataclass
 
 from runyard.engine.access import Access
-from runyard.engine.channels.agent_directory import Staff
-from runyard.engine.channels.agent_history import Records
+from runyard.engine.channels.agent_directory import AgentDirectory
+from runyard.engine.channels.agent_history import AgentHistory
 from runyard.engine.channels.conversations import Conversations
 from runyard.engine.channels.feed import Feed
 from runyard.engine.control.approvals import Approvals
 from runyard.engine.control.cancel import Cancel
 from runyard.engine.control.deadlines import Deadlines
-from runyard.engine.control.disconnects import Attendance
+from runyard.engine.control.disconnects import Disconnects
 from runyard.engine.intake.intake import Intake
 from runyard.engine.log.stream import Streams
 from runyard.engine.queries.checkpoints import Checkpoints
@@ -25,12 +25,12 @@ class Engine:
     streams: Streams
     cancel: Cancel
     approvals: Approvals
-    attendance: Attendance
+    disconnects: Disconnects
     checkpoints: Checkpoints
     access: Access
     deadlines: Deadlines
     conversations: Conversations
-    staff: Staff
+    agent_directory: AgentDirectory
     feed: Feed
-    records: Records
+    records: AgentHistory
     overviews: Overviews

@@ -18,7 +18,7 @@ from msgspec import Struct
 
 from runyard.domain.events import Usage
 from runyard.errors import ContextTooLong, ModelError, ModelRefused, ModelTimedOut, ModelUnavailable, RateLimited
-from runyard.model import Finished, FinishReason, Request, Said, Text, Thinking
+from runyard.model import Finished, FinishReason, PostedMessage, Request, Text, Thinking
 from runyard.models.loading import loaded
 
 Sleep = Callable[[float], Awaitable[object]]
@@ -41,7 +41,7 @@ class LitellmModel:
         self._patience = patience or Patience()
         self._sleep = sleep
 
-    async def stream(self, request: Request, /) -> AsyncGenerator[Said, None]:
+    async def stream(self, request: Request, /) -> AsyncGenerator[PostedMessage, None]:
         litellm = await loaded()
         begun = False
         for attempt in range(1, self._patience.tries + 1):
@@ -60,7 +60,7 @@ class LitellmModel:
                     raise failure from None  # its words may hold content
             await self._sleep(pause)
 
-    async def _ask(self, litellm: Any, request: Request) -> AsyncGenerator[Said, None]:
+    async def _ask(self, litellm: Any, request: Request) -> AsyncGenerator[PostedMessage, None]:
         patience = self._patience
         deadline = asyncio.get_running_loop().time() + patience.first
         stream = await _by(deadline, litellm.acompletion(**_arguments(request, patience)))
@@ -152,7 +152,7 @@ class _Message:
         self._calls: dict[int, dict[str, Any]] = {}
         self._usage: Any = None
 
-    def take(self, chunk: Any) -> Iterator[Said]:
+    def take(self, chunk: Any) -> Iterator[PostedMessage]:
         self._usage = getattr(chunk, "usage", None) or self._usage
         for choice in chunk.choices[:1]:
             delta = choice.delta

@@ -26,7 +26,7 @@ from runyard.errors import (
     ModelUnavailable,
     RateLimited,
 )
-from runyard.model import Conversation, Finished, FinishReason, Request, Said, Text, Thinking
+from runyard.model import Conversation, Finished, FinishReason, PostedMessage, Request, Text, Thinking
 
 ErrorCode = Literal["model_unavailable", "model_timeout", "rate_limited", "model_refused", "context_too_long"]
 ERRORS: dict[ErrorCode, type[ModelError]] = {
@@ -78,7 +78,7 @@ class ScriptedModel:
         self._turns = turns if callable(turns) else parse(turns)
         self._sleep = sleep
 
-    async def stream(self, request: Request, /) -> AsyncGenerator[Said, None]:
+    async def stream(self, request: Request, /) -> AsyncGenerator[PostedMessage, None]:
         number = _spoken(request.messages)
         turn = self._turn(number, request.messages)
         for piece in _pieces(turn.thinking):

@@ -11,12 +11,12 @@ from runyard.stores.sql_store import SqlStore
 from runyard.stores.transactions import encryption
 
 if TYPE_CHECKING:
-    from runyard.encryption.cipher import Ring
+    from runyard.encryption.cipher import KeyRing
 
 _SCOPE = "encryption_keys"
 
 
-async def check(store: SqlStore, ring: "Ring | None") -> None:
+async def check(store: SqlStore, ring: "KeyRing | None") -> None:
     """StartupError, in one sentence, if a key is missing or wrong; else note the key that seals from now on."""
     proofs = await store._read(encryption.keys)
     for key_id, proof in proofs.items():
@@ -41,6 +41,6 @@ async def check(store: SqlStore, ring: "Ring | None") -> None:
         await note(store, ring)
 
 
-async def note(store: SqlStore, ring: "Ring") -> None:
+async def note(store: SqlStore, ring: "KeyRing") -> None:
     proof = ring.seal(b"runyard", _SCOPE, ring.writer.id)
     await store._write("other", encryption.note_key, ring.writer.id, proof)

@@ -12,8 +12,7 @@ from typing import Any
 import msgspec
 from msgspec import Struct
 
-from runyard.encryption.cipher import MARK, TEXT_MARK, Ring
-from runyard.stores.keys_in_use import note
+from runyard.encryption.cipher import MARK, TEXT_MARK, KeyRing
 from runyard.encryption.sealed_channel_store import BLOCK, PASSAGE, TAGS, opened_tags
 from runyard.encryption.sealed_store import (
     COPY,
@@ -28,6 +27,7 @@ from runyard.encryption.sealed_store import (
     opened_sources,
 )
 from runyard.errors import Unreadable
+from runyard.stores.keys_in_use import note
 from runyard.stores.rows import Row
 from runyard.stores.sql_store import SqlStore
 from runyard.stores.transactions import encryption
@@ -53,7 +53,7 @@ class Progress(Struct, frozen=True):
 class Rotation:
     """With `decrypt`, everything is stored plain again."""
 
-    def __init__(self, store: SqlStore, ring: Ring, decrypt: bool = False) -> None:
+    def __init__(self, store: SqlStore, ring: KeyRing, decrypt: bool = False) -> None:
         self._store = store
         self._ring = ring.accepting_plain()
         self._decrypt = decrypt
@@ -99,7 +99,7 @@ class _Table:
     name: str
     first: Values = (FIRST,)
 
-    def __init__(self, store: SqlStore, ring: Ring, decrypt: bool) -> None:
+    def __init__(self, store: SqlStore, ring: KeyRing, decrypt: bool) -> None:
         self._store = store
         self._ring = ring
         self._decrypt = decrypt

@@ -1,8 +1,8 @@
-"""What the two SQL stores share of `Office`: every operation as a transaction script."""
+"""What the two SQL stores share of `ChannelStore`: every operation as a transaction script."""
 
 from collections.abc import Mapping, Sequence
 
-from runyard.channel_store import Said, Words
+from runyard.channel_store import NewMessage, PostedMessage
 from runyard.domain.feed import Window
 from runyard.domain.ledger import Day, Ledger
 from runyard.domain.memory import Block, Passage
@@ -27,7 +27,7 @@ from runyard.stores.transactions import (
 )
 
 
-class SqlOffice(SqlStore):
+class SqlChannelStore(SqlStore):
     # --- conversations
 
     async def open_channel(
@@ -57,7 +57,7 @@ class SqlOffice(SqlStore):
 
     # --- what is said
 
-    async def say(self, words: Words) -> Said:
+    async def say(self, words: NewMessage) -> PostedMessage:
         return await self._write("intake", office.say, words)
 
     async def recent_messages(

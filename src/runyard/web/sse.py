@@ -19,7 +19,7 @@ from starlette.types import Receive, Scope, Send
 from runyard.domain.events import Event
 from runyard.domain.run import Run
 from runyard.engine.access import Caller
-from runyard.engine.control.disconnects import Attendance
+from runyard.engine.control.disconnects import Disconnects
 from runyard.engine.log.stream import Pause, Streams
 from runyard.engine.log.tail import Chunk
 from runyard.errors import BadRequest
@@ -119,7 +119,7 @@ class LiveStream(Response):
 
 class EventStream(LiveStream):
     """A run's log in a face's words. `frame` gives one event's bytes, or none; `name` tells faces apart, and None that
-    the bytes are for this follower only. `published`: only what the outbox has published. `attendance` is told if the
+    the bytes are for this follower only. `published`: only what the outbox has published. `disconnects` is told if the
     client closes before the end."""
 
     def __init__(
@@ -132,7 +132,7 @@ class EventStream(LiveStream):
         heartbeat: float,
         *,
         published: bool = False,
-        attendance: Attendance | None = None,
+        disconnects: Disconnects | None = None,
         extra_headers: Mapping[str, str] | None = None,
     ) -> None:
         follow = partial(streams.follow, run_id, after, published=published)
@@ -140,7 +140,7 @@ class EventStream(LiveStream):
         self._run_id = run_id
         self._name = name
         self._frame = frame
-        self._attendance = attendance
+        self._attendance = disconnects
 
     async def _gone(self) -> None:
         if self._attendance is not None:

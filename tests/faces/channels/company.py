@@ -7,7 +7,7 @@ from typing import Any
 from runyard.agents.context import Context
 from runyard.agents.declared.agent import Agent
 from runyard.agents.declared.loading import App
-from runyard.channel_store import Said
+from runyard.channel_store import PostedMessage
 from runyard.domain.run import Run
 from tests.faces.raw_stream import RawStream
 from tests.faces.serving import Server
@@ -68,7 +68,7 @@ class Company:
         assert answer.status_code == 201, answer.text
         return dict(answer.json())
 
-    async def speak(self, ctx: Context, conversation: str, text: str, call: str = "call_1") -> Said:
+    async def speak(self, ctx: Context, conversation: str, text: str, call: str = "call_1") -> PostedMessage:
         """What the tool `send_message` does."""
         assert self.server is not None
         run: Run = await self.server.store.get_run("local", ctx.run_id)

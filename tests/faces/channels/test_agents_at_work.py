@@ -12,7 +12,7 @@ from runyard.agents.channels.tools import office_tools
 from runyard.agents.declared.agent import Agent
 from runyard.agents.declared.loading import App
 from runyard.domain.run import Run
-from runyard.engine.channels.agent_actions import Desk
+from runyard.engine.channels.agent_actions import AgentActions
 from runyard.telemetry.spans import Recorder
 from tests.faces.channels.company import Company, done
 from tests.faces.channels.conftest import AT_ONCE
@@ -139,7 +139,7 @@ async def test_a_call_that_is_repeated_happens_once_and_memory_is_ones_own(serve
     channel = await talked(office, "hello")
     assert office.server is not None
     engine, run = office.server.process.engine, await office.run()
-    tools = {tool.name: tool for tool in office_tools(Desk(run, engine.conversations, engine.staff))}
+    tools = {tool.name: tool for tool in office_tools(AgentActions(run, engine.conversations, engine.agent_directory))}
     assert [tool.effects for tool in tools.values()] == ["idempotent"] * 6
 
     async def call(name: str, call_id: str = "c1", **given: Any) -> Any:
@@ -154,7 +154,7 @@ async def test_a_call_that_is_repeated_happens_once_and_memory_is_ones_own(serve
     found = (await call("search_memory", query="beans"))["passages"]
     assert [(passage["id"], passage["tags"]) for passage in found] == [(kept["passageId"], ["beans"])]
     assert await call("do_nothing") == {"action": "none"}
-    of_oscar = Desk(Run(**{**_fields(run), "agent": "oscar"}), engine.conversations, engine.staff)
+    of_oscar = AgentActions(Run(**{**_fields(run), "agent": "oscar"}), engine.conversations, engine.agent_directory)
     assert await of_oscar.search_memory("beans") == []
     assert (await office.http.get("/api/agents/oscar/memory")).json() == {"blocks": []}
 
@@ -170,7 +170,9 @@ async def test_the_six_tools_are_an_mcp_server_inside_of_the_process(serve: Serv
     channel = await talked(office, "hello")
     assert office.server is not None
     engine, run = office.server.process.engine, await office.run()
-    server = served("office", office_tools(Desk(run, engine.conversations, engine.staff)), directly(run.id))
+    server = served(
+        "office", office_tools(AgentActions(run, engine.conversations, engine.agent_directory)), directly(run.id)
+    )
     async with Client(server) as client:
         listed = [tool.name for tool in (await client.list_tools()).tools]
         meta: Any = {USE_ID: "toolu_1"}

@@ -72,10 +72,10 @@ async def test_an_agent_that_was_made_before_is_held_to_the_limits_when_it_runs(
     old: dict[str, Any] = {"owner": "local", "display_name": "old", "max_usd": 1000, "created_at": 0, "updated_at": 0}
     for name, model in (("clerk", ADDRESS), ("other", "a/b")):
         await office.server.store.create_agent(Profile(id=name, model=model, **old))
-    other = await office.server.process.staff.agent("other")
+    other = await office.server.process.agent_directory.agent("other")
     assert other is not None
-    assert other.mind is not None
-    assert other.mind.max_usd == 0.5
+    assert other.model_settings is not None
+    assert other.model_settings.max_usd == 0.5
     assert (await office.http.patch("/api/agents/clerk", json={"title": "clerk"})).status_code == 200
     watch = await office.watch(0)
     await office.say(await office.channel("clerk"), "hello")

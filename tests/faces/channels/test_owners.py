@@ -54,7 +54,7 @@ class Owner:
         await stream.close()
 
 
-class Office:
+class ChannelStore:
     """Kevin does as the last message to him says, by a script, and keeps what he was told."""
 
     def __init__(self, shared: bool = False) -> None:
@@ -91,7 +91,7 @@ async def two(serve: Serve, app: App, **more: Any) -> tuple[Owner, Owner]:
 
 @pytest.mark.req("S3.4")
 async def test_what_one_owner_tells_an_agent_is_in_no_memory_or_prompt_of_another(serve: Serve) -> None:
-    office = Office()
+    office = ChannelStore()
     ann, bob = await two(serve, office.app)
     await ann.tell(await ann.dm(), f"remember {MARKER}")
     await ann.until_done()
@@ -116,7 +116,7 @@ async def test_what_one_owner_tells_an_agent_is_in_no_memory_or_prompt_of_anothe
 
 @pytest.mark.parametrize("backend", ["sqlite"])
 async def test_a_shared_agent_remembers_for_every_owner(serve: Serve) -> None:
-    office = Office(shared=True)
+    office = ChannelStore(shared=True)
     ann, bob = await two(serve, office.app)
     await ann.tell(await ann.dm(), f"remember {MARKER}")
     await ann.until_done()
@@ -132,7 +132,7 @@ async def test_a_shared_agent_remembers_for_every_owner(serve: Serve) -> None:
 
 @pytest.mark.parametrize("backend", ["sqlite"])
 async def test_a_guest_in_a_public_channel_reads_what_is_said_there_and_no_memory(serve: Serve) -> None:
-    ann, bob = await two(serve, Office().app)
+    ann, bob = await two(serve, ChannelStore().app)
     await ann.ask("PUT", "/api/agents/kevin/memory/notes", json={"content": MARKER})
     place = {"channelId": await ann.channel("kevin")}
     assert MARKER in (await ann.ask("GET", "/api/agents/kevin/prompt", params=place))["systemPrompt"]
@@ -196,7 +196,7 @@ async def test_a_session_is_resumed_in_its_own_place_only(
 
 @pytest.mark.parametrize("backend", ["sqlite"])
 async def test_only_an_operator_renames_or_retires_a_declared_agent(serve: Serve) -> None:
-    server = await serve(Office().app, keys=True, **AT_ONCE)
+    server = await serve(ChannelStore().app, keys=True, **AT_ONCE)
     ann = Owner(server, await server.key("ann", *DEFAULT_SCOPES))
     before = await ann.ask("GET", "/api/agents/kevin")
     for change in ({"displayName": "Mallory"}, {"title": "x"}, {"avatarColor": "red"}, {"isActive": False}):
@@ -212,7 +212,7 @@ async def test_only_an_operator_renames_or_retires_a_declared_agent(serve: Serve
 
 @pytest.mark.parametrize("backend", ["sqlite"])
 async def test_who_speaks_is_the_owner_of_the_key(serve: Serve) -> None:
-    ann, bob = await two(serve, Office().app)
+    ann, bob = await two(serve, ChannelStore().app)
     anns = await ann.dm()
     for user in ("ann", "kevin", "", "carol"):
         refused = await bob.ask("POST", "/api/dms", 422, json={"agentId": "kevin", "userId": user})

@@ -60,7 +60,7 @@ async def test_a_remote_agent_is_served_as_the_task_type_of_its_service(serve: S
     first = runyard.remote("lit", url=url, task_type="LIT", allow=["127.0.0.1"])
     named = runyard.remote("names", url=url, task_type="happy", allow=["127.0.0.1"])
     second = runyard.remote("lit2", url=url, task_type="LIT", allow=["127.0.0.1"])
-    happy = service.process.engine.staff._declared["happy"]
+    happy = service.process.engine.agent_directory._declared["happy"]
     app = App({one.name: one for one in (first, second, named, happy)}, {}, "lit")
     assert app.task_types == {"LIT": "lit", "lit": "lit", "lit2": "lit2", "names": "names", "happy": "happy"}
     asking = runyard.remote("asker", url=url, task_type="happy", allow=["127.0.0.1"])

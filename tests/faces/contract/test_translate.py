@@ -6,7 +6,7 @@ from msgspec.structs import replace
 from runyard.contract.wire import AgentRunResponse
 from runyard.domain.events import EVENT_TYPES, RunCanceled, RunError, RunFinished, RunOutput, RunQueued
 from runyard.domain.task import Budget, Task
-from runyard.faces.contract.translate import Telling
+from runyard.faces.contract.translate import EnvelopeBuilder
 from tests.faces.every_event import EVENTS, RUN_ID, event
 
 PROGRESS = {
@@ -24,14 +24,14 @@ TASK = Task("ECHO", {"query": "secret"}, {"request_id": "r"}, Budget(timeout_ms=
 
 @pytest.mark.req("S2.13", "S2.15", "S2.16", "S2.17")
 def test_every_core_event_has_its_frame_or_none() -> None:
-    telling = Telling("done")
+    telling = EnvelopeBuilder("done")
     names = {one.type: (telling.take(one) or ("", {}))[0] for one in EVENTS}
     expected = dict.fromkeys(EVENT_TYPES, "") | dict.fromkeys(PROGRESS, "progress")
     assert names == expected | {"run.queued": "started", "run.finished": "done"}
 
 
 def test_progress_carries_no_content() -> None:
-    telling = Telling("final")
+    telling = EnvelopeBuilder("final")
     for one in EVENTS[:-1]:
         shown = telling.take(one)
         if shown is not None and shown[0] == "progress":
@@ -51,7 +51,7 @@ def test_progress_carries_no_content() -> None:
     ],
 )
 def test_every_end_is_an_envelope(last: RunOutput | RunError | None, status: str, code: str | None) -> None:
-    telling = Telling("final")
+    telling = EnvelopeBuilder("final")
     telling.take(event(RunQueued("agent", task=TASK)))
     if last is not None:
         telling.take(event(last, 2))
@@ -68,7 +68,7 @@ def test_every_end_is_an_envelope(last: RunOutput | RunError | None, status: str
 
 @pytest.mark.parametrize(("ms", "code"), [(999, "CANCELLED"), (1000, "TIMEOUT")])
 def test_what_is_cancelled_after_its_time_was_late(ms: int, code: str) -> None:
-    telling = Telling("final")
+    telling = EnvelopeBuilder("final")
     queued = event(RunQueued("agent", task=TASK))
     telling.take(queued)
     telling.take(replace(event(RunCanceled("requested"), 2), ts=queued.ts + ms))

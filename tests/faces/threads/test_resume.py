@@ -155,10 +155,10 @@ async def test_a_dropped_reader_leaves_nothing_behind(serve: Serve, gate: Gate) 
     run_id = await server.post("gated")
     gone = await server.stream(f"/api/runs/{run_id}/events")
     await gone.frames_to("token")
-    assert server.process.tail.bells.runs == {run_id}
+    assert server.process.tail.wakeups.runs == {run_id}
     await gone.close()
     other = await server.stream(f"/api/runs/{await server.post('silent')}/events")
     async with asyncio.timeout(20):
-        while run_id in server.process.tail.bells.runs:
+        while run_id in server.process.tail.wakeups.runs:
             await other.pings(1)
     await other.close()

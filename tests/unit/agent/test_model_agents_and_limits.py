@@ -205,7 +205,7 @@ def test_a_model_says_the_kind_and_a_key_is_shown_nowhere() -> None:
     agent = Agent("a", model="openai/gpt-5-mini", model_options={"api_key": "sk-secret"})
 
     assert agent.kind == "model"
-    assert "sk-secret" not in repr(agent) + repr(agent.mind)
+    assert "sk-secret" not in repr(agent) + repr(agent.model_settings)
     assert agent.kind in RUNNERS
 
 

@@ -6,7 +6,7 @@ from typing import Any
 import msgspec
 
 from runyard.agents.declared.agent import Agent
-from runyard.agents.declared.model_settings import Mind
+from runyard.agents.declared.model_settings import ModelSettings
 from runyard.agents.execution import Answered
 from runyard.agents.model.runner import ModelRunner
 from runyard.agents.tools.tool import Tool, tool
@@ -40,8 +40,8 @@ def thinker(*turns: Mapping[str, Any], tools: Sequence[Tool[..., Any]] = (look, 
 class Overheard(ScriptedModel):
     """A scripted model that remembers what it was asked."""
 
-    def __init__(self, mind: Mind) -> None:
-        super().__init__(mind.turns)
+    def __init__(self, model_settings: ModelSettings) -> None:
+        super().__init__(model_settings.turns)
         self.requests: list[Request] = []
 
     def stream(self, request: Request, /) -> Any:
@@ -51,8 +51,8 @@ class Overheard(ScriptedModel):
 
 async def asked(agent: Agent, execution: FakeExecution) -> tuple[Answered, list[Request]]:
     """Run to the end; the answer, and what the model was asked."""
-    assert agent.mind is not None
-    model = Overheard(agent.mind)
+    assert agent.model_settings is not None
+    model = Overheard(agent.model_settings)
     output = await ModelRunner(lambda _: model)(agent, execution)
     await execution.commit()
     assert isinstance(output, Answered)

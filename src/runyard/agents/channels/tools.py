@@ -16,7 +16,7 @@ T = TypeVar("T")
 REPLY_TO = "the message that you reply to; leave it out to stay in the thread that you were addressed in"
 
 
-class Desk(Protocol):
+class AgentActions(Protocol):
     """What one agent can do in the office, in one run."""
 
     async def send(self, conversation_id: str | None, text: str, key: str, parent_id: str | None) -> str:
@@ -37,7 +37,7 @@ class _LastTool(Tool[..., Any]):
     ends_turn = True
 
 
-def office_tools(desk: Desk) -> list[Tool[..., Any]]:
+def office_tools(desk: AgentActions) -> list[Tool[..., Any]]:
     async def send_message(
         text: Annotated[str, "what you say"],
         idempotency_key: str,

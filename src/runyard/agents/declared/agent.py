@@ -18,7 +18,7 @@ import msgspec
 
 from runyard.agents.declared.claude import Claude
 from runyard.agents.declared.functions import check_function, source
-from runyard.agents.declared.model_settings import Mind
+from runyard.agents.declared.model_settings import ModelSettings
 from runyard.agents.declared.nodes import Node, checked
 from runyard.agents.declared.remote import Remote
 from runyard.agents.declared.script import Script, parse
@@ -120,9 +120,9 @@ class Agent:
             raise Invalid(f"Agent {name}: a plan agent has a plan of at least one node, and only a plan agent does.")
         if (self.kind == "model") != (model is not None) or (model is not None and fn is not None):
             raise Invalid(f"Agent {name}: an agent that thinks has a model, and only such an agent does.")
-        self.mind: Mind | None = None
+        self.model_settings: ModelSettings | None = None
         if model is not None:
-            self.mind = Mind(
+            self.model_settings = ModelSettings(
                 model=model,
                 turns=turns,
                 options=dict(model_options or {}),
@@ -139,8 +139,8 @@ class Agent:
     @cached_property
     def version(self) -> str:
         """Twelve hex digits that change when what the agent is made of does: source, script, plan, or instructions."""
-        if self.mind is not None:
-            made_of = self.mind.digest(self.instructions, self.tools)
+        if self.model_settings is not None:
+            made_of = self.model_settings.digest(self.instructions, self.tools)
         elif self.remote is not None:
             made_of = self.remote.digest
         elif self.claude is not None:

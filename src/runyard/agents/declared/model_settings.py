@@ -17,7 +17,7 @@ SCRIPTED = "scripted"
 MOST_HISTORY = 200
 
 
-class Mind(Struct, frozen=True, kw_only=True):
+class ModelSettings(Struct, frozen=True, kw_only=True):
     """Checked when it is made. `turns` are the scripted model's; `options` go to the provider and may hold a key, so
     they are shown nowhere."""
 
@@ -50,7 +50,7 @@ class Mind(Struct, frozen=True, kw_only=True):
     def is_scripted(self) -> bool:
         return self.model == SCRIPTED
 
-    def within(self, budget: Budget) -> "Mind":
+    def within(self, budget: Budget) -> "ModelSettings":
         """The same, with the tighter limits."""
         return replace(
             self,

@@ -7,7 +7,7 @@ if TYPE_CHECKING:
     from runyard.domain.redaction import Redactor
 
 
-class Held:
+class RedactionBuffer:
     """The two streams of one execution. Only where redaction is on."""
 
     def __init__(self, redactor: "Redactor") -> None:

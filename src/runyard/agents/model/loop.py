@@ -14,7 +14,7 @@ from typing import Any, assert_never
 
 from runyard.agents.context import Context
 from runyard.agents.declared.agent import Agent, Output
-from runyard.agents.declared.model_settings import Mind
+from runyard.agents.declared.model_settings import ModelSettings
 from runyard.agents.durable.parking import Parking
 from runyard.agents.durable.questions import Questions
 from runyard.agents.durable.replay import Replay
@@ -23,8 +23,8 @@ from runyard.agents.execution import Answered, Canceled, Execution
 from runyard.agents.json_values import plain
 from runyard.agents.model.allowance import Allowance
 from runyard.agents.model.prompt import described, guessed_tokens, opening
-from runyard.agents.model.requested_calls import Wish, wishes, with_own_ids
-from runyard.agents.model.tool_execution import Acting
+from runyard.agents.model.requested_calls import RequestedCall, requested_calls, with_own_ids
+from runyard.agents.model.tool_execution import ToolExecution
 from runyard.domain.conversation import call_ids, messages
 from runyard.domain.events import ModelMessage, ModelReset, StepFinished, StepStarted, Usage
 from runyard.domain.fold import State
@@ -37,17 +37,19 @@ BETWEEN_TURNS = "\n\n"  # of text, where a turn before this one wrote some
 
 
 class Loop:
-    def __init__(self, agent: Agent, mind: Mind, model: Model, execution: Execution, parking: Parking) -> None:
+    def __init__(
+        self, agent: Agent, model_settings: ModelSettings, model: Model, execution: Execution, parking: Parking
+    ) -> None:
         state, replay = execution.state, Replay(execution.state)
         self._agent = agent
-        self._mind = mind
+        self._mind = model_settings
         self._model = model
         self._execution = execution
         self._state = state
         self._context = Context(agent, execution, parking, Replay(State()))  # what it writes is new, always
         questions = Questions(execution, replay, parking, agent.on_unknown)
         calls = ToolCalls(execution, replay, parking, questions, self._context.settle)
-        self._acting = Acting(execution, replay, questions, calls, self._context)
+        self._acting = ToolExecution(execution, replay, questions, calls, self._context)
         self._tools = {tool.name: tool for tool in agent.tools}
         self._turns = len(state.messages)
         self._usage = state.usage or Usage()
@@ -65,7 +67,7 @@ class Loop:
                 message = await self._think()
             if (end := self._end(message)) is not None:
                 return self._answer(end, message)
-            wanted = wishes(message, self._tools)
+            wanted = requested_calls(message, self._tools)
             await self._act(wanted)
             if all(wish.ends_turn for wish in wanted):
                 return self._answer("end_turn", message)
@@ -133,7 +135,7 @@ class Loop:
             self._context.settle()
         raise ModelUnavailable("The model's answer was cut off.")
 
-    async def _act(self, wanted: Sequence[Wish]) -> None:
+    async def _act(self, wanted: Sequence[RequestedCall]) -> None:
         """Make the calls and observe what comes of them."""
         self._acting.announce(wanted)  # nothing was awaited since the message was written: one append
         await self._execution.commit()
@@ -142,16 +144,22 @@ class Loop:
 
     def _limit(self) -> StopReason | None:
         """Why the model may not be asked again. Raises ContextTooLong if the question is too long."""
-        mind = self._mind
-        if self._turns >= mind.max_turns:
+        model_settings = self._mind
+        if self._turns >= model_settings.max_turns:
             return "max_steps"
-        spent = self._usage.usd >= mind.max_usd
-        spent |= mind.max_output_tokens is not None and self._usage.output_tokens >= mind.max_output_tokens
+        spent = self._usage.usd >= model_settings.max_usd
+        spent |= (
+            model_settings.max_output_tokens is not None
+            and self._usage.output_tokens >= model_settings.max_output_tokens
+        )
         if spent:
             return "max_tokens_exceeded"
-        if mind.max_context_tokens is not None and guessed_tokens(self._conversation) > mind.max_context_tokens:
+        if (
+            model_settings.max_context_tokens is not None
+            and guessed_tokens(self._conversation) > model_settings.max_context_tokens
+        ):
             raise ContextTooLong(
-                f"The conversation is longer than max_context_tokens ({mind.max_context_tokens}) allows. "
+                f"The conversation is longer than max_context_tokens ({model_settings.max_context_tokens}) allows. "
                 "Raise the limit, or ask with less text."
             )
         return None

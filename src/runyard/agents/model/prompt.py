@@ -10,7 +10,7 @@ from typing import Any
 import msgspec
 
 from runyard.agents.declared.agent import Agent
-from runyard.agents.declared.model_settings import Mind
+from runyard.agents.declared.model_settings import ModelSettings
 from runyard.agents.execution import Execution
 
 LETTERS_PER_TOKEN = 4
@@ -21,13 +21,15 @@ def guessed_tokens(messages: Sequence[Mapping[str, Any]]) -> int:
     return len(msgspec.json.encode(messages)) // LETTERS_PER_TOKEN
 
 
-async def opening(agent: Agent, mind: Mind, execution: Execution, own: Sequence[Mapping[str, Any]]) -> list[Any]:
+async def opening(
+    agent: Agent, model_settings: ModelSettings, execution: Execution, own: Sequence[Mapping[str, Any]]
+) -> list[Any]:
     """All that comes before the run's `own` messages, which take up room as well."""
     system = [{"role": "system", "content": agent.instructions}] if agent.instructions else []
-    room = (mind.max_context_tokens or MOST_TOKENS) - guessed_tokens([*system, *own])
+    room = (model_settings.max_context_tokens or MOST_TOKENS) - guessed_tokens([*system, *own])
     earlier: list[list[dict[str, Any]]] = []
-    if mind.history:
-        async for conversation in execution.past(mind.history):
+    if model_settings.history:
+        async for conversation in execution.past(model_settings.history):
             room -= guessed_tokens(conversation)
             if room < 0:
                 break

@@ -24,7 +24,7 @@ def _problem(error: str, why: str) -> Problem:
     return Problem(error, f"Error executing tool: {why}")
 
 
-class Wish(Struct, frozen=True):
+class RequestedCall(Struct, frozen=True):
     """One call that the model asked for. Without a problem, `given` is an object that fits the tool."""
 
     call_id: str
@@ -42,26 +42,28 @@ class Wish(Struct, frozen=True):
         return self.problem is None and self.tool is not None and self.tool.ends_turn
 
 
-def wishes(message: Mapping[str, Any], tools: Mapping[str, Tool[..., Any]]) -> list[Wish]:
+def requested_calls(message: Mapping[str, Any], tools: Mapping[str, Tool[..., Any]]) -> list[RequestedCall]:
     return [_wish(call["id"], call["function"], tools) for call in message.get("tool_calls") or ()]
 
 
-def _wish(call_id: str, function: Mapping[str, Any], tools: Mapping[str, Tool[..., Any]]) -> Wish:
+def _wish(call_id: str, function: Mapping[str, Any], tools: Mapping[str, Tool[..., Any]]) -> RequestedCall:
     name, text = function["name"], function["arguments"]
     tool = tools.get(name)
     try:
         given = plain(msgspec.json.decode(text or "{}"))
     except (msgspec.DecodeError, ValueError):
-        return Wish(call_id, name, text, tool, _problem("invalid_input", "The arguments are not valid JSON."))
+        return RequestedCall(call_id, name, text, tool, _problem("invalid_input", "The arguments are not valid JSON."))
     if tool is None:
-        return Wish(call_id, name, given, None, _problem("unknown_tool", "There is no tool of that name."))
+        return RequestedCall(call_id, name, given, None, _problem("unknown_tool", "There is no tool of that name."))
     if not isinstance(given, dict):
-        return Wish(call_id, name, given, tool, _problem("invalid_input", "The arguments are not a JSON object."))
+        return RequestedCall(
+            call_id, name, given, tool, _problem("invalid_input", "The arguments are not a JSON object.")
+        )
     try:
         tool.check(given)
     except Invalid as error:
-        return Wish(call_id, name, given, tool, _problem("invalid_input", error.message))
-    return Wish(call_id, name, given, tool)
+        return RequestedCall(call_id, name, given, tool, _problem("invalid_input", error.message))
+    return RequestedCall(call_id, name, given, tool)
 
 
 def with_own_ids(message: Mapping[str, Any], taken: Collection[str]) -> dict[str, Any]:

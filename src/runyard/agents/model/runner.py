@@ -7,7 +7,7 @@ Whatever happens, nothing of it goes on when the runner returns or raises: neith
 from collections.abc import Callable
 
 from runyard.agents.declared.agent import Agent, Output
-from runyard.agents.declared.model_settings import Mind
+from runyard.agents.declared.model_settings import ModelSettings
 from runyard.agents.durable.outcome import outcome
 from runyard.agents.durable.parking import Parking
 from runyard.agents.execution import Execution, Parked
@@ -17,20 +17,20 @@ from runyard.models.litellm import LitellmModel
 from runyard.models.scripted import ScriptedModel
 
 
-def model_of(mind: Mind) -> Model:
-    return ScriptedModel(mind.turns) if mind.is_scripted else LitellmModel()
+def model_of(model_settings: ModelSettings) -> Model:
+    return ScriptedModel(model_settings.turns) if model_settings.is_scripted else LitellmModel()
 
 
 class ModelRunner:
-    def __init__(self, model_of: Callable[[Mind], Model] = model_of) -> None:
+    def __init__(self, model_of: Callable[[ModelSettings], Model] = model_of) -> None:
         self._model_of = model_of
 
     async def __call__(self, agent: Agent, execution: Execution, /) -> Output:
-        assert agent.mind is not None  # the declaration was checked
+        assert agent.model_settings is not None  # the declaration was checked
         parking = Parking()
         task = execution.state.task
-        mind = agent.mind if task is None else agent.mind.within(task.budget)
-        loop = Loop(agent, mind, self._model_of(mind), execution, parking)
+        model_settings = agent.model_settings if task is None else agent.model_settings.within(task.budget)
+        loop = Loop(agent, model_settings, self._model_of(model_settings), execution, parking)
         main = await parking.ended(loop.run(), f"agent:{execution.run.id}")
         if main is None:
             raise Parked(parking.approvals)

@@ -14,14 +14,14 @@ from runyard.agents.durable.questions import Questions
 from runyard.agents.durable.replay import Replay
 from runyard.agents.durable.tool_call import ToolCalls, told
 from runyard.agents.execution import Execution
-from runyard.agents.model.requested_calls import Wish
+from runyard.agents.model.requested_calls import RequestedCall
 from runyard.domain.conversation import tool_message
 from runyard.domain.events import ToolFinished, ToolRequested, ToolStarted
 from runyard.domain.fold import CallState, QuestionState
 from runyard.errors import Rejected, ToolFailed
 
 
-class Acting:
+class ToolExecution:
     def __init__(
         self, execution: Execution, replay: Replay, questions: Questions, calls: ToolCalls, context: Context
     ) -> None:
@@ -32,7 +32,7 @@ class Acting:
         self._context = context
         self._known = {call.call_id: call for call in execution.state.calls}
 
-    def announce(self, wanted: Sequence[Wish]) -> None:
+    def announce(self, wanted: Sequence[RequestedCall]) -> None:
         """Put on record what is to be called, ask people where they must be asked, and answer what cannot be called."""
         for wish in wanted:
             known = self._known.get(wish.call_id)
@@ -44,11 +44,11 @@ class Acting:
             if wish.problem is not None and not _is_finished(known):
                 self._fail(wish, wish.given, *wish.problem)
 
-    async def results(self, wanted: Sequence[Wish]) -> list[dict[str, Any]]:
+    async def results(self, wanted: Sequence[RequestedCall]) -> list[dict[str, Any]]:
         """What the model is told of these calls, in its order, once all of it is known."""
         return await asyncio.gather(*[self._result(wish) for wish in wanted])
 
-    async def _result(self, wish: Wish) -> dict[str, Any]:
+    async def _result(self, wish: RequestedCall) -> dict[str, Any]:
         known = self._known.get(wish.call_id)
         if known is not None and _is_finished(known):
             return tool_message(wish.call_id, known)
@@ -65,17 +65,17 @@ class Acting:
             return tool_message(wish.call_id, _ended(wish, given, failure.error, said))
         return tool_message(wish.call_id, _ended(wish, self._input(wish), result.error, result.output))
 
-    def _fail(self, wish: Wish, given: Any, error: str, said: str) -> None:
+    def _fail(self, wish: RequestedCall, given: Any, error: str, said: str) -> None:
         """A call that ends before it is made has a start all the same: who follows the run sees calls in pairs."""
         self._execution.emit(ToolStarted(wish.call_id, wish.name, given))
         self._execution.emit(ToolFinished(wish.call_id, wish.name, said, error))
 
-    def _input(self, wish: Wish) -> Any:
+    def _input(self, wish: RequestedCall) -> Any:
         """What the tool is called with: what the model gave, or what an approver put in its place."""
         decision = self._decision(wish)
         return wish.given if decision is None or decision.edited is None else decision.edited
 
-    def _decision(self, wish: Wish) -> QuestionState | None:
+    def _decision(self, wish: RequestedCall) -> QuestionState | None:
         found = self._replay.question(wish.call_id, "tool")
         return None if found is None else found[1]
 
@@ -84,7 +84,7 @@ def _is_finished(known: CallState | None) -> bool:
     return known is not None and known.status == "finished"
 
 
-def _ended(wish: Wish, given: Any, error: str | None, output: Any) -> CallState:
+def _ended(wish: RequestedCall, given: Any, error: str | None, output: Any) -> CallState:
     """The call as the fold of its log will have it."""
     return CallState(
         call_id=wish.call_id,
@@ -98,7 +98,7 @@ def _ended(wish: Wish, given: Any, error: str | None, output: Any) -> CallState:
     )
 
 
-def _must_ask(wish: Wish) -> bool:
+def _must_ask(wish: RequestedCall) -> bool:
     """A rule that fails to decide has not allowed the call."""
     assert wish.tool is not None
     try:

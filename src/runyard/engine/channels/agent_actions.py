@@ -4,17 +4,17 @@ from collections.abc import Sequence
 
 from runyard.domain.memory import Passage
 from runyard.domain.run import Run
-from runyard.engine.channels.agent_directory import Staff
+from runyard.engine.channels.agent_directory import AgentDirectory
 from runyard.engine.channels.conversations import Conversations
 
 FOUND = 10
 
 
-class Desk:
-    def __init__(self, run: Run, conversations: Conversations, staff: Staff) -> None:
+class AgentActions:
+    def __init__(self, run: Run, conversations: Conversations, agent_directory: AgentDirectory) -> None:
         self._run = run
         self._conversations = conversations
-        self._staff = staff
+        self._agent_directory = agent_directory
 
     async def send(self, conversation_id: str | None, text: str, key: str, parent_id: str | None) -> str:
         run = self._run
@@ -28,10 +28,10 @@ class Desk:
         await self._conversations.react_as(self._run, message_id, emoji)
 
     async def update_memory(self, label: str, content: str) -> None:
-        await self._staff.update_memory(self._run.agent, self._run.owner, label, content)
+        await self._agent_directory.update_memory(self._run.agent, self._run.owner, label, content)
 
     async def search_memory(self, query: str) -> Sequence[Passage]:
-        return await self._staff.search_memory(self._run.agent, self._run.owner, query, FOUND)
+        return await self._agent_directory.search_memory(self._run.agent, self._run.owner, query, FOUND)
 
     async def store_memory(self, content: str, tags: Sequence[str], key: str) -> str:
-        return (await self._staff.store_memory(self._run.agent, self._run.owner, content, tags, key)).id
+        return (await self._agent_directory.store_memory(self._run.agent, self._run.owner, content, tags, key)).id

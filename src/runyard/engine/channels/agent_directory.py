@@ -10,7 +10,7 @@ from msgspec.structs import replace
 
 from runyard.agents.channels.prompt import LAST_MESSAGES, Line, Place, Prompt, build
 from runyard.agents.declared.agent import Agent
-from runyard.channel_store import Office
+from runyard.channel_store import ChannelStore
 from runyard.clock import Clock
 from runyard.domain.events import clean
 from runyard.domain.memory import EVERY_OWNER, Block, Passage
@@ -29,10 +29,10 @@ NO_LIMITS = AgentLimits()
 CODE = frozenset({"persona", "model", "max_turns", "max_usd"})  # of a declared agent: not to be changed from outside
 
 
-class Staff:
+class AgentDirectory:
     def __init__(
         self,
-        store: Office,
+        store: ChannelStore,
         clock: Clock,
         declared: Mapping[str, Agent],
         redactor: "Redactor | None" = None,
@@ -57,8 +57,8 @@ class Staff:
         if profile is None or profile.owner is None:
             return None
         agent, most = _agent_of(profile), self._limits.usd
-        if agent.mind is not None and most is not None and agent.mind.max_usd > most:
-            agent.mind = replace(agent.mind, max_usd=most)
+        if agent.model_settings is not None and most is not None and agent.model_settings.max_usd > most:
+            agent.model_settings = replace(agent.model_settings, max_usd=most)
         return agent
 
     # --- rows
@@ -238,14 +238,14 @@ class Staff:
 
 
 def _profile_of(agent: Agent, now: int) -> Profile:
-    mind = agent.mind or agent.claude
+    model_settings = agent.model_settings or agent.claude
     return Profile(
         id=agent.name,
         display_name=agent.name,
         persona=agent.instructions,
-        model=None if mind is None else mind.model,
-        max_turns=5 if mind is None else mind.max_turns,
-        max_usd=0.10 if mind is None else mind.max_usd,
+        model=None if model_settings is None else model_settings.model,
+        max_turns=5 if model_settings is None else model_settings.max_turns,
+        max_usd=0.10 if model_settings is None else model_settings.max_usd,
         created_at=now,
         updated_at=now,
     )

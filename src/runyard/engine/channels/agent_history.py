@@ -4,7 +4,7 @@ from collections.abc import Mapping, Sequence
 
 from msgspec.structs import replace
 
-from runyard.channel_store import Office
+from runyard.channel_store import ChannelStore
 from runyard.domain.ledger import Day, Ledger
 from runyard.domain.run import Run, Status
 from runyard.domain.thread import ThreadKind
@@ -12,8 +12,8 @@ from runyard.engine.queries.views import known
 from runyard.errors import NotFound
 
 
-class Records:
-    def __init__(self, store: Office) -> None:
+class AgentHistory:
+    def __init__(self, store: ChannelStore) -> None:
         self._store = store
 
     async def runs(

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING
 from msgspec.structs import replace
 
 from runyard.agents.channels.prompt import LAST_MESSAGES
-from runyard.channel_store import Office, Said, Words
+from runyard.channel_store import ChannelStore, NewMessage, PostedMessage
 from runyard.clock import Clock
 from runyard.domain.events import Drafter, RunQueued, clean
 from runyard.domain.recipients import Party, next_depth
@@ -35,13 +35,13 @@ FACE = "channels"
 class Conversations:
     def __init__(
         self,
-        store: Office,
+        store: ChannelStore,
         tail: Tail,
         clock: Clock,
         random: Random,
         pause_seconds: tuple[float, float],
-        ring: Callable[[], None],
-        stir: Callable[[], None],
+        wake_workers: Callable[[], None],
+        wake: Callable[[], None],
         redactor: "Redactor | None" = None,
         tracer: Tracer | None = None,
         admission: Admission | None = None,
@@ -56,8 +56,8 @@ class Conversations:
         self._clock = clock
         self._random = random
         self._pause = pause_seconds
-        self._ring = ring
-        self._stir = stir
+        self._wake_workers = wake_workers
+        self._stir = wake
         self._draft = Drafter(clock, "api")
 
     # --- places
@@ -135,13 +135,13 @@ class Conversations:
         user_id: str | None = None,
         parent_id: str | None = None,
         key: IdempotencyKey | None = None,
-    ) -> Said:
+    ) -> PostedMessage:
         """The caller says something, always in its own name."""
         self._admission.check(here.owner, text)
         sender = _speaker(caller, user_id)
         parent = None if parent_id is None else known(parent_id, "message")
         message = self._message(here.id, text, sender, parent)
-        return await self._say(Words(caller=caller, message=message, wake=self._waker(message), key=key))
+        return await self._say(NewMessage(caller=caller, message=message, wake=self._waker(message), key=key))
 
     async def messages(
         self, caller: str, thread_id: str, before: str | None, limit: int, parent_id: str | None = None
@@ -174,7 +174,9 @@ class Conversations:
 
     # --- what agents do, through their tools
 
-    async def speak(self, run: Run, thread_id: str, text: str, call_id: str, parent_id: str | None = None) -> Said:
+    async def speak(
+        self, run: Run, thread_id: str, text: str, call_id: str, parent_id: str | None = None
+    ) -> PostedMessage:
         """The agent of this run says something: in a channel it wakes nobody, in a DM the other side, while the chain
         is not too long. NotFound where it may not speak."""
         parent = None if parent_id is None else known(parent_id, "message")
@@ -183,7 +185,7 @@ class Conversations:
         wake = self._waker(message, run.depth)
         cause = f"{run.id}:{call_id}"
         return await self._say(
-            Words(caller=run.owner, message=message, wake=wake, depth=run.depth, cause=cause),
+            NewMessage(caller=run.owner, message=message, wake=wake, depth=run.depth, cause=cause),
         )
 
     async def thread_of(self, run: Run) -> str | None:
@@ -242,17 +244,17 @@ class Conversations:
 
         return wake
 
-    async def _say(self, words: Words) -> Said:
+    async def _say(self, words: NewMessage) -> PostedMessage:
         said = await self._traced(words)
         for accepted in said.started:
             if accepted.event is not None:
                 self._tail.add(accepted.run_id, [accepted.event])
         if said.started:
-            self._ring()
+            self._wake_workers()
         self._stir()
         return said
 
-    async def _traced(self, words: Words) -> Said:
+    async def _traced(self, words: NewMessage) -> PostedMessage:
         """Trace how a message wakes agents: `agents.resolve` ends when the first of them is known, or when all is done;
         `mailbox.enqueue` is the rest.
 

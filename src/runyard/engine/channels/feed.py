@@ -12,7 +12,7 @@ from contextlib import suppress
 
 import structlog
 
-from runyard.channel_store import Office
+from runyard.channel_store import ChannelStore
 from runyard.domain.feed import Entry
 from runyard.engine.log.stream import AWAY_SECONDS, Pause, Silence
 from runyard.errors import Gone, RunyardError, Unavailable
@@ -25,7 +25,7 @@ GONE = "The feed up to {} was dropped when it was old. Read the conversations, t
 
 
 class Feed:
-    def __init__(self, store: Office, tell: Callable[[int], None], poll_seconds: float) -> None:
+    def __init__(self, store: ChannelStore, tell: Callable[[int], None], poll_seconds: float) -> None:
         """`tell` is called with how far the feed goes, when that is news."""
         self._store = store
         self._tell = tell
@@ -35,7 +35,7 @@ class Feed:
         self._last = 0
         self.is_cut = False
 
-    def stir(self) -> None:
+    def wake(self) -> None:
         """Something happened: it wants a number."""
         self._bell.set()
 
@@ -93,7 +93,7 @@ class Feed:
 class Follower:
     """One reader's cursor."""
 
-    def __init__(self, feed: Feed, store: Office, caller: str, after: int) -> None:
+    def __init__(self, feed: Feed, store: ChannelStore, caller: str, after: int) -> None:
         self._feed = feed
         self._store = store
         self._caller = caller

@@ -16,8 +16,8 @@ from runyard.agents.channels.tools import office_tools
 from runyard.agents.declared.agent import Agent, Output
 from runyard.agents.execution import Answered
 from runyard.domain.run import Run
-from runyard.engine.channels.agent_actions import Desk
-from runyard.engine.channels.agent_directory import Staff
+from runyard.engine.channels.agent_actions import AgentActions
+from runyard.engine.channels.agent_directory import AgentDirectory
 from runyard.engine.channels.conversations import Conversations
 from runyard.telemetry.spans import Tracer
 
@@ -25,9 +25,9 @@ ORCHESTRATED = frozenset({"model", "python", "claude"})  # kinds of agents that 
 
 
 class Orchestrator:
-    def __init__(self, staff: Staff, conversations: Conversations, tracer: Tracer) -> None:
+    def __init__(self, agent_directory: AgentDirectory, conversations: Conversations, tracer: Tracer) -> None:
         self._tracer = tracer
-        self._staff = staff
+        self._agent_directory = agent_directory
         self._conversations = conversations
 
     async def work(self, agent: Agent, run: Run, think: Callable[[Agent], Awaitable[Output | None]]) -> Output | None:
@@ -36,26 +36,26 @@ class Orchestrator:
         if agent.kind not in ORCHESTRATED:
             return await think(agent)
         with self._tracer.span("agent.prompt", run.id, agent=run.agent):
-            profile = await self._staff.loaded(run)
-            blocks = await self._staff.loaded_blocks(profile, run.owner)
+            profile = await self._agent_directory.loaded(run)
+            blocks = await self._agent_directory.loaded_blocks(profile, run.owner)
             said = await self._conversations.last_messages(run)
-            prompt = self._staff.built_prompt(profile, blocks, *said)
-        desk = Desk(run, self._conversations, self._staff)
-        session = None if agent.claude is None else await self._staff.session(run)
+            prompt = self._agent_directory.built_prompt(profile, blocks, *said)
+        desk = AgentActions(run, self._conversations, self._agent_directory)
+        session = None if agent.claude is None else await self._agent_directory.session(run)
         output = await think(_seated(agent, prompt, desk, session))
         if isinstance(output, Answered) and output.session_id not in (None, session):
-            await self._staff.keep_session(run, output.session_id)
+            await self._agent_directory.keep_session(run, output.session_id)
         return output
 
 
-def _seated(agent: Agent, prompt: Prompt, desk: Desk, session: str | None) -> Agent:
+def _seated(agent: Agent, prompt: Prompt, desk: AgentActions, session: str | None) -> Agent:
     """The agent as it works here: no run of another conversation is told to it."""
     seated = copy(agent)
     own = {tool.name for tool in agent.tools}
     seated.tools = (*agent.tools, *(tool for tool in office_tools(desk) if tool.name not in own))
-    if agent.mind is not None:
+    if agent.model_settings is not None:
         seated.instructions = prompt.text
-        seated.mind = replace(agent.mind, history=0)
+        seated.model_settings = replace(agent.model_settings, history=0)
     if agent.claude is not None:
         seated.instructions = prompt.text
         seated.claude = replace(agent.claude, session=session)

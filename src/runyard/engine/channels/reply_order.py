@@ -11,7 +11,7 @@ from contextlib import suppress
 
 import structlog
 
-from runyard.channel_store import Office
+from runyard.channel_store import ChannelStore
 from runyard.errors import RunyardError
 
 log = structlog.get_logger()
@@ -19,14 +19,14 @@ log = structlog.get_logger()
 AT_ONCE = 100
 
 
-class Turns:
-    def __init__(self, store: Office, ring: Callable[[], None], poll_seconds: float) -> None:
+class ReplyOrder:
+    def __init__(self, store: ChannelStore, wake_workers: Callable[[], None], poll_seconds: float) -> None:
         self._store = store
-        self._ring = ring
+        self._wake_workers = wake_workers
         self._poll = poll_seconds
         self._bell = asyncio.Event()
 
-    def stir(self) -> None:
+    def wake(self) -> None:
         """A run has left: somebody may be due."""
         self._bell.set()
 
@@ -39,7 +39,7 @@ class Turns:
                 given, due_in = await self._store.give_turns(AT_ONCE)
                 if given:
                     log.info("turns.given", runs=given)
-                    self._ring()
+                    self._wake_workers()
                 if due_in is not None:
                     patience = max(0.0, min(patience, due_in / 1000))
             except RunyardError as error:

@@ -39,7 +39,7 @@ class Approvals:
         tail: Tail,
         clock: Clock,
         agents: Mapping[str, Agent],
-        ring: Callable[[], None],
+        wake_workers: Callable[[], None],
         metrics: Metrics,
         redactor: "Redactor | None" = None,
     ) -> None:
@@ -48,7 +48,7 @@ class Approvals:
         self._tail = tail
         self._agents = agents
         self._draft = Drafter(clock, "api")
-        self._ring = ring
+        self._wake_workers = wake_workers
         self._metrics = metrics
 
     async def get(self, owner: str, approval_id: str) -> Approval:
@@ -75,7 +75,7 @@ class Approvals:
         approval = await self._store.decide(owner, approval_id, decision, by, event)
         self._metrics.events_persisted(1)
         self._tail.stale(approval.run_id)
-        self._ring()
+        self._wake_workers()
         return approval
 
     async def _check(self, owner: str, approval_id: str, edited: Any) -> None:

@@ -16,7 +16,7 @@ from runyard.store import Store
 log = structlog.get_logger()
 
 
-class Attendance:
+class Disconnects:
     def __init__(self, store: Store, streams: Streams, grace_seconds: float | None) -> None:
         """Without a grace, a run goes on whoever leaves."""
         self._store = store

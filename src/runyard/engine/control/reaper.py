@@ -68,7 +68,7 @@ class Reaper:
         clock: Clock,
         max_attempts: int,
         cancel_seconds: float,
-        ring: Callable[[], None],
+        wake_workers: Callable[[], None],
         stop: Callable[[str], None],
         metrics: Metrics,
         recover: Callable[[], Awaitable[None]] | None = None,
@@ -80,7 +80,7 @@ class Reaper:
         self._clock = clock
         self._max_attempts = max_attempts
         self._cancel_ms = int(cancel_seconds * 1000)
-        self._ring = ring
+        self._wake_workers = wake_workers
         self._metrics = metrics
         self._stop = stop
         self._draft = Drafter(clock, "api")
@@ -120,7 +120,7 @@ class Reaper:
             log.info("approval.expired", run_id=approval.run_id)
             self._metrics.events_persisted(1)
             self._tail.stale(approval.run_id)
-            self._ring()
+            self._wake_workers()
 
     def _expired(self, approval: Approval) -> Draft:
         return self._draft(ApprovalDecided(approval.id, "expired", "runyard"))
@@ -140,7 +140,7 @@ class Reaper:
             if reaped.fate != "requeue":
                 self._metrics.events_persisted(EVENTS_OF_AN_END)
                 self._metrics.run_finished(END_OF[reaped.fate].status, agents[reaped.run_id])
-            self._ring()
+            self._wake_workers()
         if self._housekeeping.is_due():
             await self._store.forget_keys(KEY_LIFE_MS)
             await self._store.forget_calls(FORGET_MS)

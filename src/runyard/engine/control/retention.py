@@ -10,7 +10,7 @@ from collections.abc import Awaitable, Callable
 
 import structlog
 
-from runyard.channel_store import Office
+from runyard.channel_store import ChannelStore
 from runyard.clock import Clock
 from runyard.errors import RunyardError
 from runyard.store import Swept
@@ -26,7 +26,7 @@ REST_SECONDS = 0.1
 
 
 class Retention:
-    def __init__(self, store: Office, clock: Clock, days: float) -> None:
+    def __init__(self, store: ChannelStore, clock: Clock, days: float) -> None:
         self._store = store
         self._clock = clock
         self._ms = int(days * DAY_MS)

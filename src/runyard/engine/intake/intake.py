@@ -50,7 +50,7 @@ class Intake:
         agents: Sequence[str],
         default_agent: str,
         worker: Worker | None,
-        ring: Callable[[], None],
+        wake_workers: Callable[[], None],
         redactor: "Redactor | None" = None,
         admission: Admission | None = None,
         plans: Sequence[str] = (),
@@ -65,7 +65,7 @@ class Intake:
         self._agents = frozenset(agents)
         self._default_agent = default_agent
         self._worker = worker
-        self._ring = ring
+        self._wake_workers = wake_workers
         self._draft = Drafter(clock, "api")
         self._accept: Group[Post, Accepted | RunyardError] = Group(self._commit, GROUP_POSTS)
 
@@ -258,7 +258,7 @@ class Intake:
             if self._worker is not None and accepted.claim is not None:
                 self._worker.take(accepted.claim)
             else:
-                self._ring()
+                self._wake_workers()
         return accepted
 
     def _check(self, agent: str | None) -> None:

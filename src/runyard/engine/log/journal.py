@@ -1,8 +1,8 @@
 """The only writer of events.
 
-A claimed run gets a `Pen`. What it writes is buffered and becomes durable with the next group: one commit takes what
-all runs of this process have ready (idle: at once; busy: what came during the last commit; no timers). When much is
-waiting, a second group is made up and sent while the first is being committed; a run is only ever in one of them.
+A claimed run gets a `RunWriter`. What it writes is buffered and becomes durable with the next group: one commit takes
+what all runs of this process have ready (idle: at once; busy: what came during the last commit; no timers). When much
+is waiting, a second group is made up and sent while the first is being committed; a run is only ever in one of them.
 Nobody is told of an event before it is committed; then the tail has it and followers are woken.
 
 Races: a part carries its run's fence and a batch number, checked inside the write, so a worker that lost its lease is
@@ -38,7 +38,7 @@ LOW_WATER = 128
 RETRY_SECONDS = (0.05, 0.1, 0.2, 0.5, 1.0)
 
 
-class Pen:
+class RunWriter:
     """One claim's way into its run's log. Not safe to use after an error: the claim is over."""
 
     def __init__(self, journal: "Journal", run: Run) -> None:
@@ -199,16 +199,16 @@ class Journal:
         self._store = store
         self._tail = tail
         self._metrics = metrics or Metrics()
-        self._ready: dict[Pen, None] = {}
-        self._busy: list[Pen] = []
-        self._under_way: set[Pen] = set()
+        self._ready: dict[RunWriter, None] = {}
+        self._busy: list[RunWriter] = []
+        self._under_way: set[RunWriter] = set()
         self._waiting = 0  # events, more or less
         self._writers: set[asyncio.Task[None]] = set()
 
-    def open(self, run: Run) -> Pen:
-        return Pen(self, run)
+    def open(self, run: Run) -> RunWriter:
+        return RunWriter(self, run)
 
-    def offer(self, pen: Pen, events: int) -> None:
+    def offer(self, pen: RunWriter, events: int) -> None:
         self._ready[pen] = None
         self._waiting += events
         if not self._writers or (self._waiting > MUCH and len(self._writers) == 1):
@@ -235,13 +235,13 @@ class Journal:
                 cast("asyncio.Task[None]", asyncio.current_task())
             )  # at once: who offers next starts one
 
-    def _next_group(self) -> dict[Pen, Part]:
+    def _next_group(self) -> dict[RunWriter, Part]:
         """All that is ready; but a part that found its lane locked goes alone, because alone it may wait for it."""
         while self._busy:
             pen = self._busy.pop()
             if pen.is_ready:
                 return {pen: pen.part()}
-        group: dict[Pen, Part] = {}
+        group: dict[RunWriter, Part] = {}
         events = 0
         for pen in [pen for pen in self._ready if pen not in self._under_way]:
             if events >= GROUP_EVENTS:
@@ -253,7 +253,7 @@ class Journal:
         self._waiting = max(0, self._waiting - events) if self._ready else 0
         return group
 
-    async def _commit(self, group: dict[Pen, Part]) -> None:
+    async def _commit(self, group: dict[RunWriter, Part]) -> None:
         for pause in (*RETRY_SECONDS, None):
             began = perf_counter()
             try:
@@ -277,7 +277,7 @@ class Journal:
         for pen in group:
             self._ready[pen] = None
 
-    async def _commit_alone(self, group: dict[Pen, Part], error: Exception) -> None:
+    async def _commit_alone(self, group: dict[RunWriter, Part], error: Exception) -> None:
         """Something in the group cannot be written at all: find it, and let only it fail."""
         if len(group) > 1:
             for pen, part in group.items():
@@ -287,7 +287,7 @@ class Journal:
         log.error("journal.rejected", run_id=part.run_id, error=type(error).__name__)
         pen.refused(part, WriteRefused("The database refused an event of this run."))
 
-    def _settle(self, pen: Pen, part: Part, outcome: Outcome) -> None:
+    def _settle(self, pen: RunWriter, part: Part, outcome: Outcome) -> None:
         """Tell followers first: what is committed is true even if its pen was abandoned meanwhile."""
         if isinstance(outcome, Appended) and part.drafts:
             self._tail.add(part.run_id, place(part.run_id, outcome.first_seq, part.drafts))

@@ -101,7 +101,7 @@ class Outbox:
     @property
     def _is_awaited(self) -> bool:
         poll_is_due = self._clock.monotonic() - self._looked >= self._poll
-        return self._bus.has_others or bool(self._publications.bells.runs) or self._is_owed or poll_is_due
+        return self._bus.has_others or bool(self._publications.wakeups.runs) or self._is_owed or poll_is_due
 
     @property
     def _is_owed(self) -> bool:

@@ -3,19 +3,19 @@
 News comes from this process's outbox, from the bus, and from `Streams.watch`, which looks by itself.
 """
 
-from runyard.engine.log.wakeups import Bells
+from runyard.engine.log.wakeups import Wakeups
 
 
 class Publications:
     def __init__(self) -> None:
-        self.bells = Bells(self._forget)
+        self.wakeups = Wakeups(self._forget)
         self._upto: dict[str, int] = {}
 
     def note(self, run_id: str, upto: int) -> None:
         """The run is published up to this seq."""
-        if self.bells.has(run_id) and upto > self._upto.get(run_id, -1):
+        if self.wakeups.has(run_id) and upto > self._upto.get(run_id, -1):
             self._upto[run_id] = upto
-            self.bells.ring(run_id)
+            self.wakeups.wake(run_id)
 
     def upto(self, run_id: str) -> int | None:
         """The last seq that is published; None if nothing has been heard."""

@@ -20,7 +20,7 @@ import structlog
 
 from runyard.engine.log.publications import Publications
 from runyard.engine.log.tail import Chunk, Tail
-from runyard.engine.log.wakeups import Bells
+from runyard.engine.log.wakeups import Wakeups
 from runyard.errors import RunyardError, Unavailable
 from runyard.store import Store
 
@@ -76,15 +76,15 @@ class Silence:
 class Follower:
     """One reader's cursor."""
 
-    def __init__(self, streams: "Streams", run_id: str, after: int, bells: Bells) -> None:
+    def __init__(self, streams: "Streams", run_id: str, after: int, wakeups: Wakeups) -> None:
         self._streams = streams
         self._run_id = run_id
         self._cursor = after
         self._ended = False
         self._deleted = False
         self._gone = False
-        self._bells = bells
-        self._bell = bells.hang(run_id)
+        self._wakeups = wakeups
+        self._bell = wakeups.hang(run_id)
         self._silence = Silence(self._bell)
 
     async def next(self, patience: float) -> list[Chunk] | Pause:
@@ -155,7 +155,7 @@ class Follower:
 
     def close(self) -> None:
         self._silence.end()
-        self._bells.take_down(self._run_id, self._bell)
+        self._wakeups.take_down(self._run_id, self._bell)
         self._streams.closed(self)
 
 
@@ -192,9 +192,9 @@ class Streams:
 
     def follow(self, run_id: str, after: int, *, published: bool = False) -> Follower:
         made = (
-            PublishedFollower(self, run_id, after, self.publications.bells)
+            PublishedFollower(self, run_id, after, self.publications.wakeups)
             if published
-            else Follower(self, run_id, after, self.tail.bells)
+            else Follower(self, run_id, after, self.tail.wakeups)
         )
         self._open.add(made)
         return made
@@ -230,14 +230,14 @@ class Streams:
     def cut(self) -> None:
         """End every stream without a clean end, so that clients come back elsewhere."""
         self.is_cut = True
-        self.tail.bells.ring_all()
-        self.publications.bells.ring_all()
+        self.tail.wakeups.ring_all()
+        self.publications.wakeups.ring_all()
 
     async def watch(self, interval: float) -> None:
         """Wake followers of runs that were written to by others. Runs until cancelled."""
         while True:
             await asyncio.sleep(interval)
-            runs = self.tail.bells.runs | self.publications.bells.runs
+            runs = self.tail.wakeups.runs | self.publications.wakeups.runs
             if not runs:
                 continue
             try:
@@ -258,4 +258,4 @@ class Streams:
                 await self.store.attach(here)
 
     def is_followed(self, run_id: str) -> bool:
-        return self.tail.bells.has(run_id) or self.publications.bells.has(run_id)
+        return self.tail.wakeups.has(run_id) or self.publications.wakeups.has(run_id)

@@ -12,7 +12,7 @@ from collections.abc import Sequence
 from typing import Protocol
 
 from runyard.domain.events import TERMINAL, Event
-from runyard.engine.log.wakeups import Bells
+from runyard.engine.log.wakeups import Wakeups
 
 BUDGET = 64 * 1024 * 1024
 OVERHEAD = 400  # bytes of memory an event takes besides its data
@@ -55,7 +55,7 @@ class Tail:
         self._budget = budget
         self._size = 0
         self._runs: OrderedDict[str, list[Chunk]] = OrderedDict()
-        self.bells = Bells(self._quiet)
+        self.wakeups = Wakeups(self._quiet)
         self._known: dict[str, int] = {}  # how far the store's log of a followed run goes, as last heard
 
     def add(self, run_id: str, events: Sequence[Event]) -> None:
@@ -72,7 +72,7 @@ class Tail:
             self.forget(next(iter(self._runs)))
         while self._size > self._budget and len(chunks) > 1:
             self._size -= chunks.pop(0).size
-        self.bells.ring(run_id)
+        self.wakeups.wake(run_id)
         self._outbox.committed(run_id, events)
 
     def forget(self, run_id: str) -> None:
@@ -98,14 +98,14 @@ class Tail:
 
     def note(self, run_id: str, last_seq: int) -> None:
         """The store's log goes this far: if that is news, somebody else wrote, and followers are to look there."""
-        if self.bells.has(run_id) and last_seq > self.reaches(run_id):
+        if self.wakeups.has(run_id) and last_seq > self.reaches(run_id):
             self._known[run_id] = last_seq
-            self.bells.ring(run_id)
+            self.wakeups.wake(run_id)
 
     def stale(self, run_id: str) -> None:
         """Something was written to the log without telling what: followers are to look in the store."""
         self.forget(run_id)
-        self.bells.ring(run_id)
+        self.wakeups.wake(run_id)
         self._outbox.stirred()
 
     def _quiet(self, run_id: str) -> None:

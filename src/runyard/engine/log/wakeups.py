@@ -4,35 +4,35 @@ import asyncio
 from collections.abc import Callable
 
 
-class Bells:
+class Wakeups:
     def __init__(self, quiet: Callable[[str], None]) -> None:
         """`quiet` is called with a run that nobody waits for any more."""
-        self._bells: dict[str, set[asyncio.Event]] = {}
+        self._wakeups: dict[str, set[asyncio.Event]] = {}
         self._quiet = quiet
 
     def hang(self, run_id: str) -> asyncio.Event:
         bell = asyncio.Event()
-        self._bells.setdefault(run_id, set()).add(bell)
+        self._wakeups.setdefault(run_id, set()).add(bell)
         return bell
 
     def take_down(self, run_id: str, bell: asyncio.Event) -> None:
-        bells = self._bells.get(run_id, set())
-        bells.discard(bell)
-        if not bells:
-            self._bells.pop(run_id, None)
+        wakeups = self._wakeups.get(run_id, set())
+        wakeups.discard(bell)
+        if not wakeups:
+            self._wakeups.pop(run_id, None)
             self._quiet(run_id)
 
-    def ring(self, run_id: str) -> None:
-        for bell in self._bells.get(run_id, ()):
+    def wake(self, run_id: str) -> None:
+        for bell in self._wakeups.get(run_id, ()):
             bell.set()
 
     def ring_all(self) -> None:
-        for run_id in self._bells:
-            self.ring(run_id)
+        for run_id in self._wakeups:
+            self.wake(run_id)
 
     def has(self, run_id: str) -> bool:
-        return run_id in self._bells
+        return run_id in self._wakeups
 
     @property
     def runs(self) -> set[str]:
-        return set(self._bells)
+        return set(self._wakeups)

@@ -7,7 +7,7 @@ from contextlib import suppress
 import msgspec
 from msgspec import Struct
 
-from runyard.channel_store import Office
+from runyard.channel_store import ChannelStore
 from runyard.clock import Clock, SystemClock
 from runyard.domain.approval import Approval
 from runyard.domain.events import Event, RunOutput, clean
@@ -37,7 +37,7 @@ class Progress(Struct, frozen=True):
 class Views:
     def __init__(
         self,
-        store: Office,
+        store: ChannelStore,
         worker: Worker | None,
         whole: Collection[str] = (),
         clock: Clock | None = None,

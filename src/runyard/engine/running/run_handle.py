@@ -1,4 +1,4 @@
-"""What an agent at work writes, asks and looks up: the engine's side of `agents.execution.Execution`.
+"""What an agent at work writes, asks and looks up: the engine's side of `agents.execution.RunHandle`.
 
 Whatever it writes is redacted, measured, entered into the ledger and traced on its way to the run's pen, in this order,
 so that what is stored, what is counted and what the agent is told back are the same.
@@ -29,11 +29,11 @@ from runyard.domain.ledger import Keeper
 from runyard.domain.run import Run
 from runyard.domain.task import Task, deadline
 from runyard.domain.thread import Message
-from runyard.engine.log.journal import Pen
+from runyard.engine.log.journal import RunWriter
 from runyard.engine.running.earlier_runs import fitting, past
 from runyard.engine.running.lease import Lease
 from runyard.engine.running.redacting import Redacting
-from runyard.engine.running.run_services import Executor
+from runyard.engine.running.run_services import RunServices
 from runyard.engine.running.run_trace import RunTrace
 from runyard.errors import AgentError, AnswerTooLarge, EventTooLarge, Fenced
 from runyard.ids import new_approval_id
@@ -43,14 +43,14 @@ P = TypeVar("P", bound=Payload)
 ROOM = 200  # bytes of an event of text besides the text: names of fields, the id of a call
 
 
-class Execution:
-    """The engine's side of `agents.execution.Execution`."""
+class RunHandle:
+    """The engine's side of `agents.execution.RunHandle`."""
 
     def __init__(
         self,
-        engine: Executor,
+        engine: RunServices,
         claim: Claim,
-        pen: Pen,
+        pen: RunWriter,
         state: State,
         trace: RunTrace,
         fail: Callable[[AgentError], None],

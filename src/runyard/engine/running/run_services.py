@@ -31,7 +31,7 @@ ShowTraceback = Callable[[Run, str, str], None]
 Orchestrate = Callable[[Agent, Run, Think], Awaitable[Output | None]]
 
 
-class Executor:
+class RunServices:
     def __init__(
         self,
         store: Store,

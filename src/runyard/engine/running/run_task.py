@@ -37,8 +37,8 @@ from runyard.domain.thread import Message
 from runyard.engine.running.database_wait import DatabaseAway
 from runyard.engine.running.earlier_runs import folded
 from runyard.engine.running.lease import Lease
-from runyard.engine.running.run_handle import Execution
-from runyard.engine.running.run_services import Executor
+from runyard.engine.running.run_handle import RunHandle
+from runyard.engine.running.run_services import RunServices
 from runyard.engine.running.run_trace import RunTrace
 from runyard.errors import (
     AgentError,
@@ -63,10 +63,10 @@ UNKNOWN_AGENT_DELAY_MS = 2000
 Stop = Literal["cancel", "drain", "lost", "fail"]
 
 
-class Running:
+class RunTask:
     """A run that this process holds. `stop` may be called at any time, from the same loop."""
 
-    def __init__(self, engine: Executor, claim: Claim, lease: Lease | None = None) -> None:
+    def __init__(self, engine: RunServices, claim: Claim, lease: Lease | None = None) -> None:
         self._engine = engine
         self._claim = claim
         self._run = claim.run
@@ -74,7 +74,7 @@ class Running:
         self._pen = engine.journal.open(claim.run)
         self._draft = engine.draft
         self._stopped: asyncio.Future[Stop] = asyncio.get_running_loop().create_future()
-        self._execution: Execution | None = None
+        self._execution: RunHandle | None = None
         self._trace = RunTrace(engine.tracer, claim.run)
         self._outcome = "lost"
         self._failure: AgentError | None = None
@@ -158,7 +158,7 @@ class Running:
         if self._run.resume_why is not None:
             self._trace.attempt = state.attempt + 1
             self._pen.write(self._draft(RunResumed(state.attempt + 1, self._run.resume_why)))
-        execution = self._execution = Execution(
+        execution = self._execution = RunHandle(
             self._engine, self._claim, self._pen, state, self._trace, self.fail, self._lease
         )
         if not _may_continue(agent, self._run, state):
@@ -300,7 +300,7 @@ def ending(draft: Drafter, last_word: RunOutput | RunError | RunCanceled | None,
     return [*said, draft(RunFinished(status, finish.stop_reason, finish.usage))]
 
 
-async def _limited(agent: Agent, execution: Execution, engine: Executor) -> Output | None:
+async def _limited(agent: Agent, execution: RunHandle, engine: RunServices) -> Output | None:
     async def think(agent: Agent) -> Output | None:
         execution.told(agent)
         return await RUNNERS[agent.kind](await equipped(agent), execution)

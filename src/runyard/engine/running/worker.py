@@ -2,7 +2,7 @@
 
 Authority: the store's lease says whether this worker lives. It is renewed from the event loop itself, so a blocked
 loop cannot pretend to be alive; a worker that could not renew in time stops all its runs before the lease runs out,
-and comes back under a new id. Wake-ups (`ring`, `look_for_cancels`) may be lost: the loops also look by themselves.
+and comes back under a new id. Wake-ups (`wake`, `look_for_cancels`) may be lost: the loops also look by themselves.
 """
 
 import asyncio
@@ -16,8 +16,8 @@ import structlog
 from runyard.domain.run import SUSPECT_ATTEMPTS, Run
 from runyard.engine.background import on_duty
 from runyard.engine.running.lease import LEASE_MARGIN, Lease
-from runyard.engine.running.run_services import Executor
-from runyard.engine.running.run_task import Running, Stop
+from runyard.engine.running.run_services import RunServices
+from runyard.engine.running.run_task import RunTask, Stop
 from runyard.errors import RunyardError
 from runyard.ids import new_id
 from runyard.store import Claim, Room, Store
@@ -33,13 +33,13 @@ class Worker:
     def __init__(
         self,
         store: Store,
-        executor: Executor,
+        executor: RunServices,
         *,
         label: str,
         slots: int,
         lease_seconds: float,
         poll_seconds: float,
-        call_others: Callable[[], None],
+        wake_other_processes: Callable[[], None],
         seen: Callable[[], None] = lambda: None,
         metrics: Metrics | None = None,
     ) -> None:
@@ -50,11 +50,11 @@ class Worker:
         self._slots = slots
         self._lease = lease_seconds
         self._poll = poll_seconds
-        self._call_others = call_others
+        self._wake_other_processes = wake_other_processes
         self._seen = seen
         self._metrics = metrics or Metrics()
         self._id = ""
-        self._running: dict[str, Running] = {}
+        self._running: dict[str, RunTask] = {}
         self._tasks: set[asyncio.Task[None]] = set()
         self._loops: list[asyncio.Task[None]] = []
         self._bell = asyncio.Event()
@@ -87,7 +87,7 @@ class Worker:
 
     def take(self, claim: Claim) -> None:
         """Run what was claimed for this worker."""
-        running = self._running[claim.run.id] = Running(self._executor, claim, self._held)
+        running = self._running[claim.run.id] = RunTask(self._executor, claim, self._held)
         self._spawn(self._go(running))
         if claim.run.in_mailbox:
             self._seen()
@@ -97,7 +97,7 @@ class Worker:
         self._tasks.add(task)
         task.add_done_callback(self._tasks.discard)
 
-    def ring(self) -> None:
+    def wake(self) -> None:
         """There may be something to claim."""
         self._bell.set()
 
@@ -121,7 +121,7 @@ class Worker:
     async def drain(self, grace: float) -> None:
         """Claim no more; give what runs `grace` seconds to end; put the rest back into the queue without blame."""
         self._draining = True
-        self.ring()
+        self.wake()
         if self._tasks:
             log.info("worker.draining", runs=self.active, grace=grace)
             await asyncio.wait(self._tasks, timeout=grace)
@@ -177,7 +177,7 @@ class Worker:
             self.take(claim)
         return len(claims)
 
-    async def _go(self, running: Running) -> None:
+    async def _go(self, running: RunTask) -> None:
         try:
             await running.go()
         finally:
@@ -187,9 +187,9 @@ class Worker:
             if self._running.get(running.run.id) is running:
                 del self._running[running.run.id]
             if self._draining and running.leaves_work:
-                self._call_others()
+                self._wake_other_processes()
             elif was_full or running.leaves_work:
-                self.ring()
+                self.wake()
 
     # --- lease and cancels
 

@@ -35,36 +35,36 @@ def add_routes(router: APIRouter, engine: Engine, tag: str) -> None:
 
 
 def _add_agents(router: APIRouter, engine: Engine, tag: str) -> None:
-    staff = engine.staff
+    agent_directory = engine.agent_directory
 
     @router.post("/api/agents", status_code=201, response_model=wire.AgentSeen, tags=[tag], summary="Make an agent")
     async def create_agent(owner: Owner, body: wire.NewAgent) -> Response:
         given = {FIELDS[name]: value for name, value in body.model_dump(exclude={"id"}).items()}
         given["display_name"] = given["display_name"] or body.id
-        return Json(_agent(await staff.create(owner, body.id, **given)), 201)
+        return Json(_agent(await agent_directory.create(owner, body.id, **given)), 201)
 
     @router.get("/api/agents", response_model=wire.AgentPage, tags=[tag], summary="Agents, by id")
     async def list_agents(
         owner: Owner, after: str | None = None, limit: Limit = 50, inactive: bool = False
     ) -> Response:
-        page = await staff.page(owner, after, limit, inactive)
+        page = await agent_directory.page(owner, after, limit, inactive)
         follows = page[-1].id if len(page) == limit else None
         return Json(wire.AgentPage(agents=[_agent(each) for each in page], next=follows))
 
     @router.get("/api/agents/{agent_id}", response_model=wire.AgentSeen, tags=[tag], summary="An agent")
     async def get_agent(owner: Owner, agent_id: str) -> Response:
-        return Json(_agent(await staff.get(owner, agent_id)))
+        return Json(_agent(await agent_directory.get(owner, agent_id)))
 
     @router.patch("/api/agents/{agent_id}", response_model=wire.AgentSeen, tags=[tag], summary="Change an agent")
     async def change_agent(owner: Owner, operates: Operates, agent_id: str, body: wire.AgentChange) -> Response:
         changes = {FIELDS[name]: value for name, value in body.model_dump(exclude_none=True).items()}
-        return Json(_agent(await staff.change(owner, agent_id, operates=operates, **changes)))
+        return Json(_agent(await agent_directory.change(owner, agent_id, operates=operates, **changes)))
 
     @router.delete(
         "/api/agents/{agent_id}", status_code=204, tags=[tag], summary="Retire an agent; what it did and knows stays"
     )
     async def delete_agent(owner: Owner, operates: Operates, agent_id: str) -> Response:
-        await staff.retire(owner, agent_id, operates=operates)
+        await agent_directory.retire(owner, agent_id, operates=operates)
         return Response(status_code=204)
 
     @router.get(
@@ -81,28 +81,28 @@ def _add_agents(router: APIRouter, engine: Engine, tag: str) -> None:
     ) -> Response:
         if channelId is not None and dmConversationId is not None:
             raise BadRequest("Give channelId or dmConversationId, not both.")
-        prompt = await staff.preview(owner, agent_id, channelId or dmConversationId)
+        prompt = await agent_directory.preview(owner, agent_id, channelId or dmConversationId)
         return Json(wire.PromptSeen(systemPrompt=prompt.text, persona=prompt.persona))
 
 
 def _add_blocks(router: APIRouter, engine: Engine, tag: str) -> None:
-    staff = engine.staff
+    agent_directory = engine.agent_directory
 
     @router.get(
         "/api/agents/{agent_id}/memory", response_model=wire.MemorySeen, tags=[tag], summary="What is in its prompt"
     )
     async def get_memory(owner: Owner, agent_id: str) -> Response:
-        return Json(wire.MemorySeen(blocks=[_block(each) for each in await staff.blocks(owner, agent_id)]))
+        return Json(wire.MemorySeen(blocks=[_block(each) for each in await agent_directory.blocks(owner, agent_id)]))
 
     @router.put(
         "/api/agents/{agent_id}/memory/{label}", response_model=wire.BlockSeen, tags=[tag], summary="Set a block"
     )
     async def put_block(owner: Owner, agent_id: str, label: wire.Label, body: wire.BlockChange) -> Response:
-        return Json(_block(await staff.remember(owner, agent_id, label, body.content, body.isShared)))
+        return Json(_block(await agent_directory.remember(owner, agent_id, label, body.content, body.isShared)))
 
     @router.delete("/api/agents/{agent_id}/memory/{label}", status_code=204, tags=[tag], summary="Forget a block")
     async def drop_block(owner: Owner, agent_id: str, label: wire.Label) -> Response:
-        await staff.forget(owner, agent_id, label)
+        await agent_directory.forget(owner, agent_id, label)
         return Response(status_code=204)
 
     @router.put(
@@ -112,7 +112,7 @@ def _add_blocks(router: APIRouter, engine: Engine, tag: str) -> None:
         summary="Let another agent read a shared block",
     )
     async def link_block(owner: Owner, agent_id: str, label: wire.Label, reader_id: wire.Id) -> Response:
-        await staff.link(owner, agent_id, label, reader_id)
+        await agent_directory.link(owner, agent_id, label, reader_id)
         return Response(status_code=204)
 
     @router.delete(
@@ -122,12 +122,12 @@ def _add_blocks(router: APIRouter, engine: Engine, tag: str) -> None:
         summary="No longer let another agent read a block",
     )
     async def unlink_block(owner: Owner, agent_id: str, label: wire.Label, reader_id: wire.Id) -> Response:
-        await staff.unlink(owner, agent_id, label, reader_id)
+        await agent_directory.unlink(owner, agent_id, label, reader_id)
         return Response(status_code=204)
 
 
 def _add_passages(router: APIRouter, engine: Engine, tag: str) -> None:
-    staff = engine.staff
+    agent_directory = engine.agent_directory
 
     @router.get(
         "/api/agents/{agent_id}/passages",
@@ -138,7 +138,7 @@ def _add_passages(router: APIRouter, engine: Engine, tag: str) -> None:
     async def list_passages(
         owner: Owner, agent_id: str, query: str | None = None, before: str | None = None, limit: Limit = 50
     ) -> Response:
-        page = await staff.passages(owner, agent_id, query, position(before), limit)
+        page = await agent_directory.passages(owner, agent_id, query, position(before), limit)
         return Json(wire.PassagePage(passages=[_passage(each) for each in page]))
 
     @router.post(
@@ -149,13 +149,13 @@ def _add_passages(router: APIRouter, engine: Engine, tag: str) -> None:
         summary="Put something away for it",
     )
     async def put_passage(owner: Owner, agent_id: str, body: wire.NewPassage) -> Response:
-        return Json(_passage(await staff.put_away(owner, agent_id, body.content, body.tags)), 201)
+        return Json(_passage(await agent_directory.put_away(owner, agent_id, body.content, body.tags)), 201)
 
     @router.delete(
         "/api/agents/{agent_id}/passages/{passage_id}", status_code=204, tags=[tag], summary="Forget a passage"
     )
     async def drop_passage(owner: Owner, agent_id: str, passage_id: str) -> Response:
-        await staff.drop(owner, agent_id, passage_id)
+        await agent_directory.drop(owner, agent_id, passage_id)
         return Response(status_code=204)
 
 

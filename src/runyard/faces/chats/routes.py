@@ -44,12 +44,12 @@ def add_routes(
 
     def followed(run_id: str, agent: str, after: int = 0, *, is_ours: bool = True) -> Response:
         """Who leaves a run of another face has no effect on it."""
-        attendance = engine.attendance if is_ours else None
+        disconnects = engine.disconnects if is_ours else None
         if engine.views.repeats_its_thinking(agent):  # what was thought before `after` has to be known
             frame = translate.frames(True, after)
-            return EventStream(engine.streams, run_id, 0, None, frame, heartbeat, attendance=attendance)
+            return EventStream(engine.streams, run_id, 0, None, frame, heartbeat, disconnects=disconnects)
         frame = translate.frames(False)
-        return EventStream(engine.streams, run_id, after, FACE, frame, heartbeat, attendance=attendance)
+        return EventStream(engine.streams, run_id, after, FACE, frame, heartbeat, disconnects=disconnects)
 
     async def begun(owner: str, run_id: str, first: Event | None) -> Response:
         """The stream of a run that was just started, or of the one that an earlier request with this key started."""
@@ -59,7 +59,7 @@ def add_routes(
         return await attached(await engine.views.run(owner, run_id), 0)
 
     async def attached(run: Run, after: int) -> Response:
-        await engine.attendance.come(run)
+        await engine.disconnects.come(run)
         return followed(run.id, run.agent, after, is_ours=run.face == FACE)
 
     async def start(request: Request) -> Response:

@@ -25,7 +25,7 @@ from runyard.engine.engine import Engine
 from runyard.engine.intake.intake import idempotency_key
 from runyard.errors import BadRequest, Conflict, NotFound, RunyardError
 from runyard.faces.contract import wire
-from runyard.faces.contract.translate import Failure, Telling, refusal
+from runyard.faces.contract.translate import EnvelopeBuilder, Failure, refusal
 from runyard.ids import new_id
 from runyard.web.auth import Owner, owner_of
 from runyard.web.body import NotJson, decoded, read
@@ -50,7 +50,7 @@ class Refused(Exception):
         self.headers = None if retry_after is None else {"Retry-After": retry_after}
 
 
-class Begun:
+class StartedRun:
     """A run that was started for a request, or found again."""
 
     def __init__(self, owner: str, run_id: str, asked_at: int, task: Task) -> None:
@@ -71,7 +71,7 @@ def add_routes(
 ) -> None:
     """`task_types`: which agent does what; `timeout_seconds`: for requests that name no time."""
 
-    async def begin(request: Request, route: str) -> Begun:
+    async def begin(request: Request, route: str) -> StartedRun:
         asked = await _read(request)
         owner = await owner_of(request)
         agent = task_types.get(asked.task_type)
@@ -84,21 +84,21 @@ def add_routes(
             note = idempotency_key(owner, route, key_of(request), asked.model_dump())
             accepted = await engine.intake.start(owner, FACE, agent, key=note, task=task)
             if accepted.event is not None:
-                return Begun(owner, accepted.run_id, accepted.event.ts, task)
+                return StartedRun(owner, accepted.run_id, accepted.event.ts, task)
             return await again(owner, await engine.views.run(owner, accepted.run_id), task)
         except RunyardError as error:
             answer = problem(error)
             why = refusal(Failure(error.code.upper()), asked.request_id, asked.task_type)
             raise Refused(answer.status_code, why, answer.headers.get("Retry-After")) from None
 
-    async def again(owner: str, run: Run, task: Task) -> Begun:
+    async def again(owner: str, run: Run, task: Task) -> StartedRun:
         first = (await engine.views.state(owner, run.id, 1)).task
         task = engine.intake.as_stored(task)
         if first is None:
             raise NotFound("There is no run of that id that was asked for like this.")
         if first.type != task.type or first.labels != task.labels or first.inputs != task.inputs:
             raise Conflict("That run was asked for something else.")
-        return Begun(owner, run.id, run.created_at, first)
+        return StartedRun(owner, run.id, run.created_at, first)
 
     async def sync(request: Request) -> Response:
         came = time.monotonic()
@@ -106,7 +106,7 @@ def add_routes(
             begun = await begin(request, "POST /agents/run/sync")
         except Refused as refused:
             return _refusal(refused, came)
-        telling = Telling(terminal)
+        telling = EnvelopeBuilder(terminal)
         try:
             with engine.deadlines.kept(begun.owner, begun.run_id, begun.deadline):
                 async for event in events_until_end(request, engine.streams, begun.run_id):
@@ -129,7 +129,7 @@ def add_routes(
             begun = await begin(request, "POST /agents/run/stream")
         except Refused as refused:
             return _refusal(refused, came)
-        return _Stream(engine, begun, Telling(terminal, after), heartbeat, came)
+        return _Stream(engine, begun, EnvelopeBuilder(terminal, after), heartbeat, came)
 
     async def asking(body: wire.AgentRunRequest, key: Key = None) -> None: ...
 
@@ -166,7 +166,9 @@ def add_routes(
 class _Stream(EventStream):
     """A run as its client follows it, no longer than its deadline."""
 
-    def __init__(self, engine: Engine, begun: Begun, telling: Telling, heartbeat: float, came: float) -> None:
+    def __init__(
+        self, engine: Engine, begun: StartedRun, telling: EnvelopeBuilder, heartbeat: float, came: float
+    ) -> None:
         super().__init__(engine.streams, begun.run_id, 0, None, telling.frame, heartbeat, extra_headers=begun.headers)
         self._engine = engine
         self._begun = begun
@@ -231,7 +233,7 @@ def _in_envelope(told: Problem) -> Response:
     return Json({**envelope, "detail": envelope}, told.status_code, headers=kept)
 
 
-def _code(telling: Telling) -> str:
+def _code(telling: EnvelopeBuilder) -> str:
     """How it ended, as far as this client was told."""
     if telling.envelope is None:
         return "left"

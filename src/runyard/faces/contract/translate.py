@@ -1,9 +1,9 @@
 """Core events as the frames of the contract face, and the envelope that the last of them carries.
 
-Pure: `Telling` is given every event of one run, in order, and keeps what the envelope needs. Progress says what goes
-on, by the names of steps and tools, and carries no content. The terminal frame is that of `run.finished`, so there is
-exactly one and nothing follows it, however the run ended. Errors are told as codes: an agent's own words about its
-failure may be content, and stay in the log; of `InvalidTask` the names of the inputs are told.
+Pure: `EnvelopeBuilder` is given every event of one run, in order, and keeps what the envelope needs. Progress says
+what goes on, by the names of steps and tools, and carries no content. The terminal frame is that of `run.finished`, so
+there is exactly one and nothing follows it, however the run ended. Errors are told as codes: an agent's own words
+about its failure may be content, and stay in the log; of `InvalidTask` the names of the inputs are told.
 
 An agent's output becomes `outputs`, its text as `outputs.text`. The keys `grounding`, `artifacts` and `warnings` of its
 outputs stand beside them in the envelope, where the contract wants them, if they have its shape; sources are citations.
@@ -75,7 +75,7 @@ def refusal(failure: Failure, request_id: str, task_type: str) -> dict[str, Any]
     return _envelope(request_id, task_type, failure=failure)
 
 
-class Telling:
+class EnvelopeBuilder:
     """One run as it is told to one client: frames of what comes after the seq `after`."""
 
     def __init__(self, terminal: TerminalName, after: int = 0) -> None:

@@ -10,14 +10,14 @@ from runyard.stores.memory.api_keys import ApiKeys
 from runyard.stores.memory.checkpoints import Checkpoints
 from runyard.stores.memory.control import Control
 from runyard.stores.memory.log import Log
-from runyard.stores.memory.messages import Sayings
+from runyard.stores.memory.messages import Messages
 from runyard.stores.memory.overview import Overviews
 from runyard.stores.memory.rates import Rates
 from runyard.stores.memory.retention import Retention
 from runyard.stores.memory.search import Documents
 
 
-class MemoryStore(Sayings, Control, Log, Overviews, Retention, Checkpoints, Documents, ApiKeys, Rates):
+class MemoryStore(Messages, Control, Log, Overviews, Retention, Checkpoints, Documents, ApiKeys, Rates):
     async def open(self) -> None:
         pass
 

@@ -4,7 +4,7 @@ from collections.abc import Mapping, Sequence
 
 from msgspec.structs import replace
 
-from runyard.channel_store import Said, Words
+from runyard.channel_store import NewMessage, PostedMessage
 from runyard.domain.recipients import Audience, Party, recipients
 from runyard.domain.thread import Conversation, Message, Reaction
 from runyard.errors import NotFound
@@ -12,12 +12,12 @@ from runyard.store import Accepted
 from runyard.stores.memory.intake import Intake
 
 
-class Sayings(Intake):
-    async def say(self, words: Words) -> Said:
+class Messages(Intake):
+    async def say(self, words: NewMessage) -> PostedMessage:
         known = self._causes.get(words.cause) if words.cause is not None else self._keys.recall(words.key)
         if known is not None:
             message = self._said(known)
-            return Said(message, self._threads[message.thread_id], repeated=True)
+            return PostedMessage(message, self._threads[message.thread_id], repeated=True)
         here = self._conversation(words.message.thread_id)
         if not _may_say(here, words.caller, words.message.party):
             raise NotFound
@@ -32,7 +32,7 @@ class Sayings(Intake):
             post = words.wake(agent, here.thread.owner, started[-1].run_id if started else None)
             started.append(self._queue(post, agent, thread_id=post.thread_id, trigger_message_id=post.trigger_id))
         self._tell("message_created", said, said.sender or "", said.role, run_id=said.run_id)
-        return Said(said, here.thread, started)
+        return PostedMessage(said, here.thread, started)
 
     def _said(self, message_id: str) -> Message:
         message = self._messages.get(message_id)

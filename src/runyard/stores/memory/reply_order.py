@@ -4,7 +4,7 @@ from runyard.domain.run import Run, Status
 from runyard.stores.memory.runs import Runs
 
 
-class Turns(Runs):
+class ReplyOrder(Runs):
     def _pass_turn(self, run: Run) -> None:
         """Whoever was held behind this run is due after a pause; or waits on, if it never had its turn itself."""
         if not run.in_mailbox:

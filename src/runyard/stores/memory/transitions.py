@@ -8,10 +8,10 @@ from runyard.domain.append import END_OF, Finish
 from runyard.domain.run import ResumeWhy, Run, Status
 from runyard.store import Ending
 from runyard.stores.memory.feed import Feed
-from runyard.stores.memory.reply_order import Turns
+from runyard.stores.memory.reply_order import ReplyOrder
 
 
-class Moves(Feed, Turns):
+class Moves(Feed, ReplyOrder):
     def _requeue(self, run: Run, why: ResumeWhy, delay_ms: int = 0, **changes: Any) -> None:
         self._lanes[run.lane_key].rejoin(run, self._now() + delay_ms)
         fence = run.fence + 1

@@ -18,21 +18,20 @@ import asyncpg
 from runyard.clock import Clock
 from runyard.domain.append import Finish, Part
 from runyard.domain.publication import Mark
-from runyard.stores import keys_in_use
 from runyard.errors import ClockAhead, DiskFull, StartupError, Unavailable
-from runyard.stores import migrations
+from runyard.stores import keys_in_use, migrations
 from runyard.stores import queries as _queries
 from runyard.stores import rows as _rows
 from runyard.stores.full_disk import FullDisk
 from runyard.stores.postgres.arrays import columns, literal
 from runyard.stores.postgres.connections import AWAY, Connections, Limits
-from runyard.stores.sql_channel_store import SqlOffice
+from runyard.stores.sql_channel_store import SqlChannelStore
 from runyard.stores.sql_store import Channel, P, Script, T, Tip
 from runyard.stores.transactions.intake import CLOCK_TOLERANCE_MS
 from runyard.stores.transactions.tx import Tx, Write
 
 if TYPE_CHECKING:
-    from runyard.encryption.cipher import Ring
+    from runyard.encryption.cipher import KeyRing
 
 SHARED = 8  # connections for everything that has none of its own
 ANSWER_SECONDS = 15.0
@@ -123,11 +122,11 @@ def _answers(parts: Sequence[Part]) -> list[str | None]:
     return columns([_rows.message_values(answer) for answer in answers if answer is not None]) or [None] * 7
 
 
-class PostgresStore(SqlOffice):
+class PostgresStore(SqlChannelStore):
     hot_path = _queries.hot_path("postgres")
 
     def __init__(
-        self, dsn: str, clock: Clock, ring: "Ring | None" = None, *, answer_seconds: float = ANSWER_SECONDS
+        self, dsn: str, clock: Clock, ring: "KeyRing | None" = None, *, answer_seconds: float = ANSWER_SECONDS
     ) -> None:
         """`answer_seconds`: how long a statement of the hot path may be without an answer. Others get more time."""
         self._dsn = dsn

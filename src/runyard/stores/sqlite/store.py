@@ -24,19 +24,18 @@ from runyard.clock import Clock
 from runyard.domain.append import Finish, Part
 from runyard.domain.publication import Mark
 from runyard.domain.thread import Message
-from runyard.stores import keys_in_use
 from runyard.errors import DiskFull, StartupError, Unavailable
-from runyard.stores import migrations
+from runyard.stores import keys_in_use, migrations
 from runyard.stores import queries as _queries
 from runyard.stores import rows as _rows
 from runyard.stores.full_disk import FullDisk
-from runyard.stores.sql_channel_store import SqlOffice
+from runyard.stores.sql_channel_store import SqlChannelStore
 from runyard.stores.sql_store import Channel, P, Script, T, Tip
 from runyard.stores.sqlite.files import DatabaseLock, make_database
 from runyard.stores.transactions.tx import Tx, Write
 
 if TYPE_CHECKING:
-    from runyard.encryption.cipher import Ring
+    from runyard.encryption.cipher import KeyRing
 
 READERS = 4
 MOST_ROWS = 512  # in one insert
@@ -119,8 +118,8 @@ async def _publish(tx: Tx, marks: Sequence[Mark]) -> None:
     )
 
 
-class SqliteStore(SqlOffice):
-    def __init__(self, path: Path, clock: Clock, ring: "Ring | None" = None) -> None:
+class SqliteStore(SqlChannelStore):
+    def __init__(self, path: Path, clock: Clock, ring: "KeyRing | None" = None) -> None:
         self._path = path.resolve()  # the lock lies beside the database, whatever link leads to it
         self._clock = clock
         self._ring = ring

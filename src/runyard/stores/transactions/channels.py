@@ -5,7 +5,7 @@ from typing import Any
 
 from msgspec.structs import replace
 
-from runyard.channel_store import Said, Words
+from runyard.channel_store import NewMessage, PostedMessage
 from runyard.domain.recipients import Audience, Party, recipients
 from runyard.domain.thread import Change, Conversation, Message, Reaction, Thread, ThreadKind
 from runyard.errors import Conflict, Invalid, NotFound
@@ -117,12 +117,12 @@ async def _own_channel(tx: Tx, owner: str, thread_id: str) -> None:
 # --- what is said
 
 
-async def say(tx: Tx, words: Words) -> Said:
+async def say(tx: Tx, words: NewMessage) -> PostedMessage:
     said = words.message
     known = await _said_before(tx, words)
     if known is not None:
         [thread] = await tx.rows(tx.q.read_conversation, known.thread_id)
-        return Said(known, _rows.thread(thread), repeated=True)
+        return PostedMessage(known, _rows.thread(thread), repeated=True)
     here = await _conversation(tx, said.thread_id, lock=True)
     if here is None or not _may_say(here, words.caller, said.party):
         raise NotFound(NO_CONVERSATION)
@@ -133,10 +133,10 @@ async def say(tx: Tx, words: Words) -> Said:
     values = (*_rows.message_values(said), said.sender, said.parent_id, words.cause)
     told = ("message_created", said.thread_id, said.id, said.run_id, said.sender, said.role, None)
     await write.commit(tx, (tx.q.insert_said, [values]), (tx.q.insert_feed, [told]))
-    return Said(said, here.thread, started)
+    return PostedMessage(said, here.thread, started)
 
 
-async def _said_before(tx: Tx, words: Words) -> Message | None:
+async def _said_before(tx: Tx, words: NewMessage) -> Message | None:
     if words.cause is not None:
         for row in await tx.rows(tx.q.caused_message, words.cause):
             return _rows.message(row)
@@ -176,7 +176,7 @@ async def _audience(tx: Tx, here: Conversation, parent: str | None) -> Audience:
     )
 
 
-async def _wake(tx: Tx, words: Words, owner: str, woken: Sequence[str]) -> tuple[intake.Write, list[Any]]:
+async def _wake(tx: Tx, words: NewMessage, owner: str, woken: Sequence[str]) -> tuple[intake.Write, list[Any]]:
     """The runs of these agents, each held behind the one before it."""
     posts = []
     before: str | None = None
