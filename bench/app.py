@@ -43,7 +43,7 @@ async def stamped(ctx: runyard.Context) -> None:
 @runyard.agent
 async def asking(ctx: runyard.Context) -> None:
     """The same, after a person agreed."""
-    await ctx.approve("go?")
+    await ctx.request_approval("go?")
     for n in range(int(ctx.message.text)):
         await ctx.token(f"t{n} {monotonic_ns()} ")
 

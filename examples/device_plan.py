@@ -26,23 +26,23 @@ fake = FakeDevice()
 
 async def ensure_device(ctx: runyard.NodeContext) -> dict[str, Any]:
     await ctx.trace("ensureDevice.check")
-    return {"device": "fake-device-1", **await fake.do("reserve", ctx.key())}
+    return {"device": "fake-device-1", **await fake.do("reserve", ctx.idempotency_key())}
 
 
 async def warmup(ctx: runyard.NodeContext) -> dict[str, Any]:
-    return await fake.do(f"warm up {ctx.results['EnsureDevice']['device']}", ctx.key())
+    return await fake.do(f"warm up {ctx.results['EnsureDevice']['device']}", ctx.idempotency_key())
 
 
 async def open_app(ctx: runyard.NodeContext) -> dict[str, Any]:
-    return {"app": "fake-app", **await fake.do("open", ctx.key())}
+    return {"app": "fake-app", **await fake.do("open", ctx.idempotency_key())}
 
 
 async def ping(ctx: runyard.NodeContext) -> dict[str, Any]:
-    return await fake.do(f"ping {ctx.results['OpenApp']['app']}", ctx.key())
+    return await fake.do(f"ping {ctx.results['OpenApp']['app']}", ctx.idempotency_key())
 
 
 async def teardown(ctx: runyard.NodeContext) -> dict[str, Any]:
-    return await fake.do(f"release {ctx.results['EnsureDevice']['device']}", ctx.key())
+    return await fake.do(f"release {ctx.results['EnsureDevice']['device']}", ctx.idempotency_key())
 
 
 device = runyard.plan(

@@ -30,7 +30,7 @@ policy = service("policy", 8003, "POLICY_REVIEW")
 
 
 async def retrieve(ctx: runyard.NodeContext) -> Any:
-    found = await ctx.ask(literature, query=ctx.inputs.get("query", ""))
+    found = await ctx.call_agent(literature, query=ctx.inputs.get("query", ""))
     return found["papers"]
 
 
@@ -38,7 +38,7 @@ async def screen(ctx: runyard.NodeContext) -> Any:
     """Only papers whose title may be used."""
     kept = []
     for paper in ctx.results["Retrieve"]:
-        review = await ctx.ask(policy, text=paper["title"])
+        review = await ctx.call_agent(policy, text=paper["title"])
         if review["allowed"]:
             kept.append(paper)
     return kept
@@ -46,7 +46,7 @@ async def screen(ctx: runyard.NodeContext) -> Any:
 
 async def extract(ctx: runyard.NodeContext) -> Any:
     """What the guidelines say about it."""
-    found = await ctx.ask(retrieval, query=ctx.inputs.get("query", ""), topK=5)
+    found = await ctx.call_agent(retrieval, query=ctx.inputs.get("query", ""), topK=5)
     return found["grounding"]
 
 

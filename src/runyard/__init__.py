@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from runyard.agents.tools.builtins.documents import search_documents
     from runyard.agents.tools.builtins.files import read_file, write_file
     from runyard.agents.tools.tool import Tool, tool
-    from runyard.agents.user_code.current_call import output
+    from runyard.agents.user_code.current_call import stream_output
     from runyard.app.asgi import create_app
     from runyard.client import Client
     from runyard.errors import InvalidTask, ToolError
@@ -42,12 +42,12 @@ __all__ = [
     "claude",
     "create_app",
     "mcp",
-    "output",
     "plan",
     "read_file",
     "remote",
     "run_python",
     "search_documents",
+    "stream_output",
     "tool",
     "write_file",
 ]
@@ -67,7 +67,7 @@ _HOMES = {
     "claude": "runyard.agents.declared.agent",
     "create_app": "runyard.app.asgi",
     "mcp": "runyard.agents.mcp.servers",
-    "output": "runyard.agents.user_code.current_call",
+    "stream_output": "runyard.agents.user_code.current_call",
     "plan": "runyard.agents.declared.agent",
     "read_file": "runyard.agents.tools.builtins.files",
     "remote": "runyard.agents.declared.agent",

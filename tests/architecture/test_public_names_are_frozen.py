@@ -23,7 +23,19 @@ CLASSES = [
     "ToolError",
 ]
 BUILTINS = ["read_file", "run_python", "search_documents", "write_file"]
-NAMES = [*CLASSES, "__version__", "agent", "claude", "create_app", "mcp", "output", "plan", "remote", "tool", *BUILTINS]
+NAMES = [
+    *CLASSES,
+    "__version__",
+    "agent",
+    "claude",
+    "create_app",
+    "mcp",
+    "plan",
+    "remote",
+    "stream_output",
+    "tool",
+    *BUILTINS,
+]
 
 
 def test_the_public_names_are_these_and_all_of_them_are_there() -> None:

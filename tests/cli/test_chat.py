@@ -33,7 +33,7 @@ async def slow(ctx):
 
 @runyard.agent
 async def asker(ctx):
-    return "yes it is" if await ctx.approve("Is it so?", about="tea") else "then not"
+    return "yes it is" if await ctx.request_approval("Is it so?", about="tea") else "then not"
 
 default = clerk
 """

@@ -135,7 +135,7 @@ def agents(gate: Gate) -> App:
     async def asks(ctx: Context) -> str:
         """Asks a person."""
         await ctx.token("may I? ")
-        yes = await ctx.approve("May I?", amount=3)
+        yes = await ctx.request_approval("May I?", amount=3)
         await ctx.token("yes" if yes else "no")
         return ctx.written()
 
@@ -161,7 +161,7 @@ def agents(gate: Gate) -> App:
         nested: Any = "bottom"
         for _ in range(300):
             nested = [nested]
-        return "yes" if await ctx.approve("deep?", nested=nested) else "no"
+        return "yes" if await ctx.request_approval("deep?", nested=nested) else "no"
 
     python = [gated, silent, endless, steps, long_step, long_thread, deaf, raises, asks, mails, whole, deep]
     scripted = {

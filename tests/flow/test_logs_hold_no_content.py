@@ -21,7 +21,7 @@ MARKER = "sesame-7731"
 @runyard.tool(effects="none")
 async def repeat(text: str) -> str:
     "Say it again."
-    await runyard.output(text)
+    await runyard.stream_output(text)
     return text
 
 

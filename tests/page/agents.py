@@ -78,7 +78,7 @@ def app(gates: Gates) -> App:
     @runyard.tool(effects="none")
     async def fetch(path: str) -> dict[str, Any]:
         for said in HOSTILE:
-            await runyard.output(said + "\n")
+            await runyard.stream_output(said + "\n")
         return {"hits": [{"id": said, "title": said, "text": said} for said in HOSTILE]}
 
     @runyard.agent(tools=[fetch])

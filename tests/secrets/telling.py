@@ -6,7 +6,7 @@ from runyard.agents.context import Context
 from runyard.agents.declared.agent import Agent, Output, agent
 from runyard.agents.declared.loading import App
 from runyard.agents.tools.tool import tool
-from runyard.agents.user_code.current_call import output
+from runyard.agents.user_code.current_call import stream_output
 from runyard.errors import AgentError, ToolError
 from tests.faces.raw_stream import RawStream
 from tests.faces.serving import Server
@@ -18,7 +18,7 @@ def telling(text: str) -> App:
 
     @tool
     async def look(what: str) -> dict[str, Any]:
-        await output(f"looking for {text}")
+        await stream_output(f"looking for {text}")
         return {"found": [what, text]}
 
     @tool
@@ -42,7 +42,7 @@ def telling(text: str) -> App:
         await ctx.thinking(text)
         await ctx.step("note", lambda: {"noted": text})
         await ctx.call("look", what=text)
-        await ctx.approve("May I?", about=text)
+        await ctx.request_approval("May I?", about=text)
         return Output(f"the end of {text}", sources=[text], outputs={"kept": text})
 
     @agent

@@ -73,7 +73,7 @@ async def _tokens(ctx: runyard.Context, count: int, every_ms: float = 0) -> None
 
 async def _step(ctx: runyard.Context, name: str) -> None:
     def work() -> str:
-        notes.write("effects", "step", ctx.key(name), os.getpid())
+        notes.write("effects", "step", ctx.idempotency_key(name), os.getpid())
         return name
 
     await ctx.step(name, work)
@@ -87,7 +87,7 @@ async def _call(ctx: runyard.Context, tool: str, gate: str = "") -> None:
 
 
 async def _approve(ctx: runyard.Context, question: str) -> None:
-    await ctx.token("yes" if await ctx.approve(question) else "no")
+    await ctx.token("yes" if await ctx.request_approval(question) else "no")
 
 
 async def _wait(ctx: runyard.Context, gate: str) -> None:
@@ -268,7 +268,7 @@ thinker = runyard.Agent("thinker", model="scripted", turns=_turn, tools=list(TOO
 
 async def _node(ctx: runyard.NodeContext) -> dict[str, str]:
     """A node of the reference plan: what it does to the world is on file, with the key that it does it under."""
-    notes.write("effects", "node", ctx.key(), os.getpid())
+    notes.write("effects", "node", ctx.idempotency_key(), os.getpid())
     if ctx.node == "EnsureDevice":
         await ctx.trace("ensureDevice.check")
     return {"did": ctx.node}

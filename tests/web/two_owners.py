@@ -23,7 +23,7 @@ def app() -> App:
     async def clerk(ctx: Context) -> str:
         """Repeats what it is told, and asks before it does so if it is told to ask."""
         text = str(ctx.inputs.get("query")) if ctx.task is not None else ctx.message.text
-        if text.startswith("ask") and not await ctx.approve(f"May I {text}?", what=text):
+        if text.startswith("ask") and not await ctx.request_approval(f"May I {text}?", what=text):
             return "no"
         return text
 

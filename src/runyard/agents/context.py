@@ -84,7 +84,7 @@ class Context:
         """How often this run was begun since it last got anywhere: 1 the first time."""
         return self._execution.run.attempts
 
-    def key(self, label: str) -> str:
+    def idempotency_key(self, label: str) -> str:
         """An idempotency key: the same after a crash, another one for every run."""
         return f"{self.run_id}:{label}"
 
@@ -195,12 +195,12 @@ class Context:
         self._pause()
         return await self._calls.tool(found, given, self)
 
-    async def ask(self, agent: Agent, /, **inputs: Any) -> dict[str, Any]:
+    async def call_agent(self, agent: Agent, /, **inputs: Any) -> dict[str, Any]:
         """Have a remote agent do its task with these inputs, and record what it answers: its outputs, with `grounding`,
         `warnings` and `artifacts` among them. RemoteFailed if there are none."""
         self._go_on()
         if agent.remote is None:
-            raise Invalid("Only a remote agent can be asked; make one with runyard.remote.")
+            raise Invalid("Only a remote agent can be called; make one with runyard.remote.")
         try:
             answer = await self._calls.tool(agent.remote.tool, {"inputs": inputs}, self)
         except ToolFailed as error:
@@ -210,7 +210,7 @@ class Context:
             raise failure(found.error)
         return flat(found)
 
-    async def approve(self, question: str, /, **details: Any) -> bool:
+    async def request_approval(self, question: str, /, **details: Any) -> bool:
         """Ask a person. The run leaves its worker until they answer, be it a month."""
         self._go_on()
         self._pause()

@@ -45,7 +45,7 @@ async def test_one_run_of_a_mailbox_is_running_also_while_another_waits_for_a_pe
 
     async def work(ctx: Context) -> None:
         if ctx.message.text == "ask":
-            await ctx.approve("May I?")
+            await ctx.request_approval("May I?")
         else:
             await gate.wait()
 
@@ -77,7 +77,7 @@ async def test_one_run_of_a_mailbox_is_running_also_while_another_waits_for_a_pe
 @pytest.mark.parametrize("backend", ["sqlite"])
 async def test_a_run_that_waits_and_holds_its_mailbox_is_the_one_that_is_running(serve: Serve) -> None:
     async def work(ctx: Context) -> None:
-        await ctx.approve("May I?")
+        await ctx.request_approval("May I?")
 
     office = Company()
     office.server = await serve(App({"kevin": Agent("kevin", fn=work)}, {}, "kevin"), **AT_ONCE)

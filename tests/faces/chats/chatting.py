@@ -90,7 +90,7 @@ def chat_agents(gate: Gate) -> App:
     @agent
     async def asker(ctx: Context) -> str:
         """A question to a person that is about no tool."""
-        return "yes" if await ctx.approve("May I?", amount=3) else "no"
+        return "yes" if await ctx.request_approval("May I?", amount=3) else "no"
 
     calls = [{"tool": "echo", "input": {"text": "x"}}]
     ponders: list[dict[str, Any]] = [

@@ -60,7 +60,7 @@ def contract_agents(gate: Gate) -> App:
     @agent
     async def asks(ctx: Context) -> str:
         gate.calls["asks"] += 1
-        return "yes" if await ctx.approve("May I?") else "no"
+        return "yes" if await ctx.request_approval("May I?") else "no"
 
     async def find(ctx: NodeContext) -> dict[str, Any]:
         return {"query": ctx.inputs["query"]}

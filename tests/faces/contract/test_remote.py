@@ -33,11 +33,11 @@ def asking(url: str) -> App:
 
     @agent
     async def twice(ctx: Context) -> runyard.Output:
-        first, second = await ctx.ask(echo, n=1), await ctx.ask(echo, n=2)
+        first, second = await ctx.call_agent(echo, n=1), await ctx.call_agent(echo, n=2)
         return runyard.Output("", outputs={"found": [first["inputs"], second["inputs"]]})
 
     async def node(ctx: NodeContext) -> object:
-        return (await ctx.ask(echo, step=ctx.node))["labels"]
+        return (await ctx.call_agent(echo, step=ctx.node))["labels"]
 
     agents = [echo, twice, far("gated", "gated"), far("nobody", "NOBODY"), far("crashes", "crashes")]
     agents += [far("grounded", "GROUNDED"), plan("pipeline", [Node("One", node), Node("Two", node)])]

@@ -14,8 +14,8 @@ MARKER = "c0ntent-that-must-not-leak"
 
 @runyard.tool(approval="always")
 async def pay(amount: int, to: str) -> str:
-    await runyard.output(f"paying {to} ")
-    await runyard.output("done")
+    await runyard.stream_output(f"paying {to} ")
+    await runyard.stream_output("done")
     return f"{amount} to {to}"
 
 

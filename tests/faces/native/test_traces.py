@@ -35,7 +35,7 @@ async def crashes(ctx: Context) -> str:
 
 @agent
 async def asks(ctx: Context) -> str:
-    return str(await ctx.approve(SECRET))
+    return str(await ctx.request_approval(SECRET))
 
 
 async def node(ctx: NodeContext) -> dict[str, str]:

@@ -22,7 +22,9 @@ async def answer(fn: object, execution: FakeExecution | None = None) -> Output:
 async def test_an_agent_sees_its_message_its_run_and_its_history() -> None:
     async def fn(ctx: Context) -> str:
         said = await ctx.history(limit=1)
-        return f"{ctx.message.text} {ctx.run_id} {ctx.thread_id} {ctx.attempt} {len(said)} {ctx.key('mail')}"
+        return (
+            f"{ctx.message.text} {ctx.run_id} {ctx.thread_id} {ctx.attempt} {len(said)} {ctx.idempotency_key('mail')}"
+        )
 
     assert (await answer(fn)).text == "hello run-1 t 1 1 run-1:mail"
 

@@ -8,7 +8,7 @@ import pytest
 
 from runyard.agents.execution import Answered
 from runyard.agents.tools.tool import tool
-from runyard.agents.user_code.current_call import at_work, output
+from runyard.agents.user_code.current_call import at_work, stream_output
 from runyard.domain.conversation import messages
 from runyard.domain.events import ModelMessage, StepFinished, ToolFinished, ToolOutput, ToolStarted, Usage
 from runyard.errors import ToolFailed
@@ -97,8 +97,8 @@ async def test_a_message_and_all_it_asks_for_are_one_append() -> None:
 async def test_a_tool_may_show_its_output_while_it_runs(tmp_path: Path) -> None:
     @tool(effects="none")
     async def dig() -> str:
-        await output("10 %")
-        await output("90 %")
+        await stream_output("10 %")
+        await stream_output("90 %")
         return "gold"
 
     execution = FakeExecution()

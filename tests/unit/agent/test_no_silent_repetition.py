@@ -29,7 +29,7 @@ class Sender:
         async def sender(ctx: Context) -> str:
             try:
                 if by_step:
-                    await ctx.step("send", self._send, "ada", ctx.key("mail"), effects=effects)
+                    await ctx.step("send", self._send, "ada", ctx.idempotency_key("mail"), effects=effects)
                 else:
                     await ctx.call(send, to="ada")
             except UnknownOutcome:

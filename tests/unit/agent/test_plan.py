@@ -58,7 +58,7 @@ async def test_a_node_knows_its_run_its_name_and_a_key_of_its_own() -> None:
     keys: list[str] = []
 
     async def ask(ctx: NodeContext) -> None:
-        keys.extend([ctx.key(), ctx.key("mail"), ctx.run_id, ctx.node])
+        keys.extend([ctx.idempotency_key(), ctx.idempotency_key("mail"), ctx.run_id, ctx.node])
         assert (ctx.attempt, ctx.cancelled()) == (1, False)
         assert ctx.message is not None
         assert ctx.message.text == "hello"

@@ -88,7 +88,7 @@ def test_the_public_names_are_these() -> None:
         "claude",
         "create_app",
         "mcp",
-        "output",
+        "stream_output",
         "plan",
         "read_file",
         "remote",

@@ -12,7 +12,7 @@ from runyard.agents.declared.nodes import Node
 from runyard.agents.plan.node_context import NodeContext
 from runyard.agents.runners import RUNNERS
 from runyard.agents.tools.tool import tool
-from runyard.agents.user_code.current_call import at_work, output
+from runyard.agents.user_code.current_call import at_work, stream_output
 from runyard.domain.events import ModelMessage, ModelToken
 from runyard.domain.redacted import redacted
 from runyard.domain.redaction import Redactor
@@ -33,8 +33,8 @@ async def look(what: str) -> dict[str, str]:
 async def write(ctx: Context, what: str) -> str:
     await ctx.token(f"[writing to {MAIL[:6]}")
     await ctx.token(f"{MAIL[6:]}]")
-    await output(f"to {MAIL[:5]}")
-    await output(MAIL[5:])
+    await stream_output(f"to {MAIL[:5]}")
+    await stream_output(MAIL[5:])
     return what
 
 

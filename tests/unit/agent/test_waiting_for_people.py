@@ -107,7 +107,7 @@ async def test_a_rule_decides_from_the_input_whether_a_person_is_asked() -> None
 async def test_a_question_is_answered_by_a_person(decision: Any, answer: str) -> None:
     @python_agent
     async def asker(ctx: Context) -> str:
-        return str(await ctx.approve("Really?", cost=3))
+        return str(await ctx.request_approval("Really?", cost=3))
 
     waiting = FakeExecution()
     (approval_id,) = await parked(asker, waiting)
@@ -120,7 +120,7 @@ async def test_another_question_than_the_one_on_record_is_nondeterministic() -> 
     def asking(question: str) -> Agent:
         @agent(name="a")
         async def fn(ctx: Context) -> str:
-            return str(await ctx.approve(question))
+            return str(await ctx.request_approval(question))
 
         return fn
 
@@ -191,8 +191,8 @@ async def test_nothing_of_a_parked_run_goes_on() -> None:
         background = asyncio.create_task(forever())
         await asyncio.sleep(0)
         async with asyncio.TaskGroup() as group:
-            group.create_task(ctx.approve("A?"))
-            group.create_task(ctx.approve("B?"))
+            group.create_task(ctx.request_approval("A?"))
+            group.create_task(ctx.request_approval("B?"))
         await background
 
     assert len(await parked(stray, FakeExecution())) == 2
@@ -203,7 +203,7 @@ async def test_an_agent_that_swallows_its_end_cannot_write_any_more() -> None:
     @python_agent
     async def stubborn(ctx: Context) -> str:
         try:
-            await ctx.approve("May I?")
+            await ctx.request_approval("May I?")
         except asyncio.CancelledError:
             try:
                 await ctx.token("nevertheless")
@@ -224,7 +224,7 @@ async def test_an_error_beside_a_question_ends_the_run() -> None:
             await ctx.step("ok", lambda: None)
             raise ValueError
 
-        await asyncio.gather(ctx.approve("A?"), fail())
+        await asyncio.gather(ctx.request_approval("A?"), fail())
 
     with pytest.raises(Exception, match="failed with ValueError"):
         await run_python(fn, FakeExecution())
@@ -239,7 +239,7 @@ async def test_a_neighbour_between_two_steps_still_counts_as_at_work() -> None:
                 await asyncio.sleep(0)
             await ctx.step("second", lambda: None)
 
-        await asyncio.gather(ctx.approve("A?"), pausing())
+        await asyncio.gather(ctx.request_approval("A?"), pausing())
 
     execution = FakeExecution()
     await parked(fn, execution)

@@ -53,11 +53,11 @@ async def test_a_cancel_abandons_the_thread_and_what_it_says_later_is_not_writte
 
     @runyard.tool
     def stubborn() -> None:
-        runyard.output("before")
+        runyard.stream_output("before")
         began.set()
         go_on.wait(10)
         try:
-            runyard.output("after")
+            runyard.stream_output("after")
         except BaseException as error:
             ended.append(type(error).__name__)
         over.set()
@@ -182,7 +182,7 @@ async def test_a_tool_without_a_limit_asks_the_store_nothing() -> None:
 async def test_every_call_leaves_one_line_without_content() -> None:
     @runyard.tool(timeout=0.05)
     async def speak(how: str) -> str:
-        await runyard.output(MARKER)
+        await runyard.stream_output(MARKER)
         if how == "fail":
             raise KeyError(MARKER)
         if how == "say":
@@ -215,14 +215,14 @@ async def test_every_call_leaves_one_line_without_content() -> None:
 async def test_a_tool_streams_its_output_without_knowing_where_it_goes() -> None:
     @runyard.tool
     async def awaited() -> int:
-        await runyard.output("a")
-        await runyard.output("b")
+        await runyard.stream_output("a")
+        await runyard.stream_output("b")
         return 1
 
     @runyard.tool
     def plain() -> int:
-        runyard.output("c")
-        runyard.output("d\0")
+        runyard.stream_output("c")
+        runyard.stream_output("d\0")
         return 2
 
     @runyard.tool
@@ -254,7 +254,7 @@ async def test_calls_side_by_side_do_not_mix_their_output() -> None:
     @runyard.tool
     async def say(word: str) -> None:
         await together.wait()
-        await runyard.output(word)
+        await runyard.stream_output(word)
 
     async def both(ctx: Context) -> None:
         await asyncio.gather(ctx.call(say, word="one"), ctx.call(say, word="two"))
@@ -274,12 +274,12 @@ async def test_a_tool_that_writes_faster_than_the_database_waits_for_it() -> Non
     async def flood() -> None:
         for _ in range(3):
             execution.congested = True
-            await runyard.output("x")
+            await runyard.stream_output("x")
 
     @runyard.tool
     def flood_plainly() -> None:
         execution.congested = True
-        runyard.output("x")
+        runyard.stream_output("x")
 
     await run(flood, execution)
     await run(flood_plainly, execution)
@@ -287,6 +287,6 @@ async def test_a_tool_that_writes_faster_than_the_database_waits_for_it() -> Non
 
 
 async def test_outside_of_a_call_output_goes_nowhere() -> None:
-    await runyard.output("nobody hears this")
+    await runyard.stream_output("nobody hears this")
     with pytest.raises(TypeError):
-        runyard.output(3)  # type: ignore[arg-type]
+        runyard.stream_output(3)  # type: ignore[arg-type]

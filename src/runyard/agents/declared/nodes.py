@@ -24,7 +24,7 @@ class Node:
     """One named piece of work: an `async def f(ctx)` that returns JSON, and how many seconds it may take.
 
     `effects` says what calling it twice would do. A node that had begun when its worker died is called again (with the
-    same `ctx.key()`), unless it is declared `once`: then the plan's `on_unknown` decides."""
+    same `ctx.idempotency_key()`), unless it is declared `once`: then the plan's `on_unknown` decides."""
 
     def __init__(
         self, name: str, fn: NodeFunction, *, timeout: float = TIMEOUT_SECONDS, effects: Effects = "idempotent"

@@ -58,21 +58,21 @@ class NodeContext:
         """How often this run was begun since it last got anywhere: 1 the first time."""
         return self._execution.run.attempts
 
-    def key(self, label: str | None = None) -> str:
+    def idempotency_key(self, label: str | None = None) -> str:
         """An idempotency key: the same after a crash, another one for every node of every run."""
         return ":".join([self.run_id, self.node] if label is None else [self.run_id, self.node, label])
 
     def cancelled(self) -> bool:
         return self._execution.cancelled
 
-    async def ask(self, agent: Agent, /, **inputs: Any) -> dict[str, Any]:
+    async def call_agent(self, agent: Agent, /, **inputs: Any) -> dict[str, Any]:
         """Have a remote agent do its task with these inputs: its outputs, with `grounding`, `warnings` and `artifacts`
         among them. RemoteFailed if there are none. A node that asks twice says so to the service under two keys."""
         self._go_on()
         if agent.remote is None:
-            raise Invalid("Only a remote agent can be asked; make one with runyard.remote.")
+            raise Invalid("Only a remote agent can be called; make one with runyard.remote.")
         self._asked += 1
-        answer = await agent.remote.ask(inputs, self.key(f"{agent.name}#{self._asked}"))
+        answer = await agent.remote.ask(inputs, self.idempotency_key(f"{agent.name}#{self._asked}"))
         if answer.error is not None:
             raise failure(answer.error)
         return flat(answer)

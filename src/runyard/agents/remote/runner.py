@@ -17,7 +17,7 @@ async def run_remote(agent: Agent, execution: Execution, /) -> Output:
 
     async def answer(ctx: Context) -> Output:
         inputs = ctx.inputs if ctx.task is not None else {remote.message_as: ctx.message.text}
-        found = await ctx.ask(agent, **inputs)
+        found = await ctx.call_agent(agent, **inputs)
         text, grounding = found.get("text"), found.get("grounding") or {}
         cited = grounding.get("citations") or []
         sources = [one for one in cited if isinstance(one, str)] if isinstance(cited, list) else []

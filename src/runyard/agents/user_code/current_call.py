@@ -146,8 +146,8 @@ def calling(tool: str, key: str) -> Iterator[Call]:
         log.info("tool.finished", tool=tool, ms=ms, outcome=outcome, **ids)
 
 
-def output(text: str) -> "Written":
-    """Stream a piece of the output of the tool that is running, to whoever follows the run: `await output("...")`.
+def stream_output(text: str) -> "Written":
+    """Stream a piece of the output of the tool that is running, to whoever follows the run: `await stream_output("...")`.
 
     In a plain function leave the `await` out. It waits only if far more was written than the database has taken.
     Outside of a call it does nothing, so that a tool can be tried out by itself."""
@@ -164,7 +164,7 @@ def output(text: str) -> "Written":
 
 
 class Written:
-    """What `output` returns: it was written; await it to let the database catch up."""
+    """What `stream_output` returns: it was written; await it to let the database catch up."""
 
     def __init__(self, call: Call | None) -> None:
         self._call = call
@@ -180,13 +180,13 @@ async def streamed(chunks: Any) -> str:
     parts: list[str] = []
     if hasattr(chunks, "__aiter__"):
         async for chunk in chunks:
-            await output(chunk)
+            await stream_output(chunk)
             parts.append(chunk)
         return "".join(parts)
 
     def iterate() -> None:
         for chunk in chunks:
-            output(chunk)
+            stream_output(chunk)
             parts.append(chunk)
 
     await in_thread(iterate)

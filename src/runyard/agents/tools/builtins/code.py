@@ -5,7 +5,7 @@ from typing import Any
 from runyard.agents.sandbox.sandbox import Sandbox
 from runyard.agents.tools.builtins.guarded import guarded
 from runyard.agents.tools.workspace import Workspace
-from runyard.agents.user_code.current_call import output
+from runyard.agents.user_code.current_call import stream_output
 
 SANDBOX = Sandbox()  # one a process: whether it holds is tried once
 
@@ -35,4 +35,4 @@ async def run_python(code: str) -> dict[str, Any]:
 
 
 async def output_of(text: str) -> None:
-    await output(text)
+    await stream_output(text)
