@@ -147,10 +147,27 @@ def calling(tool: str, key: str) -> Iterator[Call]:
 
 
 def stream_output(text: str) -> "Written":
-    """Stream a piece of the output of the tool that is running, to whoever follows the run: `await stream_output("...")`.
+    """Stream a piece of output of the tool that is running to the clients that follow the run.
 
-    In a plain function leave the `await` out. It waits only if far more was written than the database has taken.
-    Outside of a call it does nothing, so that a tool can be tried out by itself."""
+    In an async tool write `await stream_output("...")`; the await waits only while the database is far behind. In a
+    plain function leave the `await` out. Outside of a tool call the function does nothing, so that a tool can be called
+    directly.
+
+    Args:
+        text: The piece of output. Clients get it as a `tool.output` event.
+
+    Raises:
+        TypeError: If `text` is not a str.
+
+    Example:
+        >>> @runyard.tool
+        ... async def train(epochs: int) -> str:
+        ...     for epoch in range(epochs):
+        ...         await runyard.stream_output(f"epoch {epoch} ")
+        ...     return "trained"
+        >>> asyncio.run(train(2))
+        'trained'
+    """
     if not isinstance(text, str):
         raise TypeError(f"output is text, not {type(text).__name__}")
     call = _call.get()
