@@ -10,10 +10,10 @@ import argparse
 import sys
 
 from scripts import (
-    actions_table,
     cli_table,
     contract_doc,
     events_table,
+    log_actions_table,
     metrics_table,
     routes_table,
     scopes_table,
@@ -28,7 +28,7 @@ PAGES = [
         routes_table,
         scopes_table,
         metrics_table,
-        actions_table,
+        log_actions_table,
         cli_table,
         contract_doc,
     )

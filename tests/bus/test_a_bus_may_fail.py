@@ -142,5 +142,5 @@ async def test_a_broker_that_is_away_is_logged_once_and_without_the_password(
     with structlog.testing.capture_logs() as logs, caplog.at_level(logging.DEBUG):
         async with processes(bus):
             pass
-    assert [line["event"] for line in logs] == ["bus.away"]
+    assert [line["event"] for line in logs] == ["bus.disconnected"]
     assert "hunter2" not in str(logs) + caplog.text + repr(bus)

@@ -124,7 +124,7 @@ async def test_a_listener_that_raises_hears_the_next_hint_too(broker: Broker) ->
             one.bus.send([second])
             await until(lambda: second in heard)
             await clumsy.close()
-    assert {line["error"] for line in logs if line["event"] == "bus.hearing_failed"} == {"RuntimeError"}
+    assert {line["error"] for line in logs if line["event"] == "bus.handler_failed"} == {"RuntimeError"}
     assert "secret" not in str(logs)
 
 

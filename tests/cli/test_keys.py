@@ -59,11 +59,11 @@ async def test_serve_needs_a_key_from_the_first_to_the_last(tmp_path: Path) -> N
         nobody = runyard(tmp_path, "keys", "create", "--owner", "ann", env={"RUNYARD_URL": url})
         assert (nobody.returncode, nobody.stdout) == (1, "")
         assert "set RUNYARD_API_KEY" in nobody.stderr
-    assert len([line for line in said if "keys.none" in line and "runyard keys create --owner" in line]) == 1
+    assert len([line for line in said if "api_keys.missing" in line and "runyard keys create --owner" in line]) == 1
 
     root = made(tmp_path, "--owner", "root", "--scope", "all")
     with started(tmp_path, "serve") as (url, said):
-        assert not any("keys.none" in line for line in said)
+        assert not any("api_keys.missing" in line for line in said)
         env = {"RUNYARD_URL": url, "RUNYARD_API_KEY": root}
         ann = made(tmp_path, "--owner", "ann", "--label", "laptop", "--expires", "90d", env=env)
         async with Client(url, api_key=ann) as client:

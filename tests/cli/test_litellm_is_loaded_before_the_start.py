@@ -69,11 +69,11 @@ def said(log: Path, action: str) -> bool:
 def test_a_server_with_a_model_agent_says_that_it_loads_and_is_ready_afterwards(tmp_path: Path) -> None:
     with serving(tmp_path, WITH_A_MODEL) as (process, log):
         wait_until("the import begins", process, (tmp_path / "importing").exists)
-        assert said(log, "models.loading")
+        assert said(log, "models.load_started")
         assert not said(log, "worker.registered"), "no run may be claimed before its library is there"
-        assert not said(log, "server.ready")
+        assert not said(log, "server.started")
         (tmp_path / "go").touch()
-        wait_until("it is ready", process, lambda: said(log, "server.ready"))
+        wait_until("it is ready", process, lambda: said(log, "server.started"))
         order = [log.read_text().index(f'"action": "{action}"') for action in ("models.loaded", "worker.registered")]
         assert order == sorted(order)
 
@@ -84,12 +84,12 @@ def test_a_signal_ends_a_server_that_is_loading(tmp_path: Path, number: signal.S
         wait_until("the import begins", process, (tmp_path / "importing").exists)
         process.send_signal(number)
         assert process.wait(PATIENCE) == 0
-        assert said(log, "process.stopping")
+        assert said(log, "process.stop_requested")
 
 
 def test_a_server_without_a_model_agent_never_imports_it(tmp_path: Path) -> None:
     with serving(tmp_path, WITHOUT) as (process, log):
-        wait_until("it is ready", process, lambda: said(log, "server.ready"))
+        wait_until("it is ready", process, lambda: said(log, "server.started"))
         process.send_signal(signal.SIGTERM)
         assert process.wait(PATIENCE) == 0
     assert not (tmp_path / "importing").exists()

@@ -170,7 +170,7 @@ async def test_a_marker_comes_out_in_no_log_line_no_error_and_no_metric(
     assert MARKER not in metrics
     assert MARKER not in said
     lines = [json.loads(line) for line in said.splitlines()]
-    for action in ("contract.answered", "run.finished", "tool.finished", "thread.died", "error.not_raised"):
+    for action in ("contract.answered", "run.finished", "tool.finished", "thread.crashed", "exception.ignored"):
         assert any(line["action"] == action for line in lines), action
     assert {line["logger"] for line in lines if line["action"] == "library.logged"} >= {"a.library", "asyncio"}
     for line in lines:

@@ -42,7 +42,7 @@ async def test_a_short_run_may_end_and_is_followed_to_its_end(flow: Flow) -> Non
     reader = flow.follow(run_id, leaving)
     await flow.at_gate("end")
     leaving.terminate()
-    await eventually("it drains", lambda: leaving.said("worker.draining"))
+    await eventually("it drains", lambda: leaving.said("worker.drain_started"))
     answer = await flow.request("GET", "/health/ready", leaving)
     assert answer.status_code == 503
     assert await flow.status(run_id, leaving) == "running"
@@ -58,7 +58,7 @@ async def test_a_second_signal_does_not_wait_for_runs(flow: Flow) -> None:
     run_id = await flow.post(["tokens", 3], ["wait", "never"])
     await flow.at_gate("never", leaving)
     leaving.terminate()
-    await eventually("it drains", lambda: leaving.said("worker.draining"))
+    await eventually("it drains", lambda: leaving.said("worker.drain_started"))
     leaving.terminate()
     assert await leaving.end(10) == 0
     row = await flow.run(run_id)
@@ -87,7 +87,7 @@ async def test_a_claim_that_is_on_its_way_is_not_lost(flow: Flow) -> None:
     run_id = await flow.post(["tokens", 2])
     await flow.struck("after.claim")
     leaving.terminate()
-    await eventually("it stops", lambda: leaving.said("process.stopping"))
+    await eventually("it stops", lambda: leaving.said("process.stop_requested"))
     flow.notes.open_gate("after.claim")
     assert await leaving.end(10) == 0
     await flow.start("worker")
@@ -101,7 +101,7 @@ async def test_a_request_that_is_on_its_way_is_not_lost(flow: Flow) -> None:
     posting = asyncio.create_task(flow.post(["tokens", 2], thread=thread))
     await flow.struck("after.accept")
     leaving.terminate()
-    await eventually("it stops", lambda: leaving.said("process.stopping"))
+    await eventually("it stops", lambda: leaving.said("process.stop_requested"))
     flow.notes.open_gate("after.accept")
     assert await leaving.end(10) == 0
     await flow.start("serve")

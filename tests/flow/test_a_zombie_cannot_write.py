@@ -124,8 +124,8 @@ async def test_one_that_is_frozen_inside_a_statement_does_not_keep_its_locks(flo
     await worker.kill()
     successor = await flow.start("worker", lease_seconds=20)
     await flow.at_gate("end", successor)
-    assert successor.said("reaper.unstuck") == 1
-    assert not successor.said("bus.away"), "nobody else's session was ended"
+    assert successor.said("database.sessions_terminated") == 1
+    assert not successor.said("bus.disconnected"), "nobody else's session was ended"
     flow.notes.open_gate("end")
     await flow.reached(run_id, "done")
     frozen.terminate()

@@ -141,7 +141,7 @@ async def test_a_worker_that_ignores_it_loses_the_run(flow: Flow) -> None:
     await flow.request("POST", f"/api/runs/{run_id}/cancel")
     await flow.reached(run_id, "canceled")
     flow.notes.open_gate("block")
-    await eventually("the old owner is refused", lambda: blocked.said("run.lost"))
+    await eventually("the old owner is refused", lambda: blocked.said("run.ownership_lost"))
     assert flow.effects("pay") == []
     again = await flow.post(["tokens", 2])
     await flow.reached(again, "done")

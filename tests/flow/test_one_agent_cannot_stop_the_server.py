@@ -34,7 +34,7 @@ async def test_an_agent_that_blocks_the_loop_is_interrupted_and_the_server_goes_
     await ended_as(any_flow, run_id, "blocked_loop")
     await any_flow.reached(neighbour, "done")
     await goes_on(any_flow, pod)
-    [line] = pod.logged("loop.blocked")
+    [line] = pod.logged("event_loop.blocked")
     assert line["agent"] == "player"
     assert line["run_id"] == run_id
     assert line["where"].startswith("flow_app.py:")
@@ -87,7 +87,7 @@ async def test_a_process_that_was_frozen_blames_no_agent(flow: Flow) -> None:
     await asyncio.sleep(2.5)  # waits on purpose: longer than an agent may block the loop
     worker.thaw()
     await flow.reached(run_id, "done")
-    assert not worker.said("loop.interrupted")
+    assert not worker.said("agent.interrupted")
 
 
 @pytest.mark.parametrize("how", ["exit", "interrupt", "other"])

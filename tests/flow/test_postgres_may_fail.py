@@ -58,7 +58,7 @@ async def test_crashes_under_load_lose_and_repeat_nothing(fragile: Flow, own_pos
         await asyncio.to_thread(own_postgres.restart, "immediate")
     await asyncio.gather(*[reader.end() for reader in readers])
     assert {reader.text for reader in readers} == {WORDS}
-    assert sum(worker.said("journal.unavailable") for worker in workers) >= 3, (
+    assert sum(worker.said("journal.write_retried") for worker in workers) >= 3, (
         "every crash hit appends, or this is void"
     )
     assert api.alive
@@ -153,7 +153,7 @@ async def test_a_run_that_reads_waits_while_the_database_is_away(flow: Flow) -> 
         await flow.at_gate("before")
         proxy.leave()
         flow.notes.open_gate("before")
-        await eventually("the run waits", lambda: pod.said("run.waits_for_database"))
+        await eventually("the run waits", lambda: pod.said("run.database_call_retried"))
         proxy.come_back()
         reader = flow.follow(run_id)
         await reader.end()

@@ -36,7 +36,7 @@ async def test_a_request_leaves_a_line_with_its_route_and_without_what_was_sent(
     await server.http.get(f"/{MARKER}?q={MARKER}")
     answer = await server.http.get(f"/api/runs/{MARKER}/log?q={MARKER}", headers={"X-Request-ID": MARKER})
     assert MARKER not in written.getvalue()
-    found = lines(written, "request.done")
+    found = lines(written, "request.finished")
     routes = ["/api/runs/{run_id}", "none", "/api/runs/{run_id}/log"]
     assert [(line["method"], line["route"], line["status"]) for line in found] == [
         ("GET", each, 404) for each in routes
@@ -55,7 +55,7 @@ async def test_the_lines_of_a_run_name_it_and_the_request_that_started_it(server
     [finished] = lines(written, "run.finished")
     assert (finished["run_id"], finished["request_id"]) == (run_id, answer.headers["x-request-id"])
     await server.http.get("/health")  # by then the line of the stream is written
-    done = lines(written, "request.done")
+    done = lines(written, "request.finished")
     assert ("POST", "/api/threads/{thread_id}/messages") in [(line["method"], line["route"]) for line in done]
     streamed = [line for line in done if line["route"] == "/api/runs/{run_id}/events"]
     assert [(line["run_id"], line["status"]) for line in streamed] == [(run_id, 200)]
@@ -68,7 +68,7 @@ async def test_whose_key_it_was_is_in_the_line(serve: Serve, written: io.StringI
     key = await server.key("ann")
     await server.http.get("/api/runs", headers={"X-API-Key": key})
     await server.http.get("/api/runs")
-    found = [(line.get("owner"), line["status"]) for line in lines(written, "request.done")]
+    found = [(line.get("owner"), line["status"]) for line in lines(written, "request.finished")]
     assert found == [("ann", 200), (None, 401)]
     assert key not in written.getvalue()
 
@@ -77,4 +77,4 @@ async def test_whose_key_it_was_is_in_the_line(serve: Serve, written: io.StringI
 async def test_the_access_log_can_be_switched_off(serve: Serve, written: io.StringIO) -> None:
     server = await serve(access_log=False)
     assert "x-request-id" not in (await server.http.get("/health")).headers
-    assert lines(written, "request.done") == []
+    assert lines(written, "request.finished") == []

@@ -79,4 +79,4 @@ async def say_if_nobody_gets_in(process: Process, settings: Settings, keys: bool
         if keys and not await process.engine.access.keys(None, None, 1):
             first = "stop this server, run" if settings.sqlite_path else "run"
             advice = f"No API key exists: {first} `runyard keys create --owner NAME --scope all`."
-            log.warning("keys.none", advice=advice)
+            log.warning("api_keys.missing", advice=advice)

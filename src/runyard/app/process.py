@@ -319,12 +319,12 @@ class Process:
         from runyard.models.loading import check_installed, loaded
 
         check_installed()
-        log.info("models.loading", library="litellm")
+        log.info("models.load_started", library="litellm")
         began = time.monotonic()
         try:
             await loaded()
         except Exception as error:  # an import may raise anything; a run that asks a model will say so
-            log.error("models.not_loaded", error=type(error).__name__)
+            log.error("models.load_failed", error=type(error).__name__)
         else:
             log.info("models.loaded", seconds=round(time.monotonic() - began, 1))
 

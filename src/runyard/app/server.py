@@ -143,7 +143,7 @@ async def _scraped(settings: Settings, process: Process) -> AsyncIterator[None]:
     server = uvicorn.Server(config)
     server.capture_signals = nullcontext  # type: ignore[assignment, method-assign]
     serving = asyncio.create_task(server.serve([listener]), name="metrics")
-    log.info("metrics.ready", url=f"{address(settings.metrics_host, listener.getsockname()[1])}/metrics")
+    log.info("metrics_server.started", url=f"{address(settings.metrics_host, listener.getsockname()[1])}/metrics")
     try:
         yield
     finally:
@@ -165,7 +165,7 @@ def run(main: Coroutine[Any, Any, None]) -> None:
                 # a callback of an agent: tasks are contained, and Ctrl-C raises nothing once it is handled here
                 if task.done() or (isinstance(error, KeyboardInterrupt) and not _handled):
                     raise
-                log.error("loop.exit_ignored", error=type(error).__name__)
+                log.error("event_loop.exit_ignored", error=type(error).__name__)
 
 
 async def _result(task: "asyncio.Task[None]") -> None:
@@ -186,7 +186,7 @@ async def _to_the_end(main: Coroutine[Any, Any, None]) -> None:
         task.cancel()
     left = (await asyncio.wait(strays, timeout=1))[1] if strays else set()
     if left:
-        log.warning("process.tasks_left", tasks=len(left))
+        log.warning("process.tasks_abandoned", tasks=len(left))
     if left or _is_loading():
         _leave()
 
@@ -218,7 +218,7 @@ async def _start(process: Process, signals: _Signals) -> None:
     stopped = asyncio.create_task(signals.first.wait())
     await asyncio.wait({starting, stopped}, return_when=asyncio.FIRST_COMPLETED)
     if not starting.done():
-        log.info("process.stopping")
+        log.info("process.stop_requested")
         _leave()
     stopped.cancel()
     await starting
@@ -244,7 +244,7 @@ def _on_signal(signals: _Signals, process: Process, grace: float, then: Callable
 
     async def shut_down() -> None:
         await signals.first.wait()
-        log.info("process.stopping")
+        log.info("process.stop_requested")
         draining = asyncio.create_task(process.drain(grace))
         hurry = asyncio.create_task(signals.second.wait())
         await asyncio.wait({draining, hurry}, return_when=asyncio.FIRST_COMPLETED)

@@ -118,7 +118,7 @@ class ReconnectingBus(ABC):
                 return
             failures = 1 if self._held_seconds > STEADY_SECONDS else failures + 1
             if failures == 1:
-                log.warning("bus.away", bus=self.name, error=reason)
+                log.warning("bus.disconnected", bus=self.name, error=reason)
             pause = min(FIRST_PAUSE * 2 ** min(failures, 10), LONGEST_PAUSE)
             await _within(pause * random.uniform(0.5, 1), self._closing.wait())
 
@@ -172,7 +172,7 @@ class ReconnectingBus(ABC):
         try:
             self._hear(hints)
         except Exception as error:
-            log.error("bus.hearing_failed", bus=self.name, error=type(error).__name__)
+            log.error("bus.handler_failed", bus=self.name, error=type(error).__name__)
 
 
 async def _within(seconds: float, doing: Coroutine[Any, Any, object]) -> None:

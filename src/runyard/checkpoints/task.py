@@ -80,7 +80,7 @@ class Checkpoints:
                     await self.clean()
                 await self.round()
             except RunyardError as error:
-                log.warning("checkpoints.failed", code=error.code)
+                log.warning("checkpoint.round_failed", code=error.code)
             await asyncio.sleep(interval)
 
     async def round(self) -> int:
@@ -117,10 +117,10 @@ class Checkpoints:
             async with asyncio.timeout(SAVE_SECONDS):  # not wait_for, which may swallow a cancel on Python 3.11
                 await asyncio.shield(saving)
         except TimeoutError:
-            log.error("checkpoint.slow", run_id=run.id)
+            log.error("checkpoint.save_timed_out", run_id=run.id)
             await self._put_aside((self._disk, self._temporary), run, chat, interaction)
         except Exception as error:
-            log.error("checkpoint.failed", run_id=run.id, error=type(error).__name__)
+            log.error("checkpoint.save_failed", run_id=run.id, error=type(error).__name__)
             await self._put_aside((self._temporary, self._disk), run, chat, interaction)
 
     def _settle(self, saving: "asyncio.Task[None]") -> None:
@@ -168,7 +168,7 @@ class Checkpoints:
             try:
                 await asyncio.to_thread(spare.put, run.owner, chat, interaction)
             except OSError as error:
-                log.error("checkpoint.lost", run_id=run.id, error=type(error).__name__)
+                log.error("checkpoint.fallback_failed", run_id=run.id, error=type(error).__name__)
             else:
                 return
 
@@ -182,9 +182,9 @@ class Checkpoints:
                         raise NotFound
                     await self._stores(owner).save_interaction(chat, interaction)
                 except NotFound:
-                    log.info("checkpoint.forgotten", file=file.name)  # its chat is gone
+                    log.info("checkpoint.discarded", file=file.name)  # its chat is gone
                 except Exception as error:
-                    log.warning("checkpoint.not_brought_back", file=file.name, error=type(error).__name__)
+                    log.warning("checkpoint.restore_failed", file=file.name, error=type(error).__name__)
                     continue
                 file.unlink(missing_ok=True)
                 done += 1
@@ -225,5 +225,5 @@ class Spare:
                 again = decoded(msgspec.json.encode(kept["interaction"]))
                 found.append((file, str(kept["owner"]), str(kept["chat_id"]), again))
             except (ValueError, KeyError, TypeError, OSError, Unreadable) as error:
-                log.warning("checkpoint.unreadable", file=file.name, error=type(error).__name__)
+                log.warning("checkpoint.read_failed", file=file.name, error=type(error).__name__)
         return found

@@ -30,8 +30,6 @@ def serve(
     loaded = opening.load_app(settings)
 
     def ready(url: str, needs_key: bool) -> None:
-        structlog.get_logger().info(
-            "server.ready", action="server.ready", url=url, worker=worker, agents=sorted(loaded.agents)
-        )
+        structlog.get_logger().info("server.started", url=url, worker=worker, agents=sorted(loaded.agents))
 
     serving.run(serving.serve(settings, loaded, worker=worker, ready=ready))

@@ -95,7 +95,7 @@ class Access:
         found = await self._find(parts.id)
         why = found.key.refusal(parts.secret, self._clock.now_ms())
         if why is not None:
-            log.info("key.refused", key=parts.id, why="unknown" if found.key is NO_KEY else why)
+            log.info("api_key.rejected", key=parts.id, why="unknown" if found.key is NO_KEY else why)
             raise KeyRequired
         self._used.add(parts.id)
         return found.caller
@@ -165,7 +165,7 @@ class Access:
         )
         await self._store.create_api_key(key)
         self._forget(key.id)
-        log.info("key.created", key=key.id, owner=owner, scopes=sorted(key.scopes))
+        log.info("api_key.created", key=key.id, owner=owner, scopes=sorted(key.scopes))
         return key, whole(parts)
 
     async def keys(self, owner: str | None, before: str | None, limit: int) -> Sequence[ApiKey]:
@@ -177,7 +177,7 @@ class Access:
         key = await self._store.revoke_api_key(clean(key_id))
         self._revocations += 1
         self._forget(key.id)
-        log.info("key.revoked", key=key.id, owner=key.owner)
+        log.info("api_key.revoked", key=key.id, owner=key.owner)
         return key
 
     # --- use

@@ -18,7 +18,7 @@ def on_duty(name: str, loop: Callable[[], Awaitable[None]]) -> "asyncio.Task[Non
             try:
                 await loop()
             except Exception as error:
-                log.error("duty.failed", duty=name, error=type(error).__name__)
+                log.error("background_task.failed", task=name, error=type(error).__name__)
                 await asyncio.sleep(REST_SECONDS)
 
     return asyncio.create_task(keep(), name=name)

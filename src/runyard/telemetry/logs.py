@@ -113,11 +113,11 @@ def _class_of(failure: object) -> str:
 
 
 def _thread_died(args: threading.ExceptHookArgs) -> None:
-    structlog.get_logger().error("thread.died", error=args.exc_type.__name__, where=_place(args.exc_traceback))
+    structlog.get_logger().error("thread.crashed", error=args.exc_type.__name__, where=_place(args.exc_traceback))
 
 
 def _not_raised(args: "sys.UnraisableHookArgs") -> None:
-    structlog.get_logger().error("error.not_raised", error=args.exc_type.__name__, where=_place(args.exc_traceback))
+    structlog.get_logger().error("exception.ignored", error=args.exc_type.__name__, where=_place(args.exc_traceback))
 
 
 def _place(traceback: TracebackType | None) -> str:

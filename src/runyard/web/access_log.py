@@ -45,7 +45,7 @@ class AccessLog:
         try:
             await self._app(scope, receive, noted)
         finally:
-            log.info("request.done", status=status, ms=round((perf_counter() - began) * 1000, 1), **_about(scope))
+            log.info("request.finished", status=status, ms=round((perf_counter() - began) * 1000, 1), **_about(scope))
 
 
 def _about(scope: Scope) -> dict[str, str]:

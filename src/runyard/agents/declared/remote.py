@@ -87,7 +87,7 @@ class Remote:
             answer = await self._asked(work, inputs, key)
         except RemoteFailed as error:
             self._breaker.failed()
-            log.warning("remote.failed", agent=self._name, code=error.code)
+            log.warning("remote_agent.call_failed", agent=self._name, code=error.code)
             raise
         self._breaker.succeeded()
         return answer

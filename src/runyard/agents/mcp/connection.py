@@ -145,7 +145,7 @@ class _Live:
                 await self._done.wait()
         except Exception as error:  # whatever it is, there is no connection
             refused = _refusal(error)
-            log.warning("mcp.lost", error=type(refused or error).__name__)
+            log.warning("mcp.connection_failed", error=type(refused or error).__name__)
             if not self._ready.done():
                 self._ready.set_exception(refused or ServerGone())
                 self._ready.exception()  # seen, even if nobody waits any more

@@ -72,7 +72,7 @@ class Sandbox:
             await in_thread(remove_stale)
             self._verdict = await self._try_out()
             self._tried = True
-            log.info("sandbox.tried", works=self._verdict is None)
+            log.info("sandbox.checked", works=self._verdict is None)
         return self._verdict
 
     async def run(self, program: str, workspace: Path | None = None, hear: Hear = _nobody) -> Ended:
@@ -229,7 +229,7 @@ class _Cell:
                     os.killpg(self._process.pid, 9)
             gone = self._family is None or self._family.end(_END_SECONDS)
             if not gone:
-                log.error("sandbox.not_ended")
+                log.error("sandbox.kill_failed")
             elif self._ended is not None and self._ended.stopped is None and self._returned.wait(_END_SECONDS):
                 self._stage.keep()
         finally:

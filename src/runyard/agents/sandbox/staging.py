@@ -95,7 +95,7 @@ def _remove(folder: Path) -> None:
     try:
         remove_tree(folder)
     except OSError as error:
-        log.error("sandbox.stage_not_removed", error=type(error).__name__)
+        log.error("sandbox.cleanup_failed", error=type(error).__name__)
 
 
 def _copy(source: Path, target: Path) -> None:

@@ -52,7 +52,7 @@ class Feed:
             try:
                 last = await self._store.number_feed(AT_ONCE)
             except RunyardError as error:
-                log.warning("feed.failed", code=error.code)
+                log.warning("feed.update_failed", code=error.code)
             else:
                 if last > self._last:
                     self._last = last

@@ -38,12 +38,12 @@ class ReplyOrder:
             try:
                 given, due_in = await self._store.give_turns(AT_ONCE)
                 if given:
-                    log.info("turns.given", runs=given)
+                    log.info("reply_order.advanced", runs=given)
                     self._wake_workers()
                 if due_in is not None:
                     patience = max(0.0, min(patience, due_in / 1000))
             except RunyardError as error:
-                log.warning("turns.failed", code=error.code)
+                log.warning("reply_order.round_failed", code=error.code)
             with suppress(TimeoutError):
                 async with asyncio.timeout(patience):
                     await self._bell.wait()

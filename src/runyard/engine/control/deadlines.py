@@ -42,4 +42,4 @@ class Deadlines:
         try:
             await self._cancel(owner, run_id)
         except RunyardError as error:
-            log.warning("deadline.not_kept", run_id=run_id, code=error.code)
+            log.warning("deadline.cancel_failed", run_id=run_id, code=error.code)

@@ -44,7 +44,7 @@ class DeletedFiles:
                 await self.round()
                 await self._store.forget_removals(self._clock.now_ms() - KEPT_MS)
             except RunyardError as error:
-                log.warning("files.round_failed", code=error.code)
+                log.warning("files.cleanup_failed", code=error.code)
             await asyncio.sleep(ROUND_SECONDS)
 
     async def round(self) -> None:
@@ -68,4 +68,4 @@ class DeletedFiles:
                 await remover(removal.id, removal.owner, removal.chat)
             except OSError as error:
                 self._failed[removal.id] = removal
-                log.error("files.not_removed", id=removal.id, error=type(error).__name__)
+                log.error("files.removal_failed", id=removal.id, error=type(error).__name__)

@@ -31,7 +31,7 @@ class Disconnects:
         try:
             await self._store.detach(run_id, self._grace_ms)
         except RunyardError as error:
-            log.warning("attendance.not_noted", run_id=run_id, code=error.code)
+            log.warning("disconnect.save_failed", run_id=run_id, code=error.code)
 
     async def come(self, run: Run) -> None:
         """Somebody is about to follow this run, as it was a moment ago; who leaves just now is seen by the watch."""

@@ -100,12 +100,12 @@ class Reaper:
                     await self.tick()
                 await self.deadlines()
             except RunyardError as error:
-                log.warning("reaper.failed", code=error.code)
+                log.warning("reaper.round_failed", code=error.code)
             await asyncio.sleep(min(interval, DEADLINE_SECONDS))
 
     async def _unstick(self) -> None:
         if ended := await self._store.unstick():
-            log.warning("reaper.unstuck", sessions=ended)
+            log.warning("database.sessions_terminated", sessions=ended)
 
     async def deadlines(self) -> None:
         for run in await self._store.abandon(AT_ONCE, self._cancel_ms, self._left):

@@ -38,7 +38,7 @@ class Retention:
             try:
                 await self.sweep()
             except RunyardError as error:
-                log.warning("retention.failed", code=error.code)
+                log.warning("retention.sweep_failed", code=error.code)
             await asyncio.sleep(SWEEP_SECONDS)
 
     async def sweep(self) -> int:
@@ -49,7 +49,7 @@ class Retention:
         entries = await self._drop_feed(horizon)
         parts = await self._store.drop_logs(horizon, horizon - self._ms)
         if dropped or words or entries or parts:
-            log.info("retention.swept", runs=dropped, words=words, entries=entries, parts=parts)
+            log.info("retention.swept", runs=dropped, messages=words, entries=entries, parts=parts)
         return dropped
 
     async def _drop_feed(self, horizon: int) -> int:

@@ -259,7 +259,7 @@ class Journal:
             try:
                 outcomes = await self._store.append(list(group.values()))
             except Unavailable:
-                log.warning("journal.unavailable", runs=len(group))
+                log.warning("journal.write_retried", runs=len(group))
                 await asyncio.sleep(pause or RETRY_SECONDS[-1])
                 group = {pen: part for pen, part in group.items() if pen.offered is part}
                 if not group:
@@ -284,7 +284,7 @@ class Journal:
                 await self._commit({pen: part})
             return
         [(pen, part)] = group.items()
-        log.error("journal.rejected", run_id=part.run_id, error=type(error).__name__)
+        log.error("journal.write_rejected", run_id=part.run_id, error=type(error).__name__)
         pen.refused(part, WriteRefused("The database refused an event of this run."))
 
     def _settle(self, pen: RunWriter, part: Part, outcome: Outcome) -> None:

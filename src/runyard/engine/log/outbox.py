@@ -94,7 +94,7 @@ class Outbox:
                 if self._is_awaited:
                     await self.round()
             except RunyardError as error:
-                log.warning("outbox.failed", code=error.code)
+                log.warning("outbox.publish_failed", code=error.code)
                 await asyncio.sleep(self._poll)
             await asyncio.sleep(PACE_SECONDS)
 

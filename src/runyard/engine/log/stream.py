@@ -243,7 +243,7 @@ class Streams:
             try:
                 heads = await self.store.heads(sorted(runs))
             except RunyardError:
-                log.warning("streams.unavailable", runs=len(runs))
+                log.warning("streams.poll_failed", runs=len(runs))
                 continue
             for run_id, head in heads.items():
                 self.tail.note(run_id, head.last_seq)

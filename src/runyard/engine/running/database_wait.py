@@ -58,7 +58,7 @@ def _repeated(method: Callable[..., Awaitable[Any]], seconds: float) -> Callable
                 pause = next(pauses)
                 if now() + pause > deadline:
                     raise DatabaseAway from error
-                log.warning("run.waits_for_database", operation=method.__name__)
+                log.warning("run.database_call_retried", operation=method.__name__)
             await asyncio.sleep(pause)
 
     return again

@@ -93,4 +93,4 @@ class RunServices:
         try:
             await self.journal.open(run).move(Release(), [])
         except RunyardError as error:
-            log.warning("run.not_given_back", run_id=run.id, code=error.code)
+            log.warning("run.release_failed", run_id=run.id, code=error.code)

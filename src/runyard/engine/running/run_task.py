@@ -113,12 +113,12 @@ class RunTask:
             try:
                 await self._traced()
             except Fenced:
-                log.info("run.lost", fence=self._run.fence)
+                log.info("run.ownership_lost", fence=self._run.fence)
             except WriteRefused as error:
-                log.error("run.unwritable", code=error.code)
+                log.error("run.event_rejected", code=error.code)
                 await self._give_up()
             except RunyardError as error:
-                log.error("run.unwritten", code=error.code)
+                log.error("run.write_failed", code=error.code)
             finally:
                 self._pen.abandon()
 
@@ -135,12 +135,12 @@ class RunTask:
         try:
             await self._end_error("unwritable", "An event of this run could not be stored.")
         except RunyardError as error:
-            log.error("run.unwritten", code=error.code)
+            log.error("run.write_failed", code=error.code)
 
     async def _to_its_move(self) -> None:
         agent = await self._engine.agent(self._run.agent)
         if agent is None:
-            log.warning("run.unknown_agent")
+            log.warning("run.agent_not_found")
             self._outcome = "released"
             await self._pen.move(Release(delay_ms=UNKNOWN_AGENT_DELAY_MS), [])
             return
@@ -204,7 +204,7 @@ class RunTask:
             elif isinstance(error, AgentError):
                 await self._end_error(error.code, error.message, raised=error)
             else:
-                log.warning("run.agent_raised", error=type(error).__name__)
+                log.warning("agent.crashed", error=type(error).__name__)
                 await self._end_error("agent_error", f"The agent raised {type(error).__name__}.", raised=error)
         except CancelRequested:
             await self._end_canceled()

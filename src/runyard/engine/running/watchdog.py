@@ -3,7 +3,7 @@
 An agent that never awaits stops every run, every stream and the lease of its process. The thread asks the loop for a
 sign of life four times a second. If none comes while one task is at work all the time, that task blocks the loop:
 
-- after a second the log says where: `loop.blocked`;
+- after a second the log says where: `event_loop.blocked`;
 - after `limit` seconds, or when a plan's node has used up its time, a signal makes the main thread raise `Interrupted`
   inside the agent's code. This ends Python loops, sleeps and socket calls. The run ends as `blocked_loop`;
 - if that does not help (code in C that does not return, or an agent that catches everything), the process ends itself
@@ -113,7 +113,7 @@ class Watchdog:
         at_fault = stall.contained is not None and is_user_code(frame)
         if stall.seconds >= SAY_AFTER and not stall.is_said:
             stall.is_said = True
-            log.warning("loop.blocked", seconds=stall.seconds, where=place_of(frame), **stall.names)
+            log.warning("event_loop.blocked", seconds=stall.seconds, where=place_of(frame), **stall.names)
         if self._limit is None:
             return
         late = stall.is_late(self._loop.time())
@@ -121,7 +121,7 @@ class Watchdog:
             self._interrupt(stall, late and stall.seconds < self._limit, frame)
         hopeless = at_fault and stall.seconds >= self._limit * 2
         if self._may_exit and (hopeless or stall.seconds >= self._lease * LEASES):
-            log.critical("process.blocked", seconds=stall.seconds, where=place_of(frame), **stall.names)
+            log.critical("process.aborted", seconds=stall.seconds, where=place_of(frame), **stall.names)
             os._exit(EXIT_CODE)
 
     def _interrupt(self, stall: "_Stall", for_time: bool, frame: FrameType | None) -> None:
@@ -131,7 +131,7 @@ class Watchdog:
         if not self._can_interrupt or stall.seconds < stall.next_interruption:
             return
         stall.next_interruption = stall.seconds + AGAIN_AFTER
-        log.error("loop.interrupted", seconds=stall.seconds, where=place_of(frame), **stall.names)
+        log.error("agent.interrupted", seconds=stall.seconds, where=place_of(frame), **stall.names)
         if not for_time:
             self._loop.call_soon_threadsafe(stall.contained.work.fail, BlockedLoop(stall.seconds))
         self._aim = stall.task

@@ -123,7 +123,7 @@ class Worker:
         self._draining = True
         self.wake()
         if self._tasks:
-            log.info("worker.draining", runs=self.active, grace=grace)
+            log.info("worker.drain_started", runs=self.active, grace=grace)
             await asyncio.wait(self._tasks, timeout=grace)
         for running in list(self._running.values()):
             running.stop("drain")
@@ -138,7 +138,7 @@ class Worker:
             async with asyncio.timeout(RELEASE_SECONDS):
                 await self._store.retire(self._id)
         except (RunyardError, TimeoutError):
-            log.warning("worker.not_retired")
+            log.warning("worker.deregister_failed")
 
     async def _register(self) -> None:
         """A fresh id per life: nothing that an earlier one still has under way can be mistaken for ours."""
@@ -227,7 +227,7 @@ class Worker:
         unknown = {run.id: run for run in holds if run.id not in self._running}
         found = unknown.keys() & self._unknown
         for run_id in found:
-            log.warning("worker.found", run_id=run_id)
+            log.warning("worker.orphan_claim_released", run_id=run_id)
             self._spawn(self._executor.give_back(unknown[run_id]))
         self._unknown = unknown.keys() - found
 
@@ -253,7 +253,7 @@ class Worker:
                 try:
                     self._cancel(await self._store.cancels(self._id))
                 except RunyardError:
-                    log.warning("worker.cancels_unknown")
+                    log.warning("worker.cancel_poll_failed")
 
     def _cancel(self, run_ids: Sequence[str]) -> None:
         for run_id in run_ids:
