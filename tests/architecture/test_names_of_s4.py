@@ -1,4 +1,4 @@
-"""The table in docs/plans.md that says where S4's classes, methods and files are: whole, and true (C36)."""
+"""The table in docs/plans.md that says where S4's classes, methods and files are. It must be complete and true."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ from runyard.engine.queries import views
 ROOT = Path(__file__).parents[2]
 SOURCE = ROOT / "src" / "runyard"
 PAGE = (ROOT / "docs" / "plans.md").read_text(encoding="utf-8")
-TABLE = PAGE.partition("## S4's names and ours\n")[2]
+TABLE = PAGE.partition("## Names of S4 and names here\n")[2]
 HOMES = (clock, errors, store, execution, node_context, nodes, append, run, intake, outbox, stream, views)
 
 NAMES = [
