@@ -146,6 +146,13 @@ class Head(Struct, frozen=True):
     detached: bool = False
 
 
+class Snapshot(Struct, frozen=True):
+    """The state of a run after the event `seq`, encoded by the caller that folded the log."""
+
+    seq: int
+    data: bytes
+
+
 class Tombstone(Struct, frozen=True, kw_only=True):
     """What is kept, for a while, of a run that was dropped: how it ended, and no content."""
 
@@ -431,6 +438,15 @@ class Store(Protocol):
 
     async def checkpoints(self, thread_id: str, run_id: str | None = None) -> Mapping[str, bytes]:
         """The copies that are kept of a thread's runs, or of one of them, oldest run first."""
+
+    # --- snapshots -------------------------------------------------------------------------------------------------
+
+    async def save_snapshot(self, run_id: str, kind: str, snapshot: Snapshot) -> None:
+        """Keep a state of a run, in place of one of the same kind at the same seq. Do nothing if the run is gone or its
+        log does not reach that seq. Snapshots are deleted together with their run."""
+
+    async def snapshot(self, run_id: str, kind: str, upto: int) -> Snapshot | None:
+        """Return the newest state of this kind at or before the seq `upto`, or None."""
 
     # --- retention -------------------------------------------------------------------------------------------------
 

@@ -31,7 +31,7 @@ from runyard.domain.recipients import Party
 from runyard.domain.run import Run, Status
 from runyard.domain.thread import Thread
 from runyard.ids import new_id
-from runyard.store import Accepted, IdempotencyKey, Post, Store
+from runyard.store import Accepted, IdempotencyKey, Post, Snapshot, Store
 from tests.store.conftest import postgres_store
 from tests.store.making import (
     ANN,
@@ -252,6 +252,17 @@ class Agreement(RuleBasedStateMachine):
             run = replace(_pick(due, pick), superseded_by=new_id()) if stale else _pick(due, pick)
             self.both(lambda store: store.save_checkpoint(run, data))
 
+    @rule(
+        pick=picks,
+        seq=st.integers(0, 9),
+        kind=st.sampled_from(["state", "other"]),
+        data=st.sampled_from([b"{}", b"[]"]),
+    )
+    def keep_a_state(self, pick: int, seq: int, kind: str, data: bytes) -> None:
+        run_id, _ = self._run(pick)
+        self.both(lambda store: store.save_snapshot(run_id, kind, Snapshot(seq, data)))
+        self.both(lambda store: store.snapshot(run_id, kind, seq))
+
     # --- publication
 
     @rule(batch=st.sampled_from([1, 3, MANY, MANY]))
@@ -427,6 +438,7 @@ class Agreement(RuleBasedStateMachine):
         heads = self.both(lambda store: store.heads(list(self.runs)))
         for run_id in self.runs:
             self.both(lambda store, run_id=run_id: store.history(run_id, 3))  # type: ignore[misc]
+            self.both(lambda store, run_id=run_id: store.snapshot(run_id, "state", MANY))  # type: ignore[misc]
             events = self.both(lambda store, run_id=run_id: store.read(run_id, 0, MANY))  # type: ignore[misc]
             _check_log(events, finished=run_id in heads and heads[run_id].finished)
 

@@ -33,12 +33,14 @@ from runyard.store import (
     Reaped,
     Room,
     RunFilter,
+    Snapshot,
     Store,
 )
 
 DATA, TEXT, SOURCES = "run_events.data", "messages.text", "messages.sources"
 LINE, LINE_INPUT = "run_messages.content", "run_messages.tool_input"
 INPUT, ERROR, COPY = "approvals.input", "runs.error", "checkpoints.data"
+STATE = "run_snapshots.data"
 _json = msgspec.json.Encoder().encode
 _value = msgspec.json.decode
 
@@ -264,6 +266,22 @@ class SealedStore:
     async def checkpoints(self, thread_id: str, run_id: str | None = None) -> Mapping[str, bytes]:
         kept = await self._store.checkpoints(thread_id, run_id)
         return {key: self._ring.open(data, key, COPY) for key, data in kept.items()}
+
+    # --- snapshots
+
+    async def save_snapshot(self, run_id: str, kind: str, snapshot: Snapshot) -> None:
+        sealed = self._ring.seal(snapshot.data, run_id, f"{STATE} {kind} {snapshot.seq}")
+        await self._store.save_snapshot(run_id, kind, Snapshot(snapshot.seq, sealed))
+
+    async def snapshot(self, run_id: str, kind: str, upto: int) -> Snapshot | None:
+        """A state that does not open is none: the log is the truth."""
+        kept = await self._store.snapshot(run_id, kind, upto)
+        if kept is None:
+            return None
+        try:
+            return Snapshot(kept.seq, self._ring.open(kept.data, run_id, f"{STATE} {kind} {kept.seq}"))
+        except Unreadable:
+            return None
 
 
 def opened_sources(ring: KeyRing, message_id: str, kept: list[str]) -> list[str]:

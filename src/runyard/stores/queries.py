@@ -72,6 +72,7 @@ class Queries(Struct, frozen=True, kw_only=True):
     drop_passage: str
     drop_reactions: str
     drop_runs: str
+    drop_sealed_snapshots: str
     drop_threads: str
     drop_words: str
     droppable_runs: str
@@ -102,6 +103,7 @@ class Queries(Struct, frozen=True, kw_only=True):
     get_named_thread: str
     get_run: str
     get_session: str
+    get_snapshot: str
     get_thread: str
     get_tombstone: str
     has_content: str
@@ -176,6 +178,7 @@ class Queries(Struct, frozen=True, kw_only=True):
     put_block: str
     put_checkpoint: str
     put_passage: str
+    put_snapshot: str
     read_blocks: str
     read_checkpoints: str
     read_conversation: str

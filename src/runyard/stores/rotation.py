@@ -68,10 +68,18 @@ class Rotation:
             for table in (_Events, _Messages, _Approvals, _Runs, _Checkpoints, _Blocks, _Passages, _Lines):
                 async for progress in self._through(table(self._store, self._ring, self._decrypt), batch):
                     yield progress
+            yield await self._drop_snapshots()
             if self.left == 0:
                 but = None if self._decrypt else self._ring.writer.id
                 await self._store._write("other", encryption.forget_keys, but)
                 return
+
+    async def _drop_snapshots(self) -> Progress:
+        """Remove the snapshots that would need another seal: they are derived, and readers make them again."""
+        head = MARK if self._decrypt else self._ring.writer.head
+        dropped = await self._store._write("other", encryption.drop_snapshots, head, self._decrypt)
+        self.left += dropped
+        return Progress("snapshots", dropped, dropped, 0, done=True)
 
     async def _through(self, table: "_Table", batch: int) -> AsyncIterator[Progress]:
         seen = swapped = unreadable = 0

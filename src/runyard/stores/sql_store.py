@@ -33,6 +33,7 @@ from runyard.store import (
     Removal,
     Room,
     RunFilter,
+    Snapshot,
     Swept,
     Tombstone,
     WorkerRow,
@@ -51,6 +52,7 @@ from runyard.stores.transactions import (
     retention,
     runs,
     search,
+    snapshots,
     threads,
 )
 from runyard.stores.transactions.tx import Tx
@@ -294,6 +296,14 @@ class SqlStore:
 
     async def checkpoints(self, thread_id: str, run_id: str | None = None) -> Mapping[str, bytes]:
         return await self._read(checkpoints.read, thread_id, run_id)
+
+    # --- snapshots
+
+    async def save_snapshot(self, run_id: str, kind: str, snapshot: Snapshot) -> None:
+        await self._write_one("other", snapshots.save, run_id, kind, snapshot)
+
+    async def snapshot(self, run_id: str, kind: str, upto: int) -> Snapshot | None:
+        return await self._read(snapshots.newest, run_id, kind, upto)
 
     # --- retention
 

@@ -15,9 +15,10 @@ from runyard.stores.memory.overview import Overviews
 from runyard.stores.memory.rates import Rates
 from runyard.stores.memory.retention import Retention
 from runyard.stores.memory.search import Documents
+from runyard.stores.memory.snapshots import Snapshots
 
 
-class MemoryStore(Messages, Control, Log, Overviews, Retention, Checkpoints, Documents, ApiKeys, Rates):
+class MemoryStore(Messages, Control, Log, Overviews, Retention, Checkpoints, Snapshots, Documents, ApiKeys, Rates):
     async def open(self) -> None:
         pass
 

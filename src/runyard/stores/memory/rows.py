@@ -19,7 +19,7 @@ from runyard.domain.profile import Profile
 from runyard.domain.recipients import Party
 from runyard.domain.run import Run
 from runyard.domain.thread import Message, Reaction, Thread
-from runyard.store import Document, Removal, WorkerRow
+from runyard.store import Document, Removal, Snapshot, WorkerRow
 from runyard.stores.memory.keys import Keys
 from runyard.stores.memory.lane import Lane
 from runyard.stores.memory.ledger import Ledgers
@@ -57,6 +57,7 @@ class Rows:
         self._approvals: dict[str, Approval] = {}
         self._checkpoints: dict[str, bytes] = {}
         self._saved: set[str] = set()
+        self._snapshots: dict[str, dict[tuple[str, int], Snapshot]] = {}
         self._ledgers = Ledgers()
         self._outbox = Outbox(clock)
         self._graveyard = Graveyard()

@@ -62,5 +62,6 @@ class Runs(Rows):
             del self._approvals[approval.id]
         del self._runs[run.id], self._events[run.id]
         self._checkpoints.pop(run.id, None)
+        self._snapshots.pop(run.id, None)
         self._outbox.drop(run.id)
         self._ledgers.drop(run.id)

@@ -10,7 +10,7 @@ from pathlib import Path
 
 from runyard.errors import StartupError
 
-HEAD = "0013"
+HEAD = "0014"
 FOLDER = Path(__file__).parent
 VERSION_QUERY = (FOLDER / "version.sql").read_text()
 

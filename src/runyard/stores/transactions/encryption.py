@@ -25,6 +25,11 @@ async def forget_keys(tx: Tx, but: str | None) -> None:
     await tx.rows(tx.q.forget_encryption_keys, but)
 
 
+async def drop_snapshots(tx: Tx, head: bytes, if_it_begins: bool) -> int:
+    """Remove the snapshots whose data begins, or does not begin, with these bytes; return how many there were."""
+    return len(await tx.rows(tx.q.drop_sealed_snapshots, head, if_it_begins))
+
+
 async def look(tx: Tx, name: str, *params: Any) -> Sequence[_rows.Row]:
     return await tx.rows(getattr(tx.q, name), *params)
 

@@ -225,6 +225,16 @@ create table checkpoints (
 );
 create index checkpoints_thread on checkpoints (thread_id, run_id);
 
+-- States of runs after one of their events, so that a reader need not begin at the first event. Derived: the log is the truth.
+create table run_snapshots (
+  run_id    uuid not null references runs (id) on delete cascade,
+  kind      text not null,
+  seq       bigint not null,
+  data      bytea not null,
+  saved_at  bigint not null,
+  primary key (run_id, kind, seq)
+);
+
 -- The keys that have sealed something here, each with a value that it sealed, to know it by.
 create table encryption_keys (
   id          text   primary key,

@@ -186,6 +186,16 @@ create table checkpoints (
 ) strict;
 create index checkpoints_thread on checkpoints (thread_id, run_id);
 
+-- States of runs after one of their events, so that a reader need not begin at the first event. Derived: the log is the truth.
+create table run_snapshots (
+  run_id    text not null references runs (id) on delete cascade,
+  kind      text not null,
+  seq       integer not null,
+  data      blob not null,
+  saved_at  integer not null,
+  primary key (run_id, kind, seq)
+) strict;
+
 -- The keys that have sealed something here, each with a value that it sealed, to know it by.
 create table encryption_keys (
   id          text    primary key,
