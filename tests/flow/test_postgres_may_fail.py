@@ -51,16 +51,16 @@ async def test_crashes_under_load_lose_and_repeat_nothing(fragile: Flow, own_pos
     api = await flow.start("api")
     workers = [await flow.start("worker", max_attempts=100) for _ in range(2)]
     readers = []
-    for k in (2, 11, 25):
+    crashes = iter([2, 11, 25] * 5)
+    while sum(worker.said("journal.write_retried") for worker in workers) < 3:
+        k = next(crashes, None)
+        assert k is not None, "15 crashes of Postgres hit fewer than 3 appends"
         runs = await asyncio.gather(*[flow.post(["tokens", 60, 10]) for _ in range(6)])
         readers += [flow.follow(run_id) for run_id in runs]
         await readers[-1].tokens(k)
         await asyncio.to_thread(own_postgres.restart, "immediate")
     await asyncio.gather(*[reader.end() for reader in readers])
     assert {reader.text for reader in readers} == {WORDS}
-    assert sum(worker.said("journal.write_retried") for worker in workers) >= 3, (
-        "every crash hit appends, or this is void"
-    )
     assert api.alive
     assert all(worker.alive for worker in workers), "nobody had to be restarted"
 
