@@ -1,9 +1,9 @@
-"""What a model promises: asked once, it says something piece by piece, and then the whole of it.
+"""The interface of a language model: one request, a stream of pieces, then the whole message.
 
-`stream` yields deltas as they come and, last and exactly once, a `Finished` with the whole assistant message in the
-shape of OpenAI's chat. Text of the message is what the `Text` deltas add up to. Everything that can go wrong is a
-ModelError with a stable code and no content. What is tried again is tried before the first delta, never after it.
-A stream that is closed early, or whose task is cancelled, closes its request: nothing is generated for nobody.
+`stream` yields pieces as they arrive and, last and exactly once, a `Finished` with the whole assistant message in the
+format of OpenAI's chat API. The `Text` pieces add up to the text of the message. Every failure is a ModelError with a
+stable code and no content. An implementation may retry only before the first piece. Closing the stream early, or
+cancelling its task, closes the request to the provider.
 """
 
 from collections.abc import AsyncGenerator, Mapping, Sequence
@@ -19,7 +19,7 @@ Conversation: TypeAlias = Sequence[Mapping[str, Any]]
 
 
 class Request(Struct, frozen=True, kw_only=True):
-    """One question to a model. `tools` are functions with JSON schemas, `options` what its provider takes beyond."""
+    """One request to a model. `tools` are functions with JSON schemas; `options` are passed to the provider."""
 
     model: str
     messages: Conversation
@@ -29,15 +29,19 @@ class Request(Struct, frozen=True, kw_only=True):
 
 
 class Text(Struct, frozen=True):
+    """A piece of the message's text."""
+
     text: str
 
 
 class Thinking(Struct, frozen=True):
+    """A piece of reasoning."""
+
     text: str
 
 
 class Finished(Struct, frozen=True, kw_only=True):
-    """The whole message. Tool calls have ids, names and arguments as the provider gave them, checked by nobody."""
+    """The whole message. The ids, names and arguments of its tool calls are the provider's and are not checked."""
 
     message: dict[str, Any]
     usage: Usage
@@ -48,4 +52,6 @@ PostedMessage: TypeAlias = Text | Thinking | Finished
 
 
 class Model(Protocol):
+    """A language model."""
+
     def stream(self, request: Request, /) -> AsyncGenerator[PostedMessage, None]: ...

@@ -36,7 +36,7 @@ async def test_a_machine_without_user_namespaces_is_refused(tmp_path: Path) -> N
         if path.owner() == "root" and os.geteuid() == 0 and path != Path("/"):
             path.chmod(path.stat().st_mode | 0o111)
     broken.chmod(0o755)
-    with pytest.raises(NoSandbox, match="are user namespaces allowed"):
+    with pytest.raises(NoSandbox, match="user namespaces are allowed"):
         await Sandbox(bwrap=str(broken)).run("print(1)")
 
 

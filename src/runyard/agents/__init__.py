@@ -1,1 +1,11 @@
-"""Agents: how they are declared, and the runners that take a folded log and go on from it. No storage, no HTTP."""
+"""Agents: what a user declares, and how each kind of agent runs. No storage and no HTTP server.
+
+`declared/` holds the declarations (`Agent`, plans, remote services) and loads a user's app. `execution.py` is the
+interface between the engine and a runner; `runners.py` maps each kind of agent to its runner. Every kind has a room
+with a `runner.py`: `python/`, `model/`, `plan/`, `remote/`, `claude/`, `scripted/`.
+
+The runners share four rooms: `durable/` (recorded calls and replay after a crash), `tools/` (tools and what they may
+reach), `user_code/` (running code that Runyard does not trust) and `sandbox/` (programs in bubblewrap). `mcp/` connects
+to MCP servers; `channels/` holds the prompt and the tools of agents in channels. `context.py` is what an agent function
+gets.
+"""

@@ -1,9 +1,11 @@
-"""The port between the engine and a runner: what an execution offers, what a runner is, and how it says "not now".
+"""The interface between the engine and a runner: `Execution`, `Runner`, and the signals that stop a run.
 
-The engine gives a runner one claimed run with its folded log; the runner emits events and returns the output. It knows
-no store, no fence and no batch: `emit` only fills the journal's buffer, and what must be durable before the next move
-waits for `commit`. A runner that cannot go on raises a signal: BaseExceptions, so that an agent's `except Exception`
-lets them pass. Failures that an agent may catch are ordinary errors (`runyard.errors`).
+The engine gives a runner one claimed run with its folded log. The runner emits events and returns the output. It knows
+no store, no fence and no batch: `emit` only fills the journal's buffer, and `commit` waits until the events are
+durable.
+
+A runner that cannot continue raises a signal (`Parked`, `Canceled`). Signals are BaseExceptions, so an agent's
+`except Exception` does not catch them. Failures that an agent may catch are ordinary errors (`runyard.errors`).
 """
 
 from collections.abc import AsyncIterator, Sequence
@@ -36,73 +38,77 @@ class Execution(Protocol):
 
     @property
     def state(self) -> State:
-        """The log as it was when the run was claimed, folded."""
+        """The folded log at the time of the claim."""
 
     @property
     def cancelled(self) -> bool:
-        """Set when a cancel is requested; the runner's task gets a CancelledError as well."""
+        """Whether a cancel was requested. The runner's task also gets a CancelledError."""
 
     @property
     def congested(self) -> bool:
-        """Too much is uncommitted: call `drain` before emitting more."""
+        """Whether the buffer is full: call `drain` before emitting more."""
 
     @property
     def redactor(self) -> "Redactor | None":
-        """What takes sensitive text out, if that is on. Who writes pieces of text sends them through a stream of it."""
+        """The redactor, or None if redaction is off. Pieces of text must pass through `redactor.stream()`."""
 
     @property
     def tells_tool_errors(self) -> bool:
-        """Whether a model is told the text of an exception that a tool raised, not only its class."""
+        """Whether a model gets the text of an exception that a tool raised, or only its class."""
 
     @property
     def most_answer_bytes(self) -> int:
-        """How large the whole answer may be; AnswerTooLarge if it is larger."""
+        """The largest answer allowed. A larger one raises AnswerTooLarge."""
 
     def emit(self, payload: P) -> P:
-        """Put an event into the journal's buffer, and return it as it will be stored: go on with that. Never blocks;
-        the payload is encoded before this returns."""
+        """Add an event to the journal's buffer and return it as it will be stored. Callers continue with the returned
+        event. Never blocks; the payload is encoded before this returns."""
 
     def token(self, text: str) -> None:
-        """`emit(ModelToken(text))` for the hot path."""
+        """`emit(ModelToken(text))`, for the hot path."""
 
     def fail(self, error: AgentError) -> None:
-        """End the run with this error, however its agent goes on. The first call counts."""
+        """End the run with this error, whatever its agent does next. Only the first call has an effect."""
 
     def ask(self, approval: Approval, *payloads: Payload) -> None:
         """Emit these events and store the approval, in one append."""
 
     async def commit(self) -> None:
-        """Return when everything emitted so far is durable; WriteRefused if it never will be."""
+        """Wait until every emitted event is durable. Raise WriteRefused if the store rejects them."""
 
     async def commit_to_act(self) -> None:
-        """The same, directly before something outside is changed: Fenced or Canceled if the run is no longer this
-        worker's to act for. A process that was frozen meanwhile must not go on as if no time had passed."""
+        """Commit directly before an action with outside effects.
+
+        Raise Fenced or Canceled if this worker no longer owns the run: a process that was frozen must check before it
+        acts."""
 
     async def drain(self) -> None:
-        """Return when the buffer is short again."""
+        """Wait until the buffer has room."""
 
     async def history(self, limit: int) -> Sequence[Message]: ...
 
     def past(self, limit: int) -> AsyncIterator[list[dict[str, Any]]]:
-        """The conversations of up to `limit` runs before this one on its branch, the newest first; each is read when it
-        is asked for."""
+        """Yield the conversations of up to `limit` earlier runs on this branch, newest first. Each is read when the
+        caller asks for it."""
 
     async def search(self, collection: str, query: str, limit: int) -> Sequence[Hit]: ...
 
     async def take_call(self, tool: str, most: int, window_ms: int) -> int:
-        """Count a call of a tool that has a rate limit; 0, or the milliseconds until it may be made."""
+        """Count a call of a rate-limited tool. Return 0, or the milliseconds until the call is allowed."""
 
     def now_ms(self) -> int: ...
 
     def traceparent(self, call_id: str) -> str:
-        """The header of W3C Trace Context for what this call asks of others."""
+        """Return the W3C Trace Context header for requests that this call sends to other services."""
 
     def new_approval_id(self) -> str: ...
 
 
 class Answered(Output, frozen=True):
-    """An output, why the agent stopped there, what it said last, where that is not all of its text, and where its next
-    run goes on, for kinds of agents that keep a session."""
+    """An output with the reason why the agent stopped.
+
+    `last` is the model's last message if it is not the whole text. `session_id` is the session that the next run
+    continues, for kinds of agents that keep one."""
 
     stop_reason: StopReason = "end_turn"
     last: str | None = None
@@ -110,16 +116,16 @@ class Answered(Output, frozen=True):
 
 
 class Runner(Protocol):
-    """How one kind of agent is run.
+    """A function that runs one kind of agent.
 
-    Returns the output, or None if its kind has none; raises AgentError (what ends the run as error), Parked or
-    Canceled. When it returns or raises, nothing of the execution goes on."""
+    Returns the output, or None if its kind has none. Raises AgentError (the run ends as an error), Parked or Canceled.
+    When it returns or raises, no task of the execution is running."""
 
     async def __call__(self, agent: Agent, execution: Execution, /) -> Output | None: ...
 
 
 class Parked(Signal):
-    """The run must wait for a decision on any of these approvals."""
+    """The run waits for a decision on any of these approvals."""
 
     def __init__(self, approvals: list[str]) -> None:
         super().__init__(approvals)
@@ -127,4 +133,4 @@ class Parked(Signal):
 
 
 class Canceled(Signal):
-    """The runner noticed that the run is to be canceled."""
+    """The runner stopped because a cancel was requested."""

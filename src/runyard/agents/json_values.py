@@ -1,7 +1,7 @@
-"""What may go into the log: JSON, and nothing a store cannot hold.
+"""Values for the log: JSON that every store can hold.
 
-`plain` gives the value as a reader of the log will get it back; `digest` a short hash of arguments, the same in every
-process. An argument that is not JSON counts only by its type: a change of such an argument is not noticed on replay.
+`plain` returns a value as a reader of the log gets it back. `digest` is a short hash of arguments, the same in every
+process. An argument that is not JSON is hashed by its type only, so replay does not notice if it changes.
 """
 
 from collections.abc import Mapping, Sequence
@@ -17,7 +17,7 @@ _decode = msgspec.json.decode
 
 
 def plain(value: object) -> Any:
-    """`value` after a round trip through JSON. TypeError or ValueError if it has no JSON."""
+    """Return `value` after a round trip through JSON. Raise TypeError or ValueError if it is not JSON."""
     try:
         builtins = msgspec.to_builtins(value, str_keys=True, order="deterministic")
         data = msgspec.json.encode(builtins)
@@ -30,14 +30,14 @@ def plain(value: object) -> Any:
 
 
 def digest(args: Sequence[object], kwargs: Mapping[str, object]) -> str:
-    """Twelve hex digits that change when the arguments do."""
+    """Return twelve hex digits that change when the arguments change."""
     parts = [_part(arg) for arg in args]
     parts += [_part(key) + b"=" + _part(kwargs[key]) for key in sorted(kwargs)]
     return sha256(b"\0".join(parts)).hexdigest()[:12]
 
 
 def same(left: object, right: object) -> bool:
-    """Whether two JSON values are equal; 1 and 1.0 and True are not."""
+    """Return whether two JSON values are equal. 1, 1.0 and True differ."""
     return _encode(left) == _encode(right)
 
 

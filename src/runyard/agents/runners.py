@@ -1,4 +1,4 @@
-"""How each kind of agent is run: the one table."""
+"""The runner of each kind of agent."""
 
 from runyard.agents.claude.runner import run_claude
 from runyard.agents.declared.agent import Kind

@@ -1,7 +1,7 @@
-"""A circuit breaker: a service that fails again and again is left alone for a while, and then tried with care.
+"""A circuit breaker: stop calling a service that fails again and again, then try it carefully.
 
-Closed until five calls in a row have failed; then open for a minute, and nothing is called; then half open, until two
-calls have succeeded (closed) or one has failed (open again). One per service and process; it remembers nothing else.
+Closed until five calls in a row have failed. Then open for a minute, without any call. Then half open, until two calls
+have succeeded (closed) or one has failed (open again). One breaker per service and process.
 """
 
 import time
@@ -14,6 +14,8 @@ SUCCESSES = 2
 
 
 class Breaker:
+    """The circuit breaker of one service. The caller asks for `state` before a call and reports how it ended."""
+
     def __init__(self, now: Callable[[], float] = time.monotonic) -> None:
         self._now = now
         self._failures = 0

@@ -1,8 +1,8 @@
-"""What an agent that speaks the contract must do: one function per clause, and the clause is its docstring.
+"""The clauses of the contract: one function per clause, and its docstring is the clause.
 
-A check looks at evidence (`probe.py`) and returns if the clause holds. It raises Broken with what is wrong, in words
-that repeat nothing of an answer but its keys; or Unreached, if an earlier clause is broken and there is nothing to look
-at, so that one mistake is reported once. Standard library only: strangers run this.
+A check looks at the evidence (`probe.py`) and returns if the clause holds. It raises Broken with the reason, which
+repeats nothing of an answer except its keys. It raises Unreached if an earlier clause is broken and there is nothing to
+look at, so that one mistake is reported once. Standard library only, so that the checker runs anywhere.
 """
 
 from collections.abc import Callable, Sequence
@@ -23,7 +23,7 @@ class Broken(Exception):
 
 
 class Unreached(Exception):
-    """An earlier clause is broken, so this one cannot be looked at."""
+    """An earlier clause is broken, so this one cannot be checked."""
 
 
 Outcome = Literal["pass", "fail", "skip"]
@@ -32,7 +32,7 @@ Check = Callable[[Evidence], None]
 
 @dataclass(frozen=True)
 class Finding:
-    """What one check found."""
+    """The result of one check."""
 
     name: str
     clause: str
@@ -77,30 +77,30 @@ def sync_echoes_the_request_id(evidence: Evidence) -> None:
 def sync_has_outputs(evidence: Evidence) -> None:
     """The sync answer has an object `outputs`, even if it is empty."""
     if not isinstance(_sync(evidence).get("outputs"), dict):
-        raise Broken("outputs is missing or no object")
+        raise Broken("outputs is missing or is not an object")
 
 
 def sync_says_success(evidence: Evidence) -> None:
-    """The sync answer says that it is a success: `status` is `ok` or `success`, or `ok` is true."""
+    """The sync answer reports success: `status` is `ok` or `success`, or `ok` is true."""
     answer = _sync(evidence)
     if answer.get("status") not in SUCCESS and answer.get("ok") is not True:
-        raise Broken("neither status nor ok says so")
+        raise Broken("neither status nor ok reports success")
 
 
 def sync_fits_the_envelope(evidence: Evidence) -> None:
-    """What else the sync answer has is an AgentRunResponse: `artifacts` and `warnings` are lists of strings,
-    `provenance` and `usage` objects, `grounding` a GroundingPack, and there is no `error`."""
+    """The sync answer is an AgentRunResponse: `artifacts` and `warnings` are lists of strings, `provenance` and `usage`
+    objects, `grounding` a GroundingPack, and there is no `error`."""
     answer = _sync(evidence)
     for name in ("artifacts", "warnings"):
         if name in answer and not _texts(answer[name]):
-            raise Broken(f"{name} is no list of strings")
+            raise Broken(f"{name} is not a list of strings")
     for name in ("provenance", "usage"):
         if name in answer and not isinstance(answer[name], dict):
-            raise Broken(f"{name} is no object")
+            raise Broken(f"{name} is not an object")
     if answer.get("grounding") is not None and not _is_grounding(answer["grounding"]):
-        raise Broken("grounding is no GroundingPack")
+        raise Broken("grounding is not a GroundingPack")
     if answer.get("error") is not None and _is_success(answer):
-        raise Broken("there is an error in a success")
+        raise Broken("a successful answer has an error")
 
 
 # --- stream ------------------------------------------------------------------------------------------------------
@@ -147,7 +147,7 @@ def stream_data_is_json(evidence: Evidence) -> None:
         except Invalid:
             raise Broken(f"the data of event {place} is not JSON") from None
         if not isinstance(value, dict):
-            raise Broken(f"the data of event {place} is no object")
+            raise Broken(f"the data of event {place} is not an object")
 
 
 def stream_has_one_terminal_event(evidence: Evidence) -> None:
@@ -158,12 +158,12 @@ def stream_has_one_terminal_event(evidence: Evidence) -> None:
 
 
 def stream_ends_with_its_terminal_event(evidence: Evidence) -> None:
-    """The terminal event is the last; nothing follows it."""
+    """The terminal event is the last event."""
     events = _events(evidence)
     if sum(event.name in TERMINAL_NAMES for event in events) != 1:
         raise Unreached
     if events[-1].name not in TERMINAL_NAMES:
-        raise Broken("another event follows it")
+        raise Broken("another event follows the terminal event")
 
 
 def stream_starts_with_the_request_id(evidence: Evidence) -> None:
@@ -188,29 +188,29 @@ def terminal_event_names_its_task(evidence: Evidence) -> None:
 def terminal_event_has_a_status(evidence: Evidence) -> None:
     """The terminal event has a `status` that is a string."""
     if not isinstance(_terminal(evidence).get("status"), str):
-        raise Broken("status is missing or no string")
+        raise Broken("status is missing or is not a string")
 
 
 def terminal_event_says_success(evidence: Evidence) -> None:
-    """The terminal event says that it is a success: `ok` or `success` is true, or `status` is `ok` or `success`."""
+    """The terminal event reports success: `ok` or `success` is true, or `status` is `ok` or `success`."""
     answer = _terminal(evidence)
     if isinstance(answer.get("status"), str) and not _is_success(answer):
-        raise Broken("nothing says so")
+        raise Broken("no field reports success")
 
 
 def terminal_event_has_outputs(evidence: Evidence) -> None:
-    """The terminal event has an object `outputs` or `data`, so that the result can be kept."""
+    """The terminal event has an object `outputs` or `data` with the result."""
     answer = _terminal(evidence)
     if not isinstance(answer.get("outputs"), dict) and not isinstance(answer.get("data"), dict):
-        raise Broken("it has neither")
+        raise Broken("outputs and data are missing")
 
 
 # --- refusals ----------------------------------------------------------------------------------------------------
 
 
 def unknown_tasks_are_refused_in_shape(evidence: Evidence) -> None:
-    """A task type that the agent does not know is refused with a 4xx whose body has `request_id`, `ok: false` (or
-    `status: "error"`), `outputs` and `warnings`, the same on both endpoints; or it is done after all."""
+    """A task type that the agent does not know is refused with a 4xx on both endpoints. The body has `request_id`,
+    `ok: false` (or `status: "error"`), `outputs` and `warnings`. An agent may also do the task."""
     for endpoint in ENDPOINTS:
         answer = evidence[f"unknown {endpoint}"]
         if answer.status != 200:
@@ -221,18 +221,18 @@ def unknown_tasks_are_refused_in_shape(evidence: Evidence) -> None:
 
 
 def broken_requests_are_refused_in_shape(evidence: Evidence) -> None:
-    """A request without a `request_id` is refused with a 4xx whose body says so: `ok: false` or `status: "error"`, and
+    """A request without a `request_id` is refused with a 4xx. The body has `ok: false` or `status: "error"`, and
     `outputs`."""
     for endpoint in ENDPOINTS:
         _refused(endpoint, evidence[f"broken {endpoint}"])
 
 
 def refusals_repeat_nothing(evidence: Evidence) -> None:
-    """No refusal repeats what the inputs were."""
+    """A refusal does not repeat the inputs."""
     for name in ("unknown sync", "unknown stream", "broken sync", "broken stream"):
         answer = evidence[name]
         if answer.status >= 400 and MARKER.encode() in answer.body:
-            raise Broken(f"{name.split()[1]}: it repeats an input")
+            raise Broken(f"{name.split()[1]}: the refusal repeats an input")
 
 
 CHECKS: Sequence[Check] = (
@@ -286,7 +286,7 @@ def _came(answer: Answer) -> None:
     if answer.late:
         raise Broken("it took too long")
     if answer.trouble:
-        raise Broken(f"no whole answer came ({answer.trouble})")
+        raise Broken(f"the answer is incomplete ({answer.trouble})")
 
 
 def _well(answer: Answer) -> None:
@@ -294,7 +294,7 @@ def _well(answer: Answer) -> None:
     if answer.status != 200:
         raise Broken(f"it answered {answer.status}")
     if not isinstance(_body(answer).get("status"), str):
-        raise Broken("the answer is no JSON object with a string status")
+        raise Broken("the answer is not a JSON object with a string `status`")
 
 
 def _body(answer: Answer) -> dict[str, Any]:
@@ -343,7 +343,7 @@ def _refused(endpoint: str, answer: Answer) -> None:
     body = _body(answer)
     refused = body.get("ok") is False or body.get("status") == "error"
     if not refused or not isinstance(body.get("outputs"), dict):
-        raise Broken(f"{endpoint}: the body has not the shape of a refusal")
+        raise Broken(f"{endpoint}: the body does not have the fields of a refusal")
 
 
 def _is_success(answer: dict[str, Any]) -> bool:

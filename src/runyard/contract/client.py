@@ -1,10 +1,10 @@
-"""Asks agents that speak the contract, whoever made them. One code for all of them (S2.33).
+"""The client for services that implement the contract.
 
-Kind in what it accepts: all three names of a terminal event, also inside of the data where a service sends no `event:`
+Lenient in what it accepts: all three names of a terminal event, also inside the data if a service sends no `event:`
 lines; several data lines, comments, CRLF, characters split anywhere (`runyard.sse`), and every envelope that
-`result.py` understands. A stream that ends without its terminal event is an error, however it ends.
+`result.py` reads. A stream that ends without its terminal event is an error.
 
-Not its job: where it may call; the HTTP client it is given decides that (`agents/tools/outbound.py`).
+Not its job: which addresses may be called. The HTTP client it is given decides that (`agents/tools/outbound.py`).
 """
 
 import asyncio
@@ -24,7 +24,9 @@ MOST_BYTES = 16 * 1024 * 1024
 
 
 class ContractClient:
-    """One service. Raises RemoteUnavailable, RemoteTimedOut or RemoteBroken; a Result with an error is an answer."""
+    """A client of one service. Raises RemoteUnavailable, RemoteTimedOut or RemoteBroken.
+
+    A refusal is not an exception: it is a Result with an error."""
 
     def __init__(self, http: httpx2.AsyncClient, url: str, timeouts: Timeouts | None = None) -> None:
         self._http = http
@@ -32,6 +34,7 @@ class ContractClient:
         self._timeouts = timeouts or Timeouts()
 
     async def sync(self, request: Mapping[str, Any], headers: Mapping[str, str] | None = None) -> Result:
+        """Send the request to the sync endpoint and return its result."""
         limits = self._timeouts
         async with self._asked("sync", request, headers, limits.request, limits.request) as response:
             body = await _whole(response)
@@ -42,14 +45,14 @@ class ContractClient:
     async def stream(
         self, request: Mapping[str, Any], headers: Mapping[str, str] | None = None
     ) -> AsyncGenerator[Progress | Result]:
-        """Any number of Progress, and then one Result."""
+        """Yield any number of Progress, then one Result."""
         limits = self._timeouts
         async with self._asked("stream", request, headers, limits.stream, limits.idle) as response:
             if response.status_code != 200:
                 yield refusal(response.status_code, await _whole(response))
                 return
             if not response.headers.get("content-type", "").lower().startswith("text/event-stream"):
-                raise RemoteBroken("The remote agent answered something that is not a stream.")
+                raise RemoteBroken("The remote agent did not answer with an event stream.")
             async with aclosing(_frames(response)) as frames:
                 async for frame in frames:
                     name, data = _named(frame)
@@ -110,7 +113,7 @@ async def _frames(response: httpx2.Response) -> AsyncGenerator[Frame]:
 
 
 def _named(frame: Frame) -> tuple[str, dict[str, Any]]:
-    """The name of an event and its data. Some services write no `event:` lines and the name into the data."""
+    """Return the name and the data of an event. Some services send the name in the data, without an `event:` line."""
     data = decoded(frame.data.encode())
     if frame.event == "message":
         inner = data.get("event", data.get("type"))

@@ -1,6 +1,6 @@
-"""Asks an agent everything that the checks look at, once, and keeps what it answered. Standard library only.
+"""Send an agent every request that the checks need, once, and keep its answers. Standard library only.
 
-Nothing here judges: an answer that did not come is evidence too.
+Nothing is judged here: a missing answer is evidence too.
 """
 
 import json
@@ -15,7 +15,7 @@ MARKER = "a-marker-that-no-error-may-repeat"
 UNKNOWN_TASK = "CONTRACT_CHECK_UNKNOWN"
 MOST_BYTES = 16 * 1024 * 1024
 
-# What agents of a known type need; all others are asked with no inputs.
+# The inputs of known task types; all others get none.
 INPUTS: dict[str, dict[str, Any]] = {
     "LIT_RETRIEVAL": {"query": "aspirin"},
     "RAG_RETRIEVE": {
@@ -38,7 +38,7 @@ INPUTS: dict[str, dict[str, Any]] = {
 
 @dataclass(frozen=True)
 class Patience:
-    """Seconds: for a health check, a sync answer, a whole stream, and silence in a stream."""
+    """Timeouts in seconds: for a health check, a sync answer, a whole stream, and silence in a stream."""
 
     health: float = 5.0
     sync: float = 15.0
@@ -48,7 +48,7 @@ class Patience:
 
 @dataclass
 class Answer:
-    """What came back. `trouble` says why it did not, or not whole; `late` that it took too long."""
+    """One answer. `trouble`: why it is missing or incomplete. `late`: whether it timed out."""
 
     status: int = 0
     kind: str = ""
@@ -58,7 +58,7 @@ class Answer:
 
     @property
     def json(self) -> Any:
-        """None if it is not JSON."""
+        """The decoded body; None if it is not JSON."""
         try:
             return json.loads(self.body)
         except ValueError:
@@ -67,7 +67,7 @@ class Answer:
 
 @dataclass
 class Evidence:
-    """Everything that one agent was asked and what it answered."""
+    """The answers of one agent to all requests, by name."""
 
     request_id: str
     task_type: str
@@ -80,7 +80,7 @@ class Evidence:
 def gather(
     url: str, task_type: str, request_id: str, patience: Patience | None = None, key: str | None = None
 ) -> Evidence:
-    """With a `key`, it is sent as a bearer token."""
+    """Send all requests and return the answers. A `key` is sent as a bearer token."""
     wait = patience or Patience()
     evidence = Evidence(request_id, task_type)
     asked = {"request_id": request_id, "task_type": task_type, "mode": "DEMO", "inputs": INPUTS.get(task_type, {})}
@@ -95,7 +95,7 @@ def gather(
 
 
 def ask(url: str, body: Mapping[str, Any] | None, total: float, silence: float, key: str | None = None) -> Answer:
-    """One request. Redirects are not followed."""
+    """Send one request and return its answer. Redirects are not followed."""
     parts = urlsplit(url)
     kind = HTTPSConnection if parts.scheme == "https" else HTTPConnection
     connection = kind(parts.hostname or "", parts.port, timeout=silence)

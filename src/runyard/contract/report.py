@@ -1,7 +1,7 @@
-"""Checks agents and says what was found: a table for people, or JSON. Standard library only.
+"""Check agents and report the findings as a table or as JSON. Standard library only.
 
-Exit codes: 0 all clauses hold, 1 some do not, 2 nothing could be checked because no target was named rightly. Nothing
-of what an agent answered is printed, but the names of keys.
+Exit codes: 0 if all clauses hold, 1 if some do not, 2 if no valid target was named. The report repeats nothing of an
+agent's answers except names of keys.
 """
 
 import json
@@ -14,7 +14,7 @@ from runyard.contract import checks, probe
 from runyard.errors import StartupError
 
 VARIABLE = "AGENT_CONTRACT_TARGETS"
-KEY_VARIABLE = "AGENT_CONTRACT_KEY"  # sent as a bearer token, for services that want one
+KEY_VARIABLE = "AGENT_CONTRACT_KEY"  # sent as a bearer token, for services that need one
 _WORDS = {"pass": "PASS", "fail": "FAIL", "skip": "skip"}
 
 
@@ -35,11 +35,11 @@ class Report:
 
 
 def targets(given: Sequence[str] = ()) -> list[Target]:
-    """The targets of the command line, else those of the environment: `url=TASK_TYPE`, separated by commas."""
+    """Parse the targets of the command line, or of the environment: `url=TASK_TYPE`, separated by commas."""
     words = [word.strip() for one in (given or [os.environ.get(VARIABLE, "")]) for word in one.split(",")]
     found = [_target(word) for word in words if word]
     if not found:
-        raise StartupError(f"Name what to check: http://host:8000=TASK_TYPE, here or in {VARIABLE}.")
+        raise StartupError(f"No target given; pass http://host:8000=TASK_TYPE, or set {VARIABLE}.")
     return found
 
 
@@ -51,11 +51,12 @@ def _target(word: str) -> Target:
     except ValueError:
         right = False
     if not right or not task_type or parts.query or parts.fragment:
-        raise StartupError("A target is an address and a task type: http://host:8000=TASK_TYPE.")
+        raise StartupError("Invalid target; write an address and a task type: http://host:8000=TASK_TYPE.")
     return Target(url.rstrip("/"), task_type)
 
 
 def check(found: Sequence[Target], patience: probe.Patience | None = None) -> list[Report]:
+    """Check every target."""
     key = os.environ.get(KEY_VARIABLE) or None
     evidence = [
         probe.gather(target.url, target.task_type, f"contract-check-{n}", patience, key)
@@ -65,7 +66,7 @@ def check(found: Sequence[Target], patience: probe.Patience | None = None) -> li
 
 
 def table(reports: Sequence[Report]) -> str:
-    """One line per clause and target."""
+    """Return the report as text, one line per clause and target."""
     lines: list[str] = []
     for report in reports:
         width = max(len(finding.name) for finding in report.findings)
@@ -94,4 +95,5 @@ def as_json(reports: Sequence[Report]) -> str:
 
 
 def exit_code(reports: Sequence[Report]) -> int:
+    """Return 0 if all agents conform, otherwise 1."""
     return 0 if all(report.passed for report in reports) else 1

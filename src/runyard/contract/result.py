@@ -1,7 +1,7 @@
-"""What an envelope says, whoever wrote it: a result, or the code of why there is none.
+"""Read the envelope of an answer: a result, or the code of its error.
 
-Kind in what it accepts: both styles of success, `outputs` or `data`, a refusal with or without FastAPI's `detail`
-around it. Strict about results: what is not said to be a success is none, and an answer to another request is none.
+Lenient about form: both styles of success, `outputs` or `data`, a refusal with or without FastAPI's `detail` around it.
+Strict about success: an answer that does not report success is an error, and so is an answer to another request.
 """
 
 import re
@@ -18,14 +18,14 @@ _CODE = re.compile(r"[A-Za-z0-9_.-]{1,64}", re.ASCII)
 
 
 class Progress(Struct, frozen=True):
-    """An event of a stream that is not the last: its name and its data."""
+    """An event of a stream before the terminal one: its name and its data."""
 
     name: str
     data: dict[str, Any]
 
 
 class Result(Struct, frozen=True, omit_defaults=True):
-    """What a task came to: its outputs, or the code of why there are none."""
+    """The result of a task: its outputs, or an error code."""
 
     outputs: dict[str, Any] = {}
     error: str | None = None
@@ -35,17 +35,18 @@ class Result(Struct, frozen=True, omit_defaults=True):
 
 
 def decoded(body: bytes) -> dict[str, Any]:
+    """Decode a JSON object. Raise RemoteBroken if the body is something else."""
     try:
         value = msgspec.json.decode(body)
     except (msgspec.DecodeError, UnicodeDecodeError, RecursionError):
         value = None
     if not isinstance(value, dict):
-        raise RemoteBroken("The remote agent answered something that is not a JSON object.")
+        raise RemoteBroken("The remote agent did not answer with a JSON object.")
     return value
 
 
 def refusal(status: int, body: bytes) -> Result:
-    """A 4xx is an answer: the agent will not do this task. Everything else is a service that does not work."""
+    """Return the result of a 4xx: the agent refuses the task. Raise RemoteUnavailable for any other status."""
     if not 400 <= status < 500:
         raise RemoteUnavailable(f"The remote agent answered {status}.")
     try:
@@ -57,7 +58,7 @@ def refusal(status: int, body: bytes) -> Result:
 
 
 def result(answer: dict[str, Any], request_id: str) -> Result:
-    """What the envelope of a sync answer or a terminal event says."""
+    """Read the envelope of a sync answer or a terminal event."""
     if answer.get("request_id") != request_id:
         raise RemoteBroken("The remote agent answered another request.")
     if not succeeded(answer):
@@ -75,7 +76,7 @@ def result(answer: dict[str, Any], request_id: str) -> Result:
 
 
 def succeeded(answer: dict[str, Any]) -> bool:
-    """Whether an answer, of either style, says that it is a success; one that says both is none."""
+    """Return whether an answer of either style reports success. Contradicting fields count as failure."""
     status, ok, success = answer.get("status"), answer.get("ok"), answer.get("success")
     if status == "error" or ok is False or success is False or answer.get("error"):
         return False
@@ -83,7 +84,7 @@ def succeeded(answer: dict[str, Any]) -> bool:
 
 
 def _code(answer: dict[str, Any]) -> str | None:
-    """The code of an error, if it looks like one: it goes where content may not."""
+    """Return the error code if it has the form of a code. It is logged, so it must not hold content."""
     error = answer.get("error")
     code = error.get("code") if isinstance(error, dict) else None
     return code if isinstance(code, str) and _CODE.fullmatch(code) else None

@@ -1,6 +1,6 @@
-"""Reads a finished stream strictly: not what a kind client would make of it, but what is wrong with it.
+"""Read a finished stream strictly and report every framing mistake.
 
-Standard library only, like everything that the checker is made of.
+Standard library only, like the rest of the checker.
 """
 
 import json
@@ -19,7 +19,7 @@ class Event:
 
     @property
     def json(self) -> Any:
-        """Invalid, without the text, if the data is not JSON."""
+        """The decoded data. Raises Invalid, without the text, if it is not JSON."""
         try:
             return json.loads(self.data)
         except ValueError:
@@ -28,12 +28,14 @@ class Event:
 
 @dataclass
 class Transcript:
+    """The events of a stream, and its framing mistakes in words."""
+
     events: list[Event] = field(default_factory=list)
     problems: list[str] = field(default_factory=list)
 
 
 def read(body: bytes) -> Transcript:
-    """The events of a stream, and what is wrong with their framing."""
+    """Return the events of a stream and the mistakes in their framing."""
     found = Transcript()
     try:
         text = body.decode("utf-8")
@@ -49,7 +51,7 @@ def read(body: bytes) -> Transcript:
             _end(found, block)
             block = []
     if block or lines[-1]:
-        found.problems.append("the last event is not ended by an empty line")
+        found.problems.append("the last event does not end with an empty line")
     return found
 
 

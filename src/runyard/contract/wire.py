@@ -1,8 +1,8 @@
-"""The shapes of the agent HTTP contract, for both sides of it: what is asked, what is answered, and its JSON Schema.
+"""The shapes of the agent HTTP contract: requests, responses, and their JSON Schema.
 
-A request is read leniently: fields that nobody knows are left alone, and an optional one may be null. An answer of ours
-always has every field, and says twice whether it is a success (`status` and `ok`), because both styles are in use.
-`docs/AGENT_CONTRACT.md` is made from this file.
+A request is read leniently: unknown fields are ignored, and an optional field may be null. Our own responses always
+have every field and report success in both common styles (`status` and `ok`). `docs/AGENT_CONTRACT.md` is generated
+from this file.
 """
 
 from typing import Annotated, Any, Literal
@@ -13,7 +13,7 @@ from pydantic.json_schema import models_json_schema
 TerminalName = Literal["final", "complete", "done"]
 SCHEMA_ID = "urn:runyard:agent-contract:1"
 
-RUN_HEADER = "Runyard-Run-Id"  # names the run of an answer, and in a request the run to come back to
+RUN_HEADER = "Runyard-Run-Id"  # in a response: the run; in a request: the run to reconnect to
 
 
 def _object(value: Any) -> Any:
@@ -28,37 +28,37 @@ Limit = Annotated[int | None, Field(ge=1, le=2**53)]
 
 
 class Budgets(BaseModel):
-    """Limits of one run. What an agent cannot measure it passes on."""
+    """Limits of one run. An agent passes on the limits that it cannot measure."""
 
     model_config = ConfigDict(extra="allow")
 
-    max_output_tokens: Limit = Field(None, description="Tokens that models may write in the whole run.")
-    max_context_tokens: Limit = Field(None, description="Tokens that one question to a model may have.")
+    max_output_tokens: Limit = Field(None, description="Output tokens that models may use in the whole run.")
+    max_context_tokens: Limit = Field(None, description="Tokens that one request to a model may have.")
     max_escalations: int | None = Field(None, ge=0, le=2**53, description="Passed on; Runyard does not escalate.")
     timeout_ms: Limit = Field(None, description="Milliseconds from the request to the answer, waiting included.")
 
 
 class AgentRunRequest(BaseModel):
-    """What both endpoints take."""
+    """The request of both endpoints."""
 
     model_config = ConfigDict(extra="ignore")
 
-    request_id: str = Field(min_length=1, max_length=256, description="A trace id, and never a key.")
-    task_type: str = Field(min_length=1, max_length=256, description="What is to be done.")
-    workflow_id: str | None = Field(None, max_length=256, description="The workflow that this belongs to.")
+    request_id: str = Field(min_length=1, max_length=256, description="A trace id; not an idempotency key.")
+    task_type: str = Field(min_length=1, max_length=256, description="The type of the task.")
+    workflow_id: str | None = Field(None, max_length=256, description="The workflow that the task belongs to.")
     stage_id: str | None = Field(None, max_length=256, description="The stage of that workflow.")
-    user_id: str | None = Field(None, max_length=256, description="For whom.")
+    user_id: str | None = Field(None, max_length=256, description="The user on whose behalf the task runs.")
     mode: Annotated[str, BeforeValidator(_mode), Field(max_length=64)] = Field(
         "DEMO", description="Such as `DEMO` or `LIVE`."
     )
     risk_tier: str | None = Field(None, max_length=64, description="Such as `NON_SENSITIVE`.")
     domain_id: str | None = Field(None, max_length=64, description="Such as `clinical`.")
-    inputs: Annotated[dict[str, Any], BeforeValidator(_object)] = Field({}, description="What the task needs.")
+    inputs: Annotated[dict[str, Any], BeforeValidator(_object)] = Field({}, description="The inputs of the task.")
     budgets: Annotated[Budgets, BeforeValidator(_object)] = Field(Budgets(), description="Limits of this run.")
 
 
 class RetrievalChunk(BaseModel):
-    """A piece of a document that was found."""
+    """A retrieved piece of a document."""
 
     model_config = ConfigDict(extra="allow")
 
@@ -70,7 +70,7 @@ class RetrievalChunk(BaseModel):
 
 
 class RetrievalTrace(BaseModel):
-    """How it was looked for."""
+    """How the documents were retrieved."""
 
     model_config = ConfigDict(extra="allow")
 
@@ -81,7 +81,7 @@ class RetrievalTrace(BaseModel):
 
 
 class GroundingPack(BaseModel):
-    """What an answer rests on."""
+    """The documents that an answer is based on."""
 
     model_config = ConfigDict(extra="allow")
 
@@ -93,28 +93,28 @@ class GroundingPack(BaseModel):
 
 
 class AgentError(BaseModel):
-    """Why there is no result: a code, and a sentence that repeats nothing of what was sent or found."""
+    """The reason for a missing result: a code, and a message that repeats no inputs and no documents."""
 
     code: str = Field(min_length=1, description="Such as `VALIDATION_ERROR` or `UNSUPPORTED_TASK_TYPE`.")
-    message: str = Field(description="For people; never content.")
+    message: str = Field(description="For people; holds no content.")
     details: dict[str, Any] | None = Field(None, description="Ids and names.")
 
 
 class AgentRunResponse(BaseModel):
-    """The one envelope: the answer of the sync endpoint, and the data of a stream's terminal event."""
+    """The response envelope: the body of the sync endpoint and the data of a stream's terminal event."""
 
     model_config = ConfigDict(extra="allow")
 
-    status: Literal["ok", "success", "error"] = Field(description="`ok` or `success`, else `error`.")
-    request_id: str = Field(min_length=1, description="That of the request.")
+    status: Literal["ok", "success", "error"] = Field(description="`ok` or `success`, otherwise `error`.")
+    request_id: str = Field(min_length=1, description="The `request_id` of the request.")
     outputs: dict[str, Any] = Field(description="The result; present even if empty.")
-    ok: bool | None = Field(None, description="The same as `status`, in the other style.")
-    task_type: str | None = Field(None, description="That of the request; a terminal event must have it.")
-    artifacts: list[str] = Field([], description="Where else results are.")
-    provenance: dict[str, Any] = Field({}, description="Who made it: ids and names.")
-    usage: dict[str, Any] = Field({}, description="`duration_ms`, and tokens where they are known.")
-    warnings: list[str] = Field([], description="What to know about a result that is one.")
-    grounding: GroundingPack | None = Field(None, description="What the answer rests on.")
+    ok: bool | None = Field(None, description="The same as `status`, as a boolean.")
+    task_type: str | None = Field(None, description="The `task_type` of the request; required in a terminal event.")
+    artifacts: list[str] = Field([], description="Links to further results.")
+    provenance: dict[str, Any] = Field({}, description="The producer of the result: ids and names.")
+    usage: dict[str, Any] = Field({}, description="`duration_ms`, and tokens if known.")
+    warnings: list[str] = Field([], description="Notes on a successful result.")
+    grounding: GroundingPack | None = Field(None, description="The documents that the answer is based on.")
     error: AgentError | None = Field(None, description="Only if `status` is `error`.")
 
 
@@ -130,7 +130,7 @@ SHAPES: tuple[type[BaseModel], ...] = (
 
 
 def schema() -> dict[str, Any]:
-    """The JSON Schema (2020-12) of the contract. It describes an AgentRunResponse; the other shapes are in `$defs`."""
+    """Return the JSON Schema (2020-12) of the contract: an AgentRunResponse, with the other shapes in `$defs`."""
     _, found = models_json_schema([(shape, "validation") for shape in SHAPES], ref_template="#/$defs/{model}")
     return {
         "$schema": "https://json-schema.org/draft/2020-12/schema",

@@ -1,1 +1,5 @@
-"""The models that can be asked: one scripted, and all those that litellm knows."""
+"""Implementations of `runyard.model.Model`.
+
+`litellm.py` asks every provider that litellm supports; `loading.py` imports litellm beside the event loop.
+`scripted.py` answers from data, for demos and tests.
+"""

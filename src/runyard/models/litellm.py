@@ -1,11 +1,11 @@
-"""Every model that litellm knows, behind our port.
+"""Every model that litellm supports, behind `runyard.model.Model`.
 
-litellm is heavy and is loaded by `loading.py`. It looks up prices in its own file and says nothing: its logs may hold
-content.
+litellm is large; `loading.py` imports it. It reads prices from its own file, and its logging is off because its logs
+may hold content.
 
-Tried again, with growing pauses or the one that the provider asks for, is only what failed before the first delta: a
-refused connection, a busy or broken provider. An answer that stops without having been finished is an error, however
-cleanly its connection was closed.
+Only failures before the first piece are retried (a refused connection, a busy or failing provider), with growing pauses
+or the pause that the provider asks for. An answer that stops without a finish reason is an error, even if the
+connection was closed cleanly.
 """
 
 import asyncio
@@ -25,8 +25,8 @@ Sleep = Callable[[float], Awaitable[object]]
 
 
 class Patience(Struct, frozen=True, kw_only=True):
-    """Seconds to wait for a connection, for the first delta and for the next one; how often to try, and the longest
-    pause between two tries that a provider may ask for."""
+    """Timeouts and retries, in seconds: for the connection, the first piece and each next piece; the number of tries,
+    the first pause between them, and the longest pause that a provider may ask for."""
 
     connect: float = 10
     first: float = 120
@@ -51,13 +51,13 @@ class LitellmModel:
                         begun = True
                         yield said
                 return
-            except Exception as error:  # litellm raises its own, its client's, its transport's and plain ones
+            except Exception as error:  # litellm raises errors of its own, of its HTTP client, and plain ones
                 failure = _failure(litellm, error)
                 if not begun:
                     failure = _missing_key(litellm, request, failure) or failure
                 pause = None if begun else self._pause(failure, error, attempt)
                 if pause is None:
-                    raise failure from None  # its words may hold content
+                    raise failure from None  # its message may hold content
             await self._sleep(pause)
 
     async def _ask(self, litellm: Any, request: Request) -> AsyncGenerator[PostedMessage, None]:
@@ -79,7 +79,7 @@ class LitellmModel:
             await stream.aclose()
 
     def _pause(self, failure: ModelError, error: Exception, attempt: int) -> float | None:
-        """How long to wait before the next try; None if there is none."""
+        """Return the pause before the next try, or None if there is none."""
         if attempt == self._patience.tries or not isinstance(failure, ModelUnavailable):
             return None
         asked = _retry_after(error)
@@ -89,7 +89,7 @@ class LitellmModel:
 
 
 async def _by(deadline: float, answer: Awaitable[Any]) -> Any:
-    """What is awaited, or TimeoutError: also where litellm makes an error of its own of our losing patience."""
+    """Await with a deadline. Raise TimeoutError even if litellm turns the cancellation into another error."""
     patience = asyncio.timeout_at(deadline)
     try:
         async with patience:
@@ -100,7 +100,7 @@ async def _by(deadline: float, answer: Awaitable[Any]) -> Any:
         raise
 
 
-# --- what it is asked ------------------------------------------------------------------------------------------------
+# --- the request -----------------------------------------------------------------------------------------------------
 
 
 def _arguments(request: Request, patience: Patience) -> dict[str, Any]:
@@ -124,7 +124,7 @@ def _arguments(request: Request, patience: Patience) -> dict[str, Any]:
 
 
 def _sendable(message: Mapping[str, Any]) -> dict[str, Any]:
-    """Some providers read the arguments of a model's earlier calls again; what was no JSON object is sent as one."""
+    """Return the message with JSON objects as the arguments of its calls, because some providers parse them again."""
     if not message.get("tool_calls"):
         return dict(message)
     calls = [call | {"function": _with_object(call["function"])} for call in message["tool_calls"]]
@@ -139,11 +139,11 @@ def _with_object(function: dict[str, Any]) -> dict[str, Any]:
     return function if is_object else function | {"arguments": "{}"}
 
 
-# --- what it says --------------------------------------------------------------------------------------------------
+# --- the answer ----------------------------------------------------------------------------------------------------
 
 
 class _Message:
-    """An assistant message that is being put together from its chunks."""
+    """Builds an assistant message from its chunks."""
 
     def __init__(self) -> None:
         self._text: list[str] = []
@@ -169,7 +169,7 @@ class _Message:
 
     def finished(self, reason: FinishReason | None, cost: Callable[[Any], float]) -> Finished:
         if reason is None:
-            raise ModelUnavailable("The model's answer was cut off.")
+            raise ModelUnavailable("The model's answer was cut off; try again.")
         message: dict[str, Any] = {"role": "assistant", "content": "".join(self._text) or None}
         if self._thinking:
             message["reasoning_content"] = "".join(self._thinking)
@@ -183,7 +183,7 @@ class _Message:
         return Finished(message=message, usage=usage, reason=reason)
 
     def _add_call(self, delta: Any) -> None:
-        """Calls come in pieces, side by side; their index says to which a piece belongs."""
+        """Add a piece of a tool call. Pieces of several calls are interleaved; the index identifies the call."""
         call = self._calls.setdefault(
             delta.index or 0, {"id": "", "type": "function", "function": {"name": "", "arguments": ""}}
         )
@@ -193,7 +193,7 @@ class _Message:
             call["function"]["arguments"] += delta.function.arguments or ""
 
     def _add_block(self, block: dict[str, Any]) -> None:
-        """A block of signed reasoning comes in pieces and ends with its signature."""
+        """Add a piece of a block of signed reasoning. The signature ends the block."""
         last = self._blocks[-1] if self._blocks else None
         if last is None or last.get("signature") or last.get("type") != block.get("type") or "thinking" not in last:
             self._blocks.append(block)
@@ -204,7 +204,7 @@ class _Message:
 
 
 def _finish_reason(stream: Any) -> FinishReason | None:
-    """Why the provider says that the message is over; None if it never said so (litellm then makes up a "stop")."""
+    """Return the provider's finish reason; None if it sent none (litellm then invents "stop")."""
     given = getattr(stream, "received_finish_reason", None) or getattr(stream, "intermittent_finish_reason", None)
     match given:
         case None:
@@ -220,19 +220,19 @@ def _finish_reason(stream: Any) -> FinishReason | None:
 
 
 def _cost(litellm: Any, model: str, usage: Any) -> float:
-    """US dollars; 0 for a model whose price nobody knows."""
+    """Return the cost in US dollars; 0 if litellm does not know the model's price."""
     try:
         return float(sum(litellm.cost_per_token(model=model, usage_object=usage)))
-    except Exception:  # an unknown model is a plain Exception
+    except Exception:  # litellm raises a plain Exception for an unknown model
         return 0.0
 
 
-# --- what goes wrong -----------------------------------------------------------------------------------------------
+# --- failures ------------------------------------------------------------------------------------------------------
 
 
 def _failure(litellm: Any, error: BaseException) -> ModelError:
-    """The same failure in our words, without any of theirs."""
-    while (inner := getattr(error, "original_exception", None)) is not None:  # litellm wraps what breaks a stream
+    """Return our error for a failure of litellm, without its message."""
+    while (inner := getattr(error, "original_exception", None)) is not None:  # litellm wraps errors inside a stream
         error = inner
     if isinstance(error, ModelError):
         return error
@@ -244,21 +244,21 @@ def _failure(litellm: Any, error: BaseException) -> ModelError:
     if isinstance(error, litellm.RateLimitError) or status == 429:
         return RateLimited()
     if status in (401, 403):
-        return ModelRefused("The model's provider did not accept the key.")
+        return ModelRefused("The model's provider rejected the API key; check its environment variable.")
     if status == 404:
-        return ModelRefused("The model's provider does not know this model.")
+        return ModelRefused("The model's provider does not know this model; check the agent's `model`.")
     if isinstance(status, int) and 400 <= status < 500 and status != 408:
         return ModelRefused()
     return ModelUnavailable()
 
 
 def _missing_key(litellm: Any, request: Request, failure: ModelError) -> ModelRefused | None:
-    """Name the environment variable of the provider's key if a request failed without one."""
+    """Return an error that names the missing environment variable, if the request failed without the provider's key."""
     if type(failure) not in (ModelUnavailable, ModelRefused) or "api_key" in request.options:
         return None
     try:
         missing = litellm.validate_environment(request.model)["missing_keys"]
-    except Exception:  # litellm raises plain ones for models that it does not know
+    except Exception:  # litellm raises a plain Exception for an unknown model
         return None
     names = [name for name in missing if name.endswith("_KEY")]
     if not names:
@@ -267,7 +267,7 @@ def _missing_key(litellm: Any, request: Request, failure: ModelError) -> ModelRe
 
 
 def _retry_after(error: BaseException) -> float | None:
-    """Seconds that the provider asks for."""
+    """Return the pause in seconds that the provider asks for, if any."""
     response = getattr(error, "response", None)
     headers = getattr(error, "litellm_response_headers", None) or getattr(response, "headers", None) or {}
     try:

@@ -1,9 +1,9 @@
-"""A model that says what it was told to say: no key, no network, the same every time.
+"""A scripted model: it answers from data, without a key or a network, and always the same.
 
-Its turns are data, or a function of the conversation. Which turn it is can be read off the conversation (how often the
-assistant has spoken since the user did), so that a run which goes on after a crash hears what it would have heard.
+Its turns are data, or a function of the conversation. The number of the turn is read from the conversation (how often
+the assistant has spoken since the last user message), so a run that resumes after a crash gets the same answers.
 
-A turn is an object, all of it optional:
+A turn is an object; every field is optional:
 
     {"thinking": "...", "text": "..." or ["a ", "b"], "every_ms": 20, "calls": [{"tool": "look", "input": {...}}],
      "usage": {"input_tokens": 5, "output_tokens": 3, "usd": 0.01}, "finish": "length", "error": "rate_limited"}
@@ -39,7 +39,7 @@ ERRORS: dict[ErrorCode, type[ModelError]] = {
 
 
 class Call(Struct, frozen=True, forbid_unknown_fields=True):
-    """A tool call. `arguments` is the text a real model would have written, for calls that are not JSON."""
+    """A tool call. `arguments` replaces `input` with the model's raw text, for arguments that are not JSON."""
 
     tool: str
     input: dict[str, Any] = field(default_factory=dict)
@@ -62,7 +62,7 @@ Sleep = Callable[[float], Awaitable[object]]
 
 
 def parse(turns: Sequence[Mapping[str, Any]]) -> list[Turn]:
-    """Invalid, in one sentence, unless these are turns."""
+    """Parse the turns. Raise Invalid if one is wrong."""
     return [_parse(turn, f"Turn {place}") for place, turn in enumerate(turns, 1)]
 
 
@@ -70,7 +70,7 @@ def _parse(turn: Mapping[str, Any], label: str) -> Turn:
     try:
         return msgspec.convert(turn, Turn)
     except msgspec.ValidationError as error:
-        raise Invalid(f"{label} of the scripted model is not one: {error}.") from None
+        raise Invalid(f"{label} of the scripted model is invalid: {error}.") from None
 
 
 class ScriptedModel:
@@ -95,7 +95,7 @@ class ScriptedModel:
         if callable(self._turns):
             return _parse(self._turns(conversation), f"Turn {number + 1}")
         if number >= len(self._turns):
-            raise ModelRefused("The scripted model has no more turns.")
+            raise ModelRefused("The scripted model has no more turns; add one to `turns`.")
         turn = self._turns[number]
         assert isinstance(turn, Turn)
         return turn
@@ -106,7 +106,7 @@ class ScriptedModel:
 
 
 def _spoken(conversation: Conversation) -> int:
-    """How often the assistant has spoken since the user did."""
+    """Return how often the assistant has spoken since the last user message."""
     roles = [message["role"] for message in conversation]
     since = len(roles) - roles[::-1].index("user") if "user" in roles else 0
     return roles[since:].count("assistant")

@@ -8,7 +8,7 @@ import structlog
 from structlog.testing import capture_logs
 
 from runyard.agents.channels.prompt import HOW_TO_SPEAK, SILENCE
-from runyard.agents.channels.tools import office_tools
+from runyard.agents.channels.tools import channel_tools
 from runyard.agents.declared.agent import Agent
 from runyard.agents.declared.loading import App
 from runyard.domain.run import Run
@@ -139,7 +139,7 @@ async def test_a_call_that_is_repeated_happens_once_and_memory_is_ones_own(serve
     channel = await talked(office, "hello")
     assert office.server is not None
     engine, run = office.server.process.engine, await office.run()
-    tools = {tool.name: tool for tool in office_tools(AgentActions(run, engine.conversations, engine.agent_directory))}
+    tools = {tool.name: tool for tool in channel_tools(AgentActions(run, engine.conversations, engine.agent_directory))}
     assert [tool.effects for tool in tools.values()] == ["idempotent"] * 6
 
     async def call(name: str, call_id: str = "c1", **given: Any) -> Any:
@@ -171,7 +171,7 @@ async def test_the_six_tools_are_an_mcp_server_inside_of_the_process(serve: Serv
     assert office.server is not None
     engine, run = office.server.process.engine, await office.run()
     server = served(
-        "office", office_tools(AgentActions(run, engine.conversations, engine.agent_directory)), directly(run.id)
+        "office", channel_tools(AgentActions(run, engine.conversations, engine.agent_directory)), directly(run.id)
     )
     async with Client(server) as client:
         listed = [tool.name for tool in (await client.list_tools()).tools]

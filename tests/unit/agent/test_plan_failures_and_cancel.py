@@ -50,7 +50,7 @@ async def no_json(ctx: NodeContext) -> object:
         (leaves, "The node leaves called exit."),
         (cancels_itself, "The node cancels_itself cancelled itself."),
         (times_out_inside, "The node times_out_inside failed with TimeoutError."),
-        (no_json, "The node no_json returned something that is not JSON."),
+        (no_json, "The node no_json returned a value that is not JSON; return numbers, text, lists or dicts."),
     ],
 )
 async def test_a_node_that_fails_ends_the_run_by_its_name_and_never_by_its_content(fn: Any, says: str) -> None:

@@ -1,8 +1,8 @@
-"""The prompt of an agent in a conversation: five parts, always in this order, each rendered in one way.
+"""The prompt of an agent in a channel or DM: five parts, always in the same order.
 
-1. the persona, byte for byte as it is kept; 2. its memory, `### {label}` and the content for each block; 3. the last
-messages of the conversation, oldest first; 4. how to speak; 5. that it may say nothing. Pure: whoever calls has loaded
-the blocks and messages, of this conversation and no other.
+1. the persona, byte for byte as stored; 2. the memory blocks, each as `### {label}` and its content; 3. the last
+messages of the conversation, oldest first; 4. how to speak; 5. that the agent may stay silent. Pure: the caller loads
+the blocks and the messages of this conversation.
 """
 
 from collections.abc import Sequence
@@ -23,7 +23,7 @@ You do not have to respond. If there is nothing for you to say or do, call `do_n
 
 
 class Line(Struct, frozen=True):
-    """One message, as the agent reads it: who said it, and what. `id` is what it reacts or replies to."""
+    """One message as the agent reads it. The agent uses `id` to react or reply to it."""
 
     id: str
     sender: str
@@ -32,7 +32,7 @@ class Line(Struct, frozen=True):
 
 
 class Prompt(Struct, frozen=True):
-    """`persona` is the same for every run of an agent; `rest` is made anew each time."""
+    """A rendered prompt. `persona` is the same for every run of an agent; `rest` is rendered for each run."""
 
     persona: str
     rest: str
@@ -43,14 +43,14 @@ class Prompt(Struct, frozen=True):
 
 
 class Place(Struct, frozen=True):
-    """The conversation that an agent is spoken to in, by the id that `send_message` takes."""
+    """The conversation in which an agent is addressed. `send_message` takes its id."""
 
     id: str
     title: str
 
 
 def build(persona: str, blocks: Sequence[Block], lines: Sequence[Line], place: Place | None = None) -> Prompt:
-    """The whole prompt; of `lines`, oldest first, the last ones count."""
+    """Render the prompt. Only the last messages of `lines`, oldest first, are included."""
     parts = [block(each) for each in blocks]
     parts += [messages(lines, place), HOW_TO_SPEAK, SILENCE]
     return Prompt(persona, "\n\n".join(parts))
@@ -67,7 +67,7 @@ def messages(lines: Sequence[Line], place: Place | None) -> str:
 
 
 def line(said: Line) -> str:
-    """One message. Its further lines are indented, so that nobody can put words into another's mouth."""
+    """Render one message. Its further lines are indented, so that a text cannot imitate another sender's message."""
     reply = " (reply)" if said.is_reply else ""
     text = "\n  ".join(said.text.splitlines())
     return f"[{said.id}] {said.sender}{reply}: {text}"

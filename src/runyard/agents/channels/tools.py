@@ -1,8 +1,8 @@
-"""The six tools of an agent in a conversation, bound to the run that calls them.
+"""The six tools of an agent in a channel or DM, bound to the run that calls them.
 
-They are the only way in which it is heard. Whatever it names, it acts as itself: its messages, its reactions, its own
-memory and nobody else's. A call that is repeated under its own id (`run_id:call_id`) happens once, so all of them are
-`idempotent`. `do_nothing` ends the turn: the model is not asked again. What cannot be done is told to the model.
+They are the agent's only way to act, and it always acts as itself: its messages, its reactions, its own memory. A call
+that is repeated under the same key (`run_id:call_id`) takes effect once, so all tools are `idempotent`. `do_nothing`
+ends the turn: the model is not asked again. The model gets a refused action as an error text.
 """
 
 from collections.abc import Awaitable, Sequence
@@ -17,12 +17,13 @@ REPLY_TO = "the message that you reply to; leave it out to stay in the thread th
 
 
 class AgentActions(Protocol):
-    """What one agent can do in the office, in one run."""
+    """The actions of one agent in channels and DMs, in one run."""
 
     async def send(self, conversation_id: str | None, text: str, key: str, parent_id: str | None) -> str:
-        """Say something, where it was spoken to if nothing else is named, and return the id of the message. If it was
-        spoken to in a thread of replies, the message goes into that thread unless `parent_id` names another message;
-        an empty one stands for no thread."""
+        """Post a message and return its id. The default conversation is the one in which the agent was addressed.
+
+        If the agent was addressed in a thread of replies, the message goes into that thread, unless `parent_id` names
+        another message. An empty `parent_id` posts outside any thread."""
 
     async def react(self, message_id: str, emoji: str) -> None: ...
 
@@ -37,7 +38,7 @@ class _LastTool(Tool[..., Any]):
     ends_turn = True
 
 
-def office_tools(desk: AgentActions) -> list[Tool[..., Any]]:
+def channel_tools(actions: AgentActions) -> list[Tool[..., Any]]:
     async def send_message(
         text: Annotated[str, "what you say"],
         idempotency_key: str,
@@ -45,12 +46,12 @@ def office_tools(desk: AgentActions) -> list[Tool[..., Any]]:
         parentMessageId: Annotated[str | None, REPLY_TO] = None,  # noqa: N803
     ) -> dict[str, Any]:
         """Say something in a channel or a direct message. It is the only way to be heard."""
-        sent = await _told(desk.send(conversationId, text, idempotency_key, parentMessageId))
+        sent = await _refusals_for_the_model(actions.send(conversationId, text, idempotency_key, parentMessageId))
         return {"messageId": sent}
 
     async def react_to_message(messageId: str, emoji: str) -> dict[str, Any]:  # noqa: N803
         """React to a message with an emoji."""
-        await _told(desk.react(messageId, emoji))
+        await _refusals_for_the_model(actions.react(messageId, emoji))
         return {"success": True}
 
     async def do_nothing() -> dict[str, Any]:
@@ -59,17 +60,17 @@ def office_tools(desk: AgentActions) -> list[Tool[..., Any]]:
 
     async def update_memory(label: str, content: str) -> dict[str, Any]:
         """Set one of your memory blocks, which you see in every prompt."""
-        await _told(desk.update_memory(label, content))
+        await _refusals_for_the_model(actions.update_memory(label, content))
         return {"success": True}
 
     async def search_memory(query: str) -> dict[str, Any]:
         """Find what you have stored, by any part of its text or by its words."""
-        found = await _told(desk.search_memory(query))
+        found = await _refusals_for_the_model(actions.search_memory(query))
         return {"passages": [_passage(each) for each in found]}
 
     async def store_memory(content: str, idempotency_key: str, tags: list[str] = []) -> dict[str, Any]:  # noqa: B006
         """Store something, to find it again with search_memory."""
-        kept = await _told(desk.store_memory(content, tags, idempotency_key))
+        kept = await _refusals_for_the_model(actions.store_memory(content, tags, idempotency_key))
         return {"passageId": kept}
 
     return [
@@ -82,10 +83,10 @@ def office_tools(desk: AgentActions) -> list[Tool[..., Any]]:
     ]
 
 
-async def _told(doing: Awaitable[T]) -> T:
-    """What may not be done, in words that are meant for the model."""
+async def _refusals_for_the_model(action: Awaitable[T]) -> T:
+    """Await an action. Turn a refusal into a ToolError, whose message the model gets."""
     try:
-        return await doing
+        return await action
     except (NotFound, Invalid, Conflict) as error:
         raise ToolError(error.message) from None
 

@@ -1,7 +1,7 @@
-"""What Claude Agent SDK tells of a query, in words of ours. Pure, and known by shape: the SDK need not be there.
+"""The messages of Claude Agent SDK as types of ours. Pure: recognized by shape, without importing the SDK.
 
-A message of the model comes in pieces, one for each of its blocks, all with the message's id. What is none of these is
-left out: the results of our own tools, which we know, and news of the SDK about itself.
+A message of the model arrives in pieces, one per block, all with the message's id. Other messages are ignored: the
+results of our own tools, and the SDK's status messages.
 """
 
 from collections.abc import Sequence
@@ -24,7 +24,7 @@ REFUSED = frozenset({400, 401, 403, 404, 413, 422})
 
 
 class Wanted(Struct, frozen=True):
-    """A call that the model wants."""
+    """A tool call that the model requests."""
 
     id: str
     name: str
@@ -32,7 +32,7 @@ class Wanted(Struct, frozen=True):
 
 
 class Spoke(Struct, frozen=True):
-    """A piece of a message of the model."""
+    """One piece of a message of the model."""
 
     message_id: str
     model: str
@@ -43,8 +43,9 @@ class Spoke(Struct, frozen=True):
 
 
 class Ended(Struct, frozen=True):
-    """The query is over: why, under which session it can be gone on with, and what it cost. `usage.usd` is what the
-    whole session cost so far."""
+    """The end of a query: its reason, its cost, and the session that the next query can continue.
+
+    `usage.usd` is the cost of the whole session so far."""
 
     session_id: str
     why: StopReason
@@ -87,14 +88,14 @@ def _ended(message: Any) -> Ended:
 
 
 def _failure(status: int | None) -> AgentError:
-    """Why there is no answer. The words of the SDK may repeat content."""
+    """Return the error for an HTTP status of the provider. The SDK's own message may hold content."""
     if status == 429:
         return RateLimited()
     return ModelRefused() if status in REFUSED else ModelUnavailable()
 
 
 def _usage(counted: dict[str, Any] | None, usd: float = 0.0) -> Usage:
-    """What was read from or put into the provider's cache was read by the model as well."""
+    """Return the usage. Tokens read from or written to the provider's cache count as input."""
     known = counted or {}
     read = ("input_tokens", "cache_creation_input_tokens", "cache_read_input_tokens")
     return Usage(sum(known.get(name) or 0 for name in read), known.get("output_tokens") or 0, usd)

@@ -1,10 +1,10 @@
-"""Runs a claude agent: Claude Agent SDK asks the model, and what it tells becomes events; our tools are its tools.
+"""Run a claude agent: Claude Agent SDK asks the model, its messages become events, and our tools are its only tools.
 
-What is durable before what is as for every other kind: the message of the model before the calls that it wants, the
-start of a call before the call, its result before the model gets it. After a crash, or when a person has decided, the
-query is made again. A call is known by its tool and its number (`send_message#2`): one that is on record with the same
-input is not made again, one that is harmless or idempotent is made under its key, and one that may happen only once and
-comes with another input ends the run.
+The order of durable events is the same as for every kind: the model's message before its calls, the start of a call
+before the call, its result before the model gets it. After a crash, or after a person has decided, the query is made
+again. A call is identified by its tool and number (`send_message#2`). A recorded call with the same input is not made
+again. A `none` or `idempotent` call with another input is made under its key. A `once` call with another input ends the
+run.
 """
 
 import asyncio
@@ -45,12 +45,12 @@ async def run_claude(agent: Agent, execution: Execution, /) -> Answered:
 
 
 class _Step:
-    """One message of the model: what has come of it, and how much of that is written down."""
+    """One message of the model: the pieces received, and how much of them is recorded."""
 
     def __init__(self, key: str, message_id: str, usage: Usage) -> None:
         self.key = key
         self.message_id = message_id
-        self.usage: Usage | None = usage  # until it is counted
+        self.usage: Usage | None = usage  # None once it is counted
         self.counted = Usage()
         self.text: list[str] = []
         self.wanted: list[Wanted] = []
@@ -64,7 +64,7 @@ class _Query:
         self._claude: Claude = agent.claude
         self._execution = execution
         self._replay = replay
-        self._context = Context(agent, execution, parking, Replay(State()))  # what it writes is new, always
+        self._context = Context(agent, execution, parking, Replay(State()))  # everything it writes is new
         questions = Questions(execution, replay, parking, agent.on_unknown)
         self._calls = ToolCalls(execution, replay, parking, questions, self._context.settle)
         self._known = {call.call_id: call for call in execution.state.calls}
@@ -72,7 +72,7 @@ class _Query:
         self._step: _Step | None = None
         self._counted = Usage()
         self._seen: dict[str, asyncio.Event] = {}
-        self._keys: dict[str, str] = {}  # of the calls that the model wants, by the ids that the SDK has for them
+        self._keys: dict[str, str] = {}  # of requested calls, by the SDK's ids
         self._acted = False
         self._failure: Exception | None = None
         self._main: asyncio.Task[Any] | None = None
@@ -104,10 +104,10 @@ class _Query:
             session_id=end.session_id if keep else None,
         )
 
-    # --- what the SDK is told
+    # --- the query
 
     async def _told(self) -> str:
-        """In a mailbox the prompt has what was said; elsewhere it is put behind the instructions."""
+        """Return the instructions, with the thread's history unless it is a channel, whose prompt has it already."""
         if self._execution.run.in_mailbox:
             return self._agent.instructions
         earlier = await self._execution.history(HISTORY)
@@ -138,7 +138,7 @@ class _Query:
         )
 
     async def _asked(self, options: Any) -> Ended:
-        """Ask, write down what is heard, and return the end."""
+        """Run the query, record its messages, and return its end."""
         from claude_agent_sdk import ClaudeSDKError, query
         from claude_agent_sdk._internal.transport.subprocess_cli import SubprocessCLITransport
 
@@ -161,9 +161,9 @@ class _Query:
                             assert_never(never)
         except ClaudeSDKError:
             if end is None:
-                raise ModelUnavailable from None  # its words may repeat content
+                raise ModelUnavailable from None  # its message may hold content
         except Exception:
-            if end is None:  # otherwise it says again that the query ended badly
+            if end is None:  # otherwise it repeats that the query failed
                 raise
         finally:
             _kill(program)
@@ -171,7 +171,7 @@ class _Query:
             raise ModelUnavailable("Claude Agent SDK ended without a result.")
         return end
 
-    # --- what it tells
+    # --- messages
 
     async def _spoke(self, spoke: Spoke) -> None:
         step = self._step
@@ -193,7 +193,7 @@ class _Query:
             self._sight(wanted.id).set()
 
     def _write(self, step: _Step, rest: Usage | None = None) -> None:
-        """Write down what is not yet; `rest` is what this step cost, once that is known."""
+        """Record the pieces that are not recorded yet; `rest` is the step's remaining cost, once known."""
         if not step.text and not step.wanted and rest is None:
             return
         usage = rest if rest is not None else step.usage
@@ -212,7 +212,7 @@ class _Query:
             self._step = None
 
     def _end(self, end: Ended, before: float) -> None:
-        """The SDK counts all of a query only at its end; what is not counted yet goes to the last step."""
+        """Add the usage that is not counted yet to the last step. The SDK reports the total only at the end."""
         all_of_it, counted = end.usage, self._counted
         rest = Usage(
             max(0, all_of_it.input_tokens - counted.input_tokens),
@@ -227,7 +227,7 @@ class _Query:
         return self._seen.setdefault(use_id, asyncio.Event())
 
     async def _make(self, tool: Tool[..., Any], given: dict[str, Any], use_id: str | None) -> Any:
-        """A call that the SDK wants made, once what the model said is written down."""
+        """Make a call that the SDK requests, after the model's message is recorded."""
         try:
             if use_id is not None:
                 await self._sight(use_id).wait()
@@ -275,7 +275,7 @@ def _function(key: str, wanted: Wanted) -> dict[str, Any]:
 
 
 def _kill(program: Any) -> None:
-    """The SDK stops its program gently, which a cancel cuts short. Nothing of a run may go on when it has ended."""
+    """Kill the SDK's program. The SDK stops it gently, which a cancel interrupts; no process may outlive its run."""
     process = program._process
     if process is not None and process.returncode is None:
         with suppress(ProcessLookupError):
@@ -283,5 +283,5 @@ def _kill(program: Any) -> None:
 
 
 async def _stop(*_: Any) -> Any:
-    """After a tool that ends the turn the model is not asked again."""
+    """Stop the query after a tool that ends the turn, so that the model is not asked again."""
     return {"continue_": False}

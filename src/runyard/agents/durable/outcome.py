@@ -1,5 +1,4 @@
-"""How the task of an agent ended, as its runner says it: a result, Canceled, or an error whose message holds no
-content."""
+"""Turn the end of an agent's task into a result, Canceled, or an error without content."""
 
 import asyncio
 from typing import TypeVar
@@ -11,7 +10,7 @@ T = TypeVar("T")
 
 
 def outcome(main: "asyncio.Task[T]", execution: Execution) -> T:
-    """What the task returned. Whatever it ended with, a run that is to be canceled was Canceled."""
+    """Return the task's result. If a cancel was requested, raise Canceled however the task ended."""
     if main.cancelled():
         if execution.cancelled:
             raise Canceled
@@ -25,7 +24,7 @@ def outcome(main: "asyncio.Task[T]", execution: Execution) -> T:
 
 
 def _without_content(error: BaseException) -> RunyardError:
-    """An error whose message holds no content; what the engine itself raised stays as it is."""
+    """Return an error whose message holds no content. Errors of the engine are returned unchanged."""
     while isinstance(error, BaseExceptionGroup) and len(error.exceptions) == 1:
         error = error.exceptions[0]
     if isinstance(error, AgentError | WriteRefused | Unavailable):

@@ -1,11 +1,11 @@
-"""When a run has nothing left to do but wait for a person, and how its tasks are stopped then.
+"""Parking: detect that a run only waits for people, and stop its tasks.
 
-A call that needs a decision does not return: it hangs in `wait_for` while its neighbours (`asyncio.gather`) go on and
-are recorded. When calls hang and none is in flight, `quiet` returns and the runner stops the agent; the next execution
-comes back to the same place by replay. Work that an agent does outside of its context is not seen here and may be cut
-off: it is done again after the decision, like everything that is not recorded.
+A call that needs a decision does not return: it blocks in `wait_for` while its siblings (`asyncio.gather`) continue and
+are recorded. When calls are blocked and none is in flight, `quiet` returns and the runner stops the agent. The next
+execution reaches the same place by replay. Work that an agent does outside its context is not tracked here: it may be
+cut off, and is done again after the decision like everything that is not recorded.
 
-After `close` no call of the context does anything, so that a task which refuses to end cannot write to the run.
+After `close`, calls of the context have no effect, so a task that refuses to end cannot write to the run.
 """
 
 import asyncio
@@ -15,11 +15,11 @@ from typing import Any, NoReturn, TypeVar
 
 T = TypeVar("T")
 
-# How often a quiet agent may be scheduled before it counts as waiting: between two calls of one branch lie a few turns
-# of the event loop, and more where task groups are nested.
+# Event loop turns without a call in flight before the agent counts as waiting. Between two calls of one branch there
+# are a few turns, and more with nested task groups.
 _TURNS = 20
 
-# An agent that swallows its cancellation is told again, then left behind.
+# A task that swallows its cancellation is cancelled again, then abandoned.
 _TELL_TIMES = 3
 _TELL_SECONDS = 1.0
 
@@ -34,7 +34,7 @@ class Parking:
 
     @contextmanager
     def working(self) -> Iterator[None]:
-        """A call is in flight: the run does not park until it has ended and been recorded."""
+        """Mark a call as in flight: the run does not park until the call has ended and is recorded."""
         self._note_task()
         self._in_flight += 1
         self._quiet.clear()
@@ -45,7 +45,7 @@ class Parking:
             self._look()
 
     async def wait_for(self, approval_id: str) -> NoReturn:
-        """Hang until the execution is stopped."""
+        """Block until the execution is stopped."""
         self._note_task()
         if approval_id not in self.approvals:
             self.approvals.append(approval_id)
@@ -54,7 +54,7 @@ class Parking:
         raise asyncio.CancelledError
 
     async def quiet(self) -> None:
-        """Return when calls hang and nothing is in flight."""
+        """Return when calls wait for people and none is in flight."""
         while True:
             await self._quiet.wait()
             for _ in range(_TURNS):
@@ -65,8 +65,9 @@ class Parking:
                 return
 
     async def ended(self, work: Coroutine[Any, Any, T], name: str) -> "asyncio.Task[T] | None":
-        """Do the work in a task of its own until it has ended, or (None) until all it does is wait for people. Either
-        way nothing of it goes on afterwards."""
+        """Run the work in its own task. Return the task when it has ended, or None when it only waits for people.
+
+        In both cases no task of the work is running afterwards."""
         main = asyncio.create_task(work, name=name)
         quiet = asyncio.create_task(self.quiet(), name=f"parking of {name}")
         try:
@@ -76,7 +77,7 @@ class Parking:
             await self.close(main, quiet)
 
     async def close(self, *tasks: asyncio.Task[Any]) -> None:
-        """Stop these tasks and every other one that used the context."""
+        """Cancel these tasks and every other task that used the context."""
         self.closed = True
         running = {task for task in (*tasks, *self._tasks) if not task.done()}
         for _ in range(_TELL_TIMES):
@@ -87,7 +88,7 @@ class Parking:
             done, running = await asyncio.wait(running, timeout=_TELL_SECONDS)
             for task in done:
                 if not task.cancelled():
-                    task.exception()  # seen: asyncio need not complain that nobody looked
+                    task.exception()  # retrieved, so that asyncio does not log it as never retrieved
 
     def _look(self) -> None:
         if self.approvals and not self._in_flight:

@@ -1,7 +1,7 @@
-"""Questions to people: asked once, answered by a later execution.
+"""Questions to people: asked once, answered in a later execution.
 
-A question that nobody has answered hangs (see `parking.py`) until the run is parked; after the decision the run comes
-back to the same place, and the answer is in the log. Python agents and models ask in the same way.
+An unanswered question blocks (`parking.py`) until the run is parked. After the decision the run reaches the same place
+by replay and finds the answer in the log. Python agents and models ask in the same way.
 """
 
 from typing import Any, Final
@@ -28,7 +28,8 @@ class Questions:
         self._asked: dict[tuple[str, ApprovalKind], str] = {}
 
     def ask(self, key: str, kind: ApprovalKind, name: str, asked: Any, *before: Payload) -> str:
-        """Ask, without waiting: the events `before`, the question and its row are one append. The approval's id."""
+        """Ask without waiting and return the approval's id. The events `before`, the question and its row are one
+        append."""
         approval_id = self._execution.new_approval_id()
         approval = Approval(
             id=approval_id,
@@ -49,7 +50,7 @@ class Questions:
     async def decision(
         self, key: str, kind: ApprovalKind, name: str, asked: Any, *before: Payload, after: int = 0
     ) -> QuestionState:
-        """What a person decided; asks them if nobody did, and hangs while there is no answer."""
+        """Return the decision. Ask if the question is new, and block while it is pending."""
         found = self._replay.question(key, kind, after)
         if found is None:
             await self._parking.wait_for(self._asked.get((key, kind)) or self.ask(key, kind, name, asked, *before))
@@ -61,7 +62,7 @@ class Questions:
         return question
 
     async def repeat(self, key: str, name: str, asked: Any, known: StepState | CallState) -> bool:
-        """Whether a `once` call that may have happened is to be made again."""
+        """Return whether to repeat a `once` call that may have happened."""
         if self._on_unknown == "ask":
             answer = await self.decision(key, UNKNOWN, name, asked, after=known.started_seq or 0)
             agreed = answer.state == "approved"

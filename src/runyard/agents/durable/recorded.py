@@ -1,9 +1,9 @@
-"""Calls of a python agent that are recorded: steps, tools and questions. A crash repeats none of them silently.
+"""Recorded calls of a python agent: steps, tools and questions. A crash repeats none of them silently.
 
-What is durable before what: the `step.started` of a `once` step before its function is called, and every result before
-its caller gets it. For the rest a step follows the rules of `tool_call.py`.
+The `step.started` of a `once` step is durable before its function is called, and every result is durable before the
+caller gets it. Otherwise a step follows the rules of `tool_call.py`.
 
-A call that waits for a person hangs (see `parking.py`) and is done by a later execution.
+A call that waits for a person blocks (`parking.py`); a later execution finishes it.
 """
 
 from collections.abc import Callable, Mapping
@@ -111,7 +111,7 @@ class RecordedCalls:
     # --- what they share -------------------------------------------------------------------------------------------
 
     def _stored(self, value: dict[str, Any]) -> dict[str, Any]:
-        """As the log will have it, so that it can be compared with what the log has."""
+        """Return the value as the log stores it, so that it can be compared with the record."""
         redactor = self._execution.redactor
         return value if redactor is None else redactor.value(value)
 
@@ -127,7 +127,7 @@ class RecordedCalls:
 
 
 def _error(cause: BaseException) -> str:
-    """What the log says of a failed step: the class of the error, or the code of a mistake in how it was called."""
+    """Return the error that the log records for a failed step: its class name, or its code if the call was invalid."""
     return cause.code if isinstance(cause, ResultNotJson | NestedCall) else type(cause).__name__
 
 
@@ -158,4 +158,4 @@ def _json_object(tool: Tool[..., Any], given: Mapping[str, Any]) -> dict[str, An
     try:
         return dict(plain(given))
     except (TypeError, ValueError):
-        raise Invalid(f"The arguments of {tool.name} are not JSON.") from None
+        raise Invalid(f"The arguments of {tool.name} are not JSON; pass numbers, text, lists and dicts.") from None

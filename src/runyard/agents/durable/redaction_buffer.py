@@ -1,4 +1,4 @@
-"""Text of an agent that may still become something sensitive, with more text behind it."""
+"""Text of an agent that is held back because more text may complete something sensitive."""
 
 import asyncio
 from typing import TYPE_CHECKING
@@ -8,7 +8,7 @@ if TYPE_CHECKING:
 
 
 class RedactionBuffer:
-    """The two streams of one execution. Only where redaction is on."""
+    """The text and thinking streams of one execution. Only used if redaction is on."""
 
     def __init__(self, redactor: "Redactor") -> None:
         self._text = redactor.stream()
@@ -17,17 +17,19 @@ class RedactionBuffer:
 
     @property
     def is_mine(self) -> bool:
-        """Whether it was the running task that wrote last."""
+        """Whether the current task wrote last."""
         return self._writer is asyncio.current_task()
 
     def text(self, piece: str) -> str:
-        """What can be written now that this has come."""
+        """Add a piece and return the text that can be written now."""
         self._writer = asyncio.current_task()
         return self._text.feed(piece)
 
     def thinking(self, piece: str) -> str:
+        """Add a piece of reasoning and return the part that can be written now."""
         self._writer = asyncio.current_task()
         return self._thinking.feed(piece)
 
     def rest(self) -> tuple[str, str]:
+        """Return the text and the thinking that are still held back, and clear them."""
         return self._text.close(), self._thinking.close()

@@ -1,11 +1,11 @@
-"""What a resumed execution already has: recorded results by key, and text that must not be shown twice.
+"""Replay: the results and the text that a resumed execution already has.
 
-A python agent is called again from the top. Every step, tool call and question gets the key `name#occurrence`, counted
-over all of them, so that a key is unique in a run. What the log has under that key is used instead of doing it again; a
-record that does not fit is Nondeterministic.
+A python agent is called again from the top. Every step, tool call and question gets the key `name#occurrence`, which is
+unique in a run. If the log has a record under that key, the record is used instead of calling again. A record that does
+not match the call raises Nondeterministic.
 
-Text is compared with what the log kept: what is there already is not emitted again. Where an agent writes other text
-than the first time, it stays silent until it has used the last recorded result, and is live from then on.
+Text is compared with the text in the log and is not emitted again. If an agent writes other text than the first time,
+nothing is emitted until it has used the last recorded result; from then on it is live.
 """
 
 from collections import Counter
@@ -18,7 +18,7 @@ from runyard.errors import Nondeterministic
 
 
 class Echo:
-    """Text that the log kept, and how much of it has been written again."""
+    """Text in the log, and how much of it the resumed agent has written again."""
 
     def __init__(self, kept: str) -> None:
         self._kept = kept
@@ -26,7 +26,7 @@ class Echo:
         self._astray = False
 
     def fresh(self, text: str, live: bool) -> str:
-        """The part of `text` that is not in the log yet."""
+        """Return the part of `text` that is not in the log yet."""
         if not self._astray:
             known = self._kept[self._at : self._at + len(text)]
             if text.startswith(known):
@@ -36,7 +36,7 @@ class Echo:
         return text if live else ""
 
     def skip(self, start: int, end: int) -> str:
-        """Pass over what was written inside a call that is not made again; the text passed over."""
+        """Skip and return the text that was written inside a call that is not made again."""
         if self._astray or self._at != start:
             return ""
         self._at = end
@@ -57,7 +57,7 @@ class Replay:
 
     @property
     def live(self) -> bool:
-        """Whether every recorded result has been used: from here on, nothing has happened before."""
+        """Whether every recorded result has been used, so that everything from here on is new."""
         return not self._ahead
 
     def key(self, name: str) -> str:
@@ -77,14 +77,14 @@ class Replay:
         return call
 
     def question(self, key: str, kind: ApprovalKind, after: int = 0) -> tuple[str, QuestionState] | None:
-        """The newest approval of this kind for `key` that was requested after seq `after`."""
+        """Return the newest approval of this kind for `key` that was requested after seq `after`."""
         for approval_id, question in reversed(self._questions.items()):
             if question.call_id == key and question.kind == kind and question.requested_seq > after:
                 return approval_id, question
         return None
 
     def use(self, key: str) -> None:
-        """The result under `key`, and the decisions that led to it, have been used."""
+        """Mark the result under `key`, and the decisions that led to it, as used."""
         if not self._ahead:
             return
         self._ahead.discard(key)

@@ -1,12 +1,12 @@
-"""One tool call and what a crash may do to it. The rules are the same for python agents and for models.
+"""One tool call, and what a crash may do to it. The rules are the same for python agents and for models.
 
-What is durable before what: `tool.started` before the function is called, its result before anybody gets it. So a call
-with a start and no end is ambiguous, and only then: `none` and `idempotent` are called again with the same key and no
-second start in the log; `once` follows the agent's `on_unknown`, and a repetition that a person allowed is announced
-again, because after a second crash they must be asked again.
+`tool.started` is durable before the function is called, and the result is durable before the caller gets it. So only a
+call with a start and no end is ambiguous. `none` and `idempotent` tools are then called again with the same key and
+without a second start in the log. `once` tools follow the agent's `on_unknown`; a repetition that a person allowed gets
+a second `tool.started`, because after another crash the person must be asked again.
 
-What a tool raised becomes its result: a code and, for the model, the text of the exception. Its traceback is kept for
-the developer beside them; no caller gets it.
+An exception of a tool becomes its result: a code and, for the model, the text of the exception. The log also keeps the
+traceback for the developer; callers never get it.
 """
 
 import re
@@ -44,14 +44,14 @@ if TYPE_CHECKING:
 
 P = TypeVar("P", bound=Payload)
 PREFIX = "Error executing tool: "
-MOST_CHARS = 4_000  # of what a model is told of an exception
+MOST_CHARS = 4_000  # of an exception's text that a model gets
 
-# The key of the recorded call that the code of a user is running in; None outside of one.
+# The key of the recorded call whose user code is running; None outside a recorded call.
 inside: ContextVar[str | None] = ContextVar("runyard_inside_a_recorded_call", default=None)
 
 
 class Result(Struct, frozen=True):
-    """How a call ended: its output (JSON), or an error code and what may be told of it."""
+    """The end of a call: its output (JSON), or an error code with the text that the model may get."""
 
     output: Any = None
     error: str | None = None
@@ -78,8 +78,9 @@ class ToolCalls:
     async def make(
         self, tool: Tool[..., Any], key: str, given: Mapping[str, Any], known: CallState | None, context: object
     ) -> Result:
-        """Make the call under `key`, of which the log has `known`. Rejected if a person said no, ToolFailed if they put
-        an input in its place that does not fit."""
+        """Make the call under `key`; `known` is its record in the log, if any.
+
+        Raise Rejected if a person rejected it, ToolFailed if the input that a person edited does not fit the tool."""
         if known is None or known.started_seq is None:
             wanted = await self._allowed(tool, key, given)
             return await self._perform(tool, key, wanted, context, announce=True)
@@ -91,14 +92,14 @@ class ToolCalls:
         return Result(error=UNKNOWN)
 
     async def record(self, payload: P) -> P:
-        """Make it durable; as it is stored."""
+        """Emit an event, wait until it is durable, and return it as stored."""
         with self._parking.working():
             stored = self._execution.emit(payload)
             await self._execution.commit()
         return stored
 
     async def _allowed(self, tool: Tool[..., Any], key: str, given: Mapping[str, Any]) -> Mapping[str, Any]:
-        """The input to call the tool with: as given, or as the person edited it."""
+        """Return the input for the tool: as given, or as a person edited it."""
         if not self._questions.is_asked(key, "tool") and not tool.needs_approval(given):
             return given
         wish = ToolRequested(key, tool.name, given)
@@ -137,20 +138,20 @@ class ToolCalls:
 
 
 async def attempt(key: str, calling: Awaitable[Any]) -> tuple[Any, BaseException | None]:
-    """The JSON of what a function returned, or what it raised. Refused writes are not the function's fault."""
+    """Await a user's function and return its result as JSON, or the exception it raised. Errors of the store pass."""
     token = inside.set(key)
     try:
         return as_json(await calling), None
     except (WriteRefused, Unavailable):
         raise
-    except (Exception, SystemExit, KeyboardInterrupt) as error:  # what a user's function raises is its result
+    except (Exception, SystemExit, KeyboardInterrupt) as error:  # an exception of a user's function is its result
         return None, error
     finally:
         inside.reset(token)
 
 
 def as_json(result: object) -> Any:
-    """The result as a reader of the log gets it; ResultNotJson with the type that has no JSON."""
+    """Return the result as a reader of the log gets it. Raise ResultNotJson with the type that is not JSON."""
     try:
         return plain(result)
     except (TypeError, ValueError) as error:
@@ -159,8 +160,9 @@ def as_json(result: object) -> Any:
 
 
 def told(cause: BaseException, execution: Execution) -> str:
-    """What the model is told: the text of the exception. Where the settings withhold it or there is none, only the kind
-    of error; words that are meant for the model are always told."""
+    """Return the text that the model gets for an exception: its message, or its code if the settings withhold messages.
+
+    Messages that are written for the model are always included."""
     meant = isinstance(cause, ToolFailed | InvalidInput | ResultNotJson | NestedCall)
     said = _text_of(cause, execution.redactor) if meant or execution.tells_tool_errors else ""
     return f"{PREFIX}{said or code_of(cause)}"
@@ -169,7 +171,7 @@ def told(cause: BaseException, execution: Execution) -> str:
 def _text_of(cause: BaseException, redactor: "Redactor | None") -> str:
     try:
         said = clean(cause.message if isinstance(cause, RunyardError) else str(cause)).strip()
-    except Exception:  # an exception of a user may fail to say what it is
+    except Exception:  # `__str__` of a user's exception may raise
         return ""
     if redactor is not None:
         said = redactor.text(said)

@@ -1,8 +1,8 @@
-"""A connection to an MCP server: made when it is first used, kept, and made again when it is lost.
+"""A connection to an MCP server: opened at first use, kept, and reopened after it is lost.
 
-It lives in a task of its own, because what opens it must also close it. Whoever uses it may be cancelled at any time
-without harm to the others. A server that ended while nobody used it is started again before the next call; one that
-ends during a call fails that call, because nobody knows what it did.
+The connection lives in its own task, because the task that opens it must also close it. A caller may be cancelled at
+any time without harm to other callers. A server that ended between calls is started again before the next call. If it
+ends during a call, that call fails, because its effects are unknown.
 """
 
 import asyncio
@@ -45,10 +45,10 @@ class Connection:
         if url is not None:
             from runyard.agents.tools.outbound import Allowed
 
-            Allowed(allow)  # a mistake is told when it is declared
+            Allowed(allow)  # raises Invalid at the declaration
 
     async def use(self, work: Callable[["Client"], Awaitable[T]]) -> T:
-        """Do something with the client; ServerGone if the server does not answer."""
+        """Call `work` with the client. Raise ServerGone if the server does not answer."""
         from mcp import MCPError
         from mcp.types import CONNECTION_CLOSED
 
@@ -96,7 +96,7 @@ class Connection:
                 from runyard.agents.tools.outbound import Allowed, outbound_client
 
                 allowed = Allowed(self._allow)
-                await allowed.check(self._url)  # here it can be told in words; the client checks every connection
+                await allowed.check(self._url)  # a clear error now; the client checks every connection again
                 http = await stack.enter_async_context(outbound_client(allowed, headers=self._headers))
                 transport = streamable_http_client(self._url, http_client=http)
             else:
@@ -108,7 +108,7 @@ class Connection:
 
 
 class _Live:
-    """One connection, in its own task, from `ready` to `close`."""
+    """One open connection in its own task, from `ready` to `close`."""
 
     def __init__(self, transport: Callable[[asyncio.Event], Any]) -> None:
         self.loop = asyncio.get_running_loop()
@@ -143,12 +143,12 @@ class _Live:
                 self.client = client
                 self._ready.set_result(None)
                 await self._done.wait()
-        except Exception as error:  # whatever it is, there is no connection
+        except Exception as error:  # any error means that there is no connection
             refused = _refusal(error)
             log.warning("mcp.connection_failed", error=type(refused or error).__name__)
             if not self._ready.done():
                 self._ready.set_exception(refused or ServerGone())
-                self._ready.exception()  # seen, even if nobody waits any more
+                self._ready.exception()  # retrieved, even if no caller waits any more
         finally:
             self.gone.set()
 
@@ -158,7 +158,7 @@ def _nowhere() -> TextIO:
 
 
 def _refusal(error: BaseException) -> ToolError | None:
-    """Our own refusal, wherever it hides: task groups and clients wrap what happens in them."""
+    """Return our own ToolError inside the error, if any. Task groups and clients wrap errors."""
     seen: list[BaseException] = [error]
     while seen:
         one = seen.pop()
@@ -172,7 +172,7 @@ def _refusal(error: BaseException) -> ToolError | None:
 
 @asynccontextmanager
 async def _watched(transport: Any, gone: asyncio.Event) -> AsyncIterator[Any]:
-    """The same transport; `gone` is set when there is nothing more to read."""
+    """Wrap a transport: set `gone` when there is nothing more to read."""
     import anyio
 
     async with transport as (read, write), anyio.create_task_group() as tasks:

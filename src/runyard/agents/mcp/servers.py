@@ -1,11 +1,11 @@
 """MCP servers as a source of tools: `Agent("helper", ..., tools=[mcp("npx some-server"), mcp("https://host/mcp")])`.
 
-A command is started, or an address called, when a run first needs its tools; the connection is kept, and made again by
-the next call if it is lost. What a server says of its tools is not taken on trust: they ask a person and count as
-`once`, unless the app says otherwise. A call that is cancelled or takes too long is cancelled on the server too. Over
-HTTP only public addresses are called, unless a network is allowed (`outbound.py`).
+Runyard starts the command, or connects to the address, when a run first needs the tools. The connection is kept; the
+next call reopens it if it is lost. A server's own description of its tools is not trusted: they need approval and count
+as `once`, unless the app declares otherwise. A call that is cancelled or times out is also cancelled on the server.
+Over HTTP only public addresses are called, unless the app allows a network (`tools/outbound.py`).
 
-A server's own log lines are thrown away: they hold content. Needs the package `mcp`.
+A server's log lines are discarded because they hold content. Needs the package `mcp`.
 """
 
 import asyncio
@@ -43,9 +43,18 @@ def mcp(
     rate_limit: str | None = None,
     tools: Mapping[str, ToolOptions] | None = None,
 ) -> "McpServer":
-    """The tools of an MCP server: a command line to start (with `env`), or an address to call (with `headers`, and
-    networks to `allow`). `only` some of them, their names with a `prefix`. What is declared here holds for all of
-    them, `tools={"search": {"approval": "never", "effects": "none"}}` for one."""
+    """Use the tools of an MCP server.
+
+    Args:
+        server: A command line to start, or an address that begins with http:// or https://.
+        env: Environment variables of the command.
+        headers: Headers of every request to the address.
+        allow: Networks that may be called although they are not public.
+        only: The names of the tools to use; all of them if None.
+        prefix: Put before the name of every tool.
+        approval, effects, timeout, rate_limit: As for `runyard.tool`, for all tools of the server.
+        tools: Other options for single tools: `{"search": {"approval": "never", "effects": "none"}}`.
+    """
     defaults: ToolOptions = {"approval": approval, "effects": effects, "timeout": timeout, "rate_limit": rate_limit}
     if isinstance(server, str) and server.startswith(("http://", "https://")):
         connection = Connection(url=server, headers=headers, allow=allow)
@@ -99,7 +108,7 @@ class McpServer(ToolSource):
                 break
         missing = set(self._only or ()) - {tool.name for tool in found}
         if missing:
-            raise Invalid(f"The MCP server has no tool {min(missing)}.")
+            raise Invalid(f"The MCP server has no tool {min(missing)}; correct `only`.")
         return found
 
     def _tool(self, found: Any) -> Tool[..., Any]:
@@ -124,7 +133,7 @@ class McpServer(ToolSource):
 
 
 def _result(result: "CallToolResult") -> Any:
-    """Structured content if there is some, else the text, else everything as it came."""
+    """Return the structured content if there is some, else the text, else all blocks as JSON."""
     texts = [block.text for block in result.content if block.type == "text"]
     if result.is_error:
         raise ToolError("\n".join(texts)[:_ERROR_CHARACTERS] or None)

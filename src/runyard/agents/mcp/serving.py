@@ -1,7 +1,8 @@
-"""Tools as an MCP server inside of this process, for runtimes that take their tools that way.
+"""Our tools as an MCP server inside this process, for runtimes that take their tools that way.
 
-`make` makes a call; what it raises is told to the client, as far as that is meant for it. It is given the id that the
-client has for the call (`toolUseId` in the request's `_meta`), if it says any. Needs the package `mcp`.
+A `Make` function makes a call. Its exception becomes the error of the call, as far as its message is written for the
+model. It also gets the client's id of the call (`toolUseId` in the request's `_meta`), if the client sends one. Needs
+the package `mcp`.
 """
 
 from collections.abc import Awaitable, Callable, Sequence
@@ -23,8 +24,8 @@ Make = Callable[[Tool[..., Any], dict[str, Any], str | None], Awaitable[Any]]
 
 
 def directly(run_id: str) -> Make:
-    """Call a tool for this run under the client's id, so that a call that comes again is known; without one it gets a
-    number."""
+    """Return a function that calls tools for this run, without recording. The idempotency key of a call is the client's
+    id, or a number if the client sends none."""
     numbers = count(1)
 
     async def make(tool: Tool[..., Any], given: dict[str, Any], use_id: str | None) -> Any:
@@ -34,7 +35,7 @@ def directly(run_id: str) -> Make:
 
 
 def served(name: str, tools: Sequence[Tool[..., Any]], make: Make) -> "Server[Any]":
-    """These tools, bound to the run that they were made for."""
+    """Return an MCP server with these tools, bound to one run by `make`."""
     from mcp.server.lowlevel import Server
     from mcp.types import CallToolResult, ListToolsResult, TextContent
     from mcp.types import Tool as Described
@@ -65,5 +66,5 @@ def served(name: str, tools: Sequence[Tool[..., Any]], make: Make) -> "Server[An
 
 
 def _use_id(meta: Any) -> str | None:
-    """Clients put a prefix of their own before the name."""
+    """Return the client's id of a call. Clients may put a prefix before the key."""
     return next((str(value) for key, value in dict(meta or {}).items() if key.rpartition("/")[2] == USE_ID), None)

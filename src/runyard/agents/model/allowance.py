@@ -1,8 +1,8 @@
-"""What one answer of a model may have at most, whatever its provider makes of `max_output_tokens`.
+"""The token limit of one model answer, enforced even if the provider ignores `max_output_tokens`.
 
-Providers are told the limit, and not all of them keep it. While an answer streams its tokens can only be guessed: it is
-cut off when it has twice as many letters as the limit allows for ordinary text. What the provider reports at the end is
-taken as it is.
+Providers get the limit, but not all of them respect it. While an answer streams, its tokens can only be estimated: it
+is cut off at twice the characters that the limit allows for ordinary text. The token count that the provider reports at
+the end is taken as reported.
 """
 
 from msgspec.structs import replace
@@ -15,7 +15,7 @@ MARGIN = 2
 
 
 class Allowance:
-    """Counts one answer as it streams."""
+    """Counts one answer while it streams."""
 
     def __init__(self, max_output_tokens: int | None) -> None:
         self._most = max_output_tokens
@@ -24,7 +24,7 @@ class Allowance:
         self._thinking: list[str] = []
 
     def is_overrun_by(self, said: Text | Thinking) -> bool:
-        """Count this piece too; return whether the answer is too long by now."""
+        """Count this piece and return whether the answer is now too long."""
         if self._most is None:
             return False
         (self._text if isinstance(said, Text) else self._thinking).append(said.text)
@@ -32,7 +32,7 @@ class Allowance:
         return self._letters > self._most * LETTERS_PER_TOKEN * MARGIN
 
     def cut_off(self) -> Finished:
-        """Return what was said so far as an answer that its limit ended, with a guess of what it cost."""
+        """Return the text so far as an answer that the limit ended, with estimated usage."""
         message = {"role": "assistant", "content": "".join(self._text)}
         if self._thinking:
             message["reasoning_content"] = "".join(self._thinking)
@@ -40,8 +40,9 @@ class Allowance:
         return Finished(message=message, usage=usage, reason="length")
 
     def checked(self, finished: Finished) -> Finished:
-        """Return the whole answer; if it took more tokens than it might, as one that its limit ended. Calls that it
-        asks for are whole and are made; then the run's budget is spent."""
+        """Return the finished answer, marked as ended by the limit if it exceeded the limit.
+
+        Tool calls in it are complete and are made; after them the run's budget is spent."""
         calls = finished.message.get("tool_calls")
         overrun = self._most is not None and finished.usage.output_tokens > self._most and not calls
         return replace(finished, reason="length") if overrun else finished

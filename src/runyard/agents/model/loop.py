@@ -1,11 +1,12 @@
-"""The loop of an agent that thinks: think, call, observe, until the model has answered or a limit is reached.
+"""The loop of a model agent: ask the model, make its tool calls, repeat until it has answered or a limit is reached.
 
-One question to the model is one step. Its message, the end of its step and all that it wants called, with the approvals
-that are needed, are one append: a crash finds all of a turn or nothing of it. The model is asked again when every call
-has a result (`acting.py`), and whatever a call comes to is told to it.
+One request to the model is one step. Its message, the end of the step, and all requested calls with the approvals they
+need are one append: after a crash the log has all of a turn or nothing of it. The model is asked again when every call
+has a result (`tool_execution.py`).
 
-Exact after a crash: the log is the memory. Finished messages and calls are reused, the text of an unfinished message is
-taken back with `model.reset` and asked for again, and calls that may have happened follow the rules of `tool_call.py`.
+After a crash the conversation is rebuilt from the log. Finished messages and calls are reused. The text of an
+unfinished message is withdrawn with `model.reset` and requested again. Calls that may have happened follow the rules of
+`tool_call.py`.
 """
 
 from collections.abc import Sequence
@@ -32,8 +33,8 @@ from runyard.domain.run import StopReason
 from runyard.errors import AnswerTooLarge, ContextTooLong, ModelRefused, ModelUnavailable
 from runyard.model import Finished, Model, Request, Text, Thinking
 
-INVALID = ("unknown_tool", "invalid_input")  # errors of calls that made no sense
-BETWEEN_TURNS = "\n\n"  # of text, where a turn before this one wrote some
+INVALID = ("unknown_tool", "invalid_input")  # errors of calls that could not be made
+BETWEEN_TURNS = "\n\n"  # before the text of a turn, if an earlier turn wrote text
 
 
 class Loop:
@@ -46,7 +47,7 @@ class Loop:
         self._model = model
         self._execution = execution
         self._state = state
-        self._context = Context(agent, execution, parking, Replay(State()))  # what it writes is new, always
+        self._context = Context(agent, execution, parking, Replay(State()))  # everything it writes is new
         questions = Questions(execution, replay, parking, agent.on_unknown)
         calls = ToolCalls(execution, replay, parking, questions, self._context.settle)
         self._acting = ToolExecution(execution, replay, questions, calls, self._context)
@@ -76,19 +77,19 @@ class Loop:
             message = None
 
     async def _recall(self) -> dict[str, Any] | None:
-        """Make up the conversation from the log; the last message, whose calls may not all have been made."""
+        """Rebuild the conversation from the log. Return the last message, whose calls may not all be made yet."""
         if self._state.open_text:
             self._execution.emit(ModelReset(_step(self._turns + 1), self._state.last_result_seq))
         question = self._execution.message
         own = messages(self._state, None if question is None else question.text)
         last = self._state.messages[-1] if self._state.messages else None
         if last is not None:
-            own = own[: len(own) - len(call_ids(last))]  # the results of its calls come when they are observed
+            own = own[: len(own) - len(call_ids(last))]  # the results of its calls are added when they are known
         self._conversation = [*await opening(self._agent, self._mind, self._execution, own), *own]
         return last
 
     async def _think(self) -> dict[str, Any]:
-        """Ask the model, and write down what it says."""
+        """Ask the model and record its message."""
         if self._execution.cancelled:
             raise Canceled
         self._turns += 1
@@ -103,7 +104,7 @@ class Loop:
         message = with_own_ids(plain(said.message), taken)
         self._cut_short = said.reason == "length"
         if self._cut_short:
-            message.pop("tool_calls", None)  # perhaps not all of them, perhaps not whole
+            message.pop("tool_calls", None)  # they may be incomplete
         message = self._execution.emit(ModelMessage(step, message, said.usage)).message
         self._execution.emit(StepFinished(step, "think", said.usage, said.reason))
         self._conversation.append(message)
@@ -133,17 +134,17 @@ class Loop:
                         return allowance.cut_off()
         finally:
             self._context.settle()
-        raise ModelUnavailable("The model's answer was cut off.")
+        raise ModelUnavailable("The model's answer was cut off; try again.")
 
     async def _act(self, wanted: Sequence[RequestedCall]) -> None:
-        """Make the calls and observe what comes of them."""
-        self._acting.announce(wanted)  # nothing was awaited since the message was written: one append
+        """Make the calls and add their results to the conversation."""
+        self._acting.announce(wanted)  # no await since the message was emitted, so both are one append
         await self._execution.commit()
         self._conversation += await self._acting.results(wanted)
         self._acted |= any(wish.is_sensible for wish in wanted)
 
     def _limit(self) -> StopReason | None:
-        """Why the model may not be asked again. Raises ContextTooLong if the question is too long."""
+        """Return why the model may not be asked again, if so. Raise ContextTooLong if the conversation is too long."""
         model_settings = self._mind
         if self._turns >= model_settings.max_turns:
             return "max_steps"
@@ -165,7 +166,7 @@ class Loop:
         return None
 
     def _end(self, message: dict[str, Any]) -> StopReason | None:
-        """Why this message is the last one."""
+        """Return why this message ends the run, or None if it has tool calls."""
         if call_ids(message):
             return None
         if self._cut_short:
@@ -173,7 +174,7 @@ class Loop:
         return "end_turn" if self._acted or not self._execution.run.in_mailbox else "no_tool_call"
 
     def _answer(self, why: StopReason, message: dict[str, Any] | None = None) -> Answered:
-        """Everything that the model wrote, as those who follow the run have seen it, and its last message."""
+        """Return all text of the run, as its followers saw it, and the last message if that differs."""
         text, last = self._text_before + self._context.written(), (message or {}).get("content")
         return Answered(text=text, stop_reason=why, last=last if isinstance(last, str) and last != text else None)
 

@@ -1,7 +1,7 @@
-"""What a model is told before it says its first word: the instructions, what was said before, the question.
+"""The messages before a run's own: the instructions and the conversations of earlier runs.
 
-Earlier runs are told whole or not at all, the newest first, as long as they fit: at most so many, and within the tokens
-that one question may have. Tokens are guessed from the length of the JSON: nobody asks a tokenizer for a limit.
+An earlier run is included whole or not at all, newest first, while there is room: at most `history` runs, and within
+the tokens that one request may have. Tokens are estimated from the length of the JSON.
 """
 
 from collections.abc import Mapping, Sequence
@@ -14,7 +14,7 @@ from runyard.agents.declared.model_settings import ModelSettings
 from runyard.agents.execution import Execution
 
 LETTERS_PER_TOKEN = 4
-MOST_TOKENS = 100_000  # of history, where the agent names no limit
+MOST_TOKENS = 100_000  # of a request, if the agent sets no limit
 
 
 def guessed_tokens(messages: Sequence[Mapping[str, Any]]) -> int:
@@ -24,7 +24,7 @@ def guessed_tokens(messages: Sequence[Mapping[str, Any]]) -> int:
 async def opening(
     agent: Agent, model_settings: ModelSettings, execution: Execution, own: Sequence[Mapping[str, Any]]
 ) -> list[Any]:
-    """All that comes before the run's `own` messages, which take up room as well."""
+    """Return the messages that come before the run's `own` messages. Both share the token limit."""
     system = [{"role": "system", "content": agent.instructions}] if agent.instructions else []
     room = (model_settings.max_context_tokens or MOST_TOKENS) - guessed_tokens([*system, *own])
     earlier: list[list[dict[str, Any]]] = []
@@ -38,7 +38,7 @@ async def opening(
 
 
 def described(agent: Agent) -> list[dict[str, Any]]:
-    """The agent's tools as models want them described."""
+    """Return the agent's tools in the format of OpenAI's function calling."""
     return [
         {
             "type": "function",

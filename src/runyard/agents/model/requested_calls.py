@@ -1,7 +1,7 @@
-"""What a model wants called, read from its message: checked against the agent's tools, never trusted.
+"""The tool calls in a model's message, checked against the agent's tools.
 
-A wish that cannot be granted (an unknown tool, arguments that are no JSON or do not fit) has a `problem`: an error code
-and what the model is told of it, so that it can try again.
+A call that cannot be made (an unknown tool, arguments that are not JSON or do not fit) has a `problem`: an error code
+and the text that the model gets, so that it can try again.
 """
 
 from collections.abc import Collection, Mapping
@@ -25,7 +25,7 @@ def _problem(error: str, why: str) -> Problem:
 
 
 class RequestedCall(Struct, frozen=True):
-    """One call that the model asked for. Without a problem, `given` is an object that fits the tool."""
+    """One call that the model requests. Without a problem, `given` is an object that fits the tool."""
 
     call_id: str
     name: str
@@ -67,8 +67,8 @@ def _wish(call_id: str, function: Mapping[str, Any], tools: Mapping[str, Tool[..
 
 
 def with_own_ids(message: Mapping[str, Any], taken: Collection[str]) -> dict[str, Any]:
-    """The message with an id for every call that no other call of the run has: some providers give none, or the same
-    ones in every turn."""
+    """Return the message with call ids that are unique in the run. Some providers send none, or the same ones in every
+    turn."""
     if not message.get("tool_calls"):
         return dict(message)
     seen, calls = set(taken), []

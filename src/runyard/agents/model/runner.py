@@ -1,7 +1,7 @@
-"""Runs an agent that thinks: our loop over the model that it names.
+"""Run a model agent: the loop over the model that the agent names.
 
-The loop works in a task of its own, so that it can be stopped when all it does is wait for people (`parking.py`).
-Whatever happens, nothing of it goes on when the runner returns or raises: neither a tool nor a request to a provider.
+The loop runs in its own task, so that it can be stopped while it only waits for people (`parking.py`). When the runner
+returns or raises, no tool call and no request to a provider is running.
 """
 
 from collections.abc import Callable

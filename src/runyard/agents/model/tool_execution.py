@@ -1,8 +1,8 @@
-"""What becomes of the calls that a model asks for: announced together, made side by side, each told to the model.
+"""Make the tool calls that a model requests: announced together, made concurrently, each with a result for the model.
 
-`announce` writes without waiting, so that a message and all that it wants called are one append. A call that needs a
-person hangs in `results` while its neighbours go on. A call ends in exactly one thing to tell: what the tool returned
-or raised, why a person refused it, or why it could not be called at all.
+`announce` emits without waiting, so that a message and its requested calls are one append. A call that needs a person
+blocks in `results` while the others continue. Every call ends with exactly one text for the model: the tool's result or
+error, the person's rejection, or the reason why the call could not be made.
 """
 
 import asyncio
@@ -33,7 +33,7 @@ class ToolExecution:
         self._known = {call.call_id: call for call in execution.state.calls}
 
     def announce(self, wanted: Sequence[RequestedCall]) -> None:
-        """Put on record what is to be called, ask people where they must be asked, and answer what cannot be called."""
+        """Emit the requested calls, ask for approvals where needed, and fail the calls that cannot be made."""
         for wish in wanted:
             known = self._known.get(wish.call_id)
             requested = ToolRequested(wish.call_id, wish.name, wish.given)
@@ -45,7 +45,7 @@ class ToolExecution:
                 self._fail(wish, wish.given, *wish.problem)
 
     async def results(self, wanted: Sequence[RequestedCall]) -> list[dict[str, Any]]:
-        """What the model is told of these calls, in its order, once all of it is known."""
+        """Make the calls and return their tool messages, in the order of the request."""
         return await asyncio.gather(*[self._result(wish) for wish in wanted])
 
     async def _result(self, wish: RequestedCall) -> dict[str, Any]:
@@ -58,7 +58,7 @@ class ToolExecution:
             result = await self._calls.make(wish.tool, wish.call_id, wish.given, known, self._context)
         except Rejected:
             return tool_message(wish.call_id, None, self._decision(wish))
-        except ToolFailed as failure:  # the input that an approver put in its place does not fit
+        except ToolFailed as failure:  # the input that an approver edited does not fit
             given, said = self._input(wish), told(failure, self._execution)
             self._fail(wish, given, failure.error, said)
             await self._execution.commit()
@@ -66,12 +66,12 @@ class ToolExecution:
         return tool_message(wish.call_id, _ended(wish, self._input(wish), result.error, result.output))
 
     def _fail(self, wish: RequestedCall, given: Any, error: str, said: str) -> None:
-        """A call that ends before it is made has a start all the same: who follows the run sees calls in pairs."""
+        """Emit a start and an end for a call that is not made, because followers expect pairs."""
         self._execution.emit(ToolStarted(wish.call_id, wish.name, given))
         self._execution.emit(ToolFinished(wish.call_id, wish.name, said, error))
 
     def _input(self, wish: RequestedCall) -> Any:
-        """What the tool is called with: what the model gave, or what an approver put in its place."""
+        """Return the input of the call: the model's, or the one that an approver edited."""
         decision = self._decision(wish)
         return wish.given if decision is None or decision.edited is None else decision.edited
 
@@ -85,7 +85,7 @@ def _is_finished(known: CallState | None) -> bool:
 
 
 def _ended(wish: RequestedCall, given: Any, error: str | None, output: Any) -> CallState:
-    """The call as the fold of its log will have it."""
+    """Return the call as the fold of the log will show it."""
     return CallState(
         call_id=wish.call_id,
         tool=wish.name,
@@ -99,9 +99,9 @@ def _ended(wish: RequestedCall, given: Any, error: str | None, output: Any) -> C
 
 
 def _must_ask(wish: RequestedCall) -> bool:
-    """A rule that fails to decide has not allowed the call."""
+    """Return whether a person must approve the call. A rule that raises counts as yes."""
     assert wish.tool is not None
     try:
         return wish.tool.needs_approval(wish.given)
-    except Exception:  # a user's rule may raise anything
+    except Exception:  # a user's rule may raise any exception
         return True

@@ -1,12 +1,12 @@
-"""Runs a plan: its nodes one after another, each within its time.
+"""Run a plan: its nodes one after another, each within its timeout.
 
-Exact after a crash: what a finished node returned is in the log and the node is not called again. One that had begun
-is, with the same key and no second start in the log; if it is declared `once`, only when a person allows it. There are
-no retries: a node that fails or takes too long ends the run (S4.48). Only the runner writes the start and the end of a
-node, and a node that failed has no end.
+After a crash a finished node is not called again; its result is in the log. A node that had started is called again
+with the same key and without a second start in the log. If it is declared `once`, a person must allow the repetition.
+There are no retries: a node that fails or times out ends the run. Only the runner writes the start and the end of a
+node, and a failed node has no end.
 
-A cancel is noticed before, after and inside of every node. A run in a thread answers there with what its last node
-returned. Every other run has no output: its results are in its nodes.
+A cancel is noticed before, after and inside every node. A run in a thread answers with the result of its last node.
+Other runs have no output: their results are in their nodes.
 """
 
 import asyncio
@@ -47,7 +47,7 @@ async def run_plan(agent: Agent, execution: Execution, /) -> Output | None:
 
 
 def _answer(result: Any, execution: Execution) -> Output:
-    """Say what the last node returned: text as it is, anything else as JSON, nothing for None."""
+    """Return the last node's result as the answer: text unchanged, nothing for None, otherwise JSON."""
     if execution.state.open_text:
         execution.emit(ModelReset(after=execution.state.last_result_seq))
     text = result if isinstance(result, str) else "" if result is None else msgspec.json.encode(result).decode()
@@ -57,7 +57,7 @@ def _answer(result: Any, execution: Execution) -> Output:
 
 
 async def _begin(agent: Agent, node: Node, begun: StepState | None, execution: Execution) -> None:
-    """Announce the node. One that may have taken effect already is announced again only if that was decided."""
+    """Emit the start of the node. A `once` node that had started needs a person's approval first."""
     once = node.effects == "once"
     if begun is not None and once:
         _repetition(agent, node, begun, execution)
@@ -68,7 +68,7 @@ async def _begin(agent: Agent, node: Node, begun: StepState | None, execution: E
 
 
 def _repetition(agent: Agent, node: Node, begun: StepState, execution: Execution) -> None:
-    """Return if a person allowed it; wait for them, or give up."""
+    """Return if a person allowed the repetition. Otherwise park the run, or raise UnknownOutcome."""
     if agent.on_unknown == "fail":
         raise UnknownOutcome
     found = Replay(execution.state).question(node.name, "unknown_outcome", begun.started_seq or 0)
@@ -93,7 +93,7 @@ def _repetition(agent: Agent, node: Node, begun: StepState, execution: Execution
 
 
 async def _call(node: Node, execution: Execution, results: Mapping[str, Any]) -> Any:
-    """What the node returned, as JSON. When this returns or raises, nothing of the node goes on."""
+    """Call the node and return its result as JSON. When this returns or raises, no task of the node is running."""
     parking = Parking()
     context = NodeContext(node.name, execution, parking, results)
     with until(asyncio.get_running_loop().time() + node.timeout):
@@ -113,13 +113,13 @@ async def _to_its_end(node: Node, context: NodeContext) -> Any:
     try:
         return await node.fn(context)
     except (SystemExit, KeyboardInterrupt) as error:
-        # left alone it would end the event loop, and with it every other run of this worker
+        # uncaught, it would end the event loop and with it every other run of this worker
         what = "called exit" if isinstance(error, SystemExit) else f"failed with {type(error).__name__}"
         raise NodeFailed(f"The node {node.name} {what}.") from None
 
 
 def _is_interrupted(task: "asyncio.Task[Any]") -> bool:
-    """Whether the watchdog ended it, because it blocked the event loop past its time."""
+    """Return whether the watchdog interrupted the node because it blocked the event loop too long."""
     return not task.cancelled() and isinstance(task.exception(), Interrupted)
 
 
@@ -141,7 +141,9 @@ def _json(node: Node, result: object) -> Any:
     try:
         return plain(result)
     except (TypeError, ValueError):
-        raise NodeFailed(f"The node {node.name} returned something that is not JSON.") from None
+        raise NodeFailed(
+            f"The node {node.name} returned a value that is not JSON; return numbers, text, lists or dicts."
+        ) from None
 
 
 def _go_on(execution: Execution) -> None:

@@ -1,10 +1,10 @@
-"""Runs a python agent: calls its function with a context, and says how that ended.
+"""Run a python agent: call its function with a context and turn the return value into an output.
 
-The function runs in a task of its own, so that it can be stopped when all it does is wait for a person (`parking.py`).
-Whatever happens, nothing of it goes on when the runner returns or raises. The text that an earlier attempt left open is
-taken back with `model.reset`, because the function will write it again.
+The function runs in its own task, so that it can be stopped while it only waits for a person (`parking.py`). When the
+runner returns or raises, no task of the agent is running. Text that an earlier attempt left unfinished is withdrawn
+with `model.reset`, because the function writes it again.
 
-Not its job: the time limit and `on_code_change`; the engine enforces those for every kind.
+Not its job: the time limit and `on_code_change`. The engine enforces them for every kind.
 """
 
 from typing import Any
@@ -39,7 +39,7 @@ async def _call(agent: Agent, context: Context) -> Any:
     try:
         return await agent.fn(context)
     except (SystemExit, KeyboardInterrupt) as error:
-        # left alone it would end the event loop, and with it every other run of this worker
+        # uncaught, it would end the event loop and with it every other run of this worker
         raise failure_of(error) from None
 
 

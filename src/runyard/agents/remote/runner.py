@@ -1,6 +1,6 @@
-"""Runs a remote agent: one recorded call, under the rules of every tool (`tool_call.py`), and its answer is the output.
+"""Run a remote agent: one recorded call under the rules of every tool (`tool_call.py`). Its answer is the output.
 
-After a crash a finished call is not made again; one that had begun follows the agent's `effects` and `on_unknown`.
+After a crash a finished call is not made again. A call that had started follows the agent's `effects` and `on_unknown`.
 """
 
 from copy import copy

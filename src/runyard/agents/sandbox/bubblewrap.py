@@ -1,11 +1,13 @@
-"""The command line that starts a program in bubblewrap: new namespaces of every kind, an almost empty file system, no
-network, no environment, no capabilities, and limits that its children inherit.
+"""The command line that starts a program in bubblewrap.
+
+The program gets new namespaces of every kind, an almost empty file system, no network, no environment, no capabilities,
+and limits that its children inherit.
 
 Every namespace is named, because `--unshare-all` leaves nested user namespaces open and only an explicit
-`--unshare-user` takes `--disable-userns`. Of the host there is only what /usr/bin/python3 needs: no /etc, no /usr/local
-and no /usr/src, where images like to put an application. All of it is read-only. What can be written is in memory and
-has a size that the kernel keeps: blocks count, however they were taken. Parent folders are made explicitly: those that
-bubblewrap makes itself are closed to others.
+`--unshare-user` allows `--disable-userns`. The only host files are those that /usr/bin/python3 needs, read-only: no
+/etc, no /usr/local and no /usr/src, where images often put an application. Writable folders are in memory, and the
+kernel enforces their size in blocks. Parent folders are created explicitly, because bubblewrap creates them closed to
+other users.
 """
 
 from collections.abc import Sequence
@@ -24,11 +26,11 @@ _SYSTEM = ("/usr/bin", "/usr/lib", "/usr/lib32", "/usr/lib64", "/usr/libexec", "
 _OLD_ROOTS = ("bin", "lib", "lib32", "lib64")
 _NAMESPACES = ("user", "ipc", "pid", "net", "uts", "cgroup")
 _SCRATCH_BYTES = 16 * _MIB
-_SPARE_BYTES = 64 * 1024  # a folder that is this much fuller than it may be is seen to be too full
+_SPARE_BYTES = 64 * 1024  # room above the limit, so that the supervisor can see that the limit is exceeded
 
 
 class Limits(Struct, frozen=True, kw_only=True):
-    """What one program may take. `memory_bytes` holds for each process and for all of them together."""
+    """The limits of one program. `memory_bytes` applies to each process and to all of them together."""
 
     seconds: float = 60
     cpu_seconds: int = 30
@@ -42,7 +44,9 @@ class Limits(Struct, frozen=True, kw_only=True):
 
 
 class Descriptors(Struct, frozen=True):
-    """What bubblewrap and the supervisor inherit: for its news, the filter of system calls, and the channel."""
+    """The file descriptors that bubblewrap and the supervisor inherit.
+
+    `info`: bubblewrap writes the first pid; `rules`: the filter of system calls; `channel`: the supervisor's frames."""
 
     info: int
     rules: int
@@ -50,8 +54,9 @@ class Descriptors(Struct, frozen=True):
 
 
 def command(bwrap: str, folder: Path, limits: Limits, uid: int | None, given: Descriptors, keeps: bool) -> list[str]:
-    """Run `PROGRAM/main.py` with a copy of `folder/input`, as user `uid` or as the user of the server. `keeps`: what it
-    leaves is sent back."""
+    """Return the command that runs `PROGRAM/main.py` with a copy of `folder/input`.
+
+    It runs as user `uid`, or as the server's user if None. If `keeps`, the supervisor sends the files back."""
     return [
         *(_as_user(uid) if uid is not None else ()),
         *(bwrap, "--die-with-parent", "--new-session", "--cap-drop", "ALL", "--hostname", "sandbox"),
@@ -69,7 +74,8 @@ def command(bwrap: str, folder: Path, limits: Limits, uid: int | None, given: De
 
 
 def _as_user(uid: int) -> Sequence[str]:
-    """bubblewrap itself must not start as root: inside it would still be the host's root, whom no limit counts."""
+    """Return the prefix that starts bubblewrap as `uid`. As root, the program would be the host's root, without
+    limits."""
     return ("/usr/bin/setpriv", f"--reuid={uid}", f"--regid={uid}", "--clear-groups", "--")
 
 
@@ -104,7 +110,9 @@ def _file_system(folder: Path, limits: Limits) -> list[str]:
 
 
 def _limited(limits: Limits) -> list[str]:
-    """Set inside, where the user's own processes on the host are not counted. It is the first to die of hunger."""
+    """Return the prefix that sets the limits, inside the sandbox where the user's processes on the host do not count.
+
+    The program is also the first that the kernel kills when memory runs out."""
     return [
         "/usr/bin/prlimit",
         f"--cpu={limits.cpu_seconds}",

@@ -1,6 +1,6 @@
-"""A tree of processes as /proc shows it: how much memory it has, and when all of it is gone.
+"""The processes of a sandbox, read from /proc: how much memory they use, and killing all of them.
 
-Memory includes the buffers of sockets, which belong to no process: each socket counts as full.
+Buffers of sockets belong to no process, so each socket counts as full.
 """
 
 import os
@@ -15,16 +15,16 @@ _MESSAGE_BYTES = 128 * 1024
 
 
 class Family:
-    """The first process of a pid namespace, and with it everything inside: they end together.
+    """All processes of a pid namespace, held by its first process: when that ends, all of them end.
 
-    Held by a descriptor, so that a number that is given to another process later is never mistaken for it."""
+    Held by a pidfd, so that a reused pid is never mistaken for it."""
 
     def __init__(self, pid: int) -> None:
         self._pid = pid
         self._fd = os.pidfd_open(pid)
 
     def memory(self) -> int:
-        """Bytes in memory, all processes together; what they share counts more than once."""
+        """Return the bytes in memory of all processes together. Shared memory counts for each of them."""
         total, left = self._sockets() * _socket_bytes(), [self._pid]
         while left:
             pid = left.pop()
@@ -36,19 +36,19 @@ class Family:
         return total
 
     def _sockets(self) -> int:
-        """How many sockets there are in the namespace."""
+        """Return the number of sockets in the namespace."""
         with suppress(OSError, ValueError, IndexError):
             return int(Path(f"/proc/{self._pid}/net/sockstat").read_text().split()[2])
         return 0
 
     def end(self, seconds: float) -> bool:
-        """Kill it, and wait until the kernel has taken down the whole namespace."""
+        """Kill all processes and return whether they ended within `seconds`."""
         with suppress(ProcessLookupError):
             signal.pidfd_send_signal(self._fd, signal.SIGKILL)
         watch = select.poll()
         watch.register(self._fd, select.POLLIN)
         gone = bool(watch.poll(seconds * 1000))
-        with suppress(ChildProcessError):  # ours to bury if we are the first process of a container
+        with suppress(ChildProcessError):  # we must reap it if we are pid 1 of a container
             os.waitid(os.P_PIDFD, self._fd, os.WEXITED | os.WNOHANG)
         os.close(self._fd)
         return gone
@@ -56,7 +56,7 @@ class Family:
 
 @cache
 def _socket_bytes() -> int:
-    """What a socket can hold: its send buffer, which a program may not enlarge, and one message more."""
+    """Return the bytes that a socket can hold: its send buffer, which a program cannot enlarge, and one message."""
     with suppress(OSError, ValueError):
         return int(Path("/proc/sys/net/core/wmem_default").read_text()) + _MESSAGE_BYTES
     return 2 * _MESSAGE_BYTES

@@ -1,9 +1,8 @@
-"""What comes out of a sandbox over the channel of its supervisor (`supervise.py`): signs of life, and the files that a
-program leaves.
+"""Read the files and heartbeats that the supervisor (`supervise.py`) sends out of a sandbox.
 
-The program may have anything in its folder, so nothing that comes is trusted: names are checked part by part, counts,
-sizes and depth are bounded, and files are written into a new folder that no other process knows. Read in a thread until
-the channel ends, which it does with the sandbox.
+The program controls what is in its folder, so nothing is trusted: names are checked part by part; counts, sizes and
+depth are limited; files are written into a new folder that no other process knows. A thread reads until the channel
+closes, which happens when the sandbox ends.
 """
 
 import os
@@ -22,11 +21,11 @@ DEPTH = 65
 
 
 class BadFrame(Exception):
-    """What came is not what a supervisor sends."""
+    """The frame is not one that a supervisor sends."""
 
 
 class Returned:
-    """`folder`: where files are written. `is_complete`: everything came. `is_over`: a limit was passed."""
+    """Writes received files into `folder`. `is_complete`: all files arrived. `is_over`: a limit was exceeded."""
 
     def __init__(self, folder: Path, limits: Limits) -> None:
         self.is_complete = False
@@ -40,16 +39,16 @@ class Returned:
 
     @property
     def silence(self) -> float:
-        """Seconds since the supervisor was last heard, while there is one."""
+        """Seconds since the supervisor's last frame; 0 when the channel is closed."""
         return 0.0 if self._ended.is_set() else time.monotonic() - self._heard
 
     def begin(self) -> None:
-        """A supervisor was started: `read` is called next, in a thread."""
+        """Start counting silence: a supervisor was started. The caller then calls `read` in a thread."""
         self._heard = time.monotonic()
         self._ended.clear()
 
     def read(self, fd: int) -> None:
-        """Read to the end of the channel, and close it."""
+        """Read the channel to its end and close it."""
         try:
             with open(fd, "rb") as channel:
                 try:
@@ -57,12 +56,12 @@ class Returned:
                 except (BadFrame, OSError):
                     self.is_over, self.is_complete = True, False
                     while channel.read(_FRAME_BYTES):
-                        pass  # so that the supervisor does not wait for us
+                        pass  # drain it, so that the supervisor does not block
         finally:
             self._ended.set()
 
     def wait(self, seconds: float) -> bool:
-        """Wait until the channel has ended."""
+        """Wait until the channel is closed. Return False on timeout."""
         return self._ended.wait(seconds)
 
     def _take_all(self, channel: BinaryIO) -> None:

@@ -1,11 +1,11 @@
-"""The sandbox: one Python program, in bubblewrap, with nothing of the host but an interpreter and a copy of a folder.
+"""The sandbox: run one Python program in bubblewrap, with only an interpreter and a copy of a folder.
 
-`run` gives it no network, no host files, no environment and a user of its own, holds it to its limits, streams what it
-prints, and returns when none of its processes is left: whether it ended, was stopped or was cancelled. Where that does
-not hold on this machine (`why_not` tries it, once), nothing is run: NoSandbox.
+The program has no network, no host files, no environment and its own user. `run` enforces its limits, streams its
+output, and returns when none of its processes is left: after it ended, was stopped or was cancelled. If the isolation
+does not hold on this machine (`why_not` tests it once), `run` raises NoSandbox.
 
-Exact limits: time, output, processes, the size of a file and of the folder, memory of one process. Memory of all
-processes together and the number of files are looked at ten times a second, so they can be passed for a moment.
+The limits of time, output, processes, file size, folder size and memory of one process are exact. Memory of all
+processes together and the number of files are checked ten times a second, so they can be exceeded for a moment.
 """
 
 import asyncio
@@ -33,30 +33,30 @@ from runyard.errors import NoSandbox
 log = structlog.get_logger()
 
 _LOOK_SECONDS = 0.1
-_CHUNK_SECONDS = 0.05  # prints within this time become one event
+_CHUNK_SECONDS = 0.05  # output within this time becomes one event
 _CHUNK_BYTES = 65536
 _END_SECONDS = 10
 
-_SILENT_SECONDS = 10.0  # a program that stopped or killed its supervisor
+_SILENT_SECONDS = 10.0  # without a heartbeat, the program has stopped or killed its supervisor
 
 Stopped = Literal["time", "memory", "disk", "output", "watch"]
 Hear = Callable[[str], Awaitable[object]]
 
 
 class Ended(msgspec.Struct, frozen=True):
-    """How a program ended: its exit code, or why it was stopped; and what it printed."""
+    """The end of a program: its exit code, or why it was stopped, and its output."""
 
     code: int | None
     stopped: Stopped | None
     output: str
 
 
-async def _nobody(text: str) -> None:
-    """Hears what a program prints when nobody else does."""
+async def _discard(text: str) -> None:
+    """Ignore the output of a program."""
 
 
 class Sandbox:
-    """`places`: how many programs run at a time; others wait."""
+    """Runs programs, at most `places` at a time; others wait."""
 
     def __init__(self, limits: Limits | None = None, *, bwrap: str = "bwrap", places: int | None = None) -> None:
         self.limits = limits or Limits()
@@ -66,8 +66,8 @@ class Sandbox:
         self._tried = False
 
     async def why_not(self) -> str | None:
-        """None if the sandbox holds on this machine, otherwise a reason. Tried once: it runs a program that tries to
-        get out."""
+        """Return None if the sandbox works on this machine, otherwise the reason. Tested once, by a program that tries
+        to get out."""
         if not self._tried:
             await in_thread(remove_stale)
             self._verdict = await self._try_out()
@@ -75,8 +75,8 @@ class Sandbox:
             log.info("sandbox.checked", works=self._verdict is None)
         return self._verdict
 
-    async def run(self, program: str, workspace: Path | None = None, hear: Hear = _nobody) -> Ended:
-        """Run a Python program with a copy of `workspace` as its folder. Changes are kept if it ends by itself."""
+    async def run(self, program: str, workspace: Path | None = None, hear: Hear = _discard) -> Ended:
+        """Run a Python program with a copy of `workspace` as its folder. Its changes are kept if it ends by itself."""
         reason = await self.why_not()
         if reason is not None:
             raise NoSandbox(f"This machine has no working sandbox, so no code is run: {reason}.")
@@ -88,7 +88,7 @@ class Sandbox:
         if missing is not None:
             return missing
         try:
-            return await trial.attempt(lambda program: self._run(program, None, _nobody))
+            return await trial.attempt(lambda program: self._run(program, None, _discard))
         except (NoSandbox, OSError) as error:
             return error.message if isinstance(error, NoSandbox) else f"it cannot be started ({type(error).__name__})"
 
@@ -97,11 +97,11 @@ class Sandbox:
         try:
             return await cell.live(self._bwrap, hear)
         finally:
-            await asyncio.shield(cell.close())  # it goes on even if we are cancelled again
+            await asyncio.shield(cell.close())  # it finishes even if we are cancelled again
 
 
 class _Cell:
-    """One program from its start to its end, with everything that must be given back."""
+    """One program from start to end, with the resources that must be released."""
 
     def __init__(self, program: str, workspace: Path | None, limits: Limits) -> None:
         self._slot = Slot()
@@ -128,7 +128,7 @@ class _Cell:
         return cell
 
     async def live(self, bwrap: str, hear: Hear) -> Ended:
-        """From its start to its end, or until it is to be stopped; `end` does that."""
+        """Run the program until it ends or must be stopped. `end` stops it."""
         printed = _Printed(self._limits.output_bytes)
         stopped: Stopped | None = None
         try:
@@ -146,7 +146,7 @@ class _Cell:
     async def _until_it_ends(
         self, process: asyncio.subprocess.Process, read: Coroutine[None, None, bool]
     ) -> Stopped | None:
-        """None when it has ended by itself, and all that it printed was read."""
+        """Return None when the program has ended by itself and its output is read, otherwise why to stop it."""
         watching, reading = asyncio.create_task(self._watch()), asyncio.create_task(read)
         waiting = asyncio.create_task(process.wait())
         try:
@@ -176,7 +176,7 @@ class _Cell:
                 stdout=asyncio.subprocess.PIPE,
                 stderr=asyncio.subprocess.STDOUT,
                 cwd="/",
-                env={"PATH": "/usr/bin:/bin"},  # bubblewrap's own, which the program can read
+                env={"PATH": "/usr/bin:/bin"},  # of bubblewrap itself; the program can read it
                 pass_fds=(told, rules, channel),
                 start_new_session=True,
             )
@@ -192,13 +192,13 @@ class _Cell:
         Thread(target=self._returned.read, args=(news,), name="sandbox channel", daemon=True).start()
         first = await in_thread(_first_process, info)
         if first is None:
-            raise NoSandbox("bubblewrap could not make one; are user namespaces allowed")
-        with suppress(ProcessLookupError):  # it has ended already
+            raise NoSandbox("bubblewrap could not start it; check that user namespaces are allowed")
+        with suppress(ProcessLookupError):  # already ended
             self._family = Family(first)
         return process
 
     async def _watch(self) -> Stopped:
-        """Return when the program has passed a limit that the kernel does not know."""
+        """Return when the program exceeds a limit that the kernel does not enforce."""
         while True:
             if self._family is not None and await in_thread(self._family.memory) > self._limits.memory_bytes:
                 return "memory"
@@ -209,7 +209,7 @@ class _Cell:
             await asyncio.sleep(_LOOK_SECONDS)
 
     def _passed(self) -> Stopped | None:
-        """What the supervisor said in the end: a limit that was passed, everything (None), or nothing more."""
+        """Return why the program counts as stopped after it ended, or None if all its files arrived."""
         if self._returned.is_over:
             return "disk"
         return None if self._returned.is_complete else "watch"
@@ -218,11 +218,11 @@ class _Cell:
         await in_thread(self.end)
         if self._process is not None and self._process.stdout is not None:
             while await self._process.stdout.read(_CHUNK_BYTES):
-                pass  # to the end, so that the pipe is closed
+                pass  # drain it, so that the pipe is closed
             await self._process.wait()
 
     def end(self) -> None:
-        """Kill what is left, wait until it is gone, keep what it made if it ended well, give everything back."""
+        """Kill the processes that are left, keep the files if the program ended by itself, and release everything."""
         try:
             if self._process is not None and self._process.returncode is None:
                 with suppress(ProcessLookupError):
@@ -238,14 +238,14 @@ class _Cell:
 
 
 class _Printed:
-    """What a program printed so far, up to a limit."""
+    """The output of a program so far, up to a limit."""
 
     def __init__(self, most: int) -> None:
         self.text = ""
         self._left = most
 
     async def read(self, process: asyncio.subprocess.Process, hear: Hear) -> bool:
-        """Read to the end, and say False; True if there was more than may be."""
+        """Read the output to its end. Return whether it exceeded the limit."""
         assert process.stdout is not None
         decoder = codecs.getincrementaldecoder("utf-8")("replace")
         while data := await process.stdout.read(_CHUNK_BYTES):
@@ -267,7 +267,7 @@ def _missing(bwrap: str) -> str | None:
 
 
 def _first_process(info: int) -> int | None:
-    """The pid of the namespace's first process, as bubblewrap tells it; None if it made none."""
+    """Return the pid of the namespace's first process from bubblewrap's info; None if it started none."""
     with open(info, "rb") as told:
         try:
             return int(msgspec.json.decode(told.read())["child-pid"])

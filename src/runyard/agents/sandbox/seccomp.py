@@ -1,15 +1,15 @@
-"""A filter of system calls for bubblewrap's `--seccomp`: what a program that computes never needs is refused.
+"""The filter of system calls for bubblewrap's `--seccomp`: refuse calls that an ordinary program does not need.
 
-A second line behind the namespaces. It closes what they and the limits leave open: memory that no limit counts (memfd,
-shared segments, large socket buffers), and corners of the kernel with a history (io_uring, bpf, keys, tracing,
-namespaces, families of sockets). Of sockets there are only pairs of AF_UNIX. A refused call fails with EPERM. On a
-processor that is not in the table there is no filter; the other walls stand.
+A second line of defence behind the namespaces. It closes what they and the limits leave open: memory that no limit
+counts (memfd, shared segments, large socket buffers), and parts of the kernel with a history of vulnerabilities
+(io_uring, bpf, keys, tracing, namespaces, socket families). Only AF_UNIX socket pairs are allowed. A refused call fails
+with EPERM. On a processor that is not in the table there is no filter; the other barriers remain.
 """
 
 import platform
 from struct import pack
 
-# name: number on x86_64, on aarch64; None where there is no such call
+# name: number on x86_64, on aarch64; None if the call does not exist there
 _REFUSED: dict[str, tuple[int | None, int | None]] = {
     "shmget": (29, 194),
     "socket": (41, 198),
@@ -44,19 +44,19 @@ _REFUSED: dict[str, tuple[int | None, int | None]] = {
 }
 _SOCKETPAIR, _SETSOCKOPT = (53, 199), (54, 208)
 _AF_UNIX, _SOL_SOCKET = 1, 1
-_SIZES = (7, 8, 32, 33)  # SO_SNDBUF, SO_RCVBUF and the same by force
+_SIZES = (7, 8, 32, 33)  # SO_SNDBUF, SO_RCVBUF, SO_SNDBUFFORCE, SO_RCVBUFFORCE
 _MACHINES = {"x86_64": (0, 0xC000003E), "aarch64": (1, 0xC00000B7)}
 
 _LOAD, _IF_EQUAL, _IF_AT_LEAST, _RETURN = 0x20, 0x15, 0x35, 0x06
-_NUMBER, _ARCH, _ARGUMENTS = 0, 4, 16  # where they stand in what the kernel shows the filter
+_NUMBER, _ARCH, _ARGUMENTS = 0, 4, 16  # offsets in seccomp_data
 _OTHER_TABLE = 0x40000000  # x32: the same calls under other numbers
 _ENDS = {"allow": 0x7FFF0000, "refuse": 0x00050001, "kill": 0x80000000}
 
-Step = tuple[int, str, str, int]  # operation, where to go if it holds and if not, operand; "" is the next step
+Step = tuple[int, str, str, int]  # operation, label if true, label if false, operand; "" is the next step
 
 
 def program(machine: str | None = None) -> bytes:
-    """The filter as the kernel reads it; empty on a machine that is not in the table."""
+    """Return the filter as the kernel reads it; empty for a machine that is not in the table."""
     column, arch = _MACHINES.get(machine or platform.machine(), (None, 0))
     if column is None:
         return b""
@@ -77,7 +77,7 @@ def program(machine: str | None = None) -> bytes:
 
 
 def _argument(number: int) -> int:
-    """Where the lower half of an argument stands; both machines are little-endian."""
+    """Return the offset of an argument's lower half. Both machines are little-endian."""
     return _ARGUMENTS + 8 * number
 
 

@@ -1,30 +1,24 @@
-"""A user of its own for every sandbox that runs at a time, where we are root and can give it one.
+"""A separate user id for every running sandbox, if the server runs as root.
 
-The kernel counts processes by user, and never counts root's. So each sandbox runs as a user that nobody else is: from a
-range that distributions leave alone. Who holds one is settled by an abstract socket of that name, which the kernel
-takes back when its owner dies, so that several servers on a machine do not share one and a crash leaves none behind.
+The kernel counts processes per user, but not root's. So each sandbox runs as its own user, from a range that
+distributions leave unused. A process holds a user id by binding an abstract socket of that name. The kernel releases
+the name when its owner dies, so that several servers on a machine never share an id and a crash leaks none.
 """
 
 import os
 import socket
-from types import TracebackType
 
 FIRST, COUNT = 60600, 512
 
 
 class Slot:
-    """`with Slot() as uid`: a user id that is nobody else's meanwhile, or None where we are not root."""
+    """A user id that no other sandbox uses while it is held."""
 
     def __init__(self) -> None:
         self._held: socket.socket | None = None
 
-    def __enter__(self) -> int | None:
-        return self.take()
-
-    def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, at: TracebackType | None) -> None:
-        self.give_back()
-
     def take(self) -> int | None:
+        """Return a free user id, or None if the server is not root."""
         if os.geteuid() != 0:
             return None
         for uid in range(FIRST, FIRST + COUNT):
@@ -36,7 +30,7 @@ class Slot:
                 continue
             self._held = held
             return uid
-        raise OSError("all users for sandboxes are taken")
+        raise OSError("all user ids for sandboxes are in use")
 
     def give_back(self) -> None:
         if self._held is not None:

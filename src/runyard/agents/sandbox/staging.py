@@ -1,11 +1,10 @@
-"""The folder of a program on the host: what it is given, and what came back from it.
+"""The folder of a program on the host: its input, and the files that it sends back.
 
-A program gets a copy of the workspace, because it runs as a user who may not even reach the workspace. What it leaves
-comes back over a channel (`returned.py`) when none of its processes is left, and only if it ended by itself. Links and
-devices that it made do not come back, so a tool of ours never follows one.
+A program gets a copy of the workspace, because its user may have no access to the workspace itself. Its files come back
+over a channel (`received_files.py`) after its last process has ended, and only if it ended by itself. Links and devices
+do not come back, so our tools never follow one.
 
-A stage that a killed server left is removed by the next one: a stage in use is locked, and the lock goes with its
-process.
+A stage in use is locked, and the lock ends with its process. So the next server removes the stages of a killed one.
 """
 
 import fcntl
@@ -22,16 +21,16 @@ from runyard.private_files import remove_tree
 
 log = structlog.get_logger()
 
-BEFORE = ".old"  # what a workspace is called while it is exchanged
-NEW = ".new"  # and what takes its place
+BEFORE = ".old"  # suffix of the old workspace while it is replaced
+NEW = ".new"  # suffix of the new one
 _PREFIX = "runyard-sandbox-"
-_YOUNG_SECONDS = 60.0  # a stage of that age may not be locked yet
-# Read at the import: a server that then becomes another user may not reach its own files any more.
+_YOUNG_SECONDS = 60.0  # a stage that is younger may not be locked yet
+# Read at import: a server that changes its user afterwards may not be able to read its own files.
 _SUPERVISOR = Path(__file__).with_name("supervise.py").read_bytes()
 
 
 class Stage:
-    """`folder` has `program` and `input`, which belong to user `uid` if one is given, and `out` for what comes back."""
+    """A temporary folder with `program` and `input`, owned by `uid` if given, and `out` for the files sent back."""
 
     def __init__(self, program: str, workspace: Path | None, uid: int | None) -> None:
         self.folder = Path(tempfile.mkdtemp(prefix=_PREFIX))
@@ -55,7 +54,7 @@ class Stage:
         return self._workspace is not None
 
     def keep(self) -> None:
-        """Make the workspace what the program left. Nothing of it may be running any more."""
+        """Replace the workspace with the files of the program. No process of it may be running."""
         if self._workspace is None:
             return
         fresh = self._workspace.with_name(self._workspace.name + NEW)
@@ -80,7 +79,7 @@ def remove_stale() -> None:
         try:
             lock = os.open(folder, os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW)
         except OSError:
-            continue  # it is gone, or another user's
+            continue  # removed meanwhile, or another user's
         try:
             fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
             if os.fstat(lock).st_mtime < time.time() - _YOUNG_SECONDS:

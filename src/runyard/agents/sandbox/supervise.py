@@ -1,14 +1,14 @@
-"""The first program in a sandbox: it starts the program, watches what it writes, and sends back what it leaves.
+"""The supervisor, the first program in a sandbox: start the program, watch its limits, and send its files back.
 
-It runs inside, under /usr/bin/python3, and uses the standard library alone. The folder of the program is a file system
-in memory, so the kernel counts every block of it, also of files that were deleted and are still open. Nothing of it is
-on the disk of the host, and all of it is gone when the last process is.
+It runs inside the sandbox under /usr/bin/python3 and uses only the standard library. The program's folder is a file
+system in memory, so the kernel counts every block of it, including files that are deleted but still open. Nothing is on
+the host's disk, and everything is gone when the last process ends.
 
-A program has the same user and may stop or kill this process, but it can neither read nor write its channel
-(PR_SET_DUMPABLE): then the server hears nothing more, and keeps nothing.
+The program has the same user and can stop or kill this process, but it cannot read or write its channel
+(PR_SET_DUMPABLE). The server then gets no more frames and keeps no files.
 
-The channel carries frames, each a letter, a length and as many bytes: `U` it is alive; `D` a limit was passed; `d` a
-folder; `f` a file, followed by its content in `b`; `Z` that was all.
+The channel carries frames of a letter, a length and that many bytes: `U` heartbeat; `D` a limit was exceeded; `d` a
+folder; `f` a file, followed by its content in `b` frames; `Z` the end.
 """
 
 import ctypes
@@ -23,7 +23,7 @@ PLACES = (WORK, "/tmp", "/dev/shm")
 DEPTH = 64  # of folders that are kept
 LOOK_SECONDS = 0.1
 CHUNK = 65536
-OWN_PID = 2  # after bubblewrap itself; any other number is of a namespace with processes of others
+OWN_PID = 2  # pid 1 is bubblewrap; any other pid means that the namespace is shared
 NOT_ALONE = 3
 _PR_SET_DUMPABLE = 4
 
@@ -39,7 +39,7 @@ class Channel:
 
 
 def is_over(most_bytes: int, most_files: int) -> bool:
-    """Whether the program has passed a limit: of blocks in its folder, of files in any place that it can write to."""
+    """Return whether the program exceeds a limit: blocks in its folder, or files in any writable place."""
     folder = os.statvfs(WORK)
     if (folder.f_blocks - folder.f_bfree) * folder.f_frsize > most_bytes:
         return True
@@ -48,7 +48,7 @@ def is_over(most_bytes: int, most_files: int) -> bool:
 
 
 def fetch() -> None:
-    """Copy what the program is given into its folder."""
+    """Copy the input into the program's folder."""
     left = [""]
     while left:
         here = left.pop()
@@ -64,7 +64,7 @@ def fetch() -> None:
 
 
 def start(command: "list[str]") -> int:
-    """Start the program without the channel; its pid."""
+    """Start the program without the channel and return its pid."""
     child = os.fork()
     if child:
         return child
@@ -78,7 +78,7 @@ def start(command: "list[str]") -> int:
 
 
 def send_back(channel: Channel) -> bool:
-    """Send every plain file and folder; False if they are nested too deeply."""
+    """Send every regular file and folder. Return False if they are nested too deeply."""
     left = [("", 0)]
     while left:
         here, depth = left.pop()
@@ -100,7 +100,7 @@ def send_back(channel: Channel) -> bool:
 
 
 def main(fd: int, most_bytes: int, most_files: int, keeps: bool, command: "list[str]") -> int:
-    """Return how the program ended, as an exit code."""
+    """Run the program and return its exit code."""
     if os.getpid() != OWN_PID:
         return NOT_ALONE
     ctypes.CDLL(None).prctl(_PR_SET_DUMPABLE, 0, 0, 0, 0)
@@ -112,7 +112,7 @@ def main(fd: int, most_bytes: int, most_files: int, keeps: bool, command: "list[
     child = start(command)
     nowhere = os.open("/dev/null", os.O_RDWR)
     for printed in (0, 1, 2):
-        os.dup2(nowhere, printed)  # what the program prints ends when the program does
+        os.dup2(nowhere, printed)  # so that the output pipe closes when the program ends
     while True:
         ended, status = os.waitpid(child, os.WNOHANG)
         if is_over(most_bytes, most_files):
@@ -122,7 +122,7 @@ def main(fd: int, most_bytes: int, most_files: int, keeps: bool, command: "list[
             break
         channel.send(b"U")
         signal.sigtimedwait({signal.SIGCHLD}, LOOK_SECONDS)
-    with suppress(ProcessLookupError):  # what the program left behind: no other process is in this namespace
+    with suppress(ProcessLookupError):  # processes that the program left; there are no others in this namespace
         os.kill(-1, signal.SIGKILL)
     if keeps and not send_back(channel):
         channel.send(b"D")

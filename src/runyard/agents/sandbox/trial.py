@@ -1,8 +1,8 @@
-"""The trial: a program in the sandbox that tries to get out. Only if it fails at everything is the sandbox used.
+"""The self-test of the sandbox: a program inside it tries to get out. The sandbox is used only if every attempt fails.
 
-It looks for a file of the host and for a server of ours on loopback, both really there, for a way to any network, for
-this process, for its environment, for a namespace of its own and for sockets of any family, and says what it found.
-Where there is no filter of system calls for the processor, sockets can be made; the other walls hold them.
+It tries to read a file of the host, reach our server on loopback and any network, see this process and its environment,
+create a namespace, and open sockets of any family. It prints each success. On a processor without a filter of system
+calls, sockets can be opened; the other barriers contain them.
 """
 
 import os
@@ -61,7 +61,7 @@ class HowItEnded(Protocol):
 
 
 async def attempt(run: Callable[[str], Awaitable[HowItEnded]]) -> str | None:
-    """None if the program could do nothing that it must not, otherwise what it could do."""
+    """Return None if every attempt failed, otherwise the first one that succeeded."""
     with tempfile.NamedTemporaryFile("w") as secret, socket.create_server(("127.0.0.1", 0)) as server:
         os.chmod(secret.name, 0o644)
         names = f"FILE = {secret.name!r}\nPORT = {server.getsockname()[1]}\nPID = {os.getpid()}\n"

@@ -1,1 +1,4 @@
-"""Agents that play a script: the same events from the same data."""
+"""Scripted agents: they play a list of events from data, for demos and tests.
+
+`runner.py` plays the script; `declared/script.py` describes and checks its entries.
+"""

@@ -1,7 +1,7 @@
-"""Plays a scripted agent: the same events from the same data, every time. No key, no network.
+"""Play a scripted agent: the same events from the same data, without a key or a network.
 
-Exact after a crash: the log says how many of the script's events it has; those, and the pauses before them, are
-skipped, and nothing is taken back or repeated. Tokens without a pause cost no await each, only back-pressure waits.
+After a crash the log says how many of the script's events it has. These events, and the pauses before them, are
+skipped; nothing is withdrawn or repeated. Tokens without a pause need no await each; only back-pressure waits.
 """
 
 import asyncio
@@ -89,7 +89,7 @@ class _Playing:
         return text if redactor is None else redactor.text(text)
 
     async def _settle(self) -> None:
-        """Write what is held back because it might become sensitive: here a piece of text ends."""
+        """Write the text that redaction holds back, because a piece of text ends here."""
         rest = "" if self._held is None else self._held.close()
         if rest:
             await self._say(rest, 0)
@@ -127,7 +127,7 @@ class _Playing:
 
 
 def _failure(code: str, message: str) -> AgentError:
-    """An AgentError whose code is the script's: codes belong to classes."""
+    """Return an AgentError with the script's code. Codes belong to classes, so this makes a class."""
     kind = type("ScriptedFailure", (AgentError,), {"code": code, "__doc__": "The script failed here."})
     error: AgentError = kind(message)
     return error

@@ -1,7 +1,7 @@
-"""What a tool's docstring tells the model: the first paragraph, and a line for each argument that it describes.
+"""Read a tool's docstring: its first paragraph, and the description of each argument.
 
-Arguments are read from the three usual forms: `Args:` with `name: text` below it, `:param name: text`, and
-`Parameters` underlined with `name : type` and an indented text. What is not recognised is left out.
+Arguments are read from the three usual formats: `Args:` with `name: text` below it, `:param name: text`, and an
+underlined `Parameters` with `name : type` and indented text. Other formats are ignored.
 """
 
 import inspect
@@ -14,7 +14,7 @@ _NUMPY_ENTRY = re.compile(r"(\w+)\s*(?::.*)?")
 
 
 def read(doc: str | None) -> tuple[str, dict[str, str]]:
-    """The description, and the descriptions of the arguments by name."""
+    """Return the description, and the descriptions of the arguments by name."""
     lines = inspect.cleandoc(doc or "").splitlines()
     return _first_paragraph(lines), {name: text for name, text in _arguments(lines).items() if text}
 

@@ -1,11 +1,11 @@
-"""Calls to other servers: only to addresses of the public internet, unless a network is allowed by name.
+"""HTTP calls to other servers: only to public addresses, unless the app allows a network.
 
-Whoever names a server must not reach what only this machine can: loopback, private and link-local networks, the cloud's
-metadata. A host name is looked up here, every address is judged, and the connection goes to the very address that was
-judged, so a name that changes its mind between the two gains nothing; the certificate is still checked against the
-name. Redirects are not followed and proxies from the environment are not used.
+A server that a user or a model names must not be one that only this machine can reach: loopback, private and link-local
+networks, the cloud's metadata service. We resolve a host name, check every address, and connect to the checked address,
+so a name that resolves differently the second time gains nothing. The certificate is still checked against the name.
+Redirects are not followed, and proxies from the environment are not used.
 
-One client is for one server: connections are kept by address.
+Use one client per server: connections are pooled by address.
 """
 
 import asyncio
@@ -25,20 +25,20 @@ Address = IPv4Address | IPv6Address
 
 
 class OutboundRefused(ToolError):
-    """The address is private or local, and no network of the declaration allows it; add `allow=["10.0.0.0/8"]` with the
-    network of the address to `runyard.remote(...)` or to the MCP server."""
+    """The address is private or local, and the declaration does not allow it. Add `allow=["10.0.0.0/8"]`, with the
+    network of the address, to `runyard.remote(...)` or to the MCP server."""
 
     code = "outbound_refused"
 
 
 class Allowed:
-    """Which addresses may be called: public ones, and those of the networks named here (`10.0.0.0/8`, `::1`)."""
+    """The addresses that may be called: public ones, and those of the given networks (`10.0.0.0/8`, `::1`)."""
 
     def __init__(self, networks: Sequence[str] = ()) -> None:
         try:
             self._networks: list[IPv4Network | IPv6Network] = [ip_network(network) for network in networks]
         except ValueError:
-            raise Invalid('What may be called is given as networks, such as "10.0.0.0/8" or "127.0.0.1".') from None
+            raise Invalid('`allow` is a list of networks, such as "10.0.0.0/8" or "127.0.0.1".') from None
 
     def permits(self, address: Address) -> bool:
         judged = _inner(address)
@@ -47,19 +47,19 @@ class Allowed:
         return all(one.is_global and not one.is_multicast for one in (address, judged))
 
     async def check(self, url: str) -> None:
-        """OutboundRefused if this may not be called; a name without an address is nobody's harm."""
+        """Raise OutboundRefused if the URL may not be called. Names that do not resolve are ignored."""
         parts = httpx2.URL(url)
         with suppress(OSError):
             await self.address_of(parts.host, parts.port or 443)
 
     async def address_of(self, host: str, port: int) -> str:
-        """An address of this host that may be called; OutboundRefused if it has none."""
+        """Return an address of the host that may be called. Raise OutboundRefused if there is none."""
         try:
             found: list[Address] = [ip_address(host.strip("[]"))]
         except ValueError:
             loop = asyncio.get_running_loop()
-            told = await loop.getaddrinfo(host, port, type=socket.SOCK_STREAM)
-            found = [ip_address(str(entry[4][0]).partition("%")[0]) for entry in told]
+            entries = await loop.getaddrinfo(host, port, type=socket.SOCK_STREAM)
+            found = [ip_address(str(entry[4][0]).partition("%")[0]) for entry in entries]
         for address in found:
             if self.permits(address):
                 return str(address)
@@ -67,7 +67,7 @@ class Allowed:
 
 
 def _inner(address: Address) -> Address:
-    """The IPv4 address that an IPv6 address leads to, if it is one of those."""
+    """Return the IPv4 address that an IPv6 address embeds, otherwise the address itself."""
     if isinstance(address, IPv4Address):
         return address
     if address in _NAT64:
@@ -77,7 +77,7 @@ def _inner(address: Address) -> Address:
 
 @cache
 def _certificates() -> ssl.SSLContext:
-    """Whom to trust; read once, because it takes longer than a call."""
+    """Return the trusted certificates. Loaded once, because that takes longer than a call."""
     return httpx2.create_ssl_context(trust_env=False)
 
 
@@ -92,7 +92,7 @@ class OutboundTransport(httpx2.AsyncBaseTransport):
             address = await self._allowed.address_of(url.host, url.port or (443 if url.scheme == "https" else 80))
         except socket.gaierror:
             raise httpx2.ConnectError("The host has no address.", request=request) from None
-        # the name stays in the Host header and in the certificate's check; only the connection goes by number
+        # the Host header and the certificate check keep the name; only the connection uses the address
         request.url = url.copy_with(host=address)
         request.extensions = {**request.extensions, "sni_hostname": url.host}
         try:
@@ -107,7 +107,7 @@ class OutboundTransport(httpx2.AsyncBaseTransport):
 def outbound_client(
     allowed: Allowed, *, headers: Mapping[str, str] | None = None, timeout: httpx2.Timeout | None = None
 ) -> httpx2.AsyncClient:
-    """A client that calls only what is allowed."""
+    """Return an HTTP client that calls only allowed addresses."""
     transport = OutboundTransport(allowed)
     return httpx2.AsyncClient(
         transport=transport, headers=dict(headers or {}), timeout=timeout or 30, trust_env=False, follow_redirects=False

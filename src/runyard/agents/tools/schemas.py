@@ -1,7 +1,7 @@
-"""The JSON schema of a tool's input, and values made from it.
+"""The JSON schema of a tool's input, and conversion of a JSON input to Python values.
 
-msgspec knows plain types, Literal, dataclasses, TypedDicts and its own structs; pydantic models are asked themselves.
-Values are taken strictly: "1" is no number. An error names places and types, never a value.
+msgspec handles plain types, Literal, dataclasses, TypedDicts and its own structs; pydantic models provide their own
+schema. Conversion is strict: "1" is not a number. Errors name places and types, never values.
 """
 
 from typing import Any
@@ -12,7 +12,7 @@ from runyard.errors import Invalid
 
 
 def schema_of(struct: type[msgspec.Struct], tool: str) -> dict[str, Any]:
-    """The struct's JSON schema with the object itself on top, as model providers want it."""
+    """Return the struct's JSON schema with the object itself at the top, as model providers expect."""
     try:
         schema = msgspec.json.schema(struct, schema_hook=_model_schema)
     except (TypeError, ValueError, NotImplementedError):
@@ -24,16 +24,16 @@ def schema_of(struct: type[msgspec.Struct], tool: str) -> dict[str, Any]:
 
 
 def convert(given: Any, struct: type[msgspec.Struct]) -> Any:
-    """`given` as the struct; msgspec.ValidationError if it does not fit."""
+    """Convert `given` to the struct. Raise msgspec.ValidationError if it does not fit."""
     return msgspec.convert(given, struct, str_keys=True, dec_hook=_model)
 
 
 def without_values(message: str) -> str:
-    """msgspec's words where they name only types and our own fields; otherwise just the place."""
+    """Return msgspec's message if it names only types and our own fields, otherwise only the place."""
     if message.startswith(("Expected `", "Object missing required field")):
         return message[0].lower() + message[1:]
     if message.startswith("Object contains unknown field"):
-        return "there is a field that the tool does not have"
+        return "it has an unknown field"
     _, found, place = message.partition(" - at ")
     return f"wrong value at {place}" if found else "wrong value"
 
@@ -56,12 +56,12 @@ def _model(kind: type, value: Any) -> Any:
         return kind.model_validate_json(msgspec.json.encode(value), strict=True)  # type: ignore[attr-defined]
     except ValueError as error:
         problems = error.errors() if hasattr(error, "errors") else [{"type": "value"}]
-        # its own words may repeat what was given
+        # its own message may hold the value
         raise ValueError(f"Expected `{kind.__name__}` ({problems[0]['type']})") from None
 
 
 def _hoisted(schema: Any, others: dict[str, Any]) -> Any:
-    """The schema with the definitions that models brought along moved to the top, where their references point."""
+    """Move the definitions inside models' schemas into `others`, where their references point."""
     if isinstance(schema, list):
         return [_hoisted(part, others) for part in schema]
     if not isinstance(schema, dict):

@@ -1,4 +1,4 @@
-"""Where an agent gets tools that are not declared in its app: listed when a run needs them, not when the app loads."""
+"""Sources of tools that the app does not declare itself, such as MCP servers. Listed when a run needs them."""
 
 from abc import ABC, abstractmethod
 from collections.abc import Awaitable, Callable, Mapping, Sequence
@@ -12,15 +12,15 @@ from runyard.errors import InvalidInput
 class ToolSource(ABC):
     @abstractmethod
     async def tools(self) -> Sequence[Tool[..., Any]]:
-        """Its tools; asked once, as long as it lives. ServerGone if it does not answer."""
+        """Return the tools, listed once until `close`. Raise ServerGone if the server does not answer."""
 
     @abstractmethod
     async def close(self) -> None:
-        """Let go of everything; it starts anew when it is used again."""
+        """Release all resources. The next use opens them again."""
 
 
 class ForeignTool(Tool[..., Any]):
-    """A tool that somebody else has: its schema is taken as it is, and its input is checked against that."""
+    """A tool of another server. Its schema is used as received, and its input is checked against it."""
 
     def __init__(
         self,
@@ -48,14 +48,12 @@ class ForeignTool(Tool[..., Any]):
             raise InvalidInput(f"The arguments of {self.name} do not fit: {_rule(problem)}.")
         return dict(given)
 
-    arguments = check
-
     async def _perform(self, arguments: dict[str, Any]) -> Any:
         return await self._call_it(arguments)
 
 
 def _rule(problem: Any) -> str:
-    """The rule that is broken, and where; the library's own words repeat values, and so may the keys of an object."""
+    """Return the violated rule and its place. The library's own message holds values, and so may keys of an object."""
     rule = problem.validator
     if rule in ("type", "required", "minimum", "maximum", "minLength", "maxLength", "enum"):
         rule = f"{rule} {problem.validator_value}"

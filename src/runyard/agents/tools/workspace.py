@@ -1,8 +1,8 @@
-"""The folder of a thread: where its file tools read and write, and what its programs get a copy of.
+"""The workspace of a thread: the folder that its file tools use and that its programs get a copy of.
 
-A path is relative and stays inside: it is walked part by part from the folder down, and no link is followed at any of
-them, so that neither `..` nor a link leads out, whatever is changed meanwhile. A name that differs from one that is
-there only by case is refused, because some file systems take both for one. Sizes are bounded.
+A path is relative and stays inside. It is opened part by part from the folder down without following links, so neither
+`..` nor a link leads out, even if another process changes the folder meanwhile. A name that differs from an existing
+one only by case is refused, because some file systems treat both as one. Sizes are limited.
 """
 
 import asyncio
@@ -40,7 +40,7 @@ def check_writable(folder: Path) -> None:
 
 
 class Workspace:
-    """`lock`: hold it while the folder changes; a program's folder is exchanged as a whole."""
+    """The folder of a thread or run. Hold `lock` while it changes: a program's result replaces it as a whole."""
 
     def __init__(self, folder: Path) -> None:
         self.folder = folder.absolute()
@@ -48,24 +48,24 @@ class Workspace:
 
     @classmethod
     def current(cls) -> "Workspace":
-        """That of the thread (or, without one, of the run) whose tool is being called."""
+        """Return the workspace of the thread (or, without one, of the run) whose tool is being called."""
         work = current_work()
         if work is None:
-            raise ToolError("Files can be used in a run only.")
+            raise ToolError("File tools work only inside a run.")
         made = cls.of(workspaces(), work.run.thread_id or work.run.id)
         before = made.folder.with_name(made.folder.name + BEFORE)
         if before.exists() and not made.folder.exists():
-            before.rename(made.folder)  # a process died while it exchanged the folder
+            before.rename(made.folder)  # a process died while it replaced the folder
         make_folder(made.folder)
         return made
 
     @classmethod
     def of(cls, workspaces: Path, owner: str) -> "Workspace":
-        """The workspace of a thread or of a run without one, whether it exists or not."""
+        """Return the workspace of a thread, or of a run without one, whether it exists or not."""
         return cls(workspaces / (owner if _ID.fullmatch(owner) else sha256(owner.encode()).hexdigest()))
 
     async def remove(self) -> None:
-        """Remove the folder and what an interrupted exchange left beside it. Do nothing if there is none."""
+        """Remove the folder and the leftovers of an interrupted replacement, if any."""
         async with self.lock:
             await in_thread(self._remove)
 
@@ -74,6 +74,7 @@ class Workspace:
             remove_tree(self.folder.with_name(self.folder.name + suffix))
 
     def read(self, path: str) -> bytes:
+        """Return the content of a file. Raise ToolError if there is none or it is too large."""
         with self._parent(path) as (folder, name):
             try:
                 file = os.open(name, os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK, dir_fd=folder)
@@ -88,12 +89,12 @@ class Workspace:
         return data
 
     def write(self, path: str, data: bytes) -> None:
-        """The whole file, or nothing of it."""
+        """Write the whole file or nothing."""
         if len(data) > FILE_BYTES:
-            raise ToolError(f"A file may have {FILE_BYTES} bytes, not more.")
+            raise ToolError(f"The content is larger than {FILE_BYTES} bytes; write less.")
         files, size = self._size()
         if files >= FOLDER_FILES or size + len(data) > FOLDER_BYTES:
-            raise ToolError("The workspace is full.")
+            raise ToolError("The workspace is full; write to an existing file or write less.")
         with self._parent(path, make=True) as (folder, name):
             _refuse_other_case(folder, name)
             scratch = f".{secrets.token_hex(8)}.part"
@@ -108,7 +109,7 @@ class Workspace:
 
     @contextmanager
     def _parent(self, path: str, make: bool = False) -> Iterator[tuple[int, str]]:
-        """The folder that the path's last part is in, open, and that part."""
+        """Open the folder that holds the path's last part; yield its descriptor and that part."""
         *folders, name = _parts(path)
         with ExitStack() as opened:
             here = os.open(self.folder, os.O_DIRECTORY | os.O_NOFOLLOW)
@@ -136,7 +137,7 @@ def _parts(path: str) -> list[str]:
     if path.startswith("/") or "\0" in path or "\\" in path:
         raise ToolError("A path is relative, with / between its parts.")
     if any(part in ("", ".", "..") for part in parts) or len(parts) > _DEPTH:
-        raise ToolError("A path stays inside of the workspace: no empty parts, no . and no .., at most 16 parts.")
+        raise ToolError("A path stays inside the workspace: no empty parts, no . and no .., at most 16 parts.")
     try:
         long = any(len(part.encode()) > 200 for part in parts)
     except UnicodeEncodeError:

@@ -1,12 +1,10 @@
-"""Tasks of an agent, contained: what they raise ends their run, never the event loop that they share with others.
+"""Contain an agent's tasks: an exception in one ends its run, never the event loop that it shares with other runs.
 
-asyncio lets SystemExit and KeyboardInterrupt out of a task and out of the loop, which would end the process. So every
-task that is created while an agent is at work (`calls.at_work`), also one that the agent's own code creates, is given
-a coroutine that takes these two. Anything else that is no Exception ends the run as well, even if no code awaits the
-task.
+asyncio lets SystemExit and KeyboardInterrupt leave a task and the loop, which would end the process. So every task that
+is created during an execution (`current_call.at_work`), including tasks that the agent's own code creates, gets a
+coroutine that catches these two. Any other BaseException ends the run as well, even if no code awaits the task.
 
-The wrapped coroutine also tells the watchdog (`engine/running/watchdog.py`) which run a task belongs to, and until when
-it may take.
+The wrapped coroutine also tells the watchdog (`engine/running/watchdog.py`) the run and the deadline of a task.
 """
 
 import asyncio
@@ -24,15 +22,16 @@ _deadline: ContextVar[float | None] = ContextVar("runyard_deadline", default=Non
 
 
 class Signal(BaseException):
-    """How a runner says that it cannot go on. Passes through an agent's `except Exception`."""
+    """Raised by a runner that cannot continue. An agent's `except Exception` does not catch it."""
 
 
 _PASS = (asyncio.CancelledError, GeneratorExit, Interrupted, Signal)
 
 
 class Contained(Coroutine[Any, Any, Any]):
-    """A coroutine of an agent. Not an `async def` around it: one that is cancelled before it begins must not leave
-    a coroutine behind that was never awaited."""
+    """A coroutine of an agent, wrapped.
+
+    Not an `async def`: cancelling that before it starts would leave the inner coroutine never awaited."""
 
     def __init__(self, coroutine: Coroutine[Any, Any, Any], work: Work, deadline: float | None) -> None:
         self._coroutine = coroutine
@@ -72,10 +71,10 @@ class Contained(Coroutine[Any, Any, Any]):
         return self._coroutine.__await__()
 
     def __getattr__(self, name: str) -> Any:
-        return getattr(self._coroutine, name)  # cr_frame, cr_code and so on: what debuggers and `repr` look at
+        return getattr(self._coroutine, name)  # cr_frame, cr_code and so on, for debuggers and `repr`
 
     def _contain(self, error: BaseException) -> None:
-        """Return if the error may go on as it is."""
+        """Return if the error may pass unchanged; otherwise fail the run."""
         if isinstance(error, _PASS):
             return
         failure = failure_of(error)
@@ -85,13 +84,14 @@ class Contained(Coroutine[Any, Any, Any]):
 
 
 def failure_of(error: BaseException) -> AgentError:
+    """Return the error that ends the run of an agent that raised this."""
     if isinstance(error, SystemExit):
         return AgentError("The agent called exit.")
     return AgentError(f"The agent failed with {type(error).__name__}.")
 
 
 def contain_tasks(loop: asyncio.AbstractEventLoop) -> None:
-    """From now on contain the tasks of agents in this loop. Doing it again changes nothing."""
+    """Contain the tasks of agents in this loop from now on. Idempotent."""
     before = loop.get_task_factory()
     if isinstance(before, _Factory):
         return
@@ -100,7 +100,7 @@ def contain_tasks(loop: asyncio.AbstractEventLoop) -> None:
 
 @contextmanager
 def until(deadline: float) -> Iterator[None]:
-    """Tasks that are created in here should end by then, a time of the event loop."""
+    """Give tasks created in this block a deadline, as a time of the event loop."""
     before = _deadline.set(deadline)
     try:
         yield

@@ -1,10 +1,10 @@
-"""What a tool reaches while it is called, without being given anything: its run, and a way to stream what it says.
+"""The current tool call: how a tool reaches its run and streams output without being given either.
 
-The engine says which execution is under way (`at_work`), a tool which call (`calling`); both are context variables, so
-tools that run side by side do not mix. A call that has ended, be it by a cancel or because its time was up, writes no
-more: whoever goes on after that, such as a thread that could not be stopped, gets a CancelledError.
+The engine sets the current execution (`at_work`), a tool sets the current call (`calling`). Both are context variables,
+so tools that run concurrently do not mix. A call that has ended by cancel or timeout cannot write any more: code that
+is still running after that, such as a thread, gets a CancelledError.
 
-Every call leaves one log line, `tool.finished`: names, milliseconds and a code, never content.
+Every call writes one log line, `tool.finished`: names, milliseconds and a code, never content.
 """
 
 import asyncio
@@ -29,7 +29,7 @@ log = structlog.get_logger()
 
 
 class Work(Protocol):
-    """What a tool needs of an execution (`execution.Execution`)."""
+    """The part of `execution.Execution` that a tool uses."""
 
     @property
     def run(self) -> Run: ...
@@ -43,7 +43,7 @@ class Work(Protocol):
     def emit(self, payload: Payload) -> object: ...
 
     def fail(self, error: AgentError) -> None:
-        """End the run with this error, however its agent goes on. The first call counts."""
+        """End the run with this error, whatever its agent does next. Only the first call has an effect."""
 
     async def drain(self) -> None: ...
 
@@ -54,11 +54,11 @@ class Work(Protocol):
     def now_ms(self) -> int: ...
 
     def traceparent(self, call_id: str) -> str:
-        """The header of W3C Trace Context for what this call asks of others."""
+        """Return the W3C Trace Context header for requests that this call sends to other services."""
 
 
 class Call:
-    """One call of a tool. `work` is None where there is no run: a tool that is tried out by itself."""
+    """One call of a tool. `work` is None outside a run, for example in a test of the tool."""
 
     def __init__(self, work: Work | None, key: str) -> None:
         self.work = work
@@ -68,7 +68,7 @@ class Call:
 
     @property
     def elsewhere(self) -> bool:
-        """Whether this is asked in another thread than the call's own."""
+        """Whether the caller is in another thread than the call."""
         try:
             return asyncio.get_running_loop() is not self._loop
         except RuntimeError:
@@ -99,7 +99,7 @@ _workspaces: ContextVar[Path] = ContextVar("runyard_workspaces", default=Path(".
 
 @contextmanager
 def at_work(work: Work, workspaces: Path) -> Iterator[None]:
-    """Tools that are called in here belong to this execution; files of its thread live below `workspaces`."""
+    """Set the current execution for tools called in this block. Its thread's files are below `workspaces`."""
     before = _work.set(work), _workspaces.set(workspaces)
     try:
         yield
@@ -113,7 +113,7 @@ def current_work() -> Work | None:
 
 
 def work_in(context: Context) -> Work | None:
-    """The execution that a task with this context belongs to."""
+    """Return the execution that a task with this context belongs to."""
     return context.get(_work)
 
 
@@ -127,7 +127,7 @@ def workspaces() -> Path:
 
 @contextmanager
 def calling(tool: str, key: str) -> Iterator[Call]:
-    """A call of this tool, from its start to its end; what ends it becomes a line of the log."""
+    """Set the current call while the block runs, and log how it ended."""
     work = _work.get()
     call = Call(work, key)
     before = _call.set(call)
@@ -181,7 +181,7 @@ def stream_output(text: str) -> "Written":
 
 
 class Written:
-    """What `stream_output` returns: it was written; await it to let the database catch up."""
+    """The return value of `stream_output`: the text is written; await this to let the database catch up."""
 
     def __init__(self, call: Call | None) -> None:
         self._call = call
@@ -193,7 +193,7 @@ class Written:
 
 @calls_user_code
 async def streamed(chunks: Any) -> str:
-    """Write what a generator yields, piece by piece; all of it together is the tool's result."""
+    """Write each piece that a generator yields. Return all pieces joined, as the tool's result."""
     parts: list[str] = []
     if hasattr(chunks, "__aiter__"):
         async for chunk in chunks:
@@ -211,7 +211,7 @@ async def streamed(chunks: Any) -> str:
 
 
 def code_of(error: BaseException) -> str:
-    """What ended a call, in a word that can be logged."""
+    """Return a code for the error that can be logged: it holds no content."""
     if isinstance(error, TimeoutError):
         return "timeout"
     if isinstance(error, asyncio.CancelledError):

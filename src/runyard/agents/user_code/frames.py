@@ -1,8 +1,8 @@
-"""Which frames of a stack are code of a user: an agent's, a tool's, a node's, and the libraries that these call.
+"""Tell frames of user code (agents, tools, nodes and the libraries they call) from frames of Runyard.
 
-A function of Runyard that calls such code is marked with `calls_user_code`. Walking a stack from its innermost frame,
-the first frame of Runyard says which it is: if that function is marked, the code above it belongs to a user and may be
-interrupted; if not, Runyard itself is at work (a write, a commit, a read) and must not be.
+A function of Runyard that calls user code is marked with `calls_user_code`. Walking a stack from its innermost frame,
+the first frame of Runyard decides: if that function is marked, the frames above it are user code and may be
+interrupted. If not, Runyard itself is running (a write, a commit, a read) and must not be interrupted.
 """
 
 from collections.abc import Callable
@@ -20,18 +20,18 @@ _LIBRARIES = tuple({_paths["stdlib"], _paths["platstdlib"], _paths["purelib"], _
 
 
 class Interrupted(BaseException):
-    """Raised inside code of a user that blocks the event loop. Not an Exception, so that `except Exception` in that
-    code lets it pass."""
+    """Raised inside user code that blocks the event loop. Not an Exception, so that `except Exception` in that code
+    does not catch it."""
 
 
 def calls_user_code(function: F) -> F:
-    """Mark a function, plain or async, whose direct callees are code of a user."""
+    """Mark a sync or async function whose direct callees are user code."""
     _marked.add(function.__code__)
     return function
 
 
 def is_user_code(frame: FrameType | None) -> bool:
-    """Whether a stack whose innermost frame this is stands in code of a user. One that is being debugged does not."""
+    """Return whether the stack with this innermost frame is in user code. A stack under a debugger is not."""
     above = 0
     found = False
     while frame is not None:
@@ -48,7 +48,7 @@ def is_user_code(frame: FrameType | None) -> bool:
 
 
 def place_of(frame: FrameType | None) -> str:
-    """The line at work: a file's name and a number. Of user code the innermost line that is not in a library."""
+    """Return the current line as `file:number`; in user code, the innermost line that is not in a library."""
     innermost = frame
     while frame is not None and not _is_ours(frame):
         if not frame.f_code.co_filename.startswith(_LIBRARIES):
@@ -62,6 +62,6 @@ def _place(frame: FrameType) -> str:
 
 
 def _is_ours(frame: FrameType) -> bool:
-    """The demo's agents are a user's: they live in this package only so that there is something to see."""
+    """Return whether the frame is Runyard's. The demo's agents count as user code."""
     name = str(frame.f_globals.get("__name__", ""))
     return (name == "runyard" or name.startswith("runyard.")) and not name.startswith("runyard.demo")

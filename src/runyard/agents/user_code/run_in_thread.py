@@ -1,8 +1,8 @@
-"""Plain functions beside the event loop: a daemon thread for every call.
+"""Run sync functions beside the event loop, each call in its own daemon thread.
 
-Not asyncio's pool: a thread cannot be stopped, so a function that hangs would take one of its few places for good and
-keep the process from ending. Here a caller that is cancelled leaves the thread behind, and neither the next call nor
-the end of the process waits for it.
+asyncio's thread pool does not fit: a thread cannot be stopped, so a function that hangs would occupy one of the few
+pool threads for good and keep the process from ending. Here a cancelled caller abandons the thread, and neither the
+next call nor the end of the process waits for it.
 """
 
 import asyncio
@@ -14,7 +14,7 @@ from typing import Any
 
 
 async def in_thread(fn: Callable[..., Any], /, *args: Any, **kwargs: Any) -> Any:
-    """What `fn` returns or raises. It sees the caller's context variables."""
+    """Call `fn` in a thread and return its result, or raise its exception. It sees the caller's context variables."""
     loop = asyncio.get_running_loop()
     ended: asyncio.Future[Any] = loop.create_future()
     context = contextvars.copy_context()
@@ -33,12 +33,12 @@ async def in_thread(fn: Callable[..., Any], /, *args: Any, **kwargs: Any) -> Any
         try:
             result = context.run(fn, *args, **kwargs)
         except StopIteration:
-            error = RuntimeError("it raised StopIteration")  # no future takes one
+            error = RuntimeError("it raised StopIteration")  # a future rejects StopIteration
         except Exception as raised:
             error = raised
         except BaseException as raised:
-            error = RuntimeError(f"it raised {type(raised).__name__}")  # nobody's exit but the thread's
-        with suppress(RuntimeError):  # the loop is gone, and with it whoever asked
+            error = RuntimeError(f"it raised {type(raised).__name__}")  # ends the thread, not the process
+        with suppress(RuntimeError):  # the loop is closed, and the caller with it
             loop.call_soon_threadsafe(settle, result, error)
 
     Thread(target=work, name=getattr(fn, "__name__", "call"), daemon=True).start()

@@ -1,8 +1,8 @@
-"""The traceback of an error that an agent, a step or a tool raised, as text for its developer.
+"""The traceback of an error in an agent, a step or a tool, as text for its developer.
 
-Frames of Runyard and of the standard library before the first frame of the user's code are left out. An error that
-never passed through the user's code has no traceback here. Values of variables are never part of it. The text is
-content: it goes into the log of the run (sealed, redacted, for its owner only) and never into a log line.
+Frames of Runyard and of the standard library before the first frame of user code are left out. An error that never
+passed through user code has no traceback. Values of variables are never included. The text is content: it goes into the
+run's log (encrypted, redacted, for its owner only) and never into a log line.
 """
 
 import sysconfig
@@ -24,9 +24,9 @@ _INSTALLED = ("/site-packages/", "/dist-packages/")
 
 
 def traceback_of(error: BaseException, redactor: "Redactor | None" = None) -> str | None:
-    """Format the traceback of `error` and of its causes; None if no frame belongs to the user's code.
+    """Format the traceback of `error` and its causes. Return None if no frame is user code.
 
-    The text is redacted before it is shortened, so that no cut hides a part of a sensitive text from the redactor."""
+    The text is redacted before it is shortened, so that a cut cannot hide part of a sensitive text."""
     try:
         while not _passed_through_an_agent(error):
             if error.__cause__ is None:
@@ -37,7 +37,7 @@ def traceback_of(error: BaseException, redactor: "Redactor | None" = None) -> st
             each.stack = _from_the_agent_on(each.stack)
         text = clean("".join(found.format()).rstrip())
         return _shortened(text if redactor is None else redactor.text(text))
-    except Exception:  # an exception of a user may fail in any method; the run must still end with its own error
+    except Exception:  # any method of a user's exception may raise; the run must still end with its own error
         return None
 
 
@@ -62,7 +62,7 @@ def _from_the_agent_on(stack: traceback.StackSummary) -> traceback.StackSummary:
 
 
 def _all_of(found: traceback.TracebackException, seen: set[int]) -> Iterator[traceback.TracebackException]:
-    """The error, its causes and the members of groups."""
+    """Yield the error, its causes and the members of its groups."""
     if id(found) in seen:
         return
     seen.add(id(found))
@@ -73,7 +73,7 @@ def _all_of(found: traceback.TracebackException, seen: set[int]) -> Iterator[tra
 
 
 def _shortened(text: str) -> str:
-    """Keep the beginning and, more of it, the end: the error itself comes last."""
+    """Keep the first quarter and the last three quarters of the limit: the error itself is at the end."""
     if len(text) <= MOST_CHARS:
         return text
     left_out = len(text) - MOST_CHARS

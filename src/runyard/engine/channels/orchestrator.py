@@ -12,7 +12,7 @@ from copy import copy
 from msgspec.structs import replace
 
 from runyard.agents.channels.prompt import Prompt
-from runyard.agents.channels.tools import office_tools
+from runyard.agents.channels.tools import channel_tools
 from runyard.agents.declared.agent import Agent, Output
 from runyard.agents.execution import Answered
 from runyard.domain.run import Run
@@ -52,7 +52,7 @@ def _seated(agent: Agent, prompt: Prompt, desk: AgentActions, session: str | Non
     """The agent as it works here: no run of another conversation is told to it."""
     seated = copy(agent)
     own = {tool.name for tool in agent.tools}
-    seated.tools = (*agent.tools, *(tool for tool in office_tools(desk) if tool.name not in own))
+    seated.tools = (*agent.tools, *(tool for tool in channel_tools(desk) if tool.name not in own))
     if agent.model_settings is not None:
         seated.instructions = prompt.text
         seated.model_settings = replace(agent.model_settings, history=0)

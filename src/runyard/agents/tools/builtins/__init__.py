@@ -1,1 +1,5 @@
-"""Tools that come with Runyard: search in documents, files of a thread, and code in a sandbox."""
+"""Tools that come with Runyard.
+
+`documents.py` searches a collection of documents. `files.py` reads and writes text files of a thread's workspace, and
+`code.py` runs Python in the sandbox. The last two always need approval (`guarded.py`).
+"""

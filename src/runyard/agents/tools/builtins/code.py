@@ -1,4 +1,4 @@
-"""`run_python`: a program in the sandbox, with the folder of the thread as its own. A person is asked every time."""
+"""`run_python`: run a program in the sandbox, with the thread's workspace as its folder. Always needs approval."""
 
 from typing import Any
 
@@ -7,7 +7,7 @@ from runyard.agents.tools.builtins.guarded import guarded
 from runyard.agents.tools.workspace import Workspace
 from runyard.agents.user_code.current_call import stream_output
 
-SANDBOX = Sandbox()  # one a process: whether it holds is tried once
+SANDBOX = Sandbox()  # one per process, because its self-test runs once
 
 _WHY = {
     "time": "it took too long",

@@ -10,12 +10,14 @@ MOST = 20
 
 
 def search_documents(collection: str, *, name: str = "search_documents", about: str = "") -> Tool[..., Any]:
-    """A tool for one collection. `about` tells the model what is in it; give each tool a name if there are several."""
+    """Return a tool that searches one collection. `about` tells the model what is in it.
+
+    An agent with several such tools must give each its own `name`."""
 
     async def search(query: str, limit: int = 5) -> list[dict[str, Any]]:
         work = current_work()
         if work is None:
-            raise ToolError("Documents can be searched in a run only.")
+            raise ToolError("Documents can be searched only inside a run.")
         hits = await work.search(collection, query, max(1, min(limit, MOST)))
         return [{"id": hit.id, "title": hit.title, "text": hit.text} for hit in hits]
 

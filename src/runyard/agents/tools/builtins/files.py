@@ -1,4 +1,4 @@
-"""`read_file` and `write_file`: text files in the folder of the thread (`workspace.py`). A person is always asked."""
+"""`read_file` and `write_file`: text files in the thread's workspace (`workspace.py`). Both always need approval."""
 
 from runyard.agents.tools.builtins.guarded import guarded
 from runyard.agents.tools.workspace import Workspace

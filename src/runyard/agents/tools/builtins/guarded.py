@@ -1,4 +1,4 @@
-"""Tools that always ask a person, whatever anybody declares: code execution and file access."""
+"""Tools that always need approval, whatever the app declares: code execution and file access."""
 
 from collections.abc import Callable, Mapping
 from typing import Any, ParamSpec, TypeVar
@@ -10,13 +10,15 @@ R = TypeVar("R")
 
 
 class GuardedTool(Tool[P, R]):
-    """Its `approval` cannot be switched off, by no option, no setting and no assignment."""
+    """A tool whose approval cannot be switched off by an option, a setting or an assignment."""
 
     def needs_approval(self, given: Mapping[str, Any]) -> bool:
         return True
 
 
 def guarded(effects: Effects, *, timeout: float | None = None) -> Callable[[Callable[P, R]], GuardedTool[P, R]]:
+    """Make a guarded tool of a function, as a decorator."""
+
     def make(fn: Callable[P, R]) -> GuardedTool[P, R]:
         return GuardedTool(fn, approval="always", effects=effects, timeout=timeout)
 
