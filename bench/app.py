@@ -1,4 +1,4 @@
-"""The agents that are measured, as anybody would write them. A message says how many tokens are wanted.
+"""The measured agents, written as a user would write them. A message says how many tokens are wanted.
 
 A token is `t<number> `, and where its way is timed `t<number> <when it was made> `: the monotonic clock in nanoseconds,
 which all processes of a machine share.

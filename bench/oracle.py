@@ -19,7 +19,7 @@ class Wrong(Exception):
 
 
 class Verdict(Struct, frozen=True):
-    """When the first token came (the first event, if there are none), and how long each token that carries its time was
+    """When the first token came (else the first event), and how long each token that carries its time was
     on the way. Nanoseconds."""
 
     first: int

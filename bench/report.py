@@ -62,7 +62,7 @@ def blocks(found: Measured) -> dict[str, str]:
 
 
 def written(document: str, found: Measured) -> str:
-    """The document with its blocks made anew."""
+    """Return the document with its generated blocks renewed."""
     for name, block in blocks(found).items():
         begin, end = f"<!-- bench:{name} -->", f"<!-- /bench:{name} -->"
         before, _, rest = document.partition(begin)

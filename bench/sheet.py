@@ -53,7 +53,7 @@ def sheets(results: Results) -> Iterator[Sheet]:
 
 
 def sheet(results: Results, case: str) -> Sheet:
-    """Columns that nobody has are left out."""
+    """Columns without values are left out."""
     rows = [row for row in results.rows if row.case == case]
     shown = {
         title: numbers

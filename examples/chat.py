@@ -24,7 +24,7 @@ async def assistant(ctx: runyard.Context) -> str:
     """`delete <path>` asks first, `wait` takes a minute, everything else is echoed."""
     word, _, rest = ctx.message.text.partition(" ")
     if word == "delete":
-        await ctx.thinking("That cannot be undone, so somebody has to agree.")
+        await ctx.thinking("That cannot be undone, so a person has to agree.")
         try:
             done = await ctx.call("delete_file", path=rest)
         except Rejected as refused:

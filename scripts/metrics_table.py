@@ -11,7 +11,7 @@ Made by `make docs` from `src/runyard/telemetry/metrics.py`; do not edit.
 
 `GET /metrics` answers in Prometheus' text format. On the wire a metric's name begins with `{PREFIX}`, and that of a
 counter ends in `_total`, as Prometheus has it; a histogram has the series `_bucket`, `_sum` and `_count`. Everything is
-counted by one process since it started: add up over processes, but for `queue_depth`, `queue_oldest_seconds` and
+counted by one process since it started: add up over processes, except `queue_depth`, `queue_oldest_seconds` and
 `approvals_waiting`, which every process reads from the database (at most every five seconds, and the last values are
 given again while it is away). Labels are words of a closed set: statuses, codes, and the agents, models and tools of
 the app; anything else is `other`. Never an id, never content.

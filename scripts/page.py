@@ -9,7 +9,7 @@ DOCS = Path(__file__).parents[1] / "docs"
 
 
 class Page:
-    """`renewed` gives the page as it should be, from the page as it is (empty if there is none)."""
+    """`renewed` returns the current page, given the stored one (empty if it does not exist)."""
 
     def __init__(self, name: str, renewed: Callable[[str], str]) -> None:
         self.path = DOCS / name

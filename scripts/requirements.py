@@ -85,7 +85,7 @@ def read_tests(root: Path = ROOT) -> dict[str, list[str]]:
 
 
 def unknown_lines(lines: Iterable[Line], tests: Mapping[str, list[str]]) -> list[str]:
-    """One sentence for each line that a test names and nobody wrote."""
+    """Return one sentence for each line that a test names and the list does not have."""
     known = {line.id for line in lines}
     return [
         f"{', '.join(where)} names {name}, which is no line of {LINES}."

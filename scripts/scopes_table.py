@@ -18,7 +18,7 @@ def render() -> str:
     for scope, what in SCOPES.items():
         routes = [f"`{method} {path}`" for (method, path), needed in NEEDS.items() if needed == scope]
         rows.append(f"| `{scope}` | {what} | {', '.join([*routes, *filter(None, [_USUAL.get(scope)])])} |")
-    rows.append(f"| none | anybody may | {', '.join(f'`GET {path}`' for path in OPEN)} |")
+    rows.append(f"| none | no key needed | {', '.join(f'`GET {path}`' for path in OPEN)} |")
     return "\n" + "\n".join(rows) + "\n\n"
 
 

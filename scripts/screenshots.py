@@ -1,7 +1,7 @@
 """docs/images: the main views of the page, light and dark, with the demo and the office at work.
 
 `make screenshots` serves both on loopback, does what a visitor would do, and takes a picture of every view. Nothing
-tests these files; they are taken anew when the page has changed, and looked at.
+tests these files; take them again when the page has changed, and look at them.
 """
 
 import asyncio
@@ -67,7 +67,7 @@ async def _history(demo: Server) -> None:
     for agent, text in (
         ("device", "Run the plan"),
         ("slow", "Take your time"),
-        ("cv-screener", "Find somebody who speaks Portuguese"),
+        ("cv-screener", "Who speaks Portuguese?"),
         ("assistant", "Where is my desk lamp, A-1002?"),
         ("cv-screener", "Who knows Postgres and Kubernetes?"),
     ):

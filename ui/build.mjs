@@ -37,7 +37,7 @@ const page = {
   plugins: [{ name: "index", setup: (build) => build.onEnd(writeIndex) }],
 };
 
-/** index.html is the last to be written: whoever finds it finds all that it names. */
+/** index.html is the last to be written: a process that finds it finds every file that it names. */
 function writeIndex({ errors, metafile }) {
   if (errors.length) return;
   const outputs = Object.keys(metafile.outputs).map((path) => path.split("/").at(-1));

@@ -1,5 +1,5 @@
 """Ten thousand runs wait for a person, the server is restarted, and everyone is answered: what waiting costs (`rss_mb`,
-`idle_cpu` of the server that was started anew), how long a decision takes, and how many of them go on in a second."""
+`idle_cpu` of the restarted server), how long a decision takes, and how many of them go on in a second."""
 
 import asyncio
 import time

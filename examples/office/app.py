@@ -18,7 +18,7 @@ Turn = Mapping[str, Any]
 Rule = Callable[[str, str, list[str]], Turn]  # the prompt, what was said, and what came of the calls so far
 
 NOTHING: Turn = {"calls": [{"tool": "do_nothing"}]}
-DONE: Turn = {"text": "That is all."}  # raw text: nobody reads it
+DONE: Turn = {"text": "That is all."}  # raw text: recorded, not sent
 
 
 def say(text: str, **more: Any) -> Turn:

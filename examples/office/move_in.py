@@ -26,7 +26,7 @@ class Office:
             return dict(json.load(answer))
 
     def channel(self, name: str, kind: str, *agents: str) -> str:
-        """The channel of that name, which is opened if there is none."""
+        """Return the channel of that name. Open it first if it does not exist."""
         for known in self.ask("GET", "/api/channels")["channels"]:
             if known["name"] == name:
                 return str(known["id"])
@@ -73,7 +73,7 @@ def wait_for(office: Office, patience: float = 20) -> bool:
 
 
 def move_in(url: str, patience: float = 60) -> list[Json]:
-    """All that was said, once nobody is at work any more."""
+    """Return all messages, after every agent has finished."""
     office = Office(url)
     pier, ledger, engine, nadia = open_doors(office)
     for where in (

@@ -95,7 +95,7 @@ def _imports(path: Path) -> set[str]:
 
 @pytest.mark.req("S4.28")
 def test_who_runs_a_plan_knows_neither_bus_nor_outbox_nor_store() -> None:
-    """What a node emits is persisted by the journal, and by nobody else."""
+    """Only the journal persists the events of a node."""
     folder = SOURCE / "agents"
     for path in [folder / "plan" / "runner.py", folder / "plan" / "node_context.py", folder / "declared" / "nodes.py"]:
         assert not any(re.match(r"runyard\.(bus|engine|stores?|web|faces)", name) for name in _imports(path)), path.name

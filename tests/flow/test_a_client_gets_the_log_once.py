@@ -1,5 +1,5 @@
-"""Whatever happens to a client's connections, what it got adds up to the log: each event once, in order (STORAGE faults
-19 and 20). The checker compares every reader with the log (I7)."""
+"""Whatever happens to a client's connections, it gets each event of the log once, in order. The checker compares every
+reader with the log."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ async def test_dropped_at_every_seq_and_back_on_another_pod(flow: Flow) -> None:
     readers += [flow.follow(run_id, pods[0], drop_after=1), flow.follow(run_id, pods[1], drop_after=1)]
     await asyncio.gather(*[reader.end() for reader in readers])
     assert readers[0].connections >= len(readers[0].seen.events), "it was dropped after every single event"
-    assert (await flow.run(run_id))["status"] == "done", "nobody's connection has anything to do with the run"
+    assert (await flow.run(run_id))["status"] == "done", "no connection of a client affects the run"
 
 
 @pytest.mark.req("S0.25")

@@ -1,4 +1,4 @@
-"""One message, three agents: one after another, whoever is killed meanwhile, and whoever waits for a person."""
+"""Three agents answer one message one after another, also if a worker is killed or an agent waits for a person."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""kill -9 of a worker at any point (STORAGE faults 1 to 5): another one (on SQLite: the restarted one) goes on, nothing
+"""kill -9 of a worker at any point: another one (on SQLite: the restarted one) goes on, nothing
 is lost, nothing is repeated."""
 
 from __future__ import annotations
@@ -90,7 +90,7 @@ async def test_between_the_commit_of_tool_started_and_the_call(any_flow: Flow, t
     await worker.end()
     assert flow.effects(tool) == []
     await flow.next()
-    if tool == "pay":  # nobody can know that it was not called, so a person decides
+    if tool == "pay":  # whether it was called is unknown, so a person decides
         approval = await flow.approval(run_id, "unknown_outcome")
         assert flow.effects(tool) == []
         assert (await flow.decide(approval, "approve")).status_code == 200
@@ -120,7 +120,7 @@ async def test_after_the_effect_a_once_tool_is_never_repeated_silently(any_flow:
     await worker.end()
     await flow.next()
     approval = await flow.approval(run_id, "unknown_outcome")
-    assert flow.effects("pay") == [f"{run_id}:pay#1"], "it happened once, and nobody did it again"
+    assert flow.effects("pay") == [f"{run_id}:pay#1"], "it happened once and was not repeated"
     if decision == "approve":
         flow.evidence.allowed_effects[f"{run_id}:pay#1"] = 2
     assert (await flow.decide(approval, decision)).json()["state"] == (

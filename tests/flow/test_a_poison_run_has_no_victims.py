@@ -1,4 +1,4 @@
-"""A run that kills its worker on every attempt is found and given up, and nobody else suffers (STORAGE fault 27)."""
+"""A run that kills its worker on every attempt ends as poison, and no other run is affected."""
 
 from __future__ import annotations
 

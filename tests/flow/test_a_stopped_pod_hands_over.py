@@ -1,4 +1,4 @@
-"""SIGTERM (STORAGE fault 32): the pod claims no more, lets short runs end, puts the rest back without blame, cuts its
+"""SIGTERM: the pod claims no more, lets short runs end, puts the rest back without blame, cuts its
 streams so that clients go on elsewhere, and is gone within its grace."""
 
 from __future__ import annotations
@@ -30,13 +30,13 @@ async def test_in_the_middle_of_a_stream_another_pod_goes_on(flow: Flow) -> None
     assert reader.text == WORDS
     resumed = [data["why"] for kind, data in zip(reader.types, reader.data, strict=True) if kind == "run.resumed"]
     assert resumed == ["drain"]
-    assert (await flow.run(run_id))["attempts"] <= 1, "a drain is nobody's fault"
+    assert (await flow.run(run_id))["attempts"] <= 1, "a drain counts no attempt"
     assert flow.effects("step") == [f"{run_id}:s"]
     assert staying.said("run.reaped") == 0, "it was handed over, not found dead"
 
 
 async def test_a_short_run_may_end_and_is_followed_to_its_end(flow: Flow) -> None:
-    """While it drains, the pod still answers: whoever follows the run there sees it end there."""
+    """A draining pod still answers: its followers see the run end there."""
     leaving = await flow.start("serve", drain_seconds=20)
     run_id = await flow.post(["tokens", 5], ["wait", "end"], ["tokens", 5])
     reader = flow.follow(run_id, leaving)
@@ -48,7 +48,7 @@ async def test_a_short_run_may_end_and_is_followed_to_its_end(flow: Flow) -> Non
     assert await flow.status(run_id, leaving) == "running"
     flow.notes.open_gate("end")
     await reader.end()
-    assert reader.connections == 1, "nobody had to reconnect"
+    assert reader.connections == 1, "no reader had to reconnect"
     assert await leaving.end() == 0
     assert [event["type"] for event in await flow.log(run_id)].count("run.resumed") == 0
 

@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 
 pytest.importorskip("opentelemetry.exporter.otlp.proto.http", reason="needs the extra otlp")
 
-WORDS = "words that nobody else may read"
+WORDS = "words that only the owner may read"
 
 
 @pytest.mark.req("S3.35", "S3.36")

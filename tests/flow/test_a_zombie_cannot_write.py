@@ -1,4 +1,4 @@
-"""A worker that lost its lease without noticing (STORAGE faults 6 and 7): while its successor is running, not one of
+"""A worker that lost its lease without noticing: while its successor is running, not one of
 its writes gets in, and it stops what it still has under way."""
 
 from __future__ import annotations
@@ -125,7 +125,7 @@ async def test_one_that_is_frozen_inside_a_statement_does_not_keep_its_locks(flo
     successor = await flow.start("worker", lease_seconds=20)
     await flow.at_gate("end", successor)
     assert successor.said("database.sessions_terminated") == 1
-    assert not successor.said("bus.disconnected"), "nobody else's session was ended"
+    assert not successor.said("bus.disconnected"), "no other session was ended"
     flow.notes.open_gate("end")
     await flow.reached(run_id, "done")
     frozen.terminate()

@@ -57,7 +57,7 @@ async def replaced(flow: Flow) -> None:
 
 
 async def to_its_end(flow: Flow, run_id: str) -> list[str]:
-    """Be the person who answers, and whoever starts a new worker when one has died; the kinds of questions asked."""
+    """Answer as the person, and start a new worker when one has died. Return the kinds of questions asked."""
     asked: dict[str, str] = {}
 
     async def ended() -> bool:

@@ -1,5 +1,5 @@
 """Cancel in every state, once and by ten callers at once on two pods, also racing the run's own end: one end, and every
-caller is told the truth (STORAGE faults 28 and 29)."""
+caller is told the truth."""
 
 from __future__ import annotations
 

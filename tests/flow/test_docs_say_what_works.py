@@ -27,7 +27,7 @@ def blocks(page: str, language: str) -> list[str]:
 
 
 async def shell(flow: Flow, script: str, **variables: str) -> str:
-    """Run it as somebody would who pastes it line by line, but stop at the first line that fails."""
+    """Run the lines as a user would paste them, and stop at the first line that fails."""
     need("curl")
     kept = {name: value for name, value in os.environ.items() if not name.startswith("RUNYARD_")}
     ours, port = {"RUNYARD_DATABASE_URL": flow.database.url}, "0"

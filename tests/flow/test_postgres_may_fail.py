@@ -1,4 +1,4 @@
-"""The database crashes, is away, or loses answers (STORAGE faults 11 to 13): nothing acknowledged is lost, nothing is
+"""The database crashes, is away, or loses answers: nothing acknowledged is lost, nothing is
 written twice, and pods recover by themselves."""
 
 from __future__ import annotations
@@ -62,7 +62,7 @@ async def test_crashes_under_load_lose_and_repeat_nothing(fragile: Flow, own_pos
     await asyncio.gather(*[reader.end() for reader in readers])
     assert {reader.text for reader in readers} == {WORDS}
     assert api.alive
-    assert all(worker.alive for worker in workers), "nobody had to be restarted"
+    assert all(worker.alive for worker in workers), "no pod had to be restarted"
 
 
 async def test_connections_killed_all_the_time(flow: Flow) -> None:
@@ -123,7 +123,7 @@ async def test_one_lost_answer_of(flow: Flow, what: str) -> None:
 
 
 async def test_a_write_that_fails_unforeseen_does_not_strand_its_run(flow: Flow) -> None:
-    """Its worker lives on and keeps its lease, so nobody else would ever take the run: it must end, or go on."""
+    """Its worker lives on and keeps its lease, so no other worker takes the run: it must end or continue."""
     await flow.start("api")
     await flow.start("worker", fault="before.model.token:2:break")
     neighbour = await flow.post(["wait", "end"], ["tokens", 3])
@@ -191,5 +191,5 @@ async def test_away_for_longer_than_the_lease(flow: Flow) -> None:
         assert {reader.text for reader in readers} == {WORDS}
         after = await flow.post(["tokens", 1])
         await flow.reached(after, "done")
-        assert all(pod.alive for pod in pods), "nobody had to be restarted"
+        assert all(pod.alive for pod in pods), "no pod had to be restarted"
         await flow.check()

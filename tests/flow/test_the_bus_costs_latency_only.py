@@ -1,7 +1,7 @@
 """Several pods on one Postgres: hints make it quick, and whatever happens to them, nothing is lost.
 
-Where a test shows that the bus works, nobody polls (`DEAF`): what arrives came over the bus. Where it shows that the
-bus may fail, the polls are what is left.
+Tests that show that the bus works turn polling off (`DEAF`): every event arrives over the bus. Tests that show that the
+bus may fail rely on polling.
 """
 
 from __future__ import annotations
@@ -67,7 +67,7 @@ async def test_a_bus_that_loses_doubles_or_reorders_loses_nothing(flow: Flow, ho
 
 
 async def test_listeners_that_are_cut_come_back_by_themselves(flow: Flow) -> None:
-    """Nobody polls before and after: only a listener that listens again can bring the second half."""
+    """No process polls: only a listener that subscribes again can bring the second half."""
     api, other = await flow.start("api", **DEAF), await flow.start("api", **DEAF)
     worker = await flow.start("worker", **DEAF)
     run_id = await flow.post(["tokens", 3], ["wait", "cut"], ["tokens", 400, 5], pod=api)
@@ -93,7 +93,7 @@ async def test_a_bus_that_is_away_from_the_start_keeps_nobody_from_working(flow:
 @pytest.mark.req("S4.52")
 @pytest.mark.parametrize("when", ["before", "after"])
 async def test_a_publisher_that_dies_around_the_cursor_is_made_up_for(flow: Flow, when: str) -> None:
-    """Before: committed and not published. After: the cursor has moved, and nobody was told."""
+    """Before: committed and not published. After: the cursor has moved, and no hint was sent."""
     api = await flow.start("api")
     # the first publication of the worker is of the first commit that holds a token
     dying = await flow.start("worker", fault=f"{when}.publish:2")

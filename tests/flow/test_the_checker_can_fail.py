@@ -1,5 +1,5 @@
 """Red proofs: with a guarantee taken away, the same scenarios must fail the checker. A checker that cannot fail says
-nothing (STORAGE finding 11)."""
+nothing."""
 
 from __future__ import annotations
 

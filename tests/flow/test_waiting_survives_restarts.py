@@ -1,4 +1,4 @@
-"""Runs that wait for people are rows and nothing else: every process may be restarted (STORAGE faults 30 and 31)."""
+"""Runs that wait for people are rows and nothing else: every process may be restarted."""
 
 from __future__ import annotations
 

@@ -94,7 +94,7 @@ def app(gates: Gates) -> App:
     @runyard.agent
     async def failing(ctx: Context) -> str:
         await ctx.token("I will ")
-        raise ValueError("nobody should read this")
+        raise ValueError("only the owner reads this")
 
     declared = [words, mailer, rememberer, hostile, failing, _traveller(gates), _flood(), _porter(gates), _tireless()]
     return App({each.name: each for each in declared}, {"papers": [PAPER]}, "words")

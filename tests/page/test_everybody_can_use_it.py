@@ -132,7 +132,7 @@ async def test_every_control_can_be_reached_and_is_seen_to_be(new_tab: NewTab, s
             }"""
         )
         reached.add(named)
-        assert outlined, f"nobody sees that {named!r} has the focus"
+        assert outlined, f"the focus on {named!r} is invisible"
     assert {"Approve", "Edit input", "Reject", "Stop", "Message", "New chat", "Chats"} <= reached
 
 

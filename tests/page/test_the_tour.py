@@ -196,7 +196,7 @@ async def test_what_went_wrong_says_what_to_do(tab: Tab) -> None:
     await ended(run, "error")
     await expect(run.get_by_role("alert")).to_contain_text("The agent failed with ValueError.")
     await expect(run.get_by_role("button", name="Try again")).to_be_visible()
-    assert "nobody should read this" not in await tab.page.content()
+    assert "only the owner reads this" not in await tab.page.content()
 
 
 async def test_the_owner_of_a_run_sees_the_traceback_of_their_agent(tab: Tab) -> None:
@@ -206,7 +206,7 @@ async def test_the_owner_of_a_run_sees_the_traceback_of_their_agent(tab: Tab) ->
     await expect(run).not_to_contain_text("Traceback")
     await run.get_by_role("link", name="Inspect run").click()
     tracebacks = page.get_by_role("region", name="Tracebacks")
-    await expect(tracebacks).to_contain_text("ValueError: nobody should read this")
+    await expect(tracebacks).to_contain_text("ValueError: only the owner reads this")
     await expect(tracebacks).to_contain_text("in failing")
     await page.get_by_role("slider", name="Event").press("Home")
     await expect(tracebacks).to_have_count(0)

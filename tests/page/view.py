@@ -15,7 +15,7 @@ WIDE = {"width": 1280, "height": 800}
 
 
 class Tab:
-    """One tab of a browser that nobody else uses. `strays`: requests to other servers; `errors`: of scripts, and what
+    """One tab of a browser of its own. `strays`: requests to other servers; `errors`: of scripts, and what
     the policy of the page refused."""
 
     def __init__(self, page: Page, url: str) -> None:

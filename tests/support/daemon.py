@@ -95,7 +95,7 @@ class Daemon(ABC):
         """End it at once; harmless when it is down."""
         if self._process is None or self._keeper is None:
             return
-        self._keeper.kill()  # before the server: its process id must not be somebody else's by then
+        self._keeper.kill()  # before the server: its process id must not be reused by then
         self._keeper.communicate()
         self._process.kill()
         self._process.wait()

@@ -61,7 +61,7 @@ class PostgresDatabase:
         return []
 
     async def has_stuck_transactions(self) -> bool:
-        """Whether somebody has left a transaction open just now."""
+        """Whether a transaction is open now."""
         await asyncio.sleep(0.06)
         return bool(await self.rows(_STUCK))
 

@@ -187,7 +187,7 @@ class Flow:
                     assert response.status_code == 201, response.text
                     return response
             await asyncio.sleep(0.02)
-        raise TimeoutError(f"nobody accepted POST {path}")
+        raise TimeoutError(f"no pod accepted POST {path}")
 
     def accepted(self, response: httpx2.Response) -> str:
         run_id = str(response.json()["run_id"])
@@ -296,7 +296,7 @@ class Flow:
         return all(row["next_seq"] > ends[row["run_id"]] for row in cursors)
 
     async def check(self, seconds: float = SETTLE_SECONDS) -> None:
-        """The end of every scenario. The checker reads table by table, so whoever publishes is given time to end."""
+        """The end of every scenario. The checker reads table by table, so publishers get time to finish."""
         self.is_checked = True
         await self.settled(seconds)
         if any(pod.alive for pod in self.pods):

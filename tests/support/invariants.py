@@ -1,4 +1,4 @@
-"""The checker: what must hold after every flow scenario, whatever was done to the processes (STORAGE section 3).
+"""The checker: what must hold after every flow scenario, whatever was done to the processes.
 
 It looks at the database itself, at what the clients saw, at what stores acknowledged and at what agents did to the
 world, and raises `InvariantBroken` with every breach it found, each under its number:
@@ -13,13 +13,13 @@ world, and raises `InvariantBroken` with every breach it found, each under its n
     I7   what a client got, over all its connections, is the log exactly once, in order
     I8   every append that was acknowledged is in the log
     I9   lanes count what is queued and not held, and name who is active
-    I10  no transaction is left idle, nobody waits for a lock
+    I10  no transaction is left idle, no session waits for a lock
     I11  every HTTP error is problem+json with a known code
     I12  the faults really happened: otherwise the scenario is VOID
     I13  a run is published no further than its log goes; it is closed only if all of it is published and it is at rest;
          its state has moved if, and only if, its end is published
     I14  a run of a group starts after the one before it has ended (or parked, or never had its turn); who is held has
-         not started, and nobody is held behind a run that is over
+         not started, and no run is held behind an ended run
     I15  no number of the feed is given twice, or lies past its head; each run in a mailbox was told to begin once, and
          to be done once, in that order, exactly if it has ended
 """

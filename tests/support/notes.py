@@ -23,7 +23,7 @@ class Notes:
             os.close(file)
 
     def read(self, name: str) -> list[list[str]]:
-        """The lines of a file, as words; none if nobody has written to it."""
+        """The lines of a file, as words; none if the file does not exist."""
         try:
             return [line.split() for line in (self.folder / name).read_text().splitlines()]
         except FileNotFoundError:

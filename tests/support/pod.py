@@ -8,10 +8,10 @@ The faults live here and nowhere in the product. `FAULT` holds `point:n[:action]
 is `before.` or `after.` and what is counted: a store method (`claim` counts runs, also those that `accept` claims), a
 move (`finish`, `park`, `release`), an end (`done`, `error`, `canceled`) or an event type (`after.model.token:7`: the
 commit that holds the seventh token). Actions: `exit` (at once, like kill -9), `lose` (the commit happened, its answer
-did not arrive), `break` (an error that nobody foresaw), `hang` (until the file `open/<point>` exists). `UNSAFE` takes
+did not arrive), `break` (an unexpected error), `hang` (until the file `open/<point>` exists). `UNSAFE` takes
 guarantees away: `no-fence`, `no-batch`, `deaf` (never learns that its lease ran out). `BUS` spoils what this pod sends
 to the others: `silent` (nothing arrives), `doubling` (everything twice), `shuffled` (late, the last thing first).
-`BROKEN` names a sink of telemetry that fails (`broken_sinks.py`). Nobody needs an API key, unless `KEYS` is set.
+`BROKEN` names a sink of telemetry that fails (`broken_sinks.py`). Requests need an API key only if `KEYS` is set.
 """
 
 from __future__ import annotations
@@ -185,7 +185,7 @@ def _names(parts: Sequence[Part]) -> dict[str, int]:
 
 
 def without_fence() -> None:
-    """Whoever once owned a run may write to it for ever. Batches count per fence: a foreign one is never a repeat."""
+    """A former owner of a run may write to it for ever. Batches count per fence: a foreign one is never a repeat."""
 
     def judge(part: Part, run: Run | None, decided: bool = False) -> Outcome:
         if run is not None and part.fence != run.fence:

@@ -5,7 +5,7 @@ that folder; it never talks to a server that it did not start. Run by root it gi
 processes, as Postgres demands. Whatever happens to the test process, a keeper process stops the server and removes the
 folder: it waits for the end of a pipe that only the test process holds.
 
-`python -m tests.support.postgres_server` says which server programs would be used, and exits 1 when there are none.
+`python -m tests.support.postgres_server` says which server programs would be used, and exits 1 without any.
 """
 
 from __future__ import annotations
@@ -137,12 +137,12 @@ class PostgresServer:
         return _run([self.psql, *options, *where, "-c", sql]).strip()
 
     def create_database(self, name: str, template: str | None = None) -> str:
-        """Make a database, empty or a copy of `template` (which nobody may be connected to); returns its DSN."""
+        """Make a database, empty or a copy of `template` (which must have no connections); returns its DSN."""
         self.execute(f'CREATE DATABASE "{name}" TEMPLATE "{template or "template0"}"')
         return self.dsn(name)
 
     def drop_database(self, name: str) -> None:
-        """Remove a database, cutting off whoever is connected; no error when it is gone already."""
+        """Remove a database, closing its connections. No error if it does not exist."""
         self.execute(f'DROP DATABASE IF EXISTS "{name}" WITH (FORCE)')
 
 
@@ -266,13 +266,13 @@ class PrivatePostgres(PostgresServer):
 
 
 def _server_user() -> pwd.struct_passwd | None:
-    """Whom the server runs as: ourselves (None), or for root, whom Postgres refuses, somebody without rights."""
+    """The user of the server: the current one (None), or an unprivileged one for root, which Postgres refuses."""
     if os.geteuid() != 0:
         return None
     for name in ("postgres", "nobody"):
         with contextlib.suppress(KeyError):
             return pwd.getpwnam(name)
-    raise PostgresFailedError("Postgres does not run as root, and there is neither a user postgres nor nobody.")
+    raise PostgresFailedError("Postgres does not run as root, and no user `postgres` or `nobody` exists.")
 
 
 def _as_user(owner: pwd.struct_passwd | None) -> dict[str, Any]:

@@ -48,7 +48,7 @@ class Proxy:
         await asyncio.gather(*self._tasks, return_exceptions=True)
 
     def leave(self) -> None:
-        """From now on nobody gets through."""
+        """Refuse connections from now on."""
         self.is_away = True
         self.cut()
 
@@ -56,7 +56,7 @@ class Proxy:
         self.is_away = False
 
     def hang(self) -> None:
-        """From now on nothing passes, and nobody is told."""
+        """Drop all bytes from now on, without closing a connection."""
         self._flows.clear()
 
     def go_on(self) -> None:

@@ -1,4 +1,4 @@
-/** Keeps a scrolled box at its end while things are added there; whoever scrolls up is left alone. */
+/** Keeps a box scrolled to its end while items are added, unless the user has scrolled up. */
 
 import type { RefObject } from "preact";
 import { useEffect, useRef } from "preact/hooks";

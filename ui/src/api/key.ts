@@ -4,10 +4,10 @@ import { Cell } from "../cell";
 
 const PLACE = "runyard.key";
 
-/** Whether a key has to be given: there is none, or the server did not take it. */
+/** Whether the user has to enter a key: the page has no key, or the server refused it. */
 export const needsKey = new Cell<false | "missing" | "refused">(false);
 
-/** Counts the keys that were given: whoever asked in vain asks again. */
+/** Counts the entered keys: a refused request is repeated when it changes. */
 export const keyGiven = new Cell(0);
 
 export const keyHeaders = (): Record<string, string> => {

@@ -75,7 +75,7 @@ type Select = (id: string | undefined, hasToFocus?: boolean) => void;
 type Finish = (id: string, isDecided: boolean) => Promise<void>;
 type Selection = { items: Item[]; selected: string | undefined; select: Select; finish: Finish };
 
-/** The items in their order, and which of them is selected: by a person only, but for the first one of the first list. */
+/** The items in their order, and the selected one. Only a person selects, except for the first item of the first list. */
 function useSelection(list: { current: HTMLUListElement | null }): Selection {
   const found = useCell(waiting);
   const [selected, setSelected] = useState<string>();

@@ -1,4 +1,4 @@
-/** The feed, followed while somebody looks at channels. */
+/** The feed, followed while a view of channels is open. */
 
 import { useEffect } from "preact/hooks";
 import { runs } from "../api/calls";

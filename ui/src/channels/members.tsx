@@ -35,7 +35,7 @@ export function Members({ channel, agents, again }: { channel: Channel; agents: 
             )}
           </li>
         ))}
-        {channel.members.length === 0 && <li class="faint">Nobody yet.</li>}
+        {channel.members.length === 0 && <li class="faint">No members yet.</li>}
       </ul>
       {others.length > 0 && (
         <label class="add">

@@ -60,7 +60,7 @@ function Reactions({ message }: { message: Message }) {
   );
 }
 
-/** What can be done with a message; shown when somebody points at it. */
+/** The actions of a message, shown on hover. */
 function Tools({ message, openThread }: { message: Message; openThread: (() => void) | undefined }) {
   const [isOpen, setOpen] = useState(false);
   const { start } = useDoing();

@@ -8,7 +8,7 @@ const EXAMPLES: Record<string, string[]> = {
   ],
   "cv-screener": [
     "Who knows Postgres and Kubernetes?",
-    "Find somebody who speaks Portuguese",
+    "Who speaks Portuguese?",
     "Who works as a data engineer?",
   ],
   slow: ["Take your time"],

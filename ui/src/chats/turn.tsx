@@ -1,4 +1,4 @@
-/** One turn: what was asked, which can be said anew, and what the run did about it. */
+/** One turn: the message, which can be edited, and the run that answers it. */
 
 import { useState } from "preact/hooks";
 import { useDoing } from "../asking";

@@ -16,7 +16,7 @@ export function SignIn() {
         }}
       >
         <p>
-          This server needs an API key. Whoever runs it makes one with <code>runyard keys create</code>.
+          This server needs an API key. Its operator creates one with <code>runyard keys create</code>.
         </p>
         <label>
           API key

@@ -1,4 +1,4 @@
-/** Light or dark: as the system has it, unless somebody chose. */
+/** Light or dark: the system's choice, unless the user chose. */
 
 import { useState } from "preact/hooks";
 

@@ -1,5 +1,5 @@
 /**
- * Whether somebody looks at this tab. A tab in the background holds no stream for long, because a browser opens six
+ * Whether this tab is in the foreground. A tab in the background holds no stream for long, because a browser opens six
  * connections to a server for all its tabs together; it comes back to where it was when it is looked at.
  */
 

@@ -132,7 +132,7 @@ const without = (state: RunState, key: string): RunState =>
 
 type Of<K extends Item["kind"]> = Extract<Item, { kind: K }>;
 
-/** The state with the last item of that kind and key changed; as it was if there is none. */
+/** The state with the last item of that kind and key changed; unchanged if no item has them. */
 function change<K extends Item["kind"]>(state: RunState, kind: K, key: string, to: (item: Of<K>) => Of<K>): RunState {
   const place = state.items.findLastIndex((item) => item.kind === kind && item.key === key);
   if (place < 0) return state;
@@ -186,7 +186,7 @@ const call = (callId: string, tool: string, input: Json): Call => ({
   approvals: [],
 });
 
-/** The state in which this call is known: Python agents start calls that nobody requested. */
+/** The state in which this call is known: Python agents start calls without a request event. */
 const known = (state: RunState, callId: string, tool: string, input: Json): RunState =>
   hasCall(state, callId) ? state : add(state, call(callId, tool, input));
 
@@ -238,7 +238,7 @@ function questions(item: Item, to: (approval: Approval) => Approval): Item {
   return approvals.every((approval, place) => approval === item.approvals[place]) ? item : { ...item, approvals };
 }
 
-/** Nobody answered before the run ended. */
+/** The run ended before a decision. */
 const voided = (approval: Approval): Approval =>
   approval.state === "pending" ? { ...approval, state: "void" } : approval;
 

@@ -18,7 +18,7 @@ function serve(...answers: Answer[]): string[] {
     const headers = options?.headers as Record<string, string>;
     asked.push(headers["Last-Event-ID"] ?? "");
     const answer = answers.shift();
-    if (!answer) throw new TypeError("nobody answers");
+    if (!answer) throw new TypeError("no server answers");
     return answer(headers);
   };
   return asked;
@@ -63,7 +63,7 @@ test("the hint shows while a stream is cut off, and goes away by itself", async 
   assert.deepEqual(seen, [1, 0]);
 });
 
-test("what the server refuses is not asked for again, but for too many requests", async () => {
+test("a refused request is not repeated, except after too many requests", async () => {
   const refused: Answer = () => new Response("{}", { status: 404 });
   const busy: Answer = () => new Response("{}", { status: 429 });
   const asked = serve(busy, refused);

@@ -1,5 +1,5 @@
 /**
- * Follows a stream of the server for as long as somebody wants it: opens it, hands over its frames, and when it is cut
+ * Follows a stream of the server for as long as a view needs it: opens it, hands over its frames, and when it is cut
  * off opens it again at the last id. Nothing is missed and nothing comes twice: the server keeps every event.
  *
  * A stream that is followed to its end is not opened again; one that the server refuses (no such run, no key) neither.
@@ -89,7 +89,7 @@ async function once(
   }
 }
 
-/** Cuts a connection on which nothing was heard for too long, as after a laptop slept, or that nobody looks at. */
+/** Cuts a connection on which nothing was heard for too long, as after a laptop slept, or that no view shows. */
 class Watch {
   private readonly cut = new AbortController();
   private timer = setTimeout(() => this.cut.abort(), SILENCE);

@@ -24,7 +24,7 @@ export type Log = {
 };
 
 const LINGER = 2000;
-const KEPT = 200; // that nobody looks at
+const KEPT = 200; // that no view shows
 const PATIENCE = 3000;
 const turns = new Turns(2, PATIENCE);
 const logs = new Map<string, RunLog>();

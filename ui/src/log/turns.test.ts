@@ -25,7 +25,7 @@ test("ending twice lets in one", () => {
   assert.deepEqual(begun, ["a", "b"]);
 });
 
-test("whoever waits too long gets the place of who has had one longest, who then waits", async () => {
+test("a waiting log gets the place of the log that has had one longest", async () => {
   const turns = new Turns(2, 5);
   const inside = new Set<string>();
   const take = (name: string) => turns.take(() => (inside.add(name), () => inside.delete(name)));

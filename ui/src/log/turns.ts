@@ -1,6 +1,6 @@
 /**
- * Lets a few in at a time, in the order in which they came. Nobody is kept out for good: whoever has had a place
- * longest gives it up when somebody has waited too long, and waits in turn.
+ * Lets a few in at a time, in the order in which they came. No log waits for good: the log that has had a place
+ * longest gives it up when another has waited too long.
  */
 
 type Begin = () => () => void;

@@ -16,7 +16,7 @@ export function ApprovalCard({ approval, isPast }: { approval: Approval; isPast:
     <div class="approval" role="group" aria-label={`Approval ${approval.tool}`} data-approval={approval.id}>
       <p class="asks">{wording(approval)}</p>
       <Input input={approval.input} />
-      {isPast ? <p class="faint">Nobody had answered yet.</p> : <Decide approval={approval} />}
+      {isPast ? <p class="faint">No decision yet.</p> : <Decide approval={approval} />}
     </div>
   );
 }
@@ -24,7 +24,7 @@ export function ApprovalCard({ approval, isPast }: { approval: Approval; isPast:
 /** What the person is asked. */
 export function wording({ kind, tool, input }: Asked): string {
   if (kind === "unknown_outcome")
-    return `A worker died while it called ${tool}. Nobody knows whether it took effect. Call it again?`;
+    return `A worker died while it called ${tool}. Whether it took effect is unknown. Call it again?`;
   if (kind === "question") return question(input) ?? `The agent asks: ${tool}`;
   return `The agent wants to call ${tool}. May it?`;
 }
@@ -172,8 +172,8 @@ function parsed(text: string): Json | undefined {
 const VERDICT: Record<Exclude<Approval["state"], "pending">, string> = {
   approved: "Approved",
   rejected: "Rejected",
-  expired: "Nobody answered in time, which is a no",
-  void: "The run ended before anybody answered",
+  expired: "Expired without a decision, which counts as a rejection",
+  void: "The run ended before a decision",
 };
 
 function Verdict({ approval }: { approval: Approval }) {

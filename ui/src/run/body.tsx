@@ -12,7 +12,7 @@ import { CallCard } from "./call";
 import { Sources } from "./sources";
 import { Trouble } from "./trouble";
 
-const MOST = 200; // items that are drawn, unless somebody wants to see more
+const MOST = 200; // items that are drawn, unless the user asks for more
 
 /** `isPast`: it cannot be decided on. */
 type Shape = { state: RunState; isPast?: boolean; retry?: (() => void) | undefined };

@@ -6,7 +6,7 @@ const ADVICE: Record<string, string> = {
   agent_error: "The agent's own code failed. Its events show how far it came; mend the agent, then try again.",
   validation_error:
     "This agent takes tasks with inputs, not words. Send it a task (docs/contract.md), or choose another agent.",
-  nondeterministic: "The agent's code changed while it waited. Try again, and it starts anew with the new code.",
+  nondeterministic: "The agent's code changed while it waited. Try again to start over with the new code.",
   node_timeout: "Try again, or give the node more time in the plan.",
   unknown_outcome: "Look at what the tool acts on before you try again: it may have happened.",
   poison: "This run has taken several workers down with it. Look at its events before you try again.",

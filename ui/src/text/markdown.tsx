@@ -1,4 +1,4 @@
-/** Markdown on screen, also while it is still being written: a block is made anew only when its text has changed. */
+/** Markdown on screen, also while it is still being written: a block is rendered again only when its text has changed. */
 
 import type { Token } from "marked";
 import { memo } from "../memo";
