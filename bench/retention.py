@@ -14,11 +14,11 @@ from bench.size import Size
 from bench.stand import Stand
 from bench.steps import Step
 from runyard.app.factories import open_store
-from runyard.channel_store import ChannelStore
 from runyard.clock import SystemClock
 from runyard.domain.append import Appended
 from runyard.engine.control.retention import Retention
 from runyard.settings import Settings
+from runyard.store import Store
 from tests.store.making import MINUTE, Writer, a_post, a_worker, token
 
 QUIET, SWEEPING = "quiet", "sweeping"
@@ -42,7 +42,7 @@ def _measure(url: str, kind: str, size: Size) -> Sequence[Row]:
     return asyncio.run(_rounds(open_store(Settings(database_url=url)), kind, size))
 
 
-async def _rounds(store: ChannelStore, kind: str, size: Size) -> Sequence[Row]:
+async def _rounds(store: Store, kind: str, size: Size) -> Sequence[Row]:
     await store.open()
     worker, rows = await a_worker(store, LEASE_MS), []
     for _ in range(size.rounds):
@@ -55,7 +55,7 @@ async def _rounds(store: ChannelStore, kind: str, size: Size) -> Sequence[Row]:
     return rows
 
 
-async def _end(store: ChannelStore, worker: str, runs: int) -> None:
+async def _end(store: Store, worker: str, runs: int) -> None:
     """So many runs that have ended."""
     for _ in range(0, runs, AT_ONCE):
         await store.accept([a_post() for _ in range(AT_ONCE)])
@@ -65,7 +65,7 @@ async def _end(store: ChannelStore, worker: str, runs: int) -> None:
 
 
 @asynccontextmanager
-async def _sweeping(store: ChannelStore, mode: str) -> AsyncIterator[None]:
+async def _sweeping(store: Store, mode: str) -> AsyncIterator[None]:
     if mode == QUIET:
         yield
         return
@@ -75,7 +75,7 @@ async def _sweeping(store: ChannelStore, mode: str) -> AsyncIterator[None]:
         raise AssertionError("nothing was dropped meanwhile")
 
 
-async def _batch(store: ChannelStore, worker: str, kind: str, mode: str, times: int) -> list[Row]:
+async def _batch(store: Store, worker: str, kind: str, mode: str, times: int) -> list[Row]:
     writers: list[Writer] = []
 
     async def claim() -> None:

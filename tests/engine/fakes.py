@@ -8,7 +8,6 @@ from typing import Any
 from runyard.agents.declared.agent import Agent
 from runyard.agents.declared.loading import App
 from runyard.app.process import Process
-from runyard.channel_store import ChannelStore
 from runyard.clock import SystemClock
 from runyard.domain.append import Busy, Outcome, Part
 from runyard.domain.events import Event
@@ -123,7 +122,7 @@ async def claimed_runs(store: Store, count: int) -> list[Run]:
     return runs
 
 
-def process_of(store: ChannelStore, *agents: Agent, **settings: Any) -> Process:
+def process_of(store: Store, *agents: Agent, **settings: Any) -> Process:
     app = App({agent.name: agent for agent in agents}, {}, agents[0].name)
     return Process(Settings(**{**QUICK, **settings}), app, store=store)
 

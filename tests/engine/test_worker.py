@@ -9,7 +9,6 @@ import pytest
 from runyard.agents.context import Context
 from runyard.agents.declared.agent import Agent, agent
 from runyard.app.process import Process
-from runyard.channel_store import ChannelStore
 from runyard.domain.run import SUSPECT_ATTEMPTS, Status
 from runyard.store import Store
 from tests.engine.fakes import NotingStore, StoreThatForgetsWorkers, process_of, until
@@ -42,7 +41,7 @@ class Gate:
 
 
 @asynccontextmanager
-async def started(store: ChannelStore, gate: Gate, **settings: float) -> AsyncIterator[Process]:
+async def started(store: Store, gate: Gate, **settings: float) -> AsyncIterator[Process]:
     process = process_of(store, gate.agent(), **settings)
     await process.start()
     try:

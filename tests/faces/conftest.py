@@ -8,9 +8,9 @@ from typing import Any
 import pytest
 
 from runyard.agents.declared.loading import App
-from runyard.channel_store import ChannelStore
 from runyard.clock import SystemClock
 from runyard.settings import Settings
+from runyard.store import Store
 from runyard.stores.memory import MemoryStore
 from tests.faces.agents_for_tests import Gate, agents
 from tests.faces.databases import backend, database_url, migrated_postgres, migrated_sqlite
@@ -26,15 +26,13 @@ async def gate() -> Gate:
 
 
 @pytest.fixture
-def memory_store(backend: str) -> ChannelStore | None:
+def memory_store(backend: str) -> Store | None:
     """The one store that all pods of a test share, if its backend is memory."""
     return MemoryStore(SystemClock()) if backend == "memory" else None
 
 
 @pytest.fixture
-async def serve(
-    database_url: str, gate: Gate, memory_store: ChannelStore | None, tmp_path: Path
-) -> AsyncIterator[Serve]:
+async def serve(database_url: str, gate: Gate, memory_store: Store | None, tmp_path: Path) -> AsyncIterator[Serve]:
     files = {
         "checkpoint_folder": tmp_path / "checkpoints",
         "checkpoint_fallback": tmp_path.with_name(f"{tmp_path.name}-fallback"),

@@ -17,9 +17,9 @@ import uvicorn
 from runyard.agents.declared.loading import App
 from runyard.app.process import Process
 from runyard.app.server import http_protocol
-from runyard.channel_store import ChannelStore
 from runyard.domain.api_key import ALL_SCOPES, Scope
 from runyard.settings import Settings
+from runyard.store import Store
 from tests.faces.raw_stream import RawStream
 from tests.support.patience import PATIENCE
 from tests.support.quick_apps import create_app
@@ -44,7 +44,7 @@ class Server:
         self.http = http
 
     @property
-    def store(self) -> ChannelStore:
+    def store(self) -> Store:
         return self.process.store
 
     async def key(self, owner: str, *scopes: Scope, seconds: int | None = None) -> str:
@@ -98,7 +98,7 @@ class Server:
 
 @asynccontextmanager
 async def served(
-    settings: Settings, app: App, store: ChannelStore | None = None, *, worker: bool = True, keys: bool = False
+    settings: Settings, app: App, store: Store | None = None, *, worker: bool = True, keys: bool = False
 ) -> AsyncIterator[Server]:
     """A pod from start to stop. Stopping drains as a SIGTERM would: runs go back, streams are cut, then it closes."""
     process = Process(settings, app, worker=worker, store=store)

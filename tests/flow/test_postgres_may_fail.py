@@ -103,7 +103,7 @@ async def test_answers_that_never_arrive(flow: Flow, only_commits: bool) -> None
         assert {reader.text for reader in readers} == {"".join(f"t{n} " for n in range(8))}
 
 
-@pytest.mark.parametrize("what", ["claim", "heartbeat", "append", "park", "release", "done", "reap", "cancels"])
+@pytest.mark.parametrize("what", ["claim", "heartbeat", "append", "park", "release", "done", "reap", "runs_to_cancel"])
 async def test_one_lost_answer_of(flow: Flow, what: str) -> None:
     """Each operation that a pod repeats or gives up by itself, alone: whatever was lost, the run goes on."""
     await flow.start("api")
@@ -114,7 +114,7 @@ async def test_one_lost_answer_of(flow: Flow, what: str) -> None:
         await flow.start("worker")
         worker.terminate()
         await worker.end()
-    elif what in ("heartbeat", "cancels", "reap"):
+    elif what in ("heartbeat", "runs_to_cancel", "reap"):
         await flow.struck(f"after.{what}")
     flow.notes.open_gate("middle")
     approval = await flow.approval(run_id)

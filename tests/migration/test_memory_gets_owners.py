@@ -8,10 +8,10 @@ from typing import Any
 import asyncpg
 from alembic.script import ScriptDirectory
 
-from runyard.channel_store import ChannelStore
 from runyard.clock import SystemClock
 from runyard.domain.memory import EVERY_OWNER
 from runyard.ids import new_id
+from runyard.store import Store
 from runyard.stores.migrations import upgrade
 from runyard.stores.postgres.store import PostgresStore
 from runyard.stores.sqlite.store import SqliteStore
@@ -90,7 +90,7 @@ async def filled_postgres(url: str) -> None:
     await connection.close()
 
 
-async def check(store: ChannelStore) -> None:
+async def check(store: Store) -> None:
     await store.open()
     try:
 

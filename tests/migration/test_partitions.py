@@ -46,7 +46,7 @@ async def test_this_week_and_the_next_four_are_there_once_the_database_is_open(
 
 async def test_tending_again_makes_nothing_new(store: PostgresStore, pg_database: str) -> None:
     before = await partitions(pg_database)
-    await store.tend()
+    await store.maintain()
     assert await partitions(pg_database) == before
 
 

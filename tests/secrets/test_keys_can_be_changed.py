@@ -31,7 +31,7 @@ async def seen_by(settings: Settings) -> Seen:
         runs = (await server.http.get("/api/runs")).json()
         logs = {run["run_id"]: await server.log(run["run_id"]) for run in runs["runs"]}
         chat = (await server.http.get("/chats/c1")).json()
-        kept = await server.process.store.checkpoints(runs["runs"][-1]["thread_id"])
+        kept = await server.process.store.read_checkpoints(runs["runs"][-1]["thread_id"])
         office = await office_of(server)
     return {"runs": runs, "logs": logs, "chat": chat, "kept": kept, "office": office}
 

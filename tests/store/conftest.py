@@ -13,9 +13,9 @@ from pathlib import Path
 import asyncpg
 import pytest
 
-from runyard.channel_store import ChannelStore
 from runyard.encryption.cipher import make, parse
-from runyard.encryption.sealed_channel_store import SealedChannelStore
+from runyard.encryption.sealed_store import seal_store
+from runyard.store import Store
 from runyard.stores.memory import MemoryStore
 from tests.store.making import clock
 from tests.store.raw_sql import OpenDatabase
@@ -24,7 +24,7 @@ from tests.support.postgres_server import PostgresServer
 STORES = ["memory", "sqlite", "sealed", pytest.param("postgres", marks=pytest.mark.postgres)]
 
 
-def sqlite_store(path: Path) -> ChannelStore:
+def sqlite_store(path: Path) -> Store:
     from runyard.stores.sqlite.store import SqliteStore
 
     return SqliteStore(path, clock)
@@ -33,13 +33,13 @@ def sqlite_store(path: Path) -> ChannelStore:
 RING = parse(make("test"))
 
 
-def sealed_store(path: Path) -> ChannelStore:
+def sealed_store(path: Path) -> Store:
     from runyard.stores.sqlite.store import SqliteStore
 
-    return SealedChannelStore(SqliteStore(path, clock, RING), RING)
+    return seal_store(SqliteStore(path, clock, RING), RING)
 
 
-def postgres_store(dsn: str) -> ChannelStore:
+def postgres_store(dsn: str) -> Store:
     from runyard.stores.postgres.store import PostgresStore
 
     return PostgresStore(dsn, clock)
@@ -56,7 +56,7 @@ async def empty(dsn: str) -> None:
     await connection.close()
 
 
-async def _bring_up_to_date(store: ChannelStore) -> None:
+async def _bring_up_to_date(store: Store) -> None:
     await store.open()
     await store.close()
 
@@ -91,7 +91,7 @@ def postgres_dsn(shared_postgres: str) -> str:
 
 
 @pytest.fixture(params=STORES)
-def connect(request: pytest.FixtureRequest) -> Callable[[], ChannelStore]:
+def connect(request: pytest.FixtureRequest) -> Callable[[], Store]:
     """Makes a store on the test's own database, each time it is called; memory has only one."""
     match request.param:
         case "sqlite":
@@ -109,7 +109,7 @@ def connect(request: pytest.FixtureRequest) -> Callable[[], ChannelStore]:
 
 
 @pytest.fixture
-async def store(connect: Callable[[], ChannelStore]) -> AsyncIterator[ChannelStore]:
+async def store(connect: Callable[[], Store]) -> AsyncIterator[Store]:
     store = connect()
     await store.open()
     yield store
@@ -133,13 +133,11 @@ async def database(database_at: Path | str) -> AsyncIterator[OpenDatabase]:
 
 
 @pytest.fixture
-async def reopen(
-    connect: Callable[[], ChannelStore], store: ChannelStore
-) -> AsyncIterator[Callable[[], Awaitable[ChannelStore]]]:
+async def reopen(connect: Callable[[], Store], store: Store) -> AsyncIterator[Callable[[], Awaitable[Store]]]:
     """Closes the store and opens it again, as a process does that is restarted."""
-    opened: list[ChannelStore] = []
+    opened: list[Store] = []
 
-    async def reopen() -> ChannelStore:
+    async def reopen() -> Store:
         await store.close()
         opened.append(connect())
         await opened[-1].open()

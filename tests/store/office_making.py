@@ -2,14 +2,13 @@
 
 from collections.abc import Sequence
 
-from runyard.channel_store import ChannelStore, NewMessage, PostedMessage
 from runyard.domain.events import Drafter, RunQueued
 from runyard.domain.profile import Profile
 from runyard.domain.recipients import Party, next_depth
 from runyard.domain.run import Run, agent_lane
 from runyard.domain.thread import Conversation, Message, Reaction, Thread
 from runyard.ids import new_id
-from runyard.store import IdempotencyKey, Post
+from runyard.store import IdempotencyKey, NewMessage, Post, PostedMessage, Store
 from tests.store.making import ANN, clock
 
 KEVIN, OSCAR, ANGELA, PAM = (Party(name) for name in ("kevin", "oscar", "angela", "pam"))
@@ -22,7 +21,7 @@ def a_profile(agent: str, owner: str | None = None) -> Profile:
     return Profile(id=agent, owner=owner, display_name=agent.title(), persona="...", created_at=now, updated_at=now)
 
 
-async def hire(store: ChannelStore, *agents: Party) -> None:
+async def hire(store: Store, *agents: Party) -> None:
     await store.declare_agents([a_profile(agent.id) for agent in agents or STAFF])
 
 
@@ -33,12 +32,12 @@ def a_channel(name: str | None = None, *, owner: str = ANN, private: bool = Fals
 
 
 async def channel(
-    store: ChannelStore, *members: Party, owner: str = ANN, private: bool = False, name: str | None = None
+    store: Store, *members: Party, owner: str = ANN, private: bool = False, name: str | None = None
 ) -> Conversation:
     return await store.open_channel(a_channel(name, owner=owner, private=private), members)
 
 
-async def dm(store: ChannelStore, one: Party, other: Party, owner: str = ANN) -> Conversation:
+async def dm(store: Store, one: Party, other: Party, owner: str = ANN) -> Conversation:
     name = " ".join(sorted(f"{party.kind}:{party.id}" for party in (one, other)))
     thread = Thread(id=new_id(), owner=owner, kind="dm", name=name, is_private=True, created_at=clock.now_ms())
     return await store.open_dm(thread, [one, other])
@@ -89,11 +88,11 @@ def words(
     return NewMessage(caller=caller, message=message, wake=wake, depth=depth, cause=cause, key=key)
 
 
-async def said(store: ChannelStore, here: Conversation, text: str = "hello", **more: object) -> PostedMessage:
-    return await store.say(words(here.thread.id, text, **more))  # type: ignore[arg-type]
+async def said(store: Store, here: Conversation, text: str = "hello", **more: object) -> PostedMessage:
+    return await store.post_message(words(here.thread.id, text, **more))  # type: ignore[arg-type]
 
 
-async def woken(store: ChannelStore, said: PostedMessage) -> list[str]:
+async def woken(store: Store, said: PostedMessage) -> list[str]:
     """The agents whose runs it started, in order."""
     return [(await store.get_run(said.thread.owner, each.run_id)).agent for each in said.started]
 
@@ -108,7 +107,7 @@ def a_reaction(message: Message, emoji: str = "+1", sender: Party = A_PERSON) ->
     )
 
 
-async def feed(store: ChannelStore, caller: str = ANN, after: int = 0) -> list[tuple[str, str]]:
+async def feed(store: Store, caller: str = ANN, after: int = 0) -> list[tuple[str, str]]:
     """What somebody is told: kind and actor, in order."""
     await store.number_feed(1000)
     window = await store.read_feed(caller, after, 1000)

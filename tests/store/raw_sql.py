@@ -7,11 +7,11 @@ from typing import Any
 
 import asyncpg
 
-from runyard.channel_store import ChannelStore
+from runyard.store import Store
 
 
 class OpenDatabase:
-    def __init__(self, store: ChannelStore, where: Path | str) -> None:
+    def __init__(self, store: Store, where: Path | str) -> None:
         self.store = store
         self.where = where
 

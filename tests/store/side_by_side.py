@@ -8,11 +8,10 @@ from typing import Any, TypeVar
 
 from msgspec.structs import asdict
 
-from runyard.channel_store import ChannelStore, PostedMessage
 from runyard.domain.events import Event
 from runyard.errors import RunyardError
 from runyard.ids import new_id
-from runyard.store import Accepted, Claim, Reaped
+from runyard.store import Accepted, Claim, PostedMessage, Reaped, Store
 from runyard.stores.memory import MemoryStore
 from tests.store.conftest import empty
 from tests.store.making import (
@@ -52,7 +51,7 @@ class Setting:
         self.run = runner.run
         self.clock: StoppedClock | None = None
 
-    def begin(self) -> tuple[ChannelStore, ChannelStore]:
+    def begin(self) -> tuple[Store, Store]:
         raise NotImplementedError
 
     def end(self) -> None:
@@ -63,9 +62,9 @@ class OnSqlite(Setting):
     def __init__(self, runner: asyncio.Runner, template: Path, folder: Path) -> None:
         super().__init__(runner)
         self._template, self._folder = template, folder
-        self._store: ChannelStore | None = None
+        self._store: Store | None = None
 
-    def begin(self) -> tuple[ChannelStore, ChannelStore]:
+    def begin(self) -> tuple[Store, Store]:
         from runyard.stores.sqlite.store import SqliteStore
 
         self.clock = StoppedClock()
@@ -84,16 +83,16 @@ class OnSqlite(Setting):
 
 
 class OnPostgres(Setting):
-    def __init__(self, runner: asyncio.Runner, dsn: str, store: ChannelStore) -> None:
+    def __init__(self, runner: asyncio.Runner, dsn: str, store: Store) -> None:
         super().__init__(runner)
         self._dsn, self._store = dsn, store
 
-    def begin(self) -> tuple[ChannelStore, ChannelStore]:
+    def begin(self) -> tuple[Store, Store]:
         self.run(empty(self._dsn))
         return MemoryStore(clock), self._store
 
 
-async def told(store: ChannelStore, caller: str) -> list[tuple[Any, ...]]:
+async def told(store: Store, caller: str) -> list[tuple[Any, ...]]:
     """What a caller sees in the feed; in which order runs of one moment were told of is left to the store."""
     window = await store.read_feed(caller, 0, MANY)
     return sorted((each.kind, each.actor, each.thread_id, each.message_id, str(each.run_id)) for each in window.entries)

@@ -35,18 +35,18 @@ async def test_on_sqlite_a_write_without_room_is_disk_full_and_the_next_one_with
     sqlite: SqliteStore, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     thread = await sqlite.create_thread(a_thread())
-    await sqlite.check_room()
+    await sqlite.check_disk()
     pages(sqlite, 0)
     with pytest.raises(DiskFull, match="Disk full"):
         await post(sqlite, a_post(thread, "x" * 200_000))
     with pytest.raises(DiskFull, match="Disk full"):
-        await sqlite.check_room()
+        await sqlite.check_disk()
     await sqlite.ping()  # reading is possible
     pages(sqlite, None)
     run_id = await post(sqlite, a_post(thread, "x" * 200_000))
     assert [run.id for run in await sqlite.list_runs("ann", {}, None, 10)] == [run_id], "nothing of the first is left"
     monkeypatch.setattr(_full_disk, "REMEMBERED_SECONDS", 0.0)
-    await sqlite.check_room()
+    await sqlite.check_disk()
 
 
 async def test_on_postgres_the_drivers_disk_full_error_which_is_faked_here_is_disk_full(
@@ -55,7 +55,7 @@ async def test_on_postgres_the_drivers_disk_full_error_which_is_faked_here_is_di
     store = PostgresStore(pg_database, SystemClock())
     await store.open()
     try:
-        await store.check_room()
+        await store.check_disk()
 
         async def full(*_: Any, **__: Any) -> None:
             raise asyncpg.DiskFullError("could not extend file: No space left on device")
@@ -65,10 +65,10 @@ async def test_on_postgres_the_drivers_disk_full_error_which_is_faked_here_is_di
             with pytest.raises(DiskFull, match="Disk full"):
                 await post(store)
         with pytest.raises(DiskFull, match="Disk full"):
-            await store.check_room()
+            await store.check_disk()
         await store.ping()
         await post(store)
         monkeypatch.setattr(_full_disk, "REMEMBERED_SECONDS", 0.0)
-        await store.check_room()
+        await store.check_disk()
     finally:
         await store.close()

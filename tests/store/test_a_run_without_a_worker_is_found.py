@@ -4,9 +4,8 @@ from collections.abc import Callable
 
 import pytest
 
-from runyard.channel_store import ChannelStore
 from runyard.domain.run import Status
-from runyard.store import Reaped
+from runyard.store import Reaped, Store
 from runyard.stores.sql_store import SqlStore
 from runyard.stores.transactions.tx import Tx
 from tests.store.making import ANN, a_worker, claimed, ending, post
@@ -17,7 +16,7 @@ async def _delete(tx: Tx, worker_id: str) -> None:
 
 
 @pytest.mark.parametrize("connect", ["sqlite", pytest.param("postgres", marks=pytest.mark.postgres)], indirect=True)
-async def test_its_run_goes_back_into_the_queue(connect: Callable[[], ChannelStore]) -> None:
+async def test_its_run_goes_back_into_the_queue(connect: Callable[[], Store]) -> None:
     store = connect()
     await store.open()
     try:

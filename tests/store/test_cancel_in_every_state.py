@@ -104,16 +104,16 @@ async def test_a_worker_is_told_which_of_its_runs_to_cancel(store: Store) -> Non
     one, two = await claims(store, worker)
     await post(store)
     three = await claimed(store, other)
-    assert list(await store.cancels(worker)) == []
+    assert list(await store.runs_to_cancel(worker)) == []
     await cancel(store, one.id)
     await cancel(store, three.id)
-    assert list(await store.cancels(worker)) == [one.id]
-    assert list(await store.cancels(worker)) == [one.id]
+    assert list(await store.runs_to_cancel(worker)) == [one.id]
+    assert list(await store.runs_to_cancel(worker)) == [one.id]
     await cancel(store, two.id)
-    assert sorted(await store.cancels(worker)) == sorted([one.id, two.id])
+    assert sorted(await store.runs_to_cancel(worker)) == sorted([one.id, two.id])
     await written(store, Writer(one).finish(Status.CANCELED))
-    assert list(await store.cancels(worker)) == [two.id]
-    assert list(await store.cancels(worker)) == [two.id]
+    assert list(await store.runs_to_cancel(worker)) == [two.id]
+    assert list(await store.runs_to_cancel(worker)) == [two.id]
 
 
 @pytest.mark.req("S0.28")

@@ -11,39 +11,41 @@ from tests.store.making import ANN, MANY, a_chat_post, a_post, ended, ending, in
 @pytest.mark.parametrize("status", list(Status))
 async def test_only_a_run_that_has_ended_is_due(store: Store, status: Status) -> None:
     run = await in_state(store, status, a_chat_post("c"))
-    assert [each.id for each in await store.unsaved(MANY)] == ([run.id] if run.status.is_terminal else [])
+    assert [each.id for each in await store.runs_without_checkpoint(MANY)] == (
+        [run.id] if run.status.is_terminal else []
+    )
 
 
 @pytest.mark.req("S1.28")
 async def test_also_one_that_no_worker_ended(store: Store) -> None:
     run_id = await post(store, a_chat_post("c"))
     await store.cancel(ANN, run_id, 0, ending)
-    assert [each.id for each in await store.unsaved(MANY)] == [run_id]
+    assert [each.id for each in await store.runs_without_checkpoint(MANY)] == [run_id]
 
 
 async def test_runs_of_other_faces_have_none(store: Store) -> None:
     await ended(store, a_post())
-    assert await store.unsaved(MANY) == []
+    assert await store.runs_without_checkpoint(MANY) == []
 
 
 async def test_a_copy_is_kept_replaced_and_read(store: Store) -> None:
     first, second = await ended(store, a_chat_post("c")), await ended(store, a_chat_post("c"))
     assert first.thread_id is not None
     assert await store.save_checkpoint(first, b"one")
-    assert [each.id for each in await store.unsaved(MANY)] == [second.id]
+    assert [each.id for each in await store.runs_without_checkpoint(MANY)] == [second.id]
     assert await store.save_checkpoint(first, b"one again")
     assert await store.save_checkpoint(second, b"two")
-    assert await store.checkpoints(first.thread_id) == {first.id: b"one again", second.id: b"two"}
-    assert await store.checkpoints(first.thread_id, second.id) == {second.id: b"two"}
-    assert await store.unsaved(MANY) == []
+    assert await store.read_checkpoints(first.thread_id) == {first.id: b"one again", second.id: b"two"}
+    assert await store.read_checkpoints(first.thread_id, second.id) == {second.id: b"two"}
+    assert await store.runs_without_checkpoint(MANY) == []
 
 
 async def test_one_that_is_kept_elsewhere_is_only_noted(store: Store) -> None:
     run = await ended(store, a_chat_post("c"))
     assert run.thread_id is not None
     assert await store.save_checkpoint(run, None)
-    assert await store.unsaved(MANY) == []
-    assert await store.checkpoints(run.thread_id) == {}
+    assert await store.runs_without_checkpoint(MANY) == []
+    assert await store.read_checkpoints(run.thread_id) == {}
 
 
 async def test_an_edit_makes_a_copy_due_again_and_refuses_an_older_one(store: Store) -> None:
@@ -51,12 +53,12 @@ async def test_an_edit_makes_a_copy_due_again_and_refuses_an_older_one(store: St
     await store.save_checkpoint(run, b"before")
     edit = a_post(run.thread_id, "other")
     await store.edit(ANN, edit, run.id)
-    [due] = await store.unsaved(MANY)
+    [due] = await store.runs_without_checkpoint(MANY)
     assert (due.id, due.superseded_by) == (run.id, edit.run_id)
     assert not await store.save_checkpoint(run, b"too late")
     assert await store.save_checkpoint(due, b"after")
     assert run.thread_id is not None
-    assert await store.checkpoints(run.thread_id) == {run.id: b"after"}
+    assert await store.read_checkpoints(run.thread_id) == {run.id: b"after"}
 
 
 async def test_copies_go_with_their_thread(store: Store) -> None:
@@ -64,7 +66,7 @@ async def test_copies_go_with_their_thread(store: Store) -> None:
     assert run.thread_id is not None
     await store.save_checkpoint(run, b"one")
     await store.delete_thread(ANN, run.thread_id)
-    assert await store.checkpoints(run.thread_id) == {}
+    assert await store.read_checkpoints(run.thread_id) == {}
     assert not await store.save_checkpoint(run, b"one")
 
 

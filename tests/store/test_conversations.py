@@ -3,12 +3,12 @@
 import pytest
 from msgspec.structs import replace
 
-from runyard.channel_store import ChannelStore
 from runyard.domain.recipients import Party
 from runyard.domain.run import Status
 from runyard.domain.thread import Change
 from runyard.errors import Conflict, Invalid, KeyReused, NotFound, RunActive
 from runyard.ids import new_id
+from runyard.store import Store
 from tests.store.making import ANN, BOB, Writer, a_key, a_post, claims, clock, ending, log, post, written
 from tests.store.office_making import (
     ANGELA,
@@ -32,17 +32,17 @@ CAROL = Party("carol", "user")
 
 
 @pytest.fixture
-def office(store: ChannelStore) -> ChannelStore:
+def office(store: Store) -> Store:
     return store
 
 
 @pytest.fixture(autouse=True)
-async def _hired_agents(office: ChannelStore) -> None:
+async def _hired_agents(office: Store) -> None:
     await hire(office)
 
 
 @pytest.mark.req("S3.7", "S3.23")
-async def test_a_message_and_its_runs_are_there_together(office: ChannelStore) -> None:
+async def test_a_message_and_its_runs_are_there_together(office: Store) -> None:
     here = await channel(office, KEVIN, CAROL, OSCAR)
     spoken = await said(office, here, "lunch?")
     assert await woken(office, spoken) == ["kevin", "oscar"]
@@ -60,7 +60,7 @@ async def test_a_message_and_its_runs_are_there_together(office: ChannelStore) -
 
 
 @pytest.mark.req("S3.24")
-async def test_accounting_wakes_kevin_oscar_and_angela_minus_the_sender(office: ChannelStore) -> None:
+async def test_accounting_wakes_kevin_oscar_and_angela_minus_the_sender(office: Store) -> None:
     accounting = await channel(office, KEVIN, OSCAR, ANGELA, private=True, name="accounting")
     assert await woken(office, await said(office, accounting)) == ["kevin", "oscar", "angela"]
     first = await said(office, accounting, sender=KEVIN)
@@ -69,14 +69,14 @@ async def test_accounting_wakes_kevin_oscar_and_angela_minus_the_sender(office: 
 
 
 @pytest.mark.req("S3.25")
-async def test_a_dm_wakes_the_other_side(office: ChannelStore) -> None:
+async def test_a_dm_wakes_the_other_side(office: Store) -> None:
     here = await dm(office, Party(ANN, "user"), KEVIN)
     assert await woken(office, await said(office, here)) == ["kevin"]
     assert (await dm(office, KEVIN, Party(ANN, "user"))).thread.id == here.thread.id, "there is one of a pair"
 
 
 @pytest.mark.req("S3.26")
-async def test_a_reply_wakes_who_has_spoken_in_the_thread(office: ChannelStore) -> None:
+async def test_a_reply_wakes_who_has_spoken_in_the_thread(office: Store) -> None:
     here = await channel(office, KEVIN, OSCAR, ANGELA)
     first = await said(office, here, sender=OSCAR)
     await said(office, here, sender=ANGELA, parent=first.message.id)
@@ -88,7 +88,7 @@ async def test_a_reply_wakes_who_has_spoken_in_the_thread(office: ChannelStore) 
 
 
 @pytest.mark.req("S3.27")
-async def test_an_agent_that_was_retired_is_not_woken(office: ChannelStore) -> None:
+async def test_an_agent_that_was_retired_is_not_woken(office: Store) -> None:
     here = await channel(office, KEVIN, OSCAR)
     kevin = await office.get_agent(ANN, "kevin")
     await office.change_agent(ANN, replace(kevin, is_active=False))
@@ -99,7 +99,7 @@ async def test_an_agent_that_was_retired_is_not_woken(office: ChannelStore) -> N
 
 @pytest.mark.req("S3.40")
 @pytest.mark.parametrize("depth", [0, 1, 2, 3])
-async def test_a_chain_of_dms_ends_at_depth_three(office: ChannelStore, depth: int) -> None:
+async def test_a_chain_of_dms_ends_at_depth_three(office: Store, depth: int) -> None:
     """D6: no run is deeper than 3, and one of that depth starts none."""
     person = await dm(office, Party(ANN, "user"), KEVIN)
     between = await dm(office, KEVIN, OSCAR)
@@ -115,7 +115,7 @@ async def test_a_chain_of_dms_ends_at_depth_three(office: ChannelStore, depth: i
 
 
 @pytest.mark.req("S3.40")
-async def test_what_a_call_has_said_it_says_once(office: ChannelStore) -> None:
+async def test_what_a_call_has_said_it_says_once(office: Store) -> None:
     here = await dm(office, KEVIN, OSCAR)
     first = await said(office, here, sender=KEVIN, cause="run:call")
     again = await said(office, here, sender=KEVIN, cause="run:call")
@@ -125,7 +125,7 @@ async def test_what_a_call_has_said_it_says_once(office: ChannelStore) -> None:
     assert len(await office.recent_messages(here.thread.id, None, 20)) == 1
 
 
-async def test_a_known_key_says_nothing_anew(office: ChannelStore) -> None:
+async def test_a_known_key_says_nothing_anew(office: Store) -> None:
     here = await channel(office, KEVIN)
     first = await said(office, here, key=a_key())
     again = await said(office, here, key=a_key())
@@ -134,13 +134,13 @@ async def test_a_known_key_says_nothing_anew(office: ChannelStore) -> None:
         await said(office, here, key=a_key(digest="other"))
 
 
-async def test_a_private_channel_is_unknown_to_others(office: ChannelStore) -> None:
+async def test_a_private_channel_is_unknown_to_others(office: Store) -> None:
     secret = await channel(office, KEVIN, CAROL, private=True)
     spoken = await said(office, secret, "psst")
     message = spoken.message
     for attempt in (
         office.get_conversation(BOB, secret.thread.id),
-        office.say(words(secret.thread.id, caller=BOB)),
+        office.post_message(words(secret.thread.id, caller=BOB)),
         office.get_message(BOB, message.id),
         office.change_message(BOB, message.id, "x"),
         office.delete_message(BOB, message.id),
@@ -161,7 +161,7 @@ async def test_a_private_channel_is_unknown_to_others(office: ChannelStore) -> N
         assert await feed(office, caller) == [("message_created", ANN)]
 
 
-async def test_a_member_may_speak_and_the_runs_belong_to_the_channels_owner(office: ChannelStore) -> None:
+async def test_a_member_may_speak_and_the_runs_belong_to_the_channels_owner(office: Store) -> None:
     here = await channel(office, CAROL, KEVIN, private=True)
     spoken = await said(office, here, caller="carol", sender=CAROL)
     assert await woken(office, spoken) == ["kevin"]
@@ -169,13 +169,13 @@ async def test_a_member_may_speak_and_the_runs_belong_to_the_channels_owner(offi
         await office.get_run("carol", spoken.started[0].run_id)
 
 
-async def test_a_public_channel_is_everybodys(office: ChannelStore) -> None:
+async def test_a_public_channel_is_everybodys(office: Store) -> None:
     here = await channel(office, KEVIN)
     assert (await office.get_conversation(BOB, here.thread.id)).members == [KEVIN]
     assert await woken(office, await said(office, here, caller=BOB, sender=Party(BOB, "user"))) == ["kevin"]
 
 
-async def test_an_agent_speaks_only_where_it_belongs(office: ChannelStore) -> None:
+async def test_an_agent_speaks_only_where_it_belongs(office: Store) -> None:
     secret = await channel(office, OSCAR, private=True)
     foreign = await channel(office, owner=BOB)
     for here in (secret, foreign):
@@ -185,7 +185,7 @@ async def test_an_agent_speaks_only_where_it_belongs(office: ChannelStore) -> No
     await said(office, secret, sender=OSCAR)
 
 
-async def test_agents_of_others_cannot_be_used(office: ChannelStore) -> None:
+async def test_agents_of_others_cannot_be_used(office: Store) -> None:
     await office.create_agent(a_profile("toby", owner=BOB))
     with pytest.raises(Invalid):
         await channel(office, Party("toby"))
@@ -196,7 +196,7 @@ async def test_agents_of_others_cannot_be_used(office: ChannelStore) -> None:
     assert "toby" not in [profile.id for profile in await office.list_agents(ANN, None, 99)]
 
 
-async def test_channels_change_and_have_names_of_their_own(office: ChannelStore) -> None:
+async def test_channels_change_and_have_names_of_their_own(office: Store) -> None:
     here = await channel(office, KEVIN, name="general")
     other = await channel(office, name="random")
     with pytest.raises(Conflict):
@@ -213,14 +213,14 @@ async def test_channels_change_and_have_names_of_their_own(office: ChannelStore)
     assert (await channel(office, owner=BOB, name="general")).thread.owner == BOB
 
 
-async def test_a_channel_made_with_a_known_key_is_the_same(office: ChannelStore) -> None:
+async def test_a_channel_made_with_a_known_key_is_the_same(office: Store) -> None:
     thread = a_channel("general")
     made = await office.open_channel(thread, [KEVIN], a_key())
     assert (await office.open_channel(a_channel("general"), [KEVIN], a_key())).thread == made.thread
 
 
 @pytest.mark.req("S3.4")
-async def test_recent_messages_are_the_last_ones_of_this_conversation_oldest_first(office: ChannelStore) -> None:
+async def test_recent_messages_are_the_last_ones_of_this_conversation_oldest_first(office: Store) -> None:
     here, other = await channel(office), await channel(office)
     for n in range(5):
         await said(office, here, f"here {n}")
@@ -232,7 +232,7 @@ async def test_recent_messages_are_the_last_ones_of_this_conversation_oldest_fir
     assert [m.id for m in await office.recent_messages(here.thread.id, None, 9, page[0].id)] == [reply.message.id]
 
 
-async def test_reactions_are_counted_once(office: ChannelStore) -> None:
+async def test_reactions_are_counted_once(office: Store) -> None:
     here = await channel(office, KEVIN)
     message = (await said(office, here)).message
     assert await office.react(ANN, a_reaction(message))
@@ -245,7 +245,7 @@ async def test_reactions_are_counted_once(office: ChannelStore) -> None:
     assert [each.sender for each in (await office.reactions([message.id]))[message.id]] == ["kevin"]
 
 
-async def test_words_are_changed_and_unsaid_by_who_said_them_or_owns_the_place(office: ChannelStore) -> None:
+async def test_words_are_changed_and_unsaid_by_who_said_them_or_owns_the_place(office: Store) -> None:
     here = await channel(office, CAROL)
     message = (await said(office, here, caller="carol", sender=CAROL)).message
     of_agent = (await said(office, here, sender=KEVIN)).message
@@ -264,7 +264,7 @@ async def test_words_are_changed_and_unsaid_by_who_said_them_or_owns_the_place(o
 
 
 @pytest.mark.req("S3.33")
-async def test_a_conversation_is_deleted_with_everything_in_it(office: ChannelStore) -> None:
+async def test_a_conversation_is_deleted_with_everything_in_it(office: Store) -> None:
     here = await channel(office, KEVIN)
     spoken = await said(office, here)
     await office.react(ANN, a_reaction(spoken.message))
@@ -282,7 +282,7 @@ async def test_a_conversation_is_deleted_with_everything_in_it(office: ChannelSt
     assert [each.id for each in await claims(office)] == list(runs_of(again))
 
 
-async def test_chats_and_conversations_do_not_mix(office: ChannelStore) -> None:
+async def test_chats_and_conversations_do_not_mix(office: Store) -> None:
     here = await channel(office, KEVIN)
     assert list(await office.list_threads(ANN, None, 9)) == []
     [answer] = await office.accept([a_post(here.thread.id)])
@@ -291,7 +291,7 @@ async def test_chats_and_conversations_do_not_mix(office: ChannelStore) -> None:
 
 
 @pytest.mark.req("S3.17")
-async def test_a_run_in_a_mailbox_leaves_the_threads_head_alone(office: ChannelStore) -> None:
+async def test_a_run_in_a_mailbox_leaves_the_threads_head_alone(office: Store) -> None:
     here = await channel(office, KEVIN)
     spoken = await said(office, here)
     assert (await office.get_conversation(ANN, here.thread.id)).thread.head_run_id is None

@@ -5,22 +5,22 @@ from collections.abc import Callable
 import pytest
 from anyio import create_task_group
 
-from runyard.channel_store import ChannelStore
+from runyard.store import Store
 from tests.store.making import ANN, BOB
 from tests.store.office_making import KEVIN, channel, feed, hire, said
 
 
 @pytest.fixture
-async def office(store: ChannelStore) -> ChannelStore:
+async def office(store: Store) -> Store:
     await hire(store)
     return store
 
 
-async def numbers(office: ChannelStore, caller: str = ANN, after: int = 0, limit: int = 1000) -> list[int]:
+async def numbers(office: Store, caller: str = ANN, after: int = 0, limit: int = 1000) -> list[int]:
     return [entry.no for entry in (await office.read_feed(caller, after, limit)).entries]
 
 
-async def test_what_has_no_number_is_not_read(office: ChannelStore) -> None:
+async def test_what_has_no_number_is_not_read(office: Store) -> None:
     await said(office, await channel(office))
     assert (await office.read_feed(ANN, 0, 9)).upto == 0
     assert await numbers(office) == []
@@ -29,7 +29,7 @@ async def test_what_has_no_number_is_not_read(office: ChannelStore) -> None:
     assert await office.number_feed(1000) == 1
 
 
-async def test_numbers_are_contiguous_and_read_in_pieces(office: ChannelStore) -> None:
+async def test_numbers_are_contiguous_and_read_in_pieces(office: Store) -> None:
     here = await channel(office)
     for n in range(5):
         await said(office, here, f"{n}")
@@ -40,7 +40,7 @@ async def test_numbers_are_contiguous_and_read_in_pieces(office: ChannelStore) -
     assert window.upto == 3
 
 
-async def test_a_reader_goes_on_past_what_it_may_not_see(office: ChannelStore) -> None:
+async def test_a_reader_goes_on_past_what_it_may_not_see(office: Store) -> None:
     secret, public = await channel(office, private=True), await channel(office)
     for here in (secret, public, secret):
         await said(office, here)
@@ -49,7 +49,7 @@ async def test_a_reader_goes_on_past_what_it_may_not_see(office: ChannelStore) -
     assert ([entry.no for entry in window.entries], window.upto) == ([2], 3)
 
 
-async def test_what_is_deleted_leaves_the_head_where_it_was(office: ChannelStore) -> None:
+async def test_what_is_deleted_leaves_the_head_where_it_was(office: Store) -> None:
     here = await channel(office)
     await said(office, here)
     await office.number_feed(1000)
@@ -60,7 +60,7 @@ async def test_what_is_deleted_leaves_the_head_where_it_was(office: ChannelStore
 
 
 async def test_many_who_number_at_once_give_each_entry_one_number(
-    office: ChannelStore, connect: Callable[[], ChannelStore], request: pytest.FixtureRequest
+    office: Store, connect: Callable[[], Store], request: pytest.FixtureRequest
 ) -> None:
     """A reader that asks all the while never misses one that came late."""
     on_postgres = "postgres" in request.node.name
@@ -70,7 +70,7 @@ async def test_many_who_number_at_once_give_each_entry_one_number(
     here = await channel(office, KEVIN)
     seen: list[int] = []
 
-    async def talk(store: ChannelStore) -> None:
+    async def talk(store: Store) -> None:
         for _ in range(10):
             await said(store, here)
             await store.number_feed(1000)

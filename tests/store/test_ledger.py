@@ -7,12 +7,12 @@ from pathlib import Path
 import asyncpg
 import pytest
 
-from runyard.channel_store import ChannelStore
 from runyard.domain.append import Appended, Outcome
 from runyard.domain.events import ModelMessage, Payload, StepFinished, StepStarted, ToolFinished, ToolStarted, Usage
 from runyard.domain.ledger import Keeper, Ledger
 from runyard.domain.run import Run, Status
 from runyard.errors import Fenced
+from runyard.store import Store
 from runyard.stores.queries import load
 from tests.store.making import ANN, BOB, Writer, a_post, a_worker, draft, written
 from tests.store.office_making import KEVIN, channel, hire, said
@@ -27,7 +27,7 @@ TURN = (
 )
 
 
-async def claimed(store: ChannelStore, owner: str = ANN) -> Run:
+async def claimed(store: Store, owner: str = ANN) -> Run:
     """A run in Kevin's mailbox, at work."""
     await hire(store)
     await said(store, await channel(store, KEVIN, owner=owner), caller=owner)
@@ -42,13 +42,13 @@ def noted(keeper: Keeper, *payloads: Payload, now: int) -> Ledger:
     return Ledger(list(steps.values()), [m for each in entries for m in each.lines])
 
 
-async def write(store: ChannelStore, writer: Writer, keeper: Keeper, *payloads: Payload, now: int = DAY_MS) -> Outcome:
+async def write(store: Store, writer: Writer, keeper: Keeper, *payloads: Payload, now: int = DAY_MS) -> Outcome:
     part = writer.part(*map(draft, payloads), ledger=noted(keeper, *payloads, now=now))
     return (await store.append([part]))[0]
 
 
 @pytest.mark.req("S3.30", "S3.31", "S3.32", "S3.34")
-async def test_a_turn_is_a_step_with_its_messages_in_order(store: ChannelStore) -> None:
+async def test_a_turn_is_a_step_with_its_messages_in_order(store: Store) -> None:
     run = await claimed(store)
     keeper = Keeper(run.id, 0)
     keeper.told("You are Kevin.", "hello")
@@ -67,7 +67,7 @@ async def test_a_turn_is_a_step_with_its_messages_in_order(store: ChannelStore) 
 
 
 @pytest.mark.req("S3.30")
-async def test_what_is_refused_is_not_on_record_and_what_is_repeated_is_there_once(store: ChannelStore) -> None:
+async def test_what_is_refused_is_not_on_record_and_what_is_repeated_is_there_once(store: Store) -> None:
     run = await claimed(store)
     keeper, writer = Keeper(run.id, 0), Writer(run)
     part = writer.part(*[draft(payload) for payload in TURN], ledger=noted(keeper, *TURN, now=DAY_MS))
@@ -82,7 +82,7 @@ async def test_what_is_refused_is_not_on_record_and_what_is_repeated_is_there_on
 
 @pytest.mark.req("S3.30", "S3.21")
 @pytest.mark.parametrize("status", [Status.DONE, Status.ERROR, Status.CANCELED])
-async def test_a_step_that_has_not_ended_when_its_run_does_has_failed(store: ChannelStore, status: Status) -> None:
+async def test_a_step_that_has_not_ended_when_its_run_does_has_failed(store: Store, status: Status) -> None:
     run = await claimed(store)
     writer = Writer(run)
     await write(store, writer, Keeper(run.id, 0), TURN[0])
@@ -92,7 +92,7 @@ async def test_a_step_that_has_not_ended_when_its_run_does_has_failed(store: Cha
 
 
 @pytest.mark.req("S3.33")
-async def test_a_ledger_goes_with_its_run(store: ChannelStore) -> None:
+async def test_a_ledger_goes_with_its_run(store: Store) -> None:
     run = await claimed(store)
     writer = Writer(run)
     await write(store, writer, Keeper(run.id, 0), *TURN)
@@ -104,7 +104,7 @@ async def test_a_ledger_goes_with_its_run(store: ChannelStore) -> None:
 
 
 @pytest.mark.req("S3.34")
-async def test_usage_is_added_up_by_day_and_owner(store: ChannelStore) -> None:
+async def test_usage_is_added_up_by_day_and_owner(store: Store) -> None:
     for owner, days in ((ANN, (1, 1, 3)), (BOB, (1,))):
         for day in days:
             run = await claimed(store, owner)
@@ -118,7 +118,7 @@ async def test_usage_is_added_up_by_day_and_owner(store: ChannelStore) -> None:
 
 
 @pytest.mark.req("S3.29")
-async def test_an_owners_runs_in_a_mailbox_are_listed_newest_first(store: ChannelStore) -> None:
+async def test_an_owners_runs_in_a_mailbox_are_listed_newest_first(store: Store) -> None:
     await hire(store)
     mine, others = await channel(store, KEVIN), await channel(store, KEVIN, owner=BOB)
     runs = [(await said(store, mine)).started[0].run_id for _ in range(3)]

@@ -5,11 +5,11 @@ from typing import Any
 
 import pytest
 
-from runyard.channel_store import ChannelStore
 from runyard.domain.events import StepFinished, StepStarted, Usage
 from runyard.domain.ledger import Keeper
 from runyard.domain.run import Run, Status
 from runyard.domain.thread import Conversation
+from runyard.store import Store
 from tests.store.making import ANN, Writer, a_worker, ending, log, written
 from tests.store.office_making import A_PERSON, KEVIN, OSCAR, channel, dm, hire, said
 from tests.store.raw_sql import OpenDatabase
@@ -21,13 +21,13 @@ def parsed(value: Any) -> Any:
     return json.loads(value) if isinstance(value, str) else value
 
 
-async def started(store: ChannelStore, place: Conversation) -> Run:
+async def started(store: Store, place: Conversation) -> Run:
     await said(store, place)
     [claim] = await store.claim(await a_worker(store), 1, suspects=False)
     return claim.run
 
 
-async def recorded(store: ChannelStore, run: Run, status: Status = Status.DONE) -> None:
+async def recorded(store: Store, run: Run, status: Status = Status.DONE) -> None:
     writer = Writer(run)
     keeper = Keeper(run.id, 0)
     keeper.told("You are Kevin.", "hello")
@@ -78,7 +78,7 @@ async def test_the_usage_of_a_step_is_json_and_no_content_or_model_is_null(datab
 
 
 @pytest.mark.req("S3.30")
-async def test_a_step_that_goes_on_after_a_crash_keeps_its_model(store: ChannelStore) -> None:
+async def test_a_step_that_goes_on_after_a_crash_keeps_its_model(store: Store) -> None:
     await hire(store)
     run = await started(store, await channel(store, KEVIN))
     writer = Writer(run)
@@ -89,7 +89,7 @@ async def test_a_step_that_goes_on_after_a_crash_keeps_its_model(store: ChannelS
 
 @pytest.mark.req("S3.30")
 @pytest.mark.parametrize("by", ["its worker", "the reaper"])
-async def test_the_last_step_of_a_run_that_failed_has_failed(store: ChannelStore, by: str) -> None:
+async def test_the_last_step_of_a_run_that_failed_has_failed(store: Store, by: str) -> None:
     await hire(store)
     run = await started(store, await channel(store, KEVIN))
     writer, keeper = Writer(run), Keeper(run.id, 0)
@@ -108,9 +108,7 @@ async def test_the_last_step_of_a_run_that_failed_has_failed(store: ChannelStore
 
 @pytest.mark.req("S3.30")
 @pytest.mark.parametrize("status", [Status.DONE, Status.CANCELED])
-async def test_the_finished_steps_of_a_run_that_did_not_fail_stay_completed(
-    store: ChannelStore, status: Status
-) -> None:
+async def test_the_finished_steps_of_a_run_that_did_not_fail_stay_completed(store: Store, status: Status) -> None:
     await hire(store)
     run = await started(store, await channel(store, KEVIN))
     await recorded(store, run, status)

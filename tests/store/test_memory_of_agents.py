@@ -4,17 +4,17 @@ their words."""
 import pytest
 from msgspec.structs import replace
 
-from runyard.channel_store import ChannelStore
 from runyard.domain.memory import EVERY_OWNER, Block, Passage
-from runyard.encryption.sealed_channel_store import SealedChannelStore
+from runyard.encryption.sealed_store import SealedStore
 from runyard.errors import Conflict, NotFound, Sealed
 from runyard.ids import new_id
+from runyard.store import Store
 from tests.store.making import ANN, BOB, clock
 from tests.store.office_making import KEVIN, OSCAR, a_profile, channel, hire
 
 
 @pytest.fixture
-async def office(store: ChannelStore) -> ChannelStore:
+async def office(store: Store) -> Store:
     await hire(store)
     return store
 
@@ -28,12 +28,12 @@ def a_passage(agent: str, content: str, *tags: str, cause: str | None = None, ow
     return Passage(id=new_id(), agent=agent, owner=owner, content=content, tags=list(tags), created_at=now, cause=cause)
 
 
-async def labels(office: ChannelStore, agent: str, owner: str = ANN) -> list[tuple[str, str]]:
+async def labels(office: Store, agent: str, owner: str = ANN) -> list[tuple[str, str]]:
     return [(block.agent, block.label) for block in await office.blocks(agent, owner)]
 
 
 @pytest.mark.req("S3.40")
-async def test_a_block_is_set_by_its_label(office: ChannelStore) -> None:
+async def test_a_block_is_set_by_its_label(office: Store) -> None:
     first = await office.put_block(a_block("kevin", "relationships", "likes Pam"))
     await office.put_block(a_block("kevin", "personality"))
     again = await office.put_block(a_block("kevin", "relationships", "likes Oscar"))
@@ -46,7 +46,7 @@ async def test_a_block_is_set_by_its_label(office: ChannelStore) -> None:
 
 
 @pytest.mark.req("S3.40")
-async def test_a_shared_block_is_read_by_those_who_are_linked(office: ChannelStore) -> None:
+async def test_a_shared_block_is_read_by_those_who_are_linked(office: Store) -> None:
     await office.put_block(a_block("oscar", "budget"), is_shared=True)
     await office.put_block(a_block("kevin", "state"))
     assert await labels(office, "kevin") == [("kevin", "state")]
@@ -63,7 +63,7 @@ async def test_a_shared_block_is_read_by_those_who_are_linked(office: ChannelSto
     assert await labels(office, "kevin") == [("kevin", "state")]
 
 
-async def test_a_block_that_is_dropped_takes_its_links_along(office: ChannelStore) -> None:
+async def test_a_block_that_is_dropped_takes_its_links_along(office: Store) -> None:
     await office.put_block(a_block("oscar", "budget"), is_shared=True)
     await office.link_block("oscar", ANN, "budget", "kevin", ANN)
     await office.drop_block("oscar", ANN, "budget")
@@ -73,7 +73,7 @@ async def test_a_block_that_is_dropped_takes_its_links_along(office: ChannelStor
         await office.drop_block("oscar", ANN, "nothing")
 
 
-async def test_what_is_not_there_is_not_found(office: ChannelStore) -> None:
+async def test_what_is_not_there_is_not_found(office: Store) -> None:
     await office.put_block(a_block("oscar", "own"))
     for attempt in (
         office.put_block(a_block("nobody", "x")),
@@ -90,11 +90,11 @@ async def test_what_is_not_there_is_not_found(office: ChannelStore) -> None:
 
 
 @pytest.mark.req("S3.40")
-async def test_passages_are_found_by_their_words_and_are_nobody_elses(office: ChannelStore) -> None:
+async def test_passages_are_found_by_their_words_and_are_nobody_elses(office: Store) -> None:
     chili = await office.put_passage(a_passage("kevin", "My famous CHILI recipe, with onions", "food"))
     await office.put_passage(a_passage("kevin", "Poker night on Fridays"))
     await office.put_passage(a_passage("oscar", "Kevin spilled the chili"))
-    if isinstance(office, SealedChannelStore):
+    if isinstance(office, SealedStore):
         with pytest.raises(Sealed, match="cannot be searched"):
             await office.find_passages("kevin", ANN, "chili", 9)
         return
@@ -108,18 +108,18 @@ async def test_passages_are_found_by_their_words_and_are_nobody_elses(office: Ch
     assert [p.content for p in await office.passages("kevin", ANN, None, 9)] == ["Poker night on Fridays"]
 
 
-async def test_what_a_call_has_put_away_it_puts_away_once(office: ChannelStore) -> None:
+async def test_what_a_call_has_put_away_it_puts_away_once(office: Store) -> None:
     first = await office.put_passage(a_passage("kevin", "chili", "a", cause="run:call"))
     assert await office.put_passage(a_passage("kevin", "chili", "a", cause="run:call")) == first
     assert await office.passages("kevin", ANN, None, 9) == [first]
 
 
-async def test_one_owner_neither_reads_nor_changes_what_an_agent_remembers_of_another(office: ChannelStore) -> None:
+async def test_one_owner_neither_reads_nor_changes_what_an_agent_remembers_of_another(office: Store) -> None:
     await office.put_block(a_block("kevin", "notes", "ann's"), is_shared=True)
     kept = await office.put_passage(a_passage("kevin", "ann's chili"))
     assert await office.blocks("kevin", BOB) == []
     assert await office.passages("kevin", BOB, None, 9) == []
-    if not isinstance(office, SealedChannelStore):
+    if not isinstance(office, SealedStore):
         assert await office.find_passages("kevin", BOB, "chili", 9) == []
     for attempt in (
         office.drop_block("kevin", BOB, "notes"),
@@ -136,7 +136,7 @@ async def test_one_owner_neither_reads_nor_changes_what_an_agent_remembers_of_an
     assert await office.passages("kevin", ANN, None, 9) == [kept]
 
 
-async def test_a_linked_block_is_read_for_its_owner_only(office: ChannelStore) -> None:
+async def test_a_linked_block_is_read_for_its_owner_only(office: Store) -> None:
     await office.put_block(a_block("oscar", "budget", "ann's"), is_shared=True)
     await office.link_block("oscar", ANN, "budget", "kevin", BOB)  # no caller can do this; the store holds all the same
     await office.link_block("oscar", ANN, "budget", "kevin", EVERY_OWNER)
@@ -147,7 +147,7 @@ async def test_a_linked_block_is_read_for_its_owner_only(office: ChannelStore) -
     assert await labels(office, "kevin", ANN) == [("oscar", "budget")]
 
 
-async def test_a_block_of_every_owner_is_read_where_an_owner_linked_it(office: ChannelStore) -> None:
+async def test_a_block_of_every_owner_is_read_where_an_owner_linked_it(office: Store) -> None:
     await office.put_block(a_block("oscar", "rules", owner=EVERY_OWNER), is_shared=True)
     await office.link_block("oscar", EVERY_OWNER, "rules", "kevin", ANN)
     assert await labels(office, "kevin", ANN) == [("oscar", "rules")]
@@ -159,13 +159,13 @@ async def test_a_block_of_every_owner_is_read_where_an_owner_linked_it(office: C
 
 
 @pytest.mark.req("S3.16", "S3.4")
-async def test_a_session_is_kept_for_one_agent_in_one_conversation(office: ChannelStore) -> None:
+async def test_a_session_is_kept_for_one_agent_in_one_conversation(office: Store) -> None:
     here, there = await channel(office, KEVIN, OSCAR), await channel(office, KEVIN, owner=BOB)
-    await office.keep_session("kevin", here.thread.id, "s1")
-    await office.keep_session("kevin", here.thread.id, "s2")
-    await office.keep_session("kevin", there.thread.id, "s3")
-    await office.keep_session("nobody", here.thread.id, "s4")
-    await office.keep_session("kevin", new_id(), "s5")
+    await office.save_session("kevin", here.thread.id, "s1")
+    await office.save_session("kevin", here.thread.id, "s2")
+    await office.save_session("kevin", there.thread.id, "s3")
+    await office.save_session("nobody", here.thread.id, "s4")
+    await office.save_session("kevin", new_id(), "s5")
     assert await office.session("kevin", here.thread.id) == "s2"
     assert await office.session("kevin", there.thread.id) == "s3"
     assert await office.session("oscar", here.thread.id) is None
@@ -175,7 +175,7 @@ async def test_a_session_is_kept_for_one_agent_in_one_conversation(office: Chann
     assert await office.session("kevin", there.thread.id) == "s3"
 
 
-async def test_declared_agents_keep_what_is_kept_with_them(office: ChannelStore) -> None:
+async def test_declared_agents_keep_what_is_kept_with_them(office: Store) -> None:
     kevin = await office.get_agent(ANN, "kevin")
     assert (kevin.owner, kevin.display_name) == (None, "Kevin")
     await office.change_agent(ANN, replace(kevin, is_active=False, title="accountant"))
@@ -184,7 +184,7 @@ async def test_declared_agents_keep_what_is_kept_with_them(office: ChannelStore)
     assert (again.is_active, again.title, again.persona) == (False, "accountant", "new")
 
 
-async def test_agents_are_listed_by_id_and_the_retired_only_if_asked_for(office: ChannelStore) -> None:
+async def test_agents_are_listed_by_id_and_the_retired_only_if_asked_for(office: Store) -> None:
     await office.create_agent(a_profile("toby", owner=ANN))
     with pytest.raises(Conflict):
         await office.create_agent(a_profile("toby", owner=BOB))
@@ -200,8 +200,8 @@ async def test_agents_are_listed_by_id_and_the_retired_only_if_asked_for(office:
 
 
 @pytest.mark.req("S3.40")
-async def test_passages_are_found_by_any_part_of_their_text_in_any_case(office: ChannelStore) -> None:
-    if isinstance(office, SealedChannelStore):
+async def test_passages_are_found_by_any_part_of_their_text_in_any_case(office: Store) -> None:
+    if isinstance(office, SealedStore):
         return  # sealed passages cannot be searched
     kept = [
         await office.put_passage(a_passage("kevin", content))

@@ -40,7 +40,7 @@ async def test_a_running_one_is_flagged_past_the_grace_and_not_before(store: Sto
     [found] = await store.abandon(MANY, MINUTE, ending)
     assert (found.id, found.status) == (run.id, Status.RUNNING)
     assert found.cancel_requested_at is not None
-    assert await store.cancels(run.worker_id or "") == [run.id]
+    assert await store.runs_to_cancel(run.worker_id or "") == [run.id]
     assert await abandoned(store) == [], "once"
 
 

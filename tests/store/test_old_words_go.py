@@ -2,10 +2,9 @@
 
 import pytest
 
-from runyard.channel_store import ChannelStore
 from runyard.domain.run import Run
 from runyard.errors import NotFound
-from runyard.store import Swept
+from runyard.store import Store, Swept
 from tests.store.making import ANN, MANY, Writer, a_post, a_thread, a_worker, claims, clock, post, written
 from tests.store.office_making import KEVIN, OSCAR, a_reaction, channel, feed, hire, said
 
@@ -16,55 +15,55 @@ def later() -> int:
     return clock.now_ms() + LATER
 
 
-async def at_work(store: ChannelStore) -> Run:
+async def at_work(store: Store) -> Run:
     [run] = await claims(store, await a_worker(store))
     return run
 
 
-async def test_words_go_with_their_reactions_and_the_channel_stays(store: ChannelStore) -> None:
+async def test_words_go_with_their_reactions_and_the_channel_stays(store: Store) -> None:
     await hire(store, KEVIN)
     here = await channel(store, KEVIN)
     hello = (await said(store, here)).message
     await store.react(ANN, a_reaction(hello))
     await written(store, Writer(await at_work(store)).finish())
-    assert await store.sweep_words(later(), None, MANY) == Swept(1, 1, None)
+    assert await store.sweep_messages(later(), None, MANY) == Swept(1, 1, None)
     assert await store.recent_messages(here.thread.id, None, MANY, None) == []
     assert await store.reactions([hello.id]) == {}
     assert (await store.get_conversation(ANN, here.thread.id)).members == here.members
 
 
-async def test_words_that_are_young_were_replied_to_later_or_are_at_work_stay(store: ChannelStore) -> None:
+async def test_words_that_are_young_were_replied_to_later_or_are_at_work_stay(store: Store) -> None:
     await hire(store, KEVIN)
     here = await channel(store, KEVIN)
     asked = (await said(store, here)).message
-    assert await store.sweep_words(asked.created_at - LATER, None, MANY) == Swept(0, 0, None)
+    assert await store.sweep_messages(asked.created_at - LATER, None, MANY) == Swept(0, 0, None)
     run = await at_work(store)
-    assert (await store.sweep_words(later(), None, MANY)).dropped == 0  # a run is about it
+    assert (await store.sweep_messages(later(), None, MANY)).dropped == 0  # a run is about it
     await written(store, Writer(run).finish())
     reply = (await said(store, here, parent=asked.id)).message
     between = reply.created_at
-    assert (await store.sweep_words(between, None, MANY)).dropped == 0  # the reply hangs on it
-    assert (await store.sweep_words(later(), None, MANY)).dropped == 2
+    assert (await store.sweep_messages(between, None, MANY)).dropped == 0  # the reply hangs on it
+    assert (await store.sweep_messages(later(), None, MANY)).dropped == 2
 
 
-async def test_chats_lose_no_single_words(store: ChannelStore) -> None:
+async def test_chats_lose_no_single_words(store: Store) -> None:
     thread = a_thread()
     await store.create_thread(thread)
     await post(store, a_post(thread=thread))
-    assert (await store.sweep_words(later(), None, MANY)).dropped == 0
+    assert (await store.sweep_messages(later(), None, MANY)).dropped == 0
 
 
-async def test_a_sweep_of_words_goes_on_where_the_last_batch_ended(store: ChannelStore) -> None:
+async def test_a_sweep_of_words_goes_on_where_the_last_batch_ended(store: Store) -> None:
     here = await channel(store)
     for _ in range(5):
         await said(store, here)
-    first = await store.sweep_words(later(), None, 3)
+    first = await store.sweep_messages(later(), None, 3)
     assert (first.looked, first.dropped) == (3, 3)
     assert first.cursor is not None
-    assert await store.sweep_words(later(), first.cursor, 3) == Swept(2, 2, None)
+    assert await store.sweep_messages(later(), first.cursor, 3) == Swept(2, 2, None)
 
 
-async def test_a_run_in_a_mailbox_goes_alone_and_the_mailbox_works_on(store: ChannelStore) -> None:
+async def test_a_run_in_a_mailbox_goes_alone_and_the_mailbox_works_on(store: Store) -> None:
     await hire(store, KEVIN)
     here = await channel(store, KEVIN)
     await said(store, here)
@@ -79,7 +78,7 @@ async def test_a_run_in_a_mailbox_goes_alone_and_the_mailbox_works_on(store: Cha
     assert (await at_work(store)).agent == KEVIN.id
 
 
-async def test_a_run_that_somebody_is_held_behind_stays(store: ChannelStore) -> None:
+async def test_a_run_that_somebody_is_held_behind_stays(store: Store) -> None:
     await hire(store, KEVIN, OSCAR)
     here = await channel(store, KEVIN, OSCAR)
     await said(store, here, pause_ms=LATER * 100)
@@ -89,7 +88,7 @@ async def test_a_run_that_somebody_is_held_behind_stays(store: ChannelStore) -> 
     assert (await store.get_run(ANN, first.id)).id == first.id
 
 
-async def test_the_feed_begins_after_what_was_dropped_of_it(store: ChannelStore) -> None:
+async def test_the_feed_begins_after_what_was_dropped_of_it(store: Store) -> None:
     here = await channel(store)
     for _ in range(3):
         await said(store, here)

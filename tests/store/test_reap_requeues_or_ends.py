@@ -85,7 +85,7 @@ async def test_a_lease_that_ran_out_cannot_be_extended(store: Store) -> None:
 
 async def test_an_unknown_worker_is_not_alive(store: Store) -> None:
     assert not (await store.heartbeat(new_id(), MINUTE)).alive
-    assert list(await store.cancels(new_id())) == []
+    assert list(await store.runs_to_cancel(new_id())) == []
 
 
 async def test_a_run_that_lost_its_last_attempt_ends_as_poison(store: Store) -> None:

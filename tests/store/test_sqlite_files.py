@@ -20,7 +20,7 @@ import asyncio, sys
 from pathlib import Path
 from runyard.clock import SystemClock
 from runyard.errors import StartupError
-from runyard.stores.sqlite import SqliteStore
+from runyard.stores.sqlite.store import SqliteStore
 
 async def main():
     try:

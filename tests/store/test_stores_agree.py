@@ -23,7 +23,6 @@ from hypothesis.stateful import (
 )
 from msgspec.structs import replace
 
-from runyard.channel_store import ChannelStore, PostedMessage
 from runyard.domain.append import Appended, Busy, Outcome, Part, Release
 from runyard.domain.approval import Approval
 from runyard.domain.events import Event, StepFinished
@@ -31,7 +30,7 @@ from runyard.domain.recipients import Party
 from runyard.domain.run import Run, Status
 from runyard.domain.thread import Thread
 from runyard.ids import new_id
-from runyard.store import Accepted, IdempotencyKey, Post, Snapshot, Store
+from runyard.store import Accepted, IdempotencyKey, Post, PostedMessage, Snapshot, Store
 from tests.store.conftest import postgres_store
 from tests.store.making import (
     ANN,
@@ -95,9 +94,7 @@ class Agreement(RuleBasedStateMachine):
     def exact(self) -> bool:
         return self.setting.clock is not None
 
-    def both(
-        self, operation: Callable[[ChannelStore], Awaitable[T]], view: Callable[[Any], Any] = lambda seen: seen
-    ) -> Any:
+    def both(self, operation: Callable[[Store], Awaitable[T]], view: Callable[[Any], Any] = lambda seen: seen) -> Any:
         """Do it to both and compare what they say; `view` drops what may differ."""
         expected, actual = (self.setting.run(answer_of(operation(each))) for each in (self.model, self.store))
         one, two = (view(seen(answer, self.exact)) for answer in (expected, actual))
@@ -218,15 +215,15 @@ class Agreement(RuleBasedStateMachine):
         pause_ms = HOUR if self.exact and not early else 0
         place = _pick(self.places, pick)
         said = words(place.id, caller=caller, sender=Party(caller, "user"), pause_ms=pause_ms, key=key)
-        answer = self.both(lambda store: store.say(said))
+        answer = self.both(lambda store: store.post_message(said))
         if isinstance(answer, PostedMessage):
             self.runs |= {each.run_id: place.owner for each in answer.started}
 
     @rule(lost=strangers)
-    def give_turns(self, lost: bool) -> None:
+    def release_held_runs(self, lost: bool) -> None:
         if lost:
-            self.both(lambda store: store.recover_turns())
-        self.both(lambda store: store.give_turns(MANY), lambda answer: answer if self.exact else answer[0])
+            self.both(lambda store: store.recover_held_runs())
+        self.both(lambda store: store.release_held_runs(MANY), lambda answer: answer if self.exact else answer[0])
 
     # --- runs that nobody follows, approvals that nobody answers, and copies
 
@@ -247,7 +244,7 @@ class Agreement(RuleBasedStateMachine):
 
     @rule(pick=picks, data=st.sampled_from([b"{}", b"[]", None]), stale=strangers)
     def save(self, pick: int, data: bytes | None, stale: bool) -> None:
-        due = self.both(lambda store: store.unsaved(MANY), ignoring_order)
+        due = self.both(lambda store: store.runs_without_checkpoint(MANY), ignoring_order)
         if due:
             run = replace(_pick(due, pick), superseded_by=new_id()) if stale else _pick(due, pick)
             self.both(lambda store: store.save_checkpoint(run, data))
@@ -288,7 +285,7 @@ class Agreement(RuleBasedStateMachine):
     @rule(pick=picks, ttl_ms=st.sampled_from([0, HOUR]))
     def heartbeat(self, pick: int, ttl_ms: int) -> None:
         worker_id = _pick(self.workers, pick)
-        self.both(lambda store: store.cancels(worker_id), sorted)
+        self.both(lambda store: store.runs_to_cancel(worker_id), sorted)
         self.both(
             lambda store: store.heartbeat(worker_id, ttl_ms),
             lambda beat: (beat["alive"], sorted(run.id for run in beat["holds"])),
@@ -426,7 +423,7 @@ class Agreement(RuleBasedStateMachine):
         for thread in self.threads:
             self.both(lambda store, thread=thread: store.get_thread(thread.owner, thread.id))  # type: ignore[misc]
             self.both(lambda store, thread=thread: store.list_messages(thread.id))  # type: ignore[misc]
-            self.both(lambda store, thread=thread: store.checkpoints(thread.id))  # type: ignore[misc]
+            self.both(lambda store, thread=thread: store.read_checkpoints(thread.id))  # type: ignore[misc]
         for approval in self.approvals:
             owner = self.runs[approval.run_id]
             self.both(lambda store, owner=owner, it=approval: store.get_approval(owner, it.id))  # type: ignore[misc]

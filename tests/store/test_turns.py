@@ -5,9 +5,9 @@ from collections.abc import Sequence
 import pytest
 from anyio import create_task_group
 
-from runyard.channel_store import ChannelStore
 from runyard.domain.append import Release
 from runyard.domain.run import Run, Status
+from runyard.store import Store
 from tests.store.making import (
     ANN,
     MANY,
@@ -26,14 +26,14 @@ from tests.store.office_making import ANGELA, KEVIN, OSCAR, channel, dm, feed, h
 
 
 @pytest.fixture
-async def office(store: ChannelStore) -> ChannelStore:
+async def office(store: Store) -> Store:
     await hire(store)
     return store
 
 
-async def let_go(office: ChannelStore) -> list[Run]:
+async def let_go(office: Store) -> list[Run]:
     """Release who is due, and claim what can be claimed."""
-    await office.give_turns(MANY)
+    await office.release_held_runs(MANY)
     return await claims(office)
 
 
@@ -42,7 +42,7 @@ async def agents(runs: Sequence[Run]) -> list[str]:
 
 
 @pytest.mark.req("S3.40")
-async def test_the_next_has_its_turn_when_the_one_before_has_ended(office: ChannelStore) -> None:
+async def test_the_next_has_its_turn_when_the_one_before_has_ended(office: Store) -> None:
     here = await channel(office, KEVIN, OSCAR, ANGELA)
     await said(office, here)
     for name in ("kevin", "oscar", "angela"):
@@ -54,7 +54,7 @@ async def test_the_next_has_its_turn_when_the_one_before_has_ended(office: Chann
 
 
 @pytest.mark.req("S3.40")
-async def test_who_waits_for_a_person_lets_the_next_go(office: ChannelStore) -> None:
+async def test_who_waits_for_a_person_lets_the_next_go(office: Store) -> None:
     await said(office, await channel(office, KEVIN, OSCAR))
     [kevin] = await let_go(office)
     approval = an_approval(kevin)
@@ -69,12 +69,12 @@ async def test_who_waits_for_a_person_lets_the_next_go(office: ChannelStore) -> 
 
 
 @pytest.mark.req("S3.40")
-async def test_a_pause_lies_between_them_and_nobody_is_held_up(office: ChannelStore) -> None:
+async def test_a_pause_lies_between_them_and_nobody_is_held_up(office: Store) -> None:
     await said(office, await channel(office, KEVIN, OSCAR), pause_ms=3_600_000)
     [kevin] = await let_go(office)
-    assert (await office.give_turns(MANY)) == (0, None)
+    assert (await office.release_held_runs(MANY)) == (0, None)
     await written(office, Writer(kevin).finish())
-    released, due_in = await office.give_turns(MANY)
+    released, due_in = await office.release_held_runs(MANY)
     assert released == 0
     assert due_in is not None
     assert 3_500_000 < due_in <= 3_600_000
@@ -83,7 +83,7 @@ async def test_a_pause_lies_between_them_and_nobody_is_held_up(office: ChannelSt
 
 
 @pytest.mark.req("S3.10", "S3.40")
-async def test_a_held_run_does_not_block_its_lane(office: ChannelStore) -> None:
+async def test_a_held_run_does_not_block_its_lane(office: Store) -> None:
     first = await said(office, await channel(office, KEVIN, OSCAR))
     second = await said(office, await channel(office, OSCAR))
     runs = {run.agent: run for run in await let_go(office)}
@@ -94,14 +94,14 @@ async def test_a_held_run_does_not_block_its_lane(office: ChannelStore) -> None:
     assert [run.id for run in await let_go(office)] == [runs_of(first)[1]]
 
 
-async def test_who_is_released_comes_in_its_old_place(office: ChannelStore) -> None:
+async def test_who_is_released_comes_in_its_old_place(office: Store) -> None:
     first = await said(office, await channel(office, KEVIN, OSCAR))
     other = await channel(office, OSCAR)
     later = [runs_of(await said(office, other))[0] for _ in range(2)]
     runs = {run.agent: run for run in await let_go(office)}
     assert runs["oscar"].id == later[0]
     await written(office, Writer(runs["kevin"]).finish())
-    await office.give_turns(MANY)
+    await office.release_held_runs(MANY)
     await written(office, Writer(runs["oscar"]).finish())
     [oscar] = await claims(office)
     assert oscar.id == runs_of(first)[1]
@@ -109,7 +109,7 @@ async def test_who_is_released_comes_in_its_old_place(office: ChannelStore) -> N
     assert [run.id for run in await claims(office)] == [later[1]]
 
 
-async def test_a_crash_and_a_drain_keep_the_turn(office: ChannelStore) -> None:
+async def test_a_crash_and_a_drain_keep_the_turn(office: Store) -> None:
     await said(office, await channel(office, KEVIN, OSCAR))
     [kevin] = await let_go(office)
     await lose(office, kevin)
@@ -120,7 +120,7 @@ async def test_a_crash_and_a_drain_keep_the_turn(office: ChannelStore) -> None:
 
 
 @pytest.mark.req("S3.21", "S3.22")
-async def test_a_run_that_is_given_up_passes_its_turn_on(office: ChannelStore) -> None:
+async def test_a_run_that_is_given_up_passes_its_turn_on(office: Store) -> None:
     await said(office, await channel(office, KEVIN, OSCAR))
     [kevin] = await let_go(office)
     await die(office, kevin.worker_id)
@@ -133,7 +133,7 @@ async def test_a_run_that_is_given_up_passes_its_turn_on(office: ChannelStore) -
 
 @pytest.mark.req("S3.22")
 @pytest.mark.parametrize("status", [Status.DONE, Status.ERROR, Status.CANCELED])
-async def test_the_feed_tells_who_is_at_work_and_when_they_are_done(office: ChannelStore, status: Status) -> None:
+async def test_the_feed_tells_who_is_at_work_and_when_they_are_done(office: Store, status: Status) -> None:
     await said(office, await dm(office, KEVIN, OSCAR), sender=KEVIN)
     [run] = await claims(office)
     await written(office, Writer(run).part(move=Release()))
@@ -144,7 +144,7 @@ async def test_the_feed_tells_who_is_at_work_and_when_they_are_done(office: Chan
     assert await feed(office) == [("message_created", "kevin"), ("agent_typing", "oscar"), ("agent_done", "oscar")]
 
 
-async def test_who_is_canceled_before_its_turn_passes_nothing_on_early(office: ChannelStore) -> None:
+async def test_who_is_canceled_before_its_turn_passes_nothing_on_early(office: Store) -> None:
     started = runs_of(await said(office, await channel(office, KEVIN, OSCAR, ANGELA)))
     [kevin] = await let_go(office)
     assert (await office.cancel(ANN, started[1], 0, ending)).status is Status.CANCELED
@@ -154,7 +154,7 @@ async def test_who_is_canceled_before_its_turn_passes_nothing_on_early(office: C
     assert ("agent_done", "oscar") not in await feed(office), "nobody was told that it had begun"
 
 
-async def test_who_is_canceled_in_its_pause_passes_the_turn_on(office: ChannelStore) -> None:
+async def test_who_is_canceled_in_its_pause_passes_the_turn_on(office: Store) -> None:
     started = runs_of(await said(office, await channel(office, KEVIN, OSCAR, ANGELA)))
     [kevin] = await let_go(office)
     await written(office, Writer(kevin).finish())
@@ -162,22 +162,22 @@ async def test_who_is_canceled_in_its_pause_passes_the_turn_on(office: ChannelSt
     assert [run.id for run in await let_go(office)] == [started[2]]
 
 
-async def test_a_turn_that_got_lost_is_found_again(office: ChannelStore) -> None:
+async def test_a_turn_that_got_lost_is_found_again(office: Store) -> None:
     """Whoever waits for a run that is gone is let go by the safety net."""
     here = await channel(office, KEVIN, OSCAR)
     started = runs_of(await said(office, here))
-    await office.recover_turns()
+    await office.recover_held_runs()
     [kevin] = await let_go(office)
     assert kevin.agent == "kevin"
     await written(office, Writer(kevin).finish())
-    await office.recover_turns()
+    await office.recover_held_runs()
     assert [run.id for run in await let_go(office)] == [started[1]]
-    await office.recover_turns()
-    assert await office.give_turns(MANY) == (0, None)
+    await office.recover_held_runs()
+    assert await office.release_held_runs(MANY) == (0, None)
 
 
 @pytest.mark.req("S3.10", "S3.11")
-async def test_many_releases_at_once_let_everybody_go_once(office: ChannelStore) -> None:
+async def test_many_releases_at_once_let_everybody_go_once(office: Store) -> None:
     started = [runs_of(await said(office, await channel(office, KEVIN, OSCAR))) for _ in range(4)]
     for _ in started:
         [kevin] = [run for run in await claims(office) if run.agent == "kevin"]
@@ -185,7 +185,7 @@ async def test_many_releases_at_once_let_everybody_go_once(office: ChannelStore)
     released: list[int] = []
 
     async def call() -> None:
-        released.append((await office.give_turns(MANY))[0])
+        released.append((await office.release_held_runs(MANY))[0])
 
     async with create_task_group() as tasks:
         for _ in range(4):
@@ -198,7 +198,7 @@ async def test_many_releases_at_once_let_everybody_go_once(office: ChannelStore)
 
 
 @pytest.mark.req("S3.9", "S3.41")
-async def test_three_quick_messages_to_one_agent_run_in_order_one_at_a_time(office: ChannelStore) -> None:
+async def test_three_quick_messages_to_one_agent_run_in_order_one_at_a_time(office: Store) -> None:
     here = await dm(office, KEVIN, OSCAR)
     started = [runs_of(await said(office, here, sender=KEVIN))[0] for _ in range(3)]
     workers = [await a_worker(office) for _ in range(8)]

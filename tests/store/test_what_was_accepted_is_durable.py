@@ -81,8 +81,8 @@ async def test_a_claim_outlives_the_connection_that_made_it(store: Store, reopen
 
 async def test_routine_care_changes_nothing(store: Store) -> None:
     run, approval = await waiting(store)
-    await store.tend()
-    await store.tend()
+    await store.maintain()
+    await store.maintain()
     assert await store.get_run(ANN, run.id) == run
     assert await store.get_approval(ANN, approval.id) == approval
     assert len(await store.read(run.id, 0, MANY)) == run.last_seq

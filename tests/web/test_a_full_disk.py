@@ -13,7 +13,7 @@ async def test_readiness_says_disk_full_and_liveness_stays(server: Server, monke
     async def full() -> None:
         raise DiskFull
 
-    monkeypatch.setattr(server.process.store, "check_room", full)
+    monkeypatch.setattr(server.process.store, "check_disk", full)
     answer = await server.http.get("/health/ready")
     assert (answer.status_code, answer.json()["code"]) == (503, "disk_full")
     assert answer.json()["detail"].startswith("Disk full")

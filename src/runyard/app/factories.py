@@ -12,19 +12,19 @@ from urllib.parse import quote
 
 from runyard.agents.declared.loading import App, app_of, load
 from runyard.bus import Bus
-from runyard.channel_store import ChannelStore
 from runyard.clock import Clock, SystemClock
 from runyard.domain.api_key import LOCAL
 from runyard.engine.engine import Engine
 from runyard.errors import StartupError
 from runyard.settings import Settings
+from runyard.store import Store
 from runyard.telemetry.spans import Exporter, Recorder, Several
 
 if TYPE_CHECKING:
     from runyard.checkpoints.task import Checkpoints, Stores
     from runyard.encryption.cipher import KeyRing
     from runyard.faces.chats.interactions import InteractionStore
-    from runyard.stores.sql_channel_store import SqlChannelStore
+    from runyard.stores.sql_store import SqlStore
 
 
 def load_app(settings: Settings) -> App:
@@ -36,18 +36,18 @@ def load_app(settings: Settings) -> App:
     return app_of(demo)
 
 
-def open_store(settings: Settings, clock: Clock | None = None) -> ChannelStore:
+def open_store(settings: Settings, clock: Clock | None = None) -> Store:
     """The store that the settings name, which seals content if they have a key; `await store.open()` comes next."""
     ring = settings.ring
     store = open_sql_store(settings, clock, ring)
     if ring is None:
         return store
-    from runyard.encryption.sealed_channel_store import SealedChannelStore
+    from runyard.encryption.sealed_store import seal_store
 
-    return SealedChannelStore(store, ring)
+    return seal_store(store, ring)
 
 
-def open_sql_store(settings: Settings, clock: Clock | None = None, ring: "KeyRing | None" = None) -> "SqlChannelStore":
+def open_sql_store(settings: Settings, clock: Clock | None = None, ring: "KeyRing | None" = None) -> "SqlStore":
     """The database that the settings name, as it keeps things."""
     url = settings.database_url
     if url.startswith("sqlite:///"):

@@ -22,7 +22,6 @@ from runyard.agents.user_code.containment import contain_tasks
 from runyard.agents.user_code.run_in_thread import in_thread
 from runyard.app.factories import open_bus, open_checkpoints, open_exporter, open_store
 from runyard.bus import Bus, Hint
-from runyard.channel_store import ChannelStore
 from runyard.clock import Clock, SystemClock
 from runyard.engine.access import Access
 from runyard.engine.background import on_duty
@@ -56,6 +55,7 @@ from runyard.engine.running.watchdog import Watchdog
 from runyard.engine.running.worker import Worker
 from runyard.errors import RunyardError, StartupError
 from runyard.settings import Settings
+from runyard.store import Store
 from runyard.telemetry.harmless import safely
 from runyard.telemetry.logs import contain
 from runyard.telemetry.metrics import RUNS_ACTIVE, SSE_CLIENTS, SSE_LAG, Metrics
@@ -103,7 +103,7 @@ class Process:
         app: App,
         *,
         worker: bool = True,
-        store: ChannelStore | None = None,
+        store: Store | None = None,
         bus: Bus | None = None,
         clock: Clock | None = None,
         may_exit: bool = False,
@@ -207,7 +207,7 @@ class Process:
             self._wake_workers,
             self._stop_run,
             self.metrics,
-            self.store.recover_turns,
+            self.store.recover_held_runs,
         )
         grace = settings.chats_grace_seconds if settings.chats_on_disconnect == "cancel" else None
         cancel = Cancel(

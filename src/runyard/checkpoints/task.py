@@ -87,7 +87,9 @@ class Checkpoints:
         """Save what is there to be saved; how many there were."""
         now = self._clock.monotonic()
         self._resting = {run_id: until for run_id, until in self._resting.items() if until > now}
-        due = [run for run in await self._engine.checkpoints.unsaved(BATCH) if run.id not in self._resting]
+        due = [
+            run for run in await self._engine.checkpoints.runs_without_checkpoint(BATCH) if run.id not in self._resting
+        ]
         for run in due:
             await self._save(run)
         return len(due)

@@ -1,26 +1,28 @@
-"""A store that seals content (`cipher.py`) before the store below keeps it, and opens it for callers.
+"""A store that seals content (`seals.py`) before the store below stores it, and opens it for callers.
 
-It stands around a store and changes nothing but content on its way in and out: the data of events, what was said,
-inputs of approvals, the error of a run, checkpoints. Ids, names, times, counts and codes stay as they are, because the
-store looks for them. Without a key there is no such store, and nothing of it costs anything.
+It changes only content: event data, messages, inputs of approvals, errors of runs, checkpoints, the ledger, and the
+memory of agents. Names of channels, topics, personas, labels of blocks and reactions stay plain. Without a key a
+process has no sealed store, and encryption costs nothing.
 
-A claim whose message cannot be opened says so (`Claim.problem`), so that one bad row stops one run and no others.
+`UNSEALED` lists the operations without content. An operation must be there or be defined here: a test checks that.
 """
 
 from collections.abc import Callable, Mapping, Sequence
 from typing import Literal
 
-import msgspec
 from msgspec.structs import replace
 
-from runyard.domain.append import GIVEN_UP, Finish, Outcome, Part
+from runyard.domain.append import Outcome, Part
 from runyard.domain.approval import Approval
 from runyard.domain.events import Draft, Event
-from runyard.domain.ledger import Ledger, Line
-from runyard.domain.run import Fate, Run
+from runyard.domain.feed import Window
+from runyard.domain.ledger import Ledger
+from runyard.domain.memory import Block, Passage
+from runyard.domain.run import Run
 from runyard.domain.thread import Message, Thread
 from runyard.encryption.cipher import KeyRing
-from runyard.errors import RunyardError, Unreadable
+from runyard.encryption.seals import Seals
+from runyard.errors import RunyardError, Sealed
 from runyard.store import (
     NO_VERSIONS,
     Accepted,
@@ -29,7 +31,9 @@ from runyard.store import (
     Ending,
     Excerpt,
     IdempotencyKey,
+    NewMessage,
     Post,
+    PostedMessage,
     Reaped,
     Room,
     RunFilter,
@@ -37,267 +41,207 @@ from runyard.store import (
     Store,
 )
 
-DATA, TEXT, SOURCES = "run_events.data", "messages.text", "messages.sources"
-LINE, LINE_INPUT = "run_messages.content", "run_messages.tool_input"
-INPUT, ERROR, COPY = "approvals.input", "runs.error", "checkpoints.data"
-STATE = "run_snapshots.data"
-_json = msgspec.json.Encoder().encode
-_value = msgspec.json.decode
+UNSEALED = (
+    *("open", "close", "ping", "check_disk", "maintain", "overview", "end_stuck_sessions"),
+    *("create_thread", "get_thread", "get_named_thread", "list_threads", "delete_thread"),
+    *("count_queued", "forget_keys", "take_call", "forget_calls"),
+    *("register", "retire", "list_workers", "runs_to_cancel", "detach", "attach"),
+    *("heads", "unpublished", "publish"),
+    *("sweep", "sweep_messages", "drop_feed", "drop_logs", "get_tombstone", "removals", "forget_removals"),
+    *("create_api_key", "get_api_key", "list_api_keys", "revoke_api_key", "touch_api_keys"),
+    *("put_documents", "get_documents", "search"),  # documents are part of an app's source
+    *("open_channel", "open_dm", "get_conversation", "list_conversations"),
+    *("change_channel", "add_member", "remove_member", "delete_message", "react", "remove_reaction", "reactions"),
+    *("release_held_runs", "recover_held_runs", "number_feed", "feed_start"),
+    *("declare_agents", "create_agent", "get_agent", "find_agent", "list_agents", "change_agent"),
+    *("session", "save_session", "drop_block", "link_block", "unlink_block", "drop_passage"),
+    *("usage_by_day", "holding_runs"),
+)
 
 
-class SealedStore:
+def seal_store(store: Store, ring: KeyRing) -> Store:
+    """Return a store that seals content with the ring's first key before `store` stores it."""
+    return SealedStore(store, ring)  # type: ignore[abstract]  # the constructor sets the operations of UNSEALED
+
+
+class SealedStore(Store):
     def __init__(self, store: Store, ring: KeyRing) -> None:
         self._store = store
-        self._ring = ring
-        self.open, self.close, self.ping, self.tend = store.open, store.close, store.ping, store.tend
-        self.overview, self.count_queued = store.overview, store.count_queued
-        self.sweep, self.drop_logs, self.get_tombstone = store.sweep, store.drop_logs, store.get_tombstone
-        self.check_room = store.check_room
-        self.removals, self.forget_removals = store.removals, store.forget_removals
-        self.create_thread, self.list_threads = store.create_thread, store.list_threads
-        self.get_thread, self.get_named_thread = store.get_thread, store.get_named_thread
-        self.delete_thread, self.forget_keys = store.delete_thread, store.forget_keys
-        self.take_call, self.forget_calls = store.take_call, store.forget_calls
-        self.register, self.retire, self.list_workers = store.register, store.retire, store.list_workers
-        self.unstick = store.unstick
-        self.cancels, self.detach, self.attach = store.cancels, store.detach, store.attach
-        self.heads, self.unpublished, self.publish = store.heads, store.unpublished, store.publish
-        self.create_api_key, self.get_api_key, self.touch_api_keys = (
-            store.create_api_key, store.get_api_key, store.touch_api_keys,
-        )  # fmt: skip
-        self.list_api_keys, self.revoke_api_key = store.list_api_keys, store.revoke_api_key
-        self.get_documents = store.get_documents
-        self.put_documents, self.search = store.put_documents, store.search  # what an app ships in its own source
+        self._seals = Seals(ring)
+        for name in UNSEALED:
+            setattr(self, name, getattr(store, name))
 
     # --- threads and messages
 
     async def list_messages(self, thread_id: str) -> Sequence[Message]:
-        return [self._opened_message(said) for said in await self._store.list_messages(thread_id)]
+        return [self._seals.open_message(kept) for kept in await self._store.list_messages(thread_id)]
 
     async def get_messages(self, message_ids: Sequence[str]) -> Mapping[str, Message]:
         found = await self._store.get_messages(message_ids)
-        return {key: self._opened_message(said) for key, said in found.items()}
+        return {key: self._seals.open_message(kept) for key, kept in found.items()}
 
     async def history(self, run_id: str, limit: int) -> Sequence[Message]:
-        return [self._opened_message(said) for said in await self._store.history(run_id, limit)]
+        return [self._seals.open_message(kept) for kept in await self._store.history(run_id, limit)]
 
     async def fork_thread(
         self, thread: Thread, run_id: str, key: IdempotencyKey | None = None, excerpt: Excerpt | None = None
     ) -> Thread:
-        if excerpt is not None:
-            said, drafts = excerpt.message, self._sealed_drafts(excerpt.run.id, excerpt.drafts)
-            excerpt = Excerpt(excerpt.run, None if said is None else self._sealed_message(said), drafts)
-        return await self._store.fork_thread(thread, run_id, key, excerpt)
-
-    def _sealed_message(self, said: Message) -> Message:
-        seal, sources = self._ring.seal_text, said.sources
-        if sources:
-            sources = [seal(_json(sources).decode(), said.id, SOURCES)]
-        return replace(said, text=seal(said.text, said.id, TEXT), sources=sources)
-
-    def _opened_message(self, kept: Message) -> Message:
-        return replace(
-            kept,
-            text=self._ring.open_text(kept.text, kept.id, TEXT),
-            sources=opened_sources(self._ring, kept.id, kept.sources),
-        )
+        sealed = None if excerpt is None else self._seals.seal_excerpt(excerpt)
+        return await self._store.fork_thread(thread, run_id, key, sealed)
 
     # --- intake
 
     async def accept(self, posts: Sequence[Post], room: Room | None = None) -> Sequence[Accepted | RunyardError]:
-        results = await self._store.accept([self._sealed_post(post) for post in posts], room)
-        return [one if isinstance(one, RunyardError) else self._accepted(one) for one in results]
+        results = await self._store.accept([self._seals.seal_post(post) for post in posts], room)
+        return [one if isinstance(one, RunyardError) else self._seals.open_accepted(one) for one in results]
 
     async def retry(self, owner: str, post: Post, run_id: str) -> Accepted:
-        return self._accepted(await self._store.retry(owner, self._sealed_post(post), run_id))
+        return self._seals.open_accepted(await self._store.retry(owner, self._seals.seal_post(post), run_id))
 
     async def edit(self, owner: str, post: Post, run_id: str) -> Accepted:
-        return self._accepted(await self._store.edit(owner, self._sealed_post(post), run_id))
-
-    def _sealed_post(self, post: Post) -> Post:
-        return replace(
-            post,
-            message=None if post.message is None else self._sealed_message(post.message),
-            queued=lambda agent: self._sealed_draft(post.run_id, post.queued(agent)),
-        )
-
-    def _accepted(self, accepted: Accepted) -> Accepted:
-        event, claim = accepted.event, accepted.claim
-        return replace(
-            accepted,
-            event=None if event is None else self._opened_event(event),
-            claim=None if claim is None else self._opened_claim(claim),
-        )
+        return self._seals.open_accepted(await self._store.edit(owner, self._seals.seal_post(post), run_id))
 
     # --- workers and claims
 
     async def heartbeat(self, worker_id: str, ttl_ms: int) -> Beat:
         beat = await self._store.heartbeat(worker_id, ttl_ms)
-        return replace(beat, holds=[self._opened_run(run) for run in beat.holds])
+        return replace(beat, holds=[self._seals.open_run(run) for run in beat.holds])
 
     async def claim(
         self, worker_id: str, limit: int, suspects: bool, versions: Mapping[str, str] = NO_VERSIONS
     ) -> Sequence[Claim]:
-        return [self._opened_claim(one) for one in await self._store.claim(worker_id, limit, suspects, versions)]
-
-    def _opened_claim(self, claim: Claim) -> Claim:
-        if claim.message is None:
-            return claim
-        try:
-            return replace(claim, message=self._opened_message(claim.message))
-        except Unreadable as error:
-            return Claim(claim.run, None, error)
+        claims = await self._store.claim(worker_id, limit, suspects, versions)
+        return [self._seals.open_claim(claim) for claim in claims]
 
     async def reap(self, limit: int, max_attempts: int, ending: Ending) -> Sequence[Reaped]:
-        return await self._store.reap(limit, max_attempts, self._sealed_ending(ending))
-
-    async def abandon(self, limit: int, grace_ms: int, ending: Ending) -> Sequence[Run]:
-        stopped = await self._store.abandon(limit, grace_ms, self._sealed_ending(ending))
-        return [self._opened_run(run) for run in stopped]
-
-    def _sealed_ending(self, ending: Ending) -> Ending:
-        def sealed(run: Run, fate: Fate) -> Sequence[Draft]:
-            return self._sealed_drafts(run.id, ending(self._opened_run(run), fate))
-
-        return sealed
+        return await self._store.reap(limit, max_attempts, self._seals.seal_ending(ending))
 
     # --- the log
 
     async def append(self, parts: Sequence[Part]) -> Sequence[Outcome]:
-        return await self._store.append([self._sealed_part(part) for part in parts])
-
-    def _sealed_part(self, part: Part) -> Part:
-        run_id, move = part.run_id, part.move
-        if isinstance(move, Finish):
-            move = replace(
-                move,
-                error=None if move.error is None else self._ring.seal_text(move.error, run_id, ERROR),
-                answer=None if move.answer is None else self._sealed_message(move.answer),
-            )
-        return replace(
-            part,
-            drafts=self._sealed_drafts(run_id, part.drafts),
-            approvals=[self._sealed_approval(asked) for asked in part.approvals],
-            ledger=None if part.ledger is None else self._sealed_ledger(part.ledger),
-            move=move,
-        )
-
-    def _sealed_ledger(self, ledger: Ledger) -> Ledger:
-        def sealed(text: str, line: Line, place: str) -> str:
-            return self._ring.seal_text(text, line.run_id, f"{place} {line.id}")
-
-        def sealed_line(line: Line) -> Line:
-            given = None if line.input is None else sealed(line.input, line, LINE_INPUT)
-            return replace(line, content=sealed(line.content, line, LINE), input=given)
-
-        return Ledger(ledger.steps, [sealed_line(line) for line in ledger.lines])
-
-    def _sealed_draft(self, run_id: str, draft: Draft) -> Draft:
-        return self._sealed_drafts(run_id, [draft])[0]
-
-    def _sealed_drafts(self, run_id: str, drafts: Sequence[Draft]) -> list[Draft]:
-        sealed = self._ring.seal_all([(d.data, f"{DATA} {d.id}") for d in drafts], run_id)
-        return [Draft(d.id, d.ts, d.type, data, d.name, d.fn, d.source) for d, data in zip(drafts, sealed, strict=True)]
+        return await self._store.append([self._seals.seal_part(part) for part in parts])
 
     async def read(self, run_id: str, after: int, limit: int) -> Sequence[Event]:
-        return [self._opened_event(event) for event in await self._store.read(run_id, after, limit)]
-
-    def _opened_event(self, e: Event) -> Event:
-        data = self._ring.open(e.data, e.run_id, f"{DATA} {e.id}")
-        return Event(e.run_id, e.seq, e.id, e.ts, e.type, data, e.name, e.fn, e.source, e.v)
+        return [self._seals.open_event(event) for event in await self._store.read(run_id, after, limit)]
 
     # --- runs
 
     async def get_run(self, owner: str, run_id: str) -> Run:
-        return self._opened_run(await self._store.get_run(owner, run_id))
+        return self._seals.open_run(await self._store.get_run(owner, run_id))
 
     async def get_named_run(self, owner: str, external_id: str) -> Run:
-        return self._opened_run(await self._store.get_named_run(owner, external_id))
+        return self._seals.open_run(await self._store.get_named_run(owner, external_id))
 
     async def list_runs(self, owner: str, where: RunFilter, before: str | None, limit: int) -> Sequence[Run]:
-        return [self._opened_run(run) for run in await self._store.list_runs(owner, where, before, limit)]
+        return [self._seals.open_run(run) for run in await self._store.list_runs(owner, where, before, limit)]
 
     async def cancel(self, owner: str, run_id: str, grace_ms: int, ending: Ending) -> Run:
-        return self._opened_run(await self._store.cancel(owner, run_id, grace_ms, self._sealed_ending(ending)))
+        sealed = self._seals.seal_ending(ending)
+        return self._seals.open_run(await self._store.cancel(owner, run_id, grace_ms, sealed))
 
-    async def unsaved(self, limit: int) -> Sequence[Run]:
-        return [self._opened_run(run) for run in await self._store.unsaved(limit)]
-
-    def _opened_run(self, run: Run) -> Run:
-        if run.error is None or run.error == GIVEN_UP:
-            return run  # the store itself writes the one sentence for a run that was given up
-        return replace(run, error=self._ring.open_text(run.error, run.id, ERROR))
+    async def abandon(self, limit: int, grace_ms: int, ending: Ending) -> Sequence[Run]:
+        canceled = await self._store.abandon(limit, grace_ms, self._seals.seal_ending(ending))
+        return [self._seals.open_run(run) for run in canceled]
 
     # --- approvals
 
     async def get_approval(self, owner: str, approval_id: str) -> Approval:
-        return self._opened_approval(await self._store.get_approval(owner, approval_id))
+        return self._seals.open_approval(await self._store.get_approval(owner, approval_id))
 
     async def list_approvals(
         self, owner: str, before: str | None, limit: int, run_id: str | None = None
     ) -> Sequence[Approval]:
         found = await self._store.list_approvals(owner, before, limit, run_id)
-        return [self._opened_approval(approval) for approval in found]
+        return [self._seals.open_approval(approval) for approval in found]
 
     async def decide(
         self, owner: str, approval_id: str, state: Literal["approved", "rejected"], by: str, event: Draft
     ) -> Approval:
         run_id = (await self._store.get_approval(owner, approval_id)).run_id
-        sealed = self._sealed_draft(run_id, event)
-        return self._opened_approval(await self._store.decide(owner, approval_id, state, by, sealed))
+        sealed = self._seals.seal_draft(run_id, event)
+        return self._seals.open_approval(await self._store.decide(owner, approval_id, state, by, sealed))
 
     async def expire(self, limit: int, event: Callable[[Approval], Draft]) -> Sequence[Approval]:
-        def sealed(approval: Approval) -> Draft:
-            return self._sealed_draft(approval.run_id, event(self._opened_approval(approval)))
-
-        return [self._opened_approval(approval) for approval in await self._store.expire(limit, sealed)]
-
-    def _sealed_approval(self, asked: Approval) -> Approval:
-        return replace(asked, input=self._ring.seal_text(_json(asked.input).decode(), asked.id, INPUT))
-
-    def _opened_approval(self, kept: Approval) -> Approval:
-        return replace(kept, input=opened_input(self._ring, kept.id, kept.input))
+        expired = await self._store.expire(limit, self._seals.seal_expiry(event))
+        return [self._seals.open_approval(approval) for approval in expired]
 
     # --- checkpoints
 
-    async def save_checkpoint(self, run: Run, data: bytes | None) -> bool:
-        return await self._store.save_checkpoint(run, None if data is None else self._ring.seal(data, run.id, COPY))
+    async def runs_without_checkpoint(self, limit: int) -> Sequence[Run]:
+        return [self._seals.open_run(run) for run in await self._store.runs_without_checkpoint(limit)]
 
-    async def checkpoints(self, thread_id: str, run_id: str | None = None) -> Mapping[str, bytes]:
-        kept = await self._store.checkpoints(thread_id, run_id)
-        return {key: self._ring.open(data, key, COPY) for key, data in kept.items()}
+    async def save_checkpoint(self, run: Run, data: bytes | None) -> bool:
+        return await self._store.save_checkpoint(
+            run, None if data is None else self._seals.seal_checkpoint(run.id, data)
+        )
+
+    async def read_checkpoints(self, thread_id: str, run_id: str | None = None) -> Mapping[str, bytes]:
+        kept = await self._store.read_checkpoints(thread_id, run_id)
+        return {key: self._seals.open_checkpoint(key, data) for key, data in kept.items()}
 
     # --- snapshots
 
     async def save_snapshot(self, run_id: str, kind: str, snapshot: Snapshot) -> None:
-        sealed = self._ring.seal(snapshot.data, run_id, f"{STATE} {kind} {snapshot.seq}")
-        await self._store.save_snapshot(run_id, kind, Snapshot(snapshot.seq, sealed))
+        await self._store.save_snapshot(run_id, kind, self._seals.seal_snapshot(run_id, kind, snapshot))
 
     async def snapshot(self, run_id: str, kind: str, upto: int) -> Snapshot | None:
-        """A state that does not open is none: the log is the truth."""
+        """Return None for a snapshot that does not open: it can be made again from the log."""
         kept = await self._store.snapshot(run_id, kind, upto)
-        if kept is None:
-            return None
-        try:
-            return Snapshot(kept.seq, self._ring.open(kept.data, run_id, f"{STATE} {kind} {kept.seq}"))
-        except Unreadable:
-            return None
+        return None if kept is None else self._seals.open_snapshot(run_id, kind, kept)
 
+    # --- channels
 
-def opened_sources(ring: KeyRing, message_id: str, kept: list[str]) -> list[str]:
-    """Open the sources of a message. Sealed they are one text, which holds all of them; none are stored as they are."""
-    if len(kept) > 1:
-        ring.refuse_plain()
-    if len(kept) != 1:
-        return kept
-    plain = ring.open_text(kept[0], message_id, SOURCES)
-    return kept if plain is kept[0] else msgspec.json.decode(plain, type=list[str])
+    async def post_message(self, new: NewMessage) -> PostedMessage:
+        def wake(agent: str, owner: str, before: str | None) -> Post:
+            return self._seals.seal_post(new.wake(agent, owner, before))
 
+        sealed = replace(new, message=self._seals.seal_message(new.message), wake=wake)
+        posted = await self._store.post_message(sealed)
+        return replace(
+            posted,
+            message=self._seals.open_message(posted.message),
+            started=[self._seals.open_accepted(accepted) for accepted in posted.started] or (),
+        )
 
-def opened_input(ring: KeyRing, approval_id: str, kept: object) -> object:
-    """Open the input of an approval. Sealed it is a text, which holds the JSON of it."""
-    if not isinstance(kept, str):
-        ring.refuse_plain()
-        return kept
-    plain = ring.open_text(kept, approval_id, INPUT)
-    return kept if plain is kept else _value(plain)
+    async def recent_messages(
+        self, thread_id: str, before: str | None, limit: int, parent_id: str | None = None
+    ) -> Sequence[Message]:
+        found = await self._store.recent_messages(thread_id, before, limit, parent_id)
+        return [self._seals.open_message(kept) for kept in found]
+
+    async def get_message(self, caller: str, message_id: str) -> Message:
+        return self._seals.open_message(await self._store.get_message(caller, message_id))
+
+    async def change_message(self, caller: str, message_id: str, text: str) -> Message:
+        sealed = self._seals.seal_text(message_id, text)
+        return self._seals.open_message(await self._store.change_message(caller, message_id, sealed))
+
+    async def read_feed(self, caller: str, after: int, limit: int) -> Window:
+        window = await self._store.read_feed(caller, after, limit)
+        return Window([self._seals.open_entry(entry) for entry in window.entries], window.upto)
+
+    # --- the memory of agents
+
+    async def blocks(self, agent: str, owner: str) -> Sequence[Block]:
+        return [self._seals.open_block(kept) for kept in await self._store.blocks(agent, owner)]
+
+    async def put_block(self, block: Block, is_shared: bool | None = None) -> Block:
+        return self._seals.open_block(await self._store.put_block(self._seals.seal_block(block), is_shared))
+
+    async def put_passage(self, passage: Passage) -> Passage:
+        return self._seals.open_passage(await self._store.put_passage(self._seals.seal_passage(passage)))
+
+    async def passages(self, agent: str, owner: str, before: str | None, limit: int) -> Sequence[Passage]:
+        return [self._seals.open_passage(kept) for kept in await self._store.passages(agent, owner, before, limit)]
+
+    async def find_passages(self, agent: str, owner: str, query: str, limit: int) -> Sequence[Passage]:
+        """Refuse to search: sealed passages are in no index."""
+        raise Sealed("Passages are encrypted (RUNYARD_ENCRYPTION_KEYS) and cannot be searched. List them instead.")
+
+    # --- the ledger
+
+    async def mailbox_runs(self, owner: str, agent: str, before: str | None, limit: int) -> Sequence[Run]:
+        return [self._seals.open_run(run) for run in await self._store.mailbox_runs(owner, agent, before, limit)]
+
+    async def read_ledger(self, run_id: str) -> Ledger:
+        return self._seals.open_ledger(await self._store.read_ledger(run_id))

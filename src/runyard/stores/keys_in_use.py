@@ -38,9 +38,9 @@ async def check(store: SqlStore, ring: "KeyRing | None") -> None:
             " `runyard keys rotate-encryption` to seal it, then start again."
         )
     if ring is not None and ring.writer.id not in proofs:
-        await note(store, ring)
+        await record_key(store, ring)
 
 
-async def note(store: SqlStore, ring: "KeyRing") -> None:
+async def record_key(store: SqlStore, ring: "KeyRing") -> None:
     proof = ring.seal(b"runyard", _SCOPE, ring.writer.id)
-    await store._write("other", encryption.note_key, ring.writer.id, proof)
+    await store._write("other", encryption.insert_key, ring.writer.id, proof)

@@ -68,19 +68,18 @@ class Queries(Struct, frozen=True, kw_only=True):
     drop_lanes: str
     drop_logs: str
     drop_messages: str
+    drop_old_messages: str
     drop_outbox: str
     drop_passage: str
     drop_reactions: str
     drop_runs: str
     drop_sealed_snapshots: str
     drop_threads: str
-    drop_words: str
     droppable_runs: str
     droppable_threads: str
     due_runs: str
     end_stuck_sessions: str
     expired_approvals: str
-    feed_news: str
     feed_start: str
     find_agent: str
     find_message: str
@@ -116,16 +115,19 @@ class Queries(Struct, frozen=True, kw_only=True):
     insert_api_key: str
     insert_approvals: str
     insert_call: str
+    insert_channel_message: str
     insert_conversation: str
     insert_documents: str
+    insert_encryption_key: str
     insert_feed: str
-    insert_lines: str
+    insert_keys: str
+    insert_ledger_messages: str
     insert_messages: str
     insert_reaction: str
+    insert_removed_runs: str
+    insert_removed_threads: str
     insert_runs: str
-    insert_said: str
     insert_thread: str
-    keep_session: str
     keep_tombstones: str
     keys_in_use: str
     lane_heads: str
@@ -153,6 +155,7 @@ class Queries(Struct, frozen=True, kw_only=True):
     lock_runs: str
     lock_thread: str
     lock_worker: str
+    maintain: str
     mark_saved: str
     mark_suspects: str
     move_feed_head: str
@@ -161,20 +164,15 @@ class Queries(Struct, frozen=True, kw_only=True):
     named_runs: str
     named_threads: str
     next_due: str
-    note_encryption_key: str
-    note_keys: str
-    note_removed_runs: str
-    note_removed_threads: str
     number_feed: str
+    old_messages: str
     old_runs: str
-    old_words: str
     oldest_feed: str
     open_lanes: str
     open_threads: str
     orphaned_runs: str
     overdue_runs: str
     overview: str
-    pass_turn: str
     put_block: str
     put_checkpoint: str
     put_passage: str
@@ -184,48 +182,50 @@ class Queries(Struct, frozen=True, kw_only=True):
     read_conversation: str
     read_events: str
     read_feed: str
-    read_lines: str
+    read_ledger_messages: str
     read_removals: str
     read_steps: str
     read_threads: str
     recent_messages: str
-    recover_turns: str
+    recover_held_runs: str
     register_worker: str
-    release_runs: str
+    release_held_runs: str
+    release_next_run: str
     remove_member: str
     remove_reaction: str
     renew_lease: str
     reopen_outbox: str
+    reply_participants: str
     revoke_api_key: str
     runs_held: str
     runs_of_threads: str
     runs_to_cancel: str
     save_lanes: str
     save_runs: str
+    save_session: str
     save_steps: str
     seals_of_approvals: str
     seals_of_blocks: str
     seals_of_checkpoints: str
     seals_of_events: str
-    seals_of_lines: str
+    seals_of_ledger: str
     seals_of_messages: str
     seals_of_passages: str
     seals_of_runs: str
     search_documents: str
-    spoken_before: str
     stray_runs: str
     supersede_runs: str
     swap_approvals: str
     swap_blocks: str
     swap_checkpoints: str
     swap_events: str
-    swap_lines: str
+    swap_ledger: str
     swap_messages: str
     swap_passages: str
     swap_runs: str
-    tend_log: str
     touch_api_keys: str
     unlink_block: str
+    unnumbered_feed: str
     unpublished: str
     unsaved_runs: str
     usage_by_day: str

@@ -7,8 +7,8 @@ from typing import Any
 from runyard.agents.context import Context
 from runyard.agents.declared.agent import Agent
 from runyard.agents.declared.loading import App
-from runyard.channel_store import PostedMessage
 from runyard.domain.run import Run
+from runyard.store import PostedMessage
 from tests.faces.raw_stream import RawStream
 from tests.faces.serving import Server
 

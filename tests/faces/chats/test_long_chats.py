@@ -26,7 +26,7 @@ async def long(request: pytest.FixtureRequest, serve: Serve, gate: Gate) -> Chat
 
 
 async def _saved(server: Server) -> bool:
-    return not await server.store.unsaved(1)
+    return not await server.store.runs_without_checkpoint(1)
 
 
 def sizes(interactions: list[dict[str, Any]]) -> list[int]:

@@ -10,7 +10,6 @@ from msgspec.structs import replace
 
 from runyard.agents.channels.prompt import LAST_MESSAGES, Line, Place, Prompt, build
 from runyard.agents.declared.agent import Agent
-from runyard.channel_store import ChannelStore
 from runyard.clock import Clock
 from runyard.domain.events import clean
 from runyard.domain.memory import EVERY_OWNER, Block, Passage
@@ -21,6 +20,7 @@ from runyard.engine.limits import AgentLimits, not_blank
 from runyard.engine.queries.views import known
 from runyard.errors import Conflict, Invalid, ModelRefused, NotFound, ScopeMissing
 from runyard.ids import new_id
+from runyard.store import Store
 
 if TYPE_CHECKING:
     from runyard.domain.redaction import Redactor
@@ -32,7 +32,7 @@ CODE = frozenset({"persona", "model", "max_turns", "max_usd"})  # of a declared 
 class AgentDirectory:
     def __init__(
         self,
-        store: ChannelStore,
+        store: Store,
         clock: Clock,
         declared: Mapping[str, Agent],
         redactor: "Redactor | None" = None,
@@ -224,7 +224,7 @@ class AgentDirectory:
 
     async def keep_session(self, run: Run, session_id: str) -> None:
         if run.thread_id is not None:
-            await self._store.keep_session(run.agent, run.thread_id, session_id)
+            await self._store.save_session(run.agent, run.thread_id, session_id)
 
     async def loaded_blocks(self, profile: Profile, owner: str) -> Sequence[Block]:
         return await self._store.blocks(profile.id, self.memory_owner(profile.id, owner))

@@ -4,16 +4,16 @@ from collections.abc import Mapping, Sequence
 
 from msgspec.structs import replace
 
-from runyard.channel_store import ChannelStore
 from runyard.domain.ledger import Day, Ledger
 from runyard.domain.run import Run, Status
 from runyard.domain.thread import ThreadKind
 from runyard.engine.queries.views import known
 from runyard.errors import NotFound
+from runyard.store import Store
 
 
 class AgentHistory:
-    def __init__(self, store: ChannelStore) -> None:
+    def __init__(self, store: Store) -> None:
         self._store = store
 
     async def runs(

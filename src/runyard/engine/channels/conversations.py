@@ -12,7 +12,6 @@ from typing import TYPE_CHECKING
 from msgspec.structs import replace
 
 from runyard.agents.channels.prompt import LAST_MESSAGES
-from runyard.channel_store import ChannelStore, NewMessage, PostedMessage
 from runyard.clock import Clock
 from runyard.domain.events import Drafter, RunQueued, clean
 from runyard.domain.recipients import Party, next_depth
@@ -23,7 +22,7 @@ from runyard.engine.log.tail import Tail
 from runyard.engine.queries.views import known
 from runyard.errors import Invalid, NotFound
 from runyard.ids import new_id
-from runyard.store import IdempotencyKey, Post
+from runyard.store import IdempotencyKey, NewMessage, Post, PostedMessage, Store
 from runyard.telemetry.spans import Recorder, Tracer
 
 if TYPE_CHECKING:
@@ -35,7 +34,7 @@ FACE = "channels"
 class Conversations:
     def __init__(
         self,
-        store: ChannelStore,
+        store: Store,
         tail: Tail,
         clock: Clock,
         random: Random,
@@ -269,7 +268,7 @@ class Conversations:
 
         with tracer.span("mailbox.enqueue", message_id) as queueing:
             try:
-                said = await self._store.say(replace(words, wake=wake))
+                said = await self._store.post_message(replace(words, wake=wake))
             finally:
                 tracer.end(resolving)
             queueing.began = resolving.ended or queueing.began

@@ -12,10 +12,10 @@ from contextlib import suppress
 
 import structlog
 
-from runyard.channel_store import ChannelStore
 from runyard.domain.feed import Entry
 from runyard.engine.log.stream import AWAY_SECONDS, Pause, Silence
 from runyard.errors import Gone, RunyardError, Unavailable
+from runyard.store import Store
 
 log = structlog.get_logger()
 
@@ -25,7 +25,7 @@ GONE = "The feed up to {} was dropped when it was old. Read the conversations, t
 
 
 class Feed:
-    def __init__(self, store: ChannelStore, tell: Callable[[int], None], poll_seconds: float) -> None:
+    def __init__(self, store: Store, tell: Callable[[int], None], poll_seconds: float) -> None:
         """`tell` is called with how far the feed goes, when that is news."""
         self._store = store
         self._tell = tell
@@ -93,7 +93,7 @@ class Feed:
 class Follower:
     """One reader's cursor."""
 
-    def __init__(self, feed: Feed, store: ChannelStore, caller: str, after: int) -> None:
+    def __init__(self, feed: Feed, store: Store, caller: str, after: int) -> None:
         self._feed = feed
         self._store = store
         self._caller = caller

@@ -11,8 +11,8 @@ from contextlib import suppress
 
 import structlog
 
-from runyard.channel_store import ChannelStore
 from runyard.errors import RunyardError
+from runyard.store import Store
 
 log = structlog.get_logger()
 
@@ -20,7 +20,7 @@ AT_ONCE = 100
 
 
 class ReplyOrder:
-    def __init__(self, store: ChannelStore, wake_workers: Callable[[], None], poll_seconds: float) -> None:
+    def __init__(self, store: Store, wake_workers: Callable[[], None], poll_seconds: float) -> None:
         self._store = store
         self._wake_workers = wake_workers
         self._poll = poll_seconds
@@ -36,7 +36,7 @@ class ReplyOrder:
             self._bell.clear()
             patience = self._poll
             try:
-                given, due_in = await self._store.give_turns(AT_ONCE)
+                given, due_in = await self._store.release_held_runs(AT_ONCE)
                 if given:
                     log.info("reply_order.advanced", runs=given)
                     self._wake_workers()

@@ -104,7 +104,7 @@ class Reaper:
             await asyncio.sleep(min(interval, DEADLINE_SECONDS))
 
     async def _unstick(self) -> None:
-        if ended := await self._store.unstick():
+        if ended := await self._store.end_stuck_sessions():
             log.warning("database.sessions_terminated", sessions=ended)
 
     async def deadlines(self) -> None:
@@ -144,4 +144,4 @@ class Reaper:
         if self._housekeeping.is_due():
             await self._store.forget_keys(KEY_LIFE_MS)
             await self._store.forget_calls(FORGET_MS)
-            await self._store.tend()
+            await self._store.maintain()

@@ -10,10 +10,9 @@ from collections.abc import Awaitable, Callable
 
 import structlog
 
-from runyard.channel_store import ChannelStore
 from runyard.clock import Clock
 from runyard.errors import RunyardError
-from runyard.store import Swept
+from runyard.store import Store, Swept
 
 log = structlog.get_logger()
 
@@ -26,7 +25,7 @@ REST_SECONDS = 0.1
 
 
 class Retention:
-    def __init__(self, store: ChannelStore, clock: Clock, days: float) -> None:
+    def __init__(self, store: Store, clock: Clock, days: float) -> None:
         self._store = store
         self._clock = clock
         self._ms = int(days * DAY_MS)
@@ -45,7 +44,7 @@ class Retention:
         """Drop all that is old enough now; how many runs."""
         horizon = self._clock.now_ms() - self._ms
         dropped = await _all_of(self._store.sweep, horizon)
-        words = await _all_of(self._store.sweep_words, horizon - A_MOMENT_MS)
+        words = await _all_of(self._store.sweep_messages, horizon - A_MOMENT_MS)
         entries = await self._drop_feed(horizon)
         parts = await self._store.drop_logs(horizon, horizon - self._ms)
         if dropped or words or entries or parts:

@@ -14,8 +14,8 @@ class Checkpoints:
     def __init__(self, store: Store) -> None:
         self._store = store
 
-    async def unsaved(self, limit: int) -> Sequence[Run]:
-        return await self._store.unsaved(limit)
+    async def runs_without_checkpoint(self, limit: int) -> Sequence[Run]:
+        return await self._store.runs_without_checkpoint(limit)
 
     async def save(self, run: Run, data: bytes) -> bool:
         return await self._store.save_checkpoint(run, data)
@@ -26,7 +26,7 @@ class Checkpoints:
     async def of_run(self, run: Run) -> bytes | None:
         if run.thread_id is None:
             return None
-        return (await self._store.checkpoints(run.thread_id, run.id)).get(run.id)
+        return (await self._store.read_checkpoints(run.thread_id, run.id)).get(run.id)
 
     async def of_thread(self, thread_id: str) -> Mapping[str, bytes]:
-        return await self._store.checkpoints(thread_id)
+        return await self._store.read_checkpoints(thread_id)

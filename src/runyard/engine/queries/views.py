@@ -7,7 +7,6 @@ from contextlib import suppress
 import msgspec
 from msgspec import Struct
 
-from runyard.channel_store import ChannelStore
 from runyard.clock import Clock, SystemClock
 from runyard.domain.approval import Approval
 from runyard.domain.events import Event, RunOutput, clean
@@ -19,7 +18,7 @@ from runyard.engine.control.retention import DAY_MS
 from runyard.engine.running.worker import Worker
 from runyard.errors import Gone, Invalid, NotFound, RunyardError
 from runyard.ids import is_id, made_at
-from runyard.store import Document, RunColumn
+from runyard.store import Document, RunColumn, Store
 
 READ_EVENTS = 5000
 READ_RUNS = 500
@@ -37,7 +36,7 @@ class Progress(Struct, frozen=True):
 class Views:
     def __init__(
         self,
-        store: ChannelStore,
+        store: Store,
         worker: Worker | None,
         whole: Collection[str] = (),
         clock: Clock | None = None,
@@ -60,7 +59,7 @@ class Views:
     async def ready(self) -> None:
         """Raise Unavailable if the database is away, DiskFull if it cannot take what clients send."""
         await self._store.ping()
-        await self._store.check_room()
+        await self._store.check_disk()
 
     async def thread(self, owner: str, thread_id: str) -> Thread:
         thread = await self._store.get_thread(owner, known(thread_id, "thread"))

@@ -251,7 +251,7 @@ class Worker:
             self._cancel_bell.clear()
             if self._running:
                 try:
-                    self._cancel(await self._store.cancels(self._id))
+                    self._cancel(await self._store.runs_to_cancel(self._id))
                 except RunyardError:
                     log.warning("worker.cancel_poll_failed")
 

@@ -28,5 +28,5 @@ class MemoryStore(Messages, Control, Log, Overviews, Retention, Checkpoints, Sna
     async def ping(self) -> None:
         pass
 
-    async def check_room(self) -> None:
+    async def check_disk(self) -> None:
         pass

@@ -54,7 +54,7 @@ class Agents(Rows):
     async def session(self, agent: str, thread_id: str) -> str | None:
         return self._sessions.get((agent, thread_id))
 
-    async def keep_session(self, agent: str, thread_id: str, session_id: str) -> None:
+    async def save_session(self, agent: str, thread_id: str, session_id: str) -> None:
         if agent in self._agents and thread_id in self._threads:
             self._sessions[agent, thread_id] = session_id
 

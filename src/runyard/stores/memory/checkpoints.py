@@ -7,7 +7,7 @@ from runyard.stores.memory.rows import Rows
 
 
 class Checkpoints(Rows):
-    async def unsaved(self, limit: int) -> Sequence[Run]:
+    async def runs_without_checkpoint(self, limit: int) -> Sequence[Run]:
         ended = [run for run in self._runs.values() if run.face == "chats" and run.status.is_terminal]
         due = [run for run in ended if run.id not in self._saved]
         return sorted(due, key=lambda run: run.finished_at or 0)[:limit]
@@ -21,6 +21,6 @@ class Checkpoints(Rows):
             self._checkpoints[run.id] = data
         return True
 
-    async def checkpoints(self, thread_id: str, run_id: str | None = None) -> Mapping[str, bytes]:
+    async def read_checkpoints(self, thread_id: str, run_id: str | None = None) -> Mapping[str, bytes]:
         found = sorted(each for each in self._checkpoints if self._runs[each].thread_id == thread_id)
         return {each: self._checkpoints[each] for each in found if run_id in (None, each)}

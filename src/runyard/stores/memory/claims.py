@@ -21,7 +21,7 @@ class Claims(Moves):
         self._workers[worker_id] = replace(self._workers[worker_id], lease_until=self._now() + ttl_ms)
         return Beat(alive=True, holds=[run for run in self._runs.values() if run.worker_id == worker_id])
 
-    async def cancels(self, worker_id: str) -> Sequence[str]:
+    async def runs_to_cancel(self, worker_id: str) -> Sequence[str]:
         mine = (run for run in self._runs.values() if run.worker_id == worker_id)
         return sorted(run.id for run in mine if run.cancel_requested_at is not None)
 
@@ -71,7 +71,7 @@ class Claims(Moves):
         )
         return Claim(run, self._trigger(run))
 
-    async def unstick(self) -> int:
+    async def end_stuck_sessions(self) -> int:
         return 0
 
     async def reap(self, limit: int, max_attempts: int, ending: Ending) -> Sequence[Reaped]:

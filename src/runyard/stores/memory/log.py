@@ -57,7 +57,7 @@ class Log(Moves):
     def _release(self, run: Run, move: Release) -> None:
         self._requeue(run, "drain", move.delay_ms, attempts=max(0, run.attempts - 1))
 
-    async def tend(self) -> None:
+    async def maintain(self) -> None:
         pass
 
     async def read(self, run_id: str, after: int, limit: int) -> Sequence[Event]:

@@ -4,32 +4,31 @@ from collections.abc import Mapping, Sequence
 
 from msgspec.structs import replace
 
-from runyard.channel_store import NewMessage, PostedMessage
 from runyard.domain.recipients import Audience, Party, recipients
 from runyard.domain.thread import Conversation, Message, Reaction
 from runyard.errors import NotFound
-from runyard.store import Accepted
+from runyard.store import Accepted, NewMessage, PostedMessage
 from runyard.stores.memory.intake import Intake
 
 
 class Messages(Intake):
-    async def say(self, words: NewMessage) -> PostedMessage:
-        known = self._causes.get(words.cause) if words.cause is not None else self._keys.recall(words.key)
+    async def post_message(self, new: NewMessage) -> PostedMessage:
+        known = self._causes.get(new.cause) if new.cause is not None else self._keys.recall(new.key)
         if known is not None:
             message = self._said(known)
             return PostedMessage(message, self._threads[message.thread_id], repeated=True)
-        here = self._conversation(words.message.thread_id)
-        if not _may_say(here, words.caller, words.message.party):
+        here = self._conversation(new.message.thread_id)
+        if not _may_say(here, new.caller, new.message.party):
             raise NotFound
-        parent = self._root(words.message)
-        said = self._messages[words.message.id] = replace(words.message, parent_id=parent)
-        self._keys.remember(words.key, said.id, self._now())
-        if words.cause is not None:
-            self._causes[words.cause] = said.id
-        woken = recipients(said.party, self._audience(here, said), words.depth)
+        parent = self._root(new.message)
+        said = self._messages[new.message.id] = replace(new.message, parent_id=parent)
+        self._keys.remember(new.key, said.id, self._now())
+        if new.cause is not None:
+            self._causes[new.cause] = said.id
+        woken = recipients(said.party, self._audience(here, said), new.depth)
         started: list[Accepted] = []
         for agent in woken:
-            post = words.wake(agent, here.thread.owner, started[-1].run_id if started else None)
+            post = new.wake(agent, here.thread.owner, started[-1].run_id if started else None)
             started.append(self._queue(post, agent, thread_id=post.thread_id, trigger_message_id=post.trigger_id))
         self._tell("message_created", said, said.sender or "", said.role, run_id=said.run_id)
         return PostedMessage(said, here.thread, started)

@@ -16,7 +16,7 @@ class ReplyOrder(Runs):
             else:
                 self._due[each.id] = self._now() + self._pauses[each.id]
 
-    async def give_turns(self, limit: int) -> tuple[int, int | None]:
+    async def release_held_runs(self, limit: int) -> tuple[int, int | None]:
         waiting = sorted((self._due[run.id], run.id) for run in self._held() if run.id in self._due)
         due = [run_id for at, run_id in waiting if at <= self._now()][:limit]
         for run_id in due:
@@ -25,7 +25,7 @@ class ReplyOrder(Runs):
         left = [at - self._now() for at, run_id in waiting if run_id not in due]
         return len(due), min(left, default=None)
 
-    async def recover_turns(self) -> None:
+    async def recover_held_runs(self) -> None:
         for run in self._held():
             before = self._runs.get(run.after_run or "")
             if run.id not in self._due and (before is None or before.status not in (Status.QUEUED, Status.RUNNING)):

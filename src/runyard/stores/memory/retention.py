@@ -45,7 +45,7 @@ class Retention(Threads):
     async def get_tombstone(self, owner: str, run_id: str) -> Tombstone:
         return self._graveyard.find(owner, run_id)
 
-    async def sweep_words(self, horizon: int, after: str | None, limit: int) -> Swept:
+    async def sweep_messages(self, horizon: int, after: str | None, limit: int) -> Swept:
         until = first_id_at(horizon)
         old = sorted(each for each in self._messages if (after or "") < each < until)[:limit]
         dropped = [each for each in old if self._is_over(self._messages[each], until)]

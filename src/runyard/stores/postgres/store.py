@@ -23,10 +23,10 @@ from runyard.stores import keys_in_use, migrations
 from runyard.stores import queries as _queries
 from runyard.stores import rows as _rows
 from runyard.stores.full_disk import FullDisk
+from runyard.stores.operations import P, Purpose, Script, T
 from runyard.stores.postgres.arrays import columns, literal
 from runyard.stores.postgres.connections import AWAY, Connections, Limits
-from runyard.stores.sql_channel_store import SqlChannelStore
-from runyard.stores.sql_store import Channel, P, Script, T, Tip
+from runyard.stores.sql_store import SqlStore, WrittenPart
 from runyard.stores.transactions.intake import CLOCK_TOLERANCE_MS
 from runyard.stores.transactions.tx import Tx, Write
 
@@ -122,7 +122,7 @@ def _answers(parts: Sequence[Part]) -> list[str | None]:
     return columns([_rows.message_values(answer) for answer in answers if answer is not None]) or [None] * 7
 
 
-class PostgresStore(SqlChannelStore):
+class PostgresStore(SqlStore):
     hot_path = _queries.hot_path("postgres")
 
     def __init__(
@@ -132,10 +132,10 @@ class PostgresStore(SqlChannelStore):
         self._dsn = dsn
         self._ring = ring
         self._clock = clock
-        sizes: dict[Channel, int] = {"log": 2, "intake": 1, "claims": 1, "lease": 1}
+        sizes: dict[Purpose, int] = {"log": 2, "intake": 1, "claims": 1, "lease": 1}
         lock, long = answer_seconds * 2 / 3, answer_seconds * 2
         hot, other = Limits(answer_seconds, long, lock), Limits(long + lock, long, lock)
-        self._lines = {channel: Connections(dsn, size, hot) for channel, size in sizes.items()}
+        self._lines = {purpose: Connections(dsn, size, hot) for purpose, size in sizes.items()}
         self._lines["other"] = Connections(dsn, SHARED, other)
         # a cursor that a power cut sets back is advanced again; no reader is told anything else
         self._lines["outbox"] = Connections(dsn, 1, hot, synchronous_commit="off")
@@ -166,7 +166,7 @@ class PostgresStore(SqlChannelStore):
         except StartupError:
             await self.close()
             raise
-        await self.tend()
+        await self.maintain()
 
     async def _check_clock(self) -> None:
         """Ids are made by this server's clock. One that is far ahead would put events into partitions to come."""
@@ -178,19 +178,19 @@ class PostgresStore(SqlChannelStore):
         self._is_open = False
         await asyncio.gather(*(line.close() for line in self._lines.values()))
 
-    def _match(self, words: Sequence[str]) -> str:
+    def _match_any(self, words: Sequence[str]) -> str:
         return " | ".join(f"'{word}'" for word in words)
 
-    async def _write(self, channel: Channel, script: Script[P, T], *args: P.args, **kwargs: P.kwargs) -> T:
+    async def _write(self, purpose: Purpose, script: Script[P, T], *args: P.args, **kwargs: P.kwargs) -> T:
         async def attempt() -> T:
-            async with self._connection(channel) as connection, _transaction(connection):
+            async with self._connection(purpose) as connection, _transaction(connection):
                 return await script(PostgresTx(connection), *args, **kwargs)
 
         return await _repeatedly(attempt)
 
-    async def _write_one(self, channel: Channel, script: Script[P, T], *args: P.args, **kwargs: P.kwargs) -> T:
+    async def _write_one(self, purpose: Purpose, script: Script[P, T], *args: P.args, **kwargs: P.kwargs) -> T:
         async def attempt() -> T:
-            async with self._connection(channel) as connection:
+            async with self._connection(purpose) as connection:
                 return await script(PostgresTx(connection), *args, **kwargs)
 
         return await _repeatedly(attempt)
@@ -199,7 +199,7 @@ class PostgresStore(SqlChannelStore):
         async with self._connection("other") as connection:
             return await script(PostgresTx(connection), *args, **kwargs)
 
-    async def _append_fast(self, parts: Sequence[Part]) -> Mapping[int, Tip]:
+    async def _append_fast(self, parts: Sequence[Part]) -> Mapping[int, WrittenPart]:
         heads = columns([(p.run_id, p.fence, p.batch, len(p.drafts), p.makes_progress) for p in parts])
         events = columns(
             [
@@ -218,7 +218,7 @@ class PostgresStore(SqlChannelStore):
                 return await connection.fetch(statement, *values)
 
         rows = await _repeatedly(attempt)
-        return {row["no"] - 1: Tip(row["base"], row["cancel"], row["ready"]) for row in rows}
+        return {row["no"] - 1: WrittenPart(row["base"], row["cancel"], row["ready"]) for row in rows}
 
     async def publish(self, marks: Sequence[Mark]) -> Sequence[str]:
         values = columns([(mark.run_id, mark.upto, mark.turn, mark.state) for mark in marks])
@@ -230,10 +230,10 @@ class PostgresStore(SqlChannelStore):
         return [str(row["run_id"]) for row in await _repeatedly(attempt)] if marks else []
 
     @asynccontextmanager
-    async def _connection(self, channel: Channel) -> "AsyncIterator[asyncpg.Connection[Any]]":
+    async def _connection(self, purpose: Purpose) -> "AsyncIterator[asyncpg.Connection[Any]]":
         if not self._is_open:
             raise Unavailable("The store is closed.")
-        line = self._lines[channel]
+        line = self._lines[purpose]
         try:
             connection = await line.take()
             try:

@@ -29,8 +29,8 @@ from runyard.stores import keys_in_use, migrations
 from runyard.stores import queries as _queries
 from runyard.stores import rows as _rows
 from runyard.stores.full_disk import FullDisk
-from runyard.stores.sql_channel_store import SqlChannelStore
-from runyard.stores.sql_store import Channel, P, Script, T, Tip
+from runyard.stores.operations import P, Purpose, Script, T
+from runyard.stores.sql_store import SqlStore, WrittenPart
 from runyard.stores.sqlite.files import DatabaseLock, make_database
 from runyard.stores.transactions.tx import Tx, Write
 
@@ -89,8 +89,8 @@ class SqliteTx:
 _HOT = _queries.hot_path("sqlite")
 
 
-async def _append(tx: Tx, parts: Sequence[Part]) -> Mapping[int, Tip]:
-    tips: dict[int, Tip] = {}
+async def _append(tx: Tx, parts: Sequence[Part]) -> Mapping[int, WrittenPart]:
+    written: dict[int, WrittenPart] = {}
     events: list[tuple[Any, ...]] = []
     answers: list[Message] = []
     for n, part in enumerate(parts):
@@ -102,12 +102,12 @@ async def _append(tx: Tx, parts: Sequence[Part]) -> Mapping[int, Tip]:
         else:
             rows, freed = await tx.rows(_HOT["append"], *values), []
         for row in rows:
-            tips[n] = Tip(row["base"], bool(row["cancel"]), any(lane["ready"] for lane in freed))
+            written[n] = WrittenPart(row["base"], bool(row["cancel"]), any(lane["ready"] for lane in freed))
             events += _rows.event_values(part.run_id, part.fence, row["base"] + 1, part.drafts)
     await tx.together(
         (tx.q.write_events, events), (tx.q.insert_messages, [_rows.message_values(answer) for answer in answers])
     )
-    return tips
+    return written
 
 
 async def _publish(tx: Tx, marks: Sequence[Mark]) -> None:
@@ -118,7 +118,7 @@ async def _publish(tx: Tx, marks: Sequence[Mark]) -> None:
     )
 
 
-class SqliteStore(SqlChannelStore):
+class SqliteStore(SqlStore):
     def __init__(self, path: Path, clock: Clock, ring: "KeyRing | None" = None) -> None:
         self._path = path.resolve()  # the lock lies beside the database, whatever link leads to it
         self._clock = clock
@@ -187,10 +187,10 @@ class SqliteStore(SqlChannelStore):
         finally:
             connection.close()
 
-    def _match(self, words: Sequence[str]) -> str:
+    def _match_any(self, words: Sequence[str]) -> str:
         return " OR ".join(f'"{word}"' for word in words) or '""'
 
-    async def _write(self, channel: Channel, script: Script[P, T], *args: P.args, **kwargs: P.kwargs) -> T:
+    async def _write(self, purpose: Purpose, script: Script[P, T], *args: P.args, **kwargs: P.kwargs) -> T:
         if self._writer is None:
             raise Unavailable("The store is closed.")
 
@@ -223,7 +223,7 @@ class SqliteStore(SqlChannelStore):
         await self._write("outbox", _publish, marks)
         return []
 
-    async def _append_fast(self, parts: Sequence[Part]) -> Mapping[int, Tip]:
+    async def _append_fast(self, parts: Sequence[Part]) -> Mapping[int, WrittenPart]:
         return await self._write("log", _append, parts)
 
 

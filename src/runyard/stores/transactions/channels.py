@@ -5,11 +5,10 @@ from typing import Any
 
 from msgspec.structs import replace
 
-from runyard.channel_store import NewMessage, PostedMessage
 from runyard.domain.recipients import Audience, Party, recipients
 from runyard.domain.thread import Change, Conversation, Message, Reaction, Thread, ThreadKind
 from runyard.errors import Conflict, Invalid, NotFound
-from runyard.store import IdempotencyKey
+from runyard.store import IdempotencyKey, NewMessage, PostedMessage
 from runyard.stores import rows as _rows
 from runyard.stores.transactions import intake, threads
 from runyard.stores.transactions.tx import Tx
@@ -18,7 +17,9 @@ NO_CONVERSATION = "There is no conversation with that id."
 NO_MESSAGE = "There is no message with that id."
 
 
-async def open_channel(tx: Tx, thread: Thread, members: Sequence[Party], key: IdempotencyKey | None) -> Conversation:
+async def open_channel(
+    tx: Tx, thread: Thread, members: Sequence[Party], key: IdempotencyKey | None = None
+) -> Conversation:
     if key is not None:
         known = await threads.take_key(tx, key, thread.id)
         if known is not None:
@@ -84,12 +85,12 @@ async def list_page(tx: Tx, caller: str, kind: ThreadKind, before: str | None, l
     return [Conversation(thread, members.get(thread.id, [])) for thread in found]
 
 
-async def change(tx: Tx, owner: str, thread_id: str, wanted: Change) -> Conversation:
-    if wanted.name is not None:
-        for row in await tx.rows(tx.q.get_named_conversation, owner, "channel", wanted.name):
+async def change_channel(tx: Tx, owner: str, thread_id: str, change: Change) -> Conversation:
+    if change.name is not None:
+        for row in await tx.rows(tx.q.get_named_conversation, owner, "channel", change.name):
             if str(row["id"]) != thread_id:
                 raise Conflict("There is a channel of that name already.")
-    if not await tx.rows(tx.q.change_channel, owner, thread_id, wanted.name, wanted.topic, wanted.is_private):
+    if not await tx.rows(tx.q.change_channel, owner, thread_id, change.name, change.topic, change.is_private):
         raise NotFound(NO_CONVERSATION)
     return await get(tx, owner, thread_id)
 
@@ -117,31 +118,31 @@ async def _own_channel(tx: Tx, owner: str, thread_id: str) -> None:
 # --- what is said
 
 
-async def say(tx: Tx, words: NewMessage) -> PostedMessage:
-    said = words.message
-    known = await _said_before(tx, words)
+async def post_message(tx: Tx, new: NewMessage) -> PostedMessage:
+    said = new.message
+    known = await _said_before(tx, new)
     if known is not None:
         [thread] = await tx.rows(tx.q.read_conversation, known.thread_id)
         return PostedMessage(known, _rows.thread(thread), repeated=True)
     here = await _conversation(tx, said.thread_id, lock=True)
-    if here is None or not _may_say(here, words.caller, said.party):
+    if here is None or not _may_say(here, new.caller, said.party):
         raise NotFound(NO_CONVERSATION)
     parent = await _parent(tx, said)
     said = replace(said, parent_id=parent)
-    woken = recipients(said.party, await _audience(tx, here, parent), words.depth)
-    write, started = await _wake(tx, words, here.thread.owner, woken)
-    values = (*_rows.message_values(said), said.sender, said.parent_id, words.cause)
+    woken = recipients(said.party, await _audience(tx, here, parent), new.depth)
+    write, started = await _wake(tx, new, here.thread.owner, woken)
+    values = (*_rows.message_values(said), said.sender, said.parent_id, new.cause)
     told = ("message_created", said.thread_id, said.id, said.run_id, said.sender, said.role, None)
-    await write.commit(tx, (tx.q.insert_said, [values]), (tx.q.insert_feed, [told]))
+    await write.commit(tx, (tx.q.insert_channel_message, [values]), (tx.q.insert_feed, [told]))
     return PostedMessage(said, here.thread, started)
 
 
-async def _said_before(tx: Tx, words: NewMessage) -> Message | None:
-    if words.cause is not None:
-        for row in await tx.rows(tx.q.caused_message, words.cause):
+async def _said_before(tx: Tx, new: NewMessage) -> Message | None:
+    if new.cause is not None:
+        for row in await tx.rows(tx.q.caused_message, new.cause):
             return _rows.message(row)
-    if words.key is not None:
-        known = await threads.take_key(tx, words.key, words.message.id)
+    if new.key is not None:
+        known = await threads.take_key(tx, new.key, new.message.id)
         if known is not None:
             return await _message(tx, known)
     return None
@@ -164,7 +165,7 @@ async def _parent(tx: Tx, said: Message) -> str | None:
 async def _audience(tx: Tx, here: Conversation, parent: str | None) -> Audience:
     spoken: list[Party] | None = None
     if parent is not None:
-        rows = await tx.rows(tx.q.spoken_before, parent)
+        rows = await tx.rows(tx.q.reply_participants, parent)
         spoken = [Party(row["sender"], "user" if row["role"] == "user" else "agent") for row in rows]
     agents = {party.id for party in [*here.members, *(spoken or ())] if party.kind == "agent"}
     return Audience(
@@ -176,18 +177,20 @@ async def _audience(tx: Tx, here: Conversation, parent: str | None) -> Audience:
     )
 
 
-async def _wake(tx: Tx, words: NewMessage, owner: str, woken: Sequence[str]) -> tuple[intake.Write, list[Any]]:
+async def _wake(tx: Tx, new: NewMessage, owner: str, woken: Sequence[str]) -> tuple[intake.Write, list[Any]]:
     """The runs of these agents, each held behind the one before it."""
     posts = []
     before: str | None = None
     for agent in woken:
-        posts.append(words.wake(agent, owner, before))
+        posts.append(new.wake(agent, owner, before))
         before = posts[-1].run_id
     write = intake.Write(await intake.open_lanes(tx, posts), None)
     return write, [write.run(post, agent, None, None) for post, agent in zip(posts, woken, strict=True)]
 
 
-async def recent(tx: Tx, thread_id: str, before: str | None, limit: int, parent_id: str | None) -> Sequence[Message]:
+async def recent(
+    tx: Tx, thread_id: str, before: str | None, limit: int, parent_id: str | None = None
+) -> Sequence[Message]:
     rows = await tx.rows(tx.q.recent_messages, thread_id, before, limit, parent_id)
     return [_rows.message(row) for row in reversed(rows)]
 

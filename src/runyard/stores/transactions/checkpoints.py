@@ -7,7 +7,7 @@ from runyard.stores import rows as _rows
 from runyard.stores.transactions.tx import Tx
 
 
-async def unsaved(tx: Tx, limit: int) -> Sequence[Run]:
+async def runs_without_checkpoint(tx: Tx, limit: int) -> Sequence[Run]:
     return [_rows.run(row) for row in await tx.rows(tx.q.unsaved_runs, limit)]
 
 
@@ -19,5 +19,5 @@ async def save(tx: Tx, run: Run, data: bytes | None) -> bool:
     return True
 
 
-async def read(tx: Tx, thread_id: str, run_id: str | None) -> Mapping[str, bytes]:
+async def read(tx: Tx, thread_id: str, run_id: str | None = None) -> Mapping[str, bytes]:
     return {str(row["run_id"]): row["data"] for row in await tx.rows(tx.q.read_checkpoints, thread_id, run_id)}

@@ -5,7 +5,7 @@ from typing import Any
 
 from runyard.domain.lane import Lane, claimed, replace, requeued
 from runyard.domain.run import SUSPECT_ATTEMPTS, Run, Status, backoff_ms, fate_of_orphan
-from runyard.store import Beat, Claim, Ending, Reaped, WorkerRow
+from runyard.store import NO_VERSIONS, Beat, Claim, Ending, Reaped, WorkerRow
 from runyard.stores import rows as _rows
 from runyard.stores.transactions import feed, runs
 from runyard.stores.transactions.lanes import lock_lanes, save_lanes
@@ -22,7 +22,7 @@ async def heartbeat(tx: Tx, worker_id: str, ttl_ms: int) -> Beat:
     return Beat(alive=True, holds=[_rows.run(row) for row in await tx.rows(tx.q.runs_held, worker_id)])
 
 
-async def cancels(tx: Tx, worker_id: str) -> Sequence[str]:
+async def runs_to_cancel(tx: Tx, worker_id: str) -> Sequence[str]:
     return [str(row["id"]) for row in await tx.rows(tx.q.runs_to_cancel, worker_id)]
 
 
@@ -43,7 +43,9 @@ async def retire(tx: Tx, worker_id: str) -> None:
         await tx.rows(tx.q.delete_workers, [worker_id])
 
 
-async def claim(tx: Tx, worker_id: str, limit: int, suspects: bool, versions: Mapping[str, str]) -> Sequence[Claim]:
+async def claim(
+    tx: Tx, worker_id: str, limit: int, suspects: bool, versions: Mapping[str, str] = NO_VERSIONS
+) -> Sequence[Claim]:
     taken = await _take(tx, worker_id, limit, versions, suspect=False)
     if suspects and len(taken) < limit:
         taken += await _take(tx, worker_id, 1, versions, suspect=True)
@@ -100,10 +102,6 @@ async def reap(tx: Tx, limit: int, max_attempts: int, ending: Ending) -> Sequenc
     if dead:
         await tx.rows(tx.q.delete_workers, dead)
     return reaped
-
-
-async def unstick(tx: Tx) -> int:
-    return len(await tx.rows(tx.q.end_stuck_sessions))
 
 
 def _is_lost(run: Run, dead: Collection[str], now: int) -> bool:

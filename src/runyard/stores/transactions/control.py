@@ -82,7 +82,9 @@ async def _approval(tx: Tx, owner: str, approval_id: str) -> _rows.Row:
     raise NotFound("There is no approval with that id.")
 
 
-async def list_approvals(tx: Tx, owner: str, before: str | None, limit: int, run_id: str | None) -> Sequence[Approval]:
+async def list_approvals(
+    tx: Tx, owner: str, before: str | None, limit: int, run_id: str | None = None
+) -> Sequence[Approval]:
     return [_rows.approval(row) for row in await tx.rows(tx.q.list_approvals, owner, before, limit, run_id)]
 
 

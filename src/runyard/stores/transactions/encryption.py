@@ -17,22 +17,22 @@ async def has_content(tx: Tx) -> bool:
     return any(row["found"] for row in await tx.rows(tx.q.has_content))
 
 
-async def note_key(tx: Tx, key_id: str, proof: bytes) -> None:
-    await tx.rows(tx.q.note_encryption_key, key_id, proof)
+async def insert_key(tx: Tx, key_id: str, proof: bytes) -> None:
+    await tx.rows(tx.q.insert_encryption_key, key_id, proof)
 
 
-async def forget_keys(tx: Tx, but: str | None) -> None:
-    await tx.rows(tx.q.forget_encryption_keys, but)
+async def forget_keys(tx: Tx, keep: str | None) -> None:
+    await tx.rows(tx.q.forget_encryption_keys, keep)
 
 
-async def drop_snapshots(tx: Tx, head: bytes, if_it_begins: bool) -> int:
-    """Remove the snapshots whose data begins, or does not begin, with these bytes; return how many there were."""
-    return len(await tx.rows(tx.q.drop_sealed_snapshots, head, if_it_begins))
+async def drop_snapshots(tx: Tx, prefix: bytes, has_prefix: bool) -> int:
+    """Delete the snapshots whose data starts, or does not start, with these bytes; return how many."""
+    return len(await tx.rows(tx.q.drop_sealed_snapshots, prefix, has_prefix))
 
 
-async def look(tx: Tx, name: str, *params: Any) -> Sequence[_rows.Row]:
+async def run_one(tx: Tx, name: str, *params: Any) -> Sequence[_rows.Row]:
     return await tx.rows(getattr(tx.q, name), *params)
 
 
-async def swap(tx: Tx, name: str, rows: Sequence[tuple[Any, ...]]) -> None:
+async def run_many(tx: Tx, name: str, rows: Sequence[tuple[Any, ...]]) -> None:
     await tx.many(getattr(tx.q, name), rows)

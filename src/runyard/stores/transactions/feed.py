@@ -25,10 +25,10 @@ def _of_run(kind: Kind, run: Run) -> Row:
     return kind, run.thread_id, run.trigger_message_id, run.id, run.agent, "assistant", None
 
 
-async def news(tx: Tx) -> tuple[int, bool]:
+async def unnumbered(tx: Tx) -> tuple[int, bool]:
     """How far the feed goes, and whether there is something without a number."""
-    [head] = await tx.rows(tx.q.feed_news)
-    return int(head["last"]), bool(head["news"])
+    [head] = await tx.rows(tx.q.unnumbered_feed)
+    return int(head["last"]), bool(head["has_new"])
 
 
 async def number(tx: Tx, limit: int) -> int:

@@ -148,7 +148,7 @@ async def _repeats(tx: Tx, posts: dict[int, Post]) -> dict[int, Accepted | Runya
     for n, key in keyed.items():
         first.setdefault((key.scope, key.key), n)
     rows = [(*name, posts[n].key.digest, posts[n].run_id) for name, n in first.items()]  # type: ignore[union-attr]
-    new = {(row["scope"], row["key"]) for row in await tx.many(tx.q.note_keys, rows)} if rows else set()
+    new = {(row["scope"], row["key"]) for row in await tx.many(tx.q.insert_keys, rows)} if rows else set()
     results: dict[int, Accepted | RunyardError] = {}
     for n, key in keyed.items():
         if (key.scope, key.key) in new and first[key.scope, key.key] == n:
@@ -299,6 +299,10 @@ class Write:
             (tx.q.insert_feed, feed.at_work([run for run, _ in self._runs if run.started_at is not None])),
             *more,
         )
+
+
+async def forget_keys(tx: Tx, older_than_ms: int) -> None:
+    await tx.rows(tx.q.forget_keys, older_than_ms)
 
 
 async def count_queued(tx: Tx, owner: str, most: int) -> int:

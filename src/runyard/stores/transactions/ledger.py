@@ -36,7 +36,7 @@ async def holding(tx: Tx, run_ids: Sequence[str]) -> frozenset[str]:
 
 async def read(tx: Tx, run_id: str) -> Ledger:
     steps = [_step(row) for row in await tx.rows(tx.q.read_steps, run_id)]
-    return Ledger(steps, [_line(row) for row in await tx.rows(tx.q.read_lines, run_id)])
+    return Ledger(steps, [_line(row) for row in await tx.rows(tx.q.read_ledger_messages, run_id)])
 
 
 async def runs(tx: Tx, owner: str, agent: str, before: str | None, limit: int) -> Sequence[Run]:

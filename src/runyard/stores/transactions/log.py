@@ -8,8 +8,7 @@ from runyard.domain.lane import Lane, extended, finished, parked, replace, reque
 from runyard.domain.run import Run, Status
 from runyard.store import Head
 from runyard.stores import rows as _rows
-from runyard.stores.transactions import ledger
-from runyard.stores.transactions import reply_order as turns
+from runyard.stores.transactions import ledger, reply_order
 from runyard.stores.transactions.tx import Tx
 
 
@@ -103,12 +102,12 @@ class _Changes:
             (tx.q.save_lanes, [_rows.lane_values(lane) for lane in self._moved.values()]),
             (tx.q.insert_messages, answers),
             (tx.q.save_steps, steps),
-            (tx.q.insert_lines, lines),
+            (tx.q.insert_ledger_messages, lines),
         )
         if self._ended:
             await tx.rows(tx.q.void_approvals, self._ended)
         failed = {run.id for run in self._done if run.status is Status.ERROR}
-        await turns.passed(tx, self._left, self._done, failed)
+        await reply_order.release_next(tx, self._left, self._done, failed)
 
 
 async def read(tx: Tx, run_id: str, after: int, limit: int) -> Sequence[Event]:

@@ -13,13 +13,13 @@ from runyard.stores.transactions.lanes import lock_lanes, save_lanes
 from runyard.stores.transactions.tx import Tx
 
 
-async def passed(tx: Tx, left: Sequence[Run], ended: Sequence[Run], failed: Collection[str] = ()) -> None:
+async def release_next(tx: Tx, left: Sequence[Run], ended: Sequence[Run], failed: Collection[str] = ()) -> None:
     """These runs of mailboxes are over or wait for people: whoever was held behind them is due after a pause. Behind a
     run that never had its turn one goes on waiting, for the same end. `failed`: those of the ended that ended badly."""
     ids = sorted(run.id for run in left if run.in_mailbox)
     if not ids:
         return
-    await tx.rows(tx.q.pass_turn, ids)
+    await tx.rows(tx.q.release_next_run, ids)
     if over := [run.id for run in ended if run.in_mailbox]:
         await tx.rows(tx.q.close_steps, over, [run_id for run_id in over if run_id in failed])
     if rows := feed.at_rest(ended):
@@ -32,7 +32,7 @@ async def due_in(tx: Tx) -> int | None:
     return None if due["ms"] is None else int(due["ms"])
 
 
-async def give(tx: Tx, limit: int) -> tuple[int, int | None]:
+async def release(tx: Tx, limit: int) -> tuple[int, int | None]:
     """Let those run whose turn has come; how many, and in how many milliseconds the next one is due."""
     found = await tx.rows(tx.q.due_runs, limit)
     released: list[str] = []
@@ -43,11 +43,11 @@ async def give(tx: Tx, limit: int) -> tuple[int, int | None]:
             if run.held and run.status is Status.QUEUED:
                 lanes[run.lane_key] = lanes[run.lane_key].released(int(row["now"]))
                 released.append(run.id)
-        await tx.rows(tx.q.release_runs, released)
+        await tx.rows(tx.q.release_held_runs, released)
         await save_lanes(tx, lanes.values())
     return len(released), await due_in(tx)
 
 
 async def recover(tx: Tx) -> None:
     """Those who wait for a run that is over (or gone) without having been told: their turn has come."""
-    await tx.rows(tx.q.recover_turns)
+    await tx.rows(tx.q.recover_held_runs)

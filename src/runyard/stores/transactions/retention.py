@@ -30,8 +30,8 @@ async def sweep(tx: Tx, horizon: int, after: str | None, limit: int) -> Swept:
 async def _drop(tx: Tx, runs: Sequence[str], threads: Sequence[str], lanes: Sequence[str]) -> None:
     if not runs:
         return
-    await tx.rows(tx.q.note_removed_runs, list(runs))
-    await tx.rows(tx.q.note_removed_threads, list(threads))
+    await tx.rows(tx.q.insert_removed_runs, list(runs))
+    await tx.rows(tx.q.insert_removed_threads, list(threads))
     for statement in (
         tx.q.keep_tombstones,
         tx.q.drop_events,
@@ -46,10 +46,10 @@ async def _drop(tx: Tx, runs: Sequence[str], threads: Sequence[str], lanes: Sequ
     await tx.rows(tx.q.drop_lanes, sorted(lanes))
 
 
-async def sweep_words(tx: Tx, horizon: int, after: str | None, limit: int) -> Swept:
+async def sweep_messages(tx: Tx, horizon: int, after: str | None, limit: int) -> Swept:
     until = first_id_at(horizon)
-    old = [str(row["id"]) for row in await tx.rows(tx.q.old_words, after or BEGINNING, until, limit)]
-    dropped = [str(row["id"]) for row in await tx.rows(tx.q.drop_words, old, until)] if old else []
+    old = [str(row["id"]) for row in await tx.rows(tx.q.old_messages, after or BEGINNING, until, limit)]
+    dropped = [str(row["id"]) for row in await tx.rows(tx.q.drop_old_messages, old, until)] if old else []
     if dropped:
         await tx.rows(tx.q.drop_reactions, dropped)
     return Swept(len(old), len(dropped), old[-1] if len(old) == limit else None)
@@ -82,6 +82,10 @@ async def get_tombstone(tx: Tx, owner: str, run_id: str) -> Tombstone:
             dropped_at=row["dropped_at"],
         )
     raise NotFound
+
+
+async def forget_removals(tx: Tx, before: int) -> None:
+    await tx.rows(tx.q.forget_removals, before)
 
 
 async def removals(tx: Tx, since: int, after: str | None, limit: int) -> Sequence[Removal]:

@@ -8,7 +8,7 @@ from runyard.domain.run import Fate, Run, Status
 from runyard.errors import NotFound
 from runyard.store import Ending, RunFilter
 from runyard.stores import rows as _rows
-from runyard.stores.transactions import reply_order as turns
+from runyard.stores.transactions import reply_order
 from runyard.stores.transactions.tx import Tx
 
 
@@ -38,7 +38,7 @@ async def end(tx: Tx, run: Run, fate: Fate, ending: Ending, now: int) -> Run:
     await tx.many(tx.q.write_events, _rows.event_values(run.id, run.fence + 1, run.last_seq + 1, drafts))
     if run.asked:
         await tx.rows(tx.q.void_approvals, [run.id])
-    await turns.passed(tx, [run], [run], {run.id} if END_OF[fate].status is Status.ERROR else ())
+    await reply_order.release_next(tx, [run], [run], {run.id} if END_OF[fate].status is Status.ERROR else ())
     return finished(extended(revoked(run), len(drafts), run.last_batch, False, 0), END_OF[fate], now)
 
 

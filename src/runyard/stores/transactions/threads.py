@@ -17,7 +17,7 @@ from runyard.stores.transactions.tx import Tx
 COPIED_AT_ONCE = 5000
 
 
-async def create(tx: Tx, thread: Thread, key: IdempotencyKey | None) -> Thread:
+async def create(tx: Tx, thread: Thread, key: IdempotencyKey | None = None) -> Thread:
     if key is not None:
         known = await take_key(tx, key, thread.id)
         if known is not None:
@@ -31,7 +31,9 @@ def values(made: Thread) -> tuple[Any, ...]:
     return made.id, made.owner, made.kind, made.external_id, made.user_id, made.agent, made.created_at
 
 
-async def fork(tx: Tx, thread: Thread, run_id: str, key: IdempotencyKey | None, excerpt: Excerpt | None) -> Thread:
+async def fork(
+    tx: Tx, thread: Thread, run_id: str, key: IdempotencyKey | None = None, excerpt: Excerpt | None = None
+) -> Thread:
     """Under the lane of the thread it comes from, so that this is not deleted meanwhile."""
     if key is not None:
         known = await take_key(tx, key, thread.id)
@@ -69,7 +71,7 @@ async def _copy(tx: Tx, excerpt: Excerpt) -> None:
 
 async def take_key(tx: Tx, key: IdempotencyKey, result: str) -> str | None:
     """None if the key is new (and now stands for `result`), else what it stands for."""
-    if await tx.many(tx.q.note_keys, [(key.scope, key.key, key.digest, result)]):
+    if await tx.many(tx.q.insert_keys, [(key.scope, key.key, key.digest, result)]):
         return None
     return await known_result(tx, key)
 
@@ -108,7 +110,7 @@ async def delete(tx: Tx, owner: str, thread_id: str) -> None:
     [forks] = await tx.rows(tx.q.count_forks, thread_id)
     if forks["n"]:
         raise Conflict("Another thread was forked from this one and builds on it; delete that one first.")
-    await tx.rows(tx.q.note_removed_threads, [thread_id])
+    await tx.rows(tx.q.insert_removed_threads, [thread_id])
     for statement in (
         tx.q.delete_thread_checkpoints,
         tx.q.delete_thread_events,
@@ -126,11 +128,11 @@ async def delete(tx: Tx, owner: str, thread_id: str) -> None:
     await tx.rows(tx.q.delete_lane, thread_lane(thread_id))
 
 
-async def messages(tx: Tx, thread_id: str) -> Sequence[Message]:
+async def list_messages(tx: Tx, thread_id: str) -> Sequence[Message]:
     return [_rows.message(row) for row in await tx.rows(tx.q.list_messages, thread_id)]
 
 
-async def some_messages(tx: Tx, message_ids: Sequence[str]) -> Mapping[str, Message]:
+async def get_messages(tx: Tx, message_ids: Sequence[str]) -> Mapping[str, Message]:
     return {str(row["id"]): _rows.message(row) for row in await tx.rows(tx.q.get_messages, list(message_ids))}
 
 

@@ -7,7 +7,7 @@ select id, proof from encryption_keys order by id;
 select exists (select 1 from run_events) or exists (select 1 from messages) or exists (select 1 from memory_blocks)
     or exists (select 1 from passages) as found;
 
--- name: note_encryption_key
+-- name: insert_encryption_key
 -- A key that will seal something here; the first proof of it stays.
 insert into encryption_keys (id, proof, created_at) values ($1, $2, now_ms()) on conflict do nothing;
 
@@ -93,13 +93,16 @@ update passages p set content = s.new, tags = s.new_tags
        as s (id, old, new, old_tags, new_tags)
  where p.id = s.id and p.content = s.old and p.tags = s.old_tags;
 
--- name: seals_of_lines
--- The next messages of runs; with what they hold, if the content or the input of a tool begins with $2 or ($3 false) does not.
-select id, run_id, content, tool_input, coalesce((left(content, length($2::text)) = $2) = $3, false)
-                             or coalesce((left(tool_input, length($2::text)) = $2) = $3, false) as is_due
-  from run_messages where id > $1 order by id limit $4;
+-- name: seals_of_ledger
+-- The next ledger messages. Their content is null unless it starts with $2, or their tool input with $3, equals $4.
+select id, run_id, tool_input,
+       case when (left(content, length($2::text)) = $2) = $4
+              or coalesce((left(tool_input, length($3::text)) = $3) = $4, false) then content end as content
+  from run_messages where id > $1 order by id limit $5;
 
--- name: swap_lines
--- Another text for the same content: these rows never change.
+-- name: swap_ledger
+-- Replace the content and the input of a tool, unless another transaction changed them.
 update run_messages m set content = s.new, tool_input = s.new_input
-  from unnest($1::text::uuid[], $2::text::text[], $3::text::text[]) as s (id, new, new_input) where m.id = s.id;
+  from unnest($1::text::uuid[], $2::text::text[], $3::text::text[], $4::text::text[], $5::text::text[])
+       as s (id, old, new, old_input, new_input)
+ where m.id = s.id and m.content = s.old and m.tool_input is not distinct from s.old_input;

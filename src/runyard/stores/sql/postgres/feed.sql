@@ -4,9 +4,9 @@ insert into feed (kind, thread_id, message_id, run_id, actor, role, emoji, creat
 select f.*, now_ms()
   from unnest($1::text::text[], $2::text::uuid[], $3::text::uuid[], $4::text::uuid[], $5::text::text[], $6::text::text[], $7::text::text[]) as f;
 
--- name: feed_news
+-- name: unnumbered_feed
 -- How far the feed goes, and whether there is anything without a number.
-select coalesce((select last from feed_head), 0) as last, exists (select 1 from feed where no is null) as news;
+select coalesce((select last from feed_head), 0) as last, exists (select 1 from feed where no is null) as has_new;
 
 -- name: feed_start
 -- The number that the feed begins after.

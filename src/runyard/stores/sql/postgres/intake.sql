@@ -1,4 +1,4 @@
--- name: note_keys
+-- name: insert_keys
 -- Take idempotency keys, in key order so that two groups cannot deadlock; keys that come back are new.
 insert into idempotency_keys (scope, key, digest, result, created_at)
 select k.scope, k.key, k.digest, k.result, now_ms()

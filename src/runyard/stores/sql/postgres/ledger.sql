@@ -7,7 +7,7 @@ select s.* from unnest($1::text::uuid[], $2::text::uuid[], $3::text::int[], $4::
        input_tokens = excluded.input_tokens, output_tokens = excluded.output_tokens, usd = excluded.usd,
        completed_at = excluded.completed_at;
 
--- name: insert_lines
+-- name: insert_ledger_messages
 -- Messages of runs.
 insert into run_messages (id, run_id, step_id, message_type, content, tool_name, tool_input, created_at)
 select m.* from unnest($1::text::uuid[], $2::text::uuid[], $3::text::uuid[], $4::text::text[], $5::text::text[], $6::text::text[],
@@ -24,7 +24,7 @@ update run_steps s set status = 'failed', completed_at = coalesce(s.completed_at
 select id, run_id, step_number, status, model_id, input_tokens, output_tokens, usd, created_at, completed_at
   from run_steps where run_id = $1 order by step_number;
 
--- name: read_lines
+-- name: read_ledger_messages
 -- The messages of a run, in order.
 select id, run_id, step_id, message_type, content, tool_name, tool_input, created_at
   from run_messages where run_id = $1 order by created_at, id;

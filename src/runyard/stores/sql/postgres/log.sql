@@ -39,6 +39,6 @@ select r.id, r.last_seq, r.status in ('done', 'error', 'canceled') as finished, 
        r.detach_deadline is not null as detached
   from runs r join run_outbox o on o.run_id = r.id where r.id = any($1::uuid[]);
 
--- name: tend_log
+-- name: maintain
 -- Routine care: the log's next partitions exist before they are needed.
 select add_event_partitions(4);

@@ -43,7 +43,7 @@ update agents set display_name = ?2, title = ?3, avatar_color = ?4, persona = ?5
 -- The session that an agent's next run in a conversation resumes.
 select session_id from agent_sessions where agent = ?1 and thread_id = ?2;
 
--- name: keep_session
+-- name: save_session
 -- Keep the session of an agent in a conversation, unless one of the two is gone.
 insert into agent_sessions (agent, thread_id, session_id)
 select a.id, t.id, ?3 from agents a, threads t where a.id = ?1 and t.id = ?2

@@ -7,7 +7,7 @@ select id, proof from encryption_keys order by id;
 select exists (select 1 from run_events) or exists (select 1 from messages) or exists (select 1 from memory_blocks)
     or exists (select 1 from passages) as found;
 
--- name: note_encryption_key
+-- name: insert_encryption_key
 -- A key that will seal something here; the first proof of it stays.
 insert into encryption_keys (id, proof, created_at) values (?1, ?2, now_ms()) on conflict do nothing;
 
@@ -79,12 +79,13 @@ select id, tags, case when (substr(content, 1, length(?2)) = ?2) = ?4
 -- Another text for the same content.
 update passages set content = ?3, tags = ?5 where id = ?1 and content = ?2 and tags = ?4;
 
--- name: seals_of_lines
--- The next messages of runs; with what they hold, if the content or the input of a tool begins with ?2 or (?3 false) does not.
-select id, run_id, content, tool_input, coalesce((substr(content, 1, length(?2)) = ?2) = ?3, false)
-                             or coalesce((substr(tool_input, 1, length(?2)) = ?2) = ?3, false) as is_due
-  from run_messages where id > ?1 order by id limit ?4;
+-- name: seals_of_ledger
+-- The next ledger messages. Their content is null unless it starts with ?2, or their tool input with ?3, equals ?4.
+select id, run_id, tool_input,
+       case when (substr(content, 1, length(?2)) = ?2) = ?4
+              or coalesce((substr(tool_input, 1, length(?3)) = ?3) = ?4, false) then content end as content
+  from run_messages where id > ?1 order by id limit ?5;
 
--- name: swap_lines
--- Another text for the same content: these rows never change.
-update run_messages set content = ?2, tool_input = ?3 where id = ?1;
+-- name: swap_ledger
+-- Replace the content and the input of a tool, unless another transaction changed them.
+update run_messages set content = ?3, tool_input = ?5 where id = ?1 and content = ?2 and tool_input is ?4;

@@ -3,9 +3,9 @@
 insert into feed (kind, thread_id, message_id, run_id, actor, role, emoji, created_at)
 values (?1, ?2, ?3, ?4, ?5, ?6, ?7, now_ms());
 
--- name: feed_news
+-- name: unnumbered_feed
 -- How far the feed goes, and whether there is anything without a number.
-select coalesce((select last from feed_head), 0) as last, exists (select 1 from feed where no is null) as news;
+select coalesce((select last from feed_head), 0) as last, exists (select 1 from feed where no is null) as has_new;
 
 -- name: feed_start
 -- The number that the feed begins after.

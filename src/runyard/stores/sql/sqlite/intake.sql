@@ -1,4 +1,4 @@
--- name: note_keys
+-- name: insert_keys
 -- Take idempotency keys; keys that come back are new.
 insert into idempotency_keys (scope, key, digest, result, created_at) values (?1, ?2, ?3, ?4, now_ms())
     on conflict do nothing

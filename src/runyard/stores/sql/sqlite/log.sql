@@ -30,6 +30,6 @@ select r.id, r.last_seq, r.status in ('done', 'error', 'canceled') as finished, 
        r.detach_deadline is not null as detached
   from runs r join run_outbox o on o.run_id = r.id where r.id in (select value from json_each(?1));
 
--- name: tend_log
+-- name: maintain
 -- Routine care: fresh statistics for the planner, where they are worth having.
 pragma optimize;

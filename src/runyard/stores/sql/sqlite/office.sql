@@ -46,7 +46,7 @@ update threads set name = coalesce(?3, name), topic = coalesce(?4, topic), is_pr
  where owner = ?1 and id = ?2 and kind = 'channel'
 returning {thread};
 
--- name: insert_said
+-- name: insert_channel_message
 -- Store what was said in a conversation.
 insert into messages (id, thread_id, run_id, role, text, sources, created_at, sender, parent_id, cause)
 values (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10);
@@ -59,7 +59,7 @@ select {message} from messages m where m.cause = ?1;
 -- A message of a conversation.
 select {message} from messages m join threads t on t.id = m.thread_id where m.id = ?1 and t.kind in ('channel', 'dm');
 
--- name: spoken_before
+-- name: reply_participants
 -- Who said a message and who replied to it, in order.
 select m.sender, m.role from messages m where m.id = ?1 or m.parent_id = ?1 order by m.parent_id is not null, m.id;
 

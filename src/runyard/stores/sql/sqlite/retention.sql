@@ -71,11 +71,11 @@ delete from dropped_runs where dropped_at < ?1 and not has_log;
 select id, agent, status, stop_reason, error_code, last_seq, created_at, finished_at, dropped_at from dropped_runs
  where owner = ?1 and (?2 in (id, external_id)) order by id desc limit 1;
 
--- name: old_words
+-- name: old_messages
 -- What was said before a time, in order of its ids.
 select id from messages where id > ?1 and id < ?2 order by id limit ?3;
 
--- name: drop_words
+-- name: drop_old_messages
 -- Of these words those that were said in conversations, with no later reply and no run that has yet to end.
 delete from messages
  where id in (select value from json_each(?1))
@@ -101,12 +101,12 @@ delete from feed where no <= ?1;
 -- The number that the feed begins after from now on.
 update feed_head set dropped = ?1;
 
--- name: note_removed_threads
+-- name: insert_removed_threads
 -- These threads are deleted; their files go next.
 insert into removals (id, owner, chat, removed_at)
 select id, owner, coalesce(external_id, id), now_ms() from threads where id in (select value from json_each(?1));
 
--- name: note_removed_runs
+-- name: insert_removed_runs
 -- Those of these runs that belong to no thread are deleted; their files go next.
 insert into removals (id, owner, chat, removed_at)
 select id, owner, null, now_ms() from runs where thread_id is null and id in (select value from json_each(?1));

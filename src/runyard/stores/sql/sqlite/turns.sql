@@ -1,4 +1,4 @@
--- name: pass_turn
+-- name: release_next_run
 -- These runs have left: who was held behind them is due after a pause. Behind one that never had its turn, the wait is
 -- for whatever that one waited for.
 update runs as n set
@@ -11,7 +11,7 @@ update runs as n set
 -- Runs that are held and whose turn has come.
 select id, lane_key from runs where held and status = 'queued' and due_at <= now_ms() order by due_at limit ?1;
 
--- name: release_runs
+-- name: release_held_runs
 -- It is their turn.
 update runs set held = 0 where id in (select value from json_each(?1)) and held;
 
@@ -19,7 +19,7 @@ update runs set held = 0 where id in (select value from json_each(?1)) and held;
 -- How long until the next turn comes.
 select (select due_at from runs where held and status = 'queued' and due_at is not null order by due_at limit 1) - now_ms() as ms;
 
--- name: recover_turns
+-- name: recover_held_runs
 -- Those who wait for a run that has left, or is gone, and were not told.
 update runs set due_at = now_ms()
  where held and status = 'queued' and due_at is null

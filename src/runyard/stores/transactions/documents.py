@@ -17,6 +17,8 @@ async def put(tx: Tx, collection: str, documents: Sequence[Document]) -> None:
 
 
 async def get(tx: Tx, ids: Sequence[str]) -> Sequence[tuple[str, Document]]:
+    if not ids:
+        return []
     found = await tx.rows(tx.q.get_documents, list(ids))
     return [(row["collection"], Document(row["id"], row["title"], row["text"])) for row in found]
 

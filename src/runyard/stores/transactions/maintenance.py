@@ -1,11 +1,19 @@
-"""What is going on: one look at everything that counts."""
+"""The database as a whole: counts over all owners, and routine maintenance."""
 
 from runyard.store import Overview
 from runyard.stores.transactions import claims
 from runyard.stores.transactions.tx import Tx
 
 
-async def look(tx: Tx, most: int) -> Overview:
+async def maintain(tx: Tx) -> None:
+    await tx.rows(tx.q.maintain)
+
+
+async def end_stuck_sessions(tx: Tx) -> int:
+    return len(await tx.rows(tx.q.end_stuck_sessions))
+
+
+async def overview(tx: Tx, most: int) -> Overview:
     [row] = await tx.rows(tx.q.overview, most)
     return Overview(
         queued=row["queued"],

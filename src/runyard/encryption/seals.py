@@ -1,0 +1,202 @@
+"""Seal and open the content of domain values. Ids, names, times, counts and codes stay plain, because the database
+searches them."""
+
+from collections.abc import Callable, Sequence
+
+from msgspec.structs import replace
+
+from runyard.domain.append import GIVEN_UP, Finish, Part
+from runyard.domain.approval import Approval
+from runyard.domain.events import Draft, Event
+from runyard.domain.feed import Entry
+from runyard.domain.ledger import Ledger, Line
+from runyard.domain.memory import Block, Passage
+from runyard.domain.run import Fate, Run
+from runyard.domain.thread import Message
+from runyard.encryption.cipher import KeyRing
+from runyard.encryption.columns import (
+    APPROVAL_INPUT,
+    BLOCK_CONTENT,
+    CHECKPOINT_DATA,
+    EVENT_DATA,
+    LEDGER_CONTENT,
+    LEDGER_INPUT,
+    MESSAGE_SOURCES,
+    MESSAGE_TEXT,
+    PASSAGE_CONTENT,
+    PASSAGE_TAGS,
+    RUN_ERROR,
+    SNAPSHOT_DATA,
+)
+from runyard.errors import Unreadable
+from runyard.store import Accepted, Claim, Ending, Excerpt, Post, Snapshot
+
+
+class Seals:
+    """Seal values on their way into the store, and open them on their way out."""
+
+    def __init__(self, ring: KeyRing) -> None:
+        self._ring = ring
+
+    # --- events and runs
+
+    def seal_drafts(self, run_id: str, drafts: Sequence[Draft]) -> list[Draft]:
+        sealed = self._ring.seal_all([(d.data, f"{EVENT_DATA.name} {d.id}") for d in drafts], run_id)
+        return [Draft(d.id, d.ts, d.type, data, d.name, d.fn, d.source) for d, data in zip(drafts, sealed, strict=True)]
+
+    def seal_draft(self, run_id: str, draft: Draft) -> Draft:
+        return self.seal_drafts(run_id, [draft])[0]
+
+    def open_event(self, e: Event) -> Event:
+        data = self._ring.open(e.data, e.run_id, f"{EVENT_DATA.name} {e.id}")
+        return Event(e.run_id, e.seq, e.id, e.ts, e.type, data, e.name, e.fn, e.source, e.v)
+
+    def open_run(self, run: Run) -> Run:
+        if run.error is None or run.error == GIVEN_UP:
+            return run  # the database itself writes this one sentence, unsealed
+        return replace(run, error=RUN_ERROR.open(self._ring, run.error, run.id))
+
+    def seal_ending(self, ending: Ending) -> Ending:
+        def sealed(run: Run, fate: Fate) -> Sequence[Draft]:
+            return self.seal_drafts(run.id, ending(self.open_run(run), fate))
+
+        return sealed
+
+    def seal_part(self, part: Part) -> Part:
+        run_id, move = part.run_id, part.move
+        if isinstance(move, Finish):
+            move = replace(
+                move,
+                error=None if move.error is None else RUN_ERROR.seal(self._ring, move.error, run_id),
+                answer=None if move.answer is None else self.seal_message(move.answer),
+            )
+        return replace(
+            part,
+            drafts=self.seal_drafts(run_id, part.drafts),
+            approvals=[self._seal_approval(approval) for approval in part.approvals],
+            ledger=None if part.ledger is None else self._seal_ledger(part.ledger),
+            move=move,
+        )
+
+    # --- messages and posts
+
+    def seal_message(self, message: Message) -> Message:
+        return replace(
+            message,
+            text=MESSAGE_TEXT.seal(self._ring, message.text, message.id),
+            sources=MESSAGE_SOURCES.seal(self._ring, message.sources, message.id),
+        )
+
+    def seal_text(self, message_id: str, text: str) -> str:
+        return MESSAGE_TEXT.seal(self._ring, text, message_id)
+
+    def open_message(self, kept: Message) -> Message:
+        return replace(
+            kept,
+            text=MESSAGE_TEXT.open(self._ring, kept.text, kept.id),
+            sources=MESSAGE_SOURCES.open(self._ring, kept.sources, kept.id),
+        )
+
+    def open_entry(self, entry: Entry) -> Entry:
+        return entry if entry.message is None else replace(entry, message=self.open_message(entry.message))
+
+    def seal_excerpt(self, excerpt: Excerpt) -> Excerpt:
+        message = None if excerpt.message is None else self.seal_message(excerpt.message)
+        return Excerpt(excerpt.run, message, self.seal_drafts(excerpt.run.id, excerpt.drafts))
+
+    def seal_post(self, post: Post) -> Post:
+        return replace(
+            post,
+            message=None if post.message is None else self.seal_message(post.message),
+            queued=lambda agent: self.seal_draft(post.run_id, post.queued(agent)),
+        )
+
+    def open_accepted(self, accepted: Accepted) -> Accepted:
+        event, claim = accepted.event, accepted.claim
+        return replace(
+            accepted,
+            event=None if event is None else self.open_event(event),
+            claim=None if claim is None else self.open_claim(claim),
+        )
+
+    def open_claim(self, claim: Claim) -> Claim:
+        """Open the message of a claim. A message that does not open becomes the claim's `problem`, so that one bad row
+        stops one run and no others."""
+        if claim.message is None:
+            return claim
+        try:
+            return replace(claim, message=self.open_message(claim.message))
+        except Unreadable as error:
+            return Claim(claim.run, None, error)
+
+    # --- approvals
+
+    def _seal_approval(self, approval: Approval) -> Approval:
+        return replace(approval, input=APPROVAL_INPUT.seal(self._ring, approval.input, approval.id))
+
+    def open_approval(self, kept: Approval) -> Approval:
+        return replace(kept, input=APPROVAL_INPUT.open(self._ring, kept.input, kept.id))
+
+    def seal_expiry(self, event: Callable[[Approval], Draft]) -> Callable[[Approval], Draft]:
+        return lambda approval: self.seal_draft(approval.run_id, event(self.open_approval(approval)))
+
+    # --- checkpoints
+
+    def seal_checkpoint(self, run_id: str, data: bytes) -> bytes:
+        return CHECKPOINT_DATA.seal(self._ring, data, run_id)
+
+    def open_checkpoint(self, run_id: str, kept: bytes) -> bytes:
+        return CHECKPOINT_DATA.open(self._ring, kept, run_id)
+
+    # --- snapshots
+
+    def seal_snapshot(self, run_id: str, kind: str, snapshot: Snapshot) -> Snapshot:
+        sealed = SNAPSHOT_DATA.seal(self._ring, snapshot.data, run_id, f"{kind} {snapshot.seq}")
+        return Snapshot(snapshot.seq, sealed)
+
+    def open_snapshot(self, run_id: str, kind: str, kept: Snapshot) -> Snapshot | None:
+        try:
+            return Snapshot(kept.seq, SNAPSHOT_DATA.open(self._ring, kept.data, run_id, f"{kind} {kept.seq}"))
+        except Unreadable:
+            return None
+
+    # --- the ledger
+
+    def _seal_ledger(self, ledger: Ledger) -> Ledger:
+        return Ledger(ledger.steps, [self._seal_line(line) for line in ledger.lines])
+
+    def _seal_line(self, line: Line) -> Line:
+        content = LEDGER_CONTENT.seal(self._ring, line.content, line.run_id, line.id)
+        given = None if line.input is None else LEDGER_INPUT.seal(self._ring, line.input, line.run_id, line.id)
+        return replace(line, content=content, input=given)
+
+    def open_ledger(self, kept: Ledger) -> Ledger:
+        return Ledger(kept.steps, [self._open_line(line) for line in kept.lines])
+
+    def _open_line(self, kept: Line) -> Line:
+        # tool calls of older versions have an empty content, unsealed
+        content = LEDGER_CONTENT.open(self._ring, kept.content, kept.run_id, kept.id) if kept.content else ""
+        given = None if kept.input is None else LEDGER_INPUT.open(self._ring, kept.input, kept.run_id, kept.id)
+        return replace(kept, content=content, input=given)
+
+    # --- memory
+
+    def seal_block(self, block: Block) -> Block:
+        return replace(block, content=BLOCK_CONTENT.seal(self._ring, block.content, block.agent, block.label))
+
+    def open_block(self, kept: Block) -> Block:
+        return replace(kept, content=BLOCK_CONTENT.open(self._ring, kept.content, kept.agent, kept.label))
+
+    def seal_passage(self, passage: Passage) -> Passage:
+        return replace(
+            passage,
+            content=PASSAGE_CONTENT.seal(self._ring, passage.content, passage.id),
+            tags=PASSAGE_TAGS.seal(self._ring, list(passage.tags), passage.id),
+        )
+
+    def open_passage(self, kept: Passage) -> Passage:
+        return replace(
+            kept,
+            content=PASSAGE_CONTENT.open(self._ring, kept.content, kept.id),
+            tags=PASSAGE_TAGS.open(self._ring, list(kept.tags), kept.id),
+        )

@@ -1,0 +1,24 @@
+"""The ledger: steps, messages and cost of runs in an agent's mailbox."""
+
+from collections.abc import Sequence
+from typing import Protocol
+
+from runyard.domain.ledger import Day, Ledger
+from runyard.domain.run import Run
+
+
+class LedgerStore(Protocol):
+    async def mailbox_runs(self, owner: str, agent: str, before: str | None, limit: int) -> Sequence[Run]:
+        """Return an owner's runs in an agent's mailbox with an id below `before`, newest first. Only runs of this agent
+        are read, however many others exist."""
+
+    async def holding_runs(self, run_ids: Sequence[str]) -> frozenset[str]:
+        """Return those of these runs that are the active run of their lane. A run that waits for a person and has
+        released its lane is not included."""
+
+    async def read_ledger(self, run_id: str) -> Ledger:
+        """Return the steps and messages of a mailbox run, in order. `append` writes them with their events. A step that
+        has not ended when its run ends is marked as failed."""
+
+    async def usage_by_day(self, owner: str, agent: str, limit: int) -> Sequence[Day]:
+        """Return the cost of this owner's runs in an agent's mailbox per day of their steps, latest first."""
