@@ -6,10 +6,9 @@ from collections.abc import Awaitable, Callable
 import pytest
 from msgspec.structs import replace
 
-from runyard.channel_store import ChannelStore
 from runyard.domain.run import Run
 from runyard.encryption.cipher import make, parse
-from runyard.encryption.sealed_store import SealedStore
+from runyard.encryption.sealed_store import seal_store
 from runyard.errors import NotFound
 from runyard.store import Snapshot, Store
 from runyard.stores.rotation import Rotation
@@ -54,9 +53,7 @@ async def test_a_snapshot_is_never_ahead_of_the_log(store: Store) -> None:
     assert await store.snapshot(run.id, "state", FAR) == Snapshot(10, b"far")
 
 
-async def test_snapshots_outlive_a_worker_and_a_restart(
-    store: Store, reopen: Callable[[], Awaitable[ChannelStore]]
-) -> None:
+async def test_snapshots_outlive_a_worker_and_a_restart(store: Store, reopen: Callable[[], Awaitable[Store]]) -> None:
     run = await a_long_run(store)
     await store.save_snapshot(run.id, "state", Snapshot(10, b"state"))
     await lose(store, run)
@@ -95,17 +92,17 @@ async def test_a_snapshot_and_the_deletion_of_its_run_at_once_leave_nothing(data
 
 
 @pytest.fixture
-def sealed(database: OpenDatabase) -> tuple[SqlStore, SealedStore]:
+def sealed(database: OpenDatabase) -> tuple[SqlStore, Store]:
     below = database.store
     assert isinstance(below, SqlStore)
-    return below, SealedStore(below, RING)
+    return below, seal_store(below, RING)
 
 
 OLD, NEW = make("old"), make("new")
 RING = parse(OLD)
 
 
-async def test_with_a_key_a_snapshot_is_sealed_and_bound_to_its_place(sealed: tuple[SqlStore, SealedStore]) -> None:
+async def test_with_a_key_a_snapshot_is_sealed_and_bound_to_its_place(sealed: tuple[SqlStore, Store]) -> None:
     below, store = sealed
     run = await a_long_run(store)
     await store.save_snapshot(run.id, "state", Snapshot(3, b"secret"))
@@ -122,7 +119,7 @@ async def test_with_a_key_a_snapshot_is_sealed_and_bound_to_its_place(sealed: tu
 @pytest.mark.req("S1.48")
 @pytest.mark.parametrize("keys", [f"{NEW},{OLD}", None], ids=["another key", "decrypt"])
 async def test_a_change_of_keys_leaves_no_snapshot_under_the_old_key(
-    sealed: tuple[SqlStore, SealedStore], keys: str | None
+    sealed: tuple[SqlStore, Store], keys: str | None
 ) -> None:
     below, store = sealed
     run = await a_long_run(store)
@@ -135,7 +132,7 @@ async def test_a_change_of_keys_leaves_no_snapshot_under_the_old_key(
 
 
 @pytest.mark.req("S1.48")
-async def test_a_change_of_keys_keeps_what_the_newest_key_sealed(sealed: tuple[SqlStore, SealedStore]) -> None:
+async def test_a_change_of_keys_keeps_what_the_newest_key_sealed(sealed: tuple[SqlStore, Store]) -> None:
     below, store = sealed
     run = await a_long_run(store)
     await store.save_snapshot(run.id, "state", Snapshot(3, b"secret"))
