@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from http import HTTPStatus
 from typing import Any
 
-from runyard.agents.declared.agent import Agent
+from runyard.agents.declared.kinds import scripted
 from runyard.agents.declared.loading import App
 from runyard.app.asgi import create_app
 from runyard.settings import Settings
@@ -47,7 +47,7 @@ request does not fit: `where` and `what` of each). None repeats what was sent.
 def document() -> Document:
     """The OpenAPI document of the app. Nothing is started for it."""
     script = [{"token": "x"}]
-    app = App({"any": Agent("any", kind="scripted", script=script)}, {}, "any")
+    app = App({"any": scripted("any", script)}, {}, "any")
     found: Document = create_app(Settings(), app).openapi()
     return found
 

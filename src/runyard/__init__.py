@@ -1,17 +1,20 @@
 """Runyard: one run, one log, every client. The public names.
 
-They are loaded when first used, so that `import runyard` (and with it the command line) costs nothing: no web
-framework, no database driver. No submodule has one of these names, because importing it would put the module in the
-name's place: the code behind `runyard.agent` lives in `runyard.agents`.
+They are loaded when they are first used, so that `import runyard` (and with it the command line) loads no web framework
+and no database driver. No submodule has the name of a public function or class, because importing the submodule would
+replace it: the code behind `runyard.agent` lives in `runyard.agents`.
 """
 
 from importlib import import_module
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
+    from runyard import errors
     from runyard.agents.context import Context
-    from runyard.agents.declared.agent import Agent, Output, agent, claude, plan, remote
+    from runyard.agents.declared.agent import Agent, Output
     from runyard.agents.declared.documents import Documents
+    from runyard.agents.declared.kinds import agent, claude, plan, remote, scripted
+    from runyard.agents.declared.loading import App
     from runyard.agents.declared.nodes import Node
     from runyard.agents.mcp.servers import mcp
     from runyard.agents.plan.node_context import NodeContext
@@ -22,71 +25,113 @@ if TYPE_CHECKING:
     from runyard.agents.user_code.current_call import stream_output
     from runyard.app.asgi import create_app
     from runyard.client import Client
-    from runyard.errors import InvalidTask, ToolError
+    from runyard.contract.timeouts import Timeouts
+    from runyard.errors import (
+        AgentError,
+        Invalid,
+        InvalidTask,
+        NodeFailed,
+        Rejected,
+        RemoteFailed,
+        RunyardError,
+        StepFailed,
+        ToolError,
+        ToolFailed,
+        Unavailable,
+        UnknownOutcome,
+    )
+    from runyard.settings import Settings
 
     __version__: str
 
 __all__ = [
     "Agent",
+    "AgentError",
+    "App",
     "Client",
     "Context",
     "Documents",
+    "Invalid",
     "InvalidTask",
     "Node",
     "NodeContext",
+    "NodeFailed",
     "Output",
+    "Rejected",
+    "RemoteFailed",
+    "RunyardError",
+    "Settings",
+    "StepFailed",
+    "Timeouts",
     "Tool",
     "ToolError",
+    "ToolFailed",
+    "Unavailable",
+    "UnknownOutcome",
     "__version__",
     "agent",
     "claude",
     "create_app",
+    "errors",
     "mcp",
     "plan",
     "read_file",
     "remote",
     "run_python",
+    "scripted",
     "search_documents",
     "stream_output",
     "tool",
     "write_file",
 ]
 
-_HOMES = {
-    "Agent": "runyard.agents.declared.agent",
-    "Client": "runyard.client",
-    "Context": "runyard.agents.context",
-    "Documents": "runyard.agents.declared.documents",
-    "InvalidTask": "runyard.errors",
-    "Node": "runyard.agents.declared.nodes",
-    "NodeContext": "runyard.agents.plan.node_context",
-    "Output": "runyard.agents.declared.agent",
-    "Tool": "runyard.agents.tools.tool",
-    "ToolError": "runyard.errors",
-    "agent": "runyard.agents.declared.agent",
-    "claude": "runyard.agents.declared.agent",
-    "create_app": "runyard.app.asgi",
-    "mcp": "runyard.agents.mcp.servers",
-    "stream_output": "runyard.agents.user_code.current_call",
-    "plan": "runyard.agents.declared.agent",
-    "read_file": "runyard.agents.tools.builtins.files",
-    "remote": "runyard.agents.declared.agent",
-    "run_python": "runyard.agents.tools.builtins.code",
-    "search_documents": "runyard.agents.tools.builtins.documents",
-    "tool": "runyard.agents.tools.tool",
-    "write_file": "runyard.agents.tools.builtins.files",
+_NAMES_BY_MODULE = {
+    "runyard.agents.context": ["Context"],
+    "runyard.agents.declared.agent": ["Agent", "Output"],
+    "runyard.agents.declared.documents": ["Documents"],
+    "runyard.agents.declared.kinds": ["agent", "claude", "plan", "remote", "scripted"],
+    "runyard.agents.declared.loading": ["App"],
+    "runyard.agents.declared.nodes": ["Node"],
+    "runyard.agents.mcp.servers": ["mcp"],
+    "runyard.agents.plan.node_context": ["NodeContext"],
+    "runyard.agents.tools.builtins.code": ["run_python"],
+    "runyard.agents.tools.builtins.documents": ["search_documents"],
+    "runyard.agents.tools.builtins.files": ["read_file", "write_file"],
+    "runyard.agents.tools.tool": ["Tool", "tool"],
+    "runyard.agents.user_code.current_call": ["stream_output"],
+    "runyard.app.asgi": ["create_app"],
+    "runyard.client": ["Client"],
+    "runyard.contract.timeouts": ["Timeouts"],
+    "runyard.errors": [
+        "AgentError",
+        "Invalid",
+        "InvalidTask",
+        "NodeFailed",
+        "Rejected",
+        "RemoteFailed",
+        "RunyardError",
+        "StepFailed",
+        "ToolError",
+        "ToolFailed",
+        "Unavailable",
+        "UnknownOutcome",
+    ],
+    "runyard.settings": ["Settings"],
 }
+_MODULES = {name: module for module, names in _NAMES_BY_MODULE.items() for name in names}
 
 
-if not TYPE_CHECKING:  # a type checker that sees __getattr__ takes every misspelt name for real
+if not TYPE_CHECKING:  # a type checker that sees __getattr__ accepts every misspelt name
 
     def __getattr__(name: str) -> object:
         if name == "__version__":
             from importlib.metadata import version
 
             value: object = version("runyard")
-        elif name in _HOMES:
-            value = getattr(import_module(_HOMES[name]), name)
+        elif name == "errors":
+            value = import_module("runyard.errors")
+        elif name in _MODULES:
+            value = getattr(import_module(_MODULES[name]), name)
         else:
             raise AttributeError(f"module 'runyard' has no attribute {name!r}")
         globals()[name] = value

@@ -12,30 +12,34 @@ import runyard
 SOURCE = Path(runyard.__file__).parent
 CLASSES = [
     "Agent",
+    "App",
     "Client",
     "Context",
     "Documents",
-    "InvalidTask",
     "Node",
     "NodeContext",
     "Output",
+    "Settings",
+    "Timeouts",
     "Tool",
+]
+ERRORS = [
+    "AgentError",
+    "Invalid",
+    "InvalidTask",
+    "NodeFailed",
+    "Rejected",
+    "RemoteFailed",
+    "RunyardError",
+    "StepFailed",
     "ToolError",
+    "ToolFailed",
+    "Unavailable",
+    "UnknownOutcome",
 ]
+FUNCTIONS = ["agent", "claude", "create_app", "mcp", "plan", "remote", "scripted", "stream_output", "tool"]
 BUILTINS = ["read_file", "run_python", "search_documents", "write_file"]
-NAMES = [
-    *CLASSES,
-    "__version__",
-    "agent",
-    "claude",
-    "create_app",
-    "mcp",
-    "plan",
-    "remote",
-    "stream_output",
-    "tool",
-    *BUILTINS,
-]
+NAMES = [*CLASSES, *ERRORS, *FUNCTIONS, *BUILTINS, "__version__", "errors"]
 
 
 def test_the_public_names_are_these_and_all_of_them_are_there() -> None:

@@ -15,7 +15,8 @@ import structlog
 
 import runyard
 from runyard.agents.context import Context
-from runyard.agents.declared.agent import Agent, Output, agent, plan, remote
+from runyard.agents.declared.agent import Agent, Output
+from runyard.agents.declared.kinds import agent, plan, remote
 from runyard.agents.declared.loading import App
 from runyard.agents.declared.nodes import Node
 from runyard.agents.plan.node_context import NodeContext

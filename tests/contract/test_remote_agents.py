@@ -186,5 +186,3 @@ def test_other_mistakes_too() -> None:
         runyard.remote("lit", url="http://host", task_type=TASK, allow=["everywhere"])
     with pytest.raises(Invalid):
         runyard.remote("lit", url="http://host", task_type=TASK, timeouts=Timeouts(0))
-    with pytest.raises(Invalid):
-        Agent("lit", kind="remote")

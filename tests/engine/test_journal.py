@@ -5,7 +5,7 @@ import asyncio
 import pytest
 
 from runyard.agents.context import Context
-from runyard.agents.declared.agent import agent
+from runyard.agents.declared.kinds import agent
 from runyard.domain.append import Finish, Release
 from runyard.domain.run import Run, Status
 from runyard.engine.log import journal as journal_module

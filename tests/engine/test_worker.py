@@ -7,7 +7,8 @@ from contextlib import asynccontextmanager
 import pytest
 
 from runyard.agents.context import Context
-from runyard.agents.declared.agent import Agent, agent
+from runyard.agents.declared.agent import Agent
+from runyard.agents.declared.kinds import agent
 from runyard.app.process import Process
 from runyard.domain.run import SUSPECT_ATTEMPTS, Status
 from runyard.store import Store

@@ -7,7 +7,8 @@ from collections import Counter
 from typing import Any
 
 from runyard.agents.context import Context
-from runyard.agents.declared.agent import Agent, Output, agent, plan
+from runyard.agents.declared.agent import Agent, Output
+from runyard.agents.declared.kinds import agent, plan, scripted
 from runyard.agents.declared.loading import App
 from runyard.agents.declared.nodes import Node
 from runyard.agents.plan.node_context import NodeContext
@@ -164,14 +165,14 @@ def agents(gate: Gate) -> App:
         return "yes" if await ctx.request_approval("deep?", nested=nested) else "no"
 
     python = [gated, silent, endless, steps, long_step, long_thread, deaf, raises, asks, mails, whole, deep]
-    scripted = {
+    scripts = {
         "happy": HAPPY,
         "fails": FAILS,
         "everything": EVERYTHING,
         "flood": [{"tokens": [f"{n:04d} " for n in range(2000)]}],
     }
     declared = [*python, *plans(gate)]
-    named = {name: Agent(name, kind="scripted", script=script) for name, script in scripted.items()}
+    named = {name: scripted(name, script) for name, script in scripts.items()}
     return App({**named, **{one.name: one for one in declared}}, {}, "happy")
 
 

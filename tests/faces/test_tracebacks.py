@@ -8,7 +8,8 @@ import pytest
 import structlog
 
 from runyard.agents.context import Context
-from runyard.agents.declared.agent import Agent, agent, plan
+from runyard.agents.declared.agent import Agent
+from runyard.agents.declared.kinds import agent, plan
 from runyard.agents.declared.loading import App
 from runyard.agents.declared.nodes import Node
 from runyard.agents.plan.node_context import NodeContext

@@ -8,6 +8,7 @@ from typing import Any
 import runyard
 from runyard.agents.context import Context
 from runyard.agents.declared.agent import Agent, Output
+from runyard.agents.declared.kinds import scripted
 from runyard.agents.declared.loading import App
 from runyard.errors import Rejected
 from runyard.model import Conversation
@@ -156,4 +157,4 @@ def _porter(gates: Gates) -> Agent:
 
 
 def _flood() -> Agent:
-    return Agent("flood", kind="scripted", script=[{"tokens": [f"{n} " for n in range(MANY - 3)]}])
+    return scripted("flood", [{"tokens": [f"{n} " for n in range(MANY - 3)]}])

@@ -3,7 +3,8 @@
 from typing import Any
 
 from runyard.agents.context import Context
-from runyard.agents.declared.agent import Agent, Output, agent
+from runyard.agents.declared.agent import Agent, Output
+from runyard.agents.declared.kinds import agent
 from runyard.agents.declared.loading import App
 from runyard.agents.tools.tool import tool
 from runyard.agents.user_code.current_call import stream_output

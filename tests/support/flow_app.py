@@ -35,22 +35,22 @@ async def _gate(name: str) -> None:
 
 
 @runyard.tool(effects="none")
-async def look(what: str, idempotency_key: str, gate: str = "") -> dict[str, str]:
+async def look(what: str, idempotency_key: str = "", gate: str = "") -> dict[str, str]:
     return await _act("look", what, idempotency_key, gate)
 
 
 @runyard.tool(effects="idempotent")
-async def save(what: str, idempotency_key: str, gate: str = "") -> dict[str, str]:
+async def save(what: str, idempotency_key: str = "", gate: str = "") -> dict[str, str]:
     return await _act("save", what, idempotency_key, gate)
 
 
 @runyard.tool(effects="once")
-async def pay(what: str, idempotency_key: str, gate: str = "") -> dict[str, str]:
+async def pay(what: str, idempotency_key: str = "", gate: str = "") -> dict[str, str]:
     return await _act("pay", what, idempotency_key, gate)
 
 
 @runyard.tool(effects="once", approval="always")
-async def send(what: str, idempotency_key: str, gate: str = "") -> dict[str, str]:
+async def send(what: str, idempotency_key: str = "", gate: str = "") -> dict[str, str]:
     return await _act("send", what, idempotency_key, gate)
 
 
@@ -232,8 +232,7 @@ OPERATIONS: dict[str, Callable[..., Awaitable[None]]] = {
 }
 
 
-@runyard.agent
-async def player(ctx: runyard.Context) -> None:
+async def _play(ctx: runyard.Context) -> None:
     program: list[list[Any]] = json.loads(ctx.message.text)
     notes.write("began", ctx.run_id, os.getpid(), time.monotonic_ns())
     try:
@@ -243,12 +242,12 @@ async def player(ctx: runyard.Context) -> None:
         notes.write("stopped", ctx.run_id, os.getpid(), time.monotonic_ns())
 
 
-second = runyard.Agent("second", fn=player.fn)
-third = runyard.Agent("third", fn=player.fn)
-fixed = runyard.Agent(
+player = runyard.agent(name="player")(_play)
+second = runyard.agent(name="second")(_play)
+third = runyard.agent(name="third")(_play)
+fixed = runyard.scripted(
     "fixed",
-    kind="scripted",
-    script=[
+    [
         {"tool": "look", "input": {"what": "it"}, "output": {"done": "it"}},
         {"tokens": ["a", "b", "c", "d", "e"], "every_ms": 2},
     ],

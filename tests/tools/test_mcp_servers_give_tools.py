@@ -13,7 +13,8 @@ import pytest
 
 import runyard
 from runyard.agents.context import Context
-from runyard.agents.declared.agent import Agent, equipped
+from runyard.agents.declared.agent import equipped
+from runyard.agents.declared.kinds import agent
 from runyard.agents.mcp.servers import McpServer
 from runyard.agents.python.runner import run_python
 from runyard.agents.tools.outbound import OutboundRefused
@@ -238,13 +239,13 @@ async def test_an_agent_calls_them_by_name_and_a_person_is_asked(tmp_path: Path)
     async def sum_up(ctx: Context) -> str:
         return str(await ctx.call("add", a=2, b=3))
 
-    agent = Agent("sum", fn=sum_up, tools=[server])
+    summing = agent(name="sum", tools=[server])(sum_up)
     assert not (tmp_path / "pid").exists(), "it is started when a run needs it"
-    assert agent.tools == ()
+    assert summing.tools == ()
     first = FakeExecution()
-    (asked,) = await parked(await equipped(agent), first)
+    (asked,) = await parked(await equipped(summing), first)
     second = FakeExecution(decided(first.log, asked))
-    output = await run_python(await equipped(agent), second)
+    output = await run_python(await equipped(summing), second)
     await server.close()
 
     assert output.text == "{'result': 5}"
@@ -261,5 +262,5 @@ async def test_two_tools_of_one_name_are_refused(tmp_path: Path) -> None:
     async def idle(ctx: Context) -> None: ...
 
     with pytest.raises(Invalid, match="same name"):
-        await equipped(Agent("a", fn=idle, tools=[add, server]))
+        await equipped(agent(name="a", tools=[add, server])(idle))
     await server.close()

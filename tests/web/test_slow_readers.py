@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from runyard.agents.declared.agent import Agent
+from runyard.agents.declared.kinds import scripted
 from runyard.agents.declared.loading import App
 from runyard.engine.log import stream as engine_stream
 from runyard.web import sse
@@ -25,7 +25,7 @@ def flood() -> App:
     """An agent whose log is far larger than what a socket holds."""
     script: list[dict[str, Any]] = [{"tokens": ["x" * 200] * TOKENS}, {"output": {"text": "done"}}]
     small: list[dict[str, Any]] = [{"token": "a"}]
-    agents = [Agent("flood", kind="scripted", script=script), Agent("small", kind="scripted", script=small)]
+    agents = [scripted("flood", script), scripted("small", small)]
     return App({agent.name: agent for agent in agents}, {}, "flood")
 
 

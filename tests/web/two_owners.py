@@ -6,7 +6,7 @@ from typing import Any
 import httpx2
 
 from runyard.agents.context import Context
-from runyard.agents.declared.agent import Agent, plan
+from runyard.agents.declared.kinds import agent, plan
 from runyard.agents.declared.loading import App
 from runyard.agents.declared.nodes import Node
 from runyard.agents.plan.node_context import NodeContext
@@ -30,7 +30,7 @@ def app() -> App:
     async def step(ctx: NodeContext) -> dict[str, Any]:
         return {"done": True}
 
-    agents = [Agent("clerk", fn=clerk), plan("device", [Node("Ping", step)])]
+    agents = [agent(name="clerk")(clerk), plan("device", [Node("Ping", step)])]
     return App({each.name: each for each in agents}, {}, "clerk")
 
 

@@ -4,6 +4,7 @@ import re
 from collections.abc import Iterator, Mapping
 from typing import Any, NamedTuple
 
+from fastapi import FastAPI
 from starlette.routing import Route
 
 from runyard.ids import new_id, new_name
@@ -30,7 +31,7 @@ def app_of(server: Server) -> App:
     return app
 
 
-def operations(app: App) -> list[Operation]:
+def operations(app: FastAPI) -> list[Operation]:
     """Every route, also those that stand in no document."""
     found = [
         Operation(method, route.path)

@@ -1,23 +1,22 @@
-"""What an agent function gets: the message, a way to write, and calls that a crash does not repeat.
+"""The context of an agent function: its message, a way to write, and recorded calls that a crash does not repeat.
 
-After a crash or a wait the function is called again from the top; a finished step or tool is then not called again, its
-caller gets the same JSON value or the same error, and text that is in the log is not written again (`replay.py`,
-`recorded.py`). So what an agent decides may depend on its message, its history and its results, not on time or chance.
+After a crash or an approval the function is called again from the top. A finished step or tool is not called again: the
+caller gets the recorded value or error, and text that is in the log is not written twice (`durable/replay.py`,
+`durable/recorded.py`). So the function may decide by its message, its history and its results, not by time or chance.
 
-Limits: results are JSON; arguments of a step that are not JSON are compared by type only; steps and tools do not nest,
-but may write text if they get the context as an argument or close over it (`reach.py`); `search` is not recorded, so
+Limits: results are JSON; arguments of a step that are not JSON are compared by type; steps and tools do not nest. They
+may write text if they get the context as an argument or close over it (`durable/reach.py`). `search` is not recorded:
 call it inside a step or a tool.
 """
 
-import asyncio
-from collections.abc import Callable, Sequence
+from collections.abc import AsyncIterator, Awaitable, Callable, Iterator, Mapping, Sequence
 from contextlib import suppress
 from functools import partial
-from threading import get_ident
-from typing import Any, ClassVar, get_args
+from typing import Any, ClassVar, Concatenate, ParamSpec, TypeVar, overload
 
 import msgspec
 
+from runyard.agents.current_run import CurrentRun
 from runyard.agents.declared.agent import Agent
 from runyard.agents.declared.remote import TROUBLES, failure, flat
 from runyard.agents.durable.parking import Parking
@@ -25,25 +24,42 @@ from runyard.agents.durable.reach import reaches
 from runyard.agents.durable.recorded import RecordedCalls
 from runyard.agents.durable.redaction_buffer import RedactionBuffer
 from runyard.agents.durable.replay import Replay
-from runyard.agents.execution import Canceled, Execution
+from runyard.agents.execution import Execution
 from runyard.agents.tools.tool import Effects, Tool
 from runyard.contract.result import Result
 from runyard.domain.events import ModelThinking, Trace, clean
-from runyard.domain.task import Task
 from runyard.domain.thread import Message
-from runyard.errors import AgentError, Invalid, RemoteFailed, ToolFailed, Unavailable, WriteRefused, WrongThread
+from runyard.errors import AgentError, Invalid, RemoteFailed, ToolFailed, Unavailable, WriteRefused
 from runyard.store import Hit
 
+P = ParamSpec("P")
+R = TypeVar("R")
 
-class Context:
-    """Made by the runner, one per execution. Every call but `cancelled` ends at once when the run is to be canceled."""
+
+class Context(CurrentRun):
+    """What an agent function gets. Runners make one for each execution.
+
+    Every method except `cancelled` ends the function if a cancel was requested. Use the context in the thread of the
+    agent only.
+
+    Raises:
+        WrongThread: By every method, if it is called in another thread than the agent's.
+
+    Example:
+        >>> def price(item: str) -> float:
+        ...     return 9.5
+        >>> @runyard.agent
+        ... async def shop(ctx: runyard.Context) -> str:
+        ...     cost = await ctx.step("price", price, item=ctx.message.text)
+        ...     return f"{ctx.message.text} costs {cost:.2f}"
+        >>> run_agent_sync(shop, "tea").text
+        'tea costs 9.50'
+    """
 
     runyard_injects: ClassVar[str] = "context"  # how `tools` knows a parameter of this type
 
     def __init__(self, agent: Agent, execution: Execution, parking: Parking, replay: Replay | None = None) -> None:
-        self._execution = execution
-        self._thread_id = get_ident()
-        self._parking = parking
+        super().__init__(execution, parking)
         self._replay = replay or Replay(execution.state)
         self._written: list[str] = []
         self._tools = {tool.name: tool for tool in agent.tools}
@@ -52,53 +68,53 @@ class Context:
         )
         self._held: RedactionBuffer | None = None if execution.redactor is None else RedactionBuffer(execution.redactor)
 
-    # --- what it is about ------------------------------------------------------------------------------------------
+    # --- the message and its thread --------------------------------------------------------------------------------
 
     @property
     def message(self) -> Message:
+        """The message that the run answers.
+
+        Raises:
+            AgentError: If a task caused the run and not a message.
+        """
         message = self._execution.message
         if message is None:
-            raise AgentError("This run was not caused by a message.")
+            raise AgentError("No message caused this run. Read ctx.task instead.")
         return message
 
     @property
-    def task(self) -> Task | None:
-        """What was asked for, if it was a task and not a message in a thread."""
-        return self._execution.state.task
-
-    @property
-    def inputs(self) -> dict[str, Any]:
-        """The inputs of the task; empty if there is none."""
-        return {} if self.task is None else self.task.inputs
-
-    @property
-    def run_id(self) -> str:
-        return self._execution.run.id
-
-    @property
     def thread_id(self) -> str | None:
+        """The id of the thread that the run belongs to, or None."""
         return self._execution.run.thread_id
 
-    @property
-    def attempt(self) -> int:
-        """How often this run was begun since it last got anywhere: 1 the first time."""
-        return self._execution.run.attempts
-
     def idempotency_key(self, label: str) -> str:
-        """An idempotency key: the same after a crash, another one for every run."""
+        """Return a key that is the same in every attempt of this run and differs between runs.
+
+        Args:
+            label: A name for the action, such as `"mail"`.
+        """
         return f"{self.run_id}:{label}"
 
-    def cancelled(self) -> bool:
-        return self._execution.cancelled
-
     async def history(self, limit: int = 20) -> Sequence[Message]:
-        """What was said before on this branch of the thread: the last `limit` exchanges, oldest first."""
+        """Return the messages that came before on this branch of the thread, oldest first.
+
+        Args:
+            limit: The number of exchanges (a message and its answer) to return at most.
+        """
         self._go_on()
         with self._parking.working():
             return await self._execution.history(limit)
 
     async def search(self, collection: str, query: str, limit: int = 5) -> Sequence[Hit]:
-        """The documents of a collection that hold any of the query's words, best first."""
+        """Return the documents of a collection that contain any word of the query, best first.
+
+        The result is not recorded. Call it inside a step or a tool if the agent decides by it.
+
+        Args:
+            collection: The name of a `Documents` collection of the app.
+            query: The words to look for.
+            limit: The number of documents to return at most.
+        """
         self._go_on()
         with self._parking.working():
             return await self._execution.search(collection, query, limit)
@@ -106,7 +122,14 @@ class Context:
     # --- writing ---------------------------------------------------------------------------------------------------
 
     async def token(self, text: str) -> None:
-        """Write a piece of the answer. Does not wait, unless far more was written than the database has taken."""
+        """Write a piece of the answer. Waits only while the database is far behind.
+
+        Args:
+            text: The piece of text. Clients get it at once.
+
+        Raises:
+            TypeError: If `text` is not a str.
+        """
         if not isinstance(text, str):
             raise TypeError(f"a token is text, not {type(text).__name__}")
         self._go_on()
@@ -115,7 +138,7 @@ class Context:
             await self._drain()
 
     def _say(self, text: str) -> bool:
-        """Write it, unless it is in the log; whether there was anything to write."""
+        """Write text that is not in the log yet. Return whether there was any."""
         self._written.append(text)
         fresh = self._replay.text.fresh(text, self._replay.live)
         if fresh:
@@ -123,7 +146,14 @@ class Context:
         return bool(fresh)
 
     async def thinking(self, text: str) -> None:
-        """Write a piece of reasoning, for display."""
+        """Write a piece of reasoning. Clients show it apart from the answer.
+
+        Args:
+            text: The piece of text.
+
+        Raises:
+            TypeError: If `text` is not a str.
+        """
         if not isinstance(text, str):
             raise TypeError(f"thinking is text, not {type(text).__name__}")
         self._go_on()
@@ -138,8 +168,9 @@ class Context:
         return bool(fresh)
 
     def settle(self) -> None:
-        """Write what is held back because it might become sensitive: here a piece of text ends. If the log takes no
-        more, the next commit says so."""
+        """Write the text that redaction holds back. The runner calls it where a piece of text ends.
+
+        If the log accepts no more, the next commit raises."""
         if self._held is not None:
             text, thinking = self._held.rest()
             with suppress(WriteRefused, Unavailable):
@@ -147,12 +178,16 @@ class Context:
                 self._think(thinking)
 
     def _pause(self) -> None:
-        """The same before a call; but what another task is writing just now is left to it."""
+        """Write the held text before a call, unless another task is writing it just now."""
         if self._held is not None and self._held.is_mine:
             self.settle()
 
     async def trace(self, fn_name: str) -> None:
-        """Leave a mark for whoever debugs this run: a stable name, never content."""
+        """Leave a mark in the log for debugging.
+
+        Args:
+            fn_name: A stable name, such as `"plan.ready"`. Never put content into it.
+        """
         self._go_on()
         if self._replay.live:
             self._execution.emit(Trace(clean(fn_name)))
@@ -160,32 +195,109 @@ class Context:
                 await self._drain()
 
     def written(self) -> str:
-        """All tokens so far, those of earlier attempts included."""
+        """Return all tokens so far, including those of earlier attempts."""
         return "".join(self._written)
 
     # --- recorded calls --------------------------------------------------------------------------------------------
 
+    @overload
+    async def step(self, name: str, fn: Callable[P, Awaitable[R]], /, *args: P.args, **kwargs: P.kwargs) -> R: ...
+    @overload
     async def step(
-        self, name: str, fn: Callable[..., Any], /, *args: Any, effects: Effects = "idempotent", **kwargs: Any
-    ) -> Any:
-        """Call `fn` and record its result (JSON); after a crash the record is used instead.
+        self, name: str, fn: Callable[P, AsyncIterator[str] | Iterator[str]], /, *args: P.args, **kwargs: P.kwargs
+    ) -> str: ...
+    @overload
+    async def step(self, name: str, fn: Callable[P, R], /, *args: P.args, **kwargs: P.kwargs) -> R: ...
+    async def step(self, name: str, fn: Callable[..., Any], /, *args: Any, **kwargs: Any) -> Any:
+        """Call a function and record its result. After a crash the recorded result is used instead.
 
-        A sync function runs in a thread. What it raises becomes StepFailed. A step that had begun when its worker died
-        is called again, unless it is declared `effects="once"`: then the agent's `on_unknown` decides."""
+        A plain function runs in a thread. A step that had started when its worker died is called again: use
+        `step_once` for a function that must not run twice. The result has the function's type if that is JSON; a
+        dataclass comes back as a dict.
+
+        Args:
+            name: The name of the step in the log.
+            fn: The function, plain or async.
+            args: Its positional arguments.
+            kwargs: Its keyword arguments.
+
+        Raises:
+            StepFailed: If the function raised, or its result is not JSON.
+            NestedCall: If it is called inside another step or tool.
+        """
+        return await self._step(name, fn, args, kwargs, "idempotent")
+
+    @overload
+    async def step_once(self, name: str, fn: Callable[P, Awaitable[R]], /, *args: P.args, **kwargs: P.kwargs) -> R: ...
+    @overload
+    async def step_once(
+        self, name: str, fn: Callable[P, AsyncIterator[str] | Iterator[str]], /, *args: P.args, **kwargs: P.kwargs
+    ) -> str: ...
+    @overload
+    async def step_once(self, name: str, fn: Callable[P, R], /, *args: P.args, **kwargs: P.kwargs) -> R: ...
+    async def step_once(self, name: str, fn: Callable[..., Any], /, *args: Any, **kwargs: Any) -> Any:
+        """Call a function that must not run twice, and record its result.
+
+        Like `step`, but the log says that the step starts before the function is called. If the worker dies in
+        between, the agent's `on_unknown` decides: a person is asked whether to call it again, or the step fails.
+
+        Args:
+            name: The name of the step in the log.
+            fn: The function, plain or async.
+            args: Its positional arguments.
+            kwargs: Its keyword arguments.
+
+        Raises:
+            StepFailed: If the function raised, or its result is not JSON.
+            UnknownOutcome: If the step had started when its worker died, and it is not to be called again.
+            NestedCall: If it is called inside another step or tool.
+        """
+        return await self._step(name, fn, args, kwargs, "once")
+
+    async def _step(
+        self, name: str, fn: Callable[..., Any], args: tuple[Any, ...], kwargs: Mapping[str, Any], effects: Effects
+    ) -> Any:
         self._go_on()
         if not name:
             raise Invalid("A step needs a name.")
-        if effects not in get_args(Effects):
-            raise Invalid(f"The effects of a step are one of {', '.join(get_args(Effects))}.")
         may_write = reaches(partial(fn, *args, **kwargs), self)
         self._pause()
         return await self._calls.step(clean(name), fn, args, kwargs, effects, may_write)
 
-    async def call(self, tool: Tool[..., Any] | str, /, **given: Any) -> Any:
-        """Call a tool, after a person agreed if it demands that, and record its output (JSON).
+    @overload
+    async def call(
+        self, tool: Tool[Concatenate["Context", P], Awaitable[R]], /, *args: P.args, **given: P.kwargs
+    ) -> R: ...
+    @overload
+    async def call(self, tool: Tool[Concatenate["Context", P], R], /, *args: P.args, **given: P.kwargs) -> R: ...
+    @overload
+    async def call(self, tool: Tool[P, Awaitable[R]], /, *args: P.args, **given: P.kwargs) -> R: ...
+    @overload
+    async def call(
+        self, tool: Tool[P, AsyncIterator[str] | Iterator[str]], /, *args: P.args, **given: P.kwargs
+    ) -> str: ...
+    @overload
+    async def call(self, tool: Tool[P, R], /, *args: P.args, **given: P.kwargs) -> R: ...
+    @overload
+    async def call(self, tool: str, /, **given: Any) -> Any: ...
+    async def call(self, tool: Tool[..., Any] | str, /, *args: Any, **given: Any) -> Any:
+        """Call a tool and record its output. If the tool needs an approval, wait for a person first.
 
-        Raises Rejected if they said no, ToolFailed if the tool raised or took too long, UnknownOutcome if a `once` tool
-        had begun when its worker died and is not to be called again."""
+        A `Context` and an `idempotency_key` of the tool are filled in: leave them out. For type checkers, declare the
+        context as the first parameter and give the key a default (`idempotency_key: str = ""`).
+
+        Args:
+            tool: The tool, or the name of one of the agent's tools.
+            args: The positional arguments of the tool. They are JSON.
+            given: The arguments of the tool by name. They are JSON.
+
+        Raises:
+            Rejected: If a person rejected the call.
+            ToolFailed: If the tool raised or timed out.
+            UnknownOutcome: If a tool with effects `"once"` had started when its worker died, and it is not to be
+                called again.
+            Invalid: If the tool or its arguments are wrong.
+        """
         self._go_on()
         found = self._tools.get(tool) if isinstance(tool, str) else tool
         if not isinstance(found, Tool):
@@ -193,11 +305,22 @@ class Context:
                 "There is no such tool: decorate a function with @runyard.tool, or list it in the agent's tools."
             )
         self._pause()
-        return await self._calls.tool(found, given, self)
+        return await self._calls.tool(found, found.by_name(args, given), self)
 
     async def call_agent(self, agent: Agent, /, **inputs: Any) -> dict[str, Any]:
-        """Have a remote agent do its task with these inputs, and record what it answers: its outputs, with `grounding`,
-        `warnings` and `artifacts` among them. RemoteFailed if there are none."""
+        """Give a task to a remote agent and record its outputs.
+
+        Args:
+            agent: An agent made with `runyard.remote`.
+            inputs: The inputs of the task, by name. Values are JSON.
+
+        Returns:
+            The outputs of the task, with `grounding`, `warnings` and `artifacts` among them.
+
+        Raises:
+            RemoteFailed: If the remote agent gave no outputs. Subclasses say why.
+            Invalid: If the agent is not a remote agent.
+        """
         self._go_on()
         if agent.remote is None:
             raise Invalid("Only a remote agent can be called; make one with runyard.remote.")
@@ -211,20 +334,18 @@ class Context:
         return flat(found)
 
     async def request_approval(self, question: str, /, **details: Any) -> bool:
-        """Ask a person. The run leaves its worker until they answer, be it a month."""
+        """Ask a person and return whether they approved. The run leaves its worker until they decide.
+
+        Args:
+            question: The question.
+            details: More facts for the person, by name. Values are JSON.
+
+        Returns:
+            True if a person approved, False if they rejected or the approval expired.
+        """
         self._go_on()
         self._pause()
         return await self._calls.approve(question, details)
-
-    # --- inside ----------------------------------------------------------------------------------------------------
-
-    def _go_on(self) -> None:
-        if get_ident() != self._thread_id:
-            raise WrongThread
-        if self._parking.closed:
-            raise asyncio.CancelledError
-        if self._execution.cancelled:
-            raise Canceled
 
     async def _drain(self) -> None:
         with self._parking.working():

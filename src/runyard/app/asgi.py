@@ -6,7 +6,7 @@
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager, suppress
 from functools import partial
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import structlog
 
@@ -16,6 +16,9 @@ from runyard.app.factories import load_app
 from runyard.app.process import Process
 from runyard.errors import RunyardError
 from runyard.settings import Settings
+
+if TYPE_CHECKING:
+    from fastapi import FastAPI
 
 log = structlog.get_logger()
 
@@ -27,9 +30,24 @@ def create_app(
     worker: bool = True,
     process: Process | None = None,
     keys: bool = True,
-) -> Any:
-    """An ASGI app; its lifespan starts and stops everything behind it. Without `keys`, whoever reaches it may do
-    everything, as the owner `local`."""
+) -> "FastAPI":
+    """Make the ASGI app of a server. Its lifespan starts and stops the worker and everything else behind it.
+
+    Args:
+        settings: The settings. The default reads the environment (`RUNYARD_...`).
+        app: The agents to serve. The default loads the app that the settings name.
+        worker: Whether this process also runs agents.
+        process: A process to serve instead of a new one. `app` and `worker` are then ignored.
+        keys: Whether requests need an API key. Without keys every client acts as the owner `local`.
+
+    Raises:
+        StartupError: If the app or a setting is wrong.
+
+    Example:
+        >>> app = runyard.create_app(runyard.Settings(database_url="sqlite:///:memory:"))
+        >>> app.title
+        'Runyard'
+    """
     from runyard.faces.channels.routes import add_routes as channels
     from runyard.faces.chats.routes import add_routes as chats
     from runyard.faces.contract.routes import add_routes as contract

@@ -10,8 +10,9 @@ import asyncio
 import re
 
 from runyard.agents.context import Context
-from runyard.agents.declared.agent import Agent, Output, agent
+from runyard.agents.declared.agent import Output
 from runyard.agents.declared.documents import Documents
+from runyard.agents.declared.kinds import agent, scripted
 from runyard.agents.tools.tool import tool
 from runyard.demo.assistant import assistant
 from runyard.demo.candidates import CVS, Cv, keywords, reasons
@@ -37,7 +38,7 @@ cvs = Documents("cvs", [cv.document() for cv in CVS.values()])
 
 
 @tool(effects="none")
-async def search_cvs(query: str, ctx: Context) -> dict[str, list[dict[str, str]]]:
+async def search_cvs(ctx: Context, query: str) -> dict[str, list[dict[str, str]]]:
     """Search the CVs for any of the words of the query; the best come first."""
     hits = await ctx.search("cvs", query, limit=_NAMED)
     return {"hits": [{"id": hit.id, "title": hit.title} for hit in hits]}
@@ -71,12 +72,11 @@ def _answer(best: list[Cv], wanted: list[str]) -> str:
     return "\n".join(lines)
 
 
-tokens = Agent("tokens", kind="scripted", script=[{"tokens": [f"t{n} " for n in range(200)]}])
+tokens = scripted("tokens", [{"tokens": [f"t{n} " for n in range(200)]}])
 
-slow = Agent(
+slow = scripted(
     "slow",
-    kind="scripted",
-    script=[
+    [
         {"tool": "look_around", "input": {"where": "everywhere"}, "output": {"found": 60}, "ms": 500},
         {"tokens": [f"word{n} " for n in range(1, 61)], "every_ms": 50},
     ],

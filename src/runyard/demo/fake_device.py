@@ -7,7 +7,7 @@ leaves. The nodes are pure: what they return depends on what the nodes before th
 import asyncio
 from typing import Any
 
-from runyard.agents.declared.agent import plan
+from runyard.agents.declared.kinds import plan
 from runyard.agents.declared.nodes import Node
 from runyard.agents.plan.node_context import NodeContext
 

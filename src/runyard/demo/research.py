@@ -11,8 +11,9 @@ from typing import Any
 import msgspec
 
 from runyard.agents.context import Context
-from runyard.agents.declared.agent import Output, agent
+from runyard.agents.declared.agent import Output
 from runyard.agents.declared.documents import Documents
+from runyard.agents.declared.kinds import agent
 from runyard.errors import InvalidTask
 
 _DATA = msgspec.json.decode(Path(__file__).with_name("research.json").read_bytes())

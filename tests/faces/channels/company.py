@@ -5,7 +5,7 @@ from collections.abc import Awaitable, Callable
 from typing import Any
 
 from runyard.agents.context import Context
-from runyard.agents.declared.agent import Agent
+from runyard.agents.declared.kinds import agent
 from runyard.agents.declared.loading import App
 from runyard.domain.run import Run
 from runyard.store import PostedMessage
@@ -27,7 +27,7 @@ class Company:
         self.server: Server | None = None
 
     def app(self) -> App:
-        agents = {name: Agent(name, fn=self._agent(name), instructions=f"You are {name}.") for name in NAMES}
+        agents = {name: agent(name=name, instructions=f"You are {name}.")(self._agent(name)) for name in NAMES}
         return App(agents, {}, "kevin")
 
     def _agent(self, name: str) -> Deed:

@@ -6,7 +6,7 @@ from typing import Any
 import pytest
 
 from runyard.agents.context import Context
-from runyard.agents.declared.agent import Agent
+from runyard.agents.declared.kinds import agent
 from runyard.agents.declared.loading import App
 from tests.faces.channels.company import Company, done
 from tests.faces.channels.conftest import AT_ONCE
@@ -50,7 +50,7 @@ async def test_one_run_of_a_mailbox_is_running_also_while_another_waits_for_a_pe
             await gate.wait()
 
     office = Company()
-    app = App({"kevin": Agent("kevin", fn=work, while_waiting="yield")}, {}, "kevin")
+    app = App({"kevin": agent(name="kevin", while_waiting="yield")(work)}, {}, "kevin")
     office.server = await serve(app, **AT_ONCE)
     dm = await office.dm("kevin")
     watch = await office.watch(0)
@@ -80,7 +80,7 @@ async def test_a_run_that_waits_and_holds_its_mailbox_is_the_one_that_is_running
         await ctx.request_approval("May I?")
 
     office = Company()
-    office.server = await serve(App({"kevin": Agent("kevin", fn=work)}, {}, "kevin"), **AT_ONCE)
+    office.server = await serve(App({"kevin": agent(name="kevin")(work)}, {}, "kevin"), **AT_ONCE)
     dm = await office.dm("kevin")
     for text in ("one", "two"):
         await office.tell(dm, text)

@@ -11,6 +11,7 @@ import pytest
 import runyard
 from runyard.agents.context import Context
 from runyard.agents.declared.agent import Agent
+from runyard.agents.declared.kinds import agent
 from runyard.agents.declared.loading import App
 from runyard.domain.api_key import DEFAULT_SCOPES
 from tests.faces.channels.conftest import AT_ONCE
@@ -77,7 +78,7 @@ class ChannelStore:
 
     @property
     def app(self) -> App:
-        return App({"kevin": self.kevin, "oscar": Agent("oscar", fn=_idle)}, {}, "kevin")
+        return App({"kevin": self.kevin, "oscar": agent(name="oscar")(_idle)}, {}, "kevin")
 
 
 async def _idle(ctx: Context) -> None: ...
@@ -153,7 +154,7 @@ async def test_a_run_of_one_owner_holds_up_no_run_of_another(serve: Serve) -> No
         began.put_nowait(ctx.message.text)
         await gate.wait()
 
-    agents = [Agent("kevin", fn=work), Agent("pam", fn=work, shared=True)]
+    agents = [agent(name="kevin")(work), agent(name="pam", shared=True)(work)]
     ann, bob = await two(serve, App({each.name: each for each in agents}, {}, "kevin"))
     for owner, name in ((ann, "ann"), (bob, "bob")):
         await owner.tell(await owner.dm("pam"), f"pam for {name}")

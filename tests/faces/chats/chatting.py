@@ -7,7 +7,8 @@ from typing import Any
 import httpx2
 
 from runyard.agents.context import Context
-from runyard.agents.declared.agent import Agent, agent
+from runyard.agents.declared.agent import Agent
+from runyard.agents.declared.kinds import agent
 from runyard.agents.declared.loading import App
 from runyard.agents.tools.tool import tool
 from runyard.errors import Rejected, ToolFailed

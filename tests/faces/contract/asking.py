@@ -6,7 +6,8 @@ from typing import Any
 import httpx2
 
 from runyard.agents.context import Context
-from runyard.agents.declared.agent import Agent, Output, agent, plan
+from runyard.agents.declared.agent import Agent, Output
+from runyard.agents.declared.kinds import agent, plan, scripted
 from runyard.agents.declared.loading import App
 from runyard.agents.declared.nodes import Node
 from runyard.agents.plan.node_context import NodeContext
@@ -79,7 +80,7 @@ def contract_agents(gate: Gate) -> App:
     chatterbox = Agent("chatterbox", model="scripted", turns=[{"text": ["word "] * 1000}])
     declared = [echo, grounded, misshapen, crashes, explains, gated, asks, thinker, chatterbox]
     declared.append(plan("pipeline", [Node("Find", find), Node("Count", count)]))
-    declared.append(Agent("happy", kind="scripted", script=[{"tokens": ["a ", "b"]}, {"tool": "t", "output": 1}]))
+    declared.append(scripted("happy", [{"tokens": ["a ", "b"]}, {"tool": "t", "output": 1}]))
     return App({one.name: one for one in declared}, {}, "happy")
 
 

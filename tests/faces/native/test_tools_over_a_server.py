@@ -5,7 +5,7 @@ from structlog.testing import capture_logs
 
 import runyard
 from runyard.agents.context import Context
-from runyard.agents.declared.agent import Agent
+from runyard.agents.declared.kinds import agent
 from runyard.agents.declared.loading import App
 from tests.faces.serving import Serve
 
@@ -23,7 +23,7 @@ async def payer(ctx: Context) -> str:
     return str(await ctx.call(pay, amount=5, to=ctx.message.text))
 
 
-APP = App({"payer": Agent("payer", fn=payer, tools=[pay])}, {}, "payer")
+APP = App({"payer": agent(name="payer", tools=[pay])(payer)}, {}, "payer")
 
 
 @pytest.mark.req("S1.47", "S1.54")
@@ -61,7 +61,7 @@ async def pinger(ctx: Context) -> str:
 
 @pytest.mark.req("S1.47")
 async def test_a_rate_limit_holds_over_all_runs_and_pods_of_an_agent_and_an_owner(serve: Serve, backend: str) -> None:
-    app = App({name: Agent(name, fn=pinger, tools=[ping]) for name in ("pinger", "other")}, {}, "pinger")
+    app = App({name: agent(name=name, tools=[ping])(pinger) for name in ("pinger", "other")}, {}, "pinger")
     first = await serve(app)
     for _ in range(2):
         await first.ended(await first.post("pinger"))

@@ -6,7 +6,8 @@ import pytest
 
 import runyard
 from runyard.agents.context import Context
-from runyard.agents.declared.agent import Agent, agent, plan
+from runyard.agents.declared.agent import Agent
+from runyard.agents.declared.kinds import agent, plan, scripted
 from runyard.agents.declared.loading import App
 from runyard.agents.declared.nodes import Node
 from runyard.agents.plan.node_context import NodeContext
@@ -49,7 +50,7 @@ AGENTS = [
     asks,
     plan("two", [Node("One", node), Node("Two", node)]),
     Agent("thinker", model="scripted", turns=TURNS, tools=[look]),
-    Agent("player", kind="scripted", script=[{"tool": "look", "output": SECRET}, {"token": SECRET}]),
+    scripted("player", [{"tool": "look", "output": SECRET}, {"token": SECRET}]),
 ]
 RUN, STEP, TOOL = ("agent.run", None), ("agent.step", "agent.run"), ("agent.tool", "agent.run")
 

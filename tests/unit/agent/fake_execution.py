@@ -9,7 +9,8 @@ from collections.abc import AsyncIterator, Awaitable, Callable, Sequence
 from typing import Any, Literal, TypeVar
 
 from runyard.agents.context import Context
-from runyard.agents.declared.agent import Agent, Output, agent
+from runyard.agents.declared.agent import Agent, Output
+from runyard.agents.declared.kinds import agent
 from runyard.agents.execution import Parked
 from runyard.agents.runners import RUNNERS
 from runyard.domain.approval import Approval

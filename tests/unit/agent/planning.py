@@ -3,7 +3,8 @@
 from collections.abc import Awaitable, Callable
 from typing import Any
 
-from runyard.agents.declared.agent import Agent, plan
+from runyard.agents.declared.agent import Agent
+from runyard.agents.declared.kinds import plan
 from runyard.agents.declared.nodes import Node
 from runyard.agents.plan.node_context import NodeContext
 from tests.unit.agent.fake_execution import FakeExecution

@@ -6,7 +6,8 @@ from functools import partial
 import pytest
 
 from runyard.agents.context import Context
-from runyard.agents.declared.agent import Agent, Output
+from runyard.agents.declared.agent import Output
+from runyard.agents.declared.kinds import agent
 from runyard.agents.execution import Canceled
 from runyard.agents.python.runner import run_python
 from runyard.agents.tools.tool import tool
@@ -310,15 +311,17 @@ async def test_wrong_arguments_are_refused_before_anything_is_recorded() -> None
 
     async def fn(ctx: Context) -> None:
         with pytest.raises(Invalid):
-            await ctx.call(add, a="secret")
+            await ctx.call(add, a="secret")  # type: ignore[call-overload]
         with pytest.raises(Invalid):
-            await ctx.call(add, a=object())
+            await ctx.call(add, a=object())  # type: ignore[call-overload]
         with pytest.raises(Invalid):
             await ctx.call("unknown")
         with pytest.raises(Invalid):
             await ctx.step("", add, 1)
-        with pytest.raises(Invalid):
-            await ctx.step("x", add, 1, effects="twice")  # type: ignore[arg-type]
+        with pytest.raises(Invalid, match="add takes 1 argument"):
+            await ctx.call(add, 1, 2)  # type: ignore[call-overload]
+        with pytest.raises(Invalid, match="add gets a twice"):
+            await ctx.call(add, 1, a=1)  # type: ignore[call-arg, arg-type]
 
     execution = FakeExecution()
     await answer(fn, execution)
@@ -393,7 +396,7 @@ async def test_an_agent_that_cancels_itself_fails() -> None:
         raise asyncio.CancelledError
 
     with pytest.raises(AgentError, match="cancelled itself"):
-        await run_python(Agent("a", fn=fn), FakeExecution())
+        await run_python(agent(name="a")(fn), FakeExecution())
 
 
 @pytest.mark.parametrize("call", ["token", "thinking", "trace"])

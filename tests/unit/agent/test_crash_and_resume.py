@@ -6,7 +6,8 @@ from collections import Counter
 import pytest
 
 from runyard.agents.context import Context
-from runyard.agents.declared.agent import Agent, Output, agent
+from runyard.agents.declared.agent import Agent, Output
+from runyard.agents.declared.kinds import agent
 from runyard.agents.python.runner import run_python
 from runyard.agents.tools.tool import tool
 from runyard.domain.events import Event
@@ -42,7 +43,7 @@ class Scene:
             raise ValueError("with content")
 
         @tool(effects="idempotent")
-        async def count(what: str, idempotency_key: str) -> dict[str, object]:
+        async def count(what: str, idempotency_key: str = "") -> dict[str, object]:
             happened[f"count {idempotency_key}"] += 1
             return {"what": what, "count": happened.total()}
 
@@ -64,7 +65,7 @@ class Scene:
             await ctx.call(count, what="y")
             await ctx.trace("end")
             await ctx.token("Done.")
-            return Output(sources=[first["word"], second["word"]])
+            return Output(sources=[str(first["word"]), str(second["word"])])
 
         return everything
 

@@ -1,6 +1,6 @@
 """Agents and tools are checked when they are declared: a mistake is one clear sentence, not a failed run."""
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from datetime import date
 from typing import Annotated, Any, Literal
 
@@ -8,8 +8,9 @@ import msgspec
 import pytest
 
 from runyard.agents.context import Context
-from runyard.agents.declared.agent import Agent, agent, plan
+from runyard.agents.declared.agent import Agent
 from runyard.agents.declared.documents import Documents
+from runyard.agents.declared.kinds import agent, plan, scripted
 from runyard.agents.declared.nodes import Node
 from runyard.agents.tools.tool import Tool, tool
 from runyard.errors import Invalid
@@ -60,7 +61,7 @@ def test_what_is_not_an_agent_function_is_refused(fn: Any, says: str) -> None:
 @pytest.mark.parametrize("name", ["", "a b", "ä", "x" * 65, "a/b", "a\n", None, 3])
 def test_a_bad_name_is_refused(name: Any) -> None:
     with pytest.raises(Invalid, match="name"):
-        Agent(name, fn=nothing)
+        agent(name=name)(nothing)
     if name is not None:
         with pytest.raises(Invalid, match="name"):
             Tool(print, name=name)
@@ -72,32 +73,39 @@ def test_a_bad_name_is_refused(name: Any) -> None:
 @pytest.mark.parametrize(
     "options",
     [
-        {"kind": "magic"},
         {"while_waiting": "maybe"},
         {"on_unknown": "guess"},
         {"on_code_change": "ignore"},
         {"max_seconds": 0},
         {"tools": [print]},
         {"tools": [Tool(sync), Tool(sync)]},
-        {"fn": None},
-        {"kind": "scripted", "fn": None},
-        {"script": [{"token": "x"}]},
-        {"plan": [Node("a", nothing)]},
-        {"kind": "plan"},
-        {"kind": "plan", "plan": []},
+        {"task_type": "a b"},
     ],
     ids=str,
 )
 def test_a_bad_option_is_refused(options: dict[str, Any]) -> None:
     with pytest.raises(Invalid):
-        Agent("a", **{"fn": nothing, **options})
+        agent(name="a", **options)(nothing)
+
+
+@pytest.mark.parametrize("made", [lambda: plan("a", []), lambda: scripted("a", [])])
+def test_a_plan_without_nodes_and_a_script_without_entries_are_refused(made: Callable[[], Agent]) -> None:
+    with pytest.raises(Invalid, match="at least one"):
+        made()
+
+
+@pytest.mark.parametrize("option", ["kind", "fn", "script", "plan", "turn"])
+def test_an_option_of_another_kind_is_refused(option: str) -> None:
+    options: dict[str, Any] = {option: None}
+    with pytest.raises(TypeError, match=option):
+        Agent("a", model="openai/gpt-5-mini", **options)
 
 
 def test_the_version_changes_with_the_source_and_with_nothing_else() -> None:
     def declared(source: str) -> str:
         names: dict[str, Any] = {}
         exec(source, names)
-        return Agent("a", fn=names["f"]).version
+        return agent(name="a")(names["f"]).version
 
     one, same, other = (declared(f"async def f(ctx): return {text!r}") for text in ("1", "1", "2"))
     assert one == same != other
@@ -105,7 +113,7 @@ def test_the_version_changes_with_the_source_and_with_nothing_else() -> None:
 
 
 def test_the_version_of_a_script_changes_with_the_script() -> None:
-    one, same, other = (Agent("a", kind="scripted", script=[{"token": text}]).version for text in "aab")
+    one, same, other = (scripted("a", [{"token": text}]).version for text in "aab")
     assert one == same != other
 
 
@@ -119,7 +127,7 @@ def test_a_plan_is_an_agent_of_nodes() -> None:
     assert repr(made.plan) == "(Node('A'), Node('b.c-d_1'))"
     assert [node.timeout for node in made.plan] == [10.0, 2.0]
     assert (made.on_unknown, made.max_seconds) == ("fail", 9)
-    assert made.plan == Agent("x", kind="plan", plan=made.plan).plan
+    assert made.plan == plan("x", made.plan).plan
 
 
 NAME = "A node's name has 1 to 64 letters, digits or any of - _ . and nothing else."

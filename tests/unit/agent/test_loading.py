@@ -18,7 +18,7 @@ from words_of_the_app import WORD
 async def first(ctx):
     return WORD
 
-second = runyard.Agent("second", kind="scripted", script=[{"token": "x"}])
+second = runyard.scripted("second", [{"token": "x"}])
 docs = runyard.Documents("docs", [{"id": "a", "title": "A", "text": "aa"}])
 """
 
@@ -96,7 +96,7 @@ def test_a_file_may_have_the_name_of_any_module(folder: Path) -> None:
         ("import sys\nsys.exit(3)", "app.py, line 2: SystemExit: 3."),
         ("import runyard\n@runyard.agent\ndef f(ctx): ...", "app.py, line 2: Invalid: f is not async"),
         ("x = 1", "app.py declares no agent"),
-        (APP + "\nthird = runyard.Agent('first', fn=first.fn)", "app.py: two agents are named first."),
+        (APP + "\nthird = runyard.agent(name='first')(first.fn)", "app.py: two agents are named first."),
         (APP + "\nmore = runyard.Documents('docs', [])", "app.py: two collections of documents are named docs."),
         (APP + "\ndefault = 3", "app.py: `default` must be one of its agents."),
     ],

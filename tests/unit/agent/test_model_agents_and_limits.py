@@ -191,9 +191,6 @@ async def test_a_cancel_is_noticed_between_two_tokens_and_before_each_step() -> 
         {"model": "scripted", "turns": [DONE], "max_usd": 0},
         {"model": "scripted", "turns": [DONE], "max_output_tokens": -1},
         {"model": "scripted", "turns": [DONE], "history": 1000},
-        {"model": "scripted", "turns": [DONE], "kind": "python"},
-        {"model": "scripted", "turns": [DONE], "fn": answered},
-        {"kind": "model"},
     ],
 )
 def test_a_bad_declaration_is_refused(options: dict[str, Any]) -> None:

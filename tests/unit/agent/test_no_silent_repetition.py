@@ -5,7 +5,8 @@ from collections.abc import Callable
 import pytest
 
 from runyard.agents.context import Context
-from runyard.agents.declared.agent import Agent, OnUnknown, agent
+from runyard.agents.declared.agent import Agent, OnUnknown
+from runyard.agents.declared.kinds import agent
 from runyard.agents.python.runner import run_python
 from runyard.agents.tools.tool import Effects, tool
 from runyard.domain.events import Event
@@ -22,14 +23,15 @@ class Sender:
         self.execution: FakeExecution | None = None
 
         @tool(effects=effects)
-        async def send(to: str, idempotency_key: str) -> dict[str, str]:
+        async def send(to: str, idempotency_key: str = "") -> dict[str, str]:
             return self._send(to, idempotency_key)
 
         @agent(on_unknown=on_unknown)
         async def sender(ctx: Context) -> str:
             try:
                 if by_step:
-                    await ctx.step("send", self._send, "ada", ctx.idempotency_key("mail"), effects=effects)
+                    step = ctx.step_once if effects == "once" else ctx.step
+                    await step("send", self._send, "ada", ctx.idempotency_key("mail"))
                 else:
                     await ctx.call(send, to="ada")
             except UnknownOutcome:

@@ -5,7 +5,8 @@ from typing import Any
 
 import pytest
 
-from runyard.agents.declared.agent import OnUnknown, plan
+from runyard.agents.declared.agent import OnUnknown
+from runyard.agents.declared.kinds import plan
 from runyard.agents.declared.nodes import Node
 from runyard.agents.execution import Parked
 from runyard.agents.plan.node_context import NodeContext

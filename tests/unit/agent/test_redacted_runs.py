@@ -7,7 +7,8 @@ from typing import Any
 import pytest
 
 from runyard.agents.context import Context
-from runyard.agents.declared.agent import Agent, Output, agent, plan
+from runyard.agents.declared.agent import Agent, Output
+from runyard.agents.declared.kinds import agent, plan, scripted
 from runyard.agents.declared.nodes import Node
 from runyard.agents.plan.node_context import NodeContext
 from runyard.agents.runners import RUNNERS
@@ -63,10 +64,9 @@ TURNS: list[dict[str, Any]] = [
     {"text": [f"It is {MAIL[:9]}", MAIL[9:]]},
 ]
 thinker = Agent("thinker", model="scripted", turns=TURNS, tools=[look])
-scripted = Agent(
+player = scripted(
     "scripted",
-    kind="scripted",
-    script=[
+    [
         {"tokens": ["Mail ", *MAIL, " now"]},
         {"tool": "t", "input": {"to": MAIL}, "output": MAIL},
         {"thinking": MAIL},
@@ -89,7 +89,7 @@ def no_mail(execution: FakeExecution) -> None:
 
 
 @pytest.mark.req("S1.48")
-@pytest.mark.parametrize("kind", [talker, thinker, scripted], ids=lambda one: str(one.name))
+@pytest.mark.parametrize("kind", [talker, thinker, player], ids=lambda one: str(one.name))
 async def test_nothing_sensitive_is_written_and_the_pieces_are_the_whole(kind: Agent) -> None:
     SEEN.clear()
     execution = FakeExecution(redactor=REDACTOR)
@@ -112,7 +112,7 @@ async def test_nothing_sensitive_is_written_and_the_pieces_are_the_whole(kind: A
 
 
 @pytest.mark.req("S1.48")
-@pytest.mark.parametrize("kind", [talker, thinker, scripted], ids=lambda one: str(one.name))
+@pytest.mark.parametrize("kind", [talker, thinker, player], ids=lambda one: str(one.name))
 async def test_cut_off_after_any_event_it_ends_as_it_would_have(kind: Agent) -> None:
     whole = FakeExecution(redactor=REDACTOR)
     wanted = await ran(kind, whole)

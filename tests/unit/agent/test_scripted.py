@@ -5,6 +5,7 @@ from typing import Any
 import pytest
 
 from runyard.agents.declared.agent import Agent, Output
+from runyard.agents.declared.kinds import scripted
 from runyard.agents.declared.script import parse
 from runyard.agents.execution import Canceled
 from runyard.agents.scripted.runner import ScriptedRunner
@@ -32,8 +33,8 @@ class Sleeper:
         self.slept.append(seconds)
 
 
-def scripted(*script: Any) -> Agent:
-    return Agent("s", kind="scripted", script=script)
+def player(*script: Any) -> Agent:
+    return scripted("s", script)
 
 
 async def play(agent: Agent, execution: FakeExecution) -> tuple[Output, list[float]]:
@@ -45,7 +46,7 @@ async def play(agent: Agent, execution: FakeExecution) -> tuple[Output, list[flo
 
 async def test_a_script_is_played_in_order_and_in_time() -> None:
     execution = FakeExecution()
-    output, slept = await play(scripted(*SCRIPT), execution)
+    output, slept = await play(player(*SCRIPT), execution)
 
     assert output == Output("one two three four", ["s"], {"k": 1})
     assert slept == [0.2, 0.1, 0.05, 0.05, 0.05]
@@ -65,44 +66,44 @@ async def test_a_script_is_played_in_order_and_in_time() -> None:
 @pytest.mark.req("S0.25", "S0.33")
 async def test_after_a_crash_at_any_event_exactly_the_rest_is_played() -> None:
     whole = FakeExecution()
-    output, _ = await play(scripted(*SCRIPT), whole)
+    output, _ = await play(player(*SCRIPT), whole)
 
     for cut in range(1, len(whole.log) + 1):
         resumed = FakeExecution(whole.log[:cut])
-        again, slept = await play(scripted(*SCRIPT), resumed)
+        again, slept = await play(player(*SCRIPT), resumed)
 
         assert again == output
         assert [(e.type, e.data) for e in resumed.new_events] == [(e.type, e.data) for e in whole.log[cut:]]
         assert cut < len(whole.log) or slept == []
         twice = FakeExecution(resumed.log[: cut + 2])
-        assert (await play(scripted(*SCRIPT), twice))[0] == output
+        assert (await play(player(*SCRIPT), twice))[0] == output
         assert twice.fold().text == output.text
 
 
 async def test_a_failure_ends_the_run_with_the_scripts_code() -> None:
     execution = FakeExecution()
     with pytest.raises(AgentError) as caught:
-        await play(scripted({"token": "x"}, {"fail": "quota", "message": "No more."}), execution)
+        await play(player({"token": "x"}, {"fail": "quota", "message": "No more."}), execution)
 
     assert (caught.value.code, caught.value.message) == ("quota", "No more.")
     assert execution.types() == ["model.token"]
 
 
 async def test_the_answer_is_the_scripts_text_or_the_tokens() -> None:
-    said = scripted({"token": "x"}, {"output": {"text": ""}})
+    said = player({"token": "x"}, {"output": {"text": ""}})
 
     assert (await play(said, FakeExecution()))[0].text == ""
-    assert (await play(scripted({"token": "x"}), FakeExecution()))[0].text == "x"
+    assert (await play(player({"token": "x"}), FakeExecution()))[0].text == "x"
 
 
 async def test_flat_out_tokens_wait_only_when_the_journal_is_congested() -> None:
     execution = FakeExecution()
-    playing = ScriptedRunner()(scripted({"tokens": ["x"] * 5000}), execution)
+    playing = ScriptedRunner()(player({"tokens": ["x"] * 5000}), execution)
     with pytest.raises(StopIteration):
         playing.send(None)
 
     execution.congested = True
-    await play(scripted({"tokens": ["x", "y"]}), execution)
+    await play(player({"tokens": ["x", "y"]}), execution)
     assert execution.drains == 1
 
 
@@ -113,9 +114,7 @@ async def test_a_cancel_stops_the_script_before_the_next_event() -> None:
 
     execution = FakeExecution()
     with pytest.raises(Canceled):
-        await ScriptedRunner(CanceledWhilePausing())(
-            scripted({"token": "a"}, {"pause_ms": 1}, {"token": "b"}), execution
-        )
+        await ScriptedRunner(CanceledWhilePausing())(player({"token": "a"}, {"pause_ms": 1}, {"token": "b"}), execution)
     assert execution.types() == ["model.token"]
 
 

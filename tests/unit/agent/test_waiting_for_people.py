@@ -7,7 +7,8 @@ from typing import Any
 import pytest
 
 from runyard.agents.context import Context
-from runyard.agents.declared.agent import Agent, agent
+from runyard.agents.declared.agent import Agent
+from runyard.agents.declared.kinds import agent
 from runyard.agents.execution import Parked
 from runyard.agents.python.runner import run_python
 from runyard.agents.tools.tool import tool

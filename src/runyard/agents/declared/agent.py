@@ -1,9 +1,8 @@
-"""What a user declares: an agent, and what it answers.
+"""The agent that a user declares, and the answer that it returns.
 
-An `Agent` is a declaration, checked when it is made and never changed; runners (`runners/`) know how its kind is run.
-The decorator `agent` turns `async def f(ctx)` into one, `plan` a list of nodes; `Agent(name, model=...)` is one that
-thinks, `claude` one that Claude Agent SDK runs, `remote` one behind the agent contract. Its `version` changes when its
-source does.
+An `Agent` is a declaration. It is checked when it is made and never changes; the runners in `agents/*/runner.py` know
+how each kind is run. `Agent(name, model=...)` declares an agent that asks a model; `kinds.py` has one constructor for
+each other kind. All of them fill the same object (`declare`).
 """
 
 import asyncio
@@ -12,19 +11,18 @@ from collections.abc import Awaitable, Callable, Mapping, Sequence
 from copy import copy
 from functools import cached_property
 from hashlib import sha256
-from typing import Any, Literal, TypeAlias, TypedDict, Unpack, get_args, overload
+from typing import Any, Literal, TypeAlias, TypedDict, Unpack, get_args
 
 import msgspec
 
 from runyard.agents.declared.claude import Claude
-from runyard.agents.declared.functions import check_function, source
+from runyard.agents.declared.functions import source
 from runyard.agents.declared.model_settings import ModelSettings
-from runyard.agents.declared.nodes import Node, checked
+from runyard.agents.declared.nodes import Node
 from runyard.agents.declared.remote import Remote
-from runyard.agents.declared.script import Script, parse
+from runyard.agents.declared.script import Script
 from runyard.agents.tools.sources import ToolSource
-from runyard.agents.tools.tool import Effects, Tool
-from runyard.contract.timeouts import Timeouts
+from runyard.agents.tools.tool import Tool
 from runyard.errors import Invalid
 from runyard.models.scripted import Turns
 
@@ -35,7 +33,20 @@ OnUnknown = Literal["ask", "fail"]
 
 
 class Output(msgspec.Struct, frozen=True):
-    """The answer of a run: its text, the ids of what it rests on, and anything else (JSON) by name."""
+    """The answer of a run. An agent function returns it when it has more to say than text.
+
+    Args:
+        text: The whole answer. If it is empty, the tokens that the agent wrote are the answer.
+        sources: The ids of the documents that the answer rests on.
+        outputs: Further results by name. Values are JSON.
+
+    Example:
+        >>> @runyard.agent
+        ... async def judge(ctx: runyard.Context) -> runyard.Output:
+        ...     return runyard.Output("Looks fine.", sources=["cv_1"], outputs={"score": 0.9})
+        >>> run_agent_sync(judge, "Rate this.").outputs
+        {'score': 0.9}
+    """
 
     text: str = ""
     sources: Sequence[str] = ()
@@ -48,41 +59,88 @@ AgentFunction: TypeAlias = Callable[[Any], Awaitable[Output | str | None]]
 _NAME = re.compile(r"[A-Za-z0-9_.-]{1,64}", re.ASCII)
 
 
+class AgentOptions(TypedDict, total=False):
+    """The options that several kinds of agents share."""
+
+    instructions: str
+    tools: Sequence[Tool[..., Any] | ToolSource]
+    while_waiting: WhileWaiting
+    on_code_change: OnCodeChange
+    on_unknown: OnUnknown
+    max_seconds: float | None
+    task_type: str | None
+    shared: bool
+
+
 class Agent:
-    """Who answers. A python agent has a function `fn`, a scripted one a `script` (see `script.py`), a plan agent a
-    `plan` of nodes (see `nodes.py`), and one that thinks a `model`: a name that litellm knows, such as
-    "openai/gpt-5-mini", or "scripted" with its `turns` (see `models/scripted.py`).
+    """An agent that asks a language model. The functions `agent`, `plan`, `remote` and `claude` make the other kinds.
 
-    A model is told the `instructions` and what the last `history` runs of the thread said, and may call the `tools`.
-    It is asked at most `max_turns` times, and not again once `max_usd`, `max_output_tokens` (of the run) or
-    `max_context_tokens` (of one question) are reached; `model_options` go to litellm as they are.
+    The model reads the instructions and the earlier runs of the thread, and may call the tools. One run asks the model
+    at most `max_turns` times, and stops asking once it reaches `max_usd` or `max_output_tokens`.
 
-    `while_waiting`: whether a run that waits for a person holds its lane. `on_unknown`: what happens to a `once` call
-    that may or may not have taken effect. `max_seconds`: how long one execution may take; waiting for people does not
-    count. `task_type`: which tasks of the agent contract it does, beside those of its own name. `shared`: whether its
-    memory and its mailbox in conversations are common to all owners; otherwise each owner has its own.
+    Args:
+        name: The name by which clients choose the agent: 1 to 64 letters, digits, `-`, `_` or `.`.
+        model: A name that litellm knows, such as `"openai/gpt-5-mini"`, or `"scripted"` with `turns`.
+        turns: The answers of the model `"scripted"`: a list of turns, or a function of the conversation.
+        instructions: The system prompt.
+        tools: Functions decorated with `runyard.tool`, and tool servers (`runyard.mcp`).
+        model_options: Options that litellm passes to the provider, such as `{"temperature": 0}`.
+        max_turns: How often one run may ask the model.
+        max_usd: How much one run may spend.
+        max_output_tokens: How many tokens the model may write in one run.
+        max_context_tokens: How many tokens one question to the model may have.
+        history: How many earlier runs of the thread the model reads, at most 200.
+        while_waiting: `"hold"` lets later messages of the thread wait while this run waits for an approval; `"yield"`
+            lets them run.
+        on_code_change: What happens to a run that resumes after the agent's code has changed: `"continue"` or
+            `"error"`.
+        on_unknown: What happens to a tool with effects `"once"` that had started when its worker died: `"ask"` a
+            person, or `"fail"` the run.
+        max_seconds: How long one execution may take. The time in which a run waits for people does not count.
+        task_type: The task type of the agent contract that this agent does, besides its own name.
+        shared: Whether all owners share the agent's memory and mailbox. By default each owner has its own.
+
+    Raises:
+        Invalid: If an option is wrong. The message names the option.
+
+    Example:
+        >>> helper = runyard.Agent("helper", model="scripted", turns=[{"text": "Hello."}], instructions="Be kind.")
+        >>> run_agent_sync(helper, "Hi").text
+        'Hello.'
     """
+
+    name: str
+    kind: Kind
+    instructions: str
+    tools: tuple[Tool[..., Any], ...]
+    sources: tuple[ToolSource, ...]
+    while_waiting: WhileWaiting
+    on_code_change: OnCodeChange
+    on_unknown: OnUnknown
+    max_seconds: float | None
+    task_type: str | None
+    shared: bool
+    fn: AgentFunction | None = None
+    script: Script = ()
+    plan: tuple[Node, ...] = ()
+    model_settings: ModelSettings | None = None
+    remote: Remote | None = None
+    claude: Claude | None = None
 
     def __init__(
         self,
         name: str,
         *,
-        kind: Kind | None = None,
-        fn: AgentFunction | None = None,
-        script: Sequence[Mapping[str, Any]] = (),
-        plan: Sequence[Node] = (),
-        model: str | None = None,
+        model: str,
         turns: Turns = (),
-        remote: Remote | None = None,
-        claude: Claude | None = None,
+        instructions: str = "",
+        tools: Sequence[Tool[..., Any] | ToolSource] = (),
         model_options: Mapping[str, Any] | None = None,
         max_turns: int = 5,
         max_usd: float = 0.10,
         max_output_tokens: int | None = None,
         max_context_tokens: int | None = None,
         history: int = 20,
-        instructions: str = "",
-        tools: Sequence[Tool[..., Any] | ToolSource] = (),
         while_waiting: WhileWaiting = "hold",
         on_code_change: OnCodeChange = "continue",
         on_unknown: OnUnknown = "ask",
@@ -90,55 +148,36 @@ class Agent:
         task_type: str | None = None,
         shared: bool = False,
     ) -> None:
-        self.name = _checked_name(name)
-        self.shared = shared
-        self.task_type = None if task_type is None else _checked_name(task_type, "A task type")
-        self.kind: Kind = _one_of("kind", kind or ("python" if model is None else "model"), Kind)
-        self.fn = fn
-        self.script: Script = parse(script)
-        self.plan: tuple[Node, ...] = checked(plan)
-        self.instructions = instructions
-        self.sources = tuple(source for source in tools if isinstance(source, ToolSource))
-        self.tools = _checked_tools([tool for tool in tools if not isinstance(tool, ToolSource)])
-        self.while_waiting: WhileWaiting = _one_of("while_waiting", while_waiting, WhileWaiting)
-        self.on_code_change: OnCodeChange = _one_of("on_code_change", on_code_change, OnCodeChange)
-        self.on_unknown: OnUnknown = _one_of("on_unknown", on_unknown, OnUnknown)
-        self.max_seconds = max_seconds
-        if max_seconds is not None and max_seconds <= 0:
-            raise Invalid("max_seconds must be more than 0.")
-        self.remote = remote
-        if (self.kind == "remote") != (remote is not None):
-            raise Invalid(f"Agent {name}: a remote agent is made with runyard.remote.")
-        self.claude = claude
-        if (self.kind == "claude") != (claude is not None):
-            raise Invalid(f"Agent {name}: a claude agent is made with runyard.claude.")
-        if self.kind == "python":
-            check_function(fn, "agent")
-        if (self.kind == "scripted") != bool(script):
-            raise Invalid(f"Agent {name}: a scripted agent has a script, and only a scripted one does.")
-        if (self.kind == "plan") != bool(plan):
-            raise Invalid(f"Agent {name}: a plan agent has a plan of at least one node, and only a plan agent does.")
-        if (self.kind == "model") != (model is not None) or (model is not None and fn is not None):
-            raise Invalid(f"Agent {name}: an agent that thinks has a model, and only such an agent does.")
-        self.model_settings: ModelSettings | None = None
-        if model is not None:
-            self.model_settings = ModelSettings(
-                model=model,
-                turns=turns,
-                options=dict(model_options or {}),
-                max_turns=max_turns,
-                max_usd=max_usd,
-                max_output_tokens=max_output_tokens,
-                max_context_tokens=max_context_tokens,
-                history=history,
-            )
+        self.model_settings = ModelSettings(
+            model=model,
+            turns=turns,
+            options=dict(model_options or {}),
+            max_turns=max_turns,
+            max_usd=max_usd,
+            max_output_tokens=max_output_tokens,
+            max_context_tokens=max_context_tokens,
+            history=history,
+        )
+        _fill(
+            self,
+            name,
+            "model",
+            instructions=instructions,
+            tools=tools,
+            while_waiting=while_waiting,
+            on_code_change=on_code_change,
+            on_unknown=on_unknown,
+            max_seconds=max_seconds,
+            task_type=task_type,
+            shared=shared,
+        )
 
     def __repr__(self) -> str:
         return f"Agent({self.name!r}, kind={self.kind!r})"
 
     @cached_property
     def version(self) -> str:
-        """Twelve hex digits that change when what the agent is made of does: source, script, plan, or instructions."""
+        """Twelve hex digits that change when the agent's source, script, plan, model or instructions change."""
         if self.model_settings is not None:
             made_of = self.model_settings.digest(self.instructions, self.tools)
         elif self.remote is not None:
@@ -152,8 +191,45 @@ class Agent:
         return sha256(made_of).hexdigest()[:12]
 
 
+def declare(
+    name: str,
+    kind: Kind,
+    *,
+    fn: AgentFunction | None = None,
+    script: Script = (),
+    plan: tuple[Node, ...] = (),
+    remote: Remote | None = None,
+    claude: Claude | None = None,
+    **options: Unpack[AgentOptions],
+) -> Agent:
+    """Make an agent of any kind. The constructors in `kinds.py` have checked the kind's own arguments."""
+    made = Agent.__new__(Agent)
+    made.fn, made.script, made.plan, made.remote, made.claude = fn, script, plan, remote, claude
+    _fill(made, name, kind, **options)
+    return made
+
+
+def _fill(agent: Agent, name: str, kind: Kind, **options: Unpack[AgentOptions]) -> None:
+    """Check the options that all kinds share and put them on the agent."""
+    agent.name = checked_name(name)
+    agent.kind = kind
+    agent.instructions = options.get("instructions", "")
+    tools = options.get("tools", ())
+    agent.sources = tuple(one for one in tools if isinstance(one, ToolSource))
+    agent.tools = _checked_tools([one for one in tools if not isinstance(one, ToolSource)])
+    agent.while_waiting = _one_of("while_waiting", options.get("while_waiting", "hold"), WhileWaiting)
+    agent.on_code_change = _one_of("on_code_change", options.get("on_code_change", "continue"), OnCodeChange)
+    agent.on_unknown = _one_of("on_unknown", options.get("on_unknown", "ask"), OnUnknown)
+    agent.max_seconds = options.get("max_seconds")
+    if agent.max_seconds is not None and agent.max_seconds <= 0:
+        raise Invalid("max_seconds must be more than 0.")
+    task_type = options.get("task_type")
+    agent.task_type = None if task_type is None else checked_name(task_type, "A task type")
+    agent.shared = options.get("shared", False)
+
+
 async def equipped(agent: Agent) -> Agent:
-    """The agent with the tools of its sources, which are asked now if they were not before. What a run gets."""
+    """Return the agent with the tools of its sources. Sources that have not been listed yet are listed now."""
     if not agent.sources:
         return agent
     listed = await asyncio.gather(*(source.tools() for source in agent.sources))
@@ -162,138 +238,7 @@ async def equipped(agent: Agent) -> Agent:
     return full
 
 
-class AgentOptions(TypedDict, total=False):
-    name: str
-    instructions: str
-    tools: Sequence[Tool[..., Any] | ToolSource]
-    while_waiting: WhileWaiting
-    on_code_change: OnCodeChange
-    on_unknown: OnUnknown
-    max_seconds: float | None
-    task_type: str | None
-    shared: bool
-
-
-@overload
-def agent(fn: AgentFunction, /) -> Agent: ...
-@overload
-def agent(**options: Unpack[AgentOptions]) -> Callable[[AgentFunction], Agent]: ...
-def agent(
-    fn: AgentFunction | None = None, /, **options: Unpack[AgentOptions]
-) -> Agent | Callable[[AgentFunction], Agent]:
-    """Make an agent of an `async def f(ctx)`: `@agent`, or `@agent(name="...", while_waiting="yield")`."""
-
-    def declare(fn: AgentFunction) -> Agent:
-        check_function(fn, "agent")
-        rest = options.copy()
-        name = rest.pop("name", None)
-        return Agent(getattr(fn, "__name__", "") if name is None else name, fn=fn, **rest)  # type: ignore[misc]
-
-    return declare if fn is None else declare(fn)
-
-
-def plan(
-    name: str,
-    nodes: Sequence[Node],
-    *,
-    while_waiting: WhileWaiting = "hold",
-    on_code_change: OnCodeChange = "continue",
-    on_unknown: OnUnknown = "ask",
-    max_seconds: float | None = None,
-    task_type: str | None = None,
-) -> Agent:
-    """Make an agent of a list of nodes, which are done one after another: `plan("device", [Node("Ping", ping)])`."""
-    return Agent(
-        name,
-        kind="plan",
-        plan=nodes,
-        while_waiting=while_waiting,
-        on_code_change=on_code_change,
-        on_unknown=on_unknown,
-        max_seconds=max_seconds,
-        task_type=task_type,
-    )
-
-
-def remote(
-    name: str,
-    *,
-    url: str,
-    task_type: str,
-    effects: Effects = "once",
-    allow: Sequence[str] = (),
-    headers: Mapping[str, str] | None = None,
-    timeouts: Timeouts | None = None,
-    message_as: str = "query",
-    labels: Mapping[str, str] | None = None,
-    while_waiting: WhileWaiting = "hold",
-    on_unknown: OnUnknown = "ask",
-    max_seconds: float | None = None,
-) -> Agent:
-    """Make an agent of a service that speaks the agent contract: `remote("lit", url=..., task_type="LIT_RETRIEVAL")`.
-
-    `effects`: what doing the task twice would do; `allow`: networks that may be called though they are not public, such
-    as "127.0.0.1"; `headers` go with every request and may hold a key; a message that is no task is the input
-    `message_as`."""
-    service = Remote(
-        name,
-        url=url,
-        task_type=task_type,
-        effects=effects,
-        allow=allow,
-        headers=headers,
-        timeouts=timeouts,
-        message_as=message_as,
-        labels=labels,
-    )
-    return Agent(
-        name,
-        kind="remote",
-        remote=service,
-        while_waiting=while_waiting,
-        on_unknown=on_unknown,
-        max_seconds=max_seconds,
-    )
-
-
-def claude(
-    name: str,
-    *,
-    model: str,
-    instructions: str = "",
-    tools: Sequence[Tool[..., Any] | ToolSource] = (),
-    max_turns: int = 5,
-    max_usd: float = 0.10,
-    sessions: bool = True,
-    environment: Mapping[str, str] | None = None,
-    while_waiting: WhileWaiting = "hold",
-    on_unknown: OnUnknown = "ask",
-    max_seconds: float | None = None,
-    task_type: str | None = None,
-    shared: bool = False,
-) -> Agent:
-    """Make an agent that Claude Agent SDK runs: `claude("clerk", model="claude-sonnet-5", instructions="...")`.
-
-    `sessions`: whether a run in a conversation goes on where the last one there ended; the SDK keeps that in files.
-    `environment` is that of the SDK's process and may hold a key; otherwise it is the one of this process."""
-    told = Claude(
-        model=model, max_turns=max_turns, max_usd=max_usd, sessions=sessions, environment=dict(environment or {})
-    )
-    return Agent(
-        name,
-        kind="claude",
-        claude=told,
-        instructions=instructions,
-        tools=tools,
-        while_waiting=while_waiting,
-        on_unknown=on_unknown,
-        max_seconds=max_seconds,
-        task_type=task_type,
-        shared=shared,
-    )
-
-
-def _checked_name(name: object, what: str = "An agent's name") -> str:
+def checked_name(name: object, what: str = "An agent's name") -> str:
     if not isinstance(name, str) or not _NAME.fullmatch(name):
         raise Invalid(f"{what} has 1 to 64 letters, digits or any of - _ . and nothing else.")
     return name

@@ -1,95 +1,101 @@
-"""What a node gets: what the nodes before it found, a key for the outside world, and a way to leave marks.
+"""The context of a node: the results of the nodes before it, an idempotency key, and a way to leave marks.
 
-Results are as the log has them (JSON after a round trip), so that a node sees the same values whether the nodes before
-it were done just now or before a crash. A node leaves no other trace in the log than its marks and its result.
+Results are as the log has them (JSON after a round trip), so a node sees the same values whether the nodes before it
+ran just now or before a crash. A node leaves nothing in the log except its marks and its result.
 """
 
-import asyncio
 import re
 from collections.abc import Mapping
-from threading import get_ident
 from types import MappingProxyType
 from typing import Any
 
+from runyard.agents.current_run import CurrentRun
 from runyard.agents.declared.agent import Agent
 from runyard.agents.declared.remote import failure, flat
 from runyard.agents.durable.parking import Parking
-from runyard.agents.execution import Canceled, Execution
+from runyard.agents.execution import Execution
 from runyard.domain.events import Trace
-from runyard.domain.task import Task
 from runyard.domain.thread import Message
-from runyard.errors import Invalid, WrongThread
+from runyard.errors import Invalid
 
 _MARK = re.compile(r"[A-Za-z0-9_.:-]{1,128}", re.ASCII)
 
 
-class NodeContext:
-    """Made by the runner, one per node. `results`: what the earlier nodes returned, by name."""
+class NodeContext(CurrentRun):
+    """What the function of a node gets. Runners make one for each node.
+
+    `node` is the node's name, and `results` holds what the earlier nodes returned, by name.
+
+    Raises:
+        WrongThread: By every method, if it is called in another thread than the node's.
+
+    Example:
+        >>> async def reserve(ctx: runyard.NodeContext) -> dict[str, str]:
+        ...     return {"device": "d-1"}
+        >>> async def ping(ctx: runyard.NodeContext) -> str:
+        ...     return f"pinged {ctx.results['Reserve']['device']}"
+        >>> device = runyard.plan("device", [runyard.Node("Reserve", reserve), runyard.Node("Ping", ping)])
+        >>> run_agent_sync(device).outputs["Ping"]
+        'pinged d-1'
+    """
+
+    node: str
+    results: Mapping[str, Any]
 
     def __init__(self, node: str, execution: Execution, parking: Parking, results: Mapping[str, Any]) -> None:
+        super().__init__(execution, parking)
         self.node = node
-        self.results: Mapping[str, Any] = MappingProxyType(dict(results))
-        self._execution = execution
-        self._thread_id = get_ident()
-        self._parking = parking
-        self._asked = 0
-
-    @property
-    def run_id(self) -> str:
-        return self._execution.run.id
+        self.results = MappingProxyType(dict(results))
+        self._calls_made = 0
 
     @property
     def message(self) -> Message | None:
-        """The message that caused the run, if one did."""
+        """The message that caused the run, or None."""
         return self._execution.message
 
-    @property
-    def task(self) -> Task | None:
-        """What was asked for, if it was a task and not a message in a thread."""
-        return self._execution.state.task
-
-    @property
-    def inputs(self) -> dict[str, Any]:
-        """The inputs of the task; empty if there is none."""
-        return {} if self.task is None else self.task.inputs
-
-    @property
-    def attempt(self) -> int:
-        """How often this run was begun since it last got anywhere: 1 the first time."""
-        return self._execution.run.attempts
-
     def idempotency_key(self, label: str | None = None) -> str:
-        """An idempotency key: the same after a crash, another one for every node of every run."""
+        """Return a key that is the same in every attempt and differs between nodes and runs.
+
+        Args:
+            label: A name for the action, if the node needs several keys.
+        """
         return ":".join([self.run_id, self.node] if label is None else [self.run_id, self.node, label])
 
-    def cancelled(self) -> bool:
-        return self._execution.cancelled
-
     async def call_agent(self, agent: Agent, /, **inputs: Any) -> dict[str, Any]:
-        """Have a remote agent do its task with these inputs: its outputs, with `grounding`, `warnings` and `artifacts`
-        among them. RemoteFailed if there are none. A node that asks twice says so to the service under two keys."""
+        """Give a task to a remote agent. Each call of a node has an idempotency key of its own.
+
+        Args:
+            agent: An agent made with `runyard.remote`.
+            inputs: The inputs of the task, by name. Values are JSON.
+
+        Returns:
+            The outputs of the task, with `grounding`, `warnings` and `artifacts` among them.
+
+        Raises:
+            RemoteFailed: If the remote agent gave no outputs. Subclasses say why.
+            Invalid: If the agent is not a remote agent.
+        """
         self._go_on()
         if agent.remote is None:
             raise Invalid("Only a remote agent can be called; make one with runyard.remote.")
-        self._asked += 1
-        answer = await agent.remote.ask(inputs, self.idempotency_key(f"{agent.name}#{self._asked}"))
+        self._calls_made += 1
+        answer = await agent.remote.ask(inputs, self.idempotency_key(f"{agent.name}#{self._calls_made}"))
         if answer.error is not None:
             raise failure(answer.error)
         return flat(answer)
 
     async def trace(self, fn: str) -> None:
-        """Leave a mark for whoever watches or debugs this run: a stable name such as `device.check`, never content."""
+        """Leave a mark in the log for debugging.
+
+        Args:
+            fn: A stable name, such as `device.check`: 1 to 128 letters, digits, `-`, `_`, `.` or `:`.
+
+        Raises:
+            Invalid: If the name is wrong.
+        """
         self._go_on()
         if not _MARK.fullmatch(fn):
             raise Invalid("A mark has 1 to 128 letters, digits or any of - _ . : and nothing else.")
         self._execution.emit(Trace(fn))
         if self._execution.congested:
             await self._execution.drain()
-
-    def _go_on(self) -> None:
-        if get_ident() != self._thread_id:
-            raise WrongThread
-        if self._parking.closed:
-            raise asyncio.CancelledError
-        if self._execution.cancelled:
-            raise Canceled

@@ -41,6 +41,7 @@ from runyard.errors import CalledTooOften, Invalid, InvalidInput, ToolError
 
 P = ParamSpec("P")
 R = TypeVar("R")
+R_co = TypeVar("R_co", covariant=True)
 
 Effects = Literal["none", "idempotent", "once"]
 ApprovalRule: TypeAlias = Callable[[Mapping[str, Any]], bool]
@@ -50,7 +51,7 @@ KEY_PARAMETER = "idempotency_key"
 _NAME = re.compile(r"[A-Za-z0-9_-]{1,64}", re.ASCII)  # what model providers accept
 
 
-class Tool(Generic[P, R]):
+class Tool(Generic[P, R_co]):
     """A function with a name, a schema and a declaration of what it does to the world.
 
     `approval`: `never`, `always`, or a rule that gets the input and says whether a person must be asked. `timeout`:
@@ -63,7 +64,7 @@ class Tool(Generic[P, R]):
 
     def __init__(
         self,
-        fn: Callable[P, R],
+        fn: Callable[P, R_co],
         *,
         name: str | None = None,
         approval: ApprovalPolicy = "never",
@@ -91,7 +92,7 @@ class Tool(Generic[P, R]):
                 self.schema["properties"][name].setdefault("description", text)
         update_wrapper(self, fn)
 
-    def __call__(self, *args: P.args, **kwargs: P.kwargs) -> R:
+    def __call__(self, *args: P.args, **kwargs: P.kwargs) -> R_co:
         return self.fn(*args, **kwargs)
 
     def __repr__(self) -> str:
@@ -114,6 +115,20 @@ class Tool(Generic[P, R]):
         parameters = {key: value for key, value in self.schema.items() if key != "description"}
         described = {"name": self.name, "description": self.description, "parameters": parameters}
         return {"type": "function", "function": described}
+
+    def by_name(self, args: tuple[Any, ...], given: Mapping[str, Any]) -> Mapping[str, Any]:
+        """Return positional and named arguments as named ones. Parameters that are filled in do not count."""
+        if not args:
+            return given
+        names = self._input_type.__struct_fields__
+        if len(args) > len(names):
+            plural = "" if len(names) == 1 else "s"
+            raise Invalid(f"The tool {self.name} takes {len(names)} argument{plural}, not {len(args)}.")
+        placed = dict(zip(names, args, strict=False))
+        for name in placed:
+            if name in given:
+                raise Invalid(f"The tool {self.name} gets {name} twice.")
+        return {**placed, **given}
 
     def check(self, given: Mapping[str, Any]) -> dict[str, Any]:
         """The JSON object `given` as the function's arguments; InvalidInput, which repeats no value, if it does not

@@ -1,0 +1,22 @@
+"""Tests of agents without a server, a database or a network.
+
+`run_agent` runs an agent in the engine that serves it in production, over a store in memory.
+"""
+
+from runyard.testing.decisions import Decision, Decisions, UndecidedApproval
+from runyard.testing.memory_store import MemoryStore
+from runyard.testing.result import AskedApproval, RunFailure, RunResult, ToolCall
+from runyard.testing.running import run_agent, run_agent_sync
+
+__all__ = [
+    "AskedApproval",
+    "Decision",
+    "Decisions",
+    "MemoryStore",
+    "RunFailure",
+    "RunResult",
+    "ToolCall",
+    "UndecidedApproval",
+    "run_agent",
+    "run_agent_sync",
+]

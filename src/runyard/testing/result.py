@@ -1,0 +1,133 @@
+"""The result of a run in a test: its events, and what can be read off them."""
+
+from collections.abc import Sequence
+from typing import Any, Literal
+
+from msgspec import Struct
+
+from runyard.domain.events import (
+    ApprovalDecided,
+    ApprovalRequested,
+    Event,
+    ModelThinking,
+    RunError,
+    RunFinished,
+    RunOutput,
+    ToolFinished,
+    ToolOutput,
+    ToolRequested,
+    ToolStarted,
+    Usage,
+)
+
+
+class AskedApproval(Struct, frozen=True):
+    """An approval that the agent asked for.
+
+    `kind` is `tool` for a tool call, `question` for `ctx.request_approval`, and `unknown_outcome` for a call that may
+    or may not have taken effect. `name` is the name of the tool, or the text of the question. `decision` is None while
+    nobody has decided.
+    """
+
+    kind: Literal["tool", "question", "unknown_outcome"]
+    name: str
+    tool: str
+    input: dict[str, Any]
+    approval_id: str
+    decision: str | None = None
+
+
+class ToolCall(Struct, frozen=True):
+    """A call of a tool: its effective input, its output, the code of its error, and the output that it streamed."""
+
+    tool: str
+    input: Any
+    output: Any = None
+    error: str | None = None
+    streamed: str = ""
+
+
+class RunFailure(Struct, frozen=True):
+    """The error that ended a run: a code, a message, and the traceback of the agent's own code if it raised."""
+
+    code: str
+    message: str
+    traceback: str | None = None
+
+
+class RunResult(Struct, frozen=True):
+    """The result of a run: everything that a client of a server could see.
+
+    `events` is the whole log. `text`, `sources` and `outputs` are the answer; `error` is None unless the run failed.
+    """
+
+    events: Sequence[Event]
+    status: Literal["done", "error", "canceled"]
+    stop_reason: str
+    text: str
+    sources: Sequence[str]
+    outputs: dict[str, Any]
+    thinking: str
+    tool_calls: Sequence[ToolCall]
+    approvals: Sequence[AskedApproval]
+    error: RunFailure | None
+    usage: Usage
+
+
+def asked_in(events: Sequence[Event]) -> list[AskedApproval]:
+    """Return the approvals that these events ask for, in order, with the decisions that they hold."""
+    payloads = [event.payload for event in events if event.type in ("approval.requested", "approval.decided")]
+    decisions = {one.approval_id: one.decision for one in payloads if isinstance(one, ApprovalDecided)}
+    return [
+        AskedApproval(
+            kind=one.kind,
+            name=one.input["question"] if one.kind == "question" else one.tool,
+            tool=one.tool,
+            input=one.input,
+            approval_id=one.approval_id,
+            decision=decisions.get(one.approval_id),
+        )
+        for one in payloads
+        if isinstance(one, ApprovalRequested)
+    ]
+
+
+def result_of(events: Sequence[Event]) -> RunResult:
+    """Read the result off the log of a run that has ended."""
+    payloads = [event.payload for event in events]
+    output = next((one for one in payloads if isinstance(one, RunOutput)), RunOutput(""))
+    failed = next((one for one in payloads if isinstance(one, RunError)), None)
+    ended = payloads[-1]
+    assert isinstance(ended, RunFinished)
+    return RunResult(
+        events=events,
+        status=ended.status,
+        stop_reason=ended.stop_reason,
+        text=output.text,
+        sources=output.sources,
+        outputs=output.outputs,
+        thinking="".join(one.text for one in payloads if isinstance(one, ModelThinking)),
+        tool_calls=_calls_in(payloads),
+        approvals=asked_in(events),
+        error=None if failed is None else RunFailure(failed.code, failed.message, failed.traceback),
+        usage=ended.usage or Usage(),
+    )
+
+
+def _calls_in(payloads: Sequence[object]) -> list[ToolCall]:
+    inputs: dict[str, tuple[str, Any]] = {}
+    streamed: dict[str, str] = {}
+    ends: dict[str, ToolFinished] = {}
+    for one in payloads:
+        if isinstance(one, ToolRequested | ToolStarted):
+            inputs[one.call_id] = (one.tool, one.input)
+        elif isinstance(one, ToolOutput):
+            streamed[one.call_id] = streamed.get(one.call_id, "") + one.text
+        elif isinstance(one, ToolFinished):
+            ends[one.call_id] = one
+    calls = []
+    for call_id, (tool, given) in inputs.items():
+        end = ends.get(call_id)
+        output, error = (None, None) if end is None else (end.output, end.error)
+        calls.append(ToolCall(tool, given, output, error, streamed.get(call_id, "")))
+    return calls
