@@ -36,7 +36,7 @@ async def test_a_run_without_a_message_says_so() -> None:
 
     execution = FakeExecution()
     execution.message = None
-    with pytest.raises(AgentError, match="not caused by a message"):
+    with pytest.raises(AgentError, match="No message caused this run"):
         await answer(fn, execution)
 
 

@@ -61,8 +61,10 @@ def test_what_is_not_an_agent_function_is_refused(fn: Any, says: str) -> None:
 @pytest.mark.parametrize("name", ["", "a b", "ä", "x" * 65, "a/b", "a\n", None, 3])
 def test_a_bad_name_is_refused(name: Any) -> None:
     with pytest.raises(Invalid, match="name"):
-        agent(name=name)(nothing)
+        plan(name, [Node("a", nothing)])
     if name is not None:
+        with pytest.raises(Invalid, match="name"):
+            agent(name=name)(nothing)
         with pytest.raises(Invalid, match="name"):
             Tool(print, name=name)
     if isinstance(name, str):
@@ -162,7 +164,7 @@ def test_a_bad_node_is_refused(arguments: Any, options: Any, says: str) -> None:
 @pytest.mark.parametrize(
     ("nodes", "says"),
     [
-        ([], "Agent p: a plan agent has a plan of at least one node, and only a plan agent does."),
+        ([], "Agent p: a plan has at least one node."),
         ([nothing], "Entry 0 of the plan is not a runyard.Node."),
         ("nodes", "A plan is a list of nodes."),
         (None, "A plan is a list of nodes."),
