@@ -1,9 +1,9 @@
 /** An agent: what it remembers, what it has put away, the prompt it would get now, and what it did. */
 
 import { useState } from "preact/hooks";
-import * as office from "../api/office";
+import * as office from "../api/channels";
 import type { Block, Channel } from "../api/wire";
-import { useDoing, useReading } from "../asking";
+import { useDoing, useReading } from "../requests";
 import { href } from "../route";
 import { CodeBlock } from "../text/code";
 import { ago, short } from "../text/words";

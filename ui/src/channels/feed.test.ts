@@ -19,23 +19,23 @@ const place = { channelId: "pier", dmConversationId: null };
 
 test("a message that comes both ways is shown once, and keeps its reactions", () => {
   const reactions = [{ emoji: "⚓", userId: "pip", isAgent: true }];
-  const office = told(loaded(EMPTY, [message("1", { reactions })]), { event: "message_created", data: message("1") });
-  assert.deepEqual(said(office, "pier"), [message("1", { reactions })]);
+  const state = told(loaded(EMPTY, [message("1", { reactions })]), { event: "message_created", data: message("1") });
+  assert.deepEqual(said(state, "pier"), [message("1", { reactions })]);
 });
 
 test("messages stand in their order, in their place, and replies below what they reply to", () => {
-  const office = loaded(EMPTY, [
+  const state = loaded(EMPTY, [
     message("3"),
     message("1"),
     message("2", { parentMessageId: "1" }),
     message("4", { channelId: "ledger" }),
   ]);
   assert.deepEqual(
-    said(office, "pier").map((each) => each.id),
+    said(state, "pier").map((each) => each.id),
     ["1", "3"],
   );
   assert.deepEqual(
-    said(office, "pier", "1").map((each) => each.id),
+    said(state, "pier", "1").map((each) => each.id),
     ["2"],
   );
 });
@@ -45,15 +45,15 @@ test("a reaction counts once for everybody", () => {
     event: "reaction_added",
     data: { ...place, messageId: "1", emoji: "⚓", userId: "pip", isAgent: true },
   };
-  const office = told(told(loaded(EMPTY, [message("1")]), entry), entry);
-  assert.equal(said(office, "pier")[0]?.reactions?.length, 1);
+  const state = told(told(loaded(EMPTY, [message("1")]), entry), entry);
+  assert.equal(said(state, "pier")[0]?.reactions?.length, 1);
 });
 
 test("an agent types until its run is done, also if it has two", () => {
   const typing = (runId: string): Entry => ({ event: "agent_typing", data: { ...place, agentId: "mara", runId } });
   const done = (runId: string): Entry => ({ event: "agent_done", data: { ...place, agentId: "mara", runId } });
-  let office = [typing("r1"), typing("r2"), done("r1")].reduce(told, EMPTY);
-  assert.deepEqual(typingIn(office, "pier"), ["mara"]);
-  office = told(office, done("r2"));
-  assert.deepEqual(typingIn(office, "pier"), []);
+  let state = [typing("r1"), typing("r2"), done("r1")].reduce(told, EMPTY);
+  assert.deepEqual(typingIn(state, "pier"), ["mara"]);
+  state = told(state, done("r2"));
+  assert.deepEqual(typingIn(state, "pier"), []);
 });

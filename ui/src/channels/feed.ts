@@ -1,5 +1,5 @@
 /**
- * The office as it is shown: a fold over the feed (`GET /api/sse`) and over the messages that were there before. Pure.
+ * The channels as shown: a fold over the feed (`GET /api/sse`) and over the messages that were there before. Pure.
  * A message may come both ways, and more than once; it is shown once.
  */
 

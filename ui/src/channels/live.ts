@@ -2,7 +2,7 @@
 
 import { useEffect } from "preact/hooks";
 import { runs } from "../api/calls";
-import { messages, type Place } from "../api/office";
+import { messages, type Place } from "../api/channels";
 import { Cell, useCell } from "../cell";
 import { follow } from "../log/follow";
 import { EMPTY, loaded, told, type Entry, type Office } from "./feed";

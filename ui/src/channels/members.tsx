@@ -1,8 +1,8 @@
 /** Who is in a channel, and who could be. */
 
-import { addAgent, removeAgent } from "../api/office";
+import { addAgent, removeAgent } from "../api/channels";
 import type { Agent, Channel } from "../api/wire";
-import { useDoing } from "../asking";
+import { useDoing } from "../requests";
 import { href } from "../route";
 import { Face } from "./face";
 import { Failure } from "../frame/failure";

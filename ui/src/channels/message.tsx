@@ -1,9 +1,9 @@
 /** Something that was said in a channel or a DM, with what others think of it. */
 
 import { useState } from "preact/hooks";
-import { react } from "../api/office";
+import { react } from "../api/channels";
 import type { Message, Reaction } from "../api/wire";
-import { useDoing } from "../asking";
+import { useDoing } from "../requests";
 import { href } from "../route";
 import { Markdown } from "../text/markdown";
 import { clock } from "../text/words";

@@ -1,9 +1,9 @@
 /** Opening a channel, or a DM with an agent. */
 
 import { useState } from "preact/hooks";
-import { openChannel, openDm } from "../api/office";
+import { openChannel, openDm } from "../api/channels";
 import type { Agent } from "../api/wire";
-import { useDoing } from "../asking";
+import { useDoing } from "../requests";
 import { Dialog } from "../frame/dialog";
 import { go } from "../route";
 import { Failure } from "../frame/failure";

@@ -1,9 +1,9 @@
 /** A channel or a DM: what is said in it, who is typing, who is in it, and a thread of replies beside it. */
 
 import { useState } from "preact/hooks";
-import { say, type Place } from "../api/office";
+import { say, type Place } from "../api/channels";
 import type { Agent, Channel, Dm } from "../api/wire";
-import { useDoing } from "../asking";
+import { useDoing } from "../requests";
 import { useBottom } from "../bottom";
 import { Composer } from "../chats/composer";
 import { said, typingIn, type Office } from "./feed";

@@ -1,8 +1,8 @@
 /** Channels, DMs and agents: the list at the side, and the one that was chosen. */
 
 import { agents } from "../api/calls";
-import { channels, dms, type Place } from "../api/office";
-import { useReading } from "../asking";
+import { channels, dms, type Place } from "../api/channels";
+import { useReading } from "../requests";
 import { Side } from "../frame/side";
 import type { Route } from "../route";
 import { AgentPage } from "./agent";

@@ -5,7 +5,7 @@
 
 import { useEffect, useState } from "preact/hooks";
 import * as api from "../api/calls";
-import { useDoing, useReading } from "../asking";
+import { useDoing, useReading } from "../requests";
 import { useBottom } from "../bottom";
 import { isCurrent, way, type Choices, type Place } from "../log/branches";
 import { isOver } from "../log/events";

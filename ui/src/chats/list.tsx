@@ -3,7 +3,7 @@
 import { useEffect, useState } from "preact/hooks";
 import { threads } from "../api/calls";
 import type { ThreadRow } from "../api/wire";
-import { useReading } from "../asking";
+import { useReading } from "../requests";
 import { useCell } from "../cell";
 import { href } from "../route";
 import { ago } from "../text/words";

@@ -3,7 +3,7 @@
 import { useState } from "preact/hooks";
 import { agents, openThread, say } from "../api/calls";
 import type { Agent } from "../api/wire";
-import { useDoing, useReading } from "../asking";
+import { useDoing, useReading } from "../requests";
 import { go } from "../route";
 import { Composer } from "./composer";
 import { aboutAgent, examplesFor, inOrder } from "./examples";

@@ -1,7 +1,7 @@
 /** One turn: the message, which can be edited, and the run that answers it. */
 
 import { useState } from "preact/hooks";
-import { useDoing } from "../asking";
+import { useDoing } from "../requests";
 import type { Place } from "../log/branches";
 import { isOver } from "../log/events";
 import { useLog } from "../log/logs";

@@ -2,7 +2,7 @@
 
 import { useRef, useState } from "preact/hooks";
 import { decide, type Answer } from "../api/calls";
-import { useDoing } from "../asking";
+import { useDoing } from "../requests";
 import type { Json } from "../log/events";
 import type { Approval } from "../log/state";
 import { Input } from "../text/input";

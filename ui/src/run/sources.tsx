@@ -2,7 +2,7 @@
 
 import { useState } from "preact/hooks";
 import * as api from "../api/calls";
-import { useReading } from "../asking";
+import { useReading } from "../requests";
 import { Dialog } from "../frame/dialog";
 import { found, type Known } from "../log/documents";
 import type { RunState } from "../log/state";

@@ -6,7 +6,7 @@
 import { useEffect, useMemo, useState } from "preact/hooks";
 import { forkThread, placeOf, run, thread } from "../api/calls";
 import { useBottom } from "../bottom";
-import { useDoing, useReading } from "../asking";
+import { useDoing, useReading } from "../requests";
 import { isOver } from "../log/events";
 import { useLog } from "../log/logs";
 import { waterfall } from "../log/waterfall";

@@ -3,7 +3,7 @@
 import { useState } from "preact/hooks";
 import { runs } from "../api/calls";
 import type { RunRow } from "../api/wire";
-import { useReading } from "../asking";
+import { useReading } from "../requests";
 import type { Status } from "../log/events";
 import { href } from "../route";
 import { ago, duration, short } from "../text/words";

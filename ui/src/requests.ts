@@ -1,4 +1,4 @@
-/** Asking the server from a component: something to read, again and again, or something to do. */
+/** Requests of a component to the server: a value that is read again and again, or an action. */
 
 import { useCallback, useEffect, useRef, useState } from "preact/hooks";
 import { sentence } from "./api/http";
@@ -7,7 +7,7 @@ import { useCell } from "./cell";
 
 export type Reading<T> = { value: T | undefined; failure: string | undefined; again: () => Promise<void> };
 
-/** What `read` answers; asked again when `inputs` change, when the tab is looked at, and every so often while it is. */
+/** The result of `read`. Read again when `inputs` change, when the tab comes to the foreground, and every `everyMs`. */
 export function useReading<T>(read: () => Promise<T>, inputs: readonly unknown[], everyMs?: number): Reading<T> {
   const [found, setFound] = useState<{ value?: T; failure?: string }>({});
   const latest = useRef(0);
