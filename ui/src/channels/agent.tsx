@@ -1,7 +1,7 @@
 /** An agent: what it remembers, what it has put away, the prompt it would get now, and what it did. */
 
 import { useState } from "preact/hooks";
-import * as office from "../api/channels";
+import * as api from "../api/channels";
 import type { Block, Channel } from "../api/wire";
 import { useDoing, useReading } from "../requests";
 import { href } from "../route";
@@ -10,7 +10,7 @@ import { ago, short } from "../text/words";
 import { Failure } from "../frame/failure";
 
 export function AgentPage({ id, channels }: { id: string; channels: Channel[] }) {
-  const { value: agent, failure } = useReading(() => office.agent(id), [id]);
+  const { value: agent, failure } = useReading(() => api.agent(id), [id]);
   return (
     <main class="main agent-page">
       <div class="column">
@@ -31,12 +31,12 @@ export function AgentPage({ id, channels }: { id: string; channels: Channel[] })
 }
 
 function Memory({ id }: { id: string }) {
-  const { value: blocks, again } = useReading(() => office.blocks(id), [id], 5000);
+  const { value: blocks, again } = useReading(() => api.blocks(id), [id], 5000);
   const [label, setLabel] = useState("");
   const { failure, start } = useDoing();
   const add = () =>
     start(async () => {
-      await office.setBlock(id, label.trim(), "");
+      await api.setBlock(id, label.trim(), "");
       setLabel("");
       await again();
     });
@@ -97,7 +97,7 @@ function MemoryBlock({ id, block, again }: { id: string; block: Block; again: ()
               type="button"
               class="small primary"
               disabled={isBusy}
-              onClick={() => act(() => office.setBlock(id, block.label, text))}
+              onClick={() => act(() => api.setBlock(id, block.label, text))}
             >
               Save
             </button>
@@ -107,7 +107,7 @@ function MemoryBlock({ id, block, again }: { id: string; block: Block; again: ()
             class="quiet small"
             aria-label={`Forget ${block.label}`}
             disabled={isBusy}
-            onClick={() => act(() => office.dropBlock(id, block.label))}
+            onClick={() => act(() => api.dropBlock(id, block.label))}
           >
             Forget
           </button>
@@ -120,7 +120,7 @@ function MemoryBlock({ id, block, again }: { id: string; block: Block; again: ()
 
 function Passages({ id }: { id: string }) {
   const [query, setQuery] = useState("");
-  const { value: passages, failure } = useReading(() => office.passages(id, query.trim()), [id, query]);
+  const { value: passages, failure } = useReading(() => api.passages(id, query.trim()), [id, query]);
   return (
     <section aria-label="Passages">
       <h2>Passages</h2>
@@ -147,8 +147,8 @@ function Passages({ id }: { id: string }) {
 
 function Prompt({ id, channels }: { id: string; channels: Channel[] }) {
   const [at, setAt] = useState("");
-  const place: office.Place | undefined = at ? { kind: "channels", id: at } : undefined;
-  const { value: prompt } = useReading(() => office.prompt(id, place), [id, at]);
+  const place: api.Place | undefined = at ? { kind: "channels", id: at } : undefined;
+  const { value: prompt } = useReading(() => api.prompt(id, place), [id, at]);
   return (
     <section aria-label="Prompt">
       <div class="head">
@@ -177,7 +177,7 @@ function Prompt({ id, channels }: { id: string; channels: Channel[] }) {
 }
 
 function Runs({ id }: { id: string }) {
-  const { value: runs } = useReading(() => office.agentRuns(id), [id], 5000);
+  const { value: runs } = useReading(() => api.agentRuns(id), [id], 5000);
   return (
     <section aria-label="Runs">
       <h2>Runs</h2>

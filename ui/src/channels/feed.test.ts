@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import type { Message } from "../api/wire";
-import { EMPTY, loaded, said, told, typingIn, type Entry } from "./feed";
+import { EMPTY, withMessages, messagesOf, withEntry, typingIn, type Entry } from "./feed";
 
 const message = (id: string, more: Partial<Message> = {}): Message => ({
   id,
@@ -19,23 +19,23 @@ const place = { channelId: "pier", dmConversationId: null };
 
 test("a message that comes both ways is shown once, and keeps its reactions", () => {
   const reactions = [{ emoji: "⚓", userId: "pip", isAgent: true }];
-  const state = told(loaded(EMPTY, [message("1", { reactions })]), { event: "message_created", data: message("1") });
-  assert.deepEqual(said(state, "pier"), [message("1", { reactions })]);
+  const state = withEntry(withMessages(EMPTY, [message("1", { reactions })]), { event: "message_created", data: message("1") });
+  assert.deepEqual(messagesOf(state, "pier"), [message("1", { reactions })]);
 });
 
 test("messages stand in their order, in their place, and replies below what they reply to", () => {
-  const state = loaded(EMPTY, [
+  const state = withMessages(EMPTY, [
     message("3"),
     message("1"),
     message("2", { parentMessageId: "1" }),
     message("4", { channelId: "ledger" }),
   ]);
   assert.deepEqual(
-    said(state, "pier").map((each) => each.id),
+    messagesOf(state, "pier").map((each) => each.id),
     ["1", "3"],
   );
   assert.deepEqual(
-    said(state, "pier", "1").map((each) => each.id),
+    messagesOf(state, "pier", "1").map((each) => each.id),
     ["2"],
   );
 });
@@ -45,15 +45,15 @@ test("a reaction counts once for everybody", () => {
     event: "reaction_added",
     data: { ...place, messageId: "1", emoji: "⚓", userId: "pip", isAgent: true },
   };
-  const state = told(told(loaded(EMPTY, [message("1")]), entry), entry);
-  assert.equal(said(state, "pier")[0]?.reactions?.length, 1);
+  const state = withEntry(withEntry(withMessages(EMPTY, [message("1")]), entry), entry);
+  assert.equal(messagesOf(state, "pier")[0]?.reactions?.length, 1);
 });
 
 test("an agent types until its run is done, also if it has two", () => {
   const typing = (runId: string): Entry => ({ event: "agent_typing", data: { ...place, agentId: "mara", runId } });
   const done = (runId: string): Entry => ({ event: "agent_done", data: { ...place, agentId: "mara", runId } });
-  let state = [typing("r1"), typing("r2"), done("r1")].reduce(told, EMPTY);
+  let state = [typing("r1"), typing("r2"), done("r1")].reduce(withEntry, EMPTY);
   assert.deepEqual(typingIn(state, "pier"), ["mara"]);
-  state = told(state, done("r2"));
+  state = withEntry(state, done("r2"));
   assert.deepEqual(typingIn(state, "pier"), []);
 });

@@ -15,37 +15,37 @@ export type Entry =
 /** Who is at work in a place: agents by their runs. */
 export type Typing = ReadonlyMap<string, { agentId: string; placeId: string }>;
 
-export type Office = { messages: ReadonlyMap<string, Message>; typing: Typing };
+export type ChannelState = { messages: ReadonlyMap<string, Message>; typing: Typing };
 
-export const EMPTY: Office = { messages: new Map(), typing: new Map() };
+export const EMPTY: ChannelState = { messages: new Map(), typing: new Map() };
 
-export function told(office: Office, entry: Entry): Office {
+export function withEntry(state: ChannelState, entry: Entry): ChannelState {
   switch (entry.event) {
     case "message_created":
-      return office.messages.has(entry.data.id) ? office : loaded(office, [entry.data]);
+      return state.messages.has(entry.data.id) ? state : withMessages(state, [entry.data]);
     case "reaction_added": {
-      const message = office.messages.get(entry.data.messageId);
+      const message = state.messages.get(entry.data.messageId);
       return message
-        ? loaded(office, [{ ...message, reactions: withReaction(message.reactions ?? [], entry.data) }])
-        : office;
+        ? withMessages(state, [{ ...message, reactions: withReaction(message.reactions ?? [], entry.data) }])
+        : state;
     }
     case "agent_typing": {
       const { agentId, runId } = entry.data;
-      return { ...office, typing: new Map(office.typing).set(runId, { agentId, placeId: placeOf(entry.data) }) };
+      return { ...state, typing: new Map(state.typing).set(runId, { agentId, placeId: placeOf(entry.data) }) };
     }
     case "agent_done": {
-      const typing = new Map(office.typing);
+      const typing = new Map(state.typing);
       typing.delete(entry.data.runId);
-      return { ...office, typing };
+      return { ...state, typing };
     }
   }
 }
 
 /** Messages as the server has them now, in the place of what was known of them. */
-export function loaded(office: Office, found: readonly Message[]): Office {
-  const messages = new Map(office.messages);
+export function withMessages(state: ChannelState, found: readonly Message[]): ChannelState {
+  const messages = new Map(state.messages);
   for (const message of found) messages.set(message.id, message);
-  return { ...office, messages };
+  return { ...state, messages };
 }
 
 function withReaction(reactions: readonly Reaction[], { emoji, userId, isAgent }: Reaction): Reaction[] {
@@ -55,13 +55,13 @@ function withReaction(reactions: readonly Reaction[], { emoji, userId, isAgent }
 
 export const placeOf = ({ channelId, dmConversationId }: Placed): string => channelId ?? dmConversationId ?? "";
 
-/** What was said in a place, oldest first; replies belong to the message they reply to. */
-export function said(office: Office, placeId: string, parentId: string | null = null): Message[] {
-  const here = [...office.messages.values()].filter(
+/** The messages of a channel or DM, oldest first; replies belong to the message that they answer. */
+export function messagesOf(state: ChannelState, placeId: string, parentId: string | null = null): Message[] {
+  const here = [...state.messages.values()].filter(
     (each) => placeOf(each) === placeId && each.parentMessageId === parentId,
   );
   return here.sort((one, other) => (one.id < other.id ? -1 : 1));
 }
 
-export const typingIn = (office: Office, placeId: string): string[] =>
-  [...office.typing.values()].filter((each) => each.placeId === placeId).map((each) => each.agentId);
+export const typingIn = (state: ChannelState, placeId: string): string[] =>
+  [...state.typing.values()].filter((each) => each.placeId === placeId).map((each) => each.agentId);

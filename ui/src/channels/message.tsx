@@ -1,4 +1,4 @@
-/** Something that was said in a channel or a DM, with what others think of it. */
+/** A message in a channel or DM, with its reactions. */
 
 import { useState } from "preact/hooks";
 import { react } from "../api/channels";

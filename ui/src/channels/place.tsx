@@ -1,4 +1,4 @@
-/** A channel or a DM: what is said in it, who is typing, who is in it, and a thread of replies beside it. */
+/** A channel or a DM: its messages, who is typing, who is in it, and a thread of replies beside it. */
 
 import { useState } from "preact/hooks";
 import { say, type Place } from "../api/channels";
@@ -6,8 +6,8 @@ import type { Agent, Channel, Dm } from "../api/wire";
 import { useDoing } from "../requests";
 import { useBottom } from "../bottom";
 import { Composer } from "../chats/composer";
-import { said, typingIn, type Office } from "./feed";
-import { add, load, useOffice } from "./live";
+import { messagesOf, typingIn, type ChannelState } from "./feed";
+import { add, load, useChannelState } from "./live";
 import { Members } from "./members";
 import { MessageCard } from "./message";
 import { dmName } from "./places";
@@ -21,11 +21,11 @@ type Placed = {
 };
 
 export function PlaceView({ place, channel, dm, agents, again }: Placed) {
-  const office = useOffice(place);
+  const state = useChannelState(place);
   const [threadOf, setThread] = useState<string>();
   const bottom = useBottom([place.id]);
   const name = channel ? `# ${channel.name}` : dm ? dmName(dm) : "";
-  const messages = said(office, place.id);
+  const messages = messagesOf(state, place.id);
   return (
     <>
       <main class="main place">
@@ -40,20 +40,20 @@ export function PlaceView({ place, channel, dm, agents, again }: Placed) {
               <MessageCard
                 key={message.id}
                 message={message}
-                replies={said(office, place.id, message.id).length}
+                replies={messagesOf(state, place.id, message.id).length}
                 openThread={() => setThread(message.id)}
               />
             ))}
-            {messages.length === 0 && <p class="faint pad">Nothing has been said here yet.</p>}
+            {messages.length === 0 && <p class="faint pad">No messages yet.</p>}
           </div>
         </div>
-        <Typing agents={typingIn(office, place.id)} />
+        <Typing agents={typingIn(state, place.id)} />
         <Writing place={place} placeholder={`Say something in ${name}`} />
       </main>
       {threadOf === undefined ? (
         channel && <Members channel={channel} agents={agents} again={again} />
       ) : (
-        <Thread office={office} place={place} parentId={threadOf} close={() => setThread(undefined)} />
+        <Thread state={state} place={place} parentId={threadOf} close={() => setThread(undefined)} />
       )}
     </>
   );
@@ -93,17 +93,17 @@ function Earlier({ place, before }: { place: Place; before: string | undefined }
 }
 
 function Thread({
-  office,
+  state,
   place,
   parentId,
   close,
 }: {
-  office: Office;
+  state: ChannelState;
   place: Place;
   parentId: string;
   close: () => void;
 }) {
-  const parent = office.messages.get(parentId);
+  const parent = state.messages.get(parentId);
   return (
     <aside class="beside" aria-label="Thread">
       <header>
@@ -115,7 +115,7 @@ function Thread({
       <div class="scroll">
         <div class="messages">
           {parent && <MessageCard message={parent} />}
-          {said(office, place.id, parentId).map((message) => (
+          {messagesOf(state, place.id, parentId).map((message) => (
             <MessageCard key={message.id} message={message} />
           ))}
         </div>
