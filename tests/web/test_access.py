@@ -14,7 +14,7 @@ from runyard.domain.api_key import ALL_SCOPES
 from runyard.settings import Settings
 from runyard.stores.memory import MemoryStore
 from runyard.web import auth
-from runyard.web.routing import Shortcut
+from runyard.web.routing import FastRoutes
 from tests.faces.agents_for_tests import Gate, agents
 from tests.faces.raw_stream import RawStream
 from tests.faces.serving import QUICK, Serve, Server, served
@@ -43,16 +43,16 @@ async def test_without_a_key_every_route_but_health_and_the_page_is_401(locked: 
 
 
 @MEMORY
-async def test_the_short_way_leads_to_no_route_that_was_not_walked(locked: Server) -> None:
-    """The guard is the first thing that a request meets, and the short way lies behind it."""
+async def test_every_fast_route_is_behind_the_guard_and_is_tried_without_a_key(locked: Server) -> None:
+    """The guard comes first, then the fast routes. The tests of this file try every route of the app."""
     app = app_of(locked)
     door: Any = app._door._app._app  # type: ignore[attr-defined]
     assert isinstance(door, auth.Guard)
-    shortcut: Any = door._app._app  # type: ignore[attr-defined]
-    assert isinstance(shortcut, Shortcut)
-    walked = {(method, route.path_regex.pattern) for route in app.routes for method in route.methods}  # type: ignore[attr-defined]
-    assert {(method, pattern.pattern) for method, pattern, *_ in shortcut._plain} <= walked
-    assert len(shortcut._plain) > 8
+    fast: Any = door._app._app  # type: ignore[attr-defined]
+    assert isinstance(fast, FastRoutes)
+    tried = {(method, route.path_regex.pattern) for route in app.routes for method in route.methods}  # type: ignore[attr-defined]
+    assert {(method, pattern.pattern) for method, pattern, *_ in fast._fast} <= tried
+    assert len(fast._fast) > 8
 
 
 @MEMORY

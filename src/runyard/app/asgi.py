@@ -5,7 +5,6 @@
 
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager, suppress
-from functools import partial
 from typing import TYPE_CHECKING, Any
 
 import structlog
@@ -48,13 +47,16 @@ def create_app(
         >>> app.title
         'Runyard'
     """
-    from runyard.faces.channels.routes import add_routes as channels
-    from runyard.faces.chats.routes import add_routes as chats
-    from runyard.faces.contract.routes import add_routes as contract
-    from runyard.faces.native.routes import add_routes as native
-    from runyard.faces.plans.routes import add_routes as plans
-    from runyard.faces.threads.routes import add_routes as threads
+    from runyard.faces.channels.routes import router as channels
+    from runyard.faces.chats.routes import ChatOptions
+    from runyard.faces.chats.routes import router as chats
+    from runyard.faces.contract.routes import ContractOptions
+    from runyard.faces.contract.routes import router as contract
+    from runyard.faces.native.routes import router as native
+    from runyard.faces.plans.routes import router as plans
+    from runyard.faces.threads.routes import router as threads
     from runyard.web.app import Limits, build
+    from runyard.web.context import Context
 
     settings = settings or Settings()
     running = process or Process(settings, app or load_app(settings), worker=worker)
@@ -68,20 +70,14 @@ def create_app(
         finally:
             await running.stop()
 
-    in_chats = partial(chats, stores=running.interaction_stores, while_waiting=settings.chats_while_waiting)
-    by_contract = partial(
-        contract,
-        task_types=running.task_types,
-        terminal=settings.contract_terminal_event,
-        timeout_seconds=settings.contract_timeout_seconds,
+    options = (
+        ChatOptions(settings.chats_while_waiting),
+        ContractOptions(running.task_types, settings.contract_terminal_event, settings.contract_timeout_seconds),
     )
-    known = (threads, channels, in_chats, by_contract, plans, native)
-    faces = [partial(face, engine=running.engine, heartbeat=settings.heartbeat_seconds) for face in known]
     return build(
-        running.engine,
-        faces,
+        Context(running.engine, running.metrics, settings.heartbeat_seconds, options),
+        (threads, channels, chats, contract, plans, native),
         keys=keys,
-        metrics=running.metrics,
         version=__version__,
         limits=Limits(
             settings.max_body_bytes, settings.rate_per_key, settings.max_streams, settings.max_streams_per_key

@@ -1,34 +1,126 @@
-"""Routes that are used all the time: answered by a plain Starlette route, documented by FastAPI.
+"""Routes: a router whose endpoints document themselves, and fast routes that skip FastAPI's handling of a request.
 
-FastAPI's own handling of a request costs several times what these routes do themselves. So the handler is a plain
-Starlette route, which `Shortcut` finds before FastAPI is asked; a FastAPI route of the same path stands behind it for
-the OpenAPI document alone.
+FastAPI's own handling costs several times the work of the busiest routes. `Router.fast` therefore declares a plain
+Starlette route, which `FastRoutes` finds before FastAPI sees the request. The same decorator adds a FastAPI route of
+the same path, for the OpenAPI document alone.
 """
 
+import inspect
 from collections.abc import Awaitable, Callable, Sequence
-from typing import Any
+from typing import Any, Literal
 
 from fastapi import APIRouter
+from pydantic import BaseModel
 from starlette.requests import Request
 from starlette.responses import JSONResponse, Response
-from starlette.routing import BaseRoute, Route
+from starlette.routing import BaseRoute, Route, compile_path
 from starlette.types import ASGIApp, Receive, Scope, Send
 
 from runyard.engine.access import Caller
 from runyard.errors import TooManyStreams
 from runyard.web import problems
 from runyard.web.access_log import ROUTE
+from runyard.web.body import StrictRoute
 from runyard.web.limits import StreamRoom
+from runyard.web.responses import Key
+
+Handler = Callable[[Request], Awaitable[Response]]
+SEQ = {"type": "string", "pattern": "^[0-9]{1,16}$"}
+STREAM_PARAMETERS: Sequence[dict[str, Any]] = (
+    {"name": "Last-Event-ID", "in": "header", "required": False, "schema": SEQ},
+    {"name": "fromSeq", "in": "query", "required": False, "schema": SEQ},
+    {"name": "after", "in": "query", "required": False, "schema": SEQ},
+)
+NO_DESCRIPTION = "\f"  # FastAPI drops what follows a form feed
 
 
-class Shortcut:
-    """Answers the plain routes; what is for none of them goes on."""
+class EventStreamResponse(Response):
+    """The type of streams in the OpenAPI document; `web.sse` writes them."""
+
+    media_type = "text/event-stream"
+
+
+class FastRoute(Route):
+    """A route that `FastRoutes` answers. `is_stream`: its responses count against the limits of open streams."""
+
+    def __init__(self, method: str, path: str, handler: Handler, is_stream: bool) -> None:
+        super().__init__(path, handler, methods=[method])
+        self.methods = {method}  # Starlette adds HEAD to every GET
+        self.is_stream = is_stream
+
+
+class Router(APIRouter):
+    """The routes of one tag. The first paragraph of an endpoint's docstring is its summary in the OpenAPI document,
+    the rest its description."""
+
+    def __init__(self, tag: str) -> None:
+        super().__init__(route_class=StrictRoute, tags=[tag])
+        self._tag = tag
+
+    def add_api_route(self, path: str, endpoint: Callable[..., Any], **options: Any) -> None:
+        first, _, rest = (inspect.getdoc(endpoint) or endpoint.__name__).partition("\n\n")
+        options["summary"] = " ".join(first.split()).removesuffix(".")
+        options["description"] = rest or NO_DESCRIPTION
+        super().add_api_route(path, endpoint, **options)
+
+    def fast(
+        self,
+        method: Literal["GET", "POST"],
+        path: str,
+        *,
+        is_stream: bool = False,
+        body: type[BaseModel] | None = None,
+        status_code: int = 200,
+        response_model: type[BaseModel] | None = None,
+        parameters: Sequence[dict[str, Any]] | None = None,
+    ) -> Callable[[Handler], Handler]:
+        """Declare a fast route. Its handler reads the request by itself; `body` and `parameters` only document it.
+
+        Unless `parameters` says otherwise, a GET takes the parameters of a stream. A POST takes an Idempotency-Key."""
+        if parameters is None:
+            parameters = STREAM_PARAMETERS if method == "GET" else ()
+
+        def declare(handler: Handler) -> Handler:
+            self.routes.append(FastRoute(method, path, handler, is_stream))
+            self.add_api_route(
+                path,
+                _documented(handler, path, body, takes_key=method == "POST"),
+                methods=[method],
+                status_code=status_code,
+                response_model=response_model,
+                response_class=EventStreamResponse if is_stream else JSONResponse,
+                operation_id=f"{self._tag}_{handler.__name__}",
+                openapi_extra={"parameters": list(parameters)} if parameters else None,
+            )
+            return handler
+
+        return declare
+
+
+def _documented(handler: Handler, path: str, body: type[BaseModel] | None, *, takes_key: bool) -> Callable[..., Any]:
+    """Return a function that is never called: FastAPI documents the parameters in its signature."""
+
+    async def documented() -> None: ...
+
+    kind = inspect.Parameter.KEYWORD_ONLY
+    taken = [inspect.Parameter(name, kind, annotation=str) for name in compile_path(path)[2]]
+    if body is not None:
+        taken.append(inspect.Parameter("body", kind, annotation=body))
+    if takes_key:
+        taken.append(inspect.Parameter("key", kind, annotation=Key, default=None))
+    documented.__signature__ = inspect.Signature(taken)  # type: ignore[attr-defined]
+    documented.__doc__ = handler.__doc__
+    return documented
+
+
+class FastRoutes:
+    """Answers requests for fast routes; passes every other request on to `otherwise`."""
 
     def __init__(self, routes: Sequence[BaseRoute], otherwise: ASGIApp, room: StreamRoom) -> None:
-        plain = [route for route in routes if type(route) is Plain]
-        self._plain = [
-            (method, route.path_regex, route.endpoint, route.path, getattr(route, "is_stream", False))
-            for route in plain
+        self._fast = [
+            (method, route.path_regex, route.endpoint, route.path, route.is_stream)
+            for route in routes
+            if isinstance(route, FastRoute)
             for method in route.methods or ()
         ]
         self._room = room
@@ -36,7 +128,7 @@ class Shortcut:
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         path, method = scope["path"], scope["method"]
-        for wanted, pattern, handler, route, is_stream in self._plain:
+        for wanted, pattern, handler, route, is_stream in self._fast:
             if wanted == method and (found := pattern.match(path)):
                 scope["path_params"] = found.groupdict()
                 scope[ROUTE] = route
@@ -45,7 +137,7 @@ class Shortcut:
                 return
         await self._otherwise(scope, receive, send)
 
-    async def _stream(self, handler: "Handler", request: Request, send: Send) -> None:
+    async def _stream(self, handler: Handler, request: Request, send: Send) -> None:
         caller: Caller = request.scope[problems.CALLER]
         try:
             with self._room.taken(caller.key_id):
@@ -53,79 +145,9 @@ class Shortcut:
         except TooManyStreams as error:
             await problems.answer(error, request.scope)(request.scope, request.receive, send)
 
-    async def _answer(self, handler: "Handler", request: Request, send: Send) -> None:
+    async def _answer(self, handler: Handler, request: Request, send: Send) -> None:
         try:
             response = await handler(request)
         except Exception as error:
             response = problems.answer(error, request.scope)
         await response(request.scope, request.receive, send)
-
-
-class Plain(Route):
-    """A route that is answered without FastAPI; `is_stream` if its answers take a place for streams."""
-
-    is_stream = False
-
-
-class Events(Response):
-    media_type = "text/event-stream"
-
-
-Handler = Callable[[Request], Awaitable[Response]]
-SEQ = {"type": "string", "pattern": "^[0-9]{1,16}$"}
-STREAM_PARAMETERS = [
-    {"name": "Last-Event-ID", "in": "header", "required": False, "schema": SEQ},
-    {"name": "fromSeq", "in": "query", "required": False, "schema": SEQ},
-    {"name": "after", "in": "query", "required": False, "schema": SEQ},
-]
-
-
-def add_fast(
-    router: APIRouter,
-    method: str,
-    path: str,
-    handler: Handler,
-    *,
-    tag: str,
-    summary: str,
-    documented: Callable[..., Any],
-    status: int = 200,
-    response: Any = None,
-    answers: type[Response] = JSONResponse,
-    parameters: Sequence[dict[str, Any]] = (),
-) -> None:
-    """`documented` is a function whose signature says what the handler takes; it is never called."""
-    route = Plain(path, handler, methods=[method])
-    route.is_stream = answers is Events
-    route.methods = {method}  # Starlette adds HEAD to every GET
-    router.routes.append(route)
-    router.add_api_route(
-        path,
-        documented,
-        methods=[method],
-        status_code=status,
-        response_model=response,
-        response_class=answers,
-        tags=[tag],
-        summary=summary,
-        operation_id=f"{tag}_{handler.__name__}",
-        openapi_extra={"parameters": list(parameters)} if parameters else None,
-    )
-
-
-def add_stream(router: APIRouter, path: str, handler: Handler, *, tag: str, summary: str) -> None:
-    """A GET that answers with server-sent events."""
-
-    async def documented(run_id: str) -> None: ...
-
-    add_fast(
-        router,
-        "GET",
-        path,
-        handler,
-        tag=tag,
-        summary=summary,
-        documented=documented,
-        answers=Events,
-        parameters=STREAM_PARAMETERS,
-    )

@@ -1,32 +1,35 @@
-"""A company on SQLite and on Postgres, and callers who say who they are."""
+"""A company on SQLite and on Postgres. A test names the caller of a request in the header `x-caller`."""
 
 from typing import Any
 
 import pytest
-from starlette.requests import Request
+from msgspec.structs import replace
+from starlette.types import Receive, Scope, Send
 
 from runyard.domain.api_key import LOCAL
-from runyard.faces.channels import routes
-from runyard.web.auth import owner_of
+from runyard.web.body import BodyLimit
+from runyard.web.problems import CALLER
 from tests.faces.channels.company import Company
 from tests.faces.serving import Serve
 
 AT_ONCE: dict[str, Any] = {"group_pause_min_seconds": 0, "group_pause_max_seconds": 0}
 
 
-async def _says_who(request: Request) -> str:
-    return request.headers.get("x-caller", LOCAL)
-
-
 @pytest.fixture
 def callers(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Whoever sends `x-caller` is that one: what API keys will decide."""
-    monkeypatch.setattr(routes, "owner_of", _says_who)
+    """Change the owner of each request to the one that it names, after the guard has let it in."""
+    pass_on = BodyLimit.__call__
+
+    async def change_owner(self: BodyLimit, scope: Scope, receive: Receive, send: Send) -> None:
+        owner = dict(scope["headers"]).get(b"x-caller", LOCAL.encode()).decode()
+        scope[CALLER] = replace(scope[CALLER], owner=owner)
+        await pass_on(self, scope, receive, send)
+
+    monkeypatch.setattr(BodyLimit, "__call__", change_owner)
 
 
 @pytest.fixture
 async def company(serve: Serve, callers: None) -> Company:
     made = Company()
     made.server = await serve(made.app(), **AT_ONCE)
-    made.server.uvicorn.config.app.dependency_overrides[owner_of] = _says_who  # type: ignore[union-attr]
     return made

@@ -10,10 +10,9 @@ One log line tells of each answer: ids, the task type, a code and the time it to
 
 import time
 from collections.abc import Mapping
-from typing import Any
+from typing import Any, NamedTuple
 
 import structlog
-from fastapi import APIRouter
 from fastapi.exceptions import RequestValidationError
 from starlette.requests import Request
 from starlette.responses import Response
@@ -29,15 +28,30 @@ from runyard.faces.contract.translate import EnvelopeBuilder, Failure, refusal
 from runyard.ids import new_id
 from runyard.web.auth import Owner, owner_of
 from runyard.web.body import NotJson, decoded, read
+from runyard.web.context import Context, context_of, engine_of
 from runyard.web.problems import Problem, problem, shape
-from runyard.web.responses import Json, Key, key_of
-from runyard.web.routing import STREAM_PARAMETERS, Events, add_fast
+from runyard.web.responses import Json, key_of
+from runyard.web.routing import STREAM_PARAMETERS, Router
 from runyard.web.sse import EventStream, start_of
 from runyard.web.waiting import ClientGone, events_until_end
 
 log = structlog.get_logger()
 
 FACE = "contract"
+
+
+RUN_PARAMETER = {"name": wire.RUN_HEADER, "in": "header", "required": False, "schema": {"type": "string"}}
+
+router = Router(FACE)
+
+
+class ContractOptions(NamedTuple):
+    """`task_types`: the agent of each task type. `terminal`: the name of the last event of a stream. `timeout_seconds`:
+    the deadline of requests that name none."""
+
+    task_types: Mapping[str, str]
+    terminal: wire.TerminalName
+    timeout_seconds: float
 
 
 class Refused(Exception):
@@ -61,115 +75,98 @@ class StartedRun:
         self.headers = {wire.RUN_HEADER: run_id}
 
 
-def add_routes(
-    router: APIRouter,
-    engine: Engine,
-    heartbeat: float,
-    task_types: Mapping[str, str],
-    terminal: wire.TerminalName,
-    timeout_seconds: float,
-) -> None:
-    """`task_types`: which agent does what; `timeout_seconds`: for requests that name no time."""
+@router.fast("POST", "/agents/run/sync", body=wire.AgentRunRequest, response_model=wire.AgentRunResponse)
+async def sync(request: Request) -> Response:
+    """Run a task and return its result; 400 if the request is invalid or no agent has the task type."""
+    came = time.monotonic()
+    try:
+        begun = await _begin(request, "POST /agents/run/sync")
+    except Refused as refused:
+        return _refusal(refused, came)
+    engine, telling = engine_of(request), EnvelopeBuilder(_options(request).terminal)
+    try:
+        with engine.deadlines.kept(begun.owner, begun.run_id, begun.deadline):
+            async for event in events_until_end(request, engine.streams, begun.run_id):
+                telling.take(event)
+    except ClientGone:
+        return Response(status_code=499)
+    except RunyardError as error:
+        failure = Failure(error.code.upper(), {"run_id": begun.run_id})
+        _note(begun.task, begun.run_id, problem(error).status_code, failure.code, came)
+        envelope = refusal(failure, wire.request_id(begun.task), begun.task.type)
+        return Json(envelope, problem(error).status_code, headers=begun.headers)
+    assert telling.envelope is not None  # a log that has ended has its last event
+    _note(begun.task, begun.run_id, 200, _code(telling), came)
+    return Json(telling.envelope, headers=begun.headers)
 
-    async def begin(request: Request, route: str) -> StartedRun:
-        asked = await _read(request)
-        owner = await owner_of(request)
-        agent = task_types.get(asked.task_type)
-        if agent is None:
-            raise _refused(400, "UNSUPPORTED_TASK_TYPE", asked.request_id, asked.task_type)
-        task = wire.task_of(asked, int(timeout_seconds * 1000), request.headers.get("traceparent"))
-        try:
-            if (known := request.headers.get(wire.RUN_HEADER)) is not None:
-                return await again(owner, await engine.views.run(owner, known), task)
-            note = idempotency_key(owner, route, key_of(request), asked.model_dump())
-            accepted = await engine.intake.start(owner, FACE, agent, key=note, task=task)
-            if accepted.event is not None:
-                return StartedRun(owner, accepted.run_id, accepted.event.ts, task)
-            return await again(owner, await engine.views.run(owner, accepted.run_id), task)
-        except RunyardError as error:
-            answer = problem(error)
-            why = refusal(Failure(error.code.upper()), asked.request_id, asked.task_type)
-            raise Refused(answer.status_code, why, answer.headers.get("Retry-After")) from None
 
-    async def again(owner: str, run: Run, task: Task) -> StartedRun:
-        first = (await engine.views.state(owner, run.id, 1)).task
-        task = engine.intake.as_stored(task)
-        if first is None:
-            raise NotFound("There is no run of that id that was asked for like this.")
-        if first.type != task.type or first.labels != task.labels or first.inputs != task.inputs:
-            raise Conflict("That run was asked for something else.")
-        return StartedRun(owner, run.id, run.created_at, first)
+@router.fast(
+    "POST",
+    "/agents/run/stream",
+    is_stream=True,
+    body=wire.AgentRunRequest,
+    parameters=(*STREAM_PARAMETERS, RUN_PARAMETER),
+)
+async def stream(request: Request) -> Response:
+    """Run a task and follow it: `started`, `progress`, and one terminal event with the result."""
+    came = time.monotonic()
+    try:
+        after = _start(request)
+        begun = await _begin(request, "POST /agents/run/stream")
+    except Refused as refused:
+        return _refusal(refused, came)
+    return _Stream(context_of(request), begun, EnvelopeBuilder(_options(request).terminal, after), came)
 
-    async def sync(request: Request) -> Response:
-        came = time.monotonic()
-        try:
-            begun = await begin(request, "POST /agents/run/sync")
-        except Refused as refused:
-            return _refusal(refused, came)
-        telling = EnvelopeBuilder(terminal)
-        try:
-            with engine.deadlines.kept(begun.owner, begun.run_id, begun.deadline):
-                async for event in events_until_end(request, engine.streams, begun.run_id):
-                    telling.take(event)
-        except ClientGone:
-            return Response(status_code=499)
-        except RunyardError as error:
-            failure = Failure(error.code.upper(), {"run_id": begun.run_id})
-            _note(begun.task, begun.run_id, problem(error).status_code, failure.code, came)
-            envelope = refusal(failure, wire.request_id(begun.task), begun.task.type)
-            return Json(envelope, problem(error).status_code, headers=begun.headers)
-        assert telling.envelope is not None  # a log that has ended has its last event
-        _note(begun.task, begun.run_id, 200, _code(telling), came)
-        return Json(telling.envelope, headers=begun.headers)
 
-    async def stream(request: Request) -> Response:
-        came = time.monotonic()
-        try:
-            after = _start(request)
-            begun = await begin(request, "POST /agents/run/stream")
-        except Refused as refused:
-            return _refusal(refused, came)
-        return _Stream(engine, begun, EnvelopeBuilder(terminal, after), heartbeat, came)
+@router.get("/agents/schema.json")
+async def schema(owner: Owner) -> Response:
+    """Get the JSON Schema (2020-12) of requests and responses."""
+    return Json(wire.schema())
 
-    async def asking(body: wire.AgentRunRequest, key: Key = None) -> None: ...
 
-    add_fast(
-        router,
-        "POST",
-        "/agents/run/sync",
-        sync,
-        tag=FACE,
-        summary="Do a task and answer its result; 400 if it does not fit or no agent does it",
-        documented=asking,
-        response=wire.AgentRunResponse,
-    )
-    add_fast(
-        router,
-        "POST",
-        "/agents/run/stream",
-        stream,
-        tag=FACE,
-        summary="Do a task, and follow it: `started`, `progress`, and one terminal event with the result",
-        documented=asking,
-        answers=Events,
-        parameters=[*STREAM_PARAMETERS, _run_header()],
-    )
+async def _begin(request: Request, route: str) -> StartedRun:
+    """Start the run that a request asks for, or find it again. Raise Refused if no run can be started."""
+    asked = await _read(request)
+    owner, engine, options = await owner_of(request), engine_of(request), _options(request)
+    agent = options.task_types.get(asked.task_type)
+    if agent is None:
+        raise _refused(400, "UNSUPPORTED_TASK_TYPE", asked.request_id, asked.task_type)
+    task = wire.task_of(asked, int(options.timeout_seconds * 1000), request.headers.get("traceparent"))
+    try:
+        if (known := request.headers.get(wire.RUN_HEADER)) is not None:
+            return await _again(engine, owner, await engine.views.run(owner, known), task)
+        note = idempotency_key(owner, route, key_of(request), asked.model_dump())
+        accepted = await engine.intake.start(owner, FACE, agent, key=note, task=task)
+        if accepted.event is not None:
+            return StartedRun(owner, accepted.run_id, accepted.event.ts, task)
+        return await _again(engine, owner, await engine.views.run(owner, accepted.run_id), task)
+    except RunyardError as error:
+        answer = problem(error)
+        why = refusal(Failure(error.code.upper()), asked.request_id, asked.task_type)
+        raise Refused(answer.status_code, why, answer.headers.get("Retry-After")) from None
 
-    for path in ("/agents/run/sync", "/agents/run/stream"):
-        shape(path, _in_envelope)
 
-    @router.get("/agents/schema.json", tags=[FACE], summary="The JSON Schema (2020-12) of requests and answers")
-    async def schema(owner: Owner) -> Response:
-        return Json(wire.schema())
+async def _again(engine: Engine, owner: str, run: Run, task: Task) -> StartedRun:
+    """Return the run of an earlier request. Raise Conflict if that request had another task."""
+    first = (await engine.views.state(owner, run.id, 1)).task
+    task = engine.intake.as_stored(task)
+    if first is None:
+        raise NotFound("There is no run with that id that a contract request started.")
+    if first.type != task.type or first.labels != task.labels or first.inputs != task.inputs:
+        raise Conflict("The run with that id was started for another task.")
+    return StartedRun(owner, run.id, run.created_at, first)
+
+
+def _options(request: Request) -> ContractOptions:
+    return context_of(request).options(ContractOptions)
 
 
 class _Stream(EventStream):
     """A run as its client follows it, no longer than its deadline."""
 
-    def __init__(
-        self, engine: Engine, begun: StartedRun, telling: EnvelopeBuilder, heartbeat: float, came: float
-    ) -> None:
-        super().__init__(engine.streams, begun.run_id, 0, None, telling.frame, heartbeat, extra_headers=begun.headers)
+    def __init__(self, context: Context, begun: StartedRun, telling: EnvelopeBuilder, came: float) -> None:
+        engine, headers = context.engine, begun.headers
+        super().__init__(engine.streams, begun.run_id, 0, None, telling.frame, context.heartbeat, extra_headers=headers)
         self._engine = engine
         self._begun = begun
         self._telling = telling
@@ -256,5 +253,5 @@ def _line(request_id: str, task_type: str | None, run_id: str | None, status: in
     log.info("contract.answered", status=status, code=code, duration_ms=round((time.monotonic() - came) * 1000), **ids)
 
 
-def _run_header() -> dict[str, Any]:
-    return {"name": wire.RUN_HEADER, "in": "header", "required": False, "schema": {"type": "string"}}
+for _path in ("/agents/run/sync", "/agents/run/stream"):
+    shape(_path, _in_envelope)

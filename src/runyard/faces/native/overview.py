@@ -1,23 +1,20 @@
-"""The route that says what is going on, for operators."""
+"""The route that shows operators the state of the server."""
 
-from fastapi import APIRouter
 from starlette.responses import Response
 
-from runyard.engine.engine import Engine
 from runyard.engine.queries.overview import Look, waiting_ms
 from runyard.faces.native import wire
+from runyard.web.context import EngineDep
 from runyard.web.responses import Json
+from runyard.web.routing import Router
+
+router = Router("operate")
 
 
-def add_routes(router: APIRouter, engine: Engine) -> None:
-    @router.get(
-        "/api/overview",
-        response_model=wire.Overview,
-        tags=["operate"],
-        summary="What is going on: the queue, people, the outbox, workers, streams, the database",
-    )
-    async def overview() -> Response:
-        return Json(_overview(await engine.overviews.look()))
+@router.get("/api/overview", response_model=wire.Overview)
+async def overview(engine: EngineDep) -> Response:
+    """Get the state of the server: queue, approvals, outbox, workers, streams, database."""
+    return Json(_overview(await engine.overviews.look()))
 
 
 def _overview(look: Look) -> wire.Overview:

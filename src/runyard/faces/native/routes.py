@@ -1,117 +1,123 @@
-"""The routes of the native face."""
+"""The routes of the native face. `keys.py` and `overview.py` have those for operators."""
 
 from typing import Annotated, Any, Literal
 
-from fastapi import APIRouter, Query
+from fastapi import Query
 from starlette.requests import Request
 from starlette.responses import Response
 
 from runyard.domain.approval import Approval
 from runyard.domain.run import Run, Status
 from runyard.domain.thread import Thread
-from runyard.engine.engine import Engine
 from runyard.engine.intake.intake import idempotency_key
 from runyard.engine.queries.views import known
 from runyard.faces.native import keys, overview, translate, wire
 from runyard.web.auth import Owner, owner_of
+from runyard.web.context import EngineDep, context_of
 from runyard.web.responses import Json, Key, iso
-from runyard.web.routing import add_stream
+from runyard.web.routing import Router
 from runyard.web.sse import EventStream, nothing_more, start_of
 
 FACE = "native"
 Limit = Annotated[int, Query(ge=1, le=200)]
+Seq = Annotated[int | None, Query(ge=0, le=2**53)]
 RunStatusFilter = Annotated[
     Status | None, Query(description="`running` includes runs that wait for a decision; `waiting` gives only those.")
 ]
 
+router = Router(FACE)
 
-def add_routes(router: APIRouter, engine: Engine, heartbeat: float) -> None:
-    async def log(request: Request) -> Response:
-        after = start_of(request)
-        run = await engine.views.run(await owner_of(request), request.path_params["run_id"])
-        over = nothing_more(request, run)
-        return over or EventStream(engine.streams, run.id, after, FACE, translate.frame, heartbeat)
 
-    add_stream(router, "/api/runs/{run_id}/log", log, tag=FACE, summary="Follow a run, every event in full")
+@router.fast("GET", "/api/runs/{run_id}/log", is_stream=True)
+async def log(request: Request) -> Response:
+    """Follow a run with complete events."""
+    context, after = context_of(request), start_of(request)
+    run = await context.engine.views.run(await owner_of(request), request.path_params["run_id"])
+    over = nothing_more(request, run)
+    return over or EventStream(context.engine.streams, run.id, after, FACE, translate.frame, context.heartbeat)
 
-    @router.get("/api/threads", response_model=wire.ThreadPage, tags=[FACE], summary="Threads, newest first")
-    async def list_threads(owner: Owner, before: str | None = None, limit: Limit = 50) -> Response:
-        page = await engine.views.threads(owner, before, limit)
-        return Json(wire.ThreadPage(threads=[_thread(t) for t in page], next=_next([t.id for t in page], limit)))
 
-    @router.delete(
-        "/api/threads/{thread_id}", status_code=204, tags=[FACE], summary="Delete a thread with all its runs"
-    )
-    async def delete_thread(owner: Owner, thread_id: str) -> Response:
-        await engine.views.delete_thread(owner, thread_id)
-        return Response(status_code=204)
+@router.get("/api/threads", response_model=wire.ThreadPage)
+async def list_threads(engine: EngineDep, owner: Owner, before: str | None = None, limit: Limit = 50) -> Response:
+    """List threads, newest first."""
+    page = await engine.views.threads(owner, before, limit)
+    return Json(wire.ThreadPage(threads=[_thread(t) for t in page], next=_next([t.id for t in page], limit)))
 
-    @router.post(
-        "/api/threads/{thread_id}/fork",
-        status_code=201,
-        response_model=wire.ThreadMade,
-        tags=[FACE],
-        summary="A new thread that goes on where a run of this one has ended, or from any of its events",
-    )
-    async def fork(owner: Owner, thread_id: str, key: Key = None, body: wire.Fork | None = None) -> Response:
-        asked = body or wire.Fork()
-        thread = await engine.views.thread(owner, thread_id)
-        run_id = None if asked.run_id is None else known(asked.run_id, "run")
-        note = idempotency_key(owner, f"POST /api/threads/{thread.id}/fork", key, asked.model_dump())
-        made = await engine.intake.fork(owner, thread, run_id, note, asked.at_seq)
-        return Json(wire.ThreadMade(thread_id=made.id), 201)
 
-    @router.get("/api/runs", response_model=wire.RunPage, tags=[FACE], summary="Runs, newest first")
-    async def list_runs(
-        owner: Owner,
-        status: RunStatusFilter = None,
-        agent: str | None = None,
-        thread_id: str | None = None,
-        before: str | None = None,
-        limit: Limit = 50,
-    ) -> Response:
-        page = await engine.views.runs(owner, before, limit, status=status, agent=agent, thread_id=thread_id)
-        return Json(wire.RunPage(runs=[_run(r) for r in page], next=_next([r.id for r in page], limit)))
+@router.delete("/api/threads/{thread_id}", status_code=204)
+async def delete_thread(engine: EngineDep, owner: Owner, thread_id: str) -> Response:
+    """Delete a thread with all its runs."""
+    await engine.views.delete_thread(owner, thread_id)
+    return Response(status_code=204)
 
-    @router.get("/api/runs/{run_id}/state", tags=[FACE], summary="What the run had done by the event `at`, or so far")
-    async def state(owner: Owner, run_id: str, at: Annotated[int | None, Query(ge=0, le=2**53)] = None) -> Response:
-        return Json(await engine.views.state(owner, run_id, at))
 
-    @router.get(
-        "/api/runs/{run_id}/sources",
-        response_model=wire.Sources,
-        tags=[FACE],
-        summary="The documents that its answer rests on, as far as they are known here",
-    )
-    async def sources(owner: Owner, run_id: str) -> Response:
-        found = await engine.views.sources(owner, run_id)
-        rows = [wire.Source(collection=name, id=each.id, title=each.title, text=each.text) for name, each in found]
-        return Json(wire.Sources(sources=rows))
+@router.post("/api/threads/{thread_id}/fork", status_code=201, response_model=wire.ThreadMade)
+async def fork(
+    engine: EngineDep, owner: Owner, thread_id: str, key: Key = None, body: wire.Fork | None = None
+) -> Response:
+    """Create a thread that continues from the end of a run of this thread, or from one of its events."""
+    asked = body or wire.Fork()
+    thread = await engine.views.thread(owner, thread_id)
+    run_id = None if asked.run_id is None else known(asked.run_id, "run")
+    note = idempotency_key(owner, f"POST /api/threads/{thread.id}/fork", key, asked.model_dump())
+    made = await engine.intake.fork(owner, thread, run_id, note, asked.at_seq)
+    return Json(wire.ThreadMade(thread_id=made.id), 201)
 
-    @router.post(
-        "/api/runs/{run_id}/retry", status_code=201, response_model=wire.RunMade, tags=[FACE], summary="Run it again"
-    )
-    async def retry(owner: Owner, run_id: str, key: Key = None) -> Response:
-        note = idempotency_key(owner, f"POST /api/runs/{run_id}/retry", key, None)
-        accepted = await engine.intake.retry(owner, known(run_id, "run"), note)
-        return Json(wire.RunMade(run_id=accepted.run_id), 201)
 
-    @router.get(
-        "/api/approvals", response_model=wire.ApprovalPage, tags=[FACE], summary="Who is waited for, newest first"
-    )
-    async def list_approvals(owner: Owner, before: str | None = None, limit: Limit = 50) -> Response:
-        page = await engine.views.approvals(owner, before, limit)
-        return Json(wire.ApprovalPage(approvals=[_approval(a) for a in page], next=_next([a.id for a in page], limit)))
+@router.get("/api/runs", response_model=wire.RunPage)
+async def list_runs(
+    engine: EngineDep,
+    owner: Owner,
+    status: RunStatusFilter = None,
+    agent: str | None = None,
+    thread_id: str | None = None,
+    before: str | None = None,
+    limit: Limit = 50,
+) -> Response:
+    """List runs, newest first."""
+    page = await engine.views.runs(owner, before, limit, status=status, agent=agent, thread_id=thread_id)
+    return Json(wire.RunPage(runs=[_run(r) for r in page], next=_next([r.id for r in page], limit)))
 
-    @router.post("/api/approvals/{approval_id}", response_model=wire.ApprovalRow, tags=[FACE], summary="Decide")
-    async def decide(owner: Owner, approval_id: str, body: wire.Decision) -> Response:
-        decision: Literal["approved", "rejected"] = "approved" if body.decision == "approve" else "rejected"
-        edited: Any = body.input if decision == "approved" else None
-        decided = await engine.approvals.decide(owner, approval_id, decision, owner, body.reason, edited)
-        return Json(_approval(decided))
 
-    keys.add_routes(router, engine)
-    overview.add_routes(router, engine)
+@router.get("/api/runs/{run_id}/state")
+async def state(engine: EngineDep, owner: Owner, run_id: str, at: Seq = None) -> Response:
+    """Get the state of a run after the event `at`, or after the newest event."""
+    return Json(await engine.views.state(owner, run_id, at))
+
+
+@router.get("/api/runs/{run_id}/sources", response_model=wire.Sources)
+async def sources(engine: EngineDep, owner: Owner, run_id: str) -> Response:
+    """List the documents that a run's answer cites, if this server has them."""
+    found = await engine.views.sources(owner, run_id)
+    rows = [wire.Source(collection=name, id=each.id, title=each.title, text=each.text) for name, each in found]
+    return Json(wire.Sources(sources=rows))
+
+
+@router.post("/api/runs/{run_id}/retry", status_code=201, response_model=wire.RunMade)
+async def retry(engine: EngineDep, owner: Owner, run_id: str, key: Key = None) -> Response:
+    """Retry a run as a new run."""
+    note = idempotency_key(owner, f"POST /api/runs/{run_id}/retry", key, None)
+    accepted = await engine.intake.retry(owner, known(run_id, "run"), note)
+    return Json(wire.RunMade(run_id=accepted.run_id), 201)
+
+
+@router.get("/api/approvals", response_model=wire.ApprovalPage)
+async def list_approvals(engine: EngineDep, owner: Owner, before: str | None = None, limit: Limit = 50) -> Response:
+    """List pending approvals, newest first."""
+    page = await engine.views.approvals(owner, before, limit)
+    return Json(wire.ApprovalPage(approvals=[_approval(a) for a in page], next=_next([a.id for a in page], limit)))
+
+
+@router.post("/api/approvals/{approval_id}", response_model=wire.ApprovalRow)
+async def decide(engine: EngineDep, owner: Owner, approval_id: str, body: wire.Decision) -> Response:
+    """Approve or reject."""
+    decision: Literal["approved", "rejected"] = "approved" if body.decision == "approve" else "rejected"
+    edited: Any = body.input if decision == "approved" else None
+    decided = await engine.approvals.decide(owner, approval_id, decision, owner, body.reason, edited)
+    return Json(_approval(decided))
+
+
+router.routes += [*keys.router.routes, *overview.router.routes]
 
 
 def _next(ids: list[str], limit: int) -> str | None:

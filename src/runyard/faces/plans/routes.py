@@ -2,7 +2,6 @@
 
 from typing import Any
 
-from fastapi import APIRouter
 from starlette.requests import Request
 from starlette.responses import Response
 
@@ -13,87 +12,82 @@ from runyard.engine.intake.intake import idempotency_key
 from runyard.errors import Conflict, NotFound
 from runyard.faces.plans import translate, wire
 from runyard.web.auth import Owner, owner_of
+from runyard.web.context import EngineDep, context_of
 from runyard.web.responses import Json, Key, iso
-from runyard.web.routing import add_stream
+from runyard.web.routing import Router
 from runyard.web.sse import EventStream, nothing_more, start_of
 
 FACE = "plans"
 ATTACHED: dict[int | str, dict[str, Any]] = {
-    200: {"model": wire.RunAccepted, "description": "A run of yours has that runId already; nothing was started"}
+    200: {"model": wire.RunAccepted, "description": "A run with this runId exists; no new run was started"}
 }
 
+router = Router(FACE)
 
-def add_routes(router: APIRouter, engine: Engine, heartbeat: float) -> None:
-    async def find(owner: str, run_id: str) -> Run:
-        """By the name that its client gave it, or by our own id."""
-        try:
-            return await engine.views.run_named(owner, run_id)
-        except NotFound:
-            return await engine.views.run(owner, run_id)
 
-    async def stream(request: Request) -> Response:
-        after = start_of(request)
-        run = await find(await owner_of(request), request.path_params["run_id"])
-        if (over := nothing_more(request, run)) is not None:
-            return over
-        frames = translate.frames_of(_name(run))
-        return EventStream(engine.streams, run.id, after, FACE, frames, heartbeat, published=True)
+@router.fast("GET", "/agents/runs/{run_id}/stream", is_stream=True)
+async def stream(request: Request) -> Response:
+    """Follow a run: published events, without content."""
+    context, after = context_of(request), start_of(request)
+    run = await _find(context.engine, await owner_of(request), request.path_params["run_id"])
+    if (over := nothing_more(request, run)) is not None:
+        return over
+    frames = translate.frames_of(_name(run))
+    return EventStream(context.engine.streams, run.id, after, FACE, frames, context.heartbeat, published=True)
 
-    add_stream(
-        router, "/agents/runs/{run_id}/stream", stream, tag=FACE, summary="Follow a run: published events, no content"
-    )
 
-    @router.post(
-        "/agents/runs",
-        status_code=201,
-        response_model=wire.RunAccepted,
-        responses=ATTACHED,
-        tags=[FACE],
-        summary="Start a run of a plan, or attach to the one of that runId",
-    )
-    async def start(owner: Owner, key: Key = None, body: wire.NewRun | None = None) -> Response:
-        asked = body or wire.NewRun()
-        note = idempotency_key(owner, "POST /agents/runs", key, asked.model_dump())
-        accepted = await engine.intake.start_plan(owner, FACE, asked.plan, asked.runId, note)
-        if accepted.repeated and asked.plan is not None:
-            run = await engine.views.run(owner, accepted.run_id)
-            if run.agent != asked.plan:
-                raise Conflict("A run of another plan has this runId.")
-        is_attached = accepted.repeated and asked.runId is not None
-        return Json(wire.RunAccepted(runId=asked.runId or accepted.run_id), 200 if is_attached else 201)
+@router.post("/agents/runs", status_code=201, response_model=wire.RunAccepted, responses=ATTACHED)
+async def start(engine: EngineDep, owner: Owner, key: Key = None, body: wire.NewRun | None = None) -> Response:
+    """Start a run of a plan, or attach to the run with this runId."""
+    asked = body or wire.NewRun()
+    note = idempotency_key(owner, "POST /agents/runs", key, asked.model_dump())
+    accepted = await engine.intake.start_plan(owner, FACE, asked.plan, asked.runId, note)
+    if accepted.repeated and asked.plan is not None:
+        run = await engine.views.run(owner, accepted.run_id)
+        if run.agent != asked.plan:
+            raise Conflict("A run of another plan has this runId. Use another runId.")
+    is_attached = accepted.repeated and asked.runId is not None
+    return Json(wire.RunAccepted(runId=asked.runId or accepted.run_id), 200 if is_attached else 201)
 
-    @router.get("/agents/runs/{run_id}", response_model=wire.RunSeen, tags=[FACE], summary="How far a run is")
-    async def get_run(owner: Owner, run_id: str) -> Response:
-        run = await find(owner, run_id)
-        progress = await engine.views.progress(run)
-        return Json(
-            wire.RunSeen(
-                runId=_name(run),
-                serverRunId=run.id,
-                plan=run.agent,
-                state=run.state,
-                startedAt=iso(run.created_at) or "",  # RunStarted is written as the run is created
-                finishedAt=None if run.state == "started" else iso(run.finished_at),
-                lastSeq=progress.last_seq,
-                nextSeq=progress.next_seq,
-                v=SCHEMA_VERSION,
-                createdAt=iso(run.created_at) or "",
-                updatedAt=iso(progress.updated_at) or "",
-            )
+
+@router.get("/agents/runs/{run_id}", response_model=wire.RunSeen)
+async def get_run(engine: EngineDep, owner: Owner, run_id: str) -> Response:
+    """Get the progress of a run."""
+    run = await _find(engine, owner, run_id)
+    progress = await engine.views.progress(run)
+    return Json(
+        wire.RunSeen(
+            runId=_name(run),
+            serverRunId=run.id,
+            plan=run.agent,
+            state=run.state,
+            startedAt=iso(run.created_at) or "",  # RunStarted is written when the run is created
+            finishedAt=None if run.state == "started" else iso(run.finished_at),
+            lastSeq=progress.last_seq,
+            nextSeq=progress.next_seq,
+            v=SCHEMA_VERSION,
+            createdAt=iso(run.created_at) or "",
+            updatedAt=iso(progress.updated_at) or "",
         )
-
-    @router.post(
-        "/agents/runs/{run_id}/cancel",
-        response_model=wire.RunAccepted,
-        tags=[FACE],
-        summary="Stop a run; one that has ended stays as it is",
     )
-    async def cancel(owner: Owner, run_id: str) -> Response:
-        run = await find(owner, run_id)
-        await engine.cancel(owner, run.id)
-        return Json(wire.RunAccepted(runId=_name(run)))
+
+
+@router.post("/agents/runs/{run_id}/cancel", response_model=wire.RunAccepted)
+async def cancel(engine: EngineDep, owner: Owner, run_id: str) -> Response:
+    """Cancel a run; a run that has ended does not change."""
+    run = await _find(engine, owner, run_id)
+    await engine.cancel(owner, run.id)
+    return Json(wire.RunAccepted(runId=_name(run)))
+
+
+async def _find(engine: Engine, owner: str, run_id: str) -> Run:
+    """Look up a run by its client's runId, or by the server's id."""
+    try:
+        return await engine.views.run_named(owner, run_id)
+    except NotFound:
+        return await engine.views.run(owner, run_id)
 
 
 def _name(run: Run) -> str:
-    """What its client calls it."""
+    """Return the client's runId, or the server's id if the client gave none."""
     return run.external_id or run.id

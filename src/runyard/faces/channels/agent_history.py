@@ -1,21 +1,22 @@
-"""The routes of what agents did: their runs with steps and messages, and what they cost."""
+"""The routes of an agent's history: its runs with steps and messages, its tokens and its cost."""
 
 from collections.abc import Mapping
 from typing import Annotated, Any
 
 import msgspec
-from fastapi import APIRouter, Query
+from fastapi import Query
 from starlette.responses import Response
 
 from runyard.domain.events import Usage
 from runyard.domain.ledger import Day, Line, Step
 from runyard.domain.run import Run, Status
 from runyard.domain.thread import ThreadKind
-from runyard.engine.engine import Engine
 from runyard.engine.queries.views import position
 from runyard.faces.channels import translate, wire
 from runyard.web.auth import Owner
+from runyard.web.context import EngineDep
 from runyard.web.responses import Json
+from runyard.web.routing import Router
 
 Limit = Annotated[int, Query(ge=1, le=100)]
 DAY_MS = 86_400_000
@@ -29,31 +30,31 @@ STATUS: dict[Status, wire.AgentRunStatus] = {
 }
 
 
-def add_routes(router: APIRouter, engine: Engine, tag: str) -> None:
-    records = engine.records
+router = Router("channels")
 
-    @router.get("/api/agents/{agent_id}/runs", response_model=wire.AgentRunPage, tags=[tag], summary="What it did")
-    async def list_agent_runs(owner: Owner, agent_id: str, before: str | None = None, limit: Limit = 50) -> Response:
-        runs, kinds = await records.runs(owner, agent_id, position(before), limit)
-        more = runs[-1].id if len(runs) == limit else None
-        return Json(wire.AgentRunPage(runs=[wire.AgentRunSeen(**_run(run, kinds)) for run in runs], next=more))
 
-    @router.get(
-        "/api/agents/{agent_id}/runs/{run_id}",
-        response_model=wire.AgentRunRecord,
-        tags=[tag],
-        summary="A run with its steps and messages",
-    )
-    async def get_agent_run(owner: Owner, agent_id: str, run_id: str) -> Response:
-        run, kinds, ledger = await records.run(owner, agent_id, run_id)
-        steps, messages = [_step(step) for step in ledger.steps], [_line(line) for line in ledger.lines]
-        return Json(wire.AgentRunRecord(**_run(run, kinds), steps=steps, messages=messages))
+@router.get("/api/agents/{agent_id}/runs", response_model=wire.AgentRunPage)
+async def list_agent_runs(
+    engine: EngineDep, owner: Owner, agent_id: str, before: str | None = None, limit: Limit = 50
+) -> Response:
+    """List the runs of an agent, newest first."""
+    runs, kinds = await engine.records.runs(owner, agent_id, position(before), limit)
+    more = runs[-1].id if len(runs) == limit else None
+    return Json(wire.AgentRunPage(runs=[wire.AgentRunSeen(**_run(run, kinds)) for run in runs], next=more))
 
-    @router.get(
-        "/api/agents/{agent_id}/usage", response_model=wire.UsageSeen, tags=[tag], summary="What it cost, day by day"
-    )
-    async def get_agent_usage(owner: Owner, agent_id: str, limit: Limit = 31) -> Response:
-        return Json(wire.UsageSeen(days=[_day(day) for day in await records.usage(owner, agent_id, limit)]))
+
+@router.get("/api/agents/{agent_id}/runs/{run_id}", response_model=wire.AgentRunRecord)
+async def get_agent_run(engine: EngineDep, owner: Owner, agent_id: str, run_id: str) -> Response:
+    """Get a run with its steps and messages."""
+    run, kinds, ledger = await engine.records.run(owner, agent_id, run_id)
+    steps, messages = [_step(step) for step in ledger.steps], [_line(line) for line in ledger.lines]
+    return Json(wire.AgentRunRecord(**_run(run, kinds), steps=steps, messages=messages))
+
+
+@router.get("/api/agents/{agent_id}/usage", response_model=wire.UsageSeen)
+async def get_agent_usage(engine: EngineDep, owner: Owner, agent_id: str, limit: Limit = 31) -> Response:
+    """Get an agent's tokens and cost per day."""
+    return Json(wire.UsageSeen(days=[_day(day) for day in await engine.records.usage(owner, agent_id, limit)]))
 
 
 def _run(run: Run, kinds: Mapping[str, ThreadKind]) -> dict[str, Any]:
