@@ -26,7 +26,7 @@ def main() -> int:
     except StartupError as error:
         print(error.message, file=sys.stderr)
         return 2
-    print(report.as_json(reports) if given.json else report.table(reports))
+    print(report.to_json(reports) if given.json else report.table(reports))
     return report.exit_code(reports)
 
 

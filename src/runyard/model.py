@@ -48,10 +48,10 @@ class Finished(Struct, frozen=True, kw_only=True):
     reason: FinishReason
 
 
-PostedMessage: TypeAlias = Text | Thinking | Finished
+AnswerPiece: TypeAlias = Text | Thinking | Finished
 
 
 class Model(Protocol):
     """A language model."""
 
-    def stream(self, request: Request, /) -> AsyncGenerator[PostedMessage, None]: ...
+    def stream(self, request: Request, /) -> AsyncGenerator[AnswerPiece, None]: ...

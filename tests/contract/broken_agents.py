@@ -1,10 +1,10 @@
-"""Agents that break the contract, each in one clause, and the check that must find it."""
+"""Agents that break exactly one clause of the contract, and the check that must find it."""
 
 import threading
 
-from tests.contract.an_agent import GOOD, Behaviour, Reply, as_json, as_stream, envelope, event, frames, refusal
+from tests.contract.agent_server import GOOD, Behaviour, Reply, as_json, as_stream, envelope, event, frames, refusal
 
-held = threading.Event()  # never set: an agent that waits for it is silent until its client gives up
+held = threading.Event()  # never set: an agent that waits for it is silent until its client times out
 
 
 def _hold() -> None:

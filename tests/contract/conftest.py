@@ -1,4 +1,4 @@
-"""Services of these tests set up the log of a whole process; the next test gets it back as it was."""
+"""Restore the logging configuration after each test, because the services of these tests change it."""
 
 import logging
 from collections.abc import Iterator

@@ -1,10 +1,10 @@
-"""The checker finds what is wrong, and only that: an agent that breaks one clause fails exactly one check."""
+"""The checker finds exactly the broken clause: an agent that breaks one clause fails one check."""
 
 import pytest
 
 from runyard.contract import checks
 from runyard.contract.probe import Patience, gather
-from tests.contract.an_agent import GOOD, TASK, as_json, as_stream, envelope, event, frames, refusal, served
+from tests.contract.agent_server import GOOD, TASK, as_json, as_stream, envelope, event, frames, refusal, served
 from tests.contract.broken_agents import BROKEN
 
 QUICK = Patience(health=5, sync=5, stream=5, silence=0.5)
@@ -53,6 +53,6 @@ def test_there_is_a_broken_agent_for_every_check() -> None:
     assert len(BROKEN) >= 15
 
 
-def test_every_check_says_its_clause() -> None:
+def test_every_check_has_its_clause_as_docstring() -> None:
     for check in checks.CHECKS:
         assert checks.clause(check).endswith(".")

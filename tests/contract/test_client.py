@@ -1,4 +1,4 @@
-"""One client for every agent: kind to all styles of the contract, and never a result where there was none."""
+"""The client accepts all styles of the contract and never reports a result that the agent did not send."""
 
 import asyncio
 import json
@@ -14,7 +14,7 @@ from runyard.contract.client import ContractClient
 from runyard.contract.result import Progress, Result
 from runyard.contract.timeouts import Timeouts
 from runyard.errors import RemoteBroken, RemoteFailed, RemoteTimedOut, RemoteUnavailable
-from tests.contract.an_agent import GOOD, TASK, Reply, as_json, as_stream, envelope, event, frames, refusal, served
+from tests.contract.agent_server import GOOD, TASK, Reply, as_json, as_stream, envelope, event, frames, refusal, served
 
 REQUEST = {"request_id": "r", "task_type": TASK, "inputs": {}}
 ANSWER = Result({"answer": 42})
@@ -38,7 +38,7 @@ async def answered(url: str, **timeouts: float) -> Result:
 
 @asynccontextmanager
 async def raw(pieces: list[bytes], *, close: bool = True) -> AsyncIterator[str]:
-    """A server that sends these bytes as the body of a stream, each in a packet of its own."""
+    """Start a server that sends these bytes as the body of a stream, each in its own packet."""
     release = asyncio.Event()
 
     async def handle(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
@@ -125,7 +125,7 @@ async def test_every_style_of_a_sync_answer_is_a_result(other: dict[str, Any]) -
 
 
 @pytest.mark.req("S2.12")
-async def test_what_stands_beside_the_outputs_comes_along() -> None:
+async def test_artifacts_warnings_and_grounding_are_part_of_the_result() -> None:
     more = {"grounding": {"citations": ["d"]}, "artifacts": ["a"], "warnings": ["w"]}
     with served(GOOD.but(sync=lambda a: as_json(envelope(a, **more)))) as agent:
         found = await answered(agent.url)
@@ -148,7 +148,7 @@ FAILURES_TOLD: dict[str, tuple[dict[str, Any], str]] = {
 
 @pytest.mark.req("S2.10", "S2.19", "S2.21")
 @pytest.mark.parametrize("kind", FAILURES_TOLD)
-async def test_what_does_not_say_that_it_is_a_success_is_none(kind: str) -> None:
+async def test_an_answer_that_does_not_report_success_is_an_error(kind: str) -> None:
     other, code = FAILURES_TOLD[kind]
     behaviour = GOOD.but(sync=lambda a: as_json(envelope(a, **other)), stream=lambda a: as_stream(*frames(a, **other)))
     with served(behaviour) as agent:
@@ -184,7 +184,7 @@ async def test_a_refusal_is_an_answer(body: Any, code: str) -> None:
         (as_json({"request_id": "r", "status": "ok"}), RemoteBroken),
     ],
 )
-async def test_what_is_no_answer_of_the_contract_is_an_error(reply: Reply, error: type[RemoteFailed]) -> None:
+async def test_an_answer_outside_the_contract_is_an_error(reply: Reply, error: type[RemoteFailed]) -> None:
     with served(GOOD.but(sync=lambda _: reply, stream=lambda _: reply)) as agent:
         with pytest.raises(error):
             await answered(agent.url)
@@ -192,7 +192,7 @@ async def test_what_is_no_answer_of_the_contract_is_an_error(reply: Reply, error
             await streamed(agent.url)
 
 
-async def test_nobody_at_home_is_unavailable() -> None:
+async def test_an_unreachable_service_is_unavailable() -> None:
     with served() as agent:
         url = agent.url
     with pytest.raises(RemoteUnavailable):
@@ -202,25 +202,25 @@ async def test_nobody_at_home_is_unavailable() -> None:
 
 
 @pytest.mark.parametrize("limits", [{"idle": 0.1}, {"stream": 0.1}], ids=["silent", "endless"])
-async def test_a_stream_that_takes_too_long_is_given_up(limits: dict[str, float]) -> None:
+async def test_a_stream_that_takes_too_long_times_out(limits: dict[str, float]) -> None:
     async with raw([frames(REQUEST)[0]], close=False) as url:
         with pytest.raises(RemoteTimedOut):
             await streamed(url, **limits)
 
 
-async def test_an_answer_that_is_too_long_is_given_up(monkeypatch: pytest.MonkeyPatch) -> None:
+async def test_an_answer_that_is_too_long_is_an_error(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("runyard.contract.client.MOST_BYTES", 1000)
     async with raw([b": " + b"x" * 2000], close=False) as url:
         with pytest.raises(RemoteBroken):
             await streamed(url)
 
 
-def test_the_times_are_those_of_the_contract_and_no_longer_than_a_budget() -> None:
+def test_the_timeouts_are_those_of_the_contract_and_within_the_budget() -> None:
     assert Timeouts() == Timeouts(30, 300, 60)
     assert Timeouts().within(45) == Timeouts(30, 45, 45)
 
 
-def test_a_service_that_fails_five_times_is_left_alone_for_a_minute_and_closed_after_two_successes() -> None:
+def test_five_failures_open_the_breaker_for_a_minute_and_two_successes_close_it() -> None:
     time = 0.0
     breaker = Breaker(lambda: time)
 

@@ -1,4 +1,4 @@
-"""The blocks of docs/contract.md do what the page says, on the demo."""
+"""The blocks of docs/contract.md run on the demo and do what the page says."""
 
 import asyncio
 import os

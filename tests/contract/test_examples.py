@@ -1,4 +1,4 @@
-"""The examples do what they say: three services, a pipeline over them, and a template that a stranger can copy."""
+"""The examples work: three services, a pipeline over them, and a template to copy."""
 
 import asyncio
 import importlib
@@ -26,7 +26,7 @@ from runyard.clock import SystemClock
 from runyard.contract import report
 from runyard.settings import Settings
 from runyard.stores.memory import MemoryStore
-from tests.contract.in_threads import on_a_port
+from tests.contract.app_in_thread import app_on_a_port
 from tests.faces import serving
 from tests.support.patience import PATIENCE
 
@@ -37,7 +37,7 @@ NAMED = "test_stream_terminal_event_has_request_id_task_type_status"
 
 
 def what_pytest_says(folder: Path, where: Path) -> str:
-    """What pytest says of the tests in this folder, run as a stranger would, who has none of our settings."""
+    """Run pytest in this folder without our settings and return the result."""
     command = [
         sys.executable,
         "-m",
@@ -66,12 +66,12 @@ def conforms(url: str, task_type: str) -> None:
 
 @pytest.fixture
 def services(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[dict[str, str]]:
-    """The three services on ports of their own; where they are, by task type."""
+    """Start the three services and return their addresses by task type."""
     with ExitStack() as running:
         found = {}
         for task_type, main in SERVICES.items():
             monkeypatch.setenv("RUNYARD_DATABASE_URL", f"sqlite:///{tmp_path}/{task_type}.db")
-            found[task_type] = running.enter_context(on_a_port(partial(_made, main.app())))
+            found[task_type] = running.enter_context(app_on_a_port(partial(_made, main.app())))
         monkeypatch.delenv("RUNYARD_DATABASE_URL")
         yield found
 
@@ -137,7 +137,7 @@ def test_the_template_conforms(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.syspath_prepend(EXAMPLES / "template")
     main = importlib.import_module("agent.main")
     try:
-        with on_a_port(lambda: main.app) as url:
+        with app_on_a_port(lambda: main.app) as url:
             conforms(url, "TEMPLATE_TASK")
     finally:
         for name in [name for name in sys.modules if name.partition(".")[0] == "agent"]:
@@ -170,7 +170,7 @@ async def test_a_pipeline_passes_what_the_request_carries_to_every_service(
 
 
 async def given(url: str) -> list[dict[str, str]]:
-    """The labels of every task that a service was given."""
+    """Return the labels of every task that a service received."""
     async with httpx2.AsyncClient(base_url=url, trust_env=False, verify=False, timeout=PATIENCE) as http:
         runs = (await http.get("/api/runs")).json()["runs"]
         assert runs

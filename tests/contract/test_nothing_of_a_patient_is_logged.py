@@ -1,4 +1,4 @@
-"""A marker goes through every path of the server, and comes out in no log line, no error and no metric (S2.23-25)."""
+"""A marker in inputs passes through every path of the server and appears in no log line, no error and no metric."""
 
 import asyncio
 import gc
@@ -26,7 +26,7 @@ from runyard.settings import Settings
 from runyard.stores.memory import MemoryStore
 from runyard.stores.sqlite.store import SqliteStore
 from runyard.telemetry import logs
-from tests.contract.an_agent import GOOD, TASK, as_json, as_stream, event, frames, served
+from tests.contract.agent_server import GOOD, TASK, as_json, as_stream, event, frames, served
 from tests.faces import serving
 
 MARKER = "patient-zero-4711"
@@ -37,7 +37,7 @@ NAMES = {"code", "tool", "outcome", "error", "logger", "where", "bus", "method",
 
 @pytest.fixture
 def written(monkeypatch: pytest.MonkeyPatch) -> io.StringIO:
-    """All that a process writes about itself, at the loudest level, its libraries included."""
+    """All log lines of a process and its libraries, at level DEBUG."""
     stream = io.StringIO()
     monkeypatch.setattr(sys, "stderr", stream)
     monkeypatch.setattr(threading, "excepthook", threading.excepthook)
@@ -49,7 +49,7 @@ def written(monkeypatch: pytest.MonkeyPatch) -> io.StringIO:
 
 
 def patients(url: str) -> App:
-    """Agents that take the marker in, hold it, answer it, and stumble over it in every way."""
+    """Agents that receive the marker, store it, answer with it, and fail on it in every way."""
 
     @tool
     async def look(what: str) -> str:
@@ -94,7 +94,7 @@ def patients(url: str) -> App:
 
     @agent
     async def forgets(ctx: Context) -> str:
-        """Leaves a task behind whose error nobody looks at, a thread that dies, a destructor that fails."""
+        """Leaves a task whose error is never retrieved, a thread that dies, and a destructor that fails."""
 
         async def fail() -> None:
             raise ValueError(MARKER)
@@ -149,7 +149,7 @@ async def server(request: pytest.FixtureRequest, written: io.StringIO, tmp_path:
     store = MemoryStore(clock) if request.param == "memory" else SqliteStore(tmp_path / "runyard.db", clock)
     loop = asyncio.get_running_loop()
     handler = loop.get_exception_handler()
-    loop.set_exception_handler(None)  # as in a server; the one of the tests fails them instead
+    loop.set_exception_handler(None)  # as in a server; the hook of the tests would fail them
     with served() as stranger:
         async with serving.served(settings, patients(stranger.url), store) as found:
             found.stranger = stranger  # type: ignore[attr-defined]
@@ -179,14 +179,14 @@ async def test_a_marker_comes_out_in_no_log_line_no_error_and_no_metric(
 
 
 async def _everything(server: serving.Server) -> AsyncIterator[tuple[str, str]]:
-    """Success, refusal, crash, timeout and validation errors, on every face; what each of the failures said."""
+    """Cause success, refusal, crash, timeout and validation errors on every face. Return the texts of the failures."""
     http, json_type = server.http, {"content-type": "application/json"}
     tried = ["crashes", "refuses", "trips", "explains", "thinker", "stumbles"]
     for path in ("/agents/run/sync", "/agents/run/stream"):
         done = await http.post(path, json=asked("answers"))
         assert MARKER in done.text
         assert "ok" in (await http.post(path, json=asked("forgets"))).text
-        for task_type in [*tried, "NOBODY"]:
+        for task_type in [*tried, "UNKNOWN_TASK"]:
             yield f"{path} {task_type}", (await http.post(path, json=asked(task_type))).text
         yield f"{path} late", (await http.post(path, json=asked("waits", budgets={"timeout_ms": 60}))).text
         for body in ({"inputs": {MARKER: MARKER}}, asked("answers", mode=[MARKER]), [MARKER], MARKER):
@@ -202,7 +202,7 @@ async def _everything(server: serving.Server) -> AsyncIterator[tuple[str, str]]:
         run_id = await server.post(task_type, MARKER)
         ended = await server.ended(run_id)
         yield f"threads {task_type}", ended.frames[-1].data.decode()
-        if task_type != "explains":  # a ToolError is in words that are meant for whoever asked
+        if task_type != "explains":  # the text of a ToolError is meant for the caller
             yield f"run {task_type}", str(await server.run(run_id))
     assert MARKER in bytes((await server.ended(await server.post("answers", MARKER))).body).decode()
     chat = await http.post("/chats/c1/interactions", json={"user_message": MARKER, "agent": "crashes"})

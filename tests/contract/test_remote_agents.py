@@ -1,4 +1,4 @@
-"""Agents behind the contract: asked once, recorded, never repeated silently, and only where they may be called."""
+"""Remote agents are called once, recorded, never repeated silently, and only at allowed addresses."""
 
 from pathlib import Path
 
@@ -10,13 +10,13 @@ from runyard.agents.declared.remote import Remote
 from runyard.agents.runners import RUNNERS
 from runyard.agents.tools.outbound import OutboundRefused
 from runyard.agents.tools.tool import Effects
-from runyard.agents.user_code.current_call import at_work
+from runyard.agents.user_code.current_call import set_current_execution
 from runyard.contract.breaker import FAILURES, Breaker
 from runyard.contract.timeouts import Timeouts
 from runyard.domain.events import Event, ToolFinished, ToolStarted
 from runyard.errors import Invalid, RemoteBroken, RemoteFailed, RemoteUnavailable, UnknownOutcome
-from tests.contract.an_agent import GOOD, TASK, as_json, as_stream, event, frames, served
-from tests.unit.agent.fake_execution import FakeExecution, decided, parked
+from tests.contract.agent_server import GOOD, TASK, as_json, as_stream, event, frames, served
+from tests.unit.agent.fake_execution import FakeExecution, log_with_decision, run_until_parked
 
 HERE = ["127.0.0.1"]
 
@@ -33,7 +33,7 @@ def remote(url: str, effects: Effects = "once", on_unknown: str = "ask") -> Agen
 
 
 async def run(agent: Agent, execution: FakeExecution) -> runyard.Output:
-    with at_work(execution, Path()):
+    with set_current_execution(execution, Path()):
         output = await RUNNERS[agent.kind](agent, execution)
     assert output is not None
     await execution.commit()
@@ -41,7 +41,7 @@ async def run(agent: Agent, execution: FakeExecution) -> runyard.Output:
 
 
 @pytest.mark.req("S2.22", "S2.33")
-async def test_a_remote_agent_is_asked_and_its_result_is_on_record() -> None:
+async def test_a_remote_agent_is_called_and_its_result_is_recorded() -> None:
     more = {"text": "hello"}, {"citations": ["d1"], "chunks": []}
     behaviour = GOOD.but(stream=lambda a: as_stream(*frames(a, outputs=more[0], grounding=more[1])))
     execution = FakeExecution(text="what?")
@@ -62,7 +62,7 @@ async def test_a_remote_agent_is_asked_and_its_result_is_on_record() -> None:
 
 
 async def begun(url: str, effects: Effects = "once") -> list[Event]:
-    """The log of a run whose worker died after the call had begun."""
+    """Return the log of a run whose worker died after the call had started."""
     execution = FakeExecution()
     await run(remote(url, effects), execution)
     return [one for one in execution.log if one.type not in ("tool.output", "tool.finished")]
@@ -72,14 +72,14 @@ async def test_a_call_that_may_have_happened_is_repeated_only_if_a_person_allows
     with served() as agent:
         log = await begun(agent.url)
         execution = FakeExecution(log)
-        (approval,) = await parked(remote(agent.url), execution)
+        (approval,) = await run_until_parked(remote(agent.url), execution)
         assert execution.approvals[0].kind == "unknown_outcome"
         assert len(agent.asked) == 1
 
-        await run(remote(agent.url), FakeExecution(decided(execution.log, approval)))
+        await run(remote(agent.url), FakeExecution(log_with_decision(execution.log, approval)))
         assert len(agent.asked) == 2
         with pytest.raises(UnknownOutcome):
-            await run(remote(agent.url), FakeExecution(decided(execution.log, approval, "rejected")))
+            await run(remote(agent.url), FakeExecution(log_with_decision(execution.log, approval, "rejected")))
         with pytest.raises(UnknownOutcome):
             await run(remote(agent.url, on_unknown="fail"), FakeExecution(log))
         assert len(agent.asked) == 2
@@ -103,7 +103,7 @@ async def test_a_call_that_has_ended_is_not_made_again() -> None:
 
 
 @pytest.mark.req("S2.21", "S2.25")
-async def test_what_the_service_says_of_a_failure_is_the_code_of_the_run() -> None:
+async def test_the_code_of_a_failed_task_is_the_code_of_the_run() -> None:
     told = {"status": "error", "error": {"code": "VALIDATION_ERROR", "message": "the patient"}}
     with served(GOOD.but(stream=lambda a: as_stream(*frames(a, **told)))) as agent:
         execution = FakeExecution()
@@ -119,7 +119,7 @@ async def test_what_the_service_says_of_a_failure_is_the_code_of_the_run() -> No
 
 
 @pytest.mark.req("S2.21")
-async def test_a_stream_without_its_end_is_a_failure_and_on_record() -> None:
+async def test_a_stream_without_its_end_is_a_recorded_failure() -> None:
     with served(GOOD.but(stream=lambda a: as_stream(*frames(a)[:-1]))) as agent:
         execution = FakeExecution()
         with pytest.raises(RemoteBroken):
@@ -151,7 +151,7 @@ async def test_a_redirect_is_not_followed() -> None:
         await Remote("lit", url=agent.url, task_type=TASK, allow=HERE).ask({}, "k")
 
 
-async def test_a_service_that_fails_too_often_is_left_alone() -> None:
+async def test_a_service_that_fails_too_often_is_not_called() -> None:
     time = 0.0
     with served(GOOD.but(stream=lambda _: as_json({}, 500))) as agent:
         service = Remote("lit", url=agent.url, task_type=TASK, allow=HERE, breaker=Breaker(lambda: time))
@@ -179,7 +179,7 @@ def test_a_mistake_in_a_declaration_is_one_sentence(url: str) -> None:
         runyard.remote("lit", url=url, task_type=TASK)
 
 
-def test_other_mistakes_too() -> None:
+def test_invalid_urls_and_timeouts_are_refused() -> None:
     with pytest.raises(Invalid):
         runyard.remote("lit", url="http://host", task_type="")
     with pytest.raises(Invalid):

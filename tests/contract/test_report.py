@@ -11,7 +11,7 @@ from typer.testing import CliRunner
 from runyard.cli import program
 from runyard.contract import checks, report
 from runyard.errors import StartupError
-from tests.contract.an_agent import GOOD, TASK, as_json, served
+from tests.contract.agent_server import GOOD, TASK, as_json, served
 from tests.support.patience import PATIENCE
 
 SCRIPT = Path(__file__).parents[2] / "scripts" / "check-agent-contract.py"
@@ -19,7 +19,7 @@ LEAKS = "what the patient said"
 
 
 def script(*arguments: str, targets: str | None = None) -> subprocess.CompletedProcess[str]:
-    """The script, on a Python that has no packages at all."""
+    """Run the script on a Python without any packages."""
     environment = {} if targets is None else {report.VARIABLE: targets}
     command = [sys.executable, "-I", "-S", str(SCRIPT), *arguments]
     return subprocess.run(command, env=environment, capture_output=True, text=True, timeout=PATIENCE, check=False)
@@ -39,7 +39,7 @@ def test_the_script_exits_with_0_if_all_agents_pass_and_with_1_if_one_does_not()
 
 @pytest.mark.req("S2.27")
 @pytest.mark.parametrize("targets", [None, "", " , ", "http://host", "host=X", "http://host=", "=X", "http://h:x=X"])
-def test_the_script_exits_with_2_if_no_target_is_named_rightly(targets: str | None) -> None:
+def test_the_script_exits_with_2_if_no_valid_target_is_named(targets: str | None) -> None:
     found = script(targets=targets)
     assert found.returncode == 2
     assert found.stderr.count("\n") == 1
@@ -65,7 +65,7 @@ def test_the_command_says_the_same_as_the_script() -> None:
     assert {check["outcome"] for check in found["checks"]} == {"pass"}
 
 
-def test_nobody_at_home_is_a_failure_and_no_crash() -> None:
+def test_an_unreachable_agent_is_a_failure_and_no_crash() -> None:
     with served() as agent:
         gone = agent.url
     assert script(f"{gone}={TASK}").returncode == 1

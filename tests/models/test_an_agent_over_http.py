@@ -1,4 +1,4 @@
-"""A whole agent over litellm and real HTTP: two turns, parallel calls, results that go back, a cancel that closes."""
+"""A whole agent over litellm and real HTTP: two turns, parallel calls, and a cancel that closes the request."""
 
 import asyncio
 import time
@@ -7,7 +7,7 @@ from collections.abc import AsyncIterator
 import pytest
 
 from runyard.agents.declared.agent import Agent
-from runyard.agents.execution import Answered, Canceled
+from runyard.agents.execution import Canceled, ModelOutput
 from runyard.agents.runners import RUNNERS
 from runyard.agents.tools.tool import tool
 from runyard.models.loading import load
@@ -35,7 +35,7 @@ def thinker(server: ScriptedOpenAI) -> Agent:
 
 
 @pytest.mark.req("S1.44", "S1.55")
-async def test_it_thinks_calls_observes_and_answers(server: ScriptedOpenAI) -> None:
+async def test_it_asks_calls_tools_and_answers(server: ScriptedOpenAI) -> None:
     calls = [call(n, id=f"c{n}", name="look", arguments=f'{{"where": "{n}"}}') for n in (0, 1)]
     server.answer(begin(), *calls, *end("tool_calls"))
     server.answer(begin(), *text("All ", "seen."), *end())
@@ -43,7 +43,7 @@ async def test_it_thinks_calls_observes_and_answers(server: ScriptedOpenAI) -> N
 
     output = await RUNNERS["model"](thinker(server), execution)
 
-    assert output == Answered("All seen.", stop_reason="end_turn")
+    assert output == ModelOutput("All seen.", stop_reason="end_turn")
     first, second = (request["messages"] for request in server.requests)
     assert first == [{"role": "system", "content": "Be kind."}, {"role": "user", "content": "hi"}]
     assert second[:2] == first
@@ -65,7 +65,7 @@ async def test_a_cancel_closes_the_request_to_the_provider(server: ScriptedOpenA
         running = asyncio.ensure_future(RUNNERS["model"](thinker(server), execution))
         await asyncio.wait_for(server.reached.wait(), PATIENCE)
         began = time.monotonic()
-        execution.cancelled = True  # as the engine does it: the flag, and the task
+        execution.cancelled = True  # as the engine does it: set the flag, cancel the task
         running.cancel()
         with pytest.raises((Canceled, asyncio.CancelledError)):
             await running

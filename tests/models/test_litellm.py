@@ -1,4 +1,4 @@
-"""litellm behind our port, over real HTTP: what a model says arrives whole, and what goes wrong has a name."""
+"""litellm behind `runyard.model.Model`, over real HTTP: answers arrive whole, and failures have codes."""
 
 import asyncio
 import time
@@ -10,7 +10,7 @@ import pytest
 
 from runyard.domain.events import Usage
 from runyard.errors import ContextTooLong, ModelError, ModelRefused, ModelTimedOut, RateLimited
-from runyard.model import Finished, PostedMessage, Request, Text, Thinking
+from runyard.model import AnswerPiece, Finished, Request, Text, Thinking
 from runyard.models.litellm import LitellmModel, Patience, _by
 from runyard.models.loading import load
 from tests.support.patience import PATIENCE
@@ -44,7 +44,7 @@ async def server() -> AsyncIterator[ScriptedOpenAI]:
 
 
 class Naps:
-    """Sleeps that take no time, and how long they would have taken."""
+    """Replaces sleep: takes no time and records the durations."""
 
     def __init__(self) -> None:
         self.seconds: list[float] = []
@@ -60,8 +60,8 @@ def question(server: ScriptedOpenAI, model: str = "openai/scripted", **more: Any
 
 
 async def heard(
-    request: Request, model: LitellmModel | None = None, hear: list[PostedMessage] | None = None
-) -> list[PostedMessage]:
+    request: Request, model: LitellmModel | None = None, hear: list[AnswerPiece] | None = None
+) -> list[AnswerPiece]:
     got = [] if hear is None else hear
     async with aclosing((model or LitellmModel(sleep=Naps())).stream(request)) as saying:
         async for said in saying:
@@ -70,7 +70,7 @@ async def heard(
 
 
 async def failure(
-    request: Request, model: LitellmModel | None = None, hear: list[PostedMessage] | None = None
+    request: Request, model: LitellmModel | None = None, hear: list[AnswerPiece] | None = None
 ) -> ModelError:
     with pytest.raises(ModelError) as caught:
         await heard(request, model, hear)
@@ -177,15 +177,15 @@ async def test_the_pause_that_a_provider_asks_for_is_kept_within_bounds(
     assert len(server.requests) == requests
 
 
-async def test_a_provider_that_stays_busy_is_given_up_by_its_name(server: ScriptedOpenAI) -> None:
+async def test_a_provider_that_stays_busy_is_rate_limited(server: ScriptedOpenAI) -> None:
     for _ in range(3):
         server.answer(status(429, SECRET))
 
     assert (await failure(question(server))).code == "rate_limited"
-    assert len(server.requests) == 3, "tried as often as we say, and not again by anybody below us"
+    assert len(server.requests) == 3, "three tries of ours, and no retries inside litellm"
 
 
-async def test_nobody_there(server: ScriptedOpenAI) -> None:
+async def test_an_unreachable_provider_is_model_unavailable(server: ScriptedOpenAI) -> None:
     request = Request(
         model="openai/scripted",
         messages=[{"role": "user", "content": SECRET}],
@@ -254,7 +254,7 @@ async def test_an_answer_that_was_cut_off_is_an_error(server: ScriptedOpenAI, ho
         "with bad JSON": [raw('data: {"choices": [{"delta": {"content": \n\n'), *end()],
     }
     server.answer(begin(), *text("Hel"), *ways[how])
-    got: list[PostedMessage] = []
+    got: list[AnswerPiece] = []
 
     assert (await failure(question(server), hear=got)).code == "model_unavailable"
     assert got == [Text("Hel")]
@@ -262,7 +262,7 @@ async def test_an_answer_that_was_cut_off_is_an_error(server: ScriptedOpenAI, ho
 
 
 @pytest.mark.parametrize("after", [0, 2])
-async def test_a_model_that_stalls_is_given_up(server: ScriptedOpenAI, after: int) -> None:
+async def test_a_model_that_stalls_times_out(server: ScriptedOpenAI, after: int) -> None:
     server.answer(begin(), *text("a", "b")[:after], server.stall())
 
     error = await failure(question(server), LitellmModel(Patience(first=20, next=0.2, tries=1)))
@@ -272,7 +272,7 @@ async def test_a_model_that_stalls_is_given_up(server: ScriptedOpenAI, after: in
     await asyncio.wait_for(server.hung_up.wait(), PATIENCE)
 
 
-async def test_patience_that_ends_is_a_timeout_whatever_is_made_of_it() -> None:
+async def test_a_timeout_stays_a_timeout_whatever_litellm_makes_of_it() -> None:
     async def stubborn() -> None:
         try:
             await asyncio.Event().wait()

@@ -1,4 +1,4 @@
-"""The sandbox of this machine. Where its kernel allows none, tests that need one are reported as missing."""
+"""The sandbox of this machine. Tests that need one are reported as missing if the kernel does not allow it."""
 
 import shutil
 import tempfile
@@ -18,9 +18,9 @@ async def sandbox() -> Sandbox:
 
 
 async def ready(**limits: float) -> Sandbox:
-    """A sandbox with other limits than usual; small ones, so that a failure hurts nobody."""
+    """Return a working sandbox with small limits, so that a failing test does not harm the machine."""
     made = Sandbox(Limits(**{"seconds": 20, "memory_bytes": 256 * 1024 * 1024} | limits))  # type: ignore[arg-type]
-    reason = await made.why_not()
+    reason = await made.unavailable_reason()
     if reason is not None:
         need("bwrap")
         pytest.skip(f"{MARK}a working sandbox ({reason})")
@@ -28,14 +28,14 @@ async def ready(**limits: float) -> Sandbox:
 
 
 class Home:
-    """A place for the folders of a test's sandboxes, by which their processes are told from all others."""
+    """A folder for the sandboxes of one test, which identifies their processes."""
 
     def __init__(self) -> None:
         self.folder = Path(tempfile.mkdtemp(dir="/tmp"))
         self.folder.chmod(0o711)
 
     def inhabitants(self) -> list[str]:
-        """The living processes that have a sandbox of this test as their file system."""
+        """Return the living processes whose file system is a sandbox of this test."""
         found = []
         for process in Path("/proc").glob("[0-9]*"):
             try:
@@ -48,8 +48,8 @@ class Home:
 
 @pytest.fixture(autouse=True)
 def home(monkeypatch: pytest.MonkeyPatch, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Home]:
-    """Whatever a test does in a sandbox: in the end no process and no folder is left of it."""
-    tmp_path_factory.getbasetemp()  # the folder of pytest itself, if this is the first test that asks for it
+    """Check after every test that its sandboxes left no process and no folder."""
+    tmp_path_factory.getbasetemp()  # created outside the folder below, if this is the first test that needs it
     made = Home()
     monkeypatch.setattr(tempfile, "tempdir", str(made.folder))
     yield made

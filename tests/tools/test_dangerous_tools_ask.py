@@ -1,4 +1,4 @@
-"""Code and files: a person is asked every time, the program runs in the sandbox, what it prints is streamed."""
+"""Code and file tools always need approval; programs run in the sandbox and their output is streamed."""
 
 import os
 from pathlib import Path
@@ -12,19 +12,19 @@ from runyard.agents.python.runner import run_python
 from runyard.agents.sandbox.sandbox import Sandbox
 from runyard.agents.tools.builtins import code
 from runyard.agents.tools.tool import Tool
-from runyard.agents.user_code.current_call import at_work
+from runyard.agents.user_code.current_call import set_current_execution
 from runyard.domain.events import ToolFinished, ToolOutput
 from runyard.errors import ToolFailed
 from runyard.store import Hit
 from tests.tools.conftest import ready
-from tests.unit.agent.fake_execution import FakeExecution, decided, parked, python_agent
+from tests.unit.agent.fake_execution import FakeExecution, log_with_decision, python_agent, run_until_parked
 
 DANGEROUS = [runyard.read_file, runyard.write_file, runyard.run_python]
 
 
 @pytest.mark.req("S1.45")
 @pytest.mark.parametrize("tool", DANGEROUS, ids=lambda tool: tool.name)
-def test_asking_cannot_be_switched_off(tool: Tool[..., Any]) -> None:
+def test_approval_cannot_be_switched_off(tool: Tool[..., Any]) -> None:
     before = tool.approval
     try:
         policies: list[Any] = ["never", lambda given: False]
@@ -46,13 +46,13 @@ async def test_code_runs_after_a_person_agreed_and_not_before(tmp_path: Path, mo
         return str(await ctx.call(runyard.run_python, code=program))
 
     agent, first = python_agent(calculate), FakeExecution()
-    with at_work(first, tmp_path):
-        (asked,) = await parked(agent, first)
+    with set_current_execution(first, tmp_path):
+        (asked,) = await run_until_parked(agent, first)
     assert "tool.started" not in first.types()
     assert not (tmp_path / "t" / "out.txt").exists()
 
-    second = FakeExecution(decided(first.log, asked))
-    with at_work(second, tmp_path):
+    second = FakeExecution(log_with_decision(first.log, asked))
+    with set_current_execution(second, tmp_path):
         output = await run_python(agent, second)
     assert output.text == "{'exit_code': 0, 'output': '42\\n'}"
     assert "".join(e.payload.text for e in second.events if isinstance(e.payload, ToolOutput)) == "42\n"
@@ -61,15 +61,15 @@ async def test_code_runs_after_a_person_agreed_and_not_before(tmp_path: Path, mo
 
 
 @pytest.mark.req("S1.45")
-async def test_a_no_means_no(tmp_path: Path) -> None:
+async def test_rejected_code_is_not_run(tmp_path: Path) -> None:
     async def snoop(ctx: Context) -> None:
         await ctx.call(runyard.write_file, path="x", content="y")
 
     agent, first = python_agent(snoop), FakeExecution()
-    with at_work(first, tmp_path):
-        (asked,) = await parked(agent, first)
-    second = FakeExecution(decided(first.log, asked, "rejected"))
-    with at_work(second, tmp_path), pytest.raises(Exception, match="rejected"):
+    with set_current_execution(first, tmp_path):
+        (asked,) = await run_until_parked(agent, first)
+    second = FakeExecution(log_with_decision(first.log, asked, "rejected"))
+    with set_current_execution(second, tmp_path), pytest.raises(Exception, match="rejected"):
         await run_python(agent, second)
     assert os.listdir(tmp_path) == []
 
@@ -86,10 +86,10 @@ async def test_without_a_sandbox_only_code_is_refused(tmp_path: Path, monkeypatc
         return "it ran"
 
     agent, first = python_agent(try_it), FakeExecution()
-    with at_work(first, tmp_path):
-        (asked,) = await parked(agent, first)
-    second = FakeExecution(decided(first.log, asked))
-    with at_work(second, tmp_path):
+    with set_current_execution(first, tmp_path):
+        (asked,) = await run_until_parked(agent, first)
+    second = FakeExecution(log_with_decision(first.log, asked))
+    with set_current_execution(second, tmp_path):
         output = await run_python(agent, second)
         assert await runyard.write_file.run({"path": "x", "content": "y"}, None, "k") == "Wrote 1 bytes."
     assert "no working sandbox, so no code is run: bubblewrap is not installed" in output.text
@@ -99,7 +99,7 @@ async def test_without_a_sandbox_only_code_is_refused(tmp_path: Path, monkeypatc
 
 async def test_a_program_that_is_stopped_changes_no_files(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(code, "SANDBOX", await ready(seconds=1))
-    with at_work(FakeExecution(), tmp_path):
+    with set_current_execution(FakeExecution(), tmp_path):
         await runyard.write_file.run({"path": "x", "content": "before"}, None, "k")
         program = "import time; open('x', 'w').write('after'); print('hm', flush=True); time.sleep(30)"
         ended = await runyard.run_python.run({"code": program}, None, "k")
@@ -114,7 +114,7 @@ import os
 os.symlink('/etc/passwd', 'link'); os.symlink('/', 'root'); os.mkfifo('pipe')
 os.mkdir('d', 0o000); open('f', 'w').write('x'); os.chmod('f', 0o4777)
 """
-    with at_work(FakeExecution(), tmp_path):
+    with set_current_execution(FakeExecution(), tmp_path):
         await runyard.run_python.run({"code": program}, None, "k")
     assert sorted(path.name for path in (tmp_path / "t").iterdir()) == ["d", "f"]
     assert (tmp_path / "t" / "f").stat().st_mode & 0o7777 == 0o600
@@ -125,7 +125,7 @@ async def test_documents_can_be_searched_without_asking() -> None:
     hits = [Hit(str(n), f"title {n}", "text", 1.0) for n in range(9)]
     assert (search.effects, search.needs_approval({})) == ("none", False)
     assert search.description == "Search documents: how we work. Those that fit best come first."
-    with at_work(FakeExecution(hits=hits), Path("unused")):
+    with set_current_execution(FakeExecution(hits=hits), Path("unused")):
         found = await search.run({"query": "leave"}, None, "k")
         assert len(await search.run({"query": "leave", "limit": 999}, None, "k")) == 9
     assert found[0] == {"id": "0", "title": "title 0", "text": "text"}

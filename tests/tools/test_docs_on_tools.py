@@ -1,4 +1,4 @@
-"""The examples of docs/tools.md run, and its tables say what the code does."""
+"""The examples of docs/tools.md run, and its tables match the code."""
 
 import re
 import sys
@@ -13,11 +13,11 @@ from runyard.agents.python.runner import run_python
 from runyard.agents.sandbox.bubblewrap import Limits
 from runyard.agents.tools.builtins import code
 from runyard.agents.tools.workspace import FILE_BYTES, FOLDER_BYTES, FOLDER_FILES
-from runyard.agents.user_code.current_call import at_work
+from runyard.agents.user_code.current_call import set_current_execution
 from runyard.errors import ToolError
 from runyard.store import Hit
 from tests.tools.conftest import ready
-from tests.unit.agent.fake_execution import FakeExecution, decided, parked
+from tests.unit.agent.fake_execution import FakeExecution, log_with_decision, run_until_parked
 
 PAGE = (Path(__file__).parents[2] / "docs" / "tools.md").read_text(encoding="utf-8")
 EXAMPLES = re.findall(r"^```python\n(.*?)^```$", PAGE, re.MULTILINE | re.DOTALL)
@@ -33,7 +33,7 @@ def example(number: int) -> dict[str, Any]:
 async def test_the_example_of_a_tool() -> None:
     names = example(0)
     execution = FakeExecution(text="Oslo")
-    with at_work(execution, Path("unused")):
+    with set_current_execution(execution, Path("unused")):
         output = await run_python(names["forecaster"], execution)
         with pytest.raises(ToolError, match="There is no such city"):
             await names["weather"].run({"city": "Atlantis"}, None, "run-1:k")
@@ -48,16 +48,16 @@ async def test_the_example_of_the_built_in_tools(tmp_path: Path, monkeypatch: py
     monkeypatch.setattr(code, "SANDBOX", await ready())
     agent, hits = example(1)["calculator"], [Hit("1", "Leave", "Thirty days of leave.", 1.0)]
     first = FakeExecution(hits=hits)
-    with at_work(first, tmp_path):
-        (asked,) = await parked(agent, first)
-    second = FakeExecution(decided(first.log, asked), hits=hits)
-    with at_work(second, tmp_path):
+    with set_current_execution(first, tmp_path):
+        (asked,) = await run_until_parked(agent, first)
+    second = FakeExecution(log_with_decision(first.log, asked), hits=hits)
+    with set_current_execution(second, tmp_path):
         output = await run_python(agent, second)
     assert output.text == "Leave 42\n"
 
 
 async def test_the_example_of_mcp_servers(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    ours = f"{sys.executable} {Path(__file__).parent / 'an_mcp_server.py'} {tmp_path}"
+    ours = f"{sys.executable} {Path(__file__).parent / 'mcp_server_for_tests.py'} {tmp_path}"
     real = runyard.mcp
 
     def mcp(words: str, **options: Any) -> Any:

@@ -1,4 +1,4 @@
-"""The file tools: whatever path they are given, they touch nothing outside of the thread's folder."""
+"""The file tools touch nothing outside the thread's folder, whatever path they get."""
 
 import os
 from pathlib import Path
@@ -10,7 +10,7 @@ from msgspec import structs
 import runyard
 from runyard.agents.tools import workspace
 from runyard.agents.tools.tool import Tool
-from runyard.agents.user_code.current_call import at_work
+from runyard.agents.user_code.current_call import set_current_execution
 from runyard.errors import ToolError
 from tests.unit.agent.fake_execution import FakeExecution
 
@@ -23,7 +23,7 @@ def folder(tmp_path: Path) -> Path:
 
 
 async def use(folder: Path, tool: Tool[..., Any], **given: Any) -> Any:
-    with at_work(FakeExecution(), folder.parent):
+    with set_current_execution(FakeExecution(), folder.parent):
         return await tool.run(given, None, "run-1:call")
 
 
@@ -35,7 +35,7 @@ async def read(folder: Path, path: str) -> Any:
     return await use(folder, runyard.read_file, path=path)
 
 
-async def test_what_was_written_can_be_read_and_replaced(folder: Path) -> None:
+async def test_a_written_file_can_be_read_and_replaced(folder: Path) -> None:
     assert await write(folder, "notes/one two.md", "né") == "Wrote 3 bytes."
     assert await read(folder, "notes/one two.md") == "né"
     await write(folder, "notes/one two.md", "again")
@@ -91,7 +91,7 @@ async def test_links_are_not_followed(folder: Path) -> None:
     assert not (folder.parent / "new").exists()
 
 
-async def test_what_is_no_file_is_refused(folder: Path) -> None:
+async def test_only_regular_files_can_be_read(folder: Path) -> None:
     os.mkfifo(folder / "pipe")
     (folder / "bytes").write_bytes(b"\xff\xfe")
     for path in ("pipe", "bytes", "missing", "missing/too"):
@@ -126,18 +126,18 @@ async def test_threads_have_folders_of_their_own(tmp_path: Path) -> None:
     for thread in ("a", "b", "../c"):
         execution = FakeExecution()
         execution.run = structs.replace(execution.run, thread_id=thread)
-        with at_work(execution, tmp_path / "all"):
+        with set_current_execution(execution, tmp_path / "all"):
             await runyard.write_file.run({"path": "x", "content": thread}, None, "run-1:k")
     assert not (tmp_path / "c").exists()
     assert sorted(path.read_text() for path in (tmp_path / "all").glob("*/x")) == ["../c", "a", "b"]
 
 
-async def test_a_folder_that_was_being_exchanged_comes_back(folder: Path) -> None:
+async def test_a_folder_whose_replacement_was_interrupted_is_restored(folder: Path) -> None:
     await write(folder, "x", "kept")
     os.rename(folder, folder.with_name("t.old"))
     assert await read(folder, "x") == "kept"
 
 
-async def test_outside_of_a_run_there_are_no_files() -> None:
+async def test_file_tools_need_a_run() -> None:
     with pytest.raises(ToolError, match="only inside a run"):
         await runyard.read_file.run({"path": "x"}, None, "k")

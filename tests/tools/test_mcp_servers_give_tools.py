@@ -1,4 +1,4 @@
-"""MCP servers, real ones in processes of their own: over stdio and over HTTP on loopback."""
+"""Real MCP servers in their own processes, over stdio and over HTTP on loopback."""
 
 import asyncio
 import os
@@ -18,12 +18,12 @@ from runyard.agents.declared.kinds import agent
 from runyard.agents.mcp.servers import McpServer
 from runyard.agents.python.runner import run_python
 from runyard.agents.tools.outbound import OutboundRefused
-from runyard.agents.user_code.current_call import at_work
+from runyard.agents.user_code.current_call import set_current_execution
 from runyard.domain.events import ToolFinished, ToolOutput
 from runyard.errors import Invalid, InvalidInput, ServerGone, ToolError
-from tests.unit.agent.fake_execution import FakeExecution, decided, parked
+from tests.unit.agent.fake_execution import FakeExecution, log_with_decision, run_until_parked
 
-SCRIPT = Path(__file__).parent / "an_mcp_server.py"
+SCRIPT = Path(__file__).parent / "mcp_server_for_tests.py"
 LOOPBACK = ["127.0.0.0/8"]
 TOOLS = {"add", "say_it", "fail", "die", "slow", "environment"}
 
@@ -50,7 +50,7 @@ def stdio(folder: Path, **options: Any) -> McpServer:
 
 
 async def serve(folder: Path, port: int = 0) -> tuple[asyncio.subprocess.Process, str]:
-    """A server over HTTP. On a loopback address of this process's own, so that nobody else can have its port."""
+    """Start a server over HTTP, on a loopback address that no other process uses, so that its port is free."""
     number = os.getpid()
     host = f"127.{number >> 16 & 127 | 128}.{number >> 8 & 255}.{number & 255}"
     (folder / "port").unlink(missing_ok=True)
@@ -62,7 +62,7 @@ async def serve(folder: Path, port: int = 0) -> tuple[asyncio.subprocess.Process
 async def until(condition: Any) -> None:
     async with asyncio.timeout(30):
         while not condition():  # noqa: ASYNC110
-            await asyncio.sleep(0.02)  # waits on purpose: for another process, which tells nobody
+            await asyncio.sleep(0.02)  # waits on purpose: another process sends no signal
 
 
 async def call(server: McpServer, name: str, **given: Any) -> Any:
@@ -85,7 +85,7 @@ async def test_tools_are_listed_with_their_schemas_and_can_be_called(server: Mcp
     assert await call(server, "say_it", text="né\n") == {"result": "né\n"}
 
 
-async def test_nothing_is_taken_on_trust(server: McpServer) -> None:
+async def test_tools_of_a_server_need_approval_and_count_as_once(server: McpServer) -> None:
     for tool in await server.tools():
         assert tool.effects == "once"
         assert tool.needs_approval({})
@@ -142,7 +142,7 @@ async def test_a_call_that_takes_too_long_is_cancelled_on_the_server(tmp_path: P
     await server.close()
 
 
-async def test_a_cancel_reaches_the_server_and_disturbs_nobody_else(tmp_path: Path) -> None:
+async def test_a_cancel_reaches_the_server_and_leaves_other_calls_alone(tmp_path: Path) -> None:
     server = stdio(tmp_path)
     slow = asyncio.create_task(call(server, "slow"))
     await until(lambda: (tmp_path / "slow").exists())
@@ -156,7 +156,7 @@ async def test_a_cancel_reaches_the_server_and_disturbs_nobody_else(tmp_path: Pa
 
 async def test_progress_is_streamed(tmp_path: Path) -> None:
     server, execution = stdio(tmp_path), FakeExecution()
-    with at_work(execution, tmp_path):
+    with set_current_execution(execution, tmp_path):
         slow = asyncio.create_task(call(server, "slow"))
         await until(lambda: any(isinstance(event.payload, ToolOutput) for event in execution.events))
     slow.cancel()
@@ -178,7 +178,7 @@ async def test_a_server_that_dies_fails_that_call_and_is_started_again(tmp_path:
     live = server._connection._live
     assert live is not None
     await asyncio.wait_for(live.gone.wait(), 10)
-    assert await call(server, "add", a=1, b=1) == {"result": 2}, "nobody used it, so nothing failed"
+    assert await call(server, "add", a=1, b=1) == {"result": 2}, "no call was in flight, so none failed"
     await server.close()
 
 
@@ -243,8 +243,8 @@ async def test_an_agent_calls_them_by_name_and_a_person_is_asked(tmp_path: Path)
     assert not (tmp_path / "pid").exists(), "it is started when a run needs it"
     assert summing.tools == ()
     first = FakeExecution()
-    (asked,) = await parked(await equipped(summing), first)
-    second = FakeExecution(decided(first.log, asked))
+    (asked,) = await run_until_parked(await equipped(summing), first)
+    second = FakeExecution(log_with_decision(first.log, asked))
     output = await run_python(await equipped(summing), second)
     await server.close()
 

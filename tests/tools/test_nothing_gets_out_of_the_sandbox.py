@@ -1,4 +1,4 @@
-"""Programs that try to get out, or to take more than they may. Each must fail inside, and leave nobody behind.
+"""Programs that try to get out or to exceed their limits. Each must fail inside and leave no process behind.
 
 Every attempt is made against something that is really there: a file that can be read outside, a server that answers
 outside, a process that could be killed outside.
@@ -17,7 +17,7 @@ from pathlib import Path
 import pytest
 
 from runyard.agents.sandbox import seccomp
-from runyard.agents.sandbox.sandbox import Ended, Sandbox
+from runyard.agents.sandbox.sandbox import ProgramEnd, Sandbox
 from tests.support.patience import PATIENCE
 from tests.tools.conftest import Home, ready
 
@@ -26,7 +26,7 @@ MIB = 1024 * 1024
 
 
 async def ask(sandbox: Sandbox, expression: str) -> object:
-    """What an expression is inside, or the name of the error that it ends with."""
+    """Return the value of an expression inside the sandbox, or the name of its error."""
     program = f"""
 import ctypes, errno, glob, json, os, signal, socket, subprocess, sys
 def outcome():
@@ -45,8 +45,8 @@ print(json.dumps(outcome()))
 # --- what is outside -------------------------------------------------------------------------------------------------
 
 
-async def test_a_program_runs_and_its_exit_code_is_told(sandbox: Sandbox) -> None:
-    assert await sandbox.run("print(6 * 7)") == Ended(0, None, "42\n")
+async def test_a_program_runs_and_returns_its_exit_code(sandbox: Sandbox) -> None:
+    assert await sandbox.run("print(6 * 7)") == ProgramEnd(0, None, "42\n")
     assert (await sandbox.run("raise SystemExit(3)")).code == 3
     assert "ZeroDivisionError" in (await sandbox.run("1 / 0")).output
 
@@ -70,7 +70,7 @@ async def test_there_is_no_network(sandbox: Sandbox) -> None:
 
 
 async def test_only_pairs_of_unix_sockets_can_be_made(sandbox: Sandbox) -> None:
-    """Made, never connected: a family whose socket cannot be made reaches nothing."""
+    """The sockets are only created: a family whose socket cannot be created reaches nothing."""
     if not seccomp.program():
         pytest.skip("no filter for this processor")
     every = "[f for f in range(46) for kind in (1, 2, 3, 5) if works(lambda: socket.socket(f, kind))]"
@@ -117,7 +117,7 @@ for path in {places}:
     assert ended.output == "/work/mine\n"
 
 
-async def test_it_is_a_nobody_with_no_powers(sandbox: Sandbox) -> None:
+async def test_it_has_no_capabilities_and_is_not_root(sandbox: Sandbox) -> None:
     status = await ask(sandbox, "open('/proc/self/status').read()")
     assert isinstance(status, str)
     lines = dict(line.split(":\t", 1) for line in status.splitlines() if ":\t" in line)
@@ -162,7 +162,7 @@ async def test_processes_of_the_host_are_neither_seen_nor_signalled(sandbox: San
     pids = await ask(sandbox, "sorted(int(p) for p in os.listdir('/proc') if p.isdigit())")
     assert pids == [1, 2, 3], "bubblewrap, the supervisor and the program"
     assert await ask(sandbox, f"os.kill({bystander.pid}, 9)") == "ProcessLookupError"
-    # everybody but itself: inside there is only bubblewrap
+    # all processes except itself; inside there is only bubblewrap
     await sandbox.run("import os, signal; signal.signal(15, signal.SIG_IGN); os.kill(-1, 15)")
     assert bystander.returncode is None
     bystander.kill()
@@ -192,7 +192,7 @@ def test_a_processor_that_is_not_known_has_no_filter() -> None:
     assert len(seccomp.program("aarch64")) == len(seccomp.program("x86_64"))
 
 
-async def test_who_stays_behind_is_taken_away() -> None:
+async def test_background_processes_are_killed() -> None:
     sandbox = await ready()
     # into the background twice, in a session of its own, with everything closed
     program = """
@@ -293,9 +293,9 @@ async def test_the_folder_cannot_be_filled(tmp_path: Path, program: str) -> None
 @pytest.mark.parametrize(
     "program",
     [
-        # blocks that no size shows
+        # blocks that no file size shows
         "for n in range(300):\n    f = os.open(str(n), 0o102)\n    libc.fallocate(f, 1, 0, 2**15)\n    os.close(f)",
-        # files that no folder shows
+        # files that no folder lists
         "for n in range(64):\n    held.append(open('x', 'wb'))\n    os.unlink('x')\n    held[-1].write(bytes(2**20))",
     ],
     ids=["fallocate", "deleted-and-open"],
@@ -347,7 +347,7 @@ time.sleep(30)
 
 
 async def test_nested_folders_leave_nothing_behind(tmp_path: Path, home: Home) -> None:
-    """So deep that no path leads to the innermost, and closed."""
+    """Folders nested deeper than any path can name, and without permissions."""
     sandbox = await ready(folder_files=1000)
     (tmp_path / "work").mkdir()
     ended = await sandbox.run("""
@@ -421,20 +421,20 @@ async def test_its_output_is_bounded_and_comes_as_it_is_printed() -> None:
     sandbox = await ready(output_bytes=10_000)
     heard: list[str] = []
 
-    async def hear(text: str) -> None:
+    async def on_output(text: str) -> None:
         heard.append(text)
 
-    ended = await sandbox.run("while True: print('x' * 99)", hear=hear)
+    ended = await sandbox.run("while True: print('x' * 99)", on_output=on_output)
     assert ended.stopped == "output"
     assert len(ended.output) == 10_000
     assert "".join(heard) == ended.output
 
 
-async def test_what_is_printed_is_heard_before_the_end(home: Home) -> None:
+async def test_output_is_streamed_before_the_end(home: Home) -> None:
     sandbox = await ready()
     heard: asyncio.Queue[str] = asyncio.Queue()
     running = asyncio.create_task(
-        sandbox.run("import time\nprint('né', end='', flush=True)\ntime.sleep(60)", hear=heard.put)
+        sandbox.run("import time\nprint('né', end='', flush=True)\ntime.sleep(60)", on_output=heard.put)
     )
     assert await asyncio.wait_for(heard.get(), PATIENCE) == "né"
     running.cancel()
@@ -443,7 +443,7 @@ async def test_what_is_printed_is_heard_before_the_end(home: Home) -> None:
     assert home.inhabitants() == [], "a cancel ends it too"
 
 
-async def test_bytes_that_are_no_text_do_no_harm(sandbox: Sandbox) -> None:
+async def test_output_that_is_not_utf_8_does_no_harm(sandbox: Sandbox) -> None:
     ended = await sandbox.run("import os; os.write(1, b'a\\xff\\xc3'); os.write(1, b'\\xa9\\n')")
     assert ended.output == "a\ufffdé\n"
 
@@ -457,9 +457,9 @@ async def test_it_dies_with_the_server(tmp_path: Path, home: Home) -> None:
     script.write_text(
         "import asyncio\n"
         "from runyard.agents.sandbox.sandbox import Sandbox\n"
-        "async def hear(text): print(text, flush=True)\n"
+        "async def on_output(text): print(text, flush=True)\n"
         'program = \'import os, time; print(1, flush=True); os.execv("/usr/bin/sleep", ["sleep", "60"])\'\n'
-        "asyncio.run(Sandbox().run(program, hear=hear))\n"
+        "asyncio.run(Sandbox().run(program, on_output=on_output))\n"
     )
     server = await asyncio.create_subprocess_exec(
         sys.executable, str(script), stdout=asyncio.subprocess.PIPE, env=dict(os.environ) | {"TMPDIR": str(home.folder)}
@@ -473,6 +473,6 @@ async def test_it_dies_with_the_server(tmp_path: Path, home: Home) -> None:
     for _ in range(500):
         if not home.inhabitants():
             break
-        await asyncio.sleep(0.02)  # waits on purpose: the kernel takes a moment, and tells nobody
+        await asyncio.sleep(0.02)  # waits on purpose: the kernel sends no signal
     assert home.inhabitants() == []
-    shutil.rmtree(next(home.folder.iterdir()))  # which a server that is killed leaves behind
+    shutil.rmtree(next(home.folder.iterdir()))  # a killed server leaves it behind

@@ -1,4 +1,4 @@
-"""Calls to other servers go to public addresses only, and to the very address that was judged."""
+"""Outbound calls go only to public addresses, and exactly to the address that was checked."""
 
 import asyncio
 import socket
@@ -39,7 +39,7 @@ from runyard.errors import Invalid
         "2002:a00:1::1",
     ],
 )
-async def test_what_only_this_machine_reaches_is_refused(address: str) -> None:
+async def test_private_and_local_addresses_are_refused(address: str) -> None:
     allowed = Allowed()
     assert not allowed.permits(ip_address(address))
     with pytest.raises(OutboundRefused):
@@ -47,7 +47,7 @@ async def test_what_only_this_machine_reaches_is_refused(address: str) -> None:
 
 
 @pytest.mark.parametrize("address", ["1.1.1.1", "8.8.8.8", "2606:4700::1111"])
-def test_public_addresses_are_not(address: str) -> None:
+def test_public_addresses_are_allowed(address: str) -> None:
     assert Allowed().permits(ip_address(address))
 
 
@@ -72,10 +72,10 @@ async def _server(heard: list[bytes]) -> asyncio.Server:
     return await asyncio.start_server(answer, "127.0.0.1", 0)
 
 
-async def test_a_name_is_looked_up_once_and_called_by_the_address_that_was_judged(
+async def test_a_name_is_resolved_once_and_the_checked_address_is_called(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    """A name that answers differently the second time, as in DNS rebinding."""
+    """A name that resolves differently the second time, as in DNS rebinding."""
     heard: list[bytes] = []
     answers = ["127.0.0.1", "127.0.0.2"]
 
@@ -93,7 +93,7 @@ async def test_a_name_is_looked_up_once_and_called_by_the_address_that_was_judge
     assert answers == ["127.0.0.2"]
 
 
-async def test_a_name_that_leads_inside_is_refused_before_anything_is_sent(monkeypatch: pytest.MonkeyPatch) -> None:
+async def test_a_name_with_a_private_address_is_refused_before_anything_is_sent() -> None:
     heard: list[bytes] = []
     server = await _server(heard)
     port = server.sockets[0].getsockname()[1]

@@ -1,4 +1,4 @@
-"""Where the sandbox does not hold, no code is run. Each wall is taken away once, and the trial must notice."""
+"""If the sandbox does not hold, no code is run. Each barrier is removed once, and the self-test must notice."""
 
 import asyncio
 import os
@@ -28,7 +28,7 @@ async def test_without_bubblewrap_code_is_refused_in_one_sentence() -> None:
 
 
 async def test_a_machine_without_user_namespaces_is_refused(tmp_path: Path) -> None:
-    """A bwrap that does what the real one does there: it complains and exits."""
+    """A fake bwrap that fails like the real one on such a machine."""
     await ready()
     broken = tmp_path / "bwrap"
     broken.write_text("#!/bin/sh\necho 'bwrap: No permissions to create new namespace' >&2\nexit 1\n")
@@ -41,7 +41,7 @@ async def test_a_machine_without_user_namespaces_is_refused(tmp_path: Path) -> N
 
 
 async def test_the_system_calls_of_user_namespaces_may_be_forbidden(monkeypatch: pytest.MonkeyPatch) -> None:
-    """The real bwrap, where the limit of user namespaces is used up: it is one inside of bwrap itself."""
+    """The real bwrap, inside a bwrap that allows no further user namespaces."""
     await ready()
     inside = ["bwrap", "--unshare-user", "--disable-userns", "--dev-bind", "/", "/", "--", "bwrap"]
     real = bubblewrap.command
@@ -52,7 +52,7 @@ async def test_the_system_calls_of_user_namespaces_may_be_forbidden(monkeypatch:
         return [*words[:at], *inside, *words[at + 1 :]]
 
     monkeypatch.setattr("runyard.agents.sandbox.sandbox.command", nested)
-    assert await Sandbox().why_not() is not None
+    assert await Sandbox().unavailable_reason() is not None
 
 
 @pytest.mark.parametrize(
@@ -64,7 +64,7 @@ async def test_the_system_calls_of_user_namespaces_may_be_forbidden(monkeypatch:
     ],
     ids=["network", "processes", "root"],
 )
-async def test_a_wall_that_is_missing_is_noticed(
+async def test_a_missing_barrier_is_noticed(
     monkeypatch: pytest.MonkeyPatch, without: list[str], can: str | None
 ) -> None:
     await ready()
@@ -76,7 +76,7 @@ async def test_a_wall_that_is_missing_is_noticed(
         return words[:at] + words[at + len(without) :]
 
     monkeypatch.setattr("runyard.agents.sandbox.sandbox.command", weaker)
-    reason = await Sandbox().why_not()
+    reason = await Sandbox().unavailable_reason()
     if can is None:
         assert reason is None, "the other walls stand"
     else:
@@ -87,7 +87,7 @@ async def test_a_wall_that_is_missing_is_noticed(
 async def test_host_files_inside_are_noticed(monkeypatch: pytest.MonkeyPatch) -> None:
     await ready()
     monkeypatch.setattr(bubblewrap, "_SYSTEM", (*bubblewrap._SYSTEM, "/etc"))
-    assert await Sandbox().why_not() == "a program in it could read the host's /etc/passwd"
+    assert await Sandbox().unavailable_reason() == "a program in it could read the host's /etc/passwd"
 
 
 async def test_a_secret_file_inside_is_noticed(monkeypatch: pytest.MonkeyPatch, home: Home) -> None:
@@ -100,7 +100,7 @@ async def test_a_secret_file_inside_is_noticed(monkeypatch: pytest.MonkeyPatch, 
         return [*words[:at], "--ro-bind", str(home.folder), str(home.folder), *words[at:]]
 
     monkeypatch.setattr("runyard.agents.sandbox.sandbox.command", open_door)
-    assert await Sandbox().why_not() == "a program in it could read a file of the host"
+    assert await Sandbox().unavailable_reason() == "a program in it could read a file of the host"
 
 
 async def test_nested_namespaces_are_noticed(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -111,20 +111,20 @@ async def test_nested_namespaces_are_noticed(monkeypatch: pytest.MonkeyPatch) ->
         return [word for word in real(*rest) if word != "--disable-userns"]  # type: ignore[arg-type]
 
     monkeypatch.setattr("runyard.agents.sandbox.sandbox.command", nested)
-    assert await Sandbox().why_not() is None, "the filter alone forbids it"
-    allow = seccomp.program()[-24:-16]  # nothing but the instruction that allows
+    assert await Sandbox().unavailable_reason() is None, "the filter alone forbids it"
+    allow = seccomp.program()[-24:-16]  # only the instruction that allows every call
     monkeypatch.setattr(seccomp, "program", lambda: allow)
-    assert await Sandbox().why_not() == "a program in it could make a namespace"
+    assert await Sandbox().unavailable_reason() == "a program in it could make a namespace"
 
 
-async def test_the_trial_is_made_once() -> None:
+async def test_the_self_test_runs_once() -> None:
     sandbox = await ready()
     sandbox._bwrap = "gone"
-    assert await sandbox.why_not() is None
+    assert await sandbox.unavailable_reason() is None
 
 
-@pytest.mark.skipif(os.geteuid() != 0, reason="only root can become somebody else")
-async def test_it_works_for_a_user_without_powers_as_well(tmp_path: Path, home: Home) -> None:
+@pytest.mark.skipif(os.geteuid() != 0, reason="only root can change its user")
+async def test_it_also_works_without_root(tmp_path: Path, home: Home) -> None:
     await ready()
     home.folder.chmod(0o777)
     script = home.folder / "try.py"
@@ -143,10 +143,10 @@ async def test_it_works_for_a_user_without_powers_as_well(tmp_path: Path, home: 
         "except BlockingIOError: pass\n"
         "print(made, os.getuid(), flush=True)\n"
         "'''\n"
-        "os.setgroups([]); os.setgid(65533); os.setuid(65533)\n"  # after the imports: our clone may be closed to others
+        "os.setgroups([]); os.setgid(65533); os.setuid(65533)\n"  # after the imports, which may be closed to that user
         "async def main():\n"
         "    sandbox = Sandbox(Limits(processes=12))\n"
-        "    print(await sandbox.why_not(), await sandbox.run(bomb))\n"
+        "    print(await sandbox.unavailable_reason(), await sandbox.run(bomb))\n"
         "asyncio.run(main())\n"
     )
     script.chmod(0o755)
@@ -167,7 +167,7 @@ async def test_it_works_for_a_user_without_powers_as_well(tmp_path: Path, home: 
 
 
 def test_a_supervisor_outside_of_its_namespace_ends_no_process_of_others() -> None:
-    """Its last act is to kill all processes that it can see. Anywhere else it refuses to start."""
+    """The supervisor finally kills all processes that it can see, so it must refuse to start elsewhere."""
     ended = subprocess.run(
         [sys.executable, supervise.__file__, "1", "1000", "10", "keep", "/bin/true"], capture_output=True, check=False
     )

@@ -19,7 +19,7 @@ def clean_slate(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
         monkeypatch.delenv(name)
 
 
-def why_not(**options: object) -> str:
+def unavailable_reason(**options: object) -> str:
     with pytest.raises(StartupError) as caught:
         Settings(**options)  # type: ignore[arg-type]
     assert "\n" not in caught.value.message
@@ -63,7 +63,7 @@ def test_a_misspelt_variable_is_an_error_that_knows_better(
     name: str, says: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setenv(name, "1")
-    assert why_not() == says
+    assert unavailable_reason() == says
 
 
 # What a container sees of the services `runyard` and `runyard-metrics` in its namespace.
@@ -100,17 +100,17 @@ def test_a_variable_that_kubernetes_does_not_set_is_still_checked(
     name: str, value: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setenv(name, value)
-    assert why_not().startswith(name)
+    assert unavailable_reason().startswith(name)
 
 
 def test_a_misspelt_key_is_an_error_that_knows_better() -> None:
     TOML.write_text("lease_second = 1\n")
-    assert why_not() == "lease_second in runyard.toml is not a setting; did you mean lease_seconds?"
+    assert unavailable_reason() == "lease_second in runyard.toml is not a setting; did you mean lease_seconds?"
 
 
 def test_a_broken_file_is_one_sentence() -> None:
     TOML.write_text("port = \n")
-    assert why_not().startswith("runyard.toml is not valid TOML: ")
+    assert unavailable_reason().startswith("runyard.toml is not valid TOML: ")
 
 
 def test_the_debug_switch_is_not_taken_for_a_setting(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -134,12 +134,12 @@ def test_a_bad_value_is_one_sentence_that_names_the_variable(
     name: str, value: str, says: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setenv(name, value)
-    assert why_not() == says
+    assert unavailable_reason() == says
 
 
 def test_a_bad_value_in_the_file_names_the_key() -> None:
     TOML.write_text('port = "eighty"\n')
-    assert why_not() == "port in runyard.toml must be a whole number."
+    assert unavailable_reason() == "port in runyard.toml must be a whole number."
 
 
 @pytest.mark.parametrize(
@@ -165,7 +165,7 @@ def test_both_databases_are_accepted(url: str) -> None:
     ],
 )
 def test_any_other_database_is_refused_without_showing_the_password(url: str) -> None:
-    said = why_not(database_url=url)
+    said = unavailable_reason(database_url=url)
     assert said == "database_url must be sqlite:///path/to/file.db or postgresql://user:password@host/name."
 
 
@@ -207,7 +207,7 @@ def test_every_bus_is_accepted(url: str | None) -> None:
     ],
 )
 def test_any_other_bus_is_refused_without_showing_the_password(url: str) -> None:
-    said = why_not(bus_url=url)
+    said = unavailable_reason(bus_url=url)
     assert said == "bus_url must be memory, postgresql://..., redis://host:6379/0 or nats://host:4222."
 
 

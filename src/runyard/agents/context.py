@@ -64,7 +64,7 @@ class Context(CurrentRun):
         self._written: list[str] = []
         self._tools = {tool.name: tool for tool in agent.tools}
         self._calls = RecordedCalls(
-            execution, self._replay, parking, agent.on_unknown, self._written.append, self.settle
+            execution, self._replay, parking, agent.on_unknown, self._written.append, self.flush_text
         )
         self._held: RedactionBuffer | None = None if execution.redactor is None else RedactionBuffer(execution.redactor)
 
@@ -167,7 +167,7 @@ class Context(CurrentRun):
             self._execution.emit(ModelThinking(fresh))
         return bool(fresh)
 
-    def settle(self) -> None:
+    def flush_text(self) -> None:
         """Write the text that redaction holds back. The runner calls it where a piece of text ends.
 
         If the log accepts no more, the next commit raises."""
@@ -180,7 +180,7 @@ class Context(CurrentRun):
     def _pause(self) -> None:
         """Write the held text before a call, unless another task is writing it just now."""
         if self._held is not None and self._held.is_mine:
-            self.settle()
+            self.flush_text()
 
     async def trace(self, fn_name: str) -> None:
         """Leave a mark in the log for debugging.

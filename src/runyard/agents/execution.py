@@ -87,7 +87,7 @@ class Execution(Protocol):
 
     async def history(self, limit: int) -> Sequence[Message]: ...
 
-    def past(self, limit: int) -> AsyncIterator[list[dict[str, Any]]]:
+    def earlier_runs(self, limit: int) -> AsyncIterator[list[dict[str, Any]]]:
         """Yield the conversations of up to `limit` earlier runs on this branch, newest first. Each is read when the
         caller asks for it."""
 
@@ -104,7 +104,7 @@ class Execution(Protocol):
     def new_approval_id(self) -> str: ...
 
 
-class Answered(Output, frozen=True):
+class ModelOutput(Output, frozen=True):
     """An output with the reason why the agent stopped.
 
     `last` is the model's last message if it is not the whole text. `session_id` is the session that the next run

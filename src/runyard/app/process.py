@@ -19,7 +19,7 @@ from runyard.agents.declared.loading import App
 from runyard.agents.declared.model_settings import SCRIPTED
 from runyard.agents.tools.workspace import Workspace, check_writable
 from runyard.agents.user_code.containment import contain_tasks
-from runyard.agents.user_code.run_in_thread import in_thread
+from runyard.agents.user_code.run_in_thread import run_in_thread
 from runyard.app.factories import open_bus, open_checkpoints, open_exporter, open_store
 from runyard.bus import Bus, Hint
 from runyard.clock import Clock, SystemClock
@@ -307,7 +307,7 @@ class Process:
         await self.checkpoints.close()
         await _briefly(self.bus.close())
         await self.store.close()
-        await _briefly(in_thread(safely, self.tracer.exporter.close))
+        await _briefly(run_in_thread(safely, self.tracer.exporter.close))
 
     async def _load_models(self) -> None:
         """Load what agents with a model need, before anything else: it takes seconds, and slows the process down."""
@@ -316,13 +316,13 @@ class Process:
         ]
         if self.worker is None or all(model_settings.is_scripted for model_settings in model_settings_of_agents):
             return
-        from runyard.models.loading import check_installed, loaded
+        from runyard.models.loading import check_installed, load_beside_the_loop
 
         check_installed()
         log.info("models.load_started", library="litellm")
         began = time.monotonic()
         try:
-            await loaded()
+            await load_beside_the_loop()
         except Exception as error:  # an import may raise anything; a run that asks a model will say so
             log.error("models.load_failed", error=type(error).__name__)
         else:
@@ -345,7 +345,7 @@ class Process:
 
     async def _remove_workspace(self, thread_id: str, owner: str, chat: str | None) -> None:
         await Workspace.of(self._settings.workspaces, thread_id).remove()
-        await in_thread(remove_homes, self._settings.workspaces, thread_id)
+        await run_in_thread(remove_homes, self._settings.workspaces, thread_id)
 
     async def _remove_checkpoints(self, thread_id: str, owner: str, chat: str | None) -> None:
         await self.checkpoints.remove(thread_id, owner, chat)

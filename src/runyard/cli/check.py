@@ -22,5 +22,5 @@ def check(
     from runyard.contract import report
 
     reports = report.check(report.targets(targets or ()))
-    typer.echo(report.as_json(reports) if json else report.table(reports))
+    typer.echo(report.to_json(reports) if json else report.table(reports))
     raise typer.Exit(report.exit_code(reports))

@@ -82,7 +82,7 @@ async def _sandbox() -> Finding:
     """Tried, not guessed: a program is started in it that tries to get out. Without one, only code is refused."""
     from runyard.agents.sandbox.sandbox import Sandbox
 
-    reason = await Sandbox().why_not()
+    reason = await Sandbox().unavailable_reason()
     if reason is None:
         return Finding(True, "sandbox", "holds")
     return Finding(True, "sandbox", "none: code that agents write is not run", f"{reason[0].upper()}{reason[1:]}.")

@@ -45,12 +45,12 @@ class Finding:
 
 def health_answers(evidence: Evidence) -> None:
     """`GET /health` answers 200 with a JSON object whose `status` is a string."""
-    _well(evidence["health"])
+    _check_health(evidence["health"])
 
 
 def readiness_answers(evidence: Evidence) -> None:
     """`GET /health/ready` answers 200 with a JSON object whose `status` is a string."""
-    _well(evidence["health/ready"])
+    _check_health(evidence["health/ready"])
 
 
 # --- sync --------------------------------------------------------------------------------------------------------
@@ -59,7 +59,7 @@ def readiness_answers(evidence: Evidence) -> None:
 def sync_answers_json(evidence: Evidence) -> None:
     """`POST /agents/run/sync` answers 200 with a JSON object, declared as `application/json`."""
     answer = evidence["sync"]
-    _came(answer)
+    _check_arrived(answer)
     if answer.status != 200:
         raise Broken(f"it answered {answer.status}")
     if answer.kind != "application/json":
@@ -92,7 +92,7 @@ def sync_fits_the_envelope(evidence: Evidence) -> None:
     objects, `grounding` a GroundingPack, and there is no `error`."""
     answer = _sync(evidence)
     for name in ("artifacts", "warnings"):
-        if name in answer and not _texts(answer[name]):
+        if name in answer and not _is_text_list(answer[name]):
             raise Broken(f"{name} is not a list of strings")
     for name in ("provenance", "usage"):
         if name in answer and not isinstance(answer[name], dict):
@@ -110,7 +110,7 @@ def stream_is_an_event_stream(evidence: Evidence) -> None:
     """`POST /agents/run/stream` answers 200 with `text/event-stream`."""
     answer = evidence["stream"]
     if not answer.status:
-        _came(answer)
+        _check_arrived(answer)
     if answer.status != 200:
         raise Broken(f"it answered {answer.status}")
     if answer.kind != "text/event-stream":
@@ -119,14 +119,14 @@ def stream_is_an_event_stream(evidence: Evidence) -> None:
 
 def stream_comes_in_time(evidence: Evidence) -> None:
     """A stream is never silent for long, and ends."""
-    _stream_is_there(evidence)
+    _require_stream(evidence)
     if evidence["stream"].late:
         raise Broken("it took too long")
 
 
 def stream_is_framed(evidence: Evidence) -> None:
     """Every event of a stream has an `event:` line and at least one `data:` line, and ends with an empty line."""
-    _stream_is_there(evidence)
+    _require_stream(evidence)
     answer = evidence["stream"]
     if answer.late:
         raise Unreached
@@ -214,9 +214,9 @@ def unknown_tasks_are_refused_in_shape(evidence: Evidence) -> None:
     for endpoint in ENDPOINTS:
         answer = evidence[f"unknown {endpoint}"]
         if answer.status != 200:
-            _refused(endpoint, answer)
+            _check_refusal(endpoint, answer)
             body = _body(answer)
-            if body.get("request_id") != evidence.request_id or not _texts(body.get("warnings")):
+            if body.get("request_id") != evidence.request_id or not _is_text_list(body.get("warnings")):
                 raise Broken(f"{endpoint}: request_id or warnings are missing")
 
 
@@ -224,7 +224,7 @@ def broken_requests_are_refused_in_shape(evidence: Evidence) -> None:
     """A request without a `request_id` is refused with a 4xx. The body has `ok: false` or `status: "error"`, and
     `outputs`."""
     for endpoint in ENDPOINTS:
-        _refused(endpoint, evidence[f"broken {endpoint}"])
+        _check_refusal(endpoint, evidence[f"broken {endpoint}"])
 
 
 def refusals_repeat_nothing(evidence: Evidence) -> None:
@@ -262,14 +262,14 @@ CHECKS: Sequence[Check] = (
 
 
 def run(evidence: Evidence) -> list[Finding]:
-    return [_look(check, evidence) for check in CHECKS]
+    return [_run_check(check, evidence) for check in CHECKS]
 
 
 def clause(check: Check) -> str:
     return " ".join((check.__doc__ or "").split())
 
 
-def _look(check: Check, evidence: Evidence) -> Finding:
+def _run_check(check: Check, evidence: Evidence) -> Finding:
     try:
         check(evidence)
     except Broken as broken:
@@ -282,15 +282,15 @@ def _look(check: Check, evidence: Evidence) -> Finding:
 # --- what the checks share ---------------------------------------------------------------------------------------
 
 
-def _came(answer: Answer) -> None:
+def _check_arrived(answer: Answer) -> None:
     if answer.late:
         raise Broken("it took too long")
     if answer.trouble:
         raise Broken(f"the answer is incomplete ({answer.trouble})")
 
 
-def _well(answer: Answer) -> None:
-    _came(answer)
+def _check_health(answer: Answer) -> None:
+    _check_arrived(answer)
     if answer.status != 200:
         raise Broken(f"it answered {answer.status}")
     if not isinstance(_body(answer).get("status"), str):
@@ -303,39 +303,39 @@ def _body(answer: Answer) -> dict[str, Any]:
 
 
 def _sync(evidence: Evidence) -> dict[str, Any]:
-    _reached(sync_answers_json, evidence)
+    _require(sync_answers_json, evidence)
     return _body(evidence["sync"])
 
 
-def _stream_is_there(evidence: Evidence) -> None:
-    _reached(stream_is_an_event_stream, evidence)
+def _require_stream(evidence: Evidence) -> None:
+    _require(stream_is_an_event_stream, evidence)
 
 
 def _framed(evidence: Evidence) -> list[transcript.Event]:
-    _reached(stream_is_framed, evidence)
+    _require(stream_is_framed, evidence)
     return transcript.read(evidence["stream"].body).events
 
 
 def _events(evidence: Evidence) -> list[transcript.Event]:
-    _reached(stream_data_is_json, evidence)
+    _require(stream_data_is_json, evidence)
     return _framed(evidence)
 
 
 def _terminal(evidence: Evidence) -> dict[str, Any]:
-    _reached(stream_ends_with_its_terminal_event, evidence)
+    _require(stream_ends_with_its_terminal_event, evidence)
     return dict(_events(evidence)[-1].json)
 
 
-def _reached(check: Check, evidence: Evidence) -> None:
+def _require(check: Check, evidence: Evidence) -> None:
     try:
         check(evidence)
     except Broken:
         raise Unreached from None
 
 
-def _refused(endpoint: str, answer: Answer) -> None:
+def _check_refusal(endpoint: str, answer: Answer) -> None:
     try:
-        _came(answer)
+        _check_arrived(answer)
     except Broken as broken:
         raise Broken(f"{endpoint}: {broken}") from None
     if not 400 <= answer.status < 500:
@@ -350,7 +350,7 @@ def _is_success(answer: dict[str, Any]) -> bool:
     return answer.get("ok") is True or answer.get("success") is True or answer.get("status") in SUCCESS
 
 
-def _texts(value: object) -> bool:
+def _is_text_list(value: object) -> bool:
     return isinstance(value, list) and all(isinstance(one, str) for one in value)
 
 
@@ -362,4 +362,4 @@ def _is_grounding(value: object) -> bool:
         isinstance(chunk, dict) and isinstance(chunk.get("chunk_id"), str) and isinstance(chunk.get("doc_id"), str)
         for chunk in chunks
     )
-    return whole and _texts(value.get("citations", []))
+    return whole and _is_text_list(value.get("citations", []))

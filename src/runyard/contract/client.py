@@ -15,7 +15,7 @@ from typing import Any
 import httpx2
 import msgspec
 
-from runyard.contract.result import TERMINAL_NAMES, Progress, Result, decoded, refusal, result
+from runyard.contract.result import TERMINAL_NAMES, Progress, Result, decode_object, read_refusal, read_result
 from runyard.contract.timeouts import Timeouts
 from runyard.errors import RemoteBroken, RemoteTimedOut, RemoteUnavailable
 from runyard.sse import Frame, Parser
@@ -36,20 +36,20 @@ class ContractClient:
     async def sync(self, request: Mapping[str, Any], headers: Mapping[str, str] | None = None) -> Result:
         """Send the request to the sync endpoint and return its result."""
         limits = self._timeouts
-        async with self._asked("sync", request, headers, limits.request, limits.request) as response:
+        async with self._request("sync", request, headers, limits.request, limits.request) as response:
             body = await _whole(response)
             if response.status_code != 200:
-                return refusal(response.status_code, body)
-            return result(decoded(body), str(request["request_id"]))
+                return read_refusal(response.status_code, body)
+            return read_result(decode_object(body), str(request["request_id"]))
 
     async def stream(
         self, request: Mapping[str, Any], headers: Mapping[str, str] | None = None
     ) -> AsyncGenerator[Progress | Result]:
         """Yield any number of Progress, then one Result."""
         limits = self._timeouts
-        async with self._asked("stream", request, headers, limits.stream, limits.idle) as response:
+        async with self._request("stream", request, headers, limits.stream, limits.idle) as response:
             if response.status_code != 200:
-                yield refusal(response.status_code, await _whole(response))
+                yield read_refusal(response.status_code, await _whole(response))
                 return
             if not response.headers.get("content-type", "").lower().startswith("text/event-stream"):
                 raise RemoteBroken("The remote agent did not answer with an event stream.")
@@ -57,13 +57,13 @@ class ContractClient:
                 async for frame in frames:
                     name, data = _named(frame)
                     if name in TERMINAL_NAMES:
-                        yield result(data, str(request["request_id"]))
+                        yield read_result(data, str(request["request_id"]))
                         return
                     yield Progress(name, data)
         raise RemoteBroken("The stream of the remote agent ended before its terminal event.")
 
     @asynccontextmanager
-    async def _asked(
+    async def _request(
         self, endpoint: str, request: Mapping[str, Any], headers: Mapping[str, str] | None, total: float, idle: float
     ) -> AsyncIterator[httpx2.Response]:
         began = False
@@ -114,7 +114,7 @@ async def _frames(response: httpx2.Response) -> AsyncGenerator[Frame]:
 
 def _named(frame: Frame) -> tuple[str, dict[str, Any]]:
     """Return the name and the data of an event. Some services send the name in the data, without an `event:` line."""
-    data = decoded(frame.data.encode())
+    data = decode_object(frame.data.encode())
     if frame.event == "message":
         inner = data.get("event", data.get("type"))
         return (inner if isinstance(inner, str) else frame.event), data

@@ -79,7 +79,7 @@ def table(reports: Sequence[Report]) -> str:
     return "\n".join(lines).rstrip()
 
 
-def as_json(reports: Sequence[Report]) -> str:
+def to_json(reports: Sequence[Report]) -> str:
     return json.dumps(
         [
             {

@@ -34,7 +34,7 @@ class Result(Struct, frozen=True, omit_defaults=True):
     grounding: dict[str, Any] | None = None
 
 
-def decoded(body: bytes) -> dict[str, Any]:
+def decode_object(body: bytes) -> dict[str, Any]:
     """Decode a JSON object. Raise RemoteBroken if the body is something else."""
     try:
         value = msgspec.json.decode(body)
@@ -45,19 +45,19 @@ def decoded(body: bytes) -> dict[str, Any]:
     return value
 
 
-def refusal(status: int, body: bytes) -> Result:
+def read_refusal(status: int, body: bytes) -> Result:
     """Return the result of a 4xx: the agent refuses the task. Raise RemoteUnavailable for any other status."""
     if not 400 <= status < 500:
         raise RemoteUnavailable(f"The remote agent answered {status}.")
     try:
-        found = decoded(body)
+        found = decode_object(body)
     except RemoteBroken:
         found = {}
     inner = found.get("detail")
     return Result(error=_code(inner if isinstance(inner, dict) and "error" not in found else found) or "REFUSED")
 
 
-def result(answer: dict[str, Any], request_id: str) -> Result:
+def read_result(answer: dict[str, Any], request_id: str) -> Result:
     """Read the envelope of a sync answer or a terminal event."""
     if answer.get("request_id") != request_id:
         raise RemoteBroken("The remote agent answered another request.")

@@ -18,8 +18,8 @@ from msgspec import Struct
 
 from runyard.domain.events import Usage
 from runyard.errors import ContextTooLong, ModelError, ModelRefused, ModelTimedOut, ModelUnavailable, RateLimited
-from runyard.model import Finished, FinishReason, PostedMessage, Request, Text, Thinking
-from runyard.models.loading import loaded
+from runyard.model import AnswerPiece, Finished, FinishReason, Request, Text, Thinking
+from runyard.models.loading import load_beside_the_loop
 
 Sleep = Callable[[float], Awaitable[object]]
 
@@ -41,15 +41,15 @@ class LitellmModel:
         self._patience = patience or Patience()
         self._sleep = sleep
 
-    async def stream(self, request: Request, /) -> AsyncGenerator[PostedMessage, None]:
-        litellm = await loaded()
+    async def stream(self, request: Request, /) -> AsyncGenerator[AnswerPiece, None]:
+        litellm = await load_beside_the_loop()
         begun = False
         for attempt in range(1, self._patience.tries + 1):
             try:
-                async with aclosing(self._ask(litellm, request)) as saying:
-                    async for said in saying:
+                async with aclosing(self._ask(litellm, request)) as pieces:
+                    async for piece in pieces:
                         begun = True
-                        yield said
+                        yield piece
                 return
             except Exception as error:  # litellm raises errors of its own, of its HTTP client, and plain ones
                 failure = _failure(litellm, error)
@@ -60,7 +60,7 @@ class LitellmModel:
                     raise failure from None  # its message may hold content
             await self._sleep(pause)
 
-    async def _ask(self, litellm: Any, request: Request) -> AsyncGenerator[PostedMessage, None]:
+    async def _ask(self, litellm: Any, request: Request) -> AsyncGenerator[AnswerPiece, None]:
         patience = self._patience
         deadline = asyncio.get_running_loop().time() + patience.first
         stream = await _by(deadline, litellm.acompletion(**_arguments(request, patience)))
@@ -72,8 +72,8 @@ class LitellmModel:
                 except StopAsyncIteration:
                     break
                 deadline = asyncio.get_running_loop().time() + patience.next
-                for said in message.take(chunk):
-                    yield said
+                for piece in message.take(chunk):
+                    yield piece
             yield message.finished(_finish_reason(stream), lambda usage: _cost(litellm, request.model, usage))
         finally:
             await stream.aclose()
@@ -152,7 +152,7 @@ class _Message:
         self._calls: dict[int, dict[str, Any]] = {}
         self._usage: Any = None
 
-    def take(self, chunk: Any) -> Iterator[PostedMessage]:
+    def take(self, chunk: Any) -> Iterator[AnswerPiece]:
         self._usage = getattr(chunk, "usage", None) or self._usage
         for choice in chunk.choices[:1]:
             delta = choice.delta

@@ -27,7 +27,8 @@ _future: "Future[Any] | None" = None
 
 @cache
 def load() -> Any:
-    """Import litellm with its logging off. Takes seconds the first time: use `loaded` on an event loop."""
+    """Import litellm with its logging off. Takes seconds the first time: use `load_beside_the_loop` on an event
+    loop."""
     os.environ.setdefault("LITELLM_LOCAL_MODEL_COST_MAP", "True")  # otherwise it fetches prices from the network
     litellm: Any = importlib.import_module("litellm")
     litellm.telemetry = False
@@ -41,9 +42,9 @@ def load() -> Any:
     return litellm
 
 
-async def loaded() -> Any:
+async def load_beside_the_loop() -> Any:
     """Return litellm when its thread has imported it and everything that a first request needs."""
-    return await asyncio.wrap_future(_begin())
+    return await asyncio.wrap_future(_start_import())
 
 
 def is_loading() -> bool:
@@ -59,7 +60,7 @@ def check_installed() -> None:
         )
 
 
-def _begin() -> "Future[Any]":
+def _start_import() -> "Future[Any]":
     global _future
     with _guard:
         if _future is None or (_future.done() and _future.exception() is not None):
@@ -72,14 +73,14 @@ def _begin() -> "Future[Any]":
 def _load_into(future: "Future[Any]") -> None:
     try:
         litellm = load()
-        _rehearse(litellm)
+        _warm_up(litellm)
     except BaseException as error:  # an import may raise anything; the waiting callers get it
         future.set_exception(error if isinstance(error, Exception) else ImportError("litellm cannot be imported."))
     else:
         future.set_result(litellm)
 
 
-def _rehearse(litellm: Any) -> None:
+def _warm_up(litellm: Any) -> None:
     """Make a request that reaches no provider, to load everything that a first request with tools would load."""
     tool = {"type": "function", "function": {"name": "warm", "parameters": {"type": "object", "properties": {}}}}
     question: dict[str, Any] = {

@@ -26,7 +26,7 @@ from runyard.errors import (
     ModelUnavailable,
     RateLimited,
 )
-from runyard.model import Conversation, Finished, FinishReason, PostedMessage, Request, Text, Thinking
+from runyard.model import AnswerPiece, Conversation, Finished, FinishReason, Request, Text, Thinking
 
 ErrorCode = Literal["model_unavailable", "model_timeout", "rate_limited", "model_refused", "context_too_long"]
 ERRORS: dict[ErrorCode, type[ModelError]] = {
@@ -78,8 +78,8 @@ class ScriptedModel:
         self._turns = turns if callable(turns) else parse(turns)
         self._sleep = sleep
 
-    async def stream(self, request: Request, /) -> AsyncGenerator[PostedMessage, None]:
-        number = _spoken(request.messages)
+    async def stream(self, request: Request, /) -> AsyncGenerator[AnswerPiece, None]:
+        number = _turns_taken(request.messages)
         turn = self._turn(number, request.messages)
         for piece in _pieces(turn.thinking):
             await self._pause(turn)
@@ -105,7 +105,7 @@ class ScriptedModel:
             await self._sleep(turn.every_ms / 1000)
 
 
-def _spoken(conversation: Conversation) -> int:
+def _turns_taken(conversation: Conversation) -> int:
     """Return how often the assistant has spoken since the last user message."""
     roles = [message["role"] for message in conversation]
     since = len(roles) - roles[::-1].index("user") if "user" in roles else 0

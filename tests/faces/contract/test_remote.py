@@ -15,7 +15,7 @@ from runyard.clock import SystemClock
 from runyard.settings import Settings
 from runyard.stores.memory import MemoryStore
 from runyard.telemetry.spans import Recorder
-from tests.contract.an_agent import GOOD, TASK, as_stream, frames, served
+from tests.contract.agent_server import GOOD, TASK, as_stream, frames, served
 from tests.faces import serving
 from tests.faces.agents_for_tests import Gate
 from tests.faces.contract.asking import asked, contract_agents, stream, sync

@@ -13,7 +13,7 @@ from runyard.agents.declared.loading import App
 from tests.faces.serving import Serve
 from tests.web.test_problems import problem
 
-SCRIPT = Path(__file__).parents[2] / "tools" / "an_mcp_server.py"
+SCRIPT = Path(__file__).parents[2] / "tools" / "mcp_server_for_tests.py"
 UNFIT: list[dict[str, Any]] = [{"a": "one", "b": 2}, {"a": 1}, {}]
 
 

@@ -1,7 +1,7 @@
-"""An execution over a list: what the engine gives a runner, without a store.
+"""An `Execution` over a list of events, without a store.
 
-`FakeExecution(log)` goes on from any prefix of a log, as a process does that claims the run after a crash. What was
-emitted becomes part of the log when it is committed; `lost` is what a crash at this moment would lose.
+`FakeExecution(log)` resumes from any prefix of a log, as a process that claims the run after a crash. Emitted events
+join the log when they are committed; `lost` holds the events that a crash at this moment would lose.
 """
 
 import asyncio
@@ -28,7 +28,7 @@ P = TypeVar("P", bound=Payload)
 
 
 class FakeClock:
-    """Moves only when told to."""
+    """A clock that moves only when a test moves it."""
 
     def __init__(self) -> None:
         self.ms = 1_700_000_000_000
@@ -92,7 +92,7 @@ class FakeExecution:
             self.began = len(self.log) + 1
             self.emit(RunResumed(2, "crash"))
 
-    # --- what a runner uses ----------------------------------------------------------------------------------------
+    # --- for runners -----------------------------------------------------------------------------------------------
 
     def emit(self, payload: P) -> P:
         stored, now = (payload, [payload]) if self._redacting is None else self._redacting.stored(payload)
@@ -129,7 +129,7 @@ class FakeExecution:
     async def history(self, limit: int) -> Sequence[Message]:
         return [self.message][:limit] if self.message else []
 
-    async def past(self, limit: int) -> AsyncIterator[list[dict[str, Any]]]:
+    async def earlier_runs(self, limit: int) -> AsyncIterator[list[dict[str, Any]]]:
         for conversation in list(reversed(self.earlier))[:limit]:
             self.read_back += 1
             yield conversation
@@ -151,7 +151,7 @@ class FakeExecution:
         self._new_ids += 1
         return f"approval-{len(self.log)}-{self._new_ids}"
 
-    # --- what a test uses ------------------------------------------------------------------------------------------
+    # --- for tests -------------------------------------------------------------------------------------------------
 
     @property
     def events(self) -> list[Event]:
@@ -159,7 +159,7 @@ class FakeExecution:
 
     @property
     def new_events(self) -> list[Event]:
-        """What this execution wrote, without the mark that it was resumed."""
+        """The events of this execution, without `run.resumed`."""
         return self.events[self.began :]
 
     def types(self) -> list[str]:
@@ -173,23 +173,23 @@ def python_agent(fn: Callable[[Context], Awaitable[Output | str | None]]) -> Age
     return agent(fn)
 
 
-async def parked(agent: Agent, execution: FakeExecution) -> list[str]:
-    """Run until the agent waits for a person; the approvals it waits for."""
+async def run_until_parked(agent: Agent, execution: FakeExecution) -> list[str]:
+    """Run until the agent waits for people. Return the approvals it waits for."""
     try:
         output = await RUNNERS[agent.kind](agent, execution)
     except Parked as signal:
         await execution.commit()
         return signal.approvals
-    raise AssertionError(f"it did not park, it answered {output}")
+    raise AssertionError(f"the run did not park; it answered {output}")
 
 
-def decided(
+def log_with_decision(
     log: Sequence[Event],
     approval_id: str,
     decision: Literal["approved", "rejected", "expired"] = "approved",
     input: object = None,
     reason: str | None = None,
 ) -> list[Event]:
-    """The log after somebody decided."""
+    """Return the log with a decision appended."""
     draft = Drafter(FakeClock(), "api")(ApprovalDecided(approval_id, decision, "ada", input, reason))
     return [*log, *place("run-1", len(log) + 1, [draft])]

@@ -1,4 +1,4 @@
-"""Claude agents without the SDK: what fakes of its messages become in the log, and what a crash does to their calls."""
+"""Claude agents without the SDK: which events fake SDK messages cause, and what a crash does to tool calls."""
 
 from collections.abc import Sequence
 from pathlib import Path
@@ -8,11 +8,11 @@ from typing import Any
 import pytest
 
 import runyard
-from runyard.agents.claude.messages import PREFIX, Ended, Spoke, Wanted, heard
+from runyard.agents.claude.messages import PREFIX, MessagePiece, QueryEnd, ToolUse, read_message
 from runyard.agents.declared.agent import Agent, Output
 from runyard.agents.declared.claude import note_spent, spent_before
 from runyard.agents.runners import RUNNERS
-from runyard.agents.user_code.current_call import at_work
+from runyard.agents.user_code.current_call import set_current_execution
 from runyard.app.process import Process
 from runyard.domain.events import Event, ModelMessage, Usage
 from runyard.errors import Invalid, ModelRefused, ModelUnavailable, Nondeterministic, RateLimited, StartupError
@@ -28,7 +28,7 @@ from tests.support.fake_claude_sdk import (
     calls,
     install,
 )
-from tests.unit.agent.fake_execution import FakeExecution, parked
+from tests.unit.agent.fake_execution import FakeExecution, run_until_parked
 
 done: list[str] = []
 
@@ -60,7 +60,7 @@ def _nothing_done() -> None:
 
 
 async def run(execution: FakeExecution, agent: Agent = CLERK) -> Output:
-    with at_work(execution, Path()):
+    with set_current_execution(execution, Path()):
         output = await RUNNERS["claude"](agent, execution)
     assert output is not None
     await execution.commit()
@@ -72,7 +72,7 @@ def usages(execution: FakeExecution) -> list[Usage | None]:
 
 
 @pytest.mark.req("S3.15", "S3.32", "S3.34")
-async def test_what_the_model_says_is_on_record_before_what_it_wants_done(monkeypatch: pytest.MonkeyPatch) -> None:
+async def test_the_models_message_is_recorded_before_its_calls(monkeypatch: pytest.MonkeyPatch) -> None:
     first = calls("m1", ("note", {"text": "a"}), ("note", {"text": "b"}), text="Let me see.")
     sdk = install(
         monkeypatch, *first, FakeAssistantMessage("m2", FakeThinking("hm"), FakeText("Done.")), FakeResultMessage()
@@ -98,7 +98,7 @@ async def test_what_the_model_says_is_on_record_before_what_it_wants_done(monkey
 
 
 async def _crashed(monkeypatch: pytest.MonkeyPatch, tool: str, given: dict[str, Any]) -> list[Event]:
-    """The log of a run whose worker died after this call had ended."""
+    """Return the log of a run whose worker died after this call had ended."""
     install(monkeypatch, *calls("m1", (tool, given)), FakeResultMessage())
     execution = FakeExecution()
     await run(execution)
@@ -107,14 +107,14 @@ async def _crashed(monkeypatch: pytest.MonkeyPatch, tool: str, given: dict[str, 
     return list(execution.log[: kept + 1])
 
 
-async def test_a_call_that_is_on_record_is_not_made_again(monkeypatch: pytest.MonkeyPatch) -> None:
+async def test_a_recorded_call_is_not_made_again(monkeypatch: pytest.MonkeyPatch) -> None:
     log = await _crashed(monkeypatch, "pay", {"amount": 5})
     sdk = install(monkeypatch, *calls("m1", ("pay", {"amount": 5})), FakeResultMessage())
     await run(FakeExecution(log))
     assert (done, sdk.returned) == ([], [(False, '"paid"')])
 
 
-async def test_what_may_happen_once_and_comes_differently_ends_the_run(monkeypatch: pytest.MonkeyPatch) -> None:
+async def test_a_once_call_with_another_input_than_recorded_ends_the_run(monkeypatch: pytest.MonkeyPatch) -> None:
     log = await _crashed(monkeypatch, "pay", {"amount": 5})
     install(monkeypatch, *calls("m1", ("pay", {"amount": 6})), FakeResultMessage())
     with pytest.raises(Nondeterministic):
@@ -122,22 +122,22 @@ async def test_what_may_happen_once_and_comes_differently_ends_the_run(monkeypat
     assert done == []
 
 
-async def test_what_is_idempotent_keeps_its_key_whatever_is_said(monkeypatch: pytest.MonkeyPatch) -> None:
+async def test_an_idempotent_call_keeps_its_key_with_another_input(monkeypatch: pytest.MonkeyPatch) -> None:
     log = await _crashed(monkeypatch, "note", {"text": "a"})
     install(monkeypatch, *calls("m1", ("note", {"text": "other words"})), FakeResultMessage())
     await run(FakeExecution(log))
     assert done == ["run-1:note#1=other words"]
 
 
-async def test_a_tool_that_asks_first_parks_the_run(monkeypatch: pytest.MonkeyPatch) -> None:
+async def test_a_tool_that_needs_approval_parks_the_run(monkeypatch: pytest.MonkeyPatch) -> None:
     install(monkeypatch, *calls("m1", ("send", {"text": "a"})), FakeResultMessage())
     execution = FakeExecution()
-    await parked(CLERK, execution)
+    await run_until_parked(CLERK, execution)
     assert [(one.tool, one.input) for one in execution.approvals] == [("send", {"text": "a"})]
     assert done == []
 
 
-async def test_calls_that_make_no_sense_are_told_to_the_model(monkeypatch: pytest.MonkeyPatch) -> None:
+async def test_the_model_gets_an_error_for_an_invalid_call(monkeypatch: pytest.MonkeyPatch) -> None:
     wrong = calls("m1", ("pay", {"amount": "all of it"}))
     unknown = [FakeAssistantMessage("m2", FakeToolUse("toolu_9", "shout", {}))]
     sdk = install(monkeypatch, *wrong, *unknown, FakeAssistantMessage("m3", FakeText("Sorry.")), FakeResultMessage())
@@ -158,7 +158,7 @@ async def test_calls_that_make_no_sense_are_told_to_the_model(monkeypatch: pytes
         ([FakeAssistantMessage("m1", FakeText("hm"))], ModelUnavailable),
     ],
 )
-async def test_a_query_that_fails_says_no_content(
+async def test_the_error_of_a_failed_query_holds_no_content(
     monkeypatch: pytest.MonkeyPatch, played: Sequence[Any], error: type[Exception]
 ) -> None:
     install(monkeypatch, *played)
@@ -172,20 +172,22 @@ async def test_a_query_that_fails_says_no_content(
     ("subtype", "why"),
     [("success", "end_turn"), ("error_max_turns", "max_steps"), ("error_max_budget_usd", "max_tokens_exceeded")],
 )
-def test_how_a_query_ends_in_our_words(subtype: str, why: str) -> None:
-    ended = heard(FakeResultMessage(subtype, 0.25, input_tokens=1, cache_creation_input_tokens=2, output_tokens=3))
-    assert ended == Ended("session-1", why, Usage(3, 3, 0.25))  # type: ignore[arg-type]
+def test_the_end_of_a_query_becomes_a_stop_reason_and_usage(subtype: str, why: str) -> None:
+    ended = read_message(
+        FakeResultMessage(subtype, 0.25, input_tokens=1, cache_creation_input_tokens=2, output_tokens=3)
+    )
+    assert ended == QueryEnd("session-1", why, Usage(3, 3, 0.25))  # type: ignore[arg-type]
 
 
-def test_a_message_of_the_sdk_in_our_words() -> None:
+def test_a_message_of_the_sdk_becomes_a_piece_with_its_tool_uses() -> None:
     blocks = FakeText("a"), FakeThinking("b"), FakeToolUse("t1", "note", {"text": "c"})
-    expected = Spoke("m1", "claude-x", "a", "b", [Wanted("t1", "note", {"text": "c"})], Usage(7, 1))
-    assert heard(FakeAssistantMessage("m1", *blocks)) == expected
-    assert heard(FakeUserMessage()) is None
-    assert heard(SimpleNamespace(subtype="init", data={})) is None
+    expected = MessagePiece("m1", "claude-x", "a", "b", [ToolUse("t1", "note", {"text": "c"})], Usage(7, 1))
+    assert read_message(FakeAssistantMessage("m1", *blocks)) == expected
+    assert read_message(FakeUserMessage()) is None
+    assert read_message(SimpleNamespace(subtype="init", data={})) is None
 
 
-def test_what_a_session_had_cost_is_kept_beside_it(tmp_path: Path) -> None:
+def test_the_cost_of_a_session_is_kept_in_its_folder(tmp_path: Path) -> None:
     assert spent_before(tmp_path, "s") == 0.0
     note_spent(tmp_path, "s", 0.125)
     assert spent_before(tmp_path, "s") == 0.125
@@ -209,7 +211,9 @@ async def test_sessions_and_sealing_do_not_go_together(tmp_path: Path, monkeypat
         await Process(settings, App({"clerk": CLERK}, {}, "clerk")).start()
 
 
-async def test_without_the_sdk_one_sentence_says_how_to_get_it(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+async def test_without_the_sdk_the_error_says_how_to_install_it(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     from runyard.agents.declared.loading import App
 
     monkeypatch.setattr("importlib.util.find_spec", lambda name: None)

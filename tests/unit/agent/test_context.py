@@ -1,4 +1,4 @@
-"""What an agent can do with its context, and what each call promises."""
+"""The calls of a `Context` and their guarantees."""
 
 import asyncio
 from functools import partial
@@ -71,7 +71,7 @@ async def test_an_agent_returns_an_output_a_text_or_nothing(returned: Output | s
         Output(outputs=[1]),  # type: ignore[arg-type]
     ],
 )
-async def test_anything_else_is_a_clear_error(returned: object) -> None:
+async def test_any_other_return_value_is_a_clear_error(returned: object) -> None:
     async def fn(ctx: Context) -> object:
         return returned
 
@@ -96,7 +96,7 @@ async def test_an_agent_that_exits_does_not_take_the_worker_with_it() -> None:
         await answer(fn)
 
 
-async def test_a_lost_lease_comes_through_as_it_is() -> None:
+async def test_a_lost_lease_is_raised_unchanged() -> None:
     class Lost(FakeExecution):
         async def commit(self) -> None:
             raise Fenced
@@ -193,7 +193,7 @@ async def test_a_result_is_durable_before_it_is_used() -> None:
     assert execution.types() == ["step.started", "step.finished", "tool.started", "tool.finished"]
 
 
-async def test_a_step_that_raises_fails_the_same_way_on_replay_and_its_words_are_not_recorded() -> None:
+async def test_a_step_that_raises_fails_the_same_way_on_replay_and_its_message_is_not_recorded() -> None:
     messages: list[str] = []
 
     def broken() -> None:

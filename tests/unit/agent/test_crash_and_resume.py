@@ -1,4 +1,4 @@
-"""A python agent that dies at any event goes on from the log: nothing finished is repeated, nothing is shown twice."""
+"""A python agent that dies at any event resumes from the log: it repeats no finished call and shows no text twice."""
 
 import asyncio
 from collections import Counter
@@ -19,7 +19,7 @@ TEXT = "Let me see. I am writing inside. Found 2 and 3. Done."
 
 
 class Scene:
-    """An agent that does everything, and a count of what really happened."""
+    """An agent that uses every call, and a count of the calls that really happened."""
 
     def __init__(self) -> None:
         self.happened: Counter[str] = Counter()
@@ -132,7 +132,7 @@ async def test_without_a_crash_the_tokens_are_the_answer_and_nothing_is_reset() 
     assert "model.reset" not in execution.types()
 
 
-async def test_open_text_is_taken_back_once_and_before_anything_else() -> None:
+async def test_unfinished_text_is_withdrawn_once_and_first() -> None:
     _, whole, _ = await play()
     cut = next(event.seq for event in whole.log if event.type == "model.token") + 1
 

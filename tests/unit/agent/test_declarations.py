@@ -1,4 +1,4 @@
-"""Agents and tools are checked when they are declared: a mistake is one clear sentence, not a failed run."""
+"""Agents and tools are checked when they are declared: a mistake raises one clear sentence."""
 
 from collections.abc import Callable, Mapping
 from datetime import date
@@ -52,7 +52,7 @@ async def generator(ctx: Context) -> Any:
         (3, "A python agent needs a function: async def f(ctx)."),
     ],
 )
-def test_what_is_not_an_agent_function_is_refused(fn: Any, says: str) -> None:
+def test_an_invalid_agent_function_is_refused(fn: Any, says: str) -> None:
     with pytest.raises(Invalid) as caught:
         agent(fn)
     assert caught.value.message == says

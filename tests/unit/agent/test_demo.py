@@ -1,4 +1,4 @@
-"""The demo app answers over its CVs, with real sources, and needs nothing but itself."""
+"""The demo app answers from its CVs with real sources and needs no key and no network."""
 
 import asyncio
 from pathlib import Path
@@ -10,10 +10,10 @@ import runyard.demo
 from runyard.agents.declared.loading import app_of, load
 from runyard.agents.python.runner import run_python
 from runyard.agents.runners import RUNNERS
-from runyard.agents.user_code.current_call import at_work
+from runyard.agents.user_code.current_call import set_current_execution
 from runyard.demo.candidates import CVS, keywords, reasons
 from runyard.store import Hit
-from tests.unit.agent.fake_execution import FakeExecution, decided, parked
+from tests.unit.agent.fake_execution import FakeExecution, log_with_decision, run_until_parked
 
 RESEARCH = {"literature", "retrieval", "policy"}
 GREETER = Path(__file__).parents[3] / "examples" / "greeter.py"
@@ -104,11 +104,11 @@ async def test_the_scripted_agents_play(name: str, tokens: int, calls: int) -> N
 )
 async def test_the_assistant_recovers_from_an_error_and_asks_before_it_pays(decision: Any, answer: str) -> None:
     first = FakeExecution(text="I want my money back for A-1001!")
-    [approval_id] = await parked(runyard.demo.assistant, first)
+    [approval_id] = await run_until_parked(runyard.demo.assistant, first)
     assert [call.error for call in first.fold().calls] == [None, "tool_failed", None, None]
     assert first.approvals[0].input == {"order": "A-1001", "amount": 38.5}
 
-    again = FakeExecution(decided(first.log, approval_id, decision), text="I want my money back for A-1001!")
+    again = FakeExecution(log_with_decision(first.log, approval_id, decision), text="I want my money back for A-1001!")
     output = await RUNNERS["model"](runyard.demo.assistant, again)
     assert output is not None
     assert output.text.endswith(answer)
@@ -132,9 +132,9 @@ async def test_the_assistant_says_what_it_cannot_do(text: str, answer: str) -> N
 async def test_the_assistant_has_its_sums_done_in_the_sandbox(tmp_path: Path) -> None:
     question = "What is the average price of your goods?"
     first = FakeExecution(text=question)
-    [approval_id] = await parked(runyard.demo.assistant, first)
-    again = FakeExecution(decided(first.log, approval_id, "approved"), text=question)
-    with at_work(again, tmp_path):
+    [approval_id] = await run_until_parked(runyard.demo.assistant, first)
+    again = FakeExecution(log_with_decision(first.log, approval_id, "approved"), text=question)
+    with set_current_execution(again, tmp_path):
         output = await RUNNERS["model"](runyard.demo.assistant, again)
     assert output is not None
     assert output.text == "Our goods cost $55.25 on average."
@@ -144,8 +144,8 @@ async def test_the_assistant_has_its_sums_done_in_the_sandbox(tmp_path: Path) ->
 async def test_the_assistant_goes_on_where_no_code_may_be_run() -> None:
     question = "Calculate the average price."
     first = FakeExecution(text=question)
-    [approval_id] = await parked(runyard.demo.assistant, first)
-    again = FakeExecution(decided(first.log, approval_id, "rejected"), text=question)
+    [approval_id] = await run_until_parked(runyard.demo.assistant, first)
+    again = FakeExecution(log_with_decision(first.log, approval_id, "rejected"), text=question)
     output = await RUNNERS["model"](runyard.demo.assistant, again)
     assert output is not None
     assert output.text.startswith("I could not run the program")

@@ -1,4 +1,4 @@
-"""An app is a Python file; what is wrong with it is one sentence with the file and the line."""
+"""An app is a Python file. A mistake in it is one sentence with the file and the line."""
 
 from pathlib import Path
 

@@ -1,4 +1,4 @@
-"""An agent that thinks: think, call, observe, and every call ends in one thing told to the model."""
+"""A model agent asks, calls tools and answers; every call has exactly one result for the model."""
 
 import asyncio
 from pathlib import Path
@@ -6,14 +6,22 @@ from typing import Any
 
 import pytest
 
-from runyard.agents.execution import Answered
+from runyard.agents.execution import ModelOutput
 from runyard.agents.tools.tool import tool
-from runyard.agents.user_code.current_call import at_work, stream_output
+from runyard.agents.user_code.current_call import set_current_execution, stream_output
 from runyard.domain.conversation import messages
 from runyard.domain.events import ModelMessage, StepFinished, ToolFinished, ToolOutput, ToolStarted, Usage
 from runyard.errors import ToolFailed
-from tests.unit.agent.fake_execution import FakeExecution, parked
-from tests.unit.agent.thinking import DONE, answered, asked, payloads, results, thinker, wants
+from tests.unit.agent.fake_execution import FakeExecution, run_until_parked
+from tests.unit.agent.model_agents import (
+    DONE,
+    model_agent,
+    payloads,
+    results,
+    run_to_output,
+    run_with_requests,
+    turn_with_calls,
+)
 
 # --- think, call, observe ----------------------------------------------------------------------------------------
 
@@ -26,9 +34,9 @@ async def test_a_turn_is_a_step_with_its_text_its_message_and_what_it_cost() -> 
         "usage": {"input_tokens": 3, "output_tokens": 2, "usd": 0.01},
     }
     execution = FakeExecution(text="hi")
-    output, [request] = await asked(thinker(turn, instructions="Be kind."), execution)
+    output, [request] = await run_with_requests(model_agent(turn, instructions="Be kind."), execution)
 
-    assert output == Answered("Hello", stop_reason="end_turn")
+    assert output == ModelOutput("Hello", stop_reason="end_turn")
     assert execution.types() == [
         "step.started", "model.thinking", "model.thinking", "model.token", "model.token", "model.message",
         "step.finished",
@@ -43,10 +51,10 @@ async def test_a_turn_is_a_step_with_its_text_its_message_and_what_it_cost() -> 
 
 
 @pytest.mark.req("S1.14", "S1.44")
-async def test_what_the_tool_returned_is_told_to_the_model_which_then_answers() -> None:
+async def test_the_model_gets_the_result_of_the_tool_and_then_answers() -> None:
     execution = FakeExecution()
-    agent = thinker(wants(("look", {"where": "here"}), text="One moment."), DONE)
-    output, [_, second] = await asked(agent, execution)
+    agent = model_agent(turn_with_calls(("look", {"where": "here"}), text="One moment."), DONE)
+    output, [_, second] = await run_with_requests(agent, execution)
 
     assert output.text == "One moment.\n\nAll done."
     assert output.text == execution.fold().text, "the answer is what was shown"
@@ -59,7 +67,7 @@ async def test_what_the_tool_returned_is_told_to_the_model_which_then_answers() 
 
 
 @pytest.mark.req("S1.55")
-async def test_the_calls_of_a_turn_run_side_by_side_and_are_told_in_their_order() -> None:
+async def test_the_calls_of_a_turn_run_concurrently_and_their_results_keep_the_order() -> None:
     both = asyncio.Barrier(2)
 
     @tool(effects="none")
@@ -68,23 +76,24 @@ async def test_the_calls_of_a_turn_run_side_by_side_and_are_told_in_their_order(
         return name
 
     execution = FakeExecution()
-    agent = thinker(wants(("meet", {"name": "a"}), ("meet", {"name": "b"})), DONE, tools=[meet])
-    _, requests = await asked(agent, execution)
+    agent = model_agent(turn_with_calls(("meet", {"name": "a"}), ("meet", {"name": "b"})), DONE, tools=[meet])
+    _, requests = await run_with_requests(agent, execution)
 
     assert results(requests[1]) == ["a", "b"]
     assert execution.types()[3:7] == ["tool.requested", "tool.requested", "tool.started", "tool.started"]
 
 
-async def test_the_answer_is_all_that_was_shown_and_says_what_was_said_last() -> None:
-    turns = wants(("look", {"where": "x"}), text=["Let me look."]), DONE
-    output, _ = await asked(thinker(*turns), FakeExecution())
+async def test_the_answer_is_the_whole_text_and_names_the_last_message() -> None:
+    turns = turn_with_calls(("look", {"where": "x"}), text=["Let me look."]), DONE
+    output, _ = await run_with_requests(model_agent(*turns), FakeExecution())
 
-    assert output == Answered("Let me look.\n\nAll done.", stop_reason="end_turn", last="All done.")
+    assert output == ModelOutput("Let me look.\n\nAll done.", stop_reason="end_turn", last="All done.")
 
 
-async def test_a_message_and_all_it_asks_for_are_one_append() -> None:
+async def test_a_message_and_its_requested_calls_are_one_append() -> None:
     execution = FakeExecution()
-    await parked(thinker(wants(("look", {"where": "x"}), ("pay", {"amount": 1}), ("pay", {"amount": 2}))), execution)
+    turn = turn_with_calls(("look", {"where": "x"}), ("pay", {"amount": 1}), ("pay", {"amount": 2}))
+    await run_until_parked(model_agent(turn), execution)
 
     committed = execution.commits[0]
     assert committed[-7:] == [
@@ -102,8 +111,8 @@ async def test_a_tool_may_show_its_output_while_it_runs(tmp_path: Path) -> None:
         return "gold"
 
     execution = FakeExecution()
-    with at_work(execution, tmp_path):
-        _, requests = await asked(thinker(wants(("dig", {})), DONE, tools=[dig]), execution)
+    with set_current_execution(execution, tmp_path):
+        _, requests = await run_with_requests(model_agent(turn_with_calls(("dig", {})), DONE, tools=[dig]), execution)
 
     shown = payloads(execution, ToolOutput)
     assert [(piece.call_id, piece.text) for piece in shown] == [("call_1_1", "10 %"), ("call_1_1", "90 %")]
@@ -118,7 +127,7 @@ async def test_calls_get_ids_of_their_own_where_the_provider_repeats_them() -> N
         ]
     }
     execution = FakeExecution()
-    await answered(thinker(same, same, DONE), execution)
+    await run_to_output(model_agent(same, same, DONE), execution)
 
     ids = [started.call_id for started in payloads(execution, ToolStarted)]
     assert len(ids) == len(set(ids)) == 4
@@ -141,13 +150,15 @@ async def test_calls_get_ids_of_their_own_where_the_provider_repeats_them() -> N
         (SystemExit(3), "Error executing tool: The tool called exit."),
     ],
 )
-async def test_what_a_tool_raises_becomes_its_result(error: BaseException, told: str) -> None:
+async def test_an_exception_of_a_tool_becomes_its_result(error: BaseException, told: str) -> None:
     @tool(effects="none")
     async def fails() -> None:
         raise error
 
     execution = FakeExecution()
-    output, requests = await asked(thinker(wants(("fails", {})), DONE, tools=[fails]), execution)
+    output, requests = await run_with_requests(
+        model_agent(turn_with_calls(("fails", {})), DONE, tools=[fails]), execution
+    )
 
     assert output.text == "All done."
     assert results(requests[1]) == [told]
@@ -168,8 +179,8 @@ async def test_the_settings_can_withhold_the_text_of_an_exception() -> None:
 
     execution = FakeExecution()
     execution.tells_tool_errors = False
-    agent = thinker(wants(("fails", {}), ("declines", {})), DONE, tools=[fails, declines])
-    _, requests = await asked(agent, execution)
+    agent = model_agent(turn_with_calls(("fails", {}), ("declines", {})), DONE, tools=[fails, declines])
+    _, requests = await run_with_requests(agent, execution)
 
     assert results(requests[1]) == ["Error executing tool: ValueError", "Error executing tool: Out of stock."]
 
@@ -185,11 +196,11 @@ async def test_the_settings_can_withhold_the_text_of_an_exception() -> None:
         ({"tool": "pay", "input": {}}, "The arguments of pay do not fit: object missing", "invalid_input"),
     ],
 )
-async def test_a_call_that_cannot_be_made_is_told_to_the_model(call: dict[str, Any], told: str, code: str) -> None:
+async def test_the_model_gets_the_reason_why_a_call_cannot_be_made(call: dict[str, Any], told: str, code: str) -> None:
     execution = FakeExecution()
-    output, requests = await asked(thinker({"calls": [call]}, DONE), execution)
+    output, requests = await run_with_requests(model_agent({"calls": [call]}, DONE), execution)
 
-    assert output == Answered("All done.", stop_reason="end_turn")
+    assert output == ModelOutput("All done.", stop_reason="end_turn")
     [said] = results(requests[1])
     assert said.startswith(f"Error executing tool: {told}")
     assert [finished.error for finished in payloads(execution, ToolFinished)] == [code]

@@ -1,16 +1,16 @@
-"""An agent that thinks goes on after a crash at any event, and repeats nothing silently."""
+"""A model agent resumes after a crash at any event and repeats nothing silently."""
 
 import pytest
 
 from runyard.agents.tools.tool import tool
 from runyard.domain.events import Event, ToolFinished, ToolStarted
 from runyard.domain.run import Status
-from tests.unit.agent.fake_execution import FakeExecution, decided, parked
-from tests.unit.agent.thinking import DONE, asked, results, thinker, wants
+from tests.unit.agent.fake_execution import FakeExecution, log_with_decision, run_until_parked
+from tests.unit.agent.model_agents import DONE, model_agent, results, run_with_requests, turn_with_calls
 
 
 class Counted:
-    """A turn of everything, and how often its tools were called."""
+    """An agent whose turns use everything, and a count of its tool calls."""
 
     def __init__(self) -> None:
         self.calls: list[str] = []
@@ -25,9 +25,9 @@ class Counted:
             self.calls.append(idempotency_key)
             return what
 
-        self.agent = thinker(
-            wants(("read", {"what": "r"}), ("send", {"what": "s"}), text=["Let me ", "see."], thinking="hm"),
-            wants(("fly", {})),
+        self.agent = model_agent(
+            turn_with_calls(("read", {"what": "r"}), ("send", {"what": "s"}), text=["Let me ", "see."], thinking="hm"),
+            turn_with_calls(("fly", {})),
             DONE,
             tools=[read, send],
         )
@@ -36,7 +36,7 @@ class Counted:
 @pytest.mark.req("S0.36")
 async def test_at_any_event_a_crash_repeats_nothing_silently_and_the_answer_is_the_same() -> None:
     whole = FakeExecution()
-    expected, last_seen = await asked(Counted().agent, whole)
+    expected, last_seen = await run_with_requests(Counted().agent, whole)
     log = whole.log
 
     for cut in range(1, len(log) + 1):
@@ -47,14 +47,14 @@ async def test_at_any_event_a_crash_repeats_nothing_silently_and_the_answer_is_t
         sent_before = any(isinstance(e.payload, ToolStarted) and e.payload.tool == "send" for e in prefix)
         done_before = any(isinstance(e.payload, ToolFinished) and e.payload.tool == "send" for e in prefix)
         if sent_before and not done_before:
-            [approval_id] = await parked(counted.agent, execution)
+            [approval_id] = await run_until_parked(counted.agent, execution)
             assert execution.approvals[0].kind == "unknown_outcome"
             assert [key for key in counted.calls if key != "read"] == []
-            execution = FakeExecution(decided(execution.log, approval_id, "rejected"))
-            output, requests = await asked(counted.agent, execution)
+            execution = FakeExecution(log_with_decision(execution.log, approval_id, "rejected"))
+            output, requests = await run_with_requests(counted.agent, execution)
             assert "Whether it took effect is not known" in results(requests[0])[1]
         else:
-            output, requests = await asked(counted.agent, execution)
+            output, requests = await run_with_requests(counted.agent, execution)
             if requests:
                 assert requests[-1].messages == last_seen[-1].messages, f"cut at {cut}"
         assert output == expected, f"cut at {cut}"
@@ -68,6 +68,6 @@ async def test_at_any_event_a_crash_repeats_nothing_silently_and_the_answer_is_t
 
 
 def _consistent(log: list[Event], cut: int) -> list[Event] | None:
-    """The first `cut` events, unless they end inside of what is always written in one append."""
+    """Return the first `cut` events, unless the cut is inside one append."""
     inside = {"step.finished", "tool.requested"}
     return None if cut < len(log) and log[cut].type in inside else log[:cut]

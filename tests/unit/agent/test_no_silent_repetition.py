@@ -1,4 +1,4 @@
-"""A call that may have happened is repeated only where its declaration, or a person, allows it."""
+"""A call that may have happened is repeated only if its declaration or a person allows it."""
 
 from collections.abc import Callable
 
@@ -11,11 +11,11 @@ from runyard.agents.python.runner import run_python
 from runyard.agents.tools.tool import Effects, tool
 from runyard.domain.events import Event
 from runyard.errors import UnknownOutcome
-from tests.unit.agent.fake_execution import FakeExecution, decided, parked
+from tests.unit.agent.fake_execution import FakeExecution, log_with_decision, run_until_parked
 
 
 class Sender:
-    """An agent that sends one mail, by a tool or in a step, and the list of what was sent."""
+    """An agent that sends one mail, by a tool or in a step, and the list of sent mails."""
 
     def __init__(self, effects: Effects, on_unknown: OnUnknown = "ask", by_step: bool = False) -> None:
         self.sent: list[str] = []
@@ -53,12 +53,12 @@ class Sender:
 
     async def park(self, log: list[Event]) -> tuple[FakeExecution, str]:
         self.execution = FakeExecution(log)
-        (approval_id,) = await parked(self.agent, self.execution)
+        (approval_id,) = await run_until_parked(self.agent, self.execution)
         return self.execution, approval_id
 
 
 async def begun(sender: Sender) -> list[Event]:
-    """A log that ends after the call's start."""
+    """Return a log that ends after the call's start."""
     log = (await sender.run()).log
     sender.sent.clear()
     return log[: next(event.seq for event in log if event.type in ("tool.started", "step.started"))]
@@ -125,7 +125,7 @@ async def test_an_unanswered_question_is_not_asked_twice(by_step: bool) -> None:
 async def test_approved_means_called_again_and_a_second_crash_asks_again(by_step: bool) -> None:
     sender = Sender("once", by_step=by_step)
     waiting, approval_id = await sender.park(await begun(sender))
-    approved = decided(waiting.log, approval_id)
+    approved = log_with_decision(waiting.log, approval_id)
 
     execution = await sender.run(approved)
     assert len(sender.sent) == 1
@@ -143,7 +143,7 @@ async def test_approved_means_called_again_and_a_second_crash_asks_again(by_step
 async def test_rejected_means_the_agent_is_told_that_the_outcome_is_unknown(decision: str, by_step: bool) -> None:
     sender = Sender("once", by_step=by_step)
     waiting, approval_id = await sender.park(await begun(sender))
-    execution = await sender.run(decided(waiting.log, approval_id, decision))  # type: ignore[arg-type]
+    execution = await sender.run(log_with_decision(waiting.log, approval_id, decision))  # type: ignore[arg-type]
 
     assert sender.sent == []
     assert sender.output.text == "unknown"
@@ -152,7 +152,7 @@ async def test_rejected_means_the_agent_is_told_that_the_outcome_is_unknown(deci
 
 
 @both_ways
-async def test_on_unknown_fail_asks_nobody_and_repeats_nothing(by_step: bool) -> None:
+async def test_on_unknown_fail_neither_asks_nor_repeats(by_step: bool) -> None:
     sender = Sender("once", on_unknown="fail", by_step=by_step)
     execution = await sender.run(await begun(sender))
 
@@ -161,7 +161,7 @@ async def test_on_unknown_fail_asks_nobody_and_repeats_nothing(by_step: bool) ->
     assert execution.approvals == []
 
 
-def test_a_tool_about_which_nothing_is_declared_counts_as_once() -> None:
+def test_a_tool_without_declared_effects_counts_as_once() -> None:
     @tool
     def anything() -> None: ...
 

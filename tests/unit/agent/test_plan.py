@@ -1,4 +1,4 @@
-"""A plan: its nodes one after another, each within its time, and two runs that know nothing of each other."""
+"""A plan runs its nodes one after another, each within its timeout; two runs do not affect each other."""
 
 import asyncio
 from typing import Any
@@ -11,17 +11,17 @@ from runyard.agents.runners import RUNNERS
 from runyard.domain.fold import fold
 from runyard.errors import NodeFailed
 from tests.unit.agent.fake_execution import FakeExecution
-from tests.unit.agent.planning import of, one, shown, steps, three, two
+from tests.unit.agent.plan_agents import event_lines, one, plan_of, step_results, three, two
 
 # --- in order ----------------------------------------------------------------------------------------------------
 
 
 @pytest.mark.req("S4.47", "S4.46")
-async def test_nodes_are_done_in_order_and_only_the_runner_tells_their_start_and_end() -> None:
+async def test_nodes_run_in_order_and_only_the_runner_writes_their_start_and_end() -> None:
     execution = FakeExecution()
-    await run_plan(of(one, two, three), execution)
+    await run_plan(plan_of(one, two, three), execution)
 
-    assert shown(execution) == [
+    assert event_lines(execution) == [
         "step.started one",
         "trace one.check",
         "step.finished one",
@@ -50,7 +50,7 @@ async def test_a_node_sees_what_the_nodes_before_it_returned_and_nothing_later()
         with pytest.raises(TypeError):
             ctx.results["first"] = "changed"  # type: ignore[index]
 
-    await run_plan(of(first, second, third), FakeExecution())
+    await run_plan(plan_of(first, second, third), FakeExecution())
     assert seen == [{}, {"first": {"a": [1, 2]}}, {"first": {"a": [1, 2]}, "second": None}]
 
 
@@ -63,7 +63,7 @@ async def test_a_node_knows_its_run_its_name_and_a_key_of_its_own() -> None:
         assert ctx.message is not None
         assert ctx.message.text == "hello"
 
-    await run_plan(of(ask), FakeExecution())
+    await run_plan(plan_of(ask), FakeExecution())
     assert keys == ["run-1:ask", "run-1:ask:mail", "run-1", "ask"]
 
 
@@ -77,12 +77,12 @@ async def test_a_result_is_durable_before_the_next_node_begins() -> None:
     async def again(ctx: NodeContext) -> None:
         await look(ctx)
 
-    await run_plan(of(look, again), execution)
+    await run_plan(plan_of(look, again), execution)
     assert durable[1] == ["run.queued", "step.started", "step.finished"]
 
 
 async def test_a_plan_outside_of_a_thread_has_no_output() -> None:
-    assert await RUNNERS["plan"](of(one), FakeExecution(thread_id=None)) is None
+    assert await RUNNERS["plan"](plan_of(one), FakeExecution(thread_id=None)) is None
 
 
 @pytest.mark.parametrize(("result", "text"), [("words", "words"), (None, ""), ([1, "é"], '[1,"é"]'), (0, "0")])
@@ -91,18 +91,18 @@ async def test_in_a_thread_a_plan_answers_with_what_its_last_node_returned(resul
         return result
 
     execution = FakeExecution()
-    output = await run_plan(of(one, last), execution)
+    output = await run_plan(plan_of(one, last), execution)
     assert output is not None
     assert (output.text, fold(execution.events).text) == (text, text)
     resumed = FakeExecution(execution.events)
-    assert await run_plan(of(one, last), resumed) == output
+    assert await run_plan(plan_of(one, last), resumed) == output
     assert fold(resumed.events).text == text, "an answer that was begun is taken back and written again"
 
 
 async def test_a_mark_waits_when_the_journal_is_full() -> None:
     execution = FakeExecution()
     execution.congested = True
-    await run_plan(of(one), execution)
+    await run_plan(plan_of(one), execution)
     assert execution.drains == 1
 
 
@@ -113,7 +113,7 @@ async def test_a_mark_is_a_name_and_never_content(mark: str) -> None:
 
     execution = FakeExecution()
     with pytest.raises(NodeFailed) as caught:
-        await run_plan(of(tell), execution)
+        await run_plan(plan_of(tell), execution)
     assert caught.value.message == "The node tell failed with Invalid."
     assert execution.types() == ["step.started"]
 
@@ -122,7 +122,7 @@ async def test_a_mark_is_a_name_and_never_content(mark: str) -> None:
 
 
 @pytest.mark.req("S4.47", "S4.34")
-async def test_two_runs_of_one_plan_know_nothing_of_each_other() -> None:
+async def test_two_runs_of_one_plan_do_not_affect_each_other() -> None:
     executions = [FakeExecution(text=text, thread_id=None) for text in ("a", "b")]
     both = asyncio.Barrier(2)
 
@@ -135,9 +135,9 @@ async def test_two_runs_of_one_plan_know_nothing_of_each_other() -> None:
         await both.wait()
         return str(ctx.results["say"]) * 2
 
-    agent = of(say, repeat)
+    agent = plan_of(say, repeat)
     await asyncio.gather(*[run_plan(agent, execution) for execution in executions])
-    assert [steps(execution) for execution in executions] == [
+    assert [step_results(execution) for execution in executions] == [
         {"say": "a", "repeat": "aa"},
         {"say": "b", "repeat": "bb"},
     ]

@@ -1,4 +1,4 @@
-"""No node of a plan that has finished is done twice, and one that must not be is asked about."""
+"""A finished node of a plan is never run twice, and a `once` node only with approval."""
 
 from collections.abc import Awaitable, Callable
 from typing import Any
@@ -14,14 +14,14 @@ from runyard.agents.plan.runner import run_plan
 from runyard.agents.tools.tool import Effects
 from runyard.domain.events import Event
 from runyard.errors import UnknownOutcome
-from tests.unit.agent.fake_execution import FakeExecution, decided
-from tests.unit.agent.planning import of, one, steps, three, two
+from tests.unit.agent.fake_execution import FakeExecution, log_with_decision
+from tests.unit.agent.plan_agents import one, plan_of, step_results, three, two
 
 # --- after a crash -----------------------------------------------------------------------------------------------
 
 
 class Counting:
-    """The plan of `one`, `two`, `three`, and how often each was called."""
+    """The plan of `one`, `two`, `three`, and a count of the calls of each."""
 
     def __init__(self) -> None:
         self.calls: list[str] = []
@@ -38,7 +38,7 @@ class Counting:
 
 async def whole_log() -> list[Event]:
     execution = FakeExecution()
-    await run_plan(of(one, two, three), execution)
+    await run_plan(plan_of(one, two, three), execution)
     return execution.events
 
 
@@ -51,7 +51,7 @@ async def test_a_crash_at_any_event_repeats_no_finished_node(cut: int) -> None:
     await run_plan(counting.agent, resumed)
 
     assert counting.calls == [name for name in ("one", "two", "three") if name not in finished]
-    assert steps(resumed) == {"one": {"found": 1}, "two": ["two", 1], "three": None}
+    assert step_results(resumed) == {"one": {"found": 1}, "two": ["two", 1], "three": None}
     types = [event.type for event in resumed.events]
     assert (types.count("step.started"), types.count("step.finished")) == (3, 3), "a start is told once"
 
@@ -59,7 +59,7 @@ async def test_a_crash_at_any_event_repeats_no_finished_node(cut: int) -> None:
 async def test_the_nodes_of_a_plan_that_changed_meanwhile_are_known_by_their_names() -> None:
     log = (await whole_log())[:6]  # one and two have finished
     resumed = FakeExecution(log)
-    await run_plan(of(two, three), resumed)
+    await run_plan(plan_of(two, three), resumed)
     assert [event.name for event in resumed.new_events if event.type == "step.started"] == ["three"]
 
 
@@ -119,32 +119,32 @@ async def test_a_once_node_that_had_begun_is_called_again_only_if_a_person_says_
     assert (approval.id, approval.kind, approval.tool) == (approval_id, "unknown_outcome", "pay")
 
     waiting, same = await payer.parked(log)
-    assert (same, payer.paid) == (approval_id, 0), "nobody is asked twice"
+    assert (same, payer.paid) == (approval_id, 0), "the question is not asked twice"
 
-    allowed = await payer.run(decided(waiting, approval_id))
+    allowed = await payer.run(log_with_decision(waiting, approval_id))
     assert payer.paid == 1
-    assert steps(allowed) == {"pay": "paid", "one": {"found": 1}}
+    assert step_results(allowed) == {"pay": "paid", "one": {"found": 1}}
 
 
 async def test_a_repetition_that_was_allowed_and_died_is_asked_about_again() -> None:
     payer = Payer()
     log, approval_id = await payer.parked(await begun())
-    allowed = await payer.run(decided(log, approval_id))
+    allowed = await payer.run(log_with_decision(log, approval_id))
     again = next(event.seq for event in allowed.new_events if event.type == "step.started")
     _, other = await payer.parked(allowed.events[:again])
     assert other != approval_id
 
 
 @pytest.mark.parametrize("decision", ["rejected", "expired"])
-async def test_a_once_node_that_nobody_allows_ends_the_run(decision: Any) -> None:
+async def test_a_once_node_whose_repetition_is_rejected_ends_the_run(decision: Any) -> None:
     payer = Payer()
     log, approval_id = await payer.parked(await begun())
     with pytest.raises(UnknownOutcome):
-        await payer.run(decided(log, approval_id, decision))
+        await payer.run(log_with_decision(log, approval_id, decision))
     assert payer.paid == 0
 
 
-async def test_a_plan_that_asks_nobody_ends_with_an_unknown_outcome() -> None:
+async def test_a_plan_with_on_unknown_fail_ends_with_an_unknown_outcome() -> None:
     payer = Payer(on_unknown="fail")
     with pytest.raises(UnknownOutcome):
         await payer.run(await begun())

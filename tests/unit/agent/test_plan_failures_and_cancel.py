@@ -1,4 +1,4 @@
-"""A node that fails, takes too long or is canceled ends its run, by its name and never by its content."""
+"""A node that fails, times out or is canceled ends its run; the error has the node's name and no content."""
 
 import asyncio
 import time
@@ -17,7 +17,7 @@ from runyard.domain.run import Status
 from runyard.errors import AgentError, NodeFailed, NodeTimedOut, Unavailable, WriteRefused
 from tests.faces.every_event import event
 from tests.unit.agent.fake_execution import FakeExecution, P
-from tests.unit.agent.planning import SECRET, of, one, shown, three
+from tests.unit.agent.plan_agents import SECRET, event_lines, one, plan_of, three
 
 # --- failures ----------------------------------------------------------------------------------------------------
 
@@ -53,10 +53,10 @@ async def no_json(ctx: NodeContext) -> object:
         (no_json, "The node no_json returned a value that is not JSON; return numbers, text, lists or dicts."),
     ],
 )
-async def test_a_node_that_fails_ends_the_run_by_its_name_and_never_by_its_content(fn: Any, says: str) -> None:
+async def test_the_error_of_a_failed_node_has_its_name_and_no_content(fn: Any, says: str) -> None:
     execution = FakeExecution()
     with pytest.raises(NodeFailed) as caught:
-        await run_plan(of(one, fn, three), execution)
+        await run_plan(plan_of(one, fn, three), execution)
 
     assert (caught.value.code, caught.value.message) == ("node_error", says)
     assert isinstance(caught.value, AgentError)
@@ -64,7 +64,7 @@ async def test_a_node_that_fails_ends_the_run_by_its_name_and_never_by_its_conte
 
 
 @pytest.mark.req("S4.48")
-async def test_nothing_is_tried_twice() -> None:
+async def test_a_failed_node_is_not_retried() -> None:
     calls: list[str] = []
 
     async def flaky(ctx: NodeContext) -> None:
@@ -72,7 +72,7 @@ async def test_nothing_is_tried_twice() -> None:
         raise OSError
 
     with pytest.raises(NodeFailed):
-        await run_plan(of(flaky), FakeExecution())
+        await run_plan(plan_of(flaky), FakeExecution())
     assert calls == ["flaky"]
 
 
@@ -88,14 +88,16 @@ async def test_a_node_that_takes_too_long_is_stopped_and_ends_the_run() -> None:
 
     execution = FakeExecution()
     with pytest.raises(NodeTimedOut) as caught:
-        await run_plan(of(slow, three, timeout=0.01), execution)
+        await run_plan(plan_of(slow, three, timeout=0.01), execution)
     assert (caught.value.code, caught.value.message) == ("node_timeout", "The node slow took longer than 0.01 s.")
     assert stopped == ["slow"]
     assert execution.types() == ["step.started"]
 
 
-async def test_a_node_that_does_not_stop_is_left_behind_and_can_write_no_more(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("runyard.agents.durable.parking._TELL_SECONDS", 0.01)
+async def test_a_node_that_does_not_stop_is_abandoned_and_cannot_write_any_more(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr("runyard.agents.durable.parking._CANCEL_SECONDS", 0.01)
     end, left = asyncio.Event(), asyncio.Event()
 
     async def deaf(ctx: NodeContext) -> None:
@@ -110,7 +112,7 @@ async def test_a_node_that_does_not_stop_is_left_behind_and_can_write_no_more(mo
     execution = FakeExecution()
     began = time.monotonic()
     with pytest.raises(NodeTimedOut):
-        await run_plan(of(deaf, timeout=0.01), execution)
+        await run_plan(plan_of(deaf, timeout=0.01), execution)
     assert time.monotonic() - began < 5
     end.set()
     await asyncio.wait_for(left.wait(), 5)
@@ -126,7 +128,7 @@ async def test_a_write_that_was_refused_is_not_the_fault_of_the_node(refusal: Ex
             return super().emit(payload)
 
     with pytest.raises(type(refusal)) as caught:
-        await run_plan(of(one), Refusing())
+        await run_plan(plan_of(one), Refusing())
     assert caught.value is refusal
 
 
@@ -134,7 +136,7 @@ async def test_a_write_that_was_refused_is_not_the_fault_of_the_node(refusal: Ex
 
 
 async def stopping(agent: Agent, execution: FakeExecution, inside: asyncio.Event) -> None:
-    """What the engine does to a run that is canceled while `inside`: the flag, then the task."""
+    """Cancel a run while `inside` runs, as the engine does: set the flag, then cancel the task."""
     task = asyncio.create_task(run_plan(agent, execution))
     await asyncio.wait_for(inside.wait(), 5)
     execution.cancelled = True
@@ -147,11 +149,11 @@ async def test_a_cancel_between_nodes_begins_no_other_node() -> None:
     execution = FakeExecution()
 
     async def last(ctx: NodeContext) -> None:
-        execution.cancelled = True  # as if the request came while it was at work
+        execution.cancelled = True  # as if the cancel came while the node was running
 
     with pytest.raises(Canceled):
-        await run_plan(of(one, last, three), execution)
-    assert shown(execution)[3:] == ["step.started last"], "nothing is written once the cancel was seen"
+        await run_plan(plan_of(one, last, three), execution)
+    assert event_lines(execution)[3:] == ["step.started last"], "nothing is written once the cancel was seen"
 
 
 @pytest.mark.req("S4.47")
@@ -166,7 +168,7 @@ async def test_a_cancel_inside_a_node_stops_it() -> None:
             stopped.set()
 
     with pytest.raises((asyncio.CancelledError, Canceled)):
-        await stopping(of(work, three), execution, inside)
+        await stopping(plan_of(work, three), execution, inside)
     assert stopped.is_set()
     assert execution.types() == ["step.started"]
 
@@ -180,7 +182,7 @@ async def test_a_cancel_is_noticed_by_a_node_that_leaves_marks() -> None:
             execution.cancelled = ctx.cancelled() or len(execution.new_events) > 3
 
     with pytest.raises(Canceled):
-        await run_plan(of(busy), execution)
+        await run_plan(plan_of(busy), execution)
     assert execution.types() == ["step.started", "trace", "trace", "trace"]
 
 
@@ -192,18 +194,18 @@ async def test_a_cancel_counts_even_if_the_node_fails_because_of_it() -> None:
         raise OSError
 
     with pytest.raises(Canceled):
-        await run_plan(of(breaks), execution)
+        await run_plan(plan_of(breaks), execution)
 
 
 async def test_a_cancel_before_the_first_node_does_nothing_at_all() -> None:
     execution = FakeExecution()
     execution.cancelled = True
     with pytest.raises(Canceled):
-        await run_plan(of(one), execution)
+        await run_plan(plan_of(one), execution)
     assert execution.types() == []
 
 
 def test_the_fold_of_a_plan_that_is_done_needs_no_output() -> None:
-    """`run.finished` alone is the end of a plan's log."""
+    """`run.finished` alone ends a plan's log."""
     state = fold([event(RunFinished("done", "end_turn"))])
     assert (state.status, state.output, state.error) == (Status.DONE, None, None)

@@ -1,4 +1,4 @@
-"""The public names: lazy, light, and the same whatever was imported before."""
+"""The public names load lazily, import nothing heavy, and do not depend on the order of imports."""
 
 import subprocess
 import sys
@@ -55,7 +55,7 @@ def test_declaring_agents_needs_no_web_framework_and_no_driver() -> None:
     assert python(code) == "[]"
 
 
-def test_declaring_an_agent_that_thinks_does_not_load_litellm() -> None:
+def test_declaring_a_model_agent_does_not_load_litellm() -> None:
     code = """
 import runyard, sys
 runyard.Agent("a", model="openai/gpt-5-mini")

@@ -1,4 +1,4 @@
-"""A run goes on with what is stored: redacted, and after a crash exactly the same."""
+"""A run continues with the redacted text, and exactly the same after a crash."""
 
 import asyncio
 from pathlib import Path
@@ -13,7 +13,7 @@ from runyard.agents.declared.nodes import Node
 from runyard.agents.plan.node_context import NodeContext
 from runyard.agents.runners import RUNNERS
 from runyard.agents.tools.tool import tool
-from runyard.agents.user_code.current_call import at_work, stream_output
+from runyard.agents.user_code.current_call import set_current_execution, stream_output
 from runyard.domain.events import ModelMessage, ModelToken
 from runyard.domain.redacted import redacted
 from runyard.domain.redaction import Redactor
@@ -76,7 +76,7 @@ player = scripted(
 
 
 async def ran(kind: Agent, execution: FakeExecution) -> Output | None:
-    with at_work(execution, Path()):
+    with set_current_execution(execution, Path()):
         return await RUNNERS[kind.kind](kind, execution)
 
 
@@ -113,7 +113,7 @@ async def test_nothing_sensitive_is_written_and_the_pieces_are_the_whole(kind: A
 
 @pytest.mark.req("S1.48")
 @pytest.mark.parametrize("kind", [talker, thinker, player], ids=lambda one: str(one.name))
-async def test_cut_off_after_any_event_it_ends_as_it_would_have(kind: Agent) -> None:
+async def test_resumed_after_any_event_it_ends_the_same(kind: Agent) -> None:
     whole = FakeExecution(redactor=REDACTOR)
     wanted = await ran(kind, whole)
     await whole.commit()
@@ -128,7 +128,7 @@ async def test_cut_off_after_any_event_it_ends_as_it_would_have(kind: Agent) -> 
 
 
 @pytest.mark.req("S1.48")
-async def test_a_plan_hands_on_what_is_stored() -> None:
+async def test_a_plan_passes_on_the_stored_results() -> None:
     async def first(ctx: NodeContext) -> Any:
         return {"mail": MAIL}
 
@@ -144,7 +144,7 @@ async def test_a_plan_hands_on_what_is_stored() -> None:
 
 
 @pytest.mark.req("S1.48")
-async def test_a_call_beside_it_does_not_cut_what_another_task_writes() -> None:
+async def test_a_concurrent_call_does_not_cut_the_text_of_another_task() -> None:
     @agent
     async def busy(ctx: Context) -> None:
         half = asyncio.Event()
@@ -170,7 +170,7 @@ async def test_a_call_beside_it_does_not_cut_what_another_task_writes() -> None:
     no_mail(execution)
 
 
-def test_what_a_provider_must_get_back_is_left_as_it_is() -> None:
+def test_ids_and_signatures_that_a_provider_needs_are_not_redacted() -> None:
     key = "sk-ant-abcdefghijklmnopqrstuvwxyz0123"
     calls = [{"id": key, "type": "function", "function": {"name": "look", "arguments": '{"what":"x"}'}}]
     blocks = [{"type": "thinking", "thinking": "plain", "signature": key}]
@@ -179,4 +179,4 @@ def test_what_a_provider_must_get_back_is_left_as_it_is() -> None:
     assert stored == {**said, "content": "[email]"}
     secret = [{"type": "thinking", "thinking": MAIL, "signature": key}]
     stored = redacted(ModelMessage("s", {**said, "thinking_blocks": secret}), REDACTOR).message
-    assert "thinking_blocks" not in stored  # a signature under other words would be refused
+    assert "thinking_blocks" not in stored  # the provider would reject a signature on other text

@@ -1,4 +1,4 @@
-"""The reference plan on its fake device: five pure nodes, and the events that a run of it leaves."""
+"""The reference plan on its fake device: five pure nodes, and the events of a run."""
 
 import asyncio
 from pathlib import Path
@@ -38,7 +38,7 @@ def test_the_plan_has_the_five_nodes_in_order_with_their_timeouts(device: Agent)
 
 @pytest.mark.req("S4.39", "S4.46", "S4.47")
 async def test_a_run_leaves_eleven_events_between_the_start_and_the_end(device: Agent) -> None:
-    """With `run.queued` before and `run.finished` after them, which the engine writes, that makes 13."""
+    """The engine adds `run.queued` before and `run.finished` after them: 13 in all."""
     execution = FakeExecution(thread_id=None)
     await run_plan(device, execution)
     nodes = [[("step.started", name), ("step.finished", name)] for name in NODES]
@@ -61,4 +61,4 @@ async def test_a_node_returns_the_same_for_the_same_results_and_leaves_its_marks
         assert await called(node, results) == (first, marks), f"{node.name} is not pure"
         assert marks == (["ensureDevice.check"] if node.name == "EnsureDevice" else [])
         results[node.name] = first
-    assert results["EnsureDevice"]["device"].startswith("fake-"), "nobody takes it for a real one"
+    assert results["EnsureDevice"]["device"].startswith("fake-"), "its name shows that it is not a real device"

@@ -1,4 +1,4 @@
-"""A scripted agent plays its data, the same every time and exact after a crash."""
+"""A scripted agent plays its data, always the same, and resumes exactly after a crash."""
 
 from typing import Any
 

@@ -1,4 +1,4 @@
-"""A traceback shows a developer their own code, and never fails."""
+"""A traceback shows developers their own code, and formatting it never fails."""
 
 from collections.abc import Callable
 
@@ -32,7 +32,7 @@ def test_it_begins_with_the_code_of_the_developer_and_shows_causes() -> None:
     assert "in breaks" in text
 
 
-def test_wrappers_of_ours_are_left_out() -> None:
+def test_frames_of_runyard_are_left_out() -> None:
     wrapper = AgentError("The agent failed with ValueError.")
     wrapper.__cause__ = raised(breaks)
     text = traceback_of(wrapper)
@@ -41,7 +41,7 @@ def test_wrappers_of_ours_are_left_out() -> None:
     assert "AgentError" not in text
 
 
-def test_an_error_that_no_code_of_the_developer_raised_has_none() -> None:
+def test_an_error_outside_user_code_has_no_traceback() -> None:
     assert traceback_of(ModelUnavailable()) is None
     assert traceback_of(ValueError()) is None
 
@@ -70,7 +70,7 @@ def test_no_cut_leaves_a_part_of_a_sensitive_text() -> None:
     assert "1111" not in text
 
 
-def test_an_exception_that_fails_to_say_what_it_is_does_no_harm() -> None:
+def test_an_exception_whose_str_raises_does_no_harm() -> None:
     class Hostile(ValueError):
         def __str__(self) -> str:
             raise OSError

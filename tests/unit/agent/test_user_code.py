@@ -1,4 +1,4 @@
-"""Whether a stack stands in code of a user, which may be interrupted, or in Runyard, which may not."""
+"""Tell whether a stack is in user code, which may be interrupted, or in Runyard, which may not."""
 
 import sys
 from collections.abc import Callable
@@ -16,7 +16,7 @@ def look() -> None:
 
 
 def of_runyard(function: Callable[..., Any]) -> Callable[..., Any]:
-    """The same function, as if a module of Runyard held it."""
+    """Return the same function, as if a module of Runyard defined it."""
     return FunctionType(function.__code__, {**function.__globals__, "__name__": "runyard.engine.some"})
 
 
@@ -58,6 +58,6 @@ def test_a_marked_function_itself_is_not_a_users() -> None:
     assert not is_user_code(frame)
 
 
-def test_what_is_being_debugged_is_left_alone() -> None:
+def test_code_under_a_debugger_is_not_interrupted() -> None:
     debugger = FunctionType(calls.__code__, {"__name__": "bdb"})
     assert not seen(lambda: marked(lambda: debugger(look)))[0]

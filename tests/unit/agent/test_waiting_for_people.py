@@ -1,4 +1,4 @@
-"""Approvals: the run leaves its worker, comes back by replay, and nothing that was under way is lost."""
+"""Approvals: the run leaves its worker, resumes by replay, and loses no work in flight."""
 
 import asyncio
 from collections.abc import Mapping
@@ -13,7 +13,7 @@ from runyard.agents.execution import Parked
 from runyard.agents.python.runner import run_python
 from runyard.agents.tools.tool import tool
 from runyard.errors import Nondeterministic, Rejected, ToolFailed
-from tests.unit.agent.fake_execution import FakeExecution, decided, parked, python_agent
+from tests.unit.agent.fake_execution import FakeExecution, log_with_decision, python_agent, run_until_parked
 
 
 @tool(approval="always")
@@ -36,7 +36,7 @@ async def payer(ctx: Context) -> str:
 
 async def test_a_tool_that_needs_approval_is_requested_and_not_called() -> None:
     execution = FakeExecution()
-    (approval_id,) = await parked(payer, execution)
+    (approval_id,) = await run_until_parked(payer, execution)
 
     assert execution.types() == ["model.token", "tool.requested", "approval.requested"]
     (approval,) = execution.approvals
@@ -48,19 +48,19 @@ async def test_a_tool_that_needs_approval_is_requested_and_not_called() -> None:
     )
 
 
-async def test_approved_it_is_called_and_the_text_before_it_is_not_written_again() -> None:
+async def test_an_approved_tool_is_called_and_the_text_before_it_is_not_written_again() -> None:
     waiting = FakeExecution()
-    (approval_id,) = await parked(payer, waiting)
-    execution = FakeExecution(decided(waiting.log, approval_id))
+    (approval_id,) = await run_until_parked(payer, waiting)
+    execution = FakeExecution(log_with_decision(waiting.log, approval_id))
 
     assert (await run_python(payer, execution)).text == "paid 5"
     assert execution.types() == ["tool.started", "tool.finished"]
 
 
-async def test_an_edited_input_is_what_is_called_and_what_is_recorded() -> None:
+async def test_an_edited_input_is_used_and_recorded() -> None:
     waiting = FakeExecution()
-    (approval_id,) = await parked(payer, waiting)
-    execution = FakeExecution(decided(waiting.log, approval_id, input={"amount": 3}))
+    (approval_id,) = await run_until_parked(payer, waiting)
+    execution = FakeExecution(log_with_decision(waiting.log, approval_id, input={"amount": 3}))
 
     assert (await run_python(payer, execution)).text == "paid 3"
     assert execution.fold().calls[0].input == {"amount": 3}
@@ -72,17 +72,17 @@ async def test_an_edited_input_is_what_is_called_and_what_is_recorded() -> None:
 @pytest.mark.parametrize("edited", [{"amount": "much"}, {"other": 1}, "text"])
 async def test_an_edited_input_that_does_not_fit_is_not_called(edited: object) -> None:
     waiting = FakeExecution()
-    (approval_id,) = await parked(payer, waiting)
-    execution = FakeExecution(decided(waiting.log, approval_id, input=edited))
+    (approval_id,) = await run_until_parked(payer, waiting)
+    execution = FakeExecution(log_with_decision(waiting.log, approval_id, input=edited))
 
     assert (await run_python(payer, execution)).text == "invalid_input"
     assert execution.types() == []
 
 
-async def test_rejected_the_agent_gets_the_reason_and_the_message_does_not_hold_it() -> None:
+async def test_after_a_rejection_the_agent_gets_the_reason_but_not_in_the_message() -> None:
     waiting = FakeExecution()
-    (approval_id,) = await parked(payer, waiting)
-    execution = FakeExecution(decided(waiting.log, approval_id, "rejected", reason="too much"))
+    (approval_id,) = await run_until_parked(payer, waiting)
+    execution = FakeExecution(log_with_decision(waiting.log, approval_id, "rejected", reason="too much"))
 
     assert (await run_python(payer, execution)).text == "rejected: too much"
     assert "too much" not in Rejected("The call of pay was rejected.", reason="too much").message
@@ -101,7 +101,7 @@ async def test_a_rule_decides_from_the_input_whether_a_person_is_asked() -> None
         return str(await ctx.call("move", amount=int(ctx.message.text)))
 
     assert (await run_python(mover, FakeExecution(text="10"))).text == "10"
-    assert len(await parked(mover, FakeExecution(text="11"))) == 1
+    assert len(await run_until_parked(mover, FakeExecution(text="11"))) == 1
 
 
 @pytest.mark.parametrize(("decision", "answer"), [("approved", "True"), ("rejected", "False"), ("expired", "False")])
@@ -111,10 +111,12 @@ async def test_a_question_is_answered_by_a_person(decision: Any, answer: str) ->
         return str(await ctx.request_approval("Really?", cost=3))
 
     waiting = FakeExecution()
-    (approval_id,) = await parked(asker, waiting)
+    (approval_id,) = await run_until_parked(asker, waiting)
 
     assert waiting.approvals[0].input == {"question": "Really?", "cost": 3}
-    assert (await run_python(asker, FakeExecution(decided(waiting.log, approval_id, decision)))).text == answer
+    assert (
+        await run_python(asker, FakeExecution(log_with_decision(waiting.log, approval_id, decision)))
+    ).text == answer
 
 
 async def test_another_question_than_the_one_on_record_is_nondeterministic() -> None:
@@ -126,14 +128,14 @@ async def test_another_question_than_the_one_on_record_is_nondeterministic() -> 
         return fn
 
     waiting = FakeExecution()
-    (approval_id,) = await parked(asking("Really?"), waiting)
+    (approval_id,) = await run_until_parked(asking("Really?"), waiting)
 
     with pytest.raises(Nondeterministic):
-        await run_python(asking("Truly?"), FakeExecution(decided(waiting.log, approval_id)))
+        await run_python(asking("Truly?"), FakeExecution(log_with_decision(waiting.log, approval_id)))
 
 
 class Crowd:
-    """Two calls that need a person beside work that does not."""
+    """Two calls that need approval, beside work that does not."""
 
     def __init__(self) -> None:
         self.done: list[str] = []
@@ -156,9 +158,9 @@ class Crowd:
         self.agent = crowd
 
 
-async def test_neighbours_finish_and_are_recorded_before_the_run_parks_on_all_open_approvals() -> None:
+async def test_other_calls_finish_and_are_recorded_before_the_run_parks_on_all_open_approvals() -> None:
     crowd, execution = Crowd(), FakeExecution()
-    approvals = await parked(crowd.agent, execution)
+    approvals = await run_until_parked(crowd.agent, execution)
 
     assert approvals == [approval.id for approval in execution.approvals]
     assert len(approvals) == 2
@@ -168,18 +170,18 @@ async def test_neighbours_finish_and_are_recorded_before_the_run_parks_on_all_op
 
 async def test_one_decision_runs_one_call_and_parks_again_on_the_rest() -> None:
     crowd, waiting = Crowd(), FakeExecution()
-    first, second = await parked(crowd.agent, waiting)
+    first, second = await run_until_parked(crowd.agent, waiting)
 
-    once_more = FakeExecution(decided(waiting.log, second))
-    assert await parked(crowd.agent, once_more) == [first]
+    once_more = FakeExecution(log_with_decision(waiting.log, second))
+    assert await run_until_parked(crowd.agent, once_more) == [first]
     assert once_more.types() == ["tool.started", "tool.finished"]
 
-    last = FakeExecution(decided(once_more.log, first))
+    last = FakeExecution(log_with_decision(once_more.log, first))
     assert (await run_python(crowd.agent, last)).text == "[{'paid': 1}, 'abc', {'paid': 2}]"
     assert crowd.done == ["a", "b", "c"], "finished steps were called again"
 
 
-async def test_nothing_of_a_parked_run_goes_on() -> None:
+async def test_no_task_of_a_parked_run_continues() -> None:
     before = asyncio.all_tasks()
 
     @python_agent
@@ -196,11 +198,11 @@ async def test_nothing_of_a_parked_run_goes_on() -> None:
             group.create_task(ctx.request_approval("B?"))
         await background
 
-    assert len(await parked(stray, FakeExecution())) == 2
+    assert len(await run_until_parked(stray, FakeExecution())) == 2
     assert asyncio.all_tasks() == before
 
 
-async def test_an_agent_that_swallows_its_end_cannot_write_any_more() -> None:
+async def test_an_agent_that_swallows_its_cancellation_cannot_write_any_more() -> None:
     @python_agent
     async def stubborn(ctx: Context) -> str:
         try:
@@ -231,7 +233,7 @@ async def test_an_error_beside_a_question_ends_the_run() -> None:
         await run_python(fn, FakeExecution())
 
 
-async def test_a_neighbour_between_two_steps_still_counts_as_at_work() -> None:
+async def test_a_task_between_two_steps_keeps_the_run_from_parking() -> None:
     @python_agent
     async def fn(ctx: Context) -> None:
         async def pausing() -> None:
@@ -243,5 +245,5 @@ async def test_a_neighbour_between_two_steps_still_counts_as_at_work() -> None:
         await asyncio.gather(ctx.request_approval("A?"), pausing())
 
     execution = FakeExecution()
-    await parked(fn, execution)
+    await run_until_parked(fn, execution)
     assert execution.types().count("step.finished") == 2

@@ -14,7 +14,7 @@ import runyard
 from runyard.agents.context import Context
 from runyard.agents.python.runner import run_python
 from runyard.agents.tools.tool import Tool
-from runyard.agents.user_code.current_call import at_work
+from runyard.agents.user_code.current_call import set_current_execution
 from runyard.domain.events import ToolFinished, ToolOutput
 from runyard.errors import CalledTooOften, Invalid, ToolError, ToolFailed
 from tests.unit.agent.fake_execution import FakeExecution, python_agent
@@ -24,7 +24,7 @@ MARKER = "c0ntent-that-must-not-leak"
 
 
 async def run(tool: Tool[..., Any], execution: FakeExecution, **given: Any) -> Any:
-    with at_work(execution, HERE):
+    with set_current_execution(execution, HERE):
         return await tool.run(given, None, "run-1:call-1")
 
 
@@ -137,7 +137,7 @@ async def test_an_agent_sees_the_refusal_as_a_failed_tool() -> None:
         return f"{first} {type(caught.value.__cause__).__name__}"
 
     execution = FakeExecution()
-    with at_work(execution, HERE):
+    with set_current_execution(execution, HERE):
         output = await run_python(python_agent(busy), execution)
 
     assert output.text == "1 CalledTooOften"
@@ -239,7 +239,7 @@ async def test_a_tool_streams_its_output_without_knowing_where_it_goes() -> None
         return str([await ctx.call(tool) for tool in (awaited, plain, yields, gives)])
 
     execution = FakeExecution()
-    with at_work(execution, HERE):
+    with set_current_execution(execution, HERE):
         output = await run_python(python_agent(all_of_them), execution)
 
     assert output.text == "[1, 2, 'ef', 'gh']"
@@ -260,7 +260,7 @@ async def test_calls_side_by_side_do_not_mix_their_output() -> None:
         await asyncio.gather(ctx.call(say, word="one"), ctx.call(say, word="two"))
 
     execution = FakeExecution()
-    with at_work(execution, HERE):
+    with set_current_execution(execution, HERE):
         await run_python(python_agent(both), execution)
 
     written = [e.payload for e in execution.events if isinstance(e.payload, ToolOutput)]

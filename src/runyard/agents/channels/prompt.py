@@ -49,24 +49,24 @@ class Place(Struct, frozen=True):
     title: str
 
 
-def build(persona: str, blocks: Sequence[Block], lines: Sequence[Line], place: Place | None = None) -> Prompt:
+def build_prompt(persona: str, blocks: Sequence[Block], lines: Sequence[Line], place: Place | None = None) -> Prompt:
     """Render the prompt. Only the last messages of `lines`, oldest first, are included."""
-    parts = [block(each) for each in blocks]
-    parts += [messages(lines, place), HOW_TO_SPEAK, SILENCE]
+    parts = [render_block(each) for each in blocks]
+    parts += [render_messages(lines, place), HOW_TO_SPEAK, SILENCE]
     return Prompt(persona, "\n\n".join(parts))
 
 
-def block(memory: Block) -> str:
+def render_block(memory: Block) -> str:
     return f"### {memory.label}\n{memory.content}"
 
 
-def messages(lines: Sequence[Line], place: Place | None) -> str:
+def render_messages(lines: Sequence[Line], place: Place | None) -> str:
     head = MESSAGES if place is None else f"{MESSAGES}\nIn {place.title} (conversationId {place.id}):"
-    said = [line(each) for each in lines[-LAST_MESSAGES:]]
+    said = [render_line(each) for each in lines[-LAST_MESSAGES:]]
     return "\n".join([head, *said]) if said else f"{head}\n{NO_MESSAGES}"
 
 
-def line(said: Line) -> str:
+def render_line(said: Line) -> str:
     """Render one message. Its further lines are indented, so that a text cannot imitate another sender's message."""
     reply = " (reply)" if said.is_reply else ""
     text = "\n  ".join(said.text.splitlines())

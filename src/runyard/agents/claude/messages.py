@@ -23,7 +23,7 @@ STOPS: dict[str, StopReason] = {
 REFUSED = frozenset({400, 401, 403, 404, 413, 422})
 
 
-class Wanted(Struct, frozen=True):
+class ToolUse(Struct, frozen=True):
     """A tool call that the model requests."""
 
     id: str
@@ -31,18 +31,18 @@ class Wanted(Struct, frozen=True):
     input: dict[str, Any]
 
 
-class Spoke(Struct, frozen=True):
+class MessagePiece(Struct, frozen=True):
     """One piece of a message of the model."""
 
     message_id: str
     model: str
     text: str = ""
     thinking: str = ""
-    wanted: Sequence[Wanted] = ()
+    tool_uses: Sequence[ToolUse] = ()
     usage: Usage = Usage()
 
 
-class Ended(Struct, frozen=True):
+class QueryEnd(Struct, frozen=True):
     """The end of a query: its reason, its cost, and the session that the next query can continue.
 
     `usage.usd` is the cost of the whole session so far."""
@@ -53,33 +53,33 @@ class Ended(Struct, frozen=True):
     error: AgentError | None = None
 
 
-Heard = Spoke | Ended
+SdkMessage = MessagePiece | QueryEnd
 
 
-def heard(message: Any) -> Heard | None:
+def read_message(message: Any) -> SdkMessage | None:
     if hasattr(message, "total_cost_usd"):
-        return _ended(message)
+        return _query_end(message)
     if hasattr(message, "model") and isinstance(message.content, list):
-        return _spoke(message)
+        return _piece(message)
     return None
 
 
-def _spoke(message: Any) -> Spoke:
+def _piece(message: Any) -> MessagePiece:
     blocks = message.content
-    return Spoke(
+    return MessagePiece(
         message.message_id or "",
         message.model,
         "".join(block.text for block in blocks if hasattr(block, "text")),
         "".join(block.thinking for block in blocks if hasattr(block, "thinking")),
-        [Wanted(b.id, b.name.removeprefix(PREFIX), b.input) for b in blocks if hasattr(b, "input")],
+        [ToolUse(b.id, b.name.removeprefix(PREFIX), b.input) for b in blocks if hasattr(b, "input")],
         _usage(message.usage),
     )
 
 
-def _ended(message: Any) -> Ended:
+def _query_end(message: Any) -> QueryEnd:
     why = STOPS.get(message.subtype)
     failed = why is None or (message.is_error and message.subtype == "success")
-    return Ended(
+    return QueryEnd(
         message.session_id,
         why or "error",
         _usage(message.usage, message.total_cost_usd or 0.0),

@@ -14,7 +14,7 @@ from typing import Any, assert_never
 
 import msgspec
 
-from runyard.agents.claude.messages import PREFIX, SERVER, Ended, Spoke, Wanted, heard
+from runyard.agents.claude.messages import PREFIX, SERVER, MessagePiece, QueryEnd, ToolUse, read_message
 from runyard.agents.context import Context
 from runyard.agents.declared.agent import Agent
 from runyard.agents.declared.claude import Claude, home_of, is_kept, note_spent, spent_before
@@ -22,10 +22,10 @@ from runyard.agents.durable.outcome import outcome
 from runyard.agents.durable.parking import Parking
 from runyard.agents.durable.questions import Questions
 from runyard.agents.durable.replay import Replay
-from runyard.agents.durable.tool_call import ToolCalls, told
-from runyard.agents.execution import Answered, Execution, Parked
+from runyard.agents.durable.tool_call import ToolCalls, error_text_for_model
+from runyard.agents.execution import Execution, ModelOutput, Parked
 from runyard.agents.json_values import plain, same
-from runyard.agents.mcp.serving import served
+from runyard.agents.mcp.serving import mcp_server
 from runyard.agents.tools.tool import Tool
 from runyard.domain.events import ModelMessage, ModelReset, StepFinished, StepStarted, ToolFinished, ToolStarted, Usage
 from runyard.domain.fold import State
@@ -36,9 +36,9 @@ HISTORY = 20
 BETWEEN_TURNS = "\n\n"
 
 
-async def run_claude(agent: Agent, execution: Execution, /) -> Answered:
+async def run_claude(agent: Agent, execution: Execution, /) -> ModelOutput:
     parking = Parking()
-    main = await parking.ended(_Query(agent, execution, parking).run(), f"agent:{execution.run.id}")
+    main = await parking.run_until_parked(_Query(agent, execution, parking).run(), f"agent:{execution.run.id}")
     if main is None:
         raise Parked(parking.approvals)
     return outcome(main, execution)
@@ -53,7 +53,7 @@ class _Step:
         self.usage: Usage | None = usage  # None once it is counted
         self.counted = Usage()
         self.text: list[str] = []
-        self.wanted: list[Wanted] = []
+        self.tool_uses: list[ToolUse] = []
 
 
 class _Query:
@@ -66,7 +66,7 @@ class _Query:
         self._replay = replay
         self._context = Context(agent, execution, parking, Replay(State()))  # everything it writes is new
         questions = Questions(execution, replay, parking, agent.on_unknown)
-        self._calls = ToolCalls(execution, replay, parking, questions, self._context.settle)
+        self._calls = ToolCalls(execution, replay, parking, questions, self._context.flush_text)
         self._known = {call.call_id: call for call in execution.state.calls}
         self._steps = len(execution.state.steps)
         self._step: _Step | None = None
@@ -77,7 +77,7 @@ class _Query:
         self._failure: Exception | None = None
         self._main: asyncio.Task[Any] | None = None
 
-    async def run(self) -> Answered:
+    async def run(self) -> ModelOutput:
         if self._execution.state.open_text:
             self._execution.emit(ModelReset(after=self._execution.state.last_result_seq))
         self._main = asyncio.current_task()
@@ -86,7 +86,7 @@ class _Query:
             with home_of(self._agent.name, self._execution.run.thread_id if keep else None) as home:
                 session = self._claude.session if keep else None
                 resume = session if session is not None and is_kept(home, session) else None
-                end = await self._asked(self._options(home, resume, await self._told()))
+                end = await self._run_query(self._options(home, resume, await self._instructions()))
                 spent = 0.0 if resume is None else spent_before(home, resume)
                 self._end(end, spent)
                 if keep:
@@ -98,7 +98,7 @@ class _Query:
         if end.error is not None:
             raise end.error
         silent = end.why == "end_turn" and self._execution.run.in_mailbox and not self._acted
-        return Answered(
+        return ModelOutput(
             self._context.written(),
             stop_reason="no_tool_call" if silent else end.why,
             session_id=end.session_id if keep else None,
@@ -106,7 +106,7 @@ class _Query:
 
     # --- the query
 
-    async def _told(self) -> str:
+    async def _instructions(self) -> str:
         """Return the instructions, with the thread's history unless it is a channel, whose prompt has it already."""
         if self._execution.run.in_mailbox:
             return self._agent.instructions
@@ -119,7 +119,7 @@ class _Query:
 
         tools = self._agent.tools
         last = "|".join(PREFIX + tool.name for tool in tools if tool.ends_turn)
-        server: Any = {"type": "sdk", "name": SERVER, "instance": served(SERVER, tools, self._make)}
+        server: Any = {"type": "sdk", "name": SERVER, "instance": mcp_server(SERVER, tools, self._make)}
         return ClaudeAgentOptions(
             model=self._claude.model,
             system_prompt=instructions,
@@ -134,10 +134,10 @@ class _Query:
             max_turns=self._claude.max_turns,
             max_budget_usd=self._claude.max_usd,
             cwd=home,
-            env=self._claude.told(home),
+            env=self._claude.process_environment(home),
         )
 
-    async def _asked(self, options: Any) -> Ended:
+    async def _run_query(self, options: Any) -> QueryEnd:
         """Run the query, record its messages, and return its end."""
         from claude_agent_sdk import ClaudeSDKError, query
         from claude_agent_sdk._internal.transport.subprocess_cli import SubprocessCLITransport
@@ -146,14 +146,14 @@ class _Query:
         prompt = "" if message is None else message.text
         program = SubprocessCLITransport(prompt=prompt, options=options)
         asking: Any = query(prompt=prompt, options=options, transport=program)
-        end: Ended | None = None
+        end: QueryEnd | None = None
         try:
-            async with aclosing(asking) as saying:
-                async for each in saying:
-                    match heard(each):
-                        case Spoke() as spoke:
-                            await self._spoke(spoke)
-                        case Ended() as end:
+            async with aclosing(asking) as messages:
+                async for each in messages:
+                    match read_message(each):
+                        case MessagePiece() as piece:
+                            await self._record_piece(piece)
+                        case QueryEnd() as end:
                             pass
                         case None:
                             pass
@@ -173,37 +173,37 @@ class _Query:
 
     # --- messages
 
-    async def _spoke(self, spoke: Spoke) -> None:
+    async def _record_piece(self, piece: MessagePiece) -> None:
         step = self._step
-        if step is None or step.message_id != spoke.message_id:
+        if step is None or step.message_id != piece.message_id:
             self._end_step()
             self._steps += 1
-            step = self._step = _Step(f"turn#{self._steps}", spoke.message_id, spoke.usage)
+            step = self._step = _Step(f"turn#{self._steps}", piece.message_id, piece.usage)
             self._execution.emit(StepStarted(step.key, THINK, self._claude.model))
-        if spoke.thinking:
-            await self._context.thinking(spoke.thinking)
-        if spoke.text:
+        if piece.thinking:
+            await self._context.thinking(piece.thinking)
+        if piece.text:
             gap = BETWEEN_TURNS if self._context.written() else ""
-            await self._context.token(gap + spoke.text)
-            self._context.settle()
-            step.text.append(spoke.text)
-        step.wanted += spoke.wanted
-        for wanted in spoke.wanted:
-            self._keys[wanted.id] = self._replay.key(wanted.name)
-            self._sight(wanted.id).set()
+            await self._context.token(gap + piece.text)
+            self._context.flush_text()
+            step.text.append(piece.text)
+        step.tool_uses += piece.tool_uses
+        for tool_use in piece.tool_uses:
+            self._keys[tool_use.id] = self._replay.key(tool_use.name)
+            self._announced(tool_use.id).set()
 
     def _write(self, step: _Step, rest: Usage | None = None) -> None:
         """Record the pieces that are not recorded yet; `rest` is the step's remaining cost, once known."""
-        if not step.text and not step.wanted and rest is None:
+        if not step.text and not step.tool_uses and rest is None:
             return
         usage = rest if rest is not None else step.usage
         message: dict[str, Any] = {"role": "assistant", "content": "".join(step.text) or None}
-        if step.wanted:
-            message["tool_calls"] = [_function(self._keys[wanted.id], wanted) for wanted in step.wanted]
+        if step.tool_uses:
+            message["tool_calls"] = [_function(self._keys[tool_use.id], tool_use) for tool_use in step.tool_uses]
         self._execution.emit(ModelMessage(step.key, plain(message), usage))
         step.counted += usage or Usage()
         self._counted += usage or Usage()
-        step.usage, step.text, step.wanted = None, [], []
+        step.usage, step.text, step.tool_uses = None, [], []
 
     def _end_step(self, rest: Usage | None = None) -> None:
         if (step := self._step) is not None:
@@ -211,7 +211,7 @@ class _Query:
             self._execution.emit(StepFinished(step.key, THINK, step.counted))
             self._step = None
 
-    def _end(self, end: Ended, before: float) -> None:
+    def _end(self, end: QueryEnd, before: float) -> None:
         """Add the usage that is not counted yet to the last step. The SDK reports the total only at the end."""
         all_of_it, counted = end.usage, self._counted
         rest = Usage(
@@ -223,32 +223,34 @@ class _Query:
 
     # --- tools
 
-    def _sight(self, use_id: str) -> asyncio.Event:
+    def _announced(self, use_id: str) -> asyncio.Event:
         return self._seen.setdefault(use_id, asyncio.Event())
 
     async def _make(self, tool: Tool[..., Any], given: dict[str, Any], use_id: str | None) -> Any:
         """Make a call that the SDK requests, after the model's message is recorded."""
         try:
             if use_id is not None:
-                await self._sight(use_id).wait()
+                await self._announced(use_id).wait()
             if self._step is not None:
                 self._write(self._step)
             key = self._keys.get(use_id or "") or self._replay.key(tool.name)
-            return await self._made(tool, key, given)
+            return await self._make_call(tool, key, given)
         except (Nondeterministic, WriteRefused, Unavailable) as error:
             self._failure = error
             if self._main is not None:
                 self._main.cancel()
             raise
 
-    async def _made(self, tool: Tool[..., Any], key: str, given: Mapping[str, Any]) -> Any:
+    async def _make_call(self, tool: Tool[..., Any], key: str, given: Mapping[str, Any]) -> Any:
         redactor = self._execution.redactor
         given = plain(dict(given)) if redactor is None else redactor.value(plain(dict(given)))
         try:
             tool.check(given)
         except InvalidInput as error:
             self._execution.emit(ToolStarted(key, tool.name, given))
-            self._execution.emit(ToolFinished(key, tool.name, told(error, self._execution), "invalid_input"))
+            self._execution.emit(
+                ToolFinished(key, tool.name, error_text_for_model(error, self._execution), "invalid_input")
+            )
             raise
         self._acted = True
         known = self._known.get(key)
@@ -269,9 +271,9 @@ def _result(error: str | None, output: Any) -> Any:
     return output
 
 
-def _function(key: str, wanted: Wanted) -> dict[str, Any]:
-    arguments = msgspec.json.encode(plain(wanted.input)).decode()
-    return {"id": key, "type": "function", "function": {"name": wanted.name, "arguments": arguments}}
+def _function(key: str, tool_use: ToolUse) -> dict[str, Any]:
+    arguments = msgspec.json.encode(plain(tool_use.input)).decode()
+    return {"id": key, "type": "function", "function": {"name": tool_use.name, "arguments": arguments}}
 
 
 def _kill(program: Any) -> None:

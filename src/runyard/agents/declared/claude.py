@@ -52,7 +52,7 @@ class Claude(Struct, frozen=True, kw_only=True):
         """What it is made of, as far as a run could tell."""
         return msgspec.json.encode([self.model, instructions])
 
-    def told(self, home: Path) -> dict[str, str]:
+    def process_environment(self, home: Path) -> dict[str, str]:
         """The environment of the SDK's process, in which none of our own settings is."""
         ours = {name: "" for name in os.environ if name.upper().startswith("RUNYARD_")}
         return {**ours, **QUIET, **self.environment, "HOME": str(home), "CLAUDE_CONFIG_DIR": str(home)}

@@ -20,7 +20,7 @@ import msgspec
 import structlog
 
 from runyard.agents.tools.tool import Effects, Tool
-from runyard.agents.user_code.current_call import Work, current_call, current_work
+from runyard.agents.user_code.current_call import CurrentExecution, current_call, current_execution
 from runyard.contract.breaker import Breaker
 from runyard.contract.result import Progress, Result
 from runyard.contract.timeouts import Timeouts
@@ -82,9 +82,9 @@ class Remote:
         """Do the task there. The same `key` again means the same task."""
         if self._breaker.state == "open":
             raise RemoteUnavailable("The remote agent failed too often and is left alone for a minute.")
-        work = current_work()
+        execution = current_execution()
         try:
-            answer = await self._asked(work, inputs, key)
+            answer = await self._asked(execution, inputs, key)
         except RemoteFailed as error:
             self._breaker.failed()
             log.warning("remote_agent.call_failed", agent=self._name, code=error.code)
@@ -92,15 +92,15 @@ class Remote:
         self._breaker.succeeded()
         return answer
 
-    async def _asked(self, work: Work | None, inputs: Mapping[str, Any], key: str) -> Result:
-        task = None if work is None else work.state.task
-        left = _left(work, task)
+    async def _asked(self, execution: CurrentExecution | None, inputs: Mapping[str, Any], key: str) -> Result:
+        task = None if execution is None else execution.state.task
+        left = _left(execution, task)
         if left is not None and left <= 0:
             raise RemoteTimedOut
         request = {
             "request_id": key,
             **self._labels,
-            **({} if work is None else {"request_id": work.run.id}),
+            **({} if execution is None else {"request_id": execution.run.id}),
             **({} if task is None else task.labels),
             "task_type": self.task_type,
             "inputs": dict(inputs),
@@ -109,7 +109,7 @@ class Remote:
         from runyard.agents.tools.outbound import Allowed, outbound_client  # here: HTTP costs time to load
         from runyard.contract.client import ContractClient
 
-        headers = {**_trace(work), **self._headers, "Idempotency-Key": key[:200]}
+        headers = {**_trace(execution), **self._headers, "Idempotency-Key": key[:200]}
         async with outbound_client(Allowed(self._allow)) as http:
             client = ContractClient(http, self.url, self._timeouts.within(left))
             async with aclosing(client.stream(request, headers)) as events:
@@ -124,18 +124,18 @@ async def _show(progress: Progress) -> None:
     call = current_call()
     if call is not None and call.open and progress.name == "progress":
         call.write(msgspec.json.encode(progress.data).decode() + "\n")
-        await call.settle()
+        await call.drain()
 
 
-def _trace(work: Work | None) -> dict[str, str]:
+def _trace(execution: CurrentExecution | None) -> dict[str, str]:
     """So that what is done there is part of the same trace."""
     call = current_call()
-    return {} if work is None or call is None else {"traceparent": work.traceparent(call.call_id)}
+    return {} if execution is None or call is None else {"traceparent": execution.traceparent(call.call_id)}
 
 
-def _left(work: Work | None, task: Task | None) -> float | None:
-    until = None if work is None else deadline(work.run.created_at, task)
-    return None if work is None or until is None else (until - work.now_ms()) / 1000
+def _left(execution: CurrentExecution | None, task: Task | None) -> float | None:
+    until = None if execution is None else deadline(execution.run.created_at, task)
+    return None if execution is None or until is None else (until - execution.now_ms()) / 1000
 
 
 def _budgets(task: Task | None, left: float | None) -> dict[str, Any]:

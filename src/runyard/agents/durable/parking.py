@@ -1,9 +1,9 @@
 """Parking: detect that a run only waits for people, and stop its tasks.
 
 A call that needs a decision does not return: it blocks in `wait_for` while its siblings (`asyncio.gather`) continue and
-are recorded. When calls are blocked and none is in flight, `quiet` returns and the runner stops the agent. The next
-execution reaches the same place by replay. Work that an agent does outside its context is not tracked here: it may be
-cut off, and is done again after the decision like everything that is not recorded.
+are recorded. When calls are blocked and none is in flight, `wait_until_quiet` returns and the runner stops the agent.
+The next execution reaches the same place by replay. Work that an agent does outside its context is not tracked here: it
+may be cut off, and is done again after the decision like everything that is not recorded.
 
 After `close`, calls of the context have no effect, so a task that refuses to end cannot write to the run.
 """
@@ -20,8 +20,8 @@ T = TypeVar("T")
 _TURNS = 20
 
 # A task that swallows its cancellation is cancelled again, then abandoned.
-_TELL_TIMES = 3
-_TELL_SECONDS = 1.0
+_CANCEL_TIMES = 3
+_CANCEL_SECONDS = 1.0
 
 
 class Parking:
@@ -35,25 +35,25 @@ class Parking:
     @contextmanager
     def working(self) -> Iterator[None]:
         """Mark a call as in flight: the run does not park until the call has ended and is recorded."""
-        self._note_task()
+        self._track_task()
         self._in_flight += 1
         self._quiet.clear()
         try:
             yield
         finally:
             self._in_flight -= 1
-            self._look()
+            self._check_quiet()
 
     async def wait_for(self, approval_id: str) -> NoReturn:
         """Block until the execution is stopped."""
-        self._note_task()
+        self._track_task()
         if approval_id not in self.approvals:
             self.approvals.append(approval_id)
-        self._look()
+        self._check_quiet()
         await asyncio.get_running_loop().create_future()
         raise asyncio.CancelledError
 
-    async def quiet(self) -> None:
+    async def wait_until_quiet(self) -> None:
         """Return when calls wait for people and none is in flight."""
         while True:
             await self._quiet.wait()
@@ -64,12 +64,12 @@ class Parking:
             else:
                 return
 
-    async def ended(self, work: Coroutine[Any, Any, T], name: str) -> "asyncio.Task[T] | None":
+    async def run_until_parked(self, work: Coroutine[Any, Any, T], name: str) -> "asyncio.Task[T] | None":
         """Run the work in its own task. Return the task when it has ended, or None when it only waits for people.
 
         In both cases no task of the work is running afterwards."""
         main = asyncio.create_task(work, name=name)
-        quiet = asyncio.create_task(self.quiet(), name=f"parking of {name}")
+        quiet = asyncio.create_task(self.wait_until_quiet(), name=f"parking of {name}")
         try:
             await asyncio.wait({main, quiet}, return_when=asyncio.FIRST_COMPLETED)
             return main if main.done() else None
@@ -80,21 +80,21 @@ class Parking:
         """Cancel these tasks and every other task that used the context."""
         self.closed = True
         running = {task for task in (*tasks, *self._tasks) if not task.done()}
-        for _ in range(_TELL_TIMES):
+        for _ in range(_CANCEL_TIMES):
             if not running:
                 break
             for task in running:
                 task.cancel()
-            done, running = await asyncio.wait(running, timeout=_TELL_SECONDS)
+            done, running = await asyncio.wait(running, timeout=_CANCEL_SECONDS)
             for task in done:
                 if not task.cancelled():
                     task.exception()  # retrieved, so that asyncio does not log it as never retrieved
 
-    def _look(self) -> None:
+    def _check_quiet(self) -> None:
         if self.approvals and not self._in_flight:
             self._quiet.set()
 
-    def _note_task(self) -> None:
+    def _track_task(self) -> None:
         task = asyncio.current_task()
         if task is not None and task not in self._tasks:
             self._tasks.add(task)

@@ -13,7 +13,7 @@ from runyard.agents.declared.agent import OnUnknown
 from runyard.agents.durable.parking import Parking
 from runyard.agents.durable.questions import UNKNOWN, Questions
 from runyard.agents.durable.replay import Replay
-from runyard.agents.durable.tool_call import PREFIX, ToolCalls, attempt, inside
+from runyard.agents.durable.tool_call import PREFIX, ToolCalls, capture_result, recorded_call_key
 from runyard.agents.execution import Execution
 from runyard.agents.json_values import digest, plain
 from runyard.agents.tools.tool import Effects, Tool, call
@@ -24,8 +24,8 @@ from runyard.errors import Invalid, NestedCall, ResultNotJson, StepFailed, ToolF
 
 
 class RecordedCalls:
-    """The recorded calls of one execution. `wrote` is told the text of calls that are not made again; `settle` writes
-    what is held back of the text of one that ends."""
+    """The recorded calls of one execution. `wrote` is told the text of calls that are not made again; `flush_text`
+    writes what is held back of the text of one that ends."""
 
     def __init__(
         self,
@@ -34,15 +34,15 @@ class RecordedCalls:
         parking: Parking,
         on_unknown: OnUnknown,
         wrote: Callable[[str], None],
-        settle: Callable[[], None],
+        flush_text: Callable[[], None],
     ) -> None:
         self._execution = execution
-        self._settle = settle
+        self._flush_text = flush_text
         self._replay = replay
         self._parking = parking
         self._wrote = wrote
         self._questions = Questions(execution, replay, parking, on_unknown)
-        self._tools = ToolCalls(execution, replay, parking, self._questions, settle)
+        self._tools = ToolCalls(execution, replay, parking, self._questions, flush_text)
 
     # --- steps -----------------------------------------------------------------------------------------------------
 
@@ -75,12 +75,12 @@ class RecordedCalls:
                 self._execution.emit(StepStarted(key, name, hash=hashed))
             if effects == "once":
                 await self._execution.commit_to_act()
-            result, cause = await attempt(key, call(fn, *args, **kwargs))
+            result, cause = await capture_result(key, call(fn, *args, **kwargs))
             error = None if cause is None else _error(cause)
             if isinstance(cause, ResultNotJson):
                 result = cause.kind
             if may_write:
-                self._settle()
+                self._flush_text()
             raised = None if cause is None else traceback_of(cause, self._execution.redactor)
             ended = StepFinished(key, name, result=result, error=error, traceback=raised)
             result = (await self._tools.record(ended)).result
@@ -116,7 +116,7 @@ class RecordedCalls:
         return value if redactor is None else redactor.value(value)
 
     def _next_key(self, name: str) -> str:
-        if inside.get() is not None:
+        if recorded_call_key.get() is not None:
             raise NestedCall
         return self._replay.key(name)
 

@@ -17,27 +17,27 @@ from runyard.domain.fold import CallState, QuestionState, State, StepState
 from runyard.errors import Nondeterministic
 
 
-class Echo:
+class ReplayedText:
     """Text in the log, and how much of it the resumed agent has written again."""
 
     def __init__(self, kept: str) -> None:
         self._kept = kept
         self._at = 0
-        self._astray = False
+        self._diverged = False
 
     def fresh(self, text: str, live: bool) -> str:
         """Return the part of `text` that is not in the log yet."""
-        if not self._astray:
+        if not self._diverged:
             known = self._kept[self._at : self._at + len(text)]
             if text.startswith(known):
                 self._at += len(known)
                 return text[len(known) :]
-            self._astray = True
+            self._diverged = True
         return text if live else ""
 
     def skip(self, start: int, end: int) -> str:
         """Skip and return the text that was written inside a call that is not made again."""
-        if self._astray or self._at != start:
+        if self._diverged or self._at != start:
             return ""
         self._at = end
         return self._kept[start:end]
@@ -52,8 +52,8 @@ class Replay:
         self._ahead = {step.key for step in state.steps if step.finished}
         self._ahead |= {call.call_id for call in state.calls if call.status == "finished"}
         self._ahead |= {key for key, question in state.approvals.items() if question.decided_seq is not None}
-        self.text = Echo(state.text[: state.kept_text])
-        self.thinking = Echo(state.thinking[: state.kept_thinking])
+        self.text = ReplayedText(state.text[: state.kept_text])
+        self.thinking = ReplayedText(state.thinking[: state.kept_thinking])
 
     @property
     def live(self) -> bool:

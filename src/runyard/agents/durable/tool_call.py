@@ -22,7 +22,7 @@ from runyard.agents.durable.replay import Replay
 from runyard.agents.execution import Execution
 from runyard.agents.json_values import plain
 from runyard.agents.tools.tool import Tool
-from runyard.agents.user_code.current_call import code_of
+from runyard.agents.user_code.current_call import error_code
 from runyard.agents.user_code.tracebacks import traceback_of
 from runyard.domain.events import Payload, ToolFinished, ToolRequested, ToolStarted, clean
 from runyard.domain.fold import CallState
@@ -47,7 +47,7 @@ PREFIX = "Error executing tool: "
 MOST_CHARS = 4_000  # of an exception's text that a model gets
 
 # The key of the recorded call whose user code is running; None outside a recorded call.
-inside: ContextVar[str | None] = ContextVar("runyard_inside_a_recorded_call", default=None)
+recorded_call_key: ContextVar[str | None] = ContextVar("runyard_inside_a_recorded_call", default=None)
 
 
 class Result(Struct, frozen=True):
@@ -59,7 +59,7 @@ class Result(Struct, frozen=True):
 
 
 class ToolCalls:
-    """`settle` writes what is held back of the text that a tool with a context wrote."""
+    """`flush_text` writes what is held back of the text that a tool with a context wrote."""
 
     def __init__(
         self,
@@ -67,10 +67,10 @@ class ToolCalls:
         replay: Replay,
         parking: Parking,
         questions: Questions,
-        settle: Callable[[], None],
+        flush_text: Callable[[], None],
     ) -> None:
         self._execution = execution
-        self._settle = settle
+        self._flush_text = flush_text
         self._replay = replay
         self._parking = parking
         self._questions = questions
@@ -124,33 +124,33 @@ class ToolCalls:
                 wanted = self._execution.emit(ToolStarted(key, tool.name, wanted)).input
             await self._execution.commit_to_act()
             began = self._execution.now_ms()
-            output, cause = await attempt(key, tool.run(wanted, context, f"{self._execution.run.id}:{key}"))
+            output, cause = await capture_result(key, tool.run(wanted, context, f"{self._execution.run.id}:{key}"))
             ms = max(0, self._execution.now_ms() - began)
-            error = None if cause is None else code_of(cause)
+            error = None if cause is None else error_code(cause)
             raised = None
             if cause is not None:
-                output = told(cause, self._execution)
+                output = error_text_for_model(cause, self._execution)
                 raised = None if isinstance(cause, ToolError) else traceback_of(cause, self._execution.redactor)
             if tool.takes_context:
-                self._settle()
+                self._flush_text()
             stored = await self.record(ToolFinished(key, tool.name, output, error, ms, raised))
         return Result(stored.output, stored.error, cause)
 
 
-async def attempt(key: str, calling: Awaitable[Any]) -> tuple[Any, BaseException | None]:
+async def capture_result(key: str, calling: Awaitable[Any]) -> tuple[Any, BaseException | None]:
     """Await a user's function and return its result as JSON, or the exception it raised. Errors of the store pass."""
-    token = inside.set(key)
+    token = recorded_call_key.set(key)
     try:
-        return as_json(await calling), None
+        return result_as_json(await calling), None
     except (WriteRefused, Unavailable):
         raise
     except (Exception, SystemExit, KeyboardInterrupt) as error:  # an exception of a user's function is its result
         return None, error
     finally:
-        inside.reset(token)
+        recorded_call_key.reset(token)
 
 
-def as_json(result: object) -> Any:
+def result_as_json(result: object) -> Any:
     """Return the result as a reader of the log gets it. Raise ResultNotJson with the type that is not JSON."""
     try:
         return plain(result)
@@ -159,13 +159,13 @@ def as_json(result: object) -> Any:
         raise ResultNotJson(found[1] if found else "") from None
 
 
-def told(cause: BaseException, execution: Execution) -> str:
+def error_text_for_model(cause: BaseException, execution: Execution) -> str:
     """Return the text that the model gets for an exception: its message, or its code if the settings withhold messages.
 
     Messages that are written for the model are always included."""
     meant = isinstance(cause, ToolFailed | InvalidInput | ResultNotJson | NestedCall)
     said = _text_of(cause, execution.redactor) if meant or execution.tells_tool_errors else ""
-    return f"{PREFIX}{said or code_of(cause)}"
+    return f"{PREFIX}{said or error_code(cause)}"
 
 
 def _text_of(cause: BaseException, redactor: "Redactor | None") -> str:

@@ -13,7 +13,7 @@ import msgspec
 
 from runyard.agents.json_values import plain
 from runyard.agents.tools.tool import Tool
-from runyard.agents.user_code.current_call import code_of
+from runyard.agents.user_code.current_call import error_code
 from runyard.errors import InvalidInput, ToolFailed
 
 if TYPE_CHECKING:
@@ -23,7 +23,7 @@ USE_ID = "toolUseId"
 Make = Callable[[Tool[..., Any], dict[str, Any], str | None], Awaitable[Any]]
 
 
-def directly(run_id: str) -> Make:
+def unrecorded_calls(run_id: str) -> Make:
     """Return a function that calls tools for this run, without recording. The idempotency key of a call is the client's
     id, or a number if the client sends none."""
     numbers = count(1)
@@ -34,7 +34,7 @@ def directly(run_id: str) -> Make:
     return make
 
 
-def served(name: str, tools: Sequence[Tool[..., Any]], make: Make) -> "Server[Any]":
+def mcp_server(name: str, tools: Sequence[Tool[..., Any]], make: Make) -> "Server[Any]":
     """Return an MCP server with these tools, bound to one run by `make`."""
     from mcp.server.lowlevel import Server
     from mcp.types import CallToolResult, ListToolsResult, TextContent
@@ -59,7 +59,7 @@ def served(name: str, tools: Sequence[Tool[..., Any]], make: Make) -> "Server[An
         except (ToolFailed, InvalidInput) as error:
             return ended(error.message, error=True)
         except Exception as error:
-            return ended(code_of(error), error=True)
+            return ended(error_code(error), error=True)
         return ended(msgspec.json.encode(plain(result)).decode())
 
     return Server(name, on_list_tools=list_tools, on_call_tool=call_tool)

@@ -20,10 +20,10 @@ from runyard.agents.durable.parking import Parking
 from runyard.agents.durable.questions import Questions
 from runyard.agents.durable.replay import Replay
 from runyard.agents.durable.tool_call import ToolCalls
-from runyard.agents.execution import Answered, Canceled, Execution
+from runyard.agents.execution import Canceled, Execution, ModelOutput
 from runyard.agents.json_values import plain
-from runyard.agents.model.allowance import Allowance
-from runyard.agents.model.prompt import described, guessed_tokens, opening
+from runyard.agents.model.output_limit import OutputLimit
+from runyard.agents.model.prompt import estimate_tokens, messages_before, tool_definitions
 from runyard.agents.model.requested_calls import RequestedCall, requested_calls, with_own_ids
 from runyard.agents.model.tool_execution import ToolExecution
 from runyard.domain.conversation import call_ids, messages
@@ -43,14 +43,14 @@ class Loop:
     ) -> None:
         state, replay = execution.state, Replay(execution.state)
         self._agent = agent
-        self._mind = model_settings
+        self._settings = model_settings
         self._model = model
         self._execution = execution
         self._state = state
         self._context = Context(agent, execution, parking, Replay(State()))  # everything it writes is new
         questions = Questions(execution, replay, parking, agent.on_unknown)
-        calls = ToolCalls(execution, replay, parking, questions, self._context.settle)
-        self._acting = ToolExecution(execution, replay, questions, calls, self._context)
+        calls = ToolCalls(execution, replay, parking, questions, self._context.flush_text)
+        self._tool_execution = ToolExecution(execution, replay, questions, calls, self._context)
         self._tools = {tool.name: tool for tool in agent.tools}
         self._turns = len(state.messages)
         self._usage = state.usage or Usage()
@@ -60,23 +60,23 @@ class Loop:
         self._acted = any(call.error not in INVALID for call in state.calls)
 
     async def run(self) -> Output:
-        message = await self._recall()
+        message = await self._rebuild_conversation()
         while True:
             if message is None:
                 if (limit := self._limit()) is not None:
                     return self._answer(limit)
-                message = await self._think()
+                message = await self._ask_model()
             if (end := self._end(message)) is not None:
                 return self._answer(end, message)
-            wanted = requested_calls(message, self._tools)
-            await self._act(wanted)
-            if all(wish.ends_turn for wish in wanted):
+            requested = requested_calls(message, self._tools)
+            await self._make_calls(requested)
+            if all(call.ends_turn for call in requested):
                 return self._answer("end_turn", message)
-            if not any(wish.is_sensible for wish in wanted) and self._turns >= self._mind.max_turns:
+            if not any(call.is_valid for call in requested) and self._turns >= self._settings.max_turns:
                 return self._answer("invalid_tool_call")
             message = None
 
-    async def _recall(self) -> dict[str, Any] | None:
+    async def _rebuild_conversation(self) -> dict[str, Any] | None:
         """Rebuild the conversation from the log. Return the last message, whose calls may not all be made yet."""
         if self._state.open_text:
             self._execution.emit(ModelReset(_step(self._turns + 1), self._state.last_result_seq))
@@ -85,67 +85,67 @@ class Loop:
         last = self._state.messages[-1] if self._state.messages else None
         if last is not None:
             own = own[: len(own) - len(call_ids(last))]  # the results of its calls are added when they are known
-        self._conversation = [*await opening(self._agent, self._mind, self._execution, own), *own]
+        self._conversation = [*await messages_before(self._agent, self._settings, self._execution, own), *own]
         return last
 
-    async def _think(self) -> dict[str, Any]:
+    async def _ask_model(self) -> dict[str, Any]:
         """Ask the model and record its message."""
         if self._execution.cancelled:
             raise Canceled
         self._turns += 1
         step = _step(self._turns)
         if not any(known.key == step for known in self._state.steps):
-            self._execution.emit(StepStarted(step, "think", self._mind.model))
-        said = await self._listen(self._request())
-        self._usage += said.usage
-        if said.reason == "content_filter":
+            self._execution.emit(StepStarted(step, "think", self._settings.model))
+        finished = await self._stream_answer(self._request())
+        self._usage += finished.usage
+        if finished.reason == "content_filter":
             raise ModelRefused("The provider's filter stopped the model.")
         taken = {call_id for earlier in self._conversation for call_id in call_ids(earlier)}
-        message = with_own_ids(plain(said.message), taken)
-        self._cut_short = said.reason == "length"
+        message = with_own_ids(plain(finished.message), taken)
+        self._cut_short = finished.reason == "length"
         if self._cut_short:
             message.pop("tool_calls", None)  # they may be incomplete
-        message = self._execution.emit(ModelMessage(step, message, said.usage)).message
-        self._execution.emit(StepFinished(step, "think", said.usage, said.reason))
+        message = self._execution.emit(ModelMessage(step, message, finished.usage)).message
+        self._execution.emit(StepFinished(step, "think", finished.usage, finished.reason))
         self._conversation.append(message)
         return message
 
-    async def _listen(self, request: Request) -> Finished:
+    async def _stream_answer(self, request: Request) -> Finished:
         gap = BETWEEN_TURNS if self._text_before or self._context.written() else ""
-        most, heard = self._execution.most_answer_bytes, 0
-        allowance = Allowance(request.max_output_tokens)
+        most, received = self._execution.most_answer_bytes, 0
+        output_limit = OutputLimit(request.max_output_tokens)
         try:
-            async with aclosing(self._model.stream(request)) as saying:
-                async for said in saying:
-                    match said:
+            async with aclosing(self._model.stream(request)) as pieces:
+                async for piece in pieces:
+                    match piece:
                         case Text(text):
-                            heard += len(text)
-                            if heard > most:
+                            received += len(text)
+                            if received > most:
                                 raise AnswerTooLarge(most)
                             await self._context.token(gap + text)
                             gap = ""
                         case Thinking(text):
                             await self._context.thinking(text)
                         case Finished():
-                            return allowance.checked(said)
+                            return output_limit.checked(piece)
                         case never:
                             assert_never(never)
-                    if allowance.is_overrun_by(said):
-                        return allowance.cut_off()
+                    if output_limit.is_overrun_by(piece):
+                        return output_limit.cut_off()
         finally:
-            self._context.settle()
+            self._context.flush_text()
         raise ModelUnavailable("The model's answer was cut off; try again.")
 
-    async def _act(self, wanted: Sequence[RequestedCall]) -> None:
+    async def _make_calls(self, requested: Sequence[RequestedCall]) -> None:
         """Make the calls and add their results to the conversation."""
-        self._acting.announce(wanted)  # no await since the message was emitted, so both are one append
+        self._tool_execution.announce(requested)  # no await since the message was emitted, so both are one append
         await self._execution.commit()
-        self._conversation += await self._acting.results(wanted)
-        self._acted |= any(wish.is_sensible for wish in wanted)
+        self._conversation += await self._tool_execution.results(requested)
+        self._acted |= any(call.is_valid for call in requested)
 
     def _limit(self) -> StopReason | None:
         """Return why the model may not be asked again, if so. Raise ContextTooLong if the conversation is too long."""
-        model_settings = self._mind
+        model_settings = self._settings
         if self._turns >= model_settings.max_turns:
             return "max_steps"
         spent = self._usage.usd >= model_settings.max_usd
@@ -157,7 +157,7 @@ class Loop:
             return "max_tokens_exceeded"
         if (
             model_settings.max_context_tokens is not None
-            and guessed_tokens(self._conversation) > model_settings.max_context_tokens
+            and estimate_tokens(self._conversation) > model_settings.max_context_tokens
         ):
             raise ContextTooLong(
                 f"The conversation is longer than max_context_tokens ({model_settings.max_context_tokens}) allows. "
@@ -173,19 +173,19 @@ class Loop:
             return "max_tokens_exceeded"
         return "end_turn" if self._acted or not self._execution.run.in_mailbox else "no_tool_call"
 
-    def _answer(self, why: StopReason, message: dict[str, Any] | None = None) -> Answered:
+    def _answer(self, why: StopReason, message: dict[str, Any] | None = None) -> ModelOutput:
         """Return all text of the run, as its followers saw it, and the last message if that differs."""
         text, last = self._text_before + self._context.written(), (message or {}).get("content")
-        return Answered(text=text, stop_reason=why, last=last if isinstance(last, str) and last != text else None)
+        return ModelOutput(text=text, stop_reason=why, last=last if isinstance(last, str) and last != text else None)
 
     def _request(self) -> Request:
-        most = self._mind.max_output_tokens
+        most = self._settings.max_output_tokens
         return Request(
-            model=self._mind.model,
+            model=self._settings.model,
             messages=self._conversation,
-            tools=described(self._agent),
+            tools=tool_definitions(self._agent),
             max_output_tokens=None if most is None else most - self._usage.output_tokens,
-            options=self._mind.options,
+            options=self._settings.options,
         )
 
 

@@ -17,27 +17,27 @@ LETTERS_PER_TOKEN = 4
 MOST_TOKENS = 100_000  # of a request, if the agent sets no limit
 
 
-def guessed_tokens(messages: Sequence[Mapping[str, Any]]) -> int:
+def estimate_tokens(messages: Sequence[Mapping[str, Any]]) -> int:
     return len(msgspec.json.encode(messages)) // LETTERS_PER_TOKEN
 
 
-async def opening(
+async def messages_before(
     agent: Agent, model_settings: ModelSettings, execution: Execution, own: Sequence[Mapping[str, Any]]
 ) -> list[Any]:
     """Return the messages that come before the run's `own` messages. Both share the token limit."""
     system = [{"role": "system", "content": agent.instructions}] if agent.instructions else []
-    room = (model_settings.max_context_tokens or MOST_TOKENS) - guessed_tokens([*system, *own])
+    room = (model_settings.max_context_tokens or MOST_TOKENS) - estimate_tokens([*system, *own])
     earlier: list[list[dict[str, Any]]] = []
     if model_settings.history:
-        async for conversation in execution.past(model_settings.history):
-            room -= guessed_tokens(conversation)
+        async for conversation in execution.earlier_runs(model_settings.history):
+            room -= estimate_tokens(conversation)
             if room < 0:
                 break
             earlier.append(conversation)
     return [*system, *(message for conversation in reversed(earlier) for message in conversation)]
 
 
-def described(agent: Agent) -> list[dict[str, Any]]:
+def tool_definitions(agent: Agent) -> list[dict[str, Any]]:
     """Return the agent's tools in the format of OpenAI's function calling."""
     return [
         {

@@ -34,7 +34,7 @@ class RequestedCall(Struct, frozen=True):
     problem: Problem | None = None
 
     @property
-    def is_sensible(self) -> bool:
+    def is_valid(self) -> bool:
         return self.problem is None
 
     @property
@@ -43,10 +43,10 @@ class RequestedCall(Struct, frozen=True):
 
 
 def requested_calls(message: Mapping[str, Any], tools: Mapping[str, Tool[..., Any]]) -> list[RequestedCall]:
-    return [_wish(call["id"], call["function"], tools) for call in message.get("tool_calls") or ()]
+    return [_requested_call(call["id"], call["function"], tools) for call in message.get("tool_calls") or ()]
 
 
-def _wish(call_id: str, function: Mapping[str, Any], tools: Mapping[str, Tool[..., Any]]) -> RequestedCall:
+def _requested_call(call_id: str, function: Mapping[str, Any], tools: Mapping[str, Tool[..., Any]]) -> RequestedCall:
     name, text = function["name"], function["arguments"]
     tool = tools.get(name)
     try:

@@ -31,7 +31,7 @@ class ModelRunner:
         task = execution.state.task
         model_settings = agent.model_settings if task is None else agent.model_settings.within(task.budget)
         loop = Loop(agent, model_settings, self._model_of(model_settings), execution, parking)
-        main = await parking.ended(loop.run(), f"agent:{execution.run.id}")
+        main = await parking.run_until_parked(loop.run(), f"agent:{execution.run.id}")
         if main is None:
             raise Parked(parking.approvals)
         return outcome(main, execution)

@@ -12,7 +12,7 @@ from typing import Any
 from runyard.agents.context import Context
 from runyard.agents.durable.questions import Questions
 from runyard.agents.durable.replay import Replay
-from runyard.agents.durable.tool_call import ToolCalls, told
+from runyard.agents.durable.tool_call import ToolCalls, error_text_for_model
 from runyard.agents.execution import Execution
 from runyard.agents.model.requested_calls import RequestedCall
 from runyard.domain.conversation import tool_message
@@ -32,51 +32,51 @@ class ToolExecution:
         self._context = context
         self._known = {call.call_id: call for call in execution.state.calls}
 
-    def announce(self, wanted: Sequence[RequestedCall]) -> None:
+    def announce(self, requested_calls: Sequence[RequestedCall]) -> None:
         """Emit the requested calls, ask for approvals where needed, and fail the calls that cannot be made."""
-        for wish in wanted:
-            known = self._known.get(wish.call_id)
-            requested = ToolRequested(wish.call_id, wish.name, wish.given)
-            if known is None and wish.problem is None and _must_ask(wish):
-                self._questions.ask(wish.call_id, "tool", wish.name, wish.given, requested)
+        for call in requested_calls:
+            known = self._known.get(call.call_id)
+            requested = ToolRequested(call.call_id, call.name, call.given)
+            if known is None and call.problem is None and _must_ask(call):
+                self._questions.ask(call.call_id, "tool", call.name, call.given, requested)
             elif known is None:
                 self._execution.emit(requested)
-            if wish.problem is not None and not _is_finished(known):
-                self._fail(wish, wish.given, *wish.problem)
+            if call.problem is not None and not _is_finished(known):
+                self._fail(call, call.given, *call.problem)
 
-    async def results(self, wanted: Sequence[RequestedCall]) -> list[dict[str, Any]]:
+    async def results(self, requested_calls: Sequence[RequestedCall]) -> list[dict[str, Any]]:
         """Make the calls and return their tool messages, in the order of the request."""
-        return await asyncio.gather(*[self._result(wish) for wish in wanted])
+        return await asyncio.gather(*[self._result(call) for call in requested_calls])
 
-    async def _result(self, wish: RequestedCall) -> dict[str, Any]:
-        known = self._known.get(wish.call_id)
+    async def _result(self, call: RequestedCall) -> dict[str, Any]:
+        known = self._known.get(call.call_id)
         if known is not None and _is_finished(known):
-            return tool_message(wish.call_id, known)
-        if wish.tool is None or wish.problem is not None:
-            return tool_message(wish.call_id, None if wish.problem is None else _ended(wish, wish.given, *wish.problem))
+            return tool_message(call.call_id, known)
+        if call.tool is None or call.problem is not None:
+            return tool_message(call.call_id, None if call.problem is None else _ended(call, call.given, *call.problem))
         try:
-            result = await self._calls.make(wish.tool, wish.call_id, wish.given, known, self._context)
+            result = await self._calls.make(call.tool, call.call_id, call.given, known, self._context)
         except Rejected:
-            return tool_message(wish.call_id, None, self._decision(wish))
+            return tool_message(call.call_id, None, self._decision(call))
         except ToolFailed as failure:  # the input that an approver edited does not fit
-            given, said = self._input(wish), told(failure, self._execution)
-            self._fail(wish, given, failure.error, said)
+            given, said = self._input(call), error_text_for_model(failure, self._execution)
+            self._fail(call, given, failure.error, said)
             await self._execution.commit()
-            return tool_message(wish.call_id, _ended(wish, given, failure.error, said))
-        return tool_message(wish.call_id, _ended(wish, self._input(wish), result.error, result.output))
+            return tool_message(call.call_id, _ended(call, given, failure.error, said))
+        return tool_message(call.call_id, _ended(call, self._input(call), result.error, result.output))
 
-    def _fail(self, wish: RequestedCall, given: Any, error: str, said: str) -> None:
+    def _fail(self, call: RequestedCall, given: Any, error: str, said: str) -> None:
         """Emit a start and an end for a call that is not made, because followers expect pairs."""
-        self._execution.emit(ToolStarted(wish.call_id, wish.name, given))
-        self._execution.emit(ToolFinished(wish.call_id, wish.name, said, error))
+        self._execution.emit(ToolStarted(call.call_id, call.name, given))
+        self._execution.emit(ToolFinished(call.call_id, call.name, said, error))
 
-    def _input(self, wish: RequestedCall) -> Any:
+    def _input(self, call: RequestedCall) -> Any:
         """Return the input of the call: the model's, or the one that an approver edited."""
-        decision = self._decision(wish)
-        return wish.given if decision is None or decision.edited is None else decision.edited
+        decision = self._decision(call)
+        return call.given if decision is None or decision.edited is None else decision.edited
 
-    def _decision(self, wish: RequestedCall) -> QuestionState | None:
-        found = self._replay.question(wish.call_id, "tool")
+    def _decision(self, call: RequestedCall) -> QuestionState | None:
+        found = self._replay.question(call.call_id, "tool")
         return None if found is None else found[1]
 
 
@@ -84,12 +84,12 @@ def _is_finished(known: CallState | None) -> bool:
     return known is not None and known.status == "finished"
 
 
-def _ended(wish: RequestedCall, given: Any, error: str | None, output: Any) -> CallState:
+def _ended(call: RequestedCall, given: Any, error: str | None, output: Any) -> CallState:
     """Return the call as the fold of the log will show it."""
     return CallState(
-        call_id=wish.call_id,
-        tool=wish.name,
-        asked=wish.given,
+        call_id=call.call_id,
+        tool=call.name,
+        asked=call.given,
         input=given,
         status="finished",
         output=output,
@@ -98,10 +98,10 @@ def _ended(wish: RequestedCall, given: Any, error: str | None, output: Any) -> C
     )
 
 
-def _must_ask(wish: RequestedCall) -> bool:
+def _must_ask(call: RequestedCall) -> bool:
     """Return whether a person must approve the call. A rule that raises counts as yes."""
-    assert wish.tool is not None
+    assert call.tool is not None
     try:
-        return wish.tool.needs_approval(wish.given)
+        return call.tool.needs_approval(call.given)
     except Exception:  # a user's rule may raise any exception
         return True

@@ -22,7 +22,7 @@ from runyard.agents.durable.replay import Replay
 from runyard.agents.execution import Canceled, Execution, Parked
 from runyard.agents.json_values import plain
 from runyard.agents.plan.node_context import NodeContext
-from runyard.agents.user_code.containment import until
+from runyard.agents.user_code.containment import with_deadline
 from runyard.agents.user_code.frames import Interrupted, calls_user_code
 from runyard.domain.approval import Approval
 from runyard.domain.events import ApprovalRequested, ModelReset, ModelToken, StepFinished, StepStarted
@@ -96,7 +96,7 @@ async def _call(node: Node, execution: Execution, results: Mapping[str, Any]) ->
     """Call the node and return its result as JSON. When this returns or raises, no task of the node is running."""
     parking = Parking()
     context = NodeContext(node.name, execution, parking, results)
-    with until(asyncio.get_running_loop().time() + node.timeout):
+    with with_deadline(asyncio.get_running_loop().time() + node.timeout):
         task = asyncio.create_task(_to_its_end(node, context), name=f"node:{node.name}:{execution.run.id}")
     try:
         await asyncio.wait({task}, timeout=node.timeout)

@@ -26,10 +26,10 @@ async def run_python(agent: Agent, execution: Execution, /) -> Output:
         execution.emit(ModelReset(after=execution.state.last_result_seq))
     parking = Parking()
     context = Context(agent, execution, parking)
-    main = await parking.ended(_call(agent, context), f"agent:{execution.run.id}")
+    main = await parking.run_until_parked(_call(agent, context), f"agent:{execution.run.id}")
     if main is None:
         raise Parked(parking.approvals)
-    context.settle()
+    context.flush_text()
     return _output(outcome(main, execution), context)
 
 

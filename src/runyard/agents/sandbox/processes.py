@@ -14,7 +14,7 @@ _PAGE = os.sysconf("SC_PAGE_SIZE")
 _MESSAGE_BYTES = 128 * 1024
 
 
-class Family:
+class ProcessTree:
     """All processes of a pid namespace, held by its first process: when that ends, all of them end.
 
     Held by a pidfd, so that a reused pid is never mistaken for it."""

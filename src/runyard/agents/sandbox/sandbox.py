@@ -2,7 +2,7 @@
 
 The program has no network, no host files, no environment and its own user. `run` enforces its limits, streams its
 output, and returns when none of its processes is left: after it ended, was stopped or was cancelled. If the isolation
-does not hold on this machine (`why_not` tests it once), `run` raises NoSandbox.
+does not hold on this machine (`unavailable_reason` tests it once), `run` raises NoSandbox.
 
 The limits of time, output, processes, file size, folder size and memory of one process are exact. Memory of all
 processes together and the number of files are checked ten times a second, so they can be exceeded for a moment.
@@ -21,13 +21,13 @@ from typing import Literal
 import msgspec
 import structlog
 
-from runyard.agents.sandbox import seccomp, trial
+from runyard.agents.sandbox import seccomp, self_test
 from runyard.agents.sandbox.bubblewrap import PREPARED, PYTHON, Descriptors, Limits, command
-from runyard.agents.sandbox.processes import Family
-from runyard.agents.sandbox.returned import Returned
-from runyard.agents.sandbox.slots import Slot
+from runyard.agents.sandbox.processes import ProcessTree
+from runyard.agents.sandbox.received_files import ReceivedFiles
 from runyard.agents.sandbox.staging import Stage, remove_stale
-from runyard.agents.user_code.run_in_thread import in_thread
+from runyard.agents.sandbox.user_ids import SandboxUser
+from runyard.agents.user_code.run_in_thread import run_in_thread
 from runyard.errors import NoSandbox
 
 log = structlog.get_logger()
@@ -40,10 +40,10 @@ _END_SECONDS = 10
 _SILENT_SECONDS = 10.0  # without a heartbeat, the program has stopped or killed its supervisor
 
 Stopped = Literal["time", "memory", "disk", "output", "watch"]
-Hear = Callable[[str], Awaitable[object]]
+OnOutput = Callable[[str], Awaitable[object]]
 
 
-class Ended(msgspec.Struct, frozen=True):
+class ProgramEnd(msgspec.Struct, frozen=True):
     """The end of a program: its exit code, or why it was stopped, and its output."""
 
     code: int | None
@@ -65,82 +65,82 @@ class Sandbox:
         self._verdict: str | None = None
         self._tried = False
 
-    async def why_not(self) -> str | None:
+    async def unavailable_reason(self) -> str | None:
         """Return None if the sandbox works on this machine, otherwise the reason. Tested once, by a program that tries
         to get out."""
         if not self._tried:
-            await in_thread(remove_stale)
+            await run_in_thread(remove_stale)
             self._verdict = await self._try_out()
             self._tried = True
             log.info("sandbox.checked", works=self._verdict is None)
         return self._verdict
 
-    async def run(self, program: str, workspace: Path | None = None, hear: Hear = _discard) -> Ended:
+    async def run(self, program: str, workspace: Path | None = None, on_output: OnOutput = _discard) -> ProgramEnd:
         """Run a Python program with a copy of `workspace` as its folder. Its changes are kept if it ends by itself."""
-        reason = await self.why_not()
+        reason = await self.unavailable_reason()
         if reason is not None:
             raise NoSandbox(f"This machine has no working sandbox, so no code is run: {reason}.")
         async with self._places:
-            return await self._run(program, workspace, hear)
+            return await self._run(program, workspace, on_output)
 
     async def _try_out(self) -> str | None:
         missing = _missing(self._bwrap)
         if missing is not None:
             return missing
         try:
-            return await trial.attempt(lambda program: self._run(program, None, _discard))
+            return await self_test.try_to_escape(lambda program: self._run(program, None, _discard))
         except (NoSandbox, OSError) as error:
             return error.message if isinstance(error, NoSandbox) else f"it cannot be started ({type(error).__name__})"
 
-    async def _run(self, program: str, workspace: Path | None, hear: Hear) -> Ended:
-        cell = await _Cell.make(program, workspace, self.limits)
+    async def _run(self, program: str, workspace: Path | None, on_output: OnOutput) -> ProgramEnd:
+        run = await _Run.make(program, workspace, self.limits)
         try:
-            return await cell.live(self._bwrap, hear)
+            return await run.to_its_end(self._bwrap, on_output)
         finally:
-            await asyncio.shield(cell.close())  # it finishes even if we are cancelled again
+            await asyncio.shield(run.close())  # it finishes even if we are cancelled again
 
 
-class _Cell:
+class _Run:
     """One program from start to end, with the resources that must be released."""
 
     def __init__(self, program: str, workspace: Path | None, limits: Limits) -> None:
-        self._slot = Slot()
-        self._uid = self._slot.take()
-        self._family: Family | None = None
+        self._user = SandboxUser()
+        self._uid = self._user.take()
+        self._processes: ProcessTree | None = None
         self._process: asyncio.subprocess.Process | None = None
-        self._ended: Ended | None = None
+        self._ended: ProgramEnd | None = None
         self._limits = limits
         try:
             self._stage = Stage(program, workspace, self._uid)
-            self._returned = Returned(self._stage.out, limits)
+            self._received = ReceivedFiles(self._stage.out, limits)
         except BaseException:
-            self._slot.give_back()
+            self._user.release()
             raise
 
     @staticmethod
-    async def make(program: str, workspace: Path | None, limits: Limits) -> "_Cell":
-        making = asyncio.ensure_future(in_thread(_Cell, program, workspace, limits))
+    async def make(program: str, workspace: Path | None, limits: Limits) -> "_Run":
+        making = asyncio.ensure_future(run_in_thread(_Run, program, workspace, limits))
         try:
-            cell: _Cell = await asyncio.shield(making)
+            run: _Run = await asyncio.shield(making)
         except asyncio.CancelledError:
             making.add_done_callback(lambda made: made.exception() or made.result().end())
             raise
-        return cell
+        return run
 
-    async def live(self, bwrap: str, hear: Hear) -> Ended:
+    async def to_its_end(self, bwrap: str, on_output: OnOutput) -> ProgramEnd:
         """Run the program until it ends or must be stopped. `end` stops it."""
         printed = _Printed(self._limits.output_bytes)
         stopped: Stopped | None = None
         try:
             async with asyncio.timeout(self._limits.seconds):
                 process = await self._start(bwrap)
-                stopped = await self._until_it_ends(process, printed.read(process, hear))
+                stopped = await self._until_it_ends(process, printed.read(process, on_output))
         except TimeoutError:
             stopped = "time"
         if not stopped:
-            await in_thread(self._returned.wait, _END_SECONDS)
+            await run_in_thread(self._received.wait, _END_SECONDS)
             stopped = self._passed()
-        self._ended = Ended(None if stopped else process.returncode, stopped, printed.text)
+        self._ended = ProgramEnd(None if stopped else process.returncode, stopped, printed.text)
         return self._ended
 
     async def _until_it_ends(
@@ -161,13 +161,13 @@ class _Cell:
             await asyncio.gather(watching, reading, waiting, return_exceptions=True)
 
     async def _start(self, bwrap: str) -> asyncio.subprocess.Process:
-        info, told = os.pipe()
+        info, info_end = os.pipe()
         rules, filled = os.pipe()
         news, channel = os.pipe()
         try:
             os.write(filled, seccomp.program())
             os.close(filled)
-            given = Descriptors(told, rules, channel)
+            given = Descriptors(info_end, rules, channel)
             found = shutil.which(bwrap) or bwrap
             words = command(found, self._stage.folder, self._limits, self._uid, given, self._stage.keeps)
             process = self._process = await asyncio.create_subprocess_exec(
@@ -177,7 +177,7 @@ class _Cell:
                 stderr=asyncio.subprocess.STDOUT,
                 cwd="/",
                 env={"PATH": "/usr/bin:/bin"},  # of bubblewrap itself; the program can read it
-                pass_fds=(told, rules, channel),
+                pass_fds=(info_end, rules, channel),
                 start_new_session=True,
             )
         except BaseException:
@@ -185,37 +185,37 @@ class _Cell:
             os.close(news)
             raise
         finally:
-            os.close(told)
+            os.close(info_end)
             os.close(rules)
             os.close(channel)
-        self._returned.begin()
-        Thread(target=self._returned.read, args=(news,), name="sandbox channel", daemon=True).start()
-        first = await in_thread(_first_process, info)
+        self._received.begin()
+        Thread(target=self._received.read, args=(news,), name="sandbox channel", daemon=True).start()
+        first = await run_in_thread(_first_process, info)
         if first is None:
             raise NoSandbox("bubblewrap could not start it; check that user namespaces are allowed")
         with suppress(ProcessLookupError):  # already ended
-            self._family = Family(first)
+            self._processes = ProcessTree(first)
         return process
 
     async def _watch(self) -> Stopped:
         """Return when the program exceeds a limit that the kernel does not enforce."""
         while True:
-            if self._family is not None and await in_thread(self._family.memory) > self._limits.memory_bytes:
+            if self._processes is not None and await run_in_thread(self._processes.memory) > self._limits.memory_bytes:
                 return "memory"
-            if self._returned.is_over:
+            if self._received.is_over:
                 return "disk"
-            if self._returned.silence > _SILENT_SECONDS:
+            if self._received.silence > _SILENT_SECONDS:
                 return "watch"
             await asyncio.sleep(_LOOK_SECONDS)
 
     def _passed(self) -> Stopped | None:
         """Return why the program counts as stopped after it ended, or None if all its files arrived."""
-        if self._returned.is_over:
+        if self._received.is_over:
             return "disk"
-        return None if self._returned.is_complete else "watch"
+        return None if self._received.is_complete else "watch"
 
     async def close(self) -> None:
-        await in_thread(self.end)
+        await run_in_thread(self.end)
         if self._process is not None and self._process.stdout is not None:
             while await self._process.stdout.read(_CHUNK_BYTES):
                 pass  # drain it, so that the pipe is closed
@@ -227,14 +227,14 @@ class _Cell:
             if self._process is not None and self._process.returncode is None:
                 with suppress(ProcessLookupError):
                     os.killpg(self._process.pid, 9)
-            gone = self._family is None or self._family.end(_END_SECONDS)
+            gone = self._processes is None or self._processes.end(_END_SECONDS)
             if not gone:
                 log.error("sandbox.kill_failed")
-            elif self._ended is not None and self._ended.stopped is None and self._returned.wait(_END_SECONDS):
+            elif self._ended is not None and self._ended.stopped is None and self._received.wait(_END_SECONDS):
                 self._stage.keep()
         finally:
             self._stage.remove()
-            self._slot.give_back()
+            self._user.release()
 
 
 class _Printed:
@@ -244,7 +244,7 @@ class _Printed:
         self.text = ""
         self._left = most
 
-    async def read(self, process: asyncio.subprocess.Process, hear: Hear) -> bool:
+    async def read(self, process: asyncio.subprocess.Process, on_output: OnOutput) -> bool:
         """Read the output to its end. Return whether it exceeded the limit."""
         assert process.stdout is not None
         decoder = codecs.getincrementaldecoder("utf-8")("replace")
@@ -252,7 +252,7 @@ class _Printed:
             kept = decoder.decode(data[: self._left])
             self._left -= len(data)
             self.text += kept
-            await hear(kept)
+            await on_output(kept)
             if self._left < 0:
                 return True
             await asyncio.sleep(_CHUNK_SECONDS)
@@ -268,8 +268,8 @@ def _missing(bwrap: str) -> str | None:
 
 def _first_process(info: int) -> int | None:
     """Return the pid of the namespace's first process from bubblewrap's info; None if it started none."""
-    with open(info, "rb") as told:
+    with open(info, "rb") as pipe:
         try:
-            return int(msgspec.json.decode(told.read())["child-pid"])
+            return int(msgspec.json.decode(pipe.read())["child-pid"])
         except (msgspec.DecodeError, KeyError):
             return None

@@ -42,9 +42,9 @@ class _Playing:
     async def play(self, agent: Agent) -> Output:
         for entry in agent.script:
             if not isinstance(entry, Tokens | Token):
-                await self._settle()
+                await self._flush_text()
             await self._play(entry)
-        await self._settle()
+        await self._flush_text()
         answer = self._answer
         text = "".join(self._written) if answer.text is None else clean(answer.text)
         return Output(text, answer.sources, answer.outputs)
@@ -88,7 +88,7 @@ class _Playing:
         redactor = self._execution.redactor
         return text if redactor is None else redactor.text(text)
 
-    async def _settle(self) -> None:
+    async def _flush_text(self) -> None:
         """Write the text that redaction holds back, because a piece of text ends here."""
         rest = "" if self._held is None else self._held.close()
         if rest:

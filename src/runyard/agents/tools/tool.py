@@ -34,9 +34,9 @@ import msgspec
 from runyard.agents.tools import docstrings
 from runyard.agents.tools.rates import Rate
 from runyard.agents.tools.schemas import convert, schema_of, without_values
-from runyard.agents.user_code.current_call import Work, calling, streamed
+from runyard.agents.user_code.current_call import CurrentExecution, set_current_call, stream_chunks
 from runyard.agents.user_code.frames import calls_user_code
-from runyard.agents.user_code.run_in_thread import in_thread
+from runyard.agents.user_code.run_in_thread import run_in_thread
 from runyard.errors import CalledTooOften, Invalid, InvalidInput, ToolError
 
 P = ParamSpec("P")
@@ -141,11 +141,11 @@ class Tool(Generic[P, R_co]):
 
     async def run(self, given: Mapping[str, Any], context: object, key: str) -> Any:
         """Call the function with the JSON object `given`. TimeoutError when its time is up."""
-        with calling(self.name, key) as current:
+        with set_current_call(self.name, key) as current:
             arguments = self.check(given)
             arguments |= {name: context if what == "context" else key for name, what in self._injected.items()}
-            if self.rate is not None and current.work is not None:
-                await self._count(self.rate, current.work)
+            if self.rate is not None and current.execution is not None:
+                await self._count(self.rate, current.execution)
             try:
                 async with asyncio.timeout(self.timeout):
                     return await self._perform(arguments)
@@ -157,8 +157,8 @@ class Tool(Generic[P, R_co]):
     async def _perform(self, arguments: dict[str, Any]) -> Any:
         return await call(self.fn, **arguments)
 
-    async def _count(self, rate: Rate, work: Work) -> None:
-        wait_ms = await work.take_call(self.name, rate.most, rate.window_ms)
+    async def _count(self, rate: Rate, execution: CurrentExecution) -> None:
+        wait_ms = await execution.take_call(self.name, rate.most, rate.window_ms)
         if wait_ms:
             seconds = -(-wait_ms // 1000)
             raise CalledTooOften(
@@ -173,8 +173,8 @@ async def call(fn: Callable[..., Any], /, *args: Any, **kwargs: Any) -> Any:
     if inspect.iscoroutinefunction(fn) or inspect.iscoroutinefunction(getattr(fn, "__call__", None)):  # noqa: B004
         return await fn(*args, **kwargs)
     if inspect.isasyncgenfunction(fn) or inspect.isgeneratorfunction(fn):
-        return await streamed(fn(*args, **kwargs))
-    result = await in_thread(fn, *args, **kwargs)
+        return await stream_chunks(fn(*args, **kwargs))
+    result = await run_in_thread(fn, *args, **kwargs)
     return await result if inspect.isawaitable(result) else result
 
 

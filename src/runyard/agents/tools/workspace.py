@@ -17,8 +17,8 @@ from pathlib import Path
 from weakref import WeakValueDictionary
 
 from runyard.agents.sandbox.staging import BEFORE, NEW
-from runyard.agents.user_code.current_call import current_work, workspaces
-from runyard.agents.user_code.run_in_thread import in_thread
+from runyard.agents.user_code.current_call import current_execution, workspaces
+from runyard.agents.user_code.run_in_thread import run_in_thread
 from runyard.errors import StartupError, ToolError
 from runyard.private_files import make_folder, remove_tree
 
@@ -49,10 +49,10 @@ class Workspace:
     @classmethod
     def current(cls) -> "Workspace":
         """Return the workspace of the thread (or, without one, of the run) whose tool is being called."""
-        work = current_work()
-        if work is None:
+        execution = current_execution()
+        if execution is None:
             raise ToolError("File tools work only inside a run.")
-        made = cls.of(workspaces(), work.run.thread_id or work.run.id)
+        made = cls.of(workspaces(), execution.run.thread_id or execution.run.id)
         before = made.folder.with_name(made.folder.name + BEFORE)
         if before.exists() and not made.folder.exists():
             before.rename(made.folder)  # a process died while it replaced the folder
@@ -67,7 +67,7 @@ class Workspace:
     async def remove(self) -> None:
         """Remove the folder and the leftovers of an interrupted replacement, if any."""
         async with self.lock:
-            await in_thread(self._remove)
+            await run_in_thread(self._remove)
 
     def _remove(self) -> None:
         for suffix in ("", NEW, BEFORE):

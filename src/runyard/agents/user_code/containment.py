@@ -1,8 +1,9 @@
 """Contain an agent's tasks: an exception in one ends its run, never the event loop that it shares with other runs.
 
 asyncio lets SystemExit and KeyboardInterrupt leave a task and the loop, which would end the process. So every task that
-is created during an execution (`current_call.at_work`), including tasks that the agent's own code creates, gets a
-coroutine that catches these two. Any other BaseException ends the run as well, even if no code awaits the task.
+is created during an execution (`current_call.set_current_execution`), including tasks that the agent's own code
+creates, gets a coroutine that catches these two. Any other BaseException ends the run as well, even if no code awaits
+the task.
 
 The wrapped coroutine also tells the watchdog (`engine/running/watchdog.py`) the run and the deadline of a task.
 """
@@ -14,7 +15,7 @@ from contextvars import Context, ContextVar
 from types import TracebackType
 from typing import Any
 
-from runyard.agents.user_code.current_call import Work, current_work, work_in
+from runyard.agents.user_code.current_call import CurrentExecution, current_execution, execution_in
 from runyard.agents.user_code.frames import Interrupted, calls_user_code
 from runyard.errors import AgentError
 
@@ -33,9 +34,11 @@ class Contained(Coroutine[Any, Any, Any]):
 
     Not an `async def`: cancelling that before it starts would leave the inner coroutine never awaited."""
 
-    def __init__(self, coroutine: Coroutine[Any, Any, Any], work: Work, deadline: float | None) -> None:
+    def __init__(
+        self, coroutine: Coroutine[Any, Any, Any], execution: CurrentExecution, deadline: float | None
+    ) -> None:
         self._coroutine = coroutine
-        self.work = work
+        self.execution = execution
         self.deadline = deadline
 
     @calls_user_code
@@ -78,7 +81,7 @@ class Contained(Coroutine[Any, Any, Any]):
         if isinstance(error, _PASS):
             return
         failure = failure_of(error)
-        self.work.fail(failure)
+        self.execution.fail(failure)
         if isinstance(error, SystemExit | KeyboardInterrupt):
             raise failure from None
 
@@ -99,7 +102,7 @@ def contain_tasks(loop: asyncio.AbstractEventLoop) -> None:
 
 
 @contextmanager
-def until(deadline: float) -> Iterator[None]:
+def with_deadline(deadline: float) -> Iterator[None]:
     """Give tasks created in this block a deadline, as a time of the event loop."""
     before = _deadline.set(deadline)
     try:
@@ -114,10 +117,10 @@ class _Factory:
 
     def __call__(self, loop: asyncio.AbstractEventLoop, coroutine: Any, **options: Any) -> Any:
         context: Context | None = options.get("context")
-        work = current_work() if context is None else work_in(context)
-        if work is not None:
+        execution = current_execution() if context is None else execution_in(context)
+        if execution is not None:
             deadline = _deadline.get() if context is None else context.get(_deadline)
-            coroutine = Contained(coroutine, work, deadline)
+            coroutine = Contained(coroutine, execution, deadline)
         return self._make(loop, coroutine, **options)
 
 

@@ -1,8 +1,8 @@
 """The current tool call: how a tool reaches its run and streams output without being given either.
 
-The engine sets the current execution (`at_work`), a tool sets the current call (`calling`). Both are context variables,
-so tools that run concurrently do not mix. A call that has ended by cancel or timeout cannot write any more: code that
-is still running after that, such as a thread, gets a CancelledError.
+The engine sets the current execution (`set_current_execution`), a tool sets the current call (`set_current_call`). Both
+are context variables, so tools that run concurrently do not mix. A call that has ended by cancel or timeout cannot
+write any more: code that is still running after that, such as a thread, gets a CancelledError.
 
 Every call writes one log line, `tool.finished`: names, milliseconds and a code, never content.
 """
@@ -18,7 +18,7 @@ from typing import Any, Protocol
 import structlog
 
 from runyard.agents.user_code.frames import calls_user_code
-from runyard.agents.user_code.run_in_thread import in_thread
+from runyard.agents.user_code.run_in_thread import run_in_thread
 from runyard.domain.events import Payload, ToolOutput, clean
 from runyard.domain.fold import State
 from runyard.domain.run import Run
@@ -28,7 +28,7 @@ from runyard.store import Hit
 log = structlog.get_logger()
 
 
-class Work(Protocol):
+class CurrentExecution(Protocol):
     """The part of `execution.Execution` that a tool uses."""
 
     @property
@@ -58,11 +58,11 @@ class Work(Protocol):
 
 
 class Call:
-    """One call of a tool. `work` is None outside a run, for example in a test of the tool."""
+    """One call of a tool. `execution` is None outside a run, for example in a test of the tool."""
 
-    def __init__(self, work: Work | None, key: str) -> None:
-        self.work = work
-        self.call_id = key if work is None else key.removeprefix(f"{work.run.id}:")
+    def __init__(self, execution: CurrentExecution | None, key: str) -> None:
+        self.execution = execution
+        self.call_id = key if execution is None else key.removeprefix(f"{execution.run.id}:")
         self.open = True
         self._loop = asyncio.get_running_loop()
 
@@ -77,44 +77,44 @@ class Call:
     def write(self, text: str) -> None:
         if not self.open:
             raise asyncio.CancelledError
-        if self.work is not None and text:
-            self.work.emit(ToolOutput(self.call_id, clean(text)))
+        if self.execution is not None and text:
+            self.execution.emit(ToolOutput(self.call_id, clean(text)))
 
-    async def settle(self) -> None:
-        if self.work is not None and self.work.congested:
-            await self.work.drain()
+    async def drain(self) -> None:
+        if self.execution is not None and self.execution.congested:
+            await self.execution.drain()
 
-    async def _write_and_settle(self, text: str) -> None:
+    async def _write_and_drain(self, text: str) -> None:
         self.write(text)
-        await self.settle()
+        await self.drain()
 
     def write_from_thread(self, text: str) -> None:
-        asyncio.run_coroutine_threadsafe(self._write_and_settle(text), self._loop).result()
+        asyncio.run_coroutine_threadsafe(self._write_and_drain(text), self._loop).result()
 
 
-_work: ContextVar[Work | None] = ContextVar("runyard_work", default=None)
+_execution: ContextVar[CurrentExecution | None] = ContextVar("runyard_execution", default=None)
 _call: ContextVar[Call | None] = ContextVar("runyard_call", default=None)
 _workspaces: ContextVar[Path] = ContextVar("runyard_workspaces", default=Path(".runyard/workspaces"))
 
 
 @contextmanager
-def at_work(work: Work, workspaces: Path) -> Iterator[None]:
+def set_current_execution(execution: CurrentExecution, workspaces: Path) -> Iterator[None]:
     """Set the current execution for tools called in this block. Its thread's files are below `workspaces`."""
-    before = _work.set(work), _workspaces.set(workspaces)
+    before = _execution.set(execution), _workspaces.set(workspaces)
     try:
         yield
     finally:
-        _work.reset(before[0])
+        _execution.reset(before[0])
         _workspaces.reset(before[1])
 
 
-def current_work() -> Work | None:
-    return _work.get()
+def current_execution() -> CurrentExecution | None:
+    return _execution.get()
 
 
-def work_in(context: Context) -> Work | None:
+def execution_in(context: Context) -> CurrentExecution | None:
     """Return the execution that a task with this context belongs to."""
-    return context.get(_work)
+    return context.get(_execution)
 
 
 def current_call() -> Call | None:
@@ -126,23 +126,23 @@ def workspaces() -> Path:
 
 
 @contextmanager
-def calling(tool: str, key: str) -> Iterator[Call]:
+def set_current_call(tool: str, key: str) -> Iterator[Call]:
     """Set the current call while the block runs, and log how it ended."""
-    work = _work.get()
-    call = Call(work, key)
+    execution = _execution.get()
+    call = Call(execution, key)
     before = _call.set(call)
     began = time.monotonic()
     outcome = "ok"
     try:
         yield call
     except BaseException as error:
-        outcome = code_of(error)
+        outcome = error_code(error)
         raise
     finally:
         call.open = False
         _call.reset(before)
         ms = round((time.monotonic() - began) * 1000)
-        ids = {} if work is None else {"run_id": work.run.id}
+        ids = {} if execution is None else {"run_id": execution.run.id}
         log.info("tool.finished", tool=tool, ms=ms, outcome=outcome, **ids)
 
 
@@ -188,11 +188,11 @@ class Written:
 
     def __await__(self) -> Generator[Any, None, None]:
         if self._call is not None:
-            yield from self._call.settle().__await__()
+            yield from self._call.drain().__await__()
 
 
 @calls_user_code
-async def streamed(chunks: Any) -> str:
+async def stream_chunks(chunks: Any) -> str:
     """Write each piece that a generator yields. Return all pieces joined, as the tool's result."""
     parts: list[str] = []
     if hasattr(chunks, "__aiter__"):
@@ -206,11 +206,11 @@ async def streamed(chunks: Any) -> str:
             stream_output(chunk)
             parts.append(chunk)
 
-    await in_thread(iterate)
+    await run_in_thread(iterate)
     return "".join(parts)
 
 
-def code_of(error: BaseException) -> str:
+def error_code(error: BaseException) -> str:
     """Return a code for the error that can be logged: it holds no content."""
     if isinstance(error, TimeoutError):
         return "timeout"

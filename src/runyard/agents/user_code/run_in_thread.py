@@ -13,13 +13,13 @@ from threading import Thread
 from typing import Any
 
 
-async def in_thread(fn: Callable[..., Any], /, *args: Any, **kwargs: Any) -> Any:
+async def run_in_thread(fn: Callable[..., Any], /, *args: Any, **kwargs: Any) -> Any:
     """Call `fn` in a thread and return its result, or raise its exception. It sees the caller's context variables."""
     loop = asyncio.get_running_loop()
     ended: asyncio.Future[Any] = loop.create_future()
     context = contextvars.copy_context()
 
-    def settle(result: Any, error: Exception | None) -> None:
+    def set_outcome(result: Any, error: Exception | None) -> None:
         if ended.done():
             return  # the caller was cancelled
         if error is None:
@@ -39,7 +39,7 @@ async def in_thread(fn: Callable[..., Any], /, *args: Any, **kwargs: Any) -> Any
         except BaseException as raised:
             error = RuntimeError(f"it raised {type(raised).__name__}")  # ends the thread, not the process
         with suppress(RuntimeError):  # the loop is closed, and the caller with it
-            loop.call_soon_threadsafe(settle, result, error)
+            loop.call_soon_threadsafe(set_outcome, result, error)
 
     Thread(target=work, name=getattr(fn, "__name__", "call"), daemon=True).start()
     return await ended

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 from msgspec.structs import replace
 
-from runyard.agents.channels.prompt import LAST_MESSAGES, Line, Place, Prompt, build
+from runyard.agents.channels.prompt import LAST_MESSAGES, Line, Place, Prompt, build_prompt
 from runyard.agents.declared.agent import Agent
 from runyard.clock import Clock
 from runyard.domain.events import clean
@@ -197,7 +197,7 @@ class AgentDirectory:
         profile = await self.get(caller, agent)
         blocks = await self.loaded_blocks(profile, caller)
         if thread_id is None:
-            return build(profile.persona, blocks, [])
+            return build_prompt(profile.persona, blocks, [])
         here = await self._store.get_conversation(caller, known(thread_id, "conversation"))
         if here.thread.owner != caller:
             raise NotFound("There is no conversation of yours with that id.")
@@ -234,7 +234,7 @@ class AgentDirectory:
     ) -> Prompt:
         lines = [Line(m.id, m.sender or "", m.text, m.parent_id is not None) for m in said]
         title = f"#{thread.name}" if thread.kind == "channel" else "a direct message"
-        return build(profile.persona, blocks, lines, Place(thread.id, title))
+        return build_prompt(profile.persona, blocks, lines, Place(thread.id, title))
 
 
 def _profile_of(agent: Agent, now: int) -> Profile:

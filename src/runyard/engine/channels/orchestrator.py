@@ -14,7 +14,7 @@ from msgspec.structs import replace
 from runyard.agents.channels.prompt import Prompt
 from runyard.agents.channels.tools import channel_tools
 from runyard.agents.declared.agent import Agent, Output
-from runyard.agents.execution import Answered
+from runyard.agents.execution import ModelOutput
 from runyard.domain.run import Run
 from runyard.engine.channels.agent_actions import AgentActions
 from runyard.engine.channels.agent_directory import AgentDirectory
@@ -43,7 +43,7 @@ class Orchestrator:
         desk = AgentActions(run, self._conversations, self._agent_directory)
         session = None if agent.claude is None else await self._agent_directory.session(run)
         output = await think(_seated(agent, prompt, desk, session))
-        if isinstance(output, Answered) and output.session_id not in (None, session):
+        if isinstance(output, ModelOutput) and output.session_id not in (None, session):
             await self._agent_directory.keep_session(run, output.session_id)
         return output
 

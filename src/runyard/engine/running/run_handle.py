@@ -185,7 +185,7 @@ class RunHandle:
         said = await self._engine.store.history(self.run.id, limit)
         return said[len(said) - fitting([len(message.text) for message in reversed(said)], self._history_chars) :]
 
-    def past(self, limit: int) -> AsyncIterator[list[dict[str, Any]]]:
+    def earlier_runs(self, limit: int) -> AsyncIterator[list[dict[str, Any]]]:
         return past(self._engine.store, self.run, limit, self._history_chars)
 
     @property

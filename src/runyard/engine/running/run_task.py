@@ -15,9 +15,9 @@ import structlog
 from msgspec import UNSET
 
 from runyard.agents.declared.agent import Agent, Output, equipped
-from runyard.agents.execution import Answered, Canceled, Parked
+from runyard.agents.execution import Canceled, ModelOutput, Parked
 from runyard.agents.runners import RUNNERS
-from runyard.agents.user_code.current_call import at_work
+from runyard.agents.user_code.current_call import set_current_execution
 from runyard.agents.user_code.tracebacks import traceback_of
 from runyard.domain.append import Finish, Park, Release
 from runyard.domain.events import (
@@ -167,7 +167,7 @@ class RunTask:
         if execution.left == 0:
             await self._end_error(TookTooLong.code, TookTooLong.late)
             return
-        with at_work(execution, self._engine.workspaces):
+        with set_current_execution(execution, self._engine.workspaces):
             runner = asyncio.create_task(_limited(agent, execution, self._engine), name=f"run {self._run.id}")
         either: set[asyncio.Future[Any]] = {runner, self._stopped}
         await asyncio.wait(either, return_when=asyncio.FIRST_COMPLETED)
@@ -282,15 +282,15 @@ class RunTask:
         self._engine.metrics.run_finished(finish.status, self._run.agent, took / 1000)
 
 
-def _cleaned(output: Output, redactor: "Redactor | None") -> Answered:
+def _cleaned(output: Output, redactor: "Redactor | None") -> ModelOutput:
     """What a store can hold, and what may be stored."""
-    why, last = (output.stop_reason, output.last) if isinstance(output, Answered) else ("end_turn", None)
+    why, last = (output.stop_reason, output.last) if isinstance(output, ModelOutput) else ("end_turn", None)
     text, sources, outputs = clean(output.text), [clean(source) for source in output.sources], dict(output.outputs)
     last = None if last is None else clean(last)
     if redactor is not None:
         text, sources, outputs = redactor.text(text), redactor.value(sources), redactor.value(outputs)
         last = None if last is None else redactor.text(last)
-    return Answered(text, sources, outputs, stop_reason=why, last=last)
+    return ModelOutput(text, sources, outputs, stop_reason=why, last=last)
 
 
 def ending(draft: Drafter, last_word: RunOutput | RunError | RunCanceled | None, finish: Finish) -> list[Draft]:

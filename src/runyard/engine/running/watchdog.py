@@ -133,7 +133,7 @@ class Watchdog:
         stall.next_interruption = stall.seconds + AGAIN_AFTER
         log.error("agent.interrupted", seconds=stall.seconds, where=place_of(frame), **stall.names)
         if not for_time:
-            self._loop.call_soon_threadsafe(stall.contained.work.fail, BlockedLoop(stall.seconds))
+            self._loop.call_soon_threadsafe(stall.contained.execution.fail, BlockedLoop(stall.seconds))
         self._aim = stall.task
         signal.pthread_kill(self._thread_id, _NUMBER)
 
@@ -167,7 +167,7 @@ class _Stall:
     def names(self) -> dict[str, str]:
         if self.contained is None:
             return {}
-        run = self.contained.work.run
+        run = self.contained.execution.run
         return {"agent": run.agent, "run_id": run.id}
 
 

@@ -28,11 +28,11 @@ async def run_python(code: str) -> dict[str, Any]:
     """
     workspace = Workspace.current()
     async with workspace.lock:
-        ended = await SANDBOX.run(code, workspace.folder, hear=output_of)
+        ended = await SANDBOX.run(code, workspace.folder, on_output=stream_program_output)
     if ended.stopped is not None:
         return {"stopped": f"{_WHY[ended.stopped]}; its files were not kept", "output": ended.output}
     return {"exit_code": ended.code, "output": ended.output}
 
 
-async def output_of(text: str) -> None:
+async def stream_program_output(text: str) -> None:
     await stream_output(text)

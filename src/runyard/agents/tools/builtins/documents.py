@@ -3,7 +3,7 @@
 from typing import Any
 
 from runyard.agents.tools.tool import Tool
-from runyard.agents.user_code.current_call import current_work
+from runyard.agents.user_code.current_call import current_execution
 from runyard.errors import ToolError
 
 MOST = 20
@@ -15,10 +15,10 @@ def search_documents(collection: str, *, name: str = "search_documents", about: 
     An agent with several such tools must give each its own `name`."""
 
     async def search(query: str, limit: int = 5) -> list[dict[str, Any]]:
-        work = current_work()
-        if work is None:
+        execution = current_execution()
+        if execution is None:
             raise ToolError("Documents can be searched only inside a run.")
-        hits = await work.search(collection, query, max(1, min(limit, MOST)))
+        hits = await execution.search(collection, query, max(1, min(limit, MOST)))
         return [{"id": hit.id, "title": hit.title, "text": hit.text} for hit in hits]
 
     search.__doc__ = f"""Search documents{": " + about if about else ""}. Those that fit best come first.

@@ -2,7 +2,7 @@
 
 from runyard.agents.tools.builtins.guarded import guarded
 from runyard.agents.tools.workspace import Workspace
-from runyard.agents.user_code.run_in_thread import in_thread
+from runyard.agents.user_code.run_in_thread import run_in_thread
 from runyard.errors import ToolError
 
 
@@ -15,7 +15,7 @@ async def read_file(path: str) -> str:
     """
     workspace = Workspace.current()
     async with workspace.lock:
-        data: bytes = await in_thread(workspace.read, path)
+        data: bytes = await run_in_thread(workspace.read, path)
     try:
         return data.decode()
     except UnicodeDecodeError:
@@ -33,5 +33,5 @@ async def write_file(path: str, content: str) -> str:
     data = content.encode("utf-8", "replace")
     workspace = Workspace.current()
     async with workspace.lock:
-        await in_thread(workspace.write, path, data)
+        await run_in_thread(workspace.write, path, data)
     return f"Wrote {len(data)} bytes."

@@ -11,7 +11,7 @@ import socket
 FIRST, COUNT = 60600, 512
 
 
-class Slot:
+class SandboxUser:
     """A user id that no other sandbox uses while it is held."""
 
     def __init__(self) -> None:
@@ -32,7 +32,7 @@ class Slot:
             return uid
         raise OSError("all user ids for sandboxes are in use")
 
-    def give_back(self) -> None:
+    def release(self) -> None:
         if self._held is not None:
             self._held.close()
             self._held = None

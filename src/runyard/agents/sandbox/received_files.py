@@ -24,7 +24,7 @@ class BadFrame(Exception):
     """The frame is not one that a supervisor sends."""
 
 
-class Returned:
+class ReceivedFiles:
     """Writes received files into `folder`. `is_complete`: all files arrived. `is_over`: a limit was exceeded."""
 
     def __init__(self, folder: Path, limits: Limits) -> None:

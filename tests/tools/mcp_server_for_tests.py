@@ -1,6 +1,7 @@
-"""A real MCP server for tests: `python an_mcp_server.py FOLDER` over stdio, with `HOST PORT` after it over HTTP.
+"""A real MCP server for tests: `python mcp_server_for_tests.py FOLDER [HOST PORT]`, over stdio or over HTTP.
 
-It writes its pid, the port it listens on, and what became of the slow call into the folder."""
+It writes its pid, its port and the state of the slow call into the folder.
+"""
 
 import asyncio
 import os
@@ -60,7 +61,7 @@ def serve(host: str, port: int) -> None:
     listener = socket.create_server((host, port))
     config = uvicorn.Config(server.streamable_http_app(host=host), log_level="critical")
     (folder / "port.part").write_text(str(listener.getsockname()[1]))
-    (folder / "port.part").rename(folder / "port")  # whole, when it is there
+    (folder / "port.part").rename(folder / "port")  # atomic, so that a reader sees the whole number
     uvicorn.Server(config).run([listener])
 
 

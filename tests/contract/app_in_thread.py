@@ -1,4 +1,4 @@
-"""ASGI apps under uvicorn, each in a thread and on a free port of its own: services, for clients that block."""
+"""ASGI apps under uvicorn, each in its own thread and on a free port, for clients that block."""
 
 import socket
 import threading
@@ -10,7 +10,7 @@ import uvicorn
 
 
 class Server(uvicorn.Server):
-    """Says when it can be asked: two of them do not migrate their databases at the same time."""
+    """Sets `ready` after startup, so that two servers never migrate a database at the same time."""
 
     def __init__(self, config: uvicorn.Config) -> None:
         super().__init__(config)
@@ -22,7 +22,7 @@ class Server(uvicorn.Server):
 
 
 @contextmanager
-def on_a_port(factory: Callable[[], Any]) -> Iterator[str]:
+def app_on_a_port(factory: Callable[[], Any]) -> Iterator[str]:
     listener = socket.create_server(("127.0.0.1", 0))
     config = uvicorn.Config(factory, factory=True, log_config=None, access_log=False, ws="none")
     server = Server(config)

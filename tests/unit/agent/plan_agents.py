@@ -1,4 +1,4 @@
-"""What the tests of plans have in common: three nodes, and what a run of them shows."""
+"""Plans of three nodes, and readers of their runs, for tests of plan agents."""
 
 from collections.abc import Awaitable, Callable
 from typing import Any
@@ -9,11 +9,11 @@ from runyard.agents.declared.nodes import Node
 from runyard.agents.plan.node_context import NodeContext
 from tests.unit.agent.fake_execution import FakeExecution
 
-SECRET = "what nobody may read"
+SECRET = "secret content"
 
 
-def of(*fns: Callable[[NodeContext], Awaitable[Any]], **options: Any) -> Agent:
-    """A plan of these functions, each a node of its name."""
+def plan_of(*fns: Callable[[NodeContext], Awaitable[Any]], **options: Any) -> Agent:
+    """Return a plan with one node per function, named after it."""
     return plan("p", [Node(fn.__name__, fn, **options) for fn in fns])
 
 
@@ -31,9 +31,9 @@ async def three(ctx: NodeContext) -> None:
     await ctx.trace("three.second")
 
 
-def shown(execution: FakeExecution) -> list[str]:
+def event_lines(execution: FakeExecution) -> list[str]:
     return [f"{event.type} {event.name or event.fn}" for event in execution.new_events]
 
 
-def steps(execution: FakeExecution) -> dict[str, Any]:
+def step_results(execution: FakeExecution) -> dict[str, Any]:
     return {step.name: step.result for step in execution.fold().steps if step.finished}

@@ -14,7 +14,7 @@ from runyard.model import Finished, Text, Thinking
 MARGIN = 2
 
 
-class Allowance:
+class OutputLimit:
     """Counts one answer while it streams."""
 
     def __init__(self, max_output_tokens: int | None) -> None:
@@ -23,12 +23,12 @@ class Allowance:
         self._text: list[str] = []
         self._thinking: list[str] = []
 
-    def is_overrun_by(self, said: Text | Thinking) -> bool:
+    def is_overrun_by(self, piece: Text | Thinking) -> bool:
         """Count this piece and return whether the answer is now too long."""
         if self._most is None:
             return False
-        (self._text if isinstance(said, Text) else self._thinking).append(said.text)
-        self._letters += len(said.text)
+        (self._text if isinstance(piece, Text) else self._thinking).append(piece.text)
+        self._letters += len(piece.text)
         return self._letters > self._most * LETTERS_PER_TOKEN * MARGIN
 
     def cut_off(self) -> Finished:

@@ -1,4 +1,4 @@
-"""What tests of agents that think have in common: tools, a scripted agent, a model that remembers its questions."""
+"""Tools, agents on a scripted model, and a model that records its requests, for tests of model agents."""
 
 from collections.abc import Mapping, Sequence
 from typing import Any
@@ -7,7 +7,7 @@ import msgspec
 
 from runyard.agents.declared.agent import Agent
 from runyard.agents.declared.model_settings import ModelSettings
-from runyard.agents.execution import Answered
+from runyard.agents.execution import ModelOutput
 from runyard.agents.model.runner import ModelRunner
 from runyard.agents.tools.tool import Tool, tool
 from runyard.model import Request
@@ -29,16 +29,16 @@ async def pay(amount: int) -> str:
     return f"paid {amount}"
 
 
-def wants(*calls: tuple[str, Mapping[str, Any]], **more: Any) -> dict[str, Any]:
+def turn_with_calls(*calls: tuple[str, Mapping[str, Any]], **more: Any) -> dict[str, Any]:
     return {"calls": [{"tool": name, "input": given} for name, given in calls], **more}
 
 
-def thinker(*turns: Mapping[str, Any], tools: Sequence[Tool[..., Any]] = (look, pay), **options: Any) -> Agent:
+def model_agent(*turns: Mapping[str, Any], tools: Sequence[Tool[..., Any]] = (look, pay), **options: Any) -> Agent:
     return Agent("a", model="scripted", turns=turns, tools=tools, **options)
 
 
-class Overheard(ScriptedModel):
-    """A scripted model that remembers what it was asked."""
+class RecordingModel(ScriptedModel):
+    """A scripted model that records its requests."""
 
     def __init__(self, model_settings: ModelSettings) -> None:
         super().__init__(model_settings.turns)
@@ -49,18 +49,18 @@ class Overheard(ScriptedModel):
         return super().stream(request)
 
 
-async def asked(agent: Agent, execution: FakeExecution) -> tuple[Answered, list[Request]]:
-    """Run to the end; the answer, and what the model was asked."""
+async def run_with_requests(agent: Agent, execution: FakeExecution) -> tuple[ModelOutput, list[Request]]:
+    """Run to the end. Return the output and the requests to the model."""
     assert agent.model_settings is not None
-    model = Overheard(agent.model_settings)
+    model = RecordingModel(agent.model_settings)
     output = await ModelRunner(lambda _: model)(agent, execution)
     await execution.commit()
-    assert isinstance(output, Answered)
+    assert isinstance(output, ModelOutput)
     return output, model.requests
 
 
-async def answered(agent: Agent, execution: FakeExecution) -> Answered:
-    return (await asked(agent, execution))[0]
+async def run_to_output(agent: Agent, execution: FakeExecution) -> ModelOutput:
+    return (await run_with_requests(agent, execution))[0]
 
 
 def results(request: Request) -> list[str]:

@@ -1,7 +1,4 @@
-"""An agent of a stranger: a few lines over the standard library that keep the contract, and ways to break it.
-
-`served(behaviour)` runs one in a thread. A behaviour is the good one with single answers replaced.
-"""
+"""An HTTP server with the standard library that implements the contract, and ways to break it."""
 
 import json
 import threading
@@ -17,7 +14,7 @@ Body = dict[str, Any]
 
 @dataclass(frozen=True)
 class Reply:
-    """One answer, byte for byte. `then` is called before it ends; `cut` closes the connection without an end."""
+    """One answer, byte for byte. `then` is called before its end; `cut` closes the connection early."""
 
     status: int = 200
     kind: str = "application/json"
@@ -73,7 +70,7 @@ GOOD = Behaviour()
 
 
 class Agent:
-    """A running one. `asked` is every request body it got, `headers` those of the last request."""
+    """A running server. `asked`: all request bodies; `headers`: those of the last request."""
 
     def __init__(self, behaviour: Behaviour) -> None:
         self.behaviour = behaviour

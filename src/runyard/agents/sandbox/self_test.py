@@ -52,7 +52,7 @@ print(json.dumps([what for what, did in found if did]))
 """
 
 
-class HowItEnded(Protocol):
+class ProgramResult(Protocol):
     @property
     def code(self) -> int | None: ...
 
@@ -60,7 +60,7 @@ class HowItEnded(Protocol):
     def output(self) -> str: ...
 
 
-async def attempt(run: Callable[[str], Awaitable[HowItEnded]]) -> str | None:
+async def try_to_escape(run: Callable[[str], Awaitable[ProgramResult]]) -> str | None:
     """Return None if every attempt failed, otherwise the first one that succeeded."""
     with tempfile.NamedTemporaryFile("w") as secret, socket.create_server(("127.0.0.1", 0)) as server:
         os.chmod(secret.name, 0o644)
