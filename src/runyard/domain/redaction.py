@@ -66,6 +66,8 @@ class Found(Struct, frozen=True):
 class Redactor:
     """Checked when it is made: ValueError, in one sentence, for a name or pattern that cannot be used."""
 
+    is_on = True  # `no_redaction.NO_REDACTION` is the redactor that is off
+
     def __init__(self, names: Sequence[str], own: Mapping[str, str] | None = None) -> None:
         own = own or {}
         for name in names:

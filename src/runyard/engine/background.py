@@ -1,4 +1,4 @@
-"""A loop that must not die: whatever it raises is logged by name, and it starts again."""
+"""Background loops that must not die: an exception is logged, and the loop starts again."""
 
 import asyncio
 from collections.abc import Awaitable, Callable
@@ -10,10 +10,10 @@ log = structlog.get_logger()
 REST_SECONDS = 1.0
 
 
-def on_duty(name: str, loop: Callable[[], Awaitable[None]]) -> "asyncio.Task[None]":
-    """Run `loop` until the task is cancelled."""
+def run_forever(name: str, loop: Callable[[], Awaitable[None]]) -> "asyncio.Task[None]":
+    """Run `loop` until the returned task is cancelled. Restart it if it returns or raises."""
 
-    async def keep() -> None:
+    async def restart() -> None:
         while True:
             try:
                 await loop()
@@ -21,4 +21,4 @@ def on_duty(name: str, loop: Callable[[], Awaitable[None]]) -> "asyncio.Task[Non
                 log.error("background_task.failed", task=name, error=type(error).__name__)
                 await asyncio.sleep(REST_SECONDS)
 
-    return asyncio.create_task(keep(), name=name)
+    return asyncio.create_task(restart(), name=name)

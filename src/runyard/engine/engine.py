@@ -1,4 +1,4 @@
-"""What the engine offers to faces, in one place."""
+"""The parts of the engine that faces use."""
 
 from dataclasses import dataclass
 
@@ -32,5 +32,5 @@ class Engine:
     conversations: Conversations
     agent_directory: AgentDirectory
     feed: Feed
-    records: AgentHistory
+    agent_history: AgentHistory
     overviews: Overviews

@@ -1,8 +1,7 @@
-"""How much may come in and go out: sizes, and how many runs may wait.
+"""Limits: sizes of messages and events, lengths of queues, and what agents of the API may use.
 
-Sizes are compared where the text is at hand anyway. A lane's queue is counted by the store, under the lane's lock. How
-much an owner has waiting is looked up in the background, at most once a second, so no request waits for it and the
-limit is kept about, not exactly.
+The store counts a lane's queue under the lane's lock. The queue of an owner is counted in the background, at most once
+a second, so that no request waits for it; this limit is approximate.
 """
 
 import asyncio
@@ -13,8 +12,8 @@ from runyard.clock import Clock
 from runyard.errors import Invalid, QueueFull, RunyardError, TooLarge
 from runyard.store import Store
 
-LOOK_SECONDS = 1.0
-FULL_SECONDS = 10.0  # after which another attempt makes sense
+COUNT_SECONDS = 1.0
+FULL_SECONDS = 10.0  # after which a client should retry
 MOST_OWNERS = 10_000
 
 
@@ -33,13 +32,14 @@ class OutputLimits(NamedTuple):
 
 
 class AgentLimits(NamedTuple):
-    """What an agent that is made over the API may think with and spend. Code that declares agents is not limited."""
+    """The models and the budget that agents made over the API may use. Agents declared in code are not limited."""
 
     models: frozenset[str] | None = None
     usd: float | None = None
 
     def check_model(self, model: str) -> None:
-        """Invalid if no agent of the API may use this model. An address in its name would make a worker call it."""
+        """Raise Invalid if agents of the API may not use this model. An address in the name is refused, because a
+        worker would connect to it."""
         if has_address(model):
             raise Invalid("A model's name may not contain an address.")
         if self.models is not None and model not in self.models:
@@ -56,55 +56,57 @@ def has_address(model: str) -> bool:
 
 
 def not_blank(text: str) -> str:
-    """Return the text. Invalid if there is nothing in it but white space."""
+    """Return the text. Raises Invalid if it has only white space."""
     if not text.strip():
         raise Invalid("The text is blank. Write at least one visible character.")
     return text
 
 
-class _Known:
-    def __init__(self, looked: float) -> None:
-        self.looked = looked
+class _Count:
+    def __init__(self, counted_at: float) -> None:
+        self.counted_at = counted_at
         self.queued = 0
 
 
 class Backlogs:
-    """How many runs of each owner wait, more or less."""
+    """Approximate numbers of queued runs by owner."""
 
     def __init__(self, store: Store, clock: Clock, most: int | None) -> None:
         self._store = store
         self._clock = clock
         self._most = most
-        self._known: dict[str, _Known] = {}
-        self._looking: set[asyncio.Task[None]] = set()
+        self._counts: dict[str, _Count] = {}
+        self._counting: set[asyncio.Task[None]] = set()
 
     def check(self, owner: str) -> None:
-        """QueueFull if too many waited at the last look, which was a moment ago."""
+        """Raise QueueFull if the last count reached the limit. Start a new count if that one is old."""
         if self._most is None:
             return
         now = self._clock.monotonic()
-        known = self._known.get(owner)
-        if known is None:
-            if len(self._known) >= MOST_OWNERS:
-                del self._known[next(iter(self._known))]
-            known = self._known[owner] = _Known(now - LOOK_SECONDS)
-        if now - known.looked >= LOOK_SECONDS:
-            known.looked = now
-            looking = asyncio.create_task(self._look(owner, known), name="backlog", context=Context())
-            self._looking.add(looking)
-            looking.add_done_callback(self._looking.discard)
-        if known.queued >= self._most:
-            raise QueueFull(f"{self._most} runs of yours wait already.", retry_after=FULL_SECONDS)
+        last = self._counts.get(owner)
+        if last is None:
+            if len(self._counts) >= MOST_OWNERS:
+                del self._counts[next(iter(self._counts))]
+            last = self._counts[owner] = _Count(now - COUNT_SECONDS)
+        if now - last.counted_at >= COUNT_SECONDS:
+            last.counted_at = now
+            counting = asyncio.create_task(self._count(owner, last), name="backlog", context=Context())
+            self._counting.add(counting)
+            counting.add_done_callback(self._counting.discard)
+        if last.queued >= self._most:
+            raise QueueFull(
+                f"You have {self._most} queued runs already. Retry when some have ended.", retry_after=FULL_SECONDS
+            )
 
-    async def _look(self, owner: str, known: _Known) -> None:
+    async def _count(self, owner: str, last: _Count) -> None:
         try:
-            known.queued = await self._store.count_queued(owner, self._most or 0)
+            last.queued = await self._store.count_queued(owner, self._most or 0)
         except RunyardError:
-            known.queued = 0  # nobody is refused because nobody knows
+            last.queued = 0  # without a count, requests are accepted
 
 
 class Admission:
-    """Whether one more thing may come in; the store looks after `queued_per_lane` itself."""
+    """Checks new messages and runs against the limits. The store itself enforces `queued_per_lane`."""
 
     def __init__(self, store: Store, clock: Clock, limits: InputLimits) -> None:
         self._chars = limits.message_chars
@@ -112,7 +114,7 @@ class Admission:
         self.backlogs = Backlogs(store, clock, limits.queued_per_owner)
 
     def check(self, owner: str, text: str = "") -> None:
-        """TooLarge or QueueFull, if not."""
+        """Raise TooLarge or QueueFull if a limit is exceeded."""
         if self._chars is not None and len(text) > self._chars:
-            raise TooLarge(f"A message may have at most {self._chars} characters.")
+            raise TooLarge(f"The message is too long. It may have at most {self._chars} characters.")
         self.backlogs.check(owner)

@@ -1,4 +1,4 @@
-"""What the agent of one run does in the office: as itself, in the name of that run."""
+"""The effects of an agent's channel tools: it posts, reacts and remembers as itself, for the owner of its run."""
 
 from collections.abc import Sequence
 
@@ -11,6 +11,8 @@ FOUND = 10
 
 
 class AgentActions:
+    """The actions of the agent of one run."""
+
     def __init__(self, run: Run, conversations: Conversations, agent_directory: AgentDirectory) -> None:
         self._run = run
         self._conversations = conversations
@@ -20,12 +22,13 @@ class AgentActions:
         run = self._run
         here = conversation_id or run.thread_id or ""
         if parent_id is None and here == run.thread_id:
-            parent_id = await self._conversations.thread_of(run)
-        said = await self._conversations.speak(run, here, text, key.removeprefix(f"{run.id}:"), parent_id or None)
-        return said.message.id
+            parent_id = await self._conversations.parent_of_trigger(run)
+        call_id = key.removeprefix(f"{run.id}:")
+        posted = await self._conversations.post_as_agent(run, here, text, call_id, parent_id or None)
+        return posted.message.id
 
     async def react(self, message_id: str, emoji: str) -> None:
-        await self._conversations.react_as(self._run, message_id, emoji)
+        await self._conversations.react_as_agent(self._run, message_id, emoji)
 
     async def update_memory(self, label: str, content: str) -> None:
         await self._agent_directory.update_memory(self._run.agent, self._run.owner, label, content)

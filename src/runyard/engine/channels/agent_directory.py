@@ -1,7 +1,7 @@
-"""The agents of the office: their rows, what they remember, and the prompt they get.
+"""The agents that can be in channels: their profiles, their memory and their prompt.
 
-Agents that code declares are there too, under their names. What they are made of changes in the code alone, and only
-an operator renames or retires one. Memory belongs to an agent and an owner (`domain/memory.py`)."""
+Agents declared in code have a profile too. Their model and instructions change in the code only, and only an operator
+can rename or retire them. Memory belongs to an agent and an owner (`domain/memory.py`)."""
 
 from collections.abc import Collection, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
@@ -13,11 +13,12 @@ from runyard.agents.declared.agent import Agent
 from runyard.clock import Clock
 from runyard.domain.events import clean
 from runyard.domain.memory import EVERY_OWNER, Block, Passage
+from runyard.domain.no_redaction import NO_REDACTION
 from runyard.domain.profile import Profile
 from runyard.domain.run import Run
 from runyard.domain.thread import Message, Thread
 from runyard.engine.limits import AgentLimits, not_blank
-from runyard.engine.queries.views import known
+from runyard.engine.queries.views import checked_id
 from runyard.errors import Conflict, Invalid, ModelRefused, NotFound, ScopeMissing
 from runyard.ids import new_id
 from runyard.store import Store
@@ -26,7 +27,7 @@ if TYPE_CHECKING:
     from runyard.domain.redaction import Redactor
 
 NO_LIMITS = AgentLimits()
-CODE = frozenset({"persona", "model", "max_turns", "max_usd"})  # of a declared agent: not to be changed from outside
+CODE = frozenset({"persona", "model", "max_turns", "max_usd"})  # fields that the API cannot change of declared agents
 
 
 class AgentDirectory:
@@ -34,8 +35,9 @@ class AgentDirectory:
         self,
         store: Store,
         clock: Clock,
+        *,
         declared: Mapping[str, Agent],
-        redactor: "Redactor | None" = None,
+        redactor: "Redactor" = NO_REDACTION,
         limits: AgentLimits = NO_LIMITS,
     ) -> None:
         self._limits = limits
@@ -45,12 +47,12 @@ class AgentDirectory:
         self._declared = declared
 
     async def declare(self) -> None:
-        """Every agent of the code has its row."""
+        """Store a profile for every agent declared in code."""
         now = self._clock.now_ms()
         await self._store.declare_agents([_profile_of(agent, now) for agent in self._declared.values()])
 
     async def agent(self, name: str) -> Agent | None:
-        """What runs under this name: declared in code, or made of a row."""
+        """Look up an agent without an ownership check: declared in code, or made over the API. For workers only."""
         if name in self._declared:
             return self._declared[name]
         profile = await self._store.find_agent(name)
@@ -61,7 +63,7 @@ class AgentDirectory:
             agent.model_settings = replace(agent.model_settings, max_usd=most)
         return agent
 
-    # --- rows
+    # --- profiles
 
     async def get(self, caller: str, agent: str) -> Profile:
         return await self._store.get_agent(caller, clean(agent))
@@ -71,24 +73,25 @@ class AgentDirectory:
 
     async def create(self, caller: str, agent: str, **given: Any) -> Profile:
         now = self._clock.now_ms()
-        profile = self._cleaned(Profile(id=agent, owner=caller, created_at=now, updated_at=now, **given))
+        profile = self._profile_as_stored(Profile(id=agent, owner=caller, created_at=now, updated_at=now, **given))
         self._check(profile, given.keys())
         return await self._store.create_agent(profile)
 
     async def change(self, caller: str, agent: str, *, operates: bool, **changes: Any) -> Profile:
-        """Change an agent of the caller, or, if the caller operates the server, how a declared one is presented."""
+        """Change an agent of the caller. A caller with the scope `operate` (`operates`) can also change how an agent
+        declared in code is presented."""
         profile = await self.get(caller, agent)
         if profile.owner is None and not operates:
-            raise ScopeMissing("This agent is declared in code and serves every owner; changing it needs `operate`.")
+            raise ScopeMissing("This agent is declared in code and serves every owner. Use a key with scope `operate`.")
         if profile.owner is None and CODE & changes.keys():
-            raise Conflict("This agent is declared in code; what it is made of is changed there.")
-        changed = self._cleaned(replace(profile, **changes, updated_at=self._clock.now_ms()))
+            raise Conflict("This agent is declared in code. Change its persona, model and budget there.")
+        changed = self._profile_as_stored(replace(profile, **changes, updated_at=self._clock.now_ms()))
         if changed.owner is not None:
             self._check(changed, changes.keys())
         return await self._store.change_agent(caller, changed)
 
     def _check(self, profile: Profile, given: Collection[str]) -> None:
-        """Invalid if what was given is not allowed, or if the agent could not run."""
+        """Raise Invalid if the agent could not run, or if a given value is not allowed."""
         _agent_of(profile)
         if "model" in given:
             self._limits.check_model(profile.model or "")
@@ -96,57 +99,59 @@ class AgentDirectory:
             self._limits.check_usd(profile.max_usd)
 
     async def retire(self, caller: str, agent: str, *, operates: bool) -> None:
-        """From now on no message wakes it; what it did, and what it remembers, stays."""
+        """Deactivate an agent: messages no longer wake it. Its history and memory stay."""
         await self.change(caller, agent, operates=operates, is_active=False)
 
     # --- memory
 
     def memory_owner(self, agent: str, owner: str) -> str:
-        """Whose the memory and the mailbox of an agent are when it works for this owner."""
+        """Return the owner of the agent's memory and mailbox when it works for this owner. Shared agents have one
+        memory for all owners."""
         declared = self._declared.get(agent)
         return EVERY_OWNER if declared is not None and declared.shared else owner
 
     async def blocks(self, caller: str, agent: str) -> Sequence[Block]:
         return await self._store.blocks(*await self._memory(caller, agent))
 
-    async def remember(self, caller: str, agent: str, label: str, content: str, is_shared: bool | None = None) -> Block:
+    async def set_block(self, caller: str, agent: str, label: str, content: str, is_shared: bool | None = None) -> Block:
         profile = await self.get(caller, agent)
         return await self.update_memory(profile.id, caller, label, content, is_shared)
 
-    async def forget(self, caller: str, agent: str, label: str) -> None:
-        await self._store.drop_block(*await self._memory(caller, agent), self._kept(label))
+    async def delete_block(self, caller: str, agent: str, label: str) -> None:
+        await self._store.drop_block(*await self._memory(caller, agent), self._as_stored(label))
 
     async def link(self, caller: str, agent: str, label: str, reader: str) -> None:
+        """Let another agent read a memory block."""
         (of, owner), (by, reads_for) = await self._memory(caller, agent), await self._memory(caller, reader)
         if reads_for == EVERY_OWNER != owner:
-            raise Invalid("A shared agent serves every owner, so it reads blocks of shared agents only.")
-        await self._store.link_block(of, owner, self._kept(label), by, reads_for)
+            raise Invalid("A shared agent serves every owner. Link blocks of shared agents to it only.")
+        await self._store.link_block(of, owner, self._as_stored(label), by, reads_for)
 
     async def unlink(self, caller: str, agent: str, label: str, reader: str) -> None:
         of, owner = await self._memory(caller, agent)
         by = clean(reader)
-        await self._store.unlink_block(of, owner, self._kept(label), by, self.memory_owner(by, caller))
+        await self._store.unlink_block(of, owner, self._as_stored(label), by, self.memory_owner(by, caller))
 
     async def _memory(self, caller: str, agent: str) -> tuple[str, str]:
-        """An agent that the caller may use, and whose memory of it the caller sees."""
+        """Return the id of an agent that the caller may use, and the owner of the memory that the caller sees."""
         profile = await self.get(caller, agent)
         return profile.id, self.memory_owner(profile.id, caller)
 
     async def passages(
         self, caller: str, agent: str, query: str | None, before: str | None, limit: int
     ) -> Sequence[Passage]:
-        kept = await self._memory(caller, agent)
+        memory = await self._memory(caller, agent)
         if query is not None:
-            return await self._store.find_passages(*kept, clean(query), limit)
-        return await self._store.passages(*kept, before, limit)
+            return await self._store.find_passages(*memory, clean(query), limit)
+        return await self._store.passages(*memory, before, limit)
 
-    async def put_away(self, caller: str, agent: str, content: str, tags: Sequence[str]) -> Passage:
+    async def add_passage(self, caller: str, agent: str, content: str, tags: Sequence[str]) -> Passage:
         return await self.store_memory((await self.get(caller, agent)).id, caller, content, tags)
 
-    async def drop(self, caller: str, agent: str, passage_id: str) -> None:
-        await self._store.drop_passage(*await self._memory(caller, agent), known(passage_id, "passage"))
+    async def delete_passage(self, caller: str, agent: str, passage_id: str) -> None:
+        await self._store.drop_passage(*await self._memory(caller, agent), checked_id(passage_id, "passage"))
 
-    # --- what agents do with their own memory, through their tools, for the owner of the run
+    # --- the memory tools of agents, for the owner of the run
 
     async def update_memory(
         self, agent: str, owner: str, label: str, content: str, is_shared: bool | None = None
@@ -155,8 +160,8 @@ class AgentDirectory:
             id=new_id(),
             agent=agent,
             owner=self.memory_owner(agent, owner),
-            label=self._kept(label),
-            content=self._kept(content),
+            label=self._as_stored(label),
+            content=self._as_stored(content),
             updated_at=self._clock.now_ms(),
         )
         return await self._store.put_block(block, is_shared)
@@ -167,51 +172,51 @@ class AgentDirectory:
     async def store_memory(
         self, agent: str, owner: str, content: str, tags: Sequence[str] = (), cause: str | None = None
     ) -> Passage:
-        """`cause` is the call, `run_id:call_id`: what it has stored, it stores once."""
+        """Store a passage. `cause` is the tool call, as `run_id:call_id`: a repeated call stores nothing."""
         passage = Passage(
             id=new_id(),
             agent=agent,
             owner=self.memory_owner(agent, owner),
-            content=self._kept(not_blank(content)),
-            tags=[self._kept(tag) for tag in tags],
+            content=self._as_stored(not_blank(content)),
+            tags=[self._as_stored(tag) for tag in tags],
             created_at=self._clock.now_ms(),
             cause=cause,
         )
         return await self._store.put_passage(passage)
 
-    def _kept(self, text: str) -> str:
-        """As it is stored: what is sensitive by its name."""
-        return clean(text) if self._redactor is None else self._redactor.text(clean(text))
+    def _as_stored(self, text: str) -> str:
+        """Return the text redacted, and without characters that a database cannot store."""
+        return self._redactor.text(clean(text))
 
-    def _cleaned(self, profile: Profile) -> Profile:
-        """The profile as it is stored. The name of a model is no content."""
+    def _profile_as_stored(self, profile: Profile) -> Profile:
+        """Return the profile with its texts redacted. The name of the model is not content."""
         texts = {name: getattr(profile, name) for name in ("display_name", "title", "avatar_color", "persona")}
-        kept = {name: self._kept(text) for name, text in texts.items() if text is not None}
-        return replace(profile, **kept, model=None if profile.model is None else clean(profile.model))
+        stored = {name: self._as_stored(text) for name, text in texts.items() if text is not None}
+        return replace(profile, **stored, model=None if profile.model is None else clean(profile.model))
 
     # --- the prompt
 
     async def preview(self, caller: str, agent: str, thread_id: str | None) -> Prompt:
-        """The prompt that this agent would get now, in this conversation of the caller's. In a conversation of another
-        owner the prompt has that owner's memory, which a guest may not read."""
+        """Build the prompt that this agent would get now in a conversation of the caller. Conversations of other
+        owners are refused: their prompt contains memory that a guest may not read."""
         profile = await self.get(caller, agent)
-        blocks = await self.loaded_blocks(profile, caller)
+        blocks = await self.load_blocks(profile, caller)
         if thread_id is None:
             return build_prompt(profile.persona, blocks, [])
-        here = await self._store.get_conversation(caller, known(thread_id, "conversation"))
+        here = await self._store.get_conversation(caller, checked_id(thread_id, "conversation"))
         if here.thread.owner != caller:
-            raise NotFound("There is no conversation of yours with that id.")
-        said = await self._store.recent_messages(here.thread.id, None, LAST_MESSAGES)
-        return self.built_prompt(profile, blocks, here.thread, said)
+            raise NotFound("You have no conversation with that id.")
+        messages = await self._store.recent_messages(here.thread.id, None, LAST_MESSAGES)
+        return self.build_prompt(profile, blocks, here.thread, messages)
 
-    # --- the same, step by step, for the worker that runs the agent
+    # --- the parts of the prompt, for the worker that runs the agent
 
-    async def loaded(self, run: Run) -> Profile:
-        """The agent of this run. ModelRefused if it was made over the API and its model is not allowed."""
+    async def load_profile(self, run: Run) -> Profile:
+        """Return the profile of a run's agent. Raises ModelRefused if the API made it and its model is not allowed."""
         profile = await self._store.find_agent(run.agent)
         if profile is None:
             raise NotFound("There is no agent with that id.")
-        if profile.owner is not None:  # it may have been made when other models were allowed
+        if profile.owner is not None:  # the allowed models may have changed since it was made
             try:
                 self._limits.check_model(profile.model or "")
             except Invalid as error:
@@ -219,20 +224,20 @@ class AgentDirectory:
         return profile
 
     async def session(self, run: Run) -> str | None:
-        """The session that this run resumes: the agent's last one in the same conversation."""
+        """Return the session that this run resumes: the agent's last one in the same conversation."""
         return None if run.thread_id is None else await self._store.session(run.agent, run.thread_id)
 
-    async def keep_session(self, run: Run, session_id: str) -> None:
+    async def save_session(self, run: Run, session_id: str) -> None:
         if run.thread_id is not None:
             await self._store.save_session(run.agent, run.thread_id, session_id)
 
-    async def loaded_blocks(self, profile: Profile, owner: str) -> Sequence[Block]:
+    async def load_blocks(self, profile: Profile, owner: str) -> Sequence[Block]:
         return await self._store.blocks(profile.id, self.memory_owner(profile.id, owner))
 
-    def built_prompt(
-        self, profile: Profile, blocks: Sequence[Block], thread: Thread, said: Sequence[Message]
+    def build_prompt(
+        self, profile: Profile, blocks: Sequence[Block], thread: Thread, messages: Sequence[Message]
     ) -> Prompt:
-        lines = [Line(m.id, m.sender or "", m.text, m.parent_id is not None) for m in said]
+        lines = [Line(m.id, m.sender or "", m.text, m.parent_id is not None) for m in messages]
         title = f"#{thread.name}" if thread.kind == "channel" else "a direct message"
         return build_prompt(profile.persona, blocks, lines, Place(thread.id, title))
 
@@ -252,9 +257,9 @@ def _profile_of(agent: Agent, now: int) -> Profile:
 
 
 def _agent_of(profile: Profile) -> Agent:
-    """What a row runs as; Invalid if it cannot."""
+    """Return the agent that runs from a profile. Raises Invalid if the profile has no model."""
     if not profile.model:
-        raise Invalid("An agent needs a model.")
+        raise Invalid("The agent has no model. Set `model`.")
     return Agent(
         profile.id,
         model=profile.model,

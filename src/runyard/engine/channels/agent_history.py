@@ -1,4 +1,4 @@
-"""What agents did in their mailboxes: their runs, the steps and messages of one, and what they cost day by day."""
+"""The history of agents in their mailboxes: runs, the steps and messages of a run, and usage by day."""
 
 from collections.abc import Mapping, Sequence
 
@@ -7,7 +7,7 @@ from msgspec.structs import replace
 from runyard.domain.ledger import Day, Ledger
 from runyard.domain.run import Run, Status
 from runyard.domain.thread import ThreadKind
-from runyard.engine.queries.views import known
+from runyard.engine.queries.views import checked_id
 from runyard.errors import NotFound
 from runyard.store import Store
 
@@ -19,14 +19,14 @@ class AgentHistory:
     async def runs(
         self, caller: str, agent: str, before: str | None, limit: int
     ) -> tuple[Sequence[Run], Mapping[str, ThreadKind]]:
-        """The caller's runs in the mailbox of this agent, newest first, and in what kind of place it was spoken to."""
+        """Return the caller's runs in this agent's mailbox, newest first, and the kinds of their conversations by id."""
         await self._store.get_agent(caller, agent)
         runs = await self._store.mailbox_runs(caller, agent, before, limit)
         return await self._as_in_mailbox(runs), await self._kinds(caller, runs)
 
     async def run(self, caller: str, agent: str, run_id: str) -> tuple[Run, Mapping[str, ThreadKind], Ledger]:
-        """One of them, with its steps and messages."""
-        run = await self._store.get_run(caller, known(run_id, "run"))
+        """Return one of these runs with its steps and messages."""
+        run = await self._store.get_run(caller, checked_id(run_id, "run"))
         if run.agent != agent:
             raise NotFound("There is no run with that id.")
         [shown] = await self._as_in_mailbox([run])
@@ -37,8 +37,8 @@ class AgentHistory:
         return await self._store.usage_by_day(caller, agent, limit)
 
     async def _as_in_mailbox(self, runs: Sequence[Run]) -> Sequence[Run]:
-        """At most one run of a mailbox is at work. One that waits for a person and has given its place to the next
-        (`while_waiting="yield"`) is back in the queue: it is claimed again when the person has decided."""
+        """Show runs as the mailbox sees them. A run that waits for a decision and has yielded to the next one
+        (`while_waiting="yield"`) counts as queued: it is claimed again after the decision."""
         waiting = [run.id for run in runs if run.status is Status.WAITING]
         holding = await self._store.holding_runs(waiting) if waiting else frozenset()
         yielded = set(waiting) - holding

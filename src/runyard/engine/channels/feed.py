@@ -1,9 +1,9 @@
-"""The feed: numbers what happened in conversations, and lets people follow it.
+"""The feed: numbers the entries of conversations, and lets people follow them.
 
-Entries are written with their cause, by anybody; `Feed.run` gives them their numbers afterwards, one process at a time
-(the store's lock decides which), and then wakes who follows, here and elsewhere. So a follower is a plain cursor over
-numbers: none appears behind it, however late its transaction was committed. What a process did not live to number the
-next look of any other does.
+Any process writes entries, in the transaction of what they report. `Feed.run` numbers them afterwards, in one process
+at a time (a lock in the store), and wakes the followers of all processes. So a follower is a cursor over numbers: no
+entry appears behind it, however late its transaction was committed. If a process dies before it numbers its entries,
+another one does so at its next poll.
 """
 
 import asyncio
@@ -13,7 +13,7 @@ from contextlib import suppress
 import structlog
 
 from runyard.domain.feed import Entry
-from runyard.engine.log.stream import AWAY_SECONDS, Pause, Silence
+from runyard.engine.log.stream import AWAY_SECONDS, IdleTimer, Pause
 from runyard.errors import Gone, RunyardError, Unavailable
 from runyard.store import Store
 
@@ -21,34 +21,34 @@ log = structlog.get_logger()
 
 AT_ONCE = 1000
 READ = 200
-GONE = "The feed up to {} was dropped when it was old. Read the conversations, then follow from there."
+GONE = "The retention policy deleted the feed up to {}. Read the conversations, then follow from there."
 
 
 class Feed:
-    def __init__(self, store: Store, tell: Callable[[int], None], poll_seconds: float) -> None:
-        """`tell` is called with how far the feed goes, when that is news."""
+    def __init__(self, store: Store, announce: Callable[[int], None], poll_seconds: float) -> None:
+        """`announce` is called with the feed's last number when it grows, to wake other processes."""
         self._store = store
-        self._tell = tell
+        self._announce = announce
         self._poll = poll_seconds
-        self._bell = asyncio.Event()
+        self._wakeup = asyncio.Event()
         self._followers: set[Follower] = set()
         self._last = 0
         self.is_cut = False
 
     def wake(self) -> None:
-        """Something happened: it wants a number."""
-        self._bell.set()
+        """Number new entries now."""
+        self._wakeup.set()
 
-    def note(self, last: int) -> None:
-        """Another process has numbered this far."""
+    def advance(self, last: int) -> None:
+        """Record that another process has numbered entries up to `last`, and wake followers if that is new."""
         if last > self._last:
             self._last = last
-            self._wake()
+            self._wake_followers()
 
     async def run(self) -> None:
-        """Number what is new, until cancelled."""
+        """Number new entries until cancelled."""
         while True:
-            self._bell.clear()
+            self._wakeup.clear()
             try:
                 last = await self._store.number_feed(AT_ONCE)
             except RunyardError as error:
@@ -56,42 +56,42 @@ class Feed:
             else:
                 if last > self._last:
                     self._last = last
-                    self._wake()
-                    self._tell(last)
+                    self._wake_followers()
+                    self._announce(last)
             with suppress(TimeoutError):
                 async with asyncio.timeout(self._poll):
-                    await self._bell.wait()
+                    await self._wakeup.wait()
 
-    async def start(self, asked: int | None) -> int:
-        """Where somebody begins who has seen it as far as `asked`; who has seen nothing wants only what is new.
-        Gone, if what follows was dropped since."""
-        if asked is None:
+    async def start(self, last_seen: int | None) -> int:
+        """Return the cursor of a client that has seen the feed up to `last_seen`; without it, the feed's end. Raises
+        Gone if the entries that follow were deleted."""
+        if last_seen is None:
             return await self._store.number_feed(AT_ONCE)
         first = await self._store.feed_start()
-        if asked < first:
+        if last_seen < first:
             raise Gone(GONE.format(first), snapshot={"last_event_id": str(first)})
-        return asked
+        return last_seen
 
     def follow(self, caller: str, after: int) -> "Follower":
         follower = Follower(self, self._store, caller, after)
         self._followers.add(follower)
         return follower
 
-    def leave(self, follower: "Follower") -> None:
+    def remove(self, follower: "Follower") -> None:
         self._followers.discard(follower)
 
     def cut(self) -> None:
-        """End every stream without a clean end, so that clients come back elsewhere."""
+        """Break every stream off without its end, so that clients reconnect to another process."""
         self.is_cut = True
-        self._wake()
+        self._wake_followers()
 
-    def _wake(self) -> None:
+    def _wake_followers(self) -> None:
         for follower in self._followers:
             follower.wake()
 
 
 class Follower:
-    """One reader's cursor."""
+    """One client's cursor over the feed. `close` it when done."""
 
     def __init__(self, feed: Feed, store: Store, caller: str, after: int) -> None:
         self._feed = feed
@@ -99,21 +99,22 @@ class Follower:
         self._caller = caller
         self._cursor = after
         self._gone = False
-        self._bell = asyncio.Event()
-        self._silence = Silence(self._bell)
+        self._wakeup = asyncio.Event()
+        self._idle = IdleTimer(self._wakeup)
 
     async def next(self, patience: float) -> Sequence[Entry] | Pause:
-        """The next entries that the reader may see, in order; or why there are none."""
-        self._silence.begin(patience)
+        """Return the next entries that the client may see, in order, or why there are none. Wait for them at most
+        `patience` seconds."""
+        self._idle.start(patience)
         while (pause := self._pause()) is None:
-            self._bell.clear()
-            entries, more = await self._more()
+            self._wakeup.clear()
+            entries, moved = await self._read()
             if entries:
                 return entries
-            if not more and self._pause() is None:
-                if self._silence.is_over:
+            if not moved and self._pause() is None:
+                if self._idle.has_expired:
                     return Pause.IDLE
-                await self._bell.wait()
+                await self._wakeup.wait()
         return pause
 
     def _pause(self) -> Pause | None:
@@ -121,26 +122,26 @@ class Follower:
             return Pause.GONE
         return Pause.CUT if self._feed.is_cut else None
 
-    async def _more(self) -> tuple[Sequence[Entry], bool]:
-        """What follows the cursor, and whether the cursor moved."""
+    async def _read(self) -> tuple[Sequence[Entry], bool]:
+        """Return the entries after the cursor, and whether the cursor moved."""
         try:
             window = await self._store.read_feed(self._caller, self._cursor, READ)
         except Unavailable:
             await asyncio.sleep(AWAY_SECONDS)
-            self._bell.set()  # look again; meanwhile the reader gets its heartbeats
+            self._wakeup.set()  # read again; the idle timer still makes `next` return, so heartbeats go on
             return [], False
         moved = window.upto > self._cursor
         self._cursor = window.upto
         return window.entries, moved
 
     def wake(self) -> None:
-        self._bell.set()
+        self._wakeup.set()
 
     def leave(self) -> None:
-        """The reader is gone: stop waiting."""
+        """Stop waiting, because the client disconnected. The current `next` returns `Pause.GONE`."""
         self._gone = True
-        self._bell.set()
+        self._wakeup.set()
 
     def close(self) -> None:
-        self._silence.end()
-        self._feed.leave(self)
+        self._idle.cancel()
+        self._feed.remove(self)

@@ -1,9 +1,7 @@
-"""An agent's run in its mailbox, from what it knows to what it did.
+"""Runs an agent in its mailbox: loads its memory and the conversation, builds the prompt and adds the channel tools.
 
-Nothing here says anything in a conversation: what the model writes stays in the run's log, and only its tools are
-heard. What comes before and after is in the same commits as its cause: the claim of the run tells the feed that the
-agent is typing; what the model says and calls is on record as it ends; and the end of the run, however it ends, sets
-status, stop reason and usage and tells the feed that the agent is done.
+Nothing is posted here. The model's text stays in the run's log; only its tools post messages. Feed entries are written
+with their causes: the claim of the run reports that the agent is typing, and the end of the run that it is done.
 """
 
 from collections.abc import Awaitable, Callable
@@ -21,7 +19,7 @@ from runyard.engine.channels.agent_directory import AgentDirectory
 from runyard.engine.channels.conversations import Conversations
 from runyard.telemetry.spans import Tracer
 
-ORCHESTRATED = frozenset({"model", "python", "claude"})  # kinds of agents that a prompt and tools mean something to
+ORCHESTRATED = frozenset({"model", "python", "claude"})  # kinds of agents that use a prompt or tools
 
 
 class Orchestrator:
@@ -30,33 +28,35 @@ class Orchestrator:
         self._agent_directory = agent_directory
         self._conversations = conversations
 
-    async def work(self, agent: Agent, run: Run, think: Callable[[Agent], Awaitable[Output | None]]) -> Output | None:
-        """Load the agent, its blocks for the owner of the run, and the last messages; build its prompt and its tools;
-        let it think; store where its next run in this conversation goes on."""
+    async def orchestrate(
+        self, agent: Agent, run: Run, run_agent: Callable[[Agent], Awaitable[Output | None]]
+    ) -> Output | None:
+        """Load the agent's profile, its memory for the run's owner and the last messages; build the prompt and tools;
+        run the agent; save the session that its next run in this conversation resumes."""
         if agent.kind not in ORCHESTRATED:
-            return await think(agent)
+            return await run_agent(agent)
         with self._tracer.span("agent.prompt", run.id, agent=run.agent):
-            profile = await self._agent_directory.loaded(run)
-            blocks = await self._agent_directory.loaded_blocks(profile, run.owner)
-            said = await self._conversations.last_messages(run)
-            prompt = self._agent_directory.built_prompt(profile, blocks, *said)
-        desk = AgentActions(run, self._conversations, self._agent_directory)
+            profile = await self._agent_directory.load_profile(run)
+            blocks = await self._agent_directory.load_blocks(profile, run.owner)
+            thread, messages = await self._conversations.last_messages(run)
+            prompt = self._agent_directory.build_prompt(profile, blocks, thread, messages)
+        actions = AgentActions(run, self._conversations, self._agent_directory)
         session = None if agent.claude is None else await self._agent_directory.session(run)
-        output = await think(_seated(agent, prompt, desk, session))
+        output = await run_agent(_in_mailbox(agent, prompt, actions, session))
         if isinstance(output, ModelOutput) and output.session_id not in (None, session):
-            await self._agent_directory.keep_session(run, output.session_id)
+            await self._agent_directory.save_session(run, output.session_id)
         return output
 
 
-def _seated(agent: Agent, prompt: Prompt, desk: AgentActions, session: str | None) -> Agent:
-    """The agent as it works here: no run of another conversation is told to it."""
-    seated = copy(agent)
+def _in_mailbox(agent: Agent, prompt: Prompt, actions: AgentActions, session: str | None) -> Agent:
+    """Return the agent with its prompt and the channel tools, and without the history of earlier runs."""
+    made = copy(agent)
     own = {tool.name for tool in agent.tools}
-    seated.tools = (*agent.tools, *(tool for tool in channel_tools(desk) if tool.name not in own))
+    made.tools = (*agent.tools, *(tool for tool in channel_tools(actions) if tool.name not in own))
     if agent.model_settings is not None:
-        seated.instructions = prompt.text
-        seated.model_settings = replace(agent.model_settings, history=0)
+        made.instructions = prompt.text
+        made.model_settings = replace(agent.model_settings, history=0)
     if agent.claude is not None:
-        seated.instructions = prompt.text
-        seated.claude = replace(agent.claude, session=session)
-    return seated
+        made.instructions = prompt.text
+        made.claude = replace(agent.claude, session=session)
+    return made

@@ -1,8 +1,8 @@
-"""Lets the next run of a group go: when the one before it has ended or parked, and the pause is over.
+"""Starts the runs of one message one after another: the next when the one before has ended or parked, after a pause.
 
-The end itself says who is due, in its own transaction; here the due are put into their lanes, so that a pause holds no
-worker. Every process does it, with or without a worker, and what one did not live to do the next look of any other
-does; the reaper's safety net finds what even the end did not tell.
+The transaction that ends a run marks the next one as due. This loop puts due runs into their lanes, so that no worker
+waits during the pause. Every process does it, with or without a worker, so that it does not depend on a single one.
+The reaper finds runs that were never marked.
 """
 
 import asyncio
@@ -24,26 +24,26 @@ class ReplyOrder:
         self._store = store
         self._wake_workers = wake_workers
         self._poll = poll_seconds
-        self._bell = asyncio.Event()
+        self._wakeup = asyncio.Event()
 
     def wake(self) -> None:
-        """A run has left: somebody may be due."""
-        self._bell.set()
+        """Check for due runs now."""
+        self._wakeup.set()
 
     async def run(self) -> None:
-        """Look whenever somebody is due, until cancelled."""
+        """Release due runs until cancelled."""
         while True:
-            self._bell.clear()
-            patience = self._poll
+            self._wakeup.clear()
+            pause = self._poll
             try:
                 given, due_in = await self._store.release_held_runs(AT_ONCE)
                 if given:
                     log.info("reply_order.advanced", runs=given)
                     self._wake_workers()
                 if due_in is not None:
-                    patience = max(0.0, min(patience, due_in / 1000))
+                    pause = max(0.0, min(pause, due_in / 1000))
             except RunyardError as error:
                 log.warning("reply_order.round_failed", code=error.code)
             with suppress(TimeoutError):
-                async with asyncio.timeout(patience):
-                    await self._bell.wait()
+                async with asyncio.timeout(pause):
+                    await self._wakeup.wait()

@@ -1,8 +1,8 @@
-"""Decisions of people: recorded once, with their event, and the run goes on from the queue.
+"""Records decisions of people: each once, together with its event. The run then continues from the queue.
 
-An edited input is checked here against the tool, before anything is decided, so that the client is told what does not
-fit. The tools of a tool server are listed for that, if no run has listed them in this process yet. A tool of an agent
-that this process does not declare checks its input when it is called.
+An edited input is checked against its tool before the decision is recorded, so that the client learns what is wrong.
+For tools of a tool server, the server's tools are listed if no run of this process has done so yet. For an agent that
+this process does not declare, the worker checks the input when it calls the tool.
 """
 
 from collections.abc import Callable, Mapping
@@ -14,6 +14,7 @@ from runyard.agents.tools.tool import Tool
 from runyard.clock import Clock
 from runyard.domain.approval import Approval
 from runyard.domain.events import ApprovalDecided, Drafter, clean
+from runyard.domain.no_redaction import NO_REDACTION
 from runyard.domain.run import Status
 from runyard.engine.log.tail import Tail
 from runyard.errors import AlreadyDecided, Invalid, ToolError, Unavailable
@@ -23,7 +24,7 @@ from runyard.telemetry.metrics import Metrics
 if TYPE_CHECKING:
     from runyard.domain.redaction import Redactor
 
-MOST_OPEN = 1000  # questions of one run
+MOST_OPEN = 1000  # open approvals of one run, and waiting runs of one thread
 
 
 class ToolUnavailable(Unavailable):
@@ -37,11 +38,12 @@ class Approvals:
         self,
         store: Store,
         tail: Tail,
+        *,
         clock: Clock,
         agents: Mapping[str, Agent],
         wake_workers: Callable[[], None],
         metrics: Metrics,
-        redactor: "Redactor | None" = None,
+        redactor: "Redactor" = NO_REDACTION,
     ) -> None:
         self._redactor = redactor
         self._store = store
@@ -63,12 +65,12 @@ class Approvals:
         reason: str | None = None,
         edited: Any = None,
     ) -> Approval:
-        """An edited input that does not fit its tool is refused before anything is decided."""
+        """Record a decision and requeue the run. Raises Invalid if the edited input does not fit the tool, and
+        AlreadyDecided."""
         approval_id = clean(approval_id)
-        if self._redactor is not None:
-            edited, reason = self._redactor.value(edited), self._redactor.value(reason)
+        edited, reason = self._redactor.value(edited), self._redactor.value(reason)
         if edited is not None:
-            await self._check(owner, approval_id, edited)
+            await self._check_edit(owner, approval_id, edited)
         event = self._draft(
             ApprovalDecided(approval_id, decision, by, edited, None if reason is None else clean(reason))
         )
@@ -78,28 +80,28 @@ class Approvals:
         self._wake_workers()
         return approval
 
-    async def _check(self, owner: str, approval_id: str, edited: Any) -> None:
+    async def _check_edit(self, owner: str, approval_id: str, edited: Any) -> None:
         approval = await self._store.get_approval(owner, approval_id)
         if approval.kind != "tool":
-            raise Invalid("Only the input of a tool can be edited; this is a question.")
+            raise Invalid("This approval is a question, so it has no input to edit. Decide without `edited`.")
         run = await self._store.get_run(owner, approval.run_id)
         agent = self._agents.get(run.agent)
-        tool = None if agent is None else await _tool(agent, approval.tool)
+        tool = None if agent is None else await _find_tool(agent, approval.tool)
         if tool is not None:
             tool.check(edited)
 
-    async def reject_open(self, owner: str, thread_id: str, by: str, reason: str, *, but: str) -> None:
-        """Say no to everything that runs of this thread wait for, but not to what the run `but` does."""
+    async def reject_open(self, owner: str, thread_id: str, by: str, reason: str, *, except_run: str) -> None:
+        """Reject all open approvals of the thread's runs, except those of the run `except_run`."""
         where: dict[RunColumn, str] = {"thread_id": thread_id, "status": Status.WAITING.value}
         waiting = await self._store.list_runs(owner, where, None, MOST_OPEN)
-        for run in [run for run in waiting if run.id != but]:
+        for run in [run for run in waiting if run.id != except_run]:
             for approval in await self._store.list_approvals(owner, None, MOST_OPEN, run.id):
                 with suppress(AlreadyDecided):
                     await self.decide(owner, approval.id, "rejected", by, reason)
 
 
-async def _tool(agent: Agent, name: str) -> Tool[..., Any] | None:
-    """The tool of that name: declared, or listed by one of the agent's sources."""
+async def _find_tool(agent: Agent, name: str) -> Tool[..., Any] | None:
+    """Return the agent's tool with that name, declared or from a tool server."""
     for tool in agent.tools:
         if tool.name == name:
             return tool

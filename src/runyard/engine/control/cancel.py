@@ -1,14 +1,14 @@
-"""Cancel is a row: queued and waiting runs end at once, a running one is flagged and told; then the truth is
-answered."""
+"""Cancels runs. A queued or waiting run ends at once. A running one gets a cancel request in its row, and its worker is
+told."""
 
 import asyncio
 from collections.abc import Callable, Sequence
 from contextlib import suppress
 
 from runyard.clock import Clock
+from runyard.domain.endings import EndWithoutWorker
 from runyard.domain.events import Draft
 from runyard.domain.run import Fate, Run, Status
-from runyard.engine.control.reaper import Ender
 from runyard.engine.log.stream import Pause, Streams
 from runyard.engine.log.tail import Tail
 from runyard.store import Store
@@ -20,22 +20,24 @@ class Cancel:
         self,
         store: Store,
         tail: Tail,
+        *,
         streams: Streams,
         clock: Clock,
         grace_seconds: float,
-        stop: Callable[[str], None],
+        stop_run: Callable[[str], None],
         metrics: Metrics,
     ) -> None:
+        """`grace_seconds`: how long a worker has to end a run before the reaper does. `stop_run` tells the worker."""
         self._store = store
         self._tail = tail
         self._streams = streams
         self._grace_ms = int(grace_seconds * 1000)
-        self._stop = stop
+        self._stop_run = stop_run
         self._metrics = metrics
-        self._ending = Ender(clock, "requested")
+        self._ending = EndWithoutWorker(clock, "requested")
 
     async def __call__(self, owner: str, run_id: str, patience: float = 0.0) -> Run:
-        """Ask the run to stop and return it, after at most `patience` seconds of waiting for its end."""
+        """Cancel a run and return it. Wait at most `patience` seconds for a running one to end."""
         written: list[Draft] = []
 
         def ending(run: Run, fate: Fate) -> Sequence[Draft]:
@@ -49,13 +51,13 @@ class Cancel:
         if run.status is not Status.RUNNING:
             self._tail.stale(run_id)
             return run
-        self._stop(run_id)
+        self._stop_run(run_id)
         if patience > 0:
-            await self._end_of(run, patience)
+            await self._wait_for_end(run, patience)
             run = await self._store.get_run(owner, run_id)
         return run
 
-    async def _end_of(self, run: Run, patience: float) -> None:
+    async def _wait_for_end(self, run: Run, patience: float) -> None:
         follower = self._streams.follow(run.id, run.last_seq)
         try:
             with suppress(TimeoutError):

@@ -1,8 +1,8 @@
-"""Runs that somebody waits for and that have a deadline: canceled if nobody has ended them by then.
+"""Cancels runs that have passed their deadline while a client waits for them.
 
-The worker that has a run keeps its deadline by itself, and what a waiting run asks expires with it. Left are runs that
-no worker has taken, or whose worker died: as long as somebody waits for one, it is canceled shortly after its time; if
-nobody does, the next worker that takes it ends it. What is canceled past its deadline is late, and faces say so.
+A worker enforces the deadline of the runs it executes, and approvals expire at the deadline. What remains are runs
+that no worker has claimed, or whose worker died. While a client waits for such a run, it is canceled shortly after its
+deadline; otherwise the next worker that claims it ends it.
 """
 
 import asyncio
@@ -17,7 +17,7 @@ from runyard.errors import RunyardError
 
 log = structlog.get_logger()
 
-GRACE_SECONDS = 0.5  # for a worker to end it with the right words
+GRACE_SECONDS = 0.5  # for a worker to end the run as timed out
 
 
 class Deadlines:
@@ -26,18 +26,18 @@ class Deadlines:
         self._clock = clock
 
     @contextmanager
-    def kept(self, owner: str, run_id: str, at: int | None) -> Iterator[None]:
-        """While in here, the run does not live longer than until `at` (milliseconds since 1970)."""
+    def enforce(self, owner: str, run_id: str, at: int | None) -> Iterator[None]:
+        """Inside this context, cancel the run when `at` (milliseconds since 1970) has passed."""
         if at is None:
             yield
             return
-        watch = asyncio.create_task(self._end(owner, run_id, at), name=f"deadline of {run_id}")
+        timer = asyncio.create_task(self._cancel_at(owner, run_id, at), name=f"deadline of {run_id}")
         try:
             yield
         finally:
-            watch.cancel()
+            timer.cancel()
 
-    async def _end(self, owner: str, run_id: str, at: int) -> None:
+    async def _cancel_at(self, owner: str, run_id: str, at: int) -> None:
         await asyncio.sleep(max(0, at - self._clock.now_ms()) / 1000 + GRACE_SECONDS)
         try:
             await self._cancel(owner, run_id)

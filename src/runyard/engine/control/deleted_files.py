@@ -2,8 +2,8 @@
 
 The transaction that deletes a thread or a run also records a removal. Every process reads the removals and removes
 its local files, so a crash between the two, a deletion by another process and a deletion by retention leave no file.
-A removal that fails is tried again in the next round and after a restart. Removals are kept for `KEPT_MS`, so that a
-machine that was off for less than that removes its files too.
+A removal that fails is tried again in the next round and after a restart. Removals stay in the store for `KEPT_MS`, so
+that a machine that was off for less than that removes its files too.
 """
 
 import asyncio
@@ -19,7 +19,7 @@ log = structlog.get_logger()
 
 DAY_MS = 24 * 3600 * 1000
 KEPT_MS = 30 * DAY_MS
-OVERLAP_MS = 10 * 60 * 1000  # a commit may become visible after a later one
+OVERLAP_MS = 10 * 60 * 1000  # read again, because a commit may become visible after a later one
 ROUND_SECONDS = 30.0
 PAGE = 500
 

@@ -1,9 +1,9 @@
-"""Runs whose client went away: canceled after a grace, unless somebody comes back (DESIGN decision 1).
+"""Cancels runs whose client disconnected, after a grace period, unless a client reconnects.
 
-Only a client that is seen to close starts the grace: not a shutdown (streams are cut, or the process drains), not a
-crash (then nobody sees anything), and not a run that waits for a person. Anybody who follows the run, on any pod and
-any face, ends it: at once where a face says so (`come`), otherwise as soon as that pod's watch comes by. The reaper
-cancels what is past it.
+Only a connection that a client closes starts the grace period: not a shutdown, not a crash, and not the connection of
+a run that waits for a decision. A follower in any process and on any face clears it: at once where the face calls
+`reconnected`, otherwise at the next poll of `Streams.watch` in that process. The reaper cancels runs whose grace period
+is over.
 """
 
 import structlog
@@ -18,13 +18,13 @@ log = structlog.get_logger()
 
 class Disconnects:
     def __init__(self, store: Store, streams: Streams, grace_seconds: float | None) -> None:
-        """Without a grace, a run goes on whoever leaves."""
+        """With `grace_seconds=None`, runs go on without clients."""
         self._store = store
         self._streams = streams
         self._grace_ms = None if grace_seconds is None else int(grace_seconds * 1000)
 
-    async def leave(self, run_id: str) -> None:
-        """A client of this run closed its connection."""
+    async def disconnected(self, run_id: str) -> None:
+        """Start the grace period, because a client closed its connection, unless the run has another follower here."""
         stopping = self._streams.is_cut or self._streams.is_draining
         if self._grace_ms is None or stopping or self._streams.is_followed(run_id):
             return
@@ -33,7 +33,8 @@ class Disconnects:
         except RunyardError as error:
             log.warning("disconnect.save_failed", run_id=run_id, code=error.code)
 
-    async def come(self, run: Run) -> None:
-        """Somebody is about to follow this run, as it was a moment ago; who leaves just now is seen by the watch."""
+    async def reconnected(self, run: Run) -> None:
+        """Clear the grace period of a run that a client is about to follow. `run` may be slightly out of date: if a
+        client leaves meanwhile, `Streams.watch` clears it."""
         if run.detach_deadline is not None:
             await self._store.attach([run.id])

@@ -1,6 +1,8 @@
-"""Takes runs from workers that died, ends cancels that nobody obeyed, cancels runs that nobody came back to, lets
-approvals expire, ends what frozen processes left open, forgets old keys. Every process does it, with or
-without a worker; none leads."""
+"""Recovers and ends runs that their worker or client left.
+
+It requeues or ends runs of dead workers, ends canceled runs that did not stop in time, cancels runs without a client,
+expires approvals, terminates database sessions of frozen processes, and deletes old idempotency keys. Every process
+does it, with or without a worker; no process leads."""
 
 import asyncio
 from collections.abc import Awaitable, Callable, Sequence
@@ -10,11 +12,11 @@ import structlog
 from runyard.clock import Clock
 from runyard.domain.append import END_OF
 from runyard.domain.approval import Approval
-from runyard.domain.events import ApprovalDecided, Draft, Drafter, RunCanceled, RunError
+from runyard.domain.endings import EndWithoutWorker
+from runyard.domain.events import ApprovalDecided, Draft, Drafter
 from runyard.domain.rate import FORGET_MS
 from runyard.domain.run import Fate, Run, Status
 from runyard.engine.log.tail import Tail
-from runyard.engine.running.run_task import ending
 from runyard.errors import RunyardError
 from runyard.store import Store
 from runyard.telemetry.metrics import Metrics
@@ -22,16 +24,16 @@ from runyard.telemetry.metrics import Metrics
 log = structlog.get_logger()
 
 WORKERS_AT_ONCE = 20
-EVENTS_OF_AN_END = 2  # why, and run.finished
+EVENTS_OF_AN_END = 2  # the reason, and run.finished
 KEY_LIFE_MS = 24 * 3600 * 1000
 HOUSEKEEPING_SECONDS = 3600.0
-DEADLINE_SECONDS = 1.0  # between looks for what is too late
-STUCK_SECONDS = 5.0  # between looks for processes that stopped in the middle of a transaction
+DEADLINE_SECONDS = 1.0  # between checks of deadlines
+STUCK_SECONDS = 5.0  # between checks for sessions of processes that stopped in the middle of a transaction
 AT_ONCE = 100
 
 
-class Every:
-    """Due once in so many seconds, however often it is asked."""
+class Interval:
+    """Is due once in so many seconds, however often it is asked."""
 
     def __init__(self, clock: Clock, seconds: float, at_once: bool = False) -> None:
         self._clock = clock
@@ -46,35 +48,23 @@ class Every:
         return True
 
 
-class Ender:
-    """The last events of runs that no worker ends: `Ending` for the store."""
-
-    def __init__(self, clock: Clock, reason: str) -> None:
-        self._draft = Drafter(clock, "api")
-        self._reason = reason
-
-    def __call__(self, run: Run, fate: Fate) -> Sequence[Draft]:
-        finish = END_OF[fate]
-        if fate == "cancel":
-            return ending(self._draft, RunCanceled(self._reason), finish)
-        return ending(self._draft, RunError(finish.error_code or "", finish.error or ""), finish)
-
-
 class Reaper:
     def __init__(
         self,
         store: Store,
         tail: Tail,
+        *,
         clock: Clock,
         max_attempts: int,
         cancel_seconds: float,
         wake_workers: Callable[[], None],
-        stop: Callable[[str], None],
+        stop_run: Callable[[str], None],
         metrics: Metrics,
-        recover: Callable[[], Awaitable[None]] | None = None,
+        recover_reply_order: Callable[[], Awaitable[None]] | None = None,
     ) -> None:
-        """`recover` sees to runs that wait for a turn that nobody gave them."""
-        self._recover = recover
+        """`stop_run` tells the worker of a run to stop it. `recover_reply_order` releases runs in channels whose turn
+        was not given."""
+        self._recover_reply_order = recover_reply_order
         self._store = store
         self._tail = tail
         self._clock = clock
@@ -82,23 +72,23 @@ class Reaper:
         self._cancel_ms = int(cancel_seconds * 1000)
         self._wake_workers = wake_workers
         self._metrics = metrics
-        self._stop = stop
+        self._stop_run = stop_run
         self._draft = Drafter(clock, "api")
-        self._ending = Ender(clock, "not stopped in time")
-        self._left = Ender(clock, "nobody followed it any more")
-        self._housekeeping = Every(clock, HOUSEKEEPING_SECONDS)
-        self._unsticking = Every(clock, STUCK_SECONDS)
+        self._end_reaped = EndWithoutWorker(clock, "not stopped in time")
+        self._end_disconnected = EndWithoutWorker(clock, "nobody followed it any more")
+        self._housekeeping = Interval(clock, HOUSEKEEPING_SECONDS)
+        self._unsticking = Interval(clock, STUCK_SECONDS)
 
     async def run(self, interval: float) -> None:
-        """Reap until cancelled; the first time at once, because a restart should resume at once."""
-        reaping = Every(self._clock, interval, at_once=True)
+        """Reap until cancelled. The first round is at once, so that runs resume soon after a restart."""
+        reaping = Interval(self._clock, interval, at_once=True)
         while True:
             try:
                 if self._unsticking.is_due():
                     await self._unstick()
                 if reaping.is_due():
-                    await self.tick()
-                await self.deadlines()
+                    await self.reap()
+                await self.enforce_deadlines()
             except RunyardError as error:
                 log.warning("reaper.round_failed", code=error.code)
             await asyncio.sleep(min(interval, DEADLINE_SECONDS))
@@ -107,32 +97,34 @@ class Reaper:
         if ended := await self._store.end_stuck_sessions():
             log.warning("database.sessions_terminated", sessions=ended)
 
-    async def deadlines(self) -> None:
-        for run in await self._store.abandon(AT_ONCE, self._cancel_ms, self._left):
+    async def enforce_deadlines(self) -> None:
+        """Cancel runs whose grace period after a disconnect is over, and expire approvals."""
+        for run in await self._store.abandon(AT_ONCE, self._cancel_ms, self._end_disconnected):
             log.info("run.abandoned", run_id=run.id, status=run.status.value)
             if run.status is Status.RUNNING:
-                self._stop(run.id)
+                self._stop_run(run.id)
             else:
                 self._metrics.events_persisted(EVENTS_OF_AN_END)
                 self._metrics.run_finished(run.status, run.agent)
                 self._tail.stale(run.id)
-        for approval in await self._store.expire(AT_ONCE, self._expired):
+        for approval in await self._store.expire(AT_ONCE, self._expiry_event):
             log.info("approval.expired", run_id=approval.run_id)
             self._metrics.events_persisted(1)
             self._tail.stale(approval.run_id)
             self._wake_workers()
 
-    def _expired(self, approval: Approval) -> Draft:
+    def _expiry_event(self, approval: Approval) -> Draft:
         return self._draft(ApprovalDecided(approval.id, "expired", "runyard"))
 
-    async def tick(self) -> None:
-        if self._recover is not None:
-            await self._recover()
+    async def reap(self) -> None:
+        """Requeue or end the runs of dead workers, and delete old rows once in `HOUSEKEEPING_SECONDS`."""
+        if self._recover_reply_order is not None:
+            await self._recover_reply_order()
         agents: dict[str, str] = {}
 
         def ending(run: Run, fate: Fate) -> Sequence[Draft]:
             agents[run.id] = run.agent
-            return self._ending(run, fate)
+            return self._end_reaped(run, fate)
 
         for reaped in await self._store.reap(WORKERS_AT_ONCE, self._max_attempts, ending):
             log.warning("run.reaped", run_id=reaped.run_id, fate=reaped.fate)

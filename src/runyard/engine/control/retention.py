@@ -1,8 +1,8 @@
-"""Drops what is older than it may be: a batch at a time, with rests between, so that nobody who works notices. Runs
-with their logs, then what was said in conversations, then the feed.
+"""Deletes what is older than the retention time: runs with their logs, then messages of conversations, then the feed.
 
-Every process does it, with or without a worker; none leads. What was dropped is answered as gone, with what its
-tombstone says, for as long again as it was kept; then only that it is gone.
+It works in small batches with pauses, so that it does not slow down other work. Every process does it; no process
+leads. A deleted run leaves a tombstone for the same time again: clients get 410 with what the tombstone holds, later
+410 without it.
 """
 
 import asyncio
@@ -18,9 +18,9 @@ log = structlog.get_logger()
 
 DAY_MS = 24 * 3600 * 1000
 SWEEP_SECONDS = 3600.0
-FIRST_SECONDS = 10.0  # after the start, when there is more to do
+FIRST_SECONDS = 10.0  # after the start of the process
 BATCH = 200
-A_MOMENT_MS = 60_000  # between words and the runs that they set off: these are older than the horizon too
+MESSAGE_MARGIN_MS = 60_000  # messages are deleted this much later than runs, so after the runs that they caused
 REST_SECONDS = 0.1
 
 
@@ -41,10 +41,10 @@ class Retention:
             await asyncio.sleep(SWEEP_SECONDS)
 
     async def sweep(self) -> int:
-        """Drop all that is old enough now; how many runs."""
+        """Delete everything that is old enough now. Return the number of deleted runs."""
         horizon = self._clock.now_ms() - self._ms
-        dropped = await _all_of(self._store.sweep, horizon)
-        words = await _all_of(self._store.sweep_messages, horizon - A_MOMENT_MS)
+        dropped = await _in_batches(self._store.sweep, horizon)
+        words = await _in_batches(self._store.sweep_messages, horizon - MESSAGE_MARGIN_MS)
         entries = await self._drop_feed(horizon)
         parts = await self._store.drop_logs(horizon, horizon - self._ms)
         if dropped or words or entries or parts:
@@ -59,8 +59,8 @@ class Retention:
         return dropped
 
 
-async def _all_of(sweep: Callable[[int, str | None, int], Awaitable[Swept]], horizon: int) -> int:
-    """Batch after batch, with rests."""
+async def _in_batches(sweep: Callable[[int, str | None, int], Awaitable[Swept]], horizon: int) -> int:
+    """Delete batch after batch, with pauses. Return how many rows were deleted."""
     dropped, cursor = 0, None
     while True:
         swept = await sweep(horizon, cursor, BATCH)

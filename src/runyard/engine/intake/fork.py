@@ -1,10 +1,8 @@
-"""The beginning of a run's log, up to any seq, as a run of its own in another thread: what a fork in the middle of a
-run goes on from.
+"""Copies the beginning of a run's log, up to any seq, into the first run of another thread: a fork in mid-run.
 
-What a log says up to a seq never changes, so a copy of it is as true as the original, which is only read and need not
-have ended. Calls that had finished by then are on record in the copy and are never made again. What was still under way
-was not finished there: the copy ends as canceled, reason `forked`, and a conversation makes of it what it makes of any
-run that was stopped.
+Events that are in a log never change, so the original is only read and need not have ended. Calls that had finished by
+that seq are on record in the copy and are not made again. The copy ends as canceled with the reason `forked`, so calls
+that were still in progress count as interrupted, as in any canceled run.
 """
 
 from collections.abc import Sequence
@@ -13,11 +11,11 @@ from msgspec.structs import replace
 
 from runyard.clock import Clock
 from runyard.domain.append import END_OF
+from runyard.domain.endings import end_events
 from runyard.domain.events import TERMINAL, Draft, Drafter, Event, Origin, RunCanceled, RunQueued
 from runyard.domain.lane import finished
 from runyard.domain.run import Run, Status, thread_lane
 from runyard.domain.thread import Thread
-from runyard.engine.running.run_task import ending
 from runyard.errors import Invalid, NotFound
 from runyard.ids import new_id
 from runyard.store import Excerpt, Store
@@ -25,16 +23,17 @@ from runyard.store import Excerpt, Store
 READ_EVENTS = 5000
 
 
-async def excerpt(store: Store, clock: Clock, run: Run, seq: int, thread: Thread) -> Excerpt | None:
-    """The log of `run` up to `seq`, as the first run of `thread`; None if only the end is missing: it needs no copy."""
+async def copy_beginning(store: Store, clock: Clock, run: Run, seq: int, thread: Thread) -> Excerpt | None:
+    """Copy the log of `run` up to `seq` as the first run of `thread`. Return None if only the terminal event is left
+    out: then the fork needs no copy."""
     if not 1 <= seq <= run.last_seq:
-        raise Invalid("There is no event with that seq yet.")
+        raise Invalid(f"The run has no event with that seq. Its last seq is {run.last_seq}.")
     events = await _read(store, run, seq + 1)
     if events[-1].type == TERMINAL:
         return None
     run_id, now, draft = new_id(), clock.now_ms(), Drafter(clock, "api")
-    said = await store.get_messages([run.trigger_message_id] if run.trigger_message_id else [])
-    copies = [replace(each, id=new_id(), thread_id=thread.id, run_id=run_id) for each in said.values()]
+    triggers = await store.get_messages([run.trigger_message_id] if run.trigger_message_id else [])
+    copies = [replace(each, id=new_id(), thread_id=thread.id, run_id=run_id) for each in triggers.values()]
     message = copies[0] if copies else None
     copied = Run(
         id=run_id,
@@ -53,15 +52,15 @@ async def excerpt(store: Store, clock: Clock, run: Run, seq: int, thread: Thread
     )
     finish = END_OF["cancel"]
     drafts = [
-        _begun(draft, events[0], copied, Origin(run.id, seq)),
-        *(_as_it_was(event) for event in events[1:seq]),
-        *ending(draft, RunCanceled("forked"), finish),
+        _first_event(draft, events[0], copied, Origin(run.id, seq)),
+        *(_copy(event) for event in events[1:seq]),
+        *end_events(draft, RunCanceled("forked"), finish),
     ]
     return Excerpt(replace(finished(copied, finish, now), last_seq=len(drafts)), message, drafts)
 
 
 async def _read(store: Store, run: Run, upto: int) -> Sequence[Event]:
-    """The first events, one more than asked for if that is there already."""
+    """Read the events up to the seq `upto`, or fewer if the log is shorter."""
     events: list[Event] = []
     while len(events) < min(upto, run.last_seq):
         more = await store.read(run.id, len(events), min(READ_EVENTS, upto - len(events)))
@@ -71,10 +70,10 @@ async def _read(store: Store, run: Run, upto: int) -> Sequence[Event]:
     return events
 
 
-def _begun(draft: Drafter, first: Event, run: Run, origin: Origin) -> Draft:
+def _first_event(draft: Drafter, first: Event, run: Run, origin: Origin) -> Draft:
     task = first.payload.task if isinstance(first.payload, RunQueued) else None
     return replace(draft(RunQueued(run.agent, run.trigger_message_id, task, origin)), ts=first.ts)
 
 
-def _as_it_was(event: Event) -> Draft:
+def _copy(event: Event) -> Draft:
     return Draft(new_id(), event.ts, event.type, event.data, event.name, event.fn, event.source)

@@ -1,5 +1,5 @@
-"""Group commit without timers: idle, an item is committed at once; busy, all that arrived during the last commit go
-together."""
+"""Group commit without timers. An idle group commits an item at once; a busy one commits together all items that
+arrived during the last commit."""
 
 import asyncio
 from collections.abc import Awaitable, Callable, Sequence
@@ -11,6 +11,11 @@ Result = TypeVar("Result")
 
 
 class Group(Generic[Item, Result]):
+    """Call it with an item; it returns the item's result once the item is committed, or raises what the commit raised.
+
+    `commit` takes up to `most` items and returns one result for each. A caller that is cancelled loses its result, not
+    the commit."""
+
     def __init__(self, commit: Callable[[Sequence[Item]], Awaitable[Sequence[Result]]], most: int) -> None:
         self._commit = commit
         self._most = most
@@ -28,11 +33,11 @@ class Group(Generic[Item, Result]):
         try:
             while self._waiting:
                 batch, self._waiting = self._waiting[: self._most], self._waiting[self._most :]
-                await self._settle(batch)
+                await self._commit_batch(batch)
         finally:
             self._task = None
 
-    async def _settle(self, batch: Sequence[tuple[Item, "asyncio.Future[Result]"]]) -> None:
+    async def _commit_batch(self, batch: Sequence[tuple[Item, "asyncio.Future[Result]"]]) -> None:
         try:
             results = await self._commit([item for item, _ in batch])
         except Exception as error:

@@ -1,13 +1,14 @@
 """The only writer of events.
 
-A claimed run gets a `RunWriter`. What it writes is buffered and becomes durable with the next group: one commit takes
-what all runs of this process have ready (idle: at once; busy: what came during the last commit; no timers). When much
-is waiting, a second group is made up and sent while the first is being committed; a run is only ever in one of them.
-Nobody is told of an event before it is committed; then the tail has it and followers are woken.
+A claimed run gets a `RunWriter`, which buffers its events. One group commit takes the buffers of all runs of this
+process: at once when idle, otherwise what arrived during the last commit; there are no timers. When many events are
+waiting, a second group is sent while the first is being committed. A run is in one group at a time.
 
-Races: a part carries its run's fence and a batch number, checked inside the write, so a worker that lost its lease is
-refused and a repeat after a lost COMMIT answer is recognised. While the database is away the same parts are offered
-again and pens grow until they are `congested`. A part that is refused, or breaks the group, fails alone.
+Authority: the store. An event exists once its commit is known to have succeeded; only then do followers get it.
+Races: a part (one run's share of a group) carries the run's fence and a batch number, both checked inside the write.
+A worker that lost its lease is refused, and a retry after a lost COMMIT answer is recognised as a repeat.
+Guarantees: events of a run are stored in the order they were written, each once. While the database is unavailable the
+same parts are sent again, and writers become `congested`. A part that the store refuses fails alone, not its group.
 """
 
 import asyncio
@@ -32,14 +33,14 @@ from runyard.telemetry.metrics import Metrics
 log = structlog.get_logger()
 
 GROUP_EVENTS = 2000  # events in one commit
-MUCH = 500  # events that wait: then a second group is worth its commit
-HIGH_WATER = 256  # uncommitted events of one run: more, and its agent waits
-LOW_WATER = 128
+SECOND_GROUP_EVENTS = 500  # waiting events that make a second, concurrent commit worthwhile
+HIGH_WATER = 256  # uncommitted events of one run above which its agent waits
+LOW_WATER = 128  # uncommitted events at which the agent continues
 RETRY_SECONDS = (0.05, 0.1, 0.2, 0.5, 1.0)
 
 
 class RunWriter:
-    """One claim's way into its run's log. Not safe to use after an error: the claim is over."""
+    """Writes the log of one claimed run. Not usable after an error, except through `reset_after_refusal`."""
 
     def __init__(self, journal: "Journal", run: Run) -> None:
         self._journal = journal
@@ -62,29 +63,32 @@ class RunWriter:
         self.on_cancel: Callable[[], None] | None = None
 
     def write(self, draft: Draft) -> None:
+        """Buffer an event. Raise the writer's error if the claim is over."""
         if self._error is not None:
             raise self._error
         self._drafts.append(draft)
         self._written += 1
         self._journal.offer(self, 1)
 
-    def note(self, ledger: Ledger) -> None:
-        """What the event that is written next means for the ledger, in one part with it."""
+    def add_ledger(self, ledger: Ledger) -> None:
+        """Add ledger rows to the part that holds the next event."""
         self._steps |= {step.id: step for step in ledger.steps}
         self._lines += ledger.lines
 
-    def ask(self, approval: Approval, drafts: Sequence[Draft]) -> None:
-        """The row and the events that open it, in one part."""
+    def request_approval(self, approval: Approval, drafts: Sequence[Draft]) -> None:
+        """Write an approval row and the events that announce it, in one part."""
         self._approvals.append(approval)
         for draft in drafts:
             self.write(draft)
 
     @property
     def congested(self) -> bool:
-        """Too much is waiting; or this was the very first event, which should be on its way before the next is made."""
+        """Whether the agent should `drain` before it writes more: too many events are uncommitted, or only the first
+        one was written, which should be sent before the agent produces the next."""
         return self._written - self._committed > HIGH_WATER or self._written == 1
 
     async def drain(self) -> None:
+        """Return when few enough events are uncommitted."""
         if self._written == 1:
             await asyncio.sleep(0)
         else:
@@ -95,10 +99,10 @@ class RunWriter:
         await self._reach(self._written)
 
     async def move(self, move: Move, drafts: Sequence[Draft]) -> None:
-        """The last part of this claim, in one commit with what was written before it.
+        """Write the last part of this claim, in one commit with the events that are still uncommitted.
 
-        If it is refused, none of that is written, and the pen can try another move. A run that parks must not lose what
-        it asked for, so there the rest is committed first."""
+        If the store refuses it, none of the part is written, and the writer can try another move. Before a park the
+        uncommitted events are committed first, so that a refused park does not lose the approval requests."""
         if self._error is not None:
             raise self._error
         if isinstance(move, Park):
@@ -110,22 +114,22 @@ class RunWriter:
         try:
             await self._reach(self._written + 1)
         except WriteRefused:
-            self.start_over()
+            self.reset_after_refusal()
             raise
 
-    def start_over(self) -> None:
-        """What was refused is dropped; the pen can write again."""
+    def reset_after_refusal(self) -> None:
+        """Drop the refused part, so that the writer can write again."""
         self._error = None
         self._written = self._committed
 
     def abandon(self) -> None:
-        """The claim is lost; whatever is still waiting will never be written."""
+        """End the writer because the claim is lost. Uncommitted events are dropped."""
         self.fail(Fenced())
 
-    # --- the journal's side
+    # --- called by the journal
 
     def part(self) -> Part:
-        """What is to be committed next: the part that is still unanswered, or all that was written since."""
+        """Return the part to commit next: the unanswered one again, or a new one of all that was written since."""
         if self.offered is None:
             drafts, self._drafts = self._drafts, []
             approvals, self._approvals = self._approvals, []
@@ -147,9 +151,11 @@ class RunWriter:
 
     @property
     def is_ready(self) -> bool:
+        """Whether there is something to commit."""
         return self._error is None and (self.offered is not None or bool(self._drafts) or self._move is not None)
 
-    def taken(self, part: Part, cancel_requested: bool) -> None:
+    def mark_committed(self, part: Part, cancel_requested: bool) -> None:
+        """Wake the callers that wait for this part. Call `on_cancel` if the store has a cancel request for the run."""
         self.offered = None
         self.cancel_requested = cancel_requested
         if cancel_requested and self.on_cancel is not None:
@@ -159,12 +165,13 @@ class RunWriter:
         while self._waiting and self._waiting[0][0] <= reached:
             _wake(self._waiting.popleft()[1], None)
 
-    def refused(self, part: Part, error: RunyardError) -> None:
-        """Nothing of the part was written, so its number is free again."""
+    def mark_refused(self, part: Part, error: RunyardError) -> None:
+        """Fail the writer. Nothing of the part was written, so its batch number is used again."""
         self._batch -= 1
         self.fail(error)
 
     def fail(self, error: RunyardError) -> None:
+        """Drop everything uncommitted and raise `error` in every waiting and later call."""
         self._error = error
         self.offered = None
         self._move = None
@@ -195,61 +202,64 @@ def _wake(future: "asyncio.Future[None]", error: RunyardError | None) -> None:
 
 
 class Journal:
+    """Commits the events of all runs of this process. `open` returns the writer of a claimed run."""
+
     def __init__(self, store: Store, tail: Tail, metrics: Metrics | None = None) -> None:
         self._store = store
         self._tail = tail
         self._metrics = metrics or Metrics()
         self._ready: dict[RunWriter, None] = {}
         self._busy: list[RunWriter] = []
-        self._under_way: set[RunWriter] = set()
-        self._waiting = 0  # events, more or less
-        self._writers: set[asyncio.Task[None]] = set()
+        self._in_flight: set[RunWriter] = set()
+        self._waiting = 0  # estimated number of events in `_ready`
+        self._commits: set[asyncio.Task[None]] = set()
 
     def open(self, run: Run) -> RunWriter:
         return RunWriter(self, run)
 
-    def offer(self, pen: RunWriter, events: int) -> None:
-        self._ready[pen] = None
+    def offer(self, writer: RunWriter, events: int) -> None:
+        """Include this writer in the next group, and start a commit task if one is needed."""
+        self._ready[writer] = None
         self._waiting += events
-        if not self._writers or (self._waiting > MUCH and len(self._writers) == 1):
-            self._writers.add(asyncio.create_task(self._write(), name="journal", context=Context()))
+        if not self._commits or (self._waiting > SECOND_GROUP_EVENTS and len(self._commits) == 1):
+            self._commits.add(asyncio.create_task(self._write(), name="journal", context=Context()))
 
     async def close(self, seconds: float) -> None:
-        """Return when nothing is left to write, or give up what could not be written in time."""
-        if self._writers:
-            _, late = await asyncio.wait(self._writers, timeout=seconds)
-            for writer in late:
-                writer.cancel()
+        """Return when everything is written. Cancel the commits that are not done after `seconds`."""
+        if self._commits:
+            _, late = await asyncio.wait(self._commits, timeout=seconds)
+            for commit in late:
+                commit.cancel()
             await asyncio.gather(*late, return_exceptions=True)
 
     async def _write(self) -> None:
         try:
             while group := self._next_group():
-                self._under_way |= group.keys()
+                self._in_flight |= group.keys()
                 try:
                     await self._commit(group)
                 finally:
-                    self._under_way -= group.keys()
+                    self._in_flight -= group.keys()
         finally:
-            self._writers.discard(
-                cast("asyncio.Task[None]", asyncio.current_task())
-            )  # at once: who offers next starts one
+            # before the task is done, so that the next `offer` starts a new one
+            self._commits.discard(cast("asyncio.Task[None]", asyncio.current_task()))
 
     def _next_group(self) -> dict[RunWriter, Part]:
-        """All that is ready; but a part that found its lane locked goes alone, because alone it may wait for it."""
+        """Return the parts to commit next. A part whose lane was locked goes alone, because a part that is alone in
+        its commit may wait for the lane."""
         while self._busy:
-            pen = self._busy.pop()
-            if pen.is_ready:
-                return {pen: pen.part()}
+            writer = self._busy.pop()
+            if writer.is_ready:
+                return {writer: writer.part()}
         group: dict[RunWriter, Part] = {}
         events = 0
-        for pen in [pen for pen in self._ready if pen not in self._under_way]:
+        for writer in [writer for writer in self._ready if writer not in self._in_flight]:
             if events >= GROUP_EVENTS:
                 break
-            del self._ready[pen]
-            if pen.is_ready:
-                group[pen] = pen.part()
-                events += len(group[pen].drafts)
+            del self._ready[writer]
+            if writer.is_ready:
+                group[writer] = writer.part()
+                events += len(group[writer].drafts)
         self._waiting = max(0, self._waiting - events) if self._ready else 0
         return group
 
@@ -261,7 +271,7 @@ class Journal:
             except Unavailable:
                 log.warning("journal.write_retried", runs=len(group))
                 await asyncio.sleep(pause or RETRY_SECONDS[-1])
-                group = {pen: part for pen, part in group.items() if pen.offered is part}
+                group = {writer: part for writer, part in group.items() if writer.offered is part}
                 if not group:
                     return
                 if pause is None:
@@ -271,42 +281,42 @@ class Journal:
                 return
             else:
                 self._metrics.committed(sum(len(part.drafts) for part in group.values()), perf_counter() - began)
-                for (pen, part), outcome in zip(group.items(), outcomes, strict=True):
-                    self._settle(pen, part, outcome)
+                for (writer, part), outcome in zip(group.items(), outcomes, strict=True):
+                    self._apply_outcome(writer, part, outcome)
                 return
-        for pen in group:
-            self._ready[pen] = None
+        for writer in group:
+            self._ready[writer] = None
 
     async def _commit_alone(self, group: dict[RunWriter, Part], error: Exception) -> None:
-        """Something in the group cannot be written at all: find it, and let only it fail."""
+        """Commit part by part after a group was rejected, so that only the part at fault fails."""
         if len(group) > 1:
-            for pen, part in group.items():
-                await self._commit({pen: part})
+            for writer, part in group.items():
+                await self._commit({writer: part})
             return
-        [(pen, part)] = group.items()
+        [(writer, part)] = group.items()
         log.error("journal.write_rejected", run_id=part.run_id, error=type(error).__name__)
-        pen.refused(part, WriteRefused("The database refused an event of this run."))
+        writer.mark_refused(part, WriteRefused("The database refused an event of this run."))
 
-    def _settle(self, pen: RunWriter, part: Part, outcome: Outcome) -> None:
-        """Tell followers first: what is committed is true even if its pen was abandoned meanwhile."""
+    def _apply_outcome(self, writer: RunWriter, part: Part, outcome: Outcome) -> None:
+        """Pass committed events to followers, then the outcome to the writer, unless it was abandoned meanwhile."""
         if isinstance(outcome, Appended) and part.drafts:
             self._tail.add(part.run_id, place(part.run_id, outcome.first_seq, part.drafts))
         elif isinstance(outcome, Repeated):
             self._tail.stale(part.run_id)
         if isinstance(outcome, Fenced):
             self._metrics.write_fenced()
-        if pen.offered is not part:
+        if writer.offered is not part:
             return
         match outcome:
             case Appended(cancel_requested=cancel, lane_ready=ready):
-                pen.lane_ready = ready
-                pen.taken(part, cancel)
+                writer.lane_ready = ready
+                writer.mark_committed(part, cancel)
             case Repeated(cancel_requested=cancel):
-                pen.lane_ready = True
-                pen.taken(part, cancel)
+                writer.lane_ready = True
+                writer.mark_committed(part, cancel)
             case WriteRefused() as error:
-                pen.refused(part, error)
+                writer.mark_refused(part, error)
             case Busy():
-                self._busy.append(pen)
-        if pen.is_ready and pen not in self._busy:
-            self._ready[pen] = None
+                self._busy.append(writer)
+        if writer.is_ready and writer not in self._busy:
+            self._ready[writer] = None

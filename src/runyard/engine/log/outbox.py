@@ -1,14 +1,15 @@
-"""Publishes committed events: advances the runs' cursors, then wakes whoever follows them, here and on other pods.
+"""Publishes committed events: advances the publication cursors of runs, then wakes their followers in all processes.
 
-Nothing is published in the transaction that writes it. The journal (and whoever else writes) tells what it committed;
-all that was told meanwhile goes into one statement, at once when idle and at most every `PACE_SECONDS`; where nobody
-waits for it (no other process, no follower of what is published) it is left for the next poll. What a process
-committed and did not live to publish is found by the poll of any other, `batch` events of a run at a time, so that a
-long log does not keep others waiting. A run whose rows another transaction has locked is skipped and tried again, ever
-more rarely up to the poll, so that no run waits for another.
+Events are not published in the transaction that writes them. The tail reports each commit; reports since the last
+round go into one statement, at once when idle and at most every `PACE_SECONDS`. If no other process and no follower
+of published events exists, they wait for the next poll. The poll of any process also finds events that a process
+committed but did not publish before it died, `batch` events of a run at a time, so that a long log does not delay
+other runs. A run whose rows are locked is skipped and retried with growing pauses up to the poll interval.
 
-Races: cursors never go back and hints may be lost, doubled or reordered, so any number of publishers may work on the
-same run, and one may die between the cursor and the hint: readers look for themselves (`Streams.watch`).
+Authority: the cursor in the store says how far a run is published.
+Races: several processes may publish the same run, and a process may die between cursor and hint.
+Guarantees: cursors only move forward, never past the log's end, and no event stays unpublished. Hints may be lost,
+repeated or reordered; readers also poll (`Streams.watch`).
 """
 
 import asyncio
@@ -52,36 +53,36 @@ class Outbox:
         self._metrics = metrics
         self._poll = poll_seconds
         self._batch = batch
-        self._told: dict[str, Mark] = {}
-        self._told_at: float | None = None
+        self._reported: dict[str, Mark] = {}
+        self._reported_at: float | None = None
         self._behind: list[Backlog] = []
         self._skipped: dict[str, Mark] = {}
         self._retry = PACE_SECONDS
-        self._looked = clock.monotonic()
-        self._bell = asyncio.Event()
-        self.stirred()  # an earlier life of this process may have left something behind
+        self._polled_at = clock.monotonic()
+        self._wakeup = asyncio.Event()
+        self.poll_soon()  # a predecessor of this process may have left events unpublished
 
-    # --- what is told
+    # --- reports of commits
 
-    def committed(self, run_id: str, events: Sequence[Event]) -> None:
-        """These events of a run have just been committed here."""
+    def add_committed(self, run_id: str, events: Sequence[Event]) -> None:
+        """Publish these events, which this process has just committed."""
         last = events[-1]
         end = last.payload if last.type == "run.finished" else None
         status = Status(end.status) if isinstance(end, RunFinished) else None
-        self._told[run_id] = Mark(run_id, last.seq, state=None if status is None else state_of(status))
-        if self._told_at is None:
-            self._told_at = self._clock.monotonic()
-        self._bell.set()
+        self._reported[run_id] = Mark(run_id, last.seq, state=None if status is None else state_of(status))
+        if self._reported_at is None:
+            self._reported_at = self._clock.monotonic()
+        self._wakeup.set()
         self._metrics.events_persisted(len(events))
         if events[0].seq == 1 and isinstance(first := events[0].payload, RunQueued):
             self._metrics.run_started(first.agent)
 
-    def stirred(self) -> None:
-        """Something was committed here without telling what: look for it now."""
-        self._look_now = True
-        self._bell.set()
+    def poll_soon(self) -> None:
+        """Poll for unpublished events now, because some were committed that this process has not read."""
+        self._poll_now = True
+        self._wakeup.set()
 
-    # --- what is done
+    # --- publishing
 
     async def run(self) -> None:
         """Publish until cancelled."""
@@ -89,7 +90,7 @@ class Outbox:
             if not self._behind:
                 with suppress(TimeoutError):
                     async with asyncio.timeout(min(self._poll, self._retry) if self._skipped else self._poll):
-                        await self._bell.wait()
+                        await self._wakeup.wait()
             try:
                 if self._is_awaited:
                     await self.round()
@@ -100,32 +101,33 @@ class Outbox:
 
     @property
     def _is_awaited(self) -> bool:
-        poll_is_due = self._clock.monotonic() - self._looked >= self._poll
+        """Whether a round is needed now, rather than at the next poll."""
+        poll_is_due = self._clock.monotonic() - self._polled_at >= self._poll
         return self._bus.has_others or bool(self._publications.wakeups.runs) or self._is_owed or poll_is_due
 
     @property
     def _is_owed(self) -> bool:
-        """Something that was found or skipped earlier is left to publish."""
+        """Whether runs from an earlier poll, or runs that were locked, are still to be published."""
         return bool(self._behind) or bool(self._skipped)
 
     async def round(self) -> None:
-        """Publish what was told and, when it is time, what others left behind."""
-        self._bell.clear()
+        """Publish the reported commits and, if a poll is due, what other processes left unpublished."""
+        self._wakeup.clear()
         if not self._behind:
-            await self._look()
-        told, self._told = self._told, {}
-        told_at, self._told_at = self._told_at, None
+            await self._poll_store()
+        reported, self._reported = self._reported, {}
+        reported_at, self._reported_at = self._reported_at, None
         behind, self._behind = self._behind, []
         skipped, self._skipped = self._skipped, {}
-        wanted = skipped | {each.run_id: each.mark(self._batch) for each in behind} | told
+        wanted = skipped | {each.run_id: each.mark(self._batch) for each in behind} | reported
         if not wanted:
             return
         try:
             locked = set(await self._store.publish(list(wanted.values())))
         except BaseException:
-            self._told = told | self._told
-            self._told_at = told_at
-            self._look_now = True
+            self._reported = reported | self._reported
+            self._reported_at = reported_at
+            self._poll_now = True
             raise
         self._behind = [
             each.after(self._batch) for each in behind if each.is_longer_than(self._batch) and each.run_id not in locked
@@ -134,18 +136,18 @@ class Outbox:
         self._retry = min(self._retry * 2, self._poll) if locked else PACE_SECONDS
         marks = [mark for run_id, mark in wanted.items() if run_id not in locked]
         for mark in marks:
-            self._publications.note(mark.run_id, mark.upto)
+            self._publications.advance(mark.run_id, mark.upto)
         if marks:
             self._bus.send([Hint("log", mark.run_id, mark.upto) for mark in marks])
-        if told_at is not None:
-            self._metrics.outbox_lag([(self._clock.monotonic() - told_at) * 1000])
+        if reported_at is not None:
+            self._metrics.outbox_lag([(self._clock.monotonic() - reported_at) * 1000])
 
-    async def _look(self) -> None:
-        """Fetch the backlog: at every interval, or at once if something was stirred."""
+    async def _poll_store(self) -> None:
+        """Read the unpublished runs if the poll interval has passed or `poll_soon` was called."""
         now = self._clock.monotonic()
-        if not self._look_now and now - self._looked < self._poll:
+        if not self._poll_now and now - self._polled_at < self._poll:
             return
-        quiet = 0 if self._look_now else int(self._poll * 1000)
-        self._look_now = False
-        self._looked = now
+        quiet = 0 if self._poll_now else int(self._poll * 1000)
+        self._poll_now = False
+        self._polled_at = now
         self._behind = list(await self._store.unpublished(quiet, MOST_PER_POLL))

@@ -1,6 +1,6 @@
-"""How far followed runs are published, as far as this process has heard, and the bells of those who wait for it.
+"""How far the followed runs are published, as far as this process knows, and the wake-ups of their followers.
 
-News comes from this process's outbox, from the bus, and from `Streams.watch`, which looks by itself.
+The outbox of this process, hints from the bus and the polls of `Streams.watch` report progress here.
 """
 
 from runyard.engine.log.wakeups import Wakeups
@@ -11,14 +11,14 @@ class Publications:
         self.wakeups = Wakeups(self._forget)
         self._upto: dict[str, int] = {}
 
-    def note(self, run_id: str, upto: int) -> None:
-        """The run is published up to this seq."""
+    def advance(self, run_id: str, upto: int) -> None:
+        """Record that the run is published up to this seq, and wake its followers if that is new."""
         if self.wakeups.has(run_id) and upto > self._upto.get(run_id, -1):
             self._upto[run_id] = upto
             self.wakeups.wake(run_id)
 
     def upto(self, run_id: str) -> int | None:
-        """The last seq that is published; None if nothing has been heard."""
+        """Return the last published seq, or None if this process does not know it."""
         return self._upto.get(run_id)
 
     def _forget(self, run_id: str) -> None:

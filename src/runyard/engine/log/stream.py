@@ -1,14 +1,15 @@
-"""The only follower of a log: a cursor that reads, hands over, and waits.
+"""The only reader of logs for clients: a cursor that reads, returns chunks, and waits.
 
-Listen first, then read `seq > cursor`: from the tail where it is contiguous, else from the store. So there is no seam
-between old and new, no gap and no duplicate, whichever pod wrote the events. A stream is at its end only after the
-terminal event (or at once, if the cursor is already there). Whoever is too slow holds one batch, never a backlog: the
-log is its backlog.
+A follower subscribes first, then reads `seq > cursor`: from the tail if it has all events after the cursor, else from
+the store. A slow client holds one batch; the log itself is its backlog. A follower reads committed events, or, as a
+`PublishedFollower`, only those that the outbox has published.
 
-A follower may be content with committed events, or want those that are published (S4.18): then its bell rings, and
-its view ends, where the publication does. `Streams.watch` is the safety net for logs that other pods write: it
-compares the followed runs with the store now and then. It also notes that a run is followed here which another pod
-believes to be left alone (`engine/control/disconnects.py`).
+Authority: the log in the store; the tail is a cache.
+Races: other processes append to the same log, and their hints may be lost. `Streams.watch` therefore compares the
+followed runs with the store at every poll. It also clears the disconnect deadline of runs that have a follower in this
+process (`engine/control/disconnects.py`).
+Guarantees: no gap and no duplicate, whichever process wrote the events. A stream ends cleanly only after the terminal
+event, or at once if the cursor is already there.
 """
 
 import asyncio
@@ -27,54 +28,54 @@ from runyard.store import Store
 log = structlog.get_logger()
 
 READ_EVENTS = 1000  # events read from the store at once
-AWAY_SECONDS = 0.2  # between looks while the database is away
-BATCH_BYTES = 256 * 1024  # handed over at once, more or less
+AWAY_SECONDS = 0.2  # between reads while the database is unavailable
+BATCH_BYTES = 256 * 1024  # approximate size of what `Follower.next` returns at once
 
 
 class Pause(Enum):
-    """Why there is nothing to hand over."""
+    """Why `Follower.next` returns no chunks."""
 
-    IDLE = "idle"  # nothing happened for the given time
-    END = "end"  # the terminal event was handed over
-    CUT = "cut"  # this process, or the run's log, is going away; this is not its end
-    GONE = "gone"  # the reader left
+    IDLE = "idle"  # no event came in the given time
+    END = "end"  # the terminal event was returned before
+    CUT = "cut"  # the process is stopping, or the log was deleted; the run has not ended
+    GONE = "gone"  # the client disconnected
 
 
-class Silence:
-    """How long nothing has come; rings the bell when that is too long. One timer for many waits: it looks, when it goes
-    off, how long the latest silence has lasted."""
+class IdleTimer:
+    """Sets an event when a follower has waited too long. One timer serves many waits: when it fires, it checks
+    whether the latest wait is over, and is set again otherwise."""
 
-    def __init__(self, bell: asyncio.Event) -> None:
-        self._bell = bell
+    def __init__(self, wakeup: asyncio.Event) -> None:
+        self._wakeup = wakeup
         self._loop = asyncio.get_running_loop()
         self._until = 0.0
         self._timer: asyncio.TimerHandle | None = None
 
-    def begin(self, patience: float) -> None:
-        self._until = self._loop.time() + patience
+    def start(self, seconds: float) -> None:
+        self._until = self._loop.time() + seconds
         if self._timer is None or self._timer.when() > self._until:
-            self.end()
-            self._timer = self._loop.call_at(self._until, self._look)
+            self.cancel()
+            self._timer = self._loop.call_at(self._until, self._fire)
 
     @property
-    def is_over(self) -> bool:
+    def has_expired(self) -> bool:
         return self._loop.time() >= self._until
 
-    def _look(self) -> None:
+    def _fire(self) -> None:
         self._timer = None
-        if self.is_over:
-            self._bell.set()
+        if self.has_expired:
+            self._wakeup.set()
         else:
-            self._timer = self._loop.call_at(self._until, self._look)
+            self._timer = self._loop.call_at(self._until, self._fire)
 
-    def end(self) -> None:
+    def cancel(self) -> None:
         if self._timer is not None:
             self._timer.cancel()
             self._timer = None
 
 
 class Follower:
-    """One reader's cursor."""
+    """One client's cursor over a run's log. `close` it when done."""
 
     def __init__(self, streams: "Streams", run_id: str, after: int, wakeups: Wakeups) -> None:
         self._streams = streams
@@ -84,20 +85,20 @@ class Follower:
         self._deleted = False
         self._gone = False
         self._wakeups = wakeups
-        self._bell = wakeups.hang(run_id)
-        self._silence = Silence(self._bell)
+        self._wakeup = wakeups.subscribe(run_id)
+        self._idle = IdleTimer(self._wakeup)
 
     async def next(self, patience: float) -> list[Chunk] | Pause:
-        """The next chunks, in order; or why there are none, after at most `patience` seconds of silence."""
-        self._silence.begin(patience)
+        """Return the next chunks in order, or why there are none. Wait for them at most `patience` seconds."""
+        self._idle.start(patience)
         while (pause := self._pause()) is None:
-            if self._silence.is_over:
+            if self._idle.has_expired:
                 return Pause.IDLE
-            self._bell.clear()
-            if chunks := await self._more():
-                return self._hand_over(chunks)
-            if self._pause() is None and not self._silence.is_over:
-                await self._bell.wait()
+            self._wakeup.clear()
+            if chunks := await self._read():
+                return self._advance(chunks)
+            if self._pause() is None and not self._idle.has_expired:
+                await self._wakeup.wait()
         return pause
 
     def _pause(self) -> Pause | None:
@@ -107,33 +108,34 @@ class Follower:
             return Pause.CUT
         return Pause.END if self._ended else None
 
-    async def _more(self) -> list[Chunk]:
-        """What follows the cursor, as far as it is to be seen."""
+    async def _read(self) -> list[Chunk]:
+        """Return the chunks after the cursor that this follower may see."""
         chunks = self._streams.tail.read(self._run_id, self._cursor)
-        return await self._stored() if chunks is None else chunks
+        return await self._read_store() if chunks is None else chunks
 
-    async def _stored(self) -> list[Chunk]:
+    async def _read_store(self) -> list[Chunk]:
         try:
             chunk = await self._streams.read(self._run_id, self._cursor)
-            return [chunk] if chunk is not None else await self._look_at_end()
+            return [chunk] if chunk is not None else await self._check_end()
         except Unavailable:
-            return await self._away()
+            return await self._wait_for_store()
 
-    async def _look_at_end(self) -> list[Chunk]:
-        """There is nothing to read: is that the end?"""
+    async def _check_end(self) -> list[Chunk]:
+        """Find out whether the log has ended or was deleted. Returns no chunks."""
         head = (await self._streams.store.heads([self._run_id])).get(self._run_id)
         self._deleted = head is None
         if head is not None:
             self._ended = head.finished and head.last_seq <= self._cursor
-            self._streams.publications.note(self._run_id, head.published)
+            self._streams.publications.advance(self._run_id, head.published)
         return []
 
-    async def _away(self) -> list[Chunk]:
+    async def _wait_for_store(self) -> list[Chunk]:
         await asyncio.sleep(AWAY_SECONDS)
-        self._bell.set()  # look again; meanwhile the reader gets its heartbeats
+        self._wakeup.set()  # read again; the idle timer still makes `next` return, so heartbeats go on
         return []
 
-    def _hand_over(self, chunks: list[Chunk]) -> list[Chunk]:
+    def _advance(self, chunks: list[Chunk]) -> list[Chunk]:
+        """Move the cursor behind the chunks that fit into one batch, and return these."""
         size = 0
         for n, chunk in enumerate(chunks, 1):
             size += chunk.size
@@ -145,42 +147,45 @@ class Follower:
         return chunks
 
     def leave(self) -> None:
-        """The reader is gone: stop waiting."""
+        """Stop waiting, because the client disconnected. The current `next` returns `Pause.GONE`."""
         self._gone = True
-        self._bell.set()
+        self._wakeup.set()
 
     @property
     def behind(self) -> int:
-        return max(0, self._streams.tail.reaches(self._run_id) - self._cursor)
+        """How many known events the client has not been given yet."""
+        return max(0, self._streams.tail.last_seq(self._run_id) - self._cursor)
 
     def close(self) -> None:
-        self._silence.end()
-        self._wakeups.take_down(self._run_id, self._bell)
-        self._streams.closed(self)
+        self._idle.cancel()
+        self._wakeups.unsubscribe(self._run_id, self._wakeup)
+        self._streams.remove(self)
 
 
 class PublishedFollower(Follower):
-    """One reader's cursor that stops where the publication does."""
+    """A cursor that stops at the last published event."""
 
-    _is_new = True  # and may begin at the end of a log of which others have heard everything
+    _is_new = True  # it may begin at the end of a log, so it has to check for that once
 
-    async def _more(self) -> list[Chunk]:
+    async def _read(self) -> list[Chunk]:
         upto = self._streams.publications.upto(self._run_id)
         if self._is_new or upto is None or upto < self._cursor:
             try:
-                await self._look_at_end()
+                await self._check_end()
             except Unavailable:
-                return await self._away()
+                return await self._wait_for_store()
             self._is_new = False
             upto = self._streams.publications.upto(self._run_id) or 0
         if upto <= self._cursor:
             return []
-        # the log does go that far; a tail that ends at the cursor only has not heard of it
-        chunks = self._streams.tail.read(self._run_id, self._cursor) or await self._stored()
+        # published events exist in the store; a tail that ends at the cursor does not know them yet
+        chunks = self._streams.tail.read(self._run_id, self._cursor) or await self._read_store()
         return [chunk.upto(upto) for chunk in chunks if chunk.first <= upto]
 
 
 class Streams:
+    """The open followers of this process."""
+
     def __init__(self, store: Store, tail: Tail, publications: Publications) -> None:
         self.store = store
         self.tail = tail
@@ -191,30 +196,31 @@ class Streams:
         self._open: set[Follower] = set()
 
     def follow(self, run_id: str, after: int, *, published: bool = False) -> Follower:
-        made = (
+        """Open a follower of the events after this seq; with `published`, of the published ones only."""
+        follower = (
             PublishedFollower(self, run_id, after, self.publications.wakeups)
             if published
             else Follower(self, run_id, after, self.tail.wakeups)
         )
-        self._open.add(made)
-        return made
+        self._open.add(follower)
+        return follower
 
-    def closed(self, follower: Follower) -> None:
+    def remove(self, follower: Follower) -> None:
         self._open.discard(follower)
 
     @property
     def open(self) -> int:
-        """How many followers there are."""
+        """The number of open followers."""
         return len(self._open)
 
     @property
     def lag(self) -> int:
-        """How many events, of those that are known here, the slowest follower has not been handed yet."""
+        """How many known events the slowest follower has not been given yet."""
         return max((follower.behind for follower in self._open), default=0)
 
     async def read(self, run_id: str, after: int) -> Chunk | None:
-        """What the store has after that seq. Followers that are woken together and stand at the same place share one
-        read, and what is encoded from it; only one that has not begun, because they must see what they were woken for.
+        """Read the events after a seq from the store. Followers that are woken together at the same cursor share one
+        read and its encoding. They share only a read that has not begun, so that it includes the events that woke them.
         """
         place = (run_id, after)
         if place not in self._next_reads:
@@ -228,13 +234,13 @@ class Streams:
         return Chunk(events) if events else None
 
     def cut(self) -> None:
-        """End every stream without a clean end, so that clients come back elsewhere."""
+        """Break every stream off without its end, so that clients reconnect to another process."""
         self.is_cut = True
-        self.tail.wakeups.ring_all()
-        self.publications.wakeups.ring_all()
+        self.tail.wakeups.wake_all()
+        self.publications.wakeups.wake_all()
 
     async def watch(self, interval: float) -> None:
-        """Wake followers of runs that were written to by others. Runs until cancelled."""
+        """Poll the store for events that other processes wrote to followed runs, until cancelled."""
         while True:
             await asyncio.sleep(interval)
             runs = self.tail.wakeups.runs | self.publications.wakeups.runs
@@ -246,12 +252,12 @@ class Streams:
                 log.warning("streams.poll_failed", runs=len(runs))
                 continue
             for run_id, head in heads.items():
-                self.tail.note(run_id, head.last_seq)
-                self.publications.note(run_id, head.published)
-            await self._claim_followed([run_id for run_id, head in heads.items() if head.detached])
+                self.tail.set_stored_end(run_id, head.last_seq)
+                self.publications.advance(run_id, head.published)
+            await self._clear_disconnects([run_id for run_id, head in heads.items() if head.detached])
 
-    async def _claim_followed(self, run_ids: Sequence[str]) -> None:
-        """Somebody is here for these, whatever another pod thinks; who has left meanwhile does not count."""
+    async def _clear_disconnects(self, run_ids: Sequence[str]) -> None:
+        """Clear the disconnect deadline of the runs that still have a follower in this process."""
         here = [run_id for run_id in run_ids if self.is_followed(run_id)]
         if here:
             with suppress(RunyardError):

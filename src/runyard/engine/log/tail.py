@@ -1,9 +1,8 @@
-"""The recent end of logs, kept in memory so that followers of live runs never touch the store; and the bells that
-wake them. Whatever becomes known here as committed is also told to the outbox.
+"""The recent end of logs in memory, so that followers of live runs need not read the store, and their wake-ups.
 
-Holds committed events only, as the chunks in which they were committed. Within one byte budget the least recently
-used runs go first. It is a cache: other pods write into the same logs, so it answers only where it is contiguous from
-the reader's cursor, and otherwise says that it does not know.
+Holds committed events only, in the chunks in which they were committed, and reports each commit to the outbox. All
+runs share one byte budget; the least recently written run is dropped first. The tail is a cache: other processes
+write to the same logs, so it answers only if it has every event after the reader's cursor, and returns None otherwise.
 """
 
 from bisect import bisect_right
@@ -15,11 +14,11 @@ from runyard.domain.events import TERMINAL, Event
 from runyard.engine.log.wakeups import Wakeups
 
 BUDGET = 64 * 1024 * 1024
-OVERHEAD = 400  # bytes of memory an event takes besides its data
+OVERHEAD = 400  # bytes of memory that an event takes in addition to its data
 
 
 class Chunk:
-    """Events that follow one another. `frames` lets the followers of one face share what was encoded once."""
+    """Consecutive events. `frames` holds their encoding by face, so that followers of one face share it."""
 
     __slots__ = ("events", "first", "frames", "last", "size")
 
@@ -41,25 +40,27 @@ class Chunk:
         return self if seq >= self.last else Chunk(self.events[: seq - self.first + 1])
 
 
-class Announcer(Protocol):
-    """Who is told of commits: the outbox."""
+class CommitListener(Protocol):
+    """What the tail reports commits to: the outbox."""
 
-    def committed(self, run_id: str, events: Sequence[Event]) -> None: ...
+    def add_committed(self, run_id: str, events: Sequence[Event]) -> None: ...
 
-    def stirred(self) -> None: ...
+    def poll_soon(self) -> None: ...
 
 
 class Tail:
-    def __init__(self, outbox: Announcer, budget: int = BUDGET) -> None:
+    """The cache of recent events. Also wakes followers when their run gets new events."""
+
+    def __init__(self, outbox: CommitListener, budget: int = BUDGET) -> None:
         self._outbox = outbox
         self._budget = budget
         self._size = 0
         self._runs: OrderedDict[str, list[Chunk]] = OrderedDict()
-        self.wakeups = Wakeups(self._quiet)
-        self._known: dict[str, int] = {}  # how far the store's log of a followed run goes, as last heard
+        self.wakeups = Wakeups(self._forget_end)
+        self._known: dict[str, int] = {}  # last seq in the store of followed runs, as last reported
 
     def add(self, run_id: str, events: Sequence[Event]) -> None:
-        """Take events that were just committed, and wake who waits for them."""
+        """Add events that were just committed, and wake the followers of the run."""
         chunk = Chunk(events)
         chunks = self._runs.get(run_id)
         if chunks is None or chunks[-1].last + 1 != chunk.first:
@@ -73,13 +74,15 @@ class Tail:
         while self._size > self._budget and len(chunks) > 1:
             self._size -= chunks.pop(0).size
         self.wakeups.wake(run_id)
-        self._outbox.committed(run_id, events)
+        self._outbox.add_committed(run_id, events)
 
     def forget(self, run_id: str) -> None:
+        """Drop the events of a run from memory."""
         self._size -= sum(chunk.size for chunk in self._runs.pop(run_id, ()))
 
     def read(self, run_id: str, after: int) -> list[Chunk] | None:
-        """The chunks that follow `after` without a gap: none yet, or None if that cannot be told from here."""
+        """Return the chunks that follow `after` without a gap, [] if there are none yet, or None if the reader has to
+        ask the store."""
         chunks = self._runs.get(run_id)
         if not chunks or after + 1 < chunks[0].first:
             return None
@@ -89,24 +92,24 @@ class Tail:
         at = bisect_right(chunks, after + 1, key=lambda chunk: chunk.first) - 1
         return [chunks[at].after(after), *chunks[at + 1 :]]
 
-    def reaches(self, run_id: str) -> int:
-        """How far the log goes, as far as that is known here."""
+    def last_seq(self, run_id: str) -> int:
+        """Return the last seq of the log that this process knows of."""
         chunks = self._runs.get(run_id)
         return max(self._known.get(run_id, 0), chunks[-1].last if chunks else 0)
 
-    # --- news from elsewhere
+    # --- commits of other processes
 
-    def note(self, run_id: str, last_seq: int) -> None:
-        """The store's log goes this far: if that is news, somebody else wrote, and followers are to look there."""
-        if self.wakeups.has(run_id) and last_seq > self.reaches(run_id):
+    def set_stored_end(self, run_id: str, last_seq: int) -> None:
+        """Record the log's last seq in the store. If it is new, another process wrote: followers read the store."""
+        if self.wakeups.has(run_id) and last_seq > self.last_seq(run_id):
             self._known[run_id] = last_seq
             self.wakeups.wake(run_id)
 
-    def stale(self, run_id: str) -> None:
-        """Something was written to the log without telling what: followers are to look in the store."""
+    def mark_stale(self, run_id: str) -> None:
+        """Make followers read the store, because the log has events that are not in the tail."""
         self.forget(run_id)
         self.wakeups.wake(run_id)
-        self._outbox.stirred()
+        self._outbox.poll_soon()
 
-    def _quiet(self, run_id: str) -> None:
+    def _forget_end(self, run_id: str) -> None:
         self._known.pop(run_id, None)

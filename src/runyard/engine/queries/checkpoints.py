@@ -1,7 +1,7 @@
-"""Copies of runs that have ended, in the words of whoever wants them: bytes that the engine does not read.
+"""Copies of ended runs, as bytes that the engine does not read.
 
-A copy is derived and may be late; the log is the truth. `unsaved` finds every ended run that has none, whoever ended
-it, so that nothing depends on who was there.
+A copy is made from the log and may be late; the log is authoritative. `unsaved` finds every ended run without a copy,
+so a copy that a process did not save before it died is made later.
 """
 
 from collections.abc import Mapping, Sequence
@@ -20,7 +20,8 @@ class Checkpoints:
     async def save(self, run: Run, data: bytes) -> bool:
         return await self._store.save_checkpoint(run, data)
 
-    async def kept_elsewhere(self, run: Run) -> bool:
+    async def mark_saved(self, run: Run) -> bool:
+        """Record that the copy of this run is saved outside of the database."""
         return await self._store.save_checkpoint(run, None)
 
     async def of_run(self, run: Run) -> bytes | None:

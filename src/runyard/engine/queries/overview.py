@@ -1,4 +1,4 @@
-"""What is going on: of the whole installation from the store, of this process from its own parts."""
+"""The overview for operators: the whole installation from the store, and this process from its own parts."""
 
 import asyncio
 from contextlib import suppress
@@ -14,17 +14,17 @@ from runyard.telemetry.metrics import APPROVALS_WAITING, QUEUE_DEPTH, QUEUE_OLDE
 
 MOST_COUNTED = 100_000
 FRESH_SECONDS = 5.0
-PATIENCE_SECONDS = 1.0
+TIMEOUT_SECONDS = 1.0
 
 
-class Look(Struct, frozen=True):
-    """The installation, and what this process adds: its streams, its runs, and how far away the database is."""
+class StatusReport(Struct, frozen=True):
+    """The installation, and this process: its streams, its runs, and its distance to the database."""
 
     all: Overview
     streams: int
     active: int
     latency_ms: float
-    clock_skew_ms: int  # how much later it is in the database
+    clock_skew_ms: int  # the database's clock minus this machine's
 
 
 class Overviews:
@@ -34,25 +34,25 @@ class Overviews:
         self._worker = worker
         self._clock = clock
         self._metrics = metrics
-        self._looked = -FRESH_SECONDS
+        self._refreshed_at = -FRESH_SECONDS
 
-    async def look(self) -> Look:
+    async def report(self) -> StatusReport:
         began, began_ms = self._clock.monotonic(), self._clock.now_ms()
         await self._store.ping()
         latency = (self._clock.monotonic() - began) * 1000
         found = await self._store.overview(MOST_COUNTED)
         skew = found.now - (began_ms + self._clock.now_ms()) // 2
         active = 0 if self._worker is None else self._worker.active
-        return Look(found, self._streams.open, active, latency, skew)
+        return StatusReport(found, self._streams.open, active, latency, skew)
 
     async def refresh_gauges(self) -> None:
-        """What the metrics say of the whole installation, at most a few seconds old; while the database is away they
-        stay as they were."""
-        if self._clock.monotonic() - self._looked < FRESH_SECONDS:
+        """Set the gauges of the whole installation, at most once in `FRESH_SECONDS`. If the database is unavailable,
+        they keep their values."""
+        if self._clock.monotonic() - self._refreshed_at < FRESH_SECONDS:
             return
-        self._looked = self._clock.monotonic()
+        self._refreshed_at = self._clock.monotonic()
         with suppress(RunyardError, TimeoutError):
-            async with asyncio.timeout(PATIENCE_SECONDS):
+            async with asyncio.timeout(TIMEOUT_SECONDS):
                 found = await self._store.overview(MOST_COUNTED)
             self._metrics.gauge(QUEUE_DEPTH, found.queued)
             self._metrics.gauge(QUEUE_OLDEST, waiting_ms(found) / 1000)
@@ -60,5 +60,5 @@ class Overviews:
 
 
 def waiting_ms(found: Overview) -> int:
-    """How long the lane that waits longest has been ready; one that rests after a crash does not wait yet."""
+    """Return how long the oldest ready lane has waited. A lane in its pause after a crash is not ready."""
     return 0 if found.ready_since is None else max(0, found.now - found.ready_since)

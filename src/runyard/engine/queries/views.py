@@ -1,5 +1,4 @@
-"""What can be looked at: threads, messages, runs, approvals, and the state of a run at any seq. Changes nothing but
-what `delete_thread` removes."""
+"""Threads, messages, runs, approvals, and the state of a run at any seq. Read-only, except for `delete_thread`."""
 
 from collections.abc import AsyncIterator, Collection, Mapping, Sequence
 from contextlib import suppress
@@ -22,11 +21,11 @@ from runyard.store import Document, RunColumn, Store
 
 READ_EVENTS = 5000
 READ_RUNS = 500
-GONE = "The run is so old that it was dropped; `snapshot` says what is still known of it."
+GONE = "The run was deleted by the retention policy. `snapshot` holds what is still known of it."
 
 
 class Progress(Struct, frozen=True):
-    """How far a run is: its last event, the next one to be published, and when it last got anywhere."""
+    """How far a run is: its last event, the next event to publish, and the time of its last change."""
 
     last_seq: int
     next_seq: int
@@ -38,61 +37,61 @@ class Views:
         self,
         store: Store,
         worker: Worker | None,
-        whole: Collection[str] = (),
+        *,
+        whole_message_agents: Collection[str] = (),
         clock: Clock | None = None,
-        kept_days: float | None = None,
+        retention_days: float | None = None,
         deleted_files: DeletedFiles | None = None,
     ) -> None:
-        """`whole`: the agents that record whole messages, so that pieces of reasoning are told again in full;
-        `kept_days`: for how long runs are kept, if not for ever; `deleted_files`: removes the files of a deleted
-        thread."""
+        """`whole_message_agents`: the agents that record whole messages in addition to their pieces.
+        `retention_days`: None keeps runs for ever. `deleted_files` removes the files of a deleted thread."""
         self._deleted_files = deleted_files
         self._clock = clock or SystemClock()
-        self._kept_ms = None if kept_days is None else int(kept_days * DAY_MS)
+        self._retention_ms = None if retention_days is None else int(retention_days * DAY_MS)
         self._store = store
         self._worker = worker
-        self._whole = frozenset(whole)
+        self._whole_message_agents = frozenset(whole_message_agents)
 
     async def ping(self) -> None:
         await self._store.ping()
 
-    async def ready(self) -> None:
-        """Raise Unavailable if the database is away, DiskFull if it cannot take what clients send."""
+    async def check_ready(self) -> None:
+        """Raise Unavailable if the database does not answer, DiskFull if it cannot store requests of clients."""
         await self._store.ping()
         await self._store.check_disk()
 
     async def thread(self, owner: str, thread_id: str) -> Thread:
-        thread = await self._store.get_thread(owner, known(thread_id, "thread"))
+        thread = await self._store.get_thread(owner, checked_id(thread_id, "thread"))
         if thread.kind != "chat":
             raise NotFound("There is no thread with that id.")
         return thread
 
     async def named_thread(self, owner: str, name: str) -> Thread:
-        """By the name that its client gave it, or by our own id."""
+        """Return a thread by the name that its client gave it, or by its id."""
         try:
             return await self._store.get_named_thread(owner, clean(name))
         except NotFound:
             return await self.thread(owner, name)
 
     async def threads(self, owner: str, before: str | None, limit: int) -> Sequence[Thread]:
-        return await self._store.list_threads(owner, position(before), limit)
+        return await self._store.list_threads(owner, checked_cursor(before), limit)
 
     async def messages(self, thread: Thread, before: str | None, limit: int) -> Sequence[Message]:
-        """The newest messages of a thread below an id, in the order they were said."""
-        return await self._store.recent_messages(thread.id, position(before), limit)
+        """Return the newest messages of a thread below an id, oldest first."""
+        return await self._store.recent_messages(thread.id, checked_cursor(before), limit)
 
     async def question(self, run: Run) -> str:
-        """What the run answers."""
+        """Return the text of the message that the run answers, or an empty text."""
         return (await self.questions([run])).get(run.id, "")
 
     async def questions(self, runs: Sequence[Run]) -> Mapping[str, str]:
-        """What each of these runs answers, by its id."""
-        said = await self._store.get_messages([run.trigger_message_id for run in runs if run.trigger_message_id])
-        causes = {run.id: said.get(run.trigger_message_id or "") for run in runs}
+        """Return the text of the message that each of these runs answers, by run id."""
+        messages = await self._store.get_messages([run.trigger_message_id for run in runs if run.trigger_message_id])
+        causes = {run.id: messages.get(run.trigger_message_id or "") for run in runs}
         return {run_id: message.text for run_id, message in causes.items() if message is not None}
 
     async def thread_runs(self, thread: Thread) -> list[Run]:
-        """All runs of a thread, oldest first."""
+        """Return all runs of a thread, oldest first."""
         found: list[Run] = []
         while page := await self._store.list_runs(
             thread.owner, {"thread_id": thread.id}, found[-1].id if found else None, READ_RUNS
@@ -101,7 +100,7 @@ class Views:
         return found[::-1]
 
     async def log(self, run: Run) -> AsyncIterator[Sequence[Event]]:
-        """The run's events so far, piece by piece."""
+        """Yield the run's events so far, in pages."""
         last = 0
         while last < run.last_seq and (events := await self._store.read(run.id, last, READ_EVENTS)):
             last = events[-1].seq
@@ -109,57 +108,57 @@ class Views:
 
     async def delete_thread(self, owner: str, thread_id: str) -> None:
         """Delete a thread with everything that belongs to it. Files that cannot be removed now are removed later."""
-        await self._store.delete_thread(owner, known(thread_id, "thread"))
+        await self._store.delete_thread(owner, checked_id(thread_id, "thread"))
         if self._deleted_files is not None:
             with suppress(RunyardError):
                 await self._deleted_files.round()
 
     async def run(self, owner: str, run_id: str) -> Run:
-        known(run_id, "run")
+        checked_id(run_id, "run")
         try:
             return await self._store.get_run(owner, run_id)
         except NotFound:
-            await self._say_if_gone(owner, run_id)
+            await self._raise_if_gone(owner, run_id)
             raise
 
-    async def _say_if_gone(self, owner: str, run_id: str) -> None:
-        """Gone, with what is still known of it; also if nothing is, but an id of that age would be gone by now."""
+    async def _raise_if_gone(self, owner: str, run_id: str) -> None:
+        """Raise Gone with the run's tombstone; without one, if a run of that age would have been deleted."""
         try:
-            stone = await self._store.get_tombstone(owner, run_id)
+            tombstone = await self._store.get_tombstone(owner, run_id)
         except NotFound:
-            if self._kept_ms is not None and is_id(run_id) and made_at(run_id) < self._forgotten_before(self._kept_ms):
+            if self._retention_ms is None or not is_id(run_id):
+                return
+            if made_at(run_id) < self._clock.now_ms() - 2 * self._retention_ms:
                 raise Gone(GONE) from None
         else:
-            raise Gone(GONE, snapshot=msgspec.structs.asdict(stone))
+            raise Gone(GONE, snapshot=msgspec.structs.asdict(tombstone))
 
-    async def visible(self, owner: str, run_id: str) -> str:
-        """The id of a run that this owner may follow; one that is running here is known without asking the store."""
+    async def visible_run(self, owner: str, run_id: str) -> str:
+        """Return the id of a run that this owner may follow. For a run that this process executes, the store is not
+        asked."""
         if self._worker is not None and self._worker.owner_of(run_id) == owner:
             return run_id
         return (await self.run(owner, run_id)).id
 
-    def _forgotten_before(self, kept_ms: int) -> int:
-        return self._clock.now_ms() - 2 * kept_ms
-
-    async def run_named(self, owner: str, external_id: str) -> Run:
-        """The run that a client gave this name."""
+    async def named_run(self, owner: str, external_id: str) -> Run:
+        """Return the run that a client gave this name."""
         name = clean(external_id)
         try:
             return await self._store.get_named_run(owner, name)
         except NotFound:
-            await self._say_if_gone(owner, name)
+            await self._raise_if_gone(owner, name)
             raise
 
-    def repeats_its_thinking(self, agent: str) -> bool:
-        """Whether what this agent thinks is also told in whole messages."""
-        return agent in self._whole
+    def has_whole_messages(self, agent: str) -> bool:
+        """Whether this agent records whole messages in addition to their pieces."""
+        return agent in self._whole_message_agents
 
     async def sources(self, owner: str, run_id: str) -> Sequence[tuple[str, Document]]:
-        """The documents that the run's answer names as its sources, each after the name of its collection."""
+        """Return the documents that the run's answer names as its sources, each with its collection's name."""
         run = await self.run(owner, run_id)
         last = [event.payload for event in await self._store.read(run.id, max(0, run.last_seq - 2), 2)]
         return await self._store.get_documents(
-            [name for said in last if isinstance(said, RunOutput) for name in said.sources]
+            [name for payload in last if isinstance(payload, RunOutput) for name in payload.sources]
         )
 
     async def progress(self, run: Run) -> Progress:
@@ -179,7 +178,7 @@ class Views:
         agent: str | None = None,
         thread_id: str | None = None,
     ) -> Sequence[Run]:
-        """An owner's runs, newest first. Runs that wait for a decision are running."""
+        """Return an owner's runs, newest first. The status `running` includes runs that wait for a decision."""
         if status is Status.RUNNING:
             at_work = await self._runs(owner, before, limit, status, agent, thread_id)
             waiting = await self._runs(owner, before, limit, Status.WAITING, agent, thread_id)
@@ -202,18 +201,18 @@ class Views:
         if agent is not None:
             where["agent"] = clean(agent)
         if thread_id is not None:
-            where["thread_id"] = position(thread_id) or ""
-        return await self._store.list_runs(owner, where, position(before), limit)
+            where["thread_id"] = checked_cursor(thread_id) or ""
+        return await self._store.list_runs(owner, where, checked_cursor(before), limit)
 
     async def approvals(self, owner: str, before: str | None, limit: int) -> Sequence[Approval]:
         return await self._store.list_approvals(owner, None if before is None else clean(before), limit)
 
     async def state(self, owner: str, run_id: str, at: int | None) -> State:
-        """The run after the event `at`, or after the last one."""
+        """Return the state of a run after the event `at`, or after the last one."""
         run = await self.run(owner, run_id)
         last = run.last_seq if at is None else at
         if not 0 <= last <= run.last_seq:
-            raise Invalid("There is no event with that seq yet.")
+            raise Invalid(f"The run has no event with that seq. Its last seq is {run.last_seq}.")
         state = State(agent=run.agent)
         while state.last_seq < last:
             events = await self._store.read(run_id, state.last_seq, min(READ_EVENTS, last - state.last_seq))
@@ -223,15 +222,15 @@ class Views:
         return state
 
 
-def known(given: str, kind: str) -> str:
-    """An id from outside. What is not an id cannot be the id of anything."""
+def checked_id(given: str, kind: str) -> str:
+    """Return an id that a client sent. Raises NotFound if it is not a valid id."""
     if not is_id(given):
         raise NotFound(f"There is no {kind} with that id.")
     return given
 
 
-def position(given: str | None) -> str | None:
-    """An id from outside that says where a page begins, or what to filter by."""
+def checked_cursor(given: str | None) -> str | None:
+    """Return an id that a client sent as the start of a page or as a filter. Raises Invalid if it is not valid."""
     if given is not None and not is_id(given):
-        raise Invalid("That is not an id.")
+        raise Invalid("This is not a valid id. Use the id of an object that the API returned.")
     return given

@@ -1,7 +1,7 @@
-"""Runs wait while the database is away.
+"""Runs wait while the database is unavailable.
 
-A restart of Postgres takes a second, and an agent cannot do anything about it. So whatever a run asks of the store is
-asked again until the database answers. Requests of clients are not repeated: they get a 503 and ask again themselves.
+A restart of Postgres takes a second, and an agent can do nothing about it. So store calls of runs are retried until
+the database answers. Requests of clients are not retried: they get a 503, and the client retries.
 """
 
 import asyncio
@@ -22,17 +22,17 @@ PAUSES = (0.05, 0.1, 0.2, 0.5, 1.0)
 
 
 class DatabaseAway(Unavailable):
-    """The database was away for longer than a run waits for it."""
+    """The database was unavailable for longer than a run waits for it."""
 
 
-def patient(target: T, seconds: float) -> T:
-    """Return `target` with coroutine methods that are called again while they raise Unavailable.
+def retrying(target: T, seconds: float) -> T:
+    """Return `target` with coroutine methods that are retried while they raise Unavailable.
 
-    The methods must be safe to repeat. Raises DatabaseAway after `seconds`."""
-    return cast("T", _Patient(target, seconds))
+    The methods must be safe to repeat. They raise DatabaseAway after `seconds`."""
+    return cast("T", _Retrying(target, seconds))
 
 
-class _Patient:
+class _Retrying:
     def __init__(self, target: Any, seconds: float) -> None:
         self._target = target
         self._seconds = seconds
@@ -40,14 +40,14 @@ class _Patient:
     def __getattr__(self, name: str) -> Any:
         found = getattr(self._target, name)
         if inspect.iscoroutinefunction(found):
-            found = _repeated(found, self._seconds)
+            found = _retried(found, self._seconds)
         setattr(self, name, found)
         return found
 
 
-def _repeated(method: Callable[..., Awaitable[Any]], seconds: float) -> Callable[..., Awaitable[Any]]:
+def _retried(method: Callable[..., Awaitable[Any]], seconds: float) -> Callable[..., Awaitable[Any]]:
     @functools.wraps(method)
-    async def again(*args: Any, **kwargs: Any) -> Any:
+    async def call(*args: Any, **kwargs: Any) -> Any:
         now = asyncio.get_running_loop().time
         deadline = now() + seconds
         pauses = chain(PAUSES, repeat(PAUSES[-1]))
@@ -61,4 +61,4 @@ def _repeated(method: Callable[..., Awaitable[Any]], seconds: float) -> Callable
                 log.warning("run.database_call_retried", operation=method.__name__)
             await asyncio.sleep(pause)
 
-    return again
+    return call

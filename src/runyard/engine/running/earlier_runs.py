@@ -1,6 +1,6 @@
-"""What was said before a run, for agents that think: the conversations of the runs it descends from.
+"""The conversations of the runs that a run descends from, as context for its model.
 
-Read from their logs, back along `parent_id` and never sideways, one at a time: whoever asks stops when it has enough.
+They are read from the logs of the ancestors along `parent_id`, one at a time, so that the caller can stop early.
 """
 
 from collections.abc import AsyncIterator, Iterable
@@ -20,22 +20,24 @@ _json = msgspec.json.Encoder().encode
 
 
 def fitting(sizes: Iterable[int], most: int | None) -> int:
-    """How many of these, from the first on, are no more than `most` together."""
+    """Return how many of the first sizes add up to at most `most`."""
     return sum(1 for total in accumulate(sizes) if most is None or total <= most)
 
 
-async def past(store: Store, run: Run, limit: int, most: int | None = None) -> AsyncIterator[list[dict[str, Any]]]:
-    """The conversations of up to `limit` ancestors of a run, the newest first, and of about `most` characters."""
+async def earlier_conversations(
+    store: Store, run: Run, limit: int, most: int | None = None
+) -> AsyncIterator[list[dict[str, Any]]]:
+    """Yield the conversations of up to `limit` ancestors, newest first, of about `most` characters in total."""
     parent = run.parent_id
     if parent is None:
         return
-    said = {message.id: message.text for message in await store.history(run.id, limit)}
+    texts = {message.id: message.text for message in await store.history(run.id, limit)}
     for _ in range(limit):
         try:
             ancestor = await store.get_run(run.owner, parent)
         except NotFound:
-            return  # deleted meanwhile: what came before it is gone as well
-        conversation = messages(await folded(store, ancestor), said.get(ancestor.trigger_message_id or ""))
+            return  # deleted meanwhile, and its ancestors with it
+        conversation = messages(await fold_log(store, ancestor), texts.get(ancestor.trigger_message_id or ""))
         if most is not None:
             most -= len(_json(conversation))
             if most < 0:
@@ -46,8 +48,8 @@ async def past(store: Store, run: Run, limit: int, most: int | None = None) -> A
         parent = ancestor.parent_id
 
 
-async def folded(store: Store, run: Run) -> State:
-    """A run's log, as far as the run is known to go."""
+async def fold_log(store: Store, run: Run) -> State:
+    """Fold a run's log up to `run.last_seq`."""
     state = State(agent=run.agent)
     while state.last_seq < run.last_seq:
         events = await store.read(run.id, state.last_seq, READ_EVENTS)

@@ -1,8 +1,8 @@
-"""Whether this worker may still act for its runs, by a clock that goes on while the process or the machine is frozen.
+"""The worker's lease, measured by a clock that also counts the time in which the process or machine was suspended.
 
-A worker that was stopped (SIGSTOP, a paused or suspended machine) between a commit and the call that the commit
-announces would call a tool of a run that is over, or that another worker has by now. So directly before such a call
-the lease is looked at, and if the commit took long, the store is asked once more.
+A worker that is frozen (SIGSTOP, a paused or suspended machine) between a commit and the tool call that the commit
+announces could call the tool of a run that has ended or that another worker has taken. So the lease is checked
+directly before such a call, and if the commit took long, the store is asked again.
 """
 
 from collections.abc import Callable
@@ -13,12 +13,12 @@ from runyard.domain.run import Run
 from runyard.errors import Fenced
 from runyard.store import Beat, Store
 
-LEASE_MARGIN = 0.8  # of the lease: then a worker that could not renew gives up by itself
-FRESH_SECONDS = 1.0  # what the store said longer ago than this is asked again before a call
+LEASE_MARGIN = 0.8  # share of the lease after which a worker that could not renew it stops its runs
+FRESH_SECONDS = 1.0  # how old an answer of the store may be before a tool call
 
 
 class Lease:
-    """The lease of one life of a worker. A life that has ended is never renewed, so its runs stop acting."""
+    """The lease of one registration of a worker. After the worker registers again, it is never renewed."""
 
     def __init__(self, store: Store, worker_id: str, seconds: float, now: Callable[[], float] = since_boot) -> None:
         self._store = store
@@ -28,11 +28,11 @@ class Lease:
         self._renewed = now()
 
     @property
-    def holds(self) -> bool:
+    def is_valid(self) -> bool:
         return self.now() - self._renewed < self._seconds * LEASE_MARGIN
 
     async def renew(self) -> Beat:
-        """Send a heartbeat. It counts from when it was sent."""
+        """Send a heartbeat. The lease counts from the moment it was sent."""
         sent = self.now()
         beat = await self._store.heartbeat(self._worker_id, int(self._seconds * 1000))
         if beat.alive:
@@ -40,16 +40,18 @@ class Lease:
         return beat
 
     async def confirm(self, run: Run, since: float) -> None:
-        """Return if this worker has the run; `since` is when that was last known. Fenced or Canceled otherwise."""
+        """Return if this worker still holds the run; `since` is when that was last known.
+
+        Raises Fenced if another worker may have it, Canceled if a cancel was requested."""
         while True:
-            if not self.holds:
+            if not self.is_valid:
                 raise Fenced
             if self.now() - since < FRESH_SECONDS:
                 return
             since = self.now()
             beat = await self.renew()
-            held = next((each for each in beat.holds if each.id == run.id and each.fence == run.fence), None)
-            if not beat.alive or held is None:
+            current = next((each for each in beat.holds if each.id == run.id and each.fence == run.fence), None)
+            if not beat.alive or current is None:
                 raise Fenced
-            if held.cancel_requested_at is not None:
+            if current.cancel_requested_at is not None:
                 raise Canceled

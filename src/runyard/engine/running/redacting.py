@@ -1,4 +1,4 @@
-"""What an execution writes, redacted before it is stored: events as a whole, the output of a tool as a stream."""
+"""Redacts the events of a run before they are stored: most as a whole, the output of a tool as a stream."""
 
 from typing import TYPE_CHECKING, TypeVar, cast
 
@@ -14,19 +14,20 @@ if TYPE_CHECKING:
 P = TypeVar("P", bound=Payload)
 
 
-class Redacting:
-    """One execution's. A call's output is held back until it is decided, at the latest until the call ends."""
+class EventRedactor:
+    """Redacts the events of one claim. Output of a tool is held back while it may still become a match, at most until
+    the call ends."""
 
     def __init__(self, redactor: "Redactor") -> None:
         self._redactor = redactor
         self._outputs: dict[str, Stream] = {}
 
-    def approval(self, asked: Approval) -> Approval:
-        return replace(asked, input=self._redactor.value(asked.input))
+    def redact_approval(self, approval: Approval) -> Approval:
+        return replace(approval, input=self._redactor.value(approval.input))
 
-    def stored(self, payload: P) -> tuple[P, list[Payload]]:
-        """The event as it is to be stored, and the events to be written now: that one, what was held back before it,
-        or none, if all of it is held back."""
+    def redact(self, payload: P) -> tuple[P, list[Payload]]:
+        """Return the event as it is stored, and the events to write now: output that was held back and the event
+        itself; or none, if all of its text is held back."""
         match payload:
             case ToolOutput(call_id, text):
                 stream = self._outputs.get(call_id)
@@ -37,8 +38,8 @@ class Redacting:
             case ToolFinished(call_id=key) | StepFinished(step=key):
                 stream = self._outputs.pop(key, None)
                 rest = "" if stream is None else stream.close()
-                ended = redacted(payload, self._redactor)
-                return ended, [*([ToolOutput(key, rest)] if rest else []), ended]
+                end = redacted(payload, self._redactor)
+                return end, [*([ToolOutput(key, rest)] if rest else []), end]
             case _:
-                made = redacted(payload, self._redactor)
-                return made, [made]
+                stored = redacted(payload, self._redactor)
+                return stored, [stored]

@@ -1,7 +1,8 @@
-"""What an agent at work writes, asks and looks up: the engine's side of `agents.execution.RunHandle`.
+"""What a runner can do with its run: write events, request approvals, read history. Implements
+`agents.execution.Execution`.
 
-Whatever it writes is redacted, measured, entered into the ledger and traced on its way to the run's pen, in this order,
-so that what is stored, what is counted and what the agent is told back are the same.
+An event is redacted, measured, entered into the ledger, traced and written, in this order. So the stored event, the
+counted event and the one that the agent gets back are the same.
 """
 
 import sys
@@ -30,9 +31,9 @@ from runyard.domain.run import Run
 from runyard.domain.task import Task, deadline
 from runyard.domain.thread import Message
 from runyard.engine.log.journal import RunWriter
-from runyard.engine.running.earlier_runs import fitting, past
+from runyard.engine.running.earlier_runs import earlier_conversations, fitting
 from runyard.engine.running.lease import Lease
-from runyard.engine.running.redacting import Redacting
+from runyard.engine.running.redacting import EventRedactor
 from runyard.engine.running.run_services import RunServices
 from runyard.engine.running.run_trace import RunTrace
 from runyard.errors import AgentError, AnswerTooLarge, EventTooLarge, Fenced
@@ -40,186 +41,188 @@ from runyard.ids import new_approval_id
 from runyard.store import Claim, Hit
 
 P = TypeVar("P", bound=Payload)
-ROOM = 200  # bytes of an event of text besides the text: names of fields, the id of a call
+ROOM = 200  # bytes of a text event in addition to the text: field names, the id of a call
 
 
 class RunHandle:
-    """The engine's side of `agents.execution.RunHandle`."""
+    """One claimed run, as its runner uses it."""
 
     def __init__(
         self,
-        engine: RunServices,
+        services: RunServices,
         claim: Claim,
-        pen: RunWriter,
+        writer: RunWriter,
         state: State,
+        *,
         trace: RunTrace,
         fail: Callable[[AgentError], None],
         lease: Lease | None = None,
     ) -> None:
-        self._engine = engine
+        self._services = services
         self.fail = fail
         self._lease = lease
-        self._pen = pen
+        self._writer = writer
         self.run: Run = claim.run
-        self.message: Message | None = claim.message or _spoken(claim.run, state.task)
+        self.message: Message | None = claim.message or _task_message(claim.run, state.task)
         self.deadline = deadline(claim.run.created_at, state.task)
         self.state = state
         self.usage: Usage | None = state.usage
         self.cancelled = False
         self._is_silent = state.last_seq <= 1
-        self.tells_tool_errors = engine.limits.tells_tool_errors
-        self.most_answer_bytes = engine.most_answer_bytes
-        self.redactor = engine.redactor
-        self._redacting = None if engine.redactor is None else Redacting(engine.redactor)
+        self.tells_tool_errors = services.limits.tells_tool_errors
+        self.most_answer_bytes = services.most_answer_bytes
+        self.redactor = services.redactor if services.redactor.is_on else None
+        self._redacting = None if self.redactor is None else EventRedactor(self.redactor)
         self._trace = trace
         self._keeper = Keeper(claim.run.id, len(state.messages)) if claim.run.in_mailbox else None
 
-    def told(self, agent: Agent) -> None:
-        """What the model of this agent is told first."""
+    def record_prompt(self, agent: Agent) -> None:
+        """Enter the instructions and the message that the agent's model gets first into the ledger."""
         if self._keeper is not None:
             self._keeper.told(agent.instructions, None if self.message is None else self.message.text)
 
     @property
     def congested(self) -> bool:
-        return self._pen.congested
+        return self._writer.congested
 
     def emit(self, payload: P) -> P:
-        stored, now = (payload, [payload]) if self._redacting is None else self._redacting.stored(payload)
+        stored, now = (payload, [payload]) if self._redacting is None else self._redacting.redact(payload)
         for each in now:
-            draft = self._engine.draft(each)
+            draft = self._services.draft(each)
             if self._is_too_large(draft, each):
                 if isinstance(each, ModelThinking | ToolOutput):
-                    for piece in _pieces(each.text, self._engine.most_event_bytes):
-                        self._pen.write(self._engine.draft(replace(each, text=piece)))
+                    for piece in _pieces(each.text, self._services.most_event_bytes):
+                        self._writer.write(self._services.draft(replace(each, text=piece)))
                     continue
                 each = stored = self._cut(stored)
-                draft = self._engine.draft(each)
+                draft = self._services.draft(each)
             if self._keeper is not None and (ledger := self._keeper.entries(each, self.now_ms())) is not None:
-                self._pen.note(ledger)
+                self._writer.add_ledger(ledger)
             self._trace.event(each)
-            self._pen.write(draft)
+            self._writer.write(draft)
         if isinstance(payload, ModelMessage) and payload.usage is not None:
             self.usage = (self.usage or Usage()) + payload.usage
-            self._engine.metrics.model_used(self.run.agent, payload.usage)
+            self._services.metrics.model_used(self.run.agent, payload.usage)
         elif isinstance(stored, ToolFinished):
-            self._engine.metrics.tool_called(self.run.agent, stored.tool, stored.error)
-            self._engine.show_traceback(self.run, f"The tool {stored.tool} raised", stored.traceback)
+            self._services.metrics.tool_called(self.run.agent, stored.tool, stored.error)
+            self._services.show_traceback(self.run, f"The tool {stored.tool} raised", stored.traceback)
         elif isinstance(stored, StepFinished):
-            self._engine.show_traceback(self.run, f"The step {stored.name} raised", stored.traceback)
+            self._services.show_traceback(self.run, f"The step {stored.name} raised", stored.traceback)
         return stored
 
     def _is_too_large(self, draft: Draft, payload: Payload) -> bool:
         match payload:
             case ToolFinished():
-                most = self._engine.limits.tool_output_bytes or sys.maxsize
+                most = self._services.limits.tool_output_bytes or sys.maxsize
             case ModelMessage():
-                most = self._engine.most_answer_bytes
+                most = self._services.most_answer_bytes
             case _:
-                most = self._engine.most_event_bytes
+                most = self._services.most_event_bytes
         return len(draft.data) > most
 
     def _cut(self, payload: P) -> P:
-        """What takes the place of something too large: the same without its traceback, if that is enough; of a tool's
-        output an error that its caller can be told."""
+        """Return what is stored instead of an event that is too large: the event without its traceback, or an error
+        instead of a tool's output. Raises AnswerTooLarge or EventTooLarge otherwise."""
         if isinstance(payload, ToolFinished | StepFinished) and payload.traceback is not None:
             payload = replace(payload, traceback=None)
-            if not self._is_too_large(self._engine.draft(payload), payload):
+            if not self._is_too_large(self._services.draft(payload), payload):
                 return payload
         if isinstance(payload, ModelMessage):
             raise AnswerTooLarge(self.most_answer_bytes)
         if not isinstance(payload, ToolFinished):
-            raise EventTooLarge(self._engine.most_event_bytes)
-        said = f"Error executing tool: its output is larger than {self._engine.limits.tool_output_bytes} bytes."
-        return replace(payload, output=said, error="output_too_large")
+            raise EventTooLarge(self._services.most_event_bytes)
+        text = f"Error executing tool: its output is larger than {self._services.limits.tool_output_bytes} bytes."
+        return replace(payload, output=text, error="output_too_large")
 
     def token(self, text: str) -> None:
         if self._is_silent:
             self._is_silent = False
-            self._engine.metrics.first_token(self.run.agent, (self.now_ms() - self.run.created_at) / 1000)
-        draft = self._engine.draft.token(text)
-        if len(draft.data) <= self._engine.most_event_bytes:
-            self._pen.write(draft)
+            self._services.metrics.first_token(self.run.agent, (self.now_ms() - self.run.created_at) / 1000)
+        draft = self._services.draft.token(text)
+        if len(draft.data) <= self._services.most_event_bytes:
+            self._writer.write(draft)
             return
-        for piece in _pieces(text, self._engine.most_event_bytes):
-            self._pen.write(self._engine.draft.token(piece))
+        for piece in _pieces(text, self._services.most_event_bytes):
+            self._writer.write(self._services.draft.token(piece))
 
     def ask(self, approval: Approval, *payloads: Payload) -> None:
-        patience = self._engine.approval_ms
-        if patience is not None and approval.expires_at is None:
-            approval = replace(approval, expires_at=approval.created_at + patience)
-        if self.deadline is not None:  # an answer that comes later would be for nobody
+        lifetime = self._services.approval_ms
+        if lifetime is not None and approval.expires_at is None:
+            approval = replace(approval, expires_at=approval.created_at + lifetime)
+        if self.deadline is not None:  # the run ends then, so a later decision has no effect
             approval = replace(approval, expires_at=min(self.deadline, approval.expires_at or self.deadline))
-        asked = [_until(payload, approval.expires_at) for payload in payloads]
+        events = [_with_expiry(payload, approval.expires_at) for payload in payloads]
         if self._redacting is not None:
-            approval = self._redacting.approval(approval)
-            asked = [each for payload in asked for each in self._redacting.stored(payload)[1]]
-        self._pen.ask(approval, [self._engine.draft(payload) for payload in asked])
+            approval = self._redacting.redact_approval(approval)
+            events = [each for event in events for each in self._redacting.redact(event)[1]]
+        self._writer.request_approval(approval, [self._services.draft(event) for event in events])
 
     @property
-    def left(self) -> float | None:
-        """Seconds until the run must have ended."""
+    def seconds_left(self) -> float | None:
+        """Seconds until the run's deadline."""
         return None if self.deadline is None else max(0, self.deadline - self.now_ms()) / 1000
 
     async def commit(self) -> None:
-        await self._pen.commit()
+        await self._writer.commit()
 
     async def commit_to_act(self) -> None:
         if self._lease is None:
-            await self._pen.commit()
+            await self._writer.commit()
             return
         since = self._lease.now()
-        await self._pen.commit()
+        await self._writer.commit()
         try:
             await self._lease.confirm(self.run, since)
         except Fenced:
-            self._pen.abandon()
+            self._writer.abandon()
             raise
         except Canceled:
-            self._pen.cancel_requested = True
+            self._writer.cancel_requested = True
             raise
 
     async def drain(self) -> None:
-        await self._pen.drain()
+        await self._writer.drain()
 
     async def history(self, limit: int) -> Sequence[Message]:
-        said = await self._engine.store.history(self.run.id, limit)
-        return said[len(said) - fitting([len(message.text) for message in reversed(said)], self._history_chars) :]
+        messages = await self._services.store.history(self.run.id, limit)
+        newest = fitting([len(message.text) for message in reversed(messages)], self._history_chars)
+        return messages[len(messages) - newest :]
 
     def earlier_runs(self, limit: int) -> AsyncIterator[list[dict[str, Any]]]:
-        return past(self._engine.store, self.run, limit, self._history_chars)
+        return earlier_conversations(self._services.store, self.run, limit, self._history_chars)
 
     @property
     def _history_chars(self) -> int | None:
-        return self._engine.limits.history_chars
+        return self._services.limits.history_chars
 
     async def search(self, collection: str, query: str, limit: int) -> Sequence[Hit]:
-        return await self._engine.store.search(collection, query, limit)
+        return await self._services.store.search(collection, query, limit)
 
     async def take_call(self, tool: str, most: int, window_ms: int) -> int:
-        return await self._engine.store.take_call(self.run.owner, self.run.agent, tool, most, window_ms)
+        return await self._services.store.take_call(self.run.owner, self.run.agent, tool, most, window_ms)
 
     def traceparent(self, call_id: str) -> str:
         return self._trace.traceparent(call_id)
 
     def now_ms(self) -> int:
-        return self._engine.clock.now_ms()
+        return self._services.clock.now_ms()
 
     def new_approval_id(self) -> str:
         return new_approval_id()
 
 
 def _pieces(text: str, most: int) -> Iterator[str]:
-    """Pieces of a text that each fit into an event of `most` bytes: JSON takes at most six bytes for a character."""
+    """Split a text into pieces that each fit into an event of `most` bytes. JSON takes at most six bytes a character."""
     size = max(1, (most - ROOM) // 6)
     return (text[at : at + size] for at in range(0, len(text), size))
 
 
-def _until(payload: Payload, expires_at: int | None) -> Payload:
+def _with_expiry(payload: Payload, expires_at: int | None) -> Payload:
     return replace(payload, expires_at=expires_at) if isinstance(payload, ApprovalRequested) else payload
 
 
-def _spoken(run: Run, task: Task | None) -> Message | None:
-    """A task, for agents that only listen to messages. It is in no thread."""
+def _task_message(run: Run, task: Task | None) -> Message | None:
+    """Return the text of a task as a message outside of any thread, for agents that take messages."""
     if task is None:
         return None
     return Message(id=run.id, thread_id="", run_id=run.id, role="user", text=task.text, created_at=run.created_at)

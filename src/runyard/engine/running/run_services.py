@@ -1,10 +1,10 @@
-"""What all executions of one process share: the store and the journal, the agents, the limits, the telemetry."""
+"""What all runs of one process share: the store, the journal, the agents, the limits and the telemetry."""
 
 import sys
 from collections.abc import Awaitable, Callable, Mapping, Sequence
 from contextlib import suppress
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
 import structlog
 
@@ -12,6 +12,7 @@ from runyard.agents.declared.agent import Agent, Output
 from runyard.clock import Clock
 from runyard.domain.append import Release
 from runyard.domain.events import Drafter
+from runyard.domain.no_redaction import NO_REDACTION
 from runyard.domain.run import Run
 from runyard.engine.limits import OutputLimits
 from runyard.engine.log.journal import Journal
@@ -25,10 +26,18 @@ if TYPE_CHECKING:
 
 log = structlog.get_logger()
 
-NO_LIMITS = OutputLimits()
-Think = Callable[[Agent], Awaitable[Output | None]]
+RunAgent = Callable[[Agent], Awaitable[Output | None]]
+"""Run an agent to its output."""
+Orchestrate = Callable[[Agent, Run, RunAgent], Awaitable[Output | None]]
+"""Prepare an agent for its mailbox, run it with the given function, and return its output."""
 ShowTraceback = Callable[[Run, str, str], None]
-Orchestrate = Callable[[Agent, Run, Think], Awaitable[Output | None]]
+"""Show a developer what an agent's own code raised: the run, a title, the traceback."""
+
+
+class RunLimits(NamedTuple):
+    stop_seconds: float  # for an agent to end after its cancellation
+    approval_seconds: float | None = None  # until an approval without a deadline expires
+    output: OutputLimits = OutputLimits()
 
 
 class RunServices:
@@ -36,60 +45,59 @@ class RunServices:
         self,
         store: Store,
         journal: Journal,
+        *,
         clock: Clock,
         agents: Mapping[str, Agent],
-        stop_seconds: float,
-        approval_seconds: float | None = None,
+        limits: RunLimits,
         workspaces: Path = Path(".runyard/workspaces"),
-        redactor: "Redactor | None" = None,
-        hired: Callable[[str], Awaitable[Agent | None]] | None = None,
-        office: Orchestrate | None = None,
+        redactor: "Redactor" = NO_REDACTION,
+        find_agent: Callable[[str], Awaitable[Agent | None]] | None = None,
+        orchestrate: Orchestrate | None = None,
         tracer: Tracer | None = None,
         metrics: Metrics | None = None,
-        limits: OutputLimits = NO_LIMITS,
         on_traceback: ShowTraceback | None = None,
     ) -> None:
-        """`hired` finds agents that are not declared in code; `office` sees to those that work in their mailbox;
-        `on_traceback` shows a developer what an agent's own code raised."""
-        self._on_traceback = on_traceback
-        self.office = office
-        self.tracer = tracer or Tracer(Recorder())
-        self.metrics = metrics or Metrics()
-        self.limits = limits
-        self.most_event_bytes = limits.event_bytes or sys.maxsize
-        self.most_answer_bytes = max(limits.answer_bytes or sys.maxsize, limits.event_bytes or 0)
-        self.redactor = redactor
-        self._hired = hired
+        """`find_agent` looks up agents that are not declared in code; `orchestrate` runs an agent in its mailbox."""
         self.store = store
         self.journal = journal
         self.clock = clock
+        self.draft = Drafter(clock, "worker")
         self.agents = agents
         self.versions = {name: agent.version for name, agent in agents.items()}
-        self.draft = Drafter(clock, "worker")
-        self.stop_seconds = stop_seconds
-        self.approval_ms = None if approval_seconds is None else int(approval_seconds * 1000)
+        self._find_agent = find_agent
+        self.orchestrate = orchestrate
         self.workspaces = workspaces
+        self.redactor = redactor
+        self.tracer = tracer or Tracer(Recorder())
+        self.metrics = metrics or Metrics()
+        self._on_traceback = on_traceback
+        self.stop_seconds = limits.stop_seconds
+        self.approval_ms = None if limits.approval_seconds is None else int(limits.approval_seconds * 1000)
+        self.limits = limits.output
+        self.most_event_bytes = self.limits.event_bytes or sys.maxsize
+        self.most_answer_bytes = max(self.limits.answer_bytes or sys.maxsize, self.limits.event_bytes or 0)
 
     async def agent(self, name: str) -> Agent | None:
-        if name in self.agents or self._hired is None:
+        """Look up an agent by name: declared in code, or made over the API."""
+        if name in self.agents or self._find_agent is None:
             return self.agents.get(name)
-        return await self._hired(name)
+        return await self._find_agent(name)
 
-    def show_traceback(self, run: Run, what: str, text: str | None) -> None:
+    def show_traceback(self, run: Run, title: str, text: str | None) -> None:
         """Show a traceback to the developer who watches this process, if there is one. Never raises."""
         if self._on_traceback is not None and text is not None:
             with suppress(Exception):  # a closed terminal must not change how a run ends
-                self._on_traceback(run, what, text)
+                self._on_traceback(run, title, text)
 
-    def dequeued(self, claims: Sequence[Claim], began: float) -> None:
-        """What was claimed of mailboxes, and since when it was looked for."""
+    def trace_dequeue(self, claims: Sequence[Claim], began: float) -> None:
+        """Trace the claims of runs in mailboxes; `began` is when the worker asked for them."""
         for claim in claims:
             if claim.run.in_mailbox:
                 span = self.tracer.root("mailbox.dequeue", claim.run.id, began, agent=claim.run.agent)
                 self.tracer.end(span)
 
-    async def give_back(self, run: Run) -> None:
-        """Put a run that was claimed, but that nobody here works on, back into the queue."""
+    async def release(self, run: Run) -> None:
+        """Put a run that this worker holds but does not execute back into the queue."""
         try:
             await self.journal.open(run).move(Release(), [])
         except RunyardError as error:

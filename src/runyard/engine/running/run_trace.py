@@ -1,7 +1,7 @@
 """The trace of one run: run > step > tool, made from the events as they are written.
 
-A run that another process goes on with has a second root in the same trace, with its attempt. What an agent in a
-mailbox decided to do, and that it changed its memory, is a line of the log; the words are not.
+A run that another process resumes has a second root in the same trace, with its attempt. A tool call of an agent in a
+mailbox, and a change of its memory, are also log lines, without content.
 """
 
 import structlog
@@ -13,8 +13,8 @@ from runyard.telemetry.spans import Span, Tracer
 
 log = structlog.get_logger()
 MEMORY = frozenset({"update_memory", "store_memory"})
-UNKNOWN_TOOL = "unknown_tool"  # its name was made up by a model: that is content
-QUIET = frozenset({"canceled", "released", "waiting"})  # ways to end that are nobody's error
+UNKNOWN_TOOL = "unknown_tool"  # a model invented its name, so the name is content
+NO_ERROR = frozenset({"canceled", "released", "waiting"})  # outcomes that are not counted as errors
 
 
 class RunTrace:
@@ -24,13 +24,14 @@ class RunTrace:
         self.root = tracer.root("agent.run", run.id, agent=run.agent, run_id=run.id)
         if run.trigger_message_id is not None:
             self.root.attributes["message_id"] = run.trigger_message_id
-        self._thought: Span | None = None  # a question to the model, with the calls that come of it
+        self._thought: Span | None = None  # a model call, with the tool calls that it requests
         self._steps: dict[str, Span] = {}
         self._tools: dict[str, Span] = {}
         self.attempt = 1
         tracer.count("agent.invocations", agent=run.agent)
 
     def event(self, payload: Payload) -> None:
+        """Begin or end the span that this event stands for."""
         tracer = self._tracer
         match payload:
             case StepStarted(step=key, name=name, model=model) if name == THINK:
@@ -44,30 +45,30 @@ class RunTrace:
                 self._tools[call] = tracer.child(self._thought or self.root, "agent.tool", tool=tool)
             case ToolFinished(call_id=call, tool=tool, error=error, ms=ms):
                 span = self._tools.pop(call, None)
-                if span is None:  # begun by another attempt, and made again
+                if span is None:  # an earlier attempt began it
                     span = tracer.child(self._thought or self.root, "agent.tool", ms / 1000, tool=tool)
                 if error == UNKNOWN_TOOL:
                     tool = span.attributes["tool"] = "unknown"
                 tracer.end(span, error or "ok")
-                self._called(tool, error)
+                self._report_call(tool, error)
             case _:
                 pass
 
     def traceparent(self, call_id: str) -> str:
-        """What a call tells whoever it asks."""
+        """Return the W3C trace context that a tool call passes on."""
         return self._tools.get(call_id, self.root).traceparent
 
-    def _called(self, tool: str, error: str | None) -> None:
+    def _report_call(self, tool: str, error: str | None) -> None:
         self._tracer.count("agent.tools", agent=self._run.agent, tool=tool)
         if not self._run.in_mailbox:
             return
-        said = {"agent": self._run.agent, "run_id": self._run.id, "tool": tool, "outcome": error or "ok"}
+        fields = {"agent": self._run.agent, "run_id": self._run.id, "tool": tool, "outcome": error or "ok"}
         if tool in MEMORY and error is None:
             log.info("memory.updated", tool=tool, outcome="ok")
-            self._tracer.log("memory.updated", self._thought or self.root, **said)
+            self._tracer.log("memory.updated", self._thought or self.root, **fields)
         else:
             log.info("agent.decided", tool=tool, outcome=error or "ok")
-            self._tracer.log("agent.decided", self._thought or self.root, **said)
+            self._tracer.log("agent.decided", self._thought or self.root, **fields)
 
     def _end_thought(self) -> None:
         if self._thought is not None:
@@ -76,7 +77,7 @@ class RunTrace:
     def end(self, outcome: str) -> None:
         if outcome == "ok":
             self._end_thought()
-        elif outcome not in QUIET:
+        elif outcome not in NO_ERROR:
             self._tracer.count("agent.errors", agent=self._run.agent, code=outcome)
         self.root.attributes["attempt"] = self.attempt
         self._tracer.end(self.root, outcome)

@@ -1,8 +1,12 @@
-"""The process's worker: slots, the claim loop, the lease, and a drain that loses nothing.
+"""The worker of a process: slots, the claim loop, the lease, and a drain that loses nothing.
 
-Authority: the store's lease says whether this worker lives. It is renewed from the event loop itself, so a blocked
-loop cannot pretend to be alive; a worker that could not renew in time stops all its runs before the lease runs out,
-and comes back under a new id. Wake-ups (`wake`, `look_for_cancels`) may be lost: the loops also look by themselves.
+Authority: the lease in the store says whether this worker is alive, and the claim in the store which runs it holds.
+Races: the answer to a claim may be lost, so heartbeats compare the store's claims with the known ones. Wake-ups
+(`wake`, `check_cancels`) may be lost, so the loops also poll. A run may be reaped while it executes; then the fence
+refuses its writes.
+Guarantees: the lease is renewed from the event loop itself, so a blocked loop does not look alive. A worker that could
+not renew in time stops all its runs before the lease expires, and registers again under a new id. A drain puts every
+run that does not end in time back into the queue.
 """
 
 import asyncio
@@ -14,7 +18,7 @@ from typing import Any
 import structlog
 
 from runyard.domain.run import SUSPECT_ATTEMPTS, Run
-from runyard.engine.background import on_duty
+from runyard.engine.background import run_forever
 from runyard.engine.running.lease import LEASE_MARGIN, Lease
 from runyard.engine.running.run_services import RunServices
 from runyard.engine.running.run_task import RunTask, Stop
@@ -26,71 +30,73 @@ from runyard.telemetry.metrics import Metrics
 log = structlog.get_logger()
 
 MOST_PER_CLAIM = 50
-RELEASE_SECONDS = 5.0  # for the last writes of a drain; what is not written by then, the reaper does
+RELEASE_SECONDS = 5.0  # for the last writes of a drain; the reaper releases the other runs
 
 
 class Worker:
     def __init__(
         self,
         store: Store,
-        executor: RunServices,
+        services: RunServices,
         *,
         label: str,
         slots: int,
         lease_seconds: float,
         poll_seconds: float,
         wake_other_processes: Callable[[], None],
-        seen: Callable[[], None] = lambda: None,
+        on_mailbox_run: Callable[[], None] = lambda: None,
         metrics: Metrics | None = None,
     ) -> None:
-        """`seen` is called when an agent begins or ends what it was told in a conversation: others watch it."""
+        """`on_mailbox_run` is called when a run in a mailbox begins or ends."""
         self._store = store
-        self._executor = executor
+        self._services = services
         self._label = label
         self._slots = slots
-        self._lease = lease_seconds
+        self._lease_seconds = lease_seconds
         self._poll = poll_seconds
         self._wake_other_processes = wake_other_processes
-        self._seen = seen
+        self._on_mailbox_run = on_mailbox_run
         self._metrics = metrics or Metrics()
         self._id = ""
         self._running: dict[str, RunTask] = {}
         self._tasks: set[asyncio.Task[None]] = set()
         self._loops: list[asyncio.Task[None]] = []
-        self._bell = asyncio.Event()
-        self._cancel_bell = asyncio.Event()
+        self._wakeup = asyncio.Event()
+        self._cancel_wakeup = asyncio.Event()
         self._draining = False
-        self._kept = 0
+        self._reserved = 0
         self._unknown: set[str] = set()
 
     @property
     def active(self) -> int:
+        """The number of runs that this worker executes."""
         return len(self._running)
 
     async def start(self) -> None:
         await self._register()
         self._loops = [
-            on_duty("claims", self._claim_loop),
-            on_duty("lease", self._lease_loop),
-            on_duty("cancels", self._cancel_loop),
+            run_forever("claims", self._claim_loop),
+            run_forever("lease", self._lease_loop),
+            run_forever("cancels", self._cancel_loop),
         ]
 
     @contextmanager
-    def room(self, wanted: int) -> Iterator[Room | None]:
-        """Keep up to `wanted` places free for runs that are claimed as they are accepted; `take` follows."""
-        places = 0 if self._draining else max(0, min(wanted, self._slots - self.active - self._kept))
-        self._kept += places
+    def reserve_slots(self, wanted: int) -> Iterator[Room | None]:
+        """Reserve up to `wanted` slots while new runs are stored, so that the same commit can claim them for this
+        worker. `start_run` follows for each."""
+        slots = 0 if self._draining else max(0, min(wanted, self._slots - self.active - self._reserved))
+        self._reserved += slots
         try:
-            yield Room(self._id, places, self._executor.versions) if places else None
+            yield Room(self._id, slots, self._services.versions) if slots else None
         finally:
-            self._kept -= places
+            self._reserved -= slots
 
-    def take(self, claim: Claim) -> None:
-        """Run what was claimed for this worker."""
-        running = self._running[claim.run.id] = RunTask(self._executor, claim, self._held)
-        self._spawn(self._go(running))
+    def start_run(self, claim: Claim) -> None:
+        """Execute a run that was claimed for this worker."""
+        running = self._running[claim.run.id] = RunTask(self._services, claim, self._lease)
+        self._spawn(self._execute(running))
         if claim.run.in_mailbox:
-            self._seen()
+            self._on_mailbox_run()
 
     def _spawn(self, work: Coroutine[Any, Any, None]) -> None:
         task = asyncio.create_task(work)
@@ -98,28 +104,29 @@ class Worker:
         task.add_done_callback(self._tasks.discard)
 
     def wake(self) -> None:
-        """There may be something to claim."""
-        self._bell.set()
+        """Try to claim now, because a run may be ready."""
+        self._wakeup.set()
 
-    def look_for_cancels(self, run_id: str) -> None:
-        """Somebody says that this run is to stop; if it is here, the store is asked whether that is so."""
+    def check_cancels(self, run_id: str) -> None:
+        """Ask the store for cancel requests now, if this worker executes the run."""
         if run_id in self._running:
-            self._cancel_bell.set()
+            self._cancel_wakeup.set()
 
     def stop(self, run_id: str, why: Stop) -> bool:
-        """Interrupt a run if it is here."""
+        """Interrupt a run. Return False if this worker does not execute it."""
         running = self._running.get(run_id)
         if running is not None:
             running.stop(why)
         return running is not None
 
     def owner_of(self, run_id: str) -> str | None:
-        """Whose run it is, if it is running here."""
+        """Return the owner of a run that this worker executes, or None."""
         running = self._running.get(run_id)
         return None if running is None else running.run.owner
 
     async def drain(self, grace: float) -> None:
-        """Claim no more; give what runs `grace` seconds to end; put the rest back into the queue without blame."""
+        """Claim no more runs, wait `grace` seconds for the current ones, and put the rest back into the queue. Their
+        attempt is not counted."""
         self._draining = True
         self.wake()
         if self._tasks:
@@ -128,7 +135,7 @@ class Worker:
         for running in list(self._running.values()):
             running.stop("drain")
         if self._tasks:
-            await asyncio.wait(self._tasks, timeout=self._executor.stop_seconds + RELEASE_SECONDS)
+            await asyncio.wait(self._tasks, timeout=self._services.stop_seconds + RELEASE_SECONDS)
         for running in list(self._running.values()):
             running.stop("lost")
         for loop in self._loops:
@@ -141,97 +148,98 @@ class Worker:
             log.warning("worker.deregister_failed")
 
     async def _register(self) -> None:
-        """A fresh id per life: nothing that an earlier one still has under way can be mistaken for ours."""
+        """Register under a new id, so that late writes of an earlier registration are recognised."""
         worker_id = new_id()
-        held = Lease(self._store, worker_id, self._lease)
-        await self._store.register(worker_id, self._label, int(self._lease * 1000))
-        self._id, self._held = worker_id, held
+        lease = Lease(self._store, worker_id, self._lease_seconds)
+        await self._store.register(worker_id, self._label, int(self._lease_seconds * 1000))
+        self._id, self._lease = worker_id, lease
         self._renewed = asyncio.get_running_loop().time()
         log.info("worker.registered", worker_id=worker_id)
 
     # --- claims
 
     async def _claim_loop(self) -> None:
-        loop, looked = asyncio.get_running_loop(), 0.0
+        loop, suspects_at = asyncio.get_running_loop(), 0.0
         while True:
-            self._bell.clear()
-            free = 0 if self._draining else min(self._slots - self.active - self._kept, MOST_PER_CLAIM)
+            self._wakeup.clear()
+            free = 0 if self._draining else min(self._slots - self.active - self._reserved, MOST_PER_CLAIM)
             if free > 0:
-                suspects = loop.time() - looked >= self._poll
+                suspects = loop.time() - suspects_at >= self._poll
                 if suspects:
-                    looked = loop.time()
+                    suspects_at = loop.time()
                 if await self._claim(free, suspects) == free:
                     continue
-            await _rung(self._bell, self._poll)
+            await _wait_for(self._wakeup, self._poll)
 
     async def _claim(self, free: int, suspects: bool) -> int:
         suspects = suspects and not any(r.run.attempts > SUSPECT_ATTEMPTS for r in self._running.values())
         began = time.time()
         try:
-            claims = await self._store.claim(self._id, free, suspects, self._executor.versions)
+            claims = await self._store.claim(self._id, free, suspects, self._services.versions)
         except RunyardError as error:
             log.warning("worker.claim_failed", code=error.code)
             return 0
-        self._executor.dequeued(claims, began)
+        self._services.trace_dequeue(claims, began)
         for claim in claims:
-            self.take(claim)
+            self.start_run(claim)
         return len(claims)
 
-    async def _go(self, running: RunTask) -> None:
+    async def _execute(self, running: RunTask) -> None:
         try:
-            await running.go()
+            await running.execute()
         finally:
             was_full = self.active >= self._slots
             if running.run.in_mailbox:
-                self._seen()
+                self._on_mailbox_run()
             if self._running.get(running.run.id) is running:
                 del self._running[running.run.id]
-            if self._draining and running.leaves_work:
+            if self._draining and running.lane_is_ready:
                 self._wake_other_processes()
-            elif was_full or running.leaves_work:
+            elif was_full or running.lane_is_ready:
                 self.wake()
 
     # --- lease and cancels
 
     async def _lease_loop(self) -> None:
-        """Renew the lease. A heartbeat without an answer is given up early enough for another over a new connection."""
+        """Renew the lease. A heartbeat times out early enough for another attempt over a new connection."""
         loop = asyncio.get_running_loop()
-        pause = self._lease / 4
+        pause = self._lease_seconds / 4
         while True:
             await asyncio.sleep(pause)
-            pause = self._lease / 4
+            pause = self._lease_seconds / 4
             sent = loop.time()
-            left = self._renewed + self._lease * LEASE_MARGIN - sent
+            left = self._renewed + self._lease_seconds * LEASE_MARGIN - sent
             alive = False
             try:
-                async with asyncio.timeout(max(0.05, min(left, self._lease / 4))):
-                    beat = await self._held.renew()
+                async with asyncio.timeout(max(0.05, min(left, self._lease_seconds / 4))):
+                    beat = await self._lease.renew()
                 alive = beat.alive
-                self._look_over(beat.holds)
+                self._compare_claims(beat.holds)
             except (RunyardError, TimeoutError):
                 log.warning("worker.heartbeat_failed")
-                if loop.time() - self._renewed < self._lease * LEASE_MARGIN:
-                    pause = self._lease / 20
+                if loop.time() - self._renewed < self._lease_seconds * LEASE_MARGIN:
+                    pause = self._lease_seconds / 20
                     continue
             if alive:
                 self._renewed = sent
             else:
-                await self._lose_everything()
+                await self._lose_lease()
 
-    def _look_over(self, holds: Sequence[Run]) -> None:
-        """Compare what the store says we hold with what we know of.
+    def _compare_claims(self, holds: Sequence[Run]) -> None:
+        """Compare the claims in the store with the runs that this worker executes.
 
-        A claim whose answer got lost is ours without our knowing, and nobody else would ever take it. What is unknown
-        at two beats in a row (so it is not just being claimed) goes back into the queue."""
+        A claim whose answer was lost belongs to this worker, so no other worker takes it. A run that is unknown at two
+        heartbeats in a row, and so is not just being claimed, is put back into the queue."""
         self._cancel([run.id for run in holds if run.cancel_requested_at is not None])
         unknown = {run.id: run for run in holds if run.id not in self._running}
         found = unknown.keys() & self._unknown
         for run_id in found:
             log.warning("worker.orphan_claim_released", run_id=run_id)
-            self._spawn(self._executor.give_back(unknown[run_id]))
+            self._spawn(self._services.release(unknown[run_id]))
         self._unknown = unknown.keys() - found
 
-    async def _lose_everything(self) -> None:
+    async def _lose_lease(self) -> None:
+        """Stop all runs and register again."""
         log.error("worker.lease_lost", runs=self.active)
         self._metrics.lease_lost()
         for running in list(self._running.values()):
@@ -240,15 +248,15 @@ class Worker:
             try:
                 await self._register()
             except RunyardError:
-                await asyncio.sleep(self._lease / 4)
+                await asyncio.sleep(self._lease_seconds / 4)
             else:
                 return
 
     async def _cancel_loop(self) -> None:
-        """Cancels from other pods, for runs that are too quiet to notice by their own writes."""
+        """Poll for cancel requests from other processes. A run that writes nothing does not learn of them otherwise."""
         while True:
-            await _rung(self._cancel_bell, self._poll)
-            self._cancel_bell.clear()
+            await _wait_for(self._cancel_wakeup, self._poll)
+            self._cancel_wakeup.clear()
             if self._running:
                 try:
                     self._cancel(await self._store.runs_to_cancel(self._id))
@@ -260,7 +268,7 @@ class Worker:
             self.stop(run_id, "cancel")
 
 
-async def _rung(bell: asyncio.Event, patience: float) -> None:
+async def _wait_for(event: asyncio.Event, seconds: float) -> None:
     with suppress(TimeoutError):
-        async with asyncio.timeout(patience):
-            await bell.wait()
+        async with asyncio.timeout(seconds):
+            await event.wait()
