@@ -28,17 +28,17 @@ QUICK: dict[str, Any] = {
 }
 
 
-class Nobody:
-    """Whom a tail without an outbox tells of commits."""
+class NoListener:
+    """Stands in for the outbox of a tail, and ignores commits."""
 
-    def committed(self, run_id: str, events: Sequence[Event]) -> None:
+    def add_committed(self, run_id: str, events: Sequence[Event]) -> None:
         pass
 
-    def stirred(self) -> None:
+    def poll_soon(self) -> None:
         pass
 
 
-NOBODY = Nobody()
+NO_LISTENER = NoListener()
 
 
 class NotingStore(MemoryStore):

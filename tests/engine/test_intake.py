@@ -10,12 +10,19 @@ from runyard.engine.log.tail import Tail
 from runyard.errors import Invalid, KeyReused, NotFound, Unavailable
 from runyard.ids import new_id
 from runyard.store import Accepted
-from tests.engine.fakes import NOBODY, NotingStore
+from tests.engine.fakes import NO_LISTENER, NotingStore
 from tests.store.making import ANN, clock
 
 
 def intake_of(store: NotingStore, tail: Tail | None = None) -> Intake:
-    return Intake(store, tail or Tail(NOBODY), clock, ["default", "other"], "default", None, lambda: None)
+    return Intake(
+        store,
+        tail or Tail(NO_LISTENER),
+        clock=clock,
+        agents=["default", "other"],
+        default_agent="default",
+        wake_workers=lambda: None,
+    )
 
 
 async def test_posts_that_come_while_one_is_committed_share_the_next_commit() -> None:
@@ -86,7 +93,7 @@ async def test_a_caller_that_goes_away_takes_nobody_along() -> None:
 
 
 async def test_the_first_event_is_in_the_tail_as_soon_as_the_post_is_answered() -> None:
-    store, tail = NotingStore(), Tail(NOBODY)
+    store, tail = NotingStore(), Tail(NO_LISTENER)
     intake = intake_of(store, tail=tail)
     thread = await intake.open_thread(ANN, None, "other")
     accepted = await intake.post(ANN, "threads", thread.id, "x", None)

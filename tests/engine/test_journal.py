@@ -5,17 +5,18 @@ import asyncio
 import pytest
 
 from runyard.agents.context import Context
+from runyard.agents.declared.agent import Agent
 from runyard.agents.declared.kinds import agent
 from runyard.domain.append import Finish, Release
 from runyard.domain.run import Run, Status
 from runyard.engine.log import journal as journal_module
 from runyard.engine.log.journal import HIGH_WATER, Journal, RunWriter
 from runyard.engine.log.tail import Tail
-from runyard.engine.running.run_services import RunServices
+from runyard.engine.running.run_services import RunLimits, RunServices
 from runyard.engine.running.run_task import RunTask
 from runyard.errors import CancelRequested, Fenced, WriteRefused
 from runyard.store import Store
-from tests.engine.fakes import NOBODY, NotingStore, StoreThatRefuses, StoreWithFaults, claimed_runs
+from tests.engine.fakes import NO_LISTENER, NotingStore, StoreThatRefuses, StoreWithFaults, claimed_runs
 from tests.store.making import ANN, MANY, a_post, a_worker, clock, ending, last_words, log, lose, post, token
 from tests.support.patience import PATIENCE
 
@@ -28,11 +29,15 @@ def no_pauses(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 def open_journal(store: Store) -> tuple[Journal, Tail]:
-    tail = Tail(NOBODY)
+    tail = Tail(NO_LISTENER)
     return Journal(store, tail), tail
 
 
-async def pens(store: Store, count: int) -> tuple[list[RunWriter], list[Run], Tail]:
+def services_of(store: Store, journal: Journal, agents: dict[str, Agent]) -> RunServices:
+    return RunServices(store, journal, clock=clock, agents=agents, limits=RunLimits(stop_seconds=1))
+
+
+async def writers(store: Store, count: int) -> tuple[list[RunWriter], list[Run], Tail]:
     journal, tail = open_journal(store)
     runs = await claimed_runs(store, count)
     return [journal.open(run) for run in runs], runs, tail
@@ -40,7 +45,7 @@ async def pens(store: Store, count: int) -> tuple[list[RunWriter], list[Run], Ta
 
 async def test_idle_it_commits_at_once_and_busy_all_that_came_meanwhile_together() -> None:
     store = NotingStore()
-    written, runs, _ = await pens(store, 50)
+    written, runs, _ = await writers(store, 50)
     store.gate.clear()
     written[0].write(token("first"))
     async with asyncio.timeout(PATIENCE):
@@ -58,7 +63,7 @@ async def test_idle_it_commits_at_once_and_busy_all_that_came_meanwhile_together
 async def test_a_group_has_a_largest_size_and_nobody_is_left_out(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(journal_module, "GROUP_EVENTS", 10)
     store = NotingStore()
-    written, runs, _ = await pens(store, 6)
+    written, runs, _ = await writers(store, 6)
     for pen in written:
         for n in range(5):
             pen.write(token(f"{n}"))
@@ -69,10 +74,10 @@ async def test_a_group_has_a_largest_size_and_nobody_is_left_out(monkeypatch: py
 
 async def test_followers_have_an_event_only_after_its_commit() -> None:
     store = NotingStore()
-    [pen], [run], tail = await pens(store, 1)
+    [pen], [run], tail = await writers(store, 1)
     store.gate.clear()
     pen.write(token("a"))
-    bell = tail.wakeups.hang(run.id)
+    bell = tail.wakeups.subscribe(run.id)
     await store.reached.wait()
     assert (tail.read(run.id, 1), bell.is_set()) == (None, False)
     store.gate.set()
@@ -83,7 +88,7 @@ async def test_followers_have_an_event_only_after_its_commit() -> None:
 
 async def test_a_part_that_cannot_be_stored_fails_alone() -> None:
     store = StoreThatRefuses()
-    written, runs, _ = await pens(store, 4)
+    written, runs, _ = await writers(store, 4)
     for n, pen in enumerate(written):
         pen.write(token("poison" if n == 2 else "fine"))
     ends = await asyncio.gather(*(pen.commit() for pen in written), return_exceptions=True)
@@ -95,7 +100,7 @@ async def test_a_part_that_cannot_be_stored_fails_alone() -> None:
 @pytest.mark.parametrize("faults", [["away"], ["lost"], ["away", "away", "lost"], ["lost", "lost"], ["away"] * 9])
 async def test_while_the_database_is_away_the_same_part_is_offered_until_it_is_taken_once(faults: list[str]) -> None:
     store = StoreWithFaults(*faults)
-    [pen], [run], tail = await pens(store, 1)
+    [pen], [run], tail = await writers(store, 1)
     pen.write(token("a"))
     pen.write(token("b"))
     await pen.commit()
@@ -111,7 +116,7 @@ async def test_while_the_database_is_away_the_same_part_is_offered_until_it_is_t
 
 async def test_what_is_written_while_the_database_is_away_comes_after_and_in_order() -> None:
     store = StoreWithFaults("away", "away")
-    [pen], [run], _ = await pens(store, 1)
+    [pen], [run], _ = await writers(store, 1)
     pen.write(token("a"))
     await asyncio.sleep(0)
     pen.write(token("b"))
@@ -122,7 +127,7 @@ async def test_what_is_written_while_the_database_is_away_comes_after_and_in_ord
 
 async def test_a_part_whose_lane_is_locked_is_offered_again_and_its_neighbours_are_not_held_up() -> None:
     store = StoreWithFaults("busy", "busy")
-    (one, two), runs, _ = await pens(store, 2)
+    (one, two), runs, _ = await writers(store, 2)
     moving = asyncio.create_task(one.move(DONE, last_words(Status.DONE)))
     two.write(token("a"))
     await two.commit()
@@ -133,7 +138,7 @@ async def test_a_part_whose_lane_is_locked_is_offered_again_and_its_neighbours_a
 
 async def test_a_pen_that_is_far_ahead_of_the_database_is_congested_until_it_has_caught_up() -> None:
     store = NotingStore()
-    [pen], _, _ = await pens(store, 1)
+    [pen], _, _ = await writers(store, 1)
     store.gate.clear()
     for n in range(HIGH_WATER):
         pen.write(token(f"{n}"))
@@ -162,11 +167,13 @@ async def test_an_agent_waits_while_the_database_is_slow() -> None:
         return "done"
 
     journal, _ = open_journal(store)
-    executor = RunServices(store, journal, clock, {"default": eager, "eager": eager}, 1)
+    services = RunServices(
+        store, journal, clock=clock, agents={"default": eager, "eager": eager}, limits=RunLimits(stop_seconds=1)
+    )
     await post(store, a_post(agent="eager"))
     [claim] = await store.claim(await a_worker(store), 1, False)
     store.gate.clear()
-    going = asyncio.create_task(RunTask(executor, claim).go())
+    going = asyncio.create_task(RunTask(services, claim).execute())
     await store.reached.wait()
     for _ in range(1000):
         await asyncio.sleep(0)
@@ -179,7 +186,7 @@ async def test_an_agent_waits_while_the_database_is_slow() -> None:
 
 async def test_an_abandoned_pen_writes_nothing_more() -> None:
     store = NotingStore()
-    [pen], [run], _ = await pens(store, 1)
+    [pen], [run], _ = await writers(store, 1)
     store.gate.clear()
     pen.write(token("under way"))
     committing = asyncio.create_task(pen.commit())
@@ -200,7 +207,7 @@ async def test_an_abandoned_pen_writes_nothing_more() -> None:
 
 async def test_whoever_lost_the_run_is_told_and_nothing_of_theirs_is_written() -> None:
     store = NotingStore()
-    [pen], [run], tail = await pens(store, 1)
+    [pen], [run], tail = await writers(store, 1)
     await lose(store, run)
     pen.write(token("late"))
     with pytest.raises(Fenced):
@@ -211,7 +218,7 @@ async def test_whoever_lost_the_run_is_told_and_nothing_of_theirs_is_written() -
 
 async def test_a_refused_move_leaves_the_pen_fit_for_another_one() -> None:
     store = NotingStore()
-    [pen], [run], _ = await pens(store, 1)
+    [pen], [run], _ = await writers(store, 1)
     pen.write(token("a"))
     await pen.commit()
     await store.cancel(ANN, run.id, 1000, ending)
@@ -224,7 +231,7 @@ async def test_a_refused_move_leaves_the_pen_fit_for_another_one() -> None:
 
 async def test_a_cancel_is_noticed_by_the_next_write() -> None:
     store = NotingStore()
-    [pen], [run], _ = await pens(store, 1)
+    [pen], [run], _ = await writers(store, 1)
     await store.cancel(ANN, run.id, 1000, ending)
     assert not pen.cancel_requested
     pen.write(token("a"))
@@ -234,7 +241,7 @@ async def test_a_cancel_is_noticed_by_the_next_write() -> None:
 
 async def test_a_release_gives_the_run_back_with_all_that_was_written() -> None:
     store = NotingStore()
-    [pen], [run], _ = await pens(store, 1)
+    [pen], [run], _ = await writers(store, 1)
     pen.write(token("a"))
     await pen.move(Release(), [])
     assert (await store.get_run(ANN, run.id)).status is Status.QUEUED
@@ -251,8 +258,10 @@ async def test_a_run_whose_event_cannot_be_stored_ends_as_an_error() -> None:
         return "done"
 
     journal, _ = open_journal(store)
-    executor = RunServices(store, journal, clock, {"poisonous": poisonous}, 1)
+    services = RunServices(
+        store, journal, clock=clock, agents={"poisonous": poisonous}, limits=RunLimits(stop_seconds=1)
+    )
     await post(store, a_post(agent="poisonous"))
     [claim] = await store.claim(await a_worker(store), 1, False)
-    await RunTask(executor, claim).go()
+    await RunTask(services, claim).execute()
     assert (await store.get_run(ANN, claim.run.id)).status is Status.ERROR

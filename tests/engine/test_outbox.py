@@ -165,7 +165,7 @@ async def test_what_others_wrote_into_a_log_is_looked_for_at_once(store: StoreTh
     await until(lambda: bool(pod.bus.sent))
     pod.bus.sent.clear()
     await decide(store, approval)
-    pod.tail.stale(run.id)
+    pod.tail.mark_stale(run.id)
     await until(lambda: bool(pod.bus.sent))
     publishing.cancel()
     assert pod.bus.sent == [Hint("log", run.id, run.last_seq + 1)]
@@ -225,7 +225,7 @@ async def test_a_follower_of_what_is_published_sees_no_further_than_the_cursor(s
     follower = pod.streams.follow(run.id, 0, published=True)
     assert await follower.next(0.01) is Pause.IDLE
     await store.publish([Mark(run.id, 3)])
-    pod.publications.note(run.id, 3)
+    pod.publications.advance(run.id, 3)
     found = await follower.next(1)
     assert isinstance(found, list)
     assert [event.seq for chunk in found for event in chunk.events] == [1, 2, 3]
@@ -251,8 +251,8 @@ async def test_a_follower_gets_each_published_event_once_from_anywhere(store: St
     await pod.write(run, 0, Status.DONE)
     await pod.outbox.round()
     for hint in pod.bus.sent * 2:  # doubled, and late
-        other.tail.note(hint.run_id, hint.seq)
-        other.publications.note(hint.run_id, hint.seq)
+        other.tail.set_stored_end(hint.run_id, hint.seq)
+        other.publications.advance(hint.run_id, hint.seq)
     assert await asyncio.gather(*reading) == [list(range(after + 1, 9))] * 2
     watching.cancel()
     assert pod.publications.wakeups.runs | other.publications.wakeups.runs == set()
@@ -279,8 +279,8 @@ async def test_a_follower_where_the_run_was_accepted_sees_what_another_process_p
     await there.write(run, 0, Status.DONE)
     await there.outbox.round()
     for hint in there.bus.sent:
-        here.tail.note(hint.run_id, hint.seq)
-        here.publications.note(hint.run_id, hint.seq)
+        here.tail.set_stored_end(hint.run_id, hint.seq)
+        here.publications.advance(hint.run_id, hint.seq)
     async with asyncio.timeout(PATIENCE):
         assert await reading == list(range(1, 9))
 

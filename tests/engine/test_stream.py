@@ -18,7 +18,7 @@ from runyard.engine.log.stream import Follower, Pause, Streams
 from runyard.engine.log.tail import Chunk, Tail
 from runyard.stores.memory import MemoryStore
 from runyard.telemetry.metrics import Metrics
-from tests.engine.fakes import NOBODY, claimed_runs, until
+from tests.engine.fakes import NO_LISTENER, claimed_runs, until
 from tests.store.making import ANN, Writer, running, token
 from tests.support.patience import PATIENCE
 
@@ -38,7 +38,7 @@ class Log:
 
     def __init__(self, budget: int) -> None:
         self.store = MemoryStore(SystemClock())
-        self.tail = Tail(NOBODY, budget)
+        self.tail = Tail(NO_LISTENER, budget)
         self.streams = Streams(self.store, self.tail, Publications())
 
     async def start(self, cursors: list[int]) -> None:
@@ -87,10 +87,10 @@ def test_no_gap_and_no_repetition_whoever_writes_and_whatever_is_forgotten(
                 case "forget":
                     log.tail.forget(log.run.id)
                 case _:
-                    log.tail.note(log.run.id, log.store._runs[log.run.id].last_seq)
+                    log.tail.set_stored_end(log.run.id, log.store._runs[log.run.id].last_seq)
         await log.write(0, last_here, end=True)
         last = log.store._runs[log.run.id].last_seq
-        log.tail.note(log.run.id, last)
+        log.tail.set_stored_end(log.run.id, last)
         for which in range(3):
             while not log.ended[which]:
                 await log.read(which)
@@ -213,7 +213,15 @@ async def test_a_cancel_waits_no_longer_than_it_may_for_a_run_that_keeps_writing
     """The run is on another pod, which has not heard of the cancel yet."""
     log = Log(10**6)
     await log.start([])
-    cancel = Cancel(log.store, log.tail, log.streams, SystemClock(), 30, lambda run_id: None, Metrics())
+    cancel = Cancel(
+        log.store,
+        log.tail,
+        streams=log.streams,
+        clock=SystemClock(),
+        grace_seconds=30,
+        stop_run=lambda run_id: None,
+        metrics=Metrics(),
+    )
     answer = asyncio.create_task(cancel(ANN, log.run.id, 0.1))
 
     async def keep_writing() -> None:
@@ -235,7 +243,7 @@ async def test_watching_asks_once_for_all_runs_that_are_followed() -> None:
             return await super().heads(run_ids)
 
     store = AskedStore(SystemClock())
-    streams = Streams(store, Tail(NOBODY), Publications())
+    streams = Streams(store, Tail(NO_LISTENER), Publications())
     followers = [streams.follow(run.id, 1) for run in await claimed_runs(store, 5)]
     watch = asyncio.create_task(streams.watch(0.001))
     await until(lambda: len(asked) >= 3)
@@ -260,7 +268,7 @@ async def test_followers_that_are_woken_together_share_one_read_of_the_store() -
     await until(lambda: bool(reads))
     reads.clear()
     await log.write(3, here=False)
-    log.tail.stale(log.run.id)
+    log.tail.mark_stale(log.run.id)
     found = await asyncio.gather(*waiting)
     assert reads == [1]
     assert {chunks[0] for chunks in found if isinstance(chunks, list)} == {found[0][0]}  # type: ignore[index]

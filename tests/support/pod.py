@@ -214,7 +214,7 @@ def deaf() -> None:
 
     async def ignore(_: Worker) -> None: ...
 
-    Worker._lose_everything = ignore  # type: ignore[assignment, method-assign]
+    Worker._lose_lease = ignore  # type: ignore[assignment, method-assign]
 
 
 def _with_batch(part: Part, batch: int) -> Part:

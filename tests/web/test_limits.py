@@ -98,10 +98,10 @@ async def test_an_owner_has_about_so_many_runs_waiting(serve: Serve, memory_stor
     for _ in range(2):
         await server.post("happy")
     backlogs: Backlogs = server.process.engine.intake._admission.backlogs
-    backlogs._known.clear()
-    backlogs.check("local")  # begins to look
-    for looking in list(backlogs._looking):
-        await looking
+    backlogs._counts.clear()
+    backlogs.check("local")  # starts a count
+    for counting in list(backlogs._counting):
+        await counting
     with pytest.raises(QueueFull):
         backlogs.check("local")
     thread_id = await server.thread()

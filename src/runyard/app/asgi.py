@@ -1,7 +1,4 @@
-"""The ASGI app: all faces over one process.
-
-`runyard.create_app` is this; `app/server.py` puts a server around it.
-"""
+"""The ASGI app: all faces over one process. `runyard.create_app` is this function; `server.py` serves the app."""
 
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager, suppress
@@ -64,7 +61,7 @@ def create_app(
     @asynccontextmanager
     async def lifespan(_: Any) -> AsyncIterator[None]:
         await running.start()
-        await say_if_nobody_gets_in(running, settings, keys)
+        await warn_if_no_api_key(running, settings, keys)
         try:
             yield
         finally:
@@ -87,10 +84,10 @@ def create_app(
     )
 
 
-async def say_if_nobody_gets_in(process: Process, settings: Settings, keys: bool) -> None:
-    """A server that wants keys, where there is none, is of no use to anybody yet."""
+async def warn_if_no_api_key(process: Process, settings: Settings, keys: bool) -> None:
+    """Log how to create an API key if the server requires keys and has none."""
     with suppress(RunyardError):
-        if keys and not await process.engine.access.keys(None, None, 1):
+        if keys and not await process.engine.access.list_keys(None, None, 1):
             first = "stop this server, run" if settings.sqlite_path else "run"
             advice = f"No API key exists: {first} `runyard keys create --owner NAME --scope all`."
             log.warning("api_keys.missing", advice=advice)

@@ -1,6 +1,6 @@
-"""What the settings name, opened or about to be: the app, the database, the bus, the places of checkpoints and traces.
+"""Makes what the settings name: the app, the store, the bus, the checkpoint stores and the exporter of traces.
 
-Drivers are imported where they are chosen, so nobody needs the ones of somebody else's choice.
+A driver is imported only if the settings choose it, so the others need not be installed.
 """
 
 import hashlib
@@ -28,7 +28,7 @@ if TYPE_CHECKING:
 
 
 def load_app(settings: Settings) -> App:
-    """The app that the settings name, or the demo."""
+    """Load the app that the settings name, or the demo."""
     if settings.app is not None:
         return load(Path(settings.app))
     from runyard import demo
@@ -37,7 +37,8 @@ def load_app(settings: Settings) -> App:
 
 
 def open_store(settings: Settings, clock: Clock | None = None) -> Store:
-    """The store that the settings name, which seals content if they have a key; `await store.open()` comes next."""
+    """Return the store that the settings name, sealed if they have an encryption key. Call `await store.open()`
+    next."""
     ring = settings.ring
     store = open_sql_store(settings, clock, ring)
     if ring is None:
@@ -48,7 +49,7 @@ def open_store(settings: Settings, clock: Clock | None = None) -> Store:
 
 
 def open_sql_store(settings: Settings, clock: Clock | None = None, ring: "KeyRing | None" = None) -> "SqlStore":
-    """The database that the settings name, as it keeps things."""
+    """Return the store that the settings name, without sealing."""
     url = settings.database_url
     if url.startswith("sqlite:///"):
         from runyard.stores.sqlite.store import SqliteStore
@@ -62,7 +63,7 @@ def open_sql_store(settings: Settings, clock: Clock | None = None, ring: "KeyRin
 
 
 def open_bus(settings: Settings) -> Bus:
-    """The bus that the settings name; `await bus.open(hear)` comes next."""
+    """Return the bus that the settings name. Call `await bus.open(...)` next."""
     url = settings.bus_url or ("memory" if settings.sqlite_path else settings.database_url)
     scheme = url.partition("://")[0]
     try:
@@ -89,7 +90,7 @@ def open_bus(settings: Settings) -> Bus:
 
 
 def open_checkpoints(settings: Settings, engine: Engine, clock: Clock) -> "tuple[Stores, Checkpoints]":
-    """Where the interactions of chats are kept, and who writes them there."""
+    """Return the stores for interactions of chats, by owner, and the background task that writes to them."""
     from runyard.checkpoints.database_store import DatabaseInteractionStore
     from runyard.checkpoints.file_store import FileInteractionStore
     from runyard.checkpoints.task import Checkpoints
@@ -113,10 +114,10 @@ def open_checkpoints(settings: Settings, engine: Engine, clock: Clock) -> "tuple
 
 
 def fallback_folder(settings: Settings) -> Path:
-    """Where copies go that take too long to save: another place than the one that is slow."""
+    """Return the folder for copies that take too long to save. It is apart from the folder that is slow."""
     if settings.checkpoint_fallback is None:
-        lasting = Path("/var/tmp")  # survives a restart of the machine
-        return (lasting if lasting.is_dir() else Path(tempfile.gettempdir())) / f"{_name_of(settings)}-slow"
+        durable = Path("/var/tmp")  # survives a restart of the machine
+        return (durable if durable.is_dir() else Path(tempfile.gettempdir())) / f"{_folder_name(settings)}-slow"
     if settings.checkpoint_fallback.resolve().is_relative_to(settings.checkpoint_path.resolve()):
         raise StartupError(
             f"RUNYARD_CHECKPOINT_FALLBACK lies in {settings.checkpoint_path}, the folder of checkpoints. Set it to a"
@@ -126,17 +127,17 @@ def fallback_folder(settings: Settings) -> Path:
 
 
 def temporary_folder(settings: Settings) -> Path:
-    """Where copies go that could be put nowhere else."""
-    return Path(tempfile.gettempdir()) / _name_of(settings)
+    """Return the folder for copies that could be saved in no other place."""
+    return Path(tempfile.gettempdir()) / _folder_name(settings)
 
 
-def _name_of(settings: Settings) -> str:
-    """A name that differs from that of servers with another database."""
+def _folder_name(settings: Settings) -> str:
+    """Return a name that is different for servers with different databases."""
     return f"runyard-{hashlib.sha256(settings.database_url.encode()).hexdigest()[:16]}"
 
 
 def open_exporter(settings: Settings) -> Exporter:
-    """Where the traces of agents go: to Sentry, to a collector, to both; if there is neither, nowhere."""
+    """Return the exporter of traces: Sentry, an OTLP collector, both, or one that keeps the last ones in memory."""
     exporters: list[Exporter] = []
     try:
         if settings.sentry_dsn is not None:
@@ -146,7 +147,9 @@ def open_exporter(settings: Settings) -> Exporter:
     except ImportError:
         raise StartupError("RUNYARD_SENTRY_DSN needs sentry-sdk: pip install 'runyard[sentry]'.") from None
     except ValueError:
-        raise StartupError("RUNYARD_SENTRY_DSN is no DSN of Sentry.") from None
+        raise StartupError(
+            "RUNYARD_SENTRY_DSN is not a valid DSN. Copy it from the project's settings in Sentry."
+        ) from None
     try:
         if settings.otlp_endpoint is not None:
             from runyard.telemetry.otlp import Otlp

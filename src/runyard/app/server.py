@@ -1,6 +1,6 @@
-"""A process from its start to the signal that ends it: a server, or a worker alone.
+"""Runs a process until a signal: a server, or a worker without HTTP.
 
-On SIGTERM or SIGINT it drains (`wiring.Process.drain`) and only then closes. A second signal skips the wait.
+On SIGTERM or SIGINT the process drains (`Process.drain`) and then closes. A second signal skips the wait.
 """
 
 import asyncio
@@ -18,7 +18,7 @@ from typing import TYPE_CHECKING, Any, Literal
 import structlog
 
 from runyard.agents.declared.loading import App
-from runyard.app.asgi import create_app, say_if_nobody_gets_in
+from runyard.app.asgi import create_app, warn_if_no_api_key
 from runyard.app.process import Process
 from runyard.engine.running.run_services import ShowTraceback
 from runyard.errors import StartupError
@@ -30,9 +30,9 @@ if TYPE_CHECKING:
 
 log = structlog.get_logger()
 
-# Longer than proxies and clients keep an idle connection: who closes first cannot cut off what the other just sends.
+# Longer than proxies and clients keep an idle connection, so that they close it, and never in the middle of a request.
 KEEP_ALIVE_SECONDS = 75
-_handled: list[asyncio.AbstractEventLoop] = []  # loops in which a signal raises nothing any more
+_handled: list[asyncio.AbstractEventLoop] = []  # loops with signal handlers, where Ctrl-C raises nothing
 Keys = Literal["needed", "needed_off_loopback", "not_needed"]
 
 
@@ -45,10 +45,10 @@ async def serve(
     ready: Callable[[str, bool], None] | None = None,
     on_traceback: ShowTraceback | None = None,
 ) -> None:
-    """Serve HTTP until SIGTERM or SIGINT. `ready` is told the address, and whether a key is needed there.
+    """Serve HTTP until SIGTERM or SIGINT. `ready` is called with the address, and whether it requires an API key.
 
-    `keys`: without any, whoever reaches the address may do everything. `on_traceback` is given what agents raise: it is
-    content, so a server for others has none."""
+    `keys`: without keys, every caller may do everything. `on_traceback` is called with what agents raise. This is
+    content, so only a developer's own server sets it."""
     import uvicorn
 
     from runyard.web.local import LocalOnly
@@ -74,20 +74,20 @@ async def serve(
     server = uvicorn.Server(config)
     server.capture_signals = nullcontext  # type: ignore[assignment, method-assign]
     await _start(process, signals)
-    await say_if_nobody_gets_in(process, settings, is_guarded)
-    _calm_collector()
+    await warn_if_no_api_key(process, settings, is_guarded)
+    _reduce_garbage_collection()
     stopping = _on_signal(signals, process, settings.drain_seconds, lambda: setattr(server, "should_exit", True))
     if ready is not None:
         ready(address(settings.host, listener.getsockname()[1]), is_guarded)
-    async with _scraped(settings, process):
-        with _QuietCuts():
+    async with _metrics_server(settings, process):
+        with _HiddenCuts():
             await server.serve([listener])
     stopping.cancel()
     await process.stop()
 
 
 def http_protocol(settings: Settings, process: Process) -> "type[Bounded]":
-    """The protocol of the connections of this process, with their limits."""
+    """Return uvicorn's HTTP protocol with the connection limits of the settings."""
     from runyard.web.connections import ConnectionLimits, bounded
 
     limits = ConnectionLimits(
@@ -101,28 +101,28 @@ def http_protocol(settings: Settings, process: Process) -> "type[Bounded]":
 
 
 async def work(settings: Settings, app: App) -> None:
-    """Be a worker, and nothing else, until SIGTERM or SIGINT."""
+    """Run a worker without HTTP until SIGTERM or SIGINT."""
     logs.configure(settings.log_format, settings.log_level)
     logs.catch_tracebacks()
     if settings.database_url.startswith("sqlite"):
         raise StartupError(
-            "SQLite has one process: `runyard serve` includes the worker. Use Postgres to run workers of their own."
+            "SQLite has one process: `runyard serve` includes the worker. Use Postgres to run separate workers."
         )
     signals = _Signals()
     process = Process(settings, app, may_exit=True)
     await _start(process, signals)
-    _calm_collector()
+    _reduce_garbage_collection()
     done = asyncio.Event()
     stopping = _on_signal(signals, process, settings.drain_seconds, done.set)
-    async with _scraped(settings, process):
+    async with _metrics_server(settings, process):
         await done.wait()
     stopping.cancel()
     await process.stop()
 
 
 @asynccontextmanager
-async def _scraped(settings: Settings, process: Process) -> AsyncIterator[None]:
-    """Answer at the port for those who watch, if there is one."""
+async def _metrics_server(settings: Settings, process: Process) -> AsyncIterator[None]:
+    """Serve health and metrics on a port of their own, if the settings name one."""
     if settings.metrics_port is None:
         yield
         return
@@ -157,12 +157,12 @@ def run(main: Coroutine[Any, Any, None]) -> None:
     with suppress(ImportError):
         from uvloop import new_event_loop as factory
     with asyncio.Runner(loop_factory=factory) as runner:
-        task = runner.get_loop().create_task(_to_the_end(main), name="main")
+        task = runner.get_loop().create_task(_run_and_clean_up(main), name="main")
         while True:
             try:
                 return runner.run(_result(task))
             except (SystemExit, KeyboardInterrupt) as error:
-                # a callback of an agent: tasks are contained, and Ctrl-C raises nothing once it is handled here
+                # raised by a callback of an agent: its tasks are contained, and Ctrl-C raises nothing once handled
                 if task.done() or (isinstance(error, KeyboardInterrupt) and not _handled):
                     raise
                 log.error("event_loop.exit_ignored", error=type(error).__name__)
@@ -173,13 +173,14 @@ async def _result(task: "asyncio.Task[None]") -> None:
 
 
 def _is_stray(task: "asyncio.Task[Any]") -> bool:
-    """Not one of the two tasks that `run` makes. The other one may not have begun yet."""
+    """Whether this is not one of the two tasks that `run` creates. The other one may not have begun yet."""
     code = getattr(task.get_coro(), "cr_code", None)
     return task is not asyncio.current_task() and code is not _result.__code__
 
 
-async def _to_the_end(main: Coroutine[Any, Any, None]) -> None:
-    """An agent that ignores its cancellation cannot keep the process alive: its run has been given back by then."""
+async def _run_and_clean_up(main: Coroutine[Any, Any, None]) -> None:
+    """Run `main`, then cancel the tasks that agents left. One that ignores its cancellation does not keep the process
+    alive: its run is back in the queue by then."""
     await main
     strays = set(filter(_is_stray, asyncio.all_tasks()))
     for task in strays:
@@ -191,15 +192,15 @@ async def _to_the_end(main: Coroutine[Any, Any, None]) -> None:
         _leave()
 
 
-def _calm_collector() -> None:
-    """What was loaded stays: look at it no more, and look less often at what moves (a fifth of the CPU otherwise)."""
+def _reduce_garbage_collection() -> None:
+    """Exclude loaded modules from garbage collection, and collect less often. Saves a fifth of the CPU."""
     gc.collect()
     gc.freeze()
     gc.set_threshold(20_000, 20, 50)
 
 
 class _Signals:
-    """SIGTERM and SIGINT, from the first moment on: process 1 of a container gets no others."""
+    """Handlers of SIGTERM and SIGINT, from the start: process 1 of a container has no default handlers."""
 
     def __init__(self) -> None:
         loop = asyncio.get_running_loop()
@@ -213,7 +214,7 @@ class _Signals:
 
 
 async def _start(process: Process, signals: _Signals) -> None:
-    """Start, unless a signal comes first: then end at once, because nothing has begun that could be drained."""
+    """Start the process. If a signal comes first, exit at once: there is nothing to drain yet."""
     starting = asyncio.create_task(process.start(), name="start")
     stopped = asyncio.create_task(signals.first.wait())
     await asyncio.wait({starting, stopped}, return_when=asyncio.FIRST_COMPLETED)
@@ -225,22 +226,22 @@ async def _start(process: Process, signals: _Signals) -> None:
 
 
 def _leave() -> None:
-    """End the process without Python's own exit, which would wait for threads and locks that never come."""
+    """Exit without Python's own clean-up, which would wait for threads and locks for ever."""
     logging.shutdown()
     for stream in (sys.stdout, sys.stderr):
-        with suppress(Exception):  # full, closed or gone
+        with suppress(Exception):  # the disk is full, or the stream is closed
             stream.flush()
     os._exit(0)
 
 
 def _is_loading() -> bool:
-    """Whether a thread still imports the library of models; without one, that is not looked for."""
+    """Whether a thread still imports the library of models."""
     loading = sys.modules.get("runyard.models.loading")
     return loading is not None and loading.is_loading()
 
 
 def _on_signal(signals: _Signals, process: Process, grace: float, then: Callable[[], None]) -> "asyncio.Task[None]":
-    """On the first signal drain, then call `then`; on the second, do not wait for runs to end."""
+    """On the first signal drain, then call `then`. On the second, stop waiting for runs to end."""
 
     async def shut_down() -> None:
         await signals.first.wait()
@@ -266,20 +267,21 @@ def _listen(host: str, port: int, setting: str = "RUNYARD_PORT") -> socket.socke
         listener.bind((host, port))
     except OSError as error:
         listener.close()
-        raise StartupError(f"Cannot listen on {host}:{port}: {error.strerror}. Set {setting} to another one.") from None
+        raise StartupError(
+            f"Cannot listen on {host}:{port}: {error.strerror}. Set {setting} to another port."
+        ) from None
     listener.listen(2048)
     listener.setblocking(False)
     return listener
 
 
 def _is_loopback(listener: socket.socket) -> bool:
-    """By the address that it really has: a name may stand for any."""
+    """Whether the socket's real address is a loopback address. A host name may stand for any address."""
     return ip_address(listener.getsockname()[0]).is_loopback
 
 
-class _QuietCuts:
-    """uvicorn reports a stream that was cut on purpose, and a request that a shutdown cut off, as crashes; those lines
-    are left out."""
+class _HiddenCuts:
+    """Hides uvicorn's error lines about streams that were cut on purpose, and about requests that a shutdown cut."""
 
     def __enter__(self) -> None:
         from runyard.web.sse import StreamCut

@@ -136,7 +136,7 @@ class Checkpoints:
             await store.save_interaction(chat, interaction)
         except NotFound:
             return
-        if self._in_files and not await self._engine.checkpoints.kept_elsewhere(run):
+        if self._in_files and not await self._engine.checkpoints.mark_saved(run):
             await self.remove(run.thread_id or run.id, run.owner, chat)  # deleted or edited while it was written
 
     async def remove(self, thread_id: str, owner: str, chat: str | None) -> None:

@@ -16,7 +16,7 @@ from starlette.types import ASGIApp, Receive, Scope, Send
 
 from runyard.domain import api_key
 from runyard.domain.events import clean
-from runyard.engine.access import EVERYBODY, Access, Caller
+from runyard.engine.access import LOCAL_CALLER, Access, Caller
 from runyard.errors import BadRequest, Invalid, NotFound, RunyardError, ScopeMissing
 from runyard.web import problems
 from runyard.web.limits import Rates
@@ -77,7 +77,7 @@ class Guard:
             return
         scope[REFUSED] = self._refused
         try:
-            caller = EVERYBODY if self._access is None else await self._caller(scope, self._access)
+            caller = LOCAL_CALLER if self._access is None else await self._caller(scope, self._access)
         except RunyardError as error:
             await problems.answer(error, scope)(scope, receive, send)
             return
@@ -93,7 +93,7 @@ class Guard:
         wanted = need(scope["method"], path_of(scope))
         if wanted is None:
             return None
-        caller = await access.let_in(key_in(scope["headers"]))
+        caller = await access.authenticate(key_in(scope["headers"]))
         if wanted not in caller.scopes:
             raise ScopeMissing(f"This API key lacks the scope `{wanted}`.")
         if self._rates is not None and caller.key_id is not None:

@@ -100,7 +100,7 @@ class LiveStream(Response):
         """Send what there is until the end, or until the client is gone: then True."""
         while True:
             found = await follower.next(self._heartbeat)
-            if not await caller.is_welcome():
+            if not await caller.is_still_valid():
                 raise StreamCut
             match found:
                 case Pause.IDLE:
@@ -140,11 +140,11 @@ class EventStream(LiveStream):
         self._run_id = run_id
         self._name = name
         self._frame = frame
-        self._attendance = disconnects
+        self._disconnects = disconnects
 
     async def _gone(self) -> None:
-        if self._attendance is not None:
-            await self._attendance.leave(self._run_id)
+        if self._disconnects is not None:
+            await self._disconnects.disconnected(self._run_id)
 
     def _chunk(self, chunk: Chunk) -> bytes:
         if self._name is None:

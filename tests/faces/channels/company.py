@@ -72,7 +72,7 @@ class Company:
         """What the tool `send_message` does."""
         assert self.server is not None
         run: Run = await self.server.store.get_run("local", ctx.run_id)
-        return await self.server.process.engine.conversations.speak(run, conversation, text, call)
+        return await self.server.process.engine.conversations.post_as_agent(run, conversation, text, call)
 
     async def watch(self, after: int | None = None, **headers: str) -> RawStream:
         assert self.server is not None

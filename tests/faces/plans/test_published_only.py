@@ -95,10 +95,10 @@ async def test_an_event_in_the_backfill_that_is_announced_again_is_sent_once(ser
     stream = await server.stream("/agents/runs/twice/stream?fromSeq=2")
     await stream.until(lambda: len(stream.frames) >= 5)
     hints = [Hint("log", server_id, seq) for seq in (5, 7, 3, 6, 5, 4, 7, 1)]
-    server.process._hear(hints)
+    server.process._handle_hints(hints)
     gate.open.set()
     await stream.until(lambda: len(stream.frames) >= 6)
-    server.process._hear(hints)
+    server.process._handle_hints(hints)
     await stream.to_end()
     assert stream.ids == list(range(3, 14))
 

@@ -45,4 +45,4 @@ async def test_every_duty_is_done_without_a_worker(serve: Serve) -> None:
     await with_worker.process.stop()
     without = await serve(worker=False, retention_days=1)
     assert {loop.get_name() for loop in without.process._loops} == duties
-    assert {"reaper", "turns", "retention"} <= duties
+    assert {"reaper", "reply order", "retention"} <= duties

@@ -19,7 +19,7 @@ from runyard.domain.fold import State, fold
 from runyard.domain.redaction import Redactor
 from runyard.domain.run import Run, Status
 from runyard.domain.thread import Message
-from runyard.engine.running.redacting import Redacting
+from runyard.engine.running.redacting import EventRedactor
 from runyard.errors import AgentError
 from runyard.store import Hit
 from runyard.stores.memory import MemoryStore
@@ -54,7 +54,7 @@ class FakeExecution:
         self.redactor = redactor
         self.tells_tool_errors = True
         self.most_answer_bytes = 2**63
-        self._redacting = None if redactor is None else Redacting(redactor)
+        self._redacting = None if redactor is None else EventRedactor(redactor)
         self.clock = FakeClock()
         self._draft = Drafter(self.clock, "worker")
         self._new_ids = 0
@@ -95,7 +95,7 @@ class FakeExecution:
     # --- for runners -----------------------------------------------------------------------------------------------
 
     def emit(self, payload: P) -> P:
-        stored, now = (payload, [payload]) if self._redacting is None else self._redacting.stored(payload)
+        stored, now = (payload, [payload]) if self._redacting is None else self._redacting.redact(payload)
         for each in now:
             self.lost += place("run-1", len(self.log) + len(self.lost) + 1, [self._draft(each)])
         return stored

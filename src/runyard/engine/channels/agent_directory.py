@@ -113,7 +113,9 @@ class AgentDirectory:
     async def blocks(self, caller: str, agent: str) -> Sequence[Block]:
         return await self._store.blocks(*await self._memory(caller, agent))
 
-    async def set_block(self, caller: str, agent: str, label: str, content: str, is_shared: bool | None = None) -> Block:
+    async def set_block(
+        self, caller: str, agent: str, label: str, content: str, is_shared: bool | None = None
+    ) -> Block:
         profile = await self.get(caller, agent)
         return await self.update_memory(profile.id, caller, label, content, is_shared)
 

@@ -19,7 +19,7 @@ class AgentHistory:
     async def runs(
         self, caller: str, agent: str, before: str | None, limit: int
     ) -> tuple[Sequence[Run], Mapping[str, ThreadKind]]:
-        """Return the caller's runs in this agent's mailbox, newest first, and the kinds of their conversations by id."""
+        """Return the caller's runs in this agent's mailbox, newest first, and the kinds of their conversations."""
         await self._store.get_agent(caller, agent)
         runs = await self._store.mailbox_runs(caller, agent, before, limit)
         return await self._as_in_mailbox(runs), await self._kinds(caller, runs)

@@ -159,7 +159,9 @@ class Conversations:
         return await self._store.get_conversation(caller, message.thread_id), message
 
     async def edit_message(self, caller: str, message_id: str, text: str) -> tuple[Conversation, Message]:
-        message = await self._store.change_message(caller, checked_id(message_id, "message"), self._as_stored(not_blank(text)))
+        message = await self._store.change_message(
+            caller, checked_id(message_id, "message"), self._as_stored(not_blank(text))
+        )
         return await self._store.get_conversation(caller, message.thread_id), message
 
     async def delete_message(self, caller: str, message_id: str) -> None:

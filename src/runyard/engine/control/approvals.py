@@ -76,7 +76,7 @@ class Approvals:
         )
         approval = await self._store.decide(owner, approval_id, decision, by, event)
         self._metrics.events_persisted(1)
-        self._tail.stale(approval.run_id)
+        self._tail.mark_stale(approval.run_id)
         self._wake_workers()
         return approval
 

@@ -49,7 +49,7 @@ class Cancel:
             self._metrics.events_persisted(len(written))
             self._metrics.run_finished(run.status, run.agent)
         if run.status is not Status.RUNNING:
-            self._tail.stale(run_id)
+            self._tail.mark_stale(run_id)
             return run
         self._stop_run(run_id)
         if patience > 0:

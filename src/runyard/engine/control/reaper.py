@@ -106,11 +106,11 @@ class Reaper:
             else:
                 self._metrics.events_persisted(EVENTS_OF_AN_END)
                 self._metrics.run_finished(run.status, run.agent)
-                self._tail.stale(run.id)
+                self._tail.mark_stale(run.id)
         for approval in await self._store.expire(AT_ONCE, self._expiry_event):
             log.info("approval.expired", run_id=approval.run_id)
             self._metrics.events_persisted(1)
-            self._tail.stale(approval.run_id)
+            self._tail.mark_stale(approval.run_id)
             self._wake_workers()
 
     def _expiry_event(self, approval: Approval) -> Draft:
@@ -128,7 +128,7 @@ class Reaper:
 
         for reaped in await self._store.reap(WORKERS_AT_ONCE, self._max_attempts, ending):
             log.warning("run.reaped", run_id=reaped.run_id, fate=reaped.fate)
-            self._tail.stale(reaped.run_id)
+            self._tail.mark_stale(reaped.run_id)
             if reaped.fate != "requeue":
                 self._metrics.events_persisted(EVENTS_OF_AN_END)
                 self._metrics.run_finished(END_OF[reaped.fate].status, agents[reaped.run_id])

@@ -302,7 +302,7 @@ class Journal:
         if isinstance(outcome, Appended) and part.drafts:
             self._tail.add(part.run_id, place(part.run_id, outcome.first_seq, part.drafts))
         elif isinstance(outcome, Repeated):
-            self._tail.stale(part.run_id)
+            self._tail.mark_stale(part.run_id)
         if isinstance(outcome, Fenced):
             self._metrics.write_fenced()
         if writer.offered is not part:

@@ -212,7 +212,7 @@ class RunHandle:
 
 
 def _pieces(text: str, most: int) -> Iterator[str]:
-    """Split a text into pieces that each fit into an event of `most` bytes. JSON takes at most six bytes a character."""
+    """Split a text into pieces that fit into an event of `most` bytes. JSON takes at most six bytes a character."""
     size = max(1, (most - ROOM) // 6)
     return (text[at : at + size] for at in range(0, len(text), size))
 

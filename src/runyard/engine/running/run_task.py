@@ -232,7 +232,8 @@ class RunTask:
         answered = _as_stored(output, self._services.redactor)
         text, sources = answered.text, list(answered.sources)
         answer = None
-        if text and self._run.thread_id is not None and not self._run.in_mailbox:  # in a mailbox, agents post by their tools
+        # an agent in a mailbox posts by its tools
+        if text and self._run.thread_id is not None and not self._run.in_mailbox:
             answer = Message(
                 id=new_id(),
                 thread_id=self._run.thread_id,

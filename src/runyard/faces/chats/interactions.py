@@ -156,7 +156,7 @@ class Interactions:
         return (await self._final(run, messages(folded, await self._engine.views.question(run)))).messages
 
     async def _fold(self, run: Run) -> tuple[State, list[AgentEvent]]:
-        thoughts = Thoughts() if self._engine.views.repeats_its_thinking(run.agent) else None
+        thoughts = Thoughts() if self._engine.views.has_whole_messages(run.agent) else None
         state, told = State(), []
         async for events in self._engine.views.log(run):
             state = fold(events, state)

@@ -1,0 +1,56 @@
+"""What a process checks and loads before it opens the database."""
+
+import time
+
+import structlog
+
+from runyard.agents.declared.loading import App
+from runyard.agents.tools.workspace import check_writable
+from runyard.errors import StartupError
+from runyard.settings import Settings
+
+log = structlog.get_logger()
+
+
+async def check_and_load(settings: Settings, app: App, *, has_worker: bool) -> None:
+    """Raise StartupError if the settings do not fit the app. Load the library of models if a worker needs it."""
+    default = settings.default_agent
+    if default is not None and default not in app.agents:
+        raise StartupError(f"RUNYARD_DEFAULT_AGENT names {default!r}, which the app does not declare.")
+    check_writable(settings.workspaces)
+    _check_claude(settings, app, has_worker)
+    if has_worker:
+        await _load_models(app)
+
+
+def _check_claude(settings: Settings, app: App, has_worker: bool) -> None:
+    declared = [agent.claude for agent in app.agents.values() if agent.claude is not None]
+    if not declared:
+        return
+    from runyard.agents.declared.claude import check_installed
+
+    if has_worker:
+        check_installed()
+    if any(each.sessions for each in declared) and (settings.encryption_keys or settings.redactor is not None):
+        raise StartupError(
+            "Claude Agent SDK stores sessions in files that are neither sealed nor redacted. Declare the agent with"
+            " sessions=False, or unset RUNYARD_ENCRYPTION_KEYS and RUNYARD_REDACT."
+        )
+
+
+async def _load_models(app: App) -> None:
+    """Load the library of models first: it takes seconds, in which the process could not serve."""
+    needed = [agent.model_settings for agent in app.agents.values() if agent.model_settings is not None]
+    if all(model_settings.is_scripted for model_settings in needed):
+        return
+    from runyard.models.loading import check_installed, load_beside_the_loop
+
+    check_installed()
+    log.info("models.load_started", library="litellm")
+    began = time.monotonic()
+    try:
+        await load_beside_the_loop()
+    except Exception as error:  # an import may raise anything; runs that need a model fail with the same error
+        log.error("models.load_failed", error=type(error).__name__)
+    else:
+        log.info("models.loaded", seconds=round(time.monotonic() - began, 1))

@@ -1,0 +1,286 @@
+"""Builders for the parts of a process: log pipeline, channels, worker, control loops, engine.
+
+Each builder takes the settings and the parts that it needs. `process.py` calls them in this order.
+"""
+
+import os
+import socket
+from dataclasses import dataclass
+from random import Random
+from typing import TYPE_CHECKING
+
+from runyard.agents.declared.loading import App
+from runyard.agents.declared.model_settings import SCRIPTED
+from runyard.app.hints import Hints
+from runyard.bus import Bus
+from runyard.store import Store
+from runyard.clock import Clock
+from runyard.engine.access import Access
+from runyard.engine.channels.agent_directory import AgentDirectory
+from runyard.engine.channels.agent_history import AgentHistory
+from runyard.engine.channels.conversations import Conversations
+from runyard.engine.channels.feed import Feed
+from runyard.engine.channels.orchestrator import Orchestrator
+from runyard.engine.channels.reply_order import ReplyOrder
+from runyard.engine.control.approvals import Approvals
+from runyard.engine.control.cancel import Cancel
+from runyard.engine.control.deadlines import Deadlines
+from runyard.engine.control.deleted_files import DeletedFiles
+from runyard.engine.control.disconnects import Disconnects
+from runyard.engine.control.reaper import Reaper
+from runyard.engine.engine import Engine
+from runyard.engine.intake.intake import Intake
+from runyard.engine.limits import Admission, AgentLimits, InputLimits, OutputLimits, has_address
+from runyard.engine.log.journal import Journal
+from runyard.engine.log.outbox import Outbox
+from runyard.engine.log.publications import Publications
+from runyard.engine.log.stream import Streams
+from runyard.engine.log.tail import Tail
+from runyard.engine.queries.checkpoints import Checkpoints
+from runyard.engine.queries.overview import Overviews
+from runyard.engine.queries.views import Views
+from runyard.engine.running.database_wait import retrying
+from runyard.engine.running.run_services import RunLimits, RunServices, ShowTraceback
+from runyard.engine.running.watchdog import Watchdog
+from runyard.engine.running.worker import Worker
+from runyard.settings import Settings
+from runyard.telemetry.metrics import Metrics
+from runyard.telemetry.spans import Tracer
+
+if TYPE_CHECKING:
+    from runyard.domain.redaction import Redactor
+
+WHOLE_MESSAGES = frozenset({"model", "claude"})  # kinds of agents that record whole messages in addition to the pieces
+
+
+@dataclass(frozen=True)
+class Resources:
+    """What every part of a process uses."""
+
+    settings: Settings
+    app: App
+    clock: Clock
+    redactor: "Redactor"
+    store: Store
+    bus: Bus
+    metrics: Metrics
+    tracer: Tracer
+    hints: Hints
+
+
+@dataclass(frozen=True)
+class LogPipeline:
+    """From the journal that writes events to the streams that clients follow."""
+
+    publications: Publications
+    outbox: Outbox
+    tail: Tail
+    journal: Journal
+    streams: Streams
+
+
+def build_log_pipeline(resources: Resources) -> LogPipeline:
+    publications = Publications()
+    outbox = Outbox(
+        resources.store,
+        publications,
+        resources.bus,
+        resources.clock,
+        resources.metrics,
+        poll_seconds=resources.settings.outbox_poll_seconds,
+        batch=resources.settings.outbox_batch,
+    )
+    tail = Tail(outbox, resources.settings.tail_bytes)
+    return LogPipeline(
+        publications,
+        outbox,
+        tail,
+        Journal(resources.store, tail, resources.metrics),
+        Streams(resources.store, tail, publications),
+    )
+
+
+@dataclass(frozen=True)
+class Channels:
+    agent_directory: AgentDirectory
+    conversations: Conversations
+    feed: Feed
+    reply_order: ReplyOrder
+
+    def wake(self) -> None:
+        """Number feed entries and release due runs now, because a run in a mailbox has begun or ended."""
+        self.feed.wake()
+        self.reply_order.wake()
+
+
+def build_channels(resources: Resources, tail: Tail, admission: Admission) -> Channels:
+    settings = resources.settings
+    directory = AgentDirectory(
+        resources.store,
+        resources.clock,
+        declared=resources.app.agents,
+        redactor=resources.redactor,
+        limits=_agent_limits(settings, resources.app),
+    )
+    feed = Feed(resources.store, resources.hints.announce_feed, settings.poll_seconds)
+    shortest = settings.group_pause_min_seconds
+    conversations = Conversations(
+        resources.store,
+        tail,
+        clock=resources.clock,
+        random=Random(),
+        pause_seconds=(shortest, max(shortest, settings.group_pause_max_seconds)),
+        wake_workers=resources.hints.wake_workers,
+        wake_feed=feed.wake,
+        redactor=resources.redactor,
+        tracer=resources.tracer,
+        admission=admission,
+        memory_owner=directory.memory_owner,
+    )
+    return Channels(
+        directory, conversations, feed, ReplyOrder(resources.store, resources.hints.wake_workers, settings.poll_seconds)
+    )
+
+
+def _agent_limits(settings: Settings, app: App) -> AgentLimits:
+    """Return what agents made over the API may use: the models in the settings, or those of declared agents."""
+    if settings.agent_models is not None:
+        models = {model.strip() for model in settings.agent_models.split(",")}
+    else:
+        declared = [agent.model_settings or agent.claude for agent in app.agents.values()]
+        models = {each.model for each in declared if each is not None}
+    allowed = frozenset(model for model in models - {"", SCRIPTED} if not has_address(model))
+    return AgentLimits(allowed, settings.agent_max_usd)
+
+
+def build_admission(resources: Resources) -> Admission:
+    settings = resources.settings
+    limits = InputLimits(settings.max_message_chars, settings.max_queued_per_lane, settings.max_queued_per_owner)
+    return Admission(resources.store, resources.clock, limits)
+
+
+def build_worker(
+    resources: Resources, journal: Journal, channels: Channels, on_traceback: ShowTraceback | None = None
+) -> Worker:
+    settings, wait = resources.settings, resources.settings.database_wait_seconds
+    directory = retrying(channels.agent_directory, wait)
+    services = RunServices(
+        retrying(resources.store, wait),
+        journal,
+        clock=resources.clock,
+        agents=resources.app.agents,
+        limits=_run_limits(settings),
+        workspaces=settings.workspaces,
+        redactor=resources.redactor,
+        find_agent=directory.agent,
+        orchestrate=Orchestrator(directory, retrying(channels.conversations, wait), resources.tracer).orchestrate,
+        tracer=resources.tracer,
+        metrics=resources.metrics,
+        on_traceback=on_traceback,
+    )
+    return Worker(
+        resources.store,
+        services,
+        label=f"{socket.gethostname()}:{os.getpid()}",
+        slots=settings.slots,
+        lease_seconds=settings.lease_seconds,
+        poll_seconds=settings.poll_seconds,
+        wake_other_processes=resources.hints.wake_other_processes,
+        on_mailbox_run=channels.wake,
+        metrics=resources.metrics,
+    )
+
+
+def _run_limits(settings: Settings) -> RunLimits:
+    output = OutputLimits(
+        settings.max_event_bytes,
+        settings.max_tool_output_bytes,
+        settings.max_history_chars,
+        settings.tell_tool_errors,
+        settings.max_answer_bytes,
+    )
+    return RunLimits(settings.stop_seconds, settings.approval_seconds, output)
+
+
+def build_watchdog(settings: Settings, *, may_exit: bool) -> Watchdog:
+    limit = min(settings.max_blocked_seconds, settings.lease_seconds / 2)
+    return Watchdog(limit or None, settings.lease_seconds, may_exit=may_exit)
+
+
+def build_reaper(resources: Resources, tail: Tail) -> Reaper:
+    return Reaper(
+        resources.store,
+        tail,
+        clock=resources.clock,
+        max_attempts=resources.settings.max_attempts,
+        cancel_seconds=resources.settings.cancel_seconds,
+        wake_workers=resources.hints.wake_workers,
+        stop_run=resources.hints.stop_run,
+        metrics=resources.metrics,
+        recover_reply_order=resources.store.recover_held_runs,
+    )
+
+
+def build_engine(
+    resources: Resources,
+    log: LogPipeline,
+    channels: Channels,
+    *,
+    worker: Worker | None,
+    admission: Admission,
+    deleted_files: DeletedFiles,
+) -> Engine:
+    settings, app = resources.settings, resources.app
+    grace = settings.chats_grace_seconds if settings.chats_on_disconnect == "cancel" else None
+    default_agent = settings.default_agent or app.default
+    cancel = Cancel(
+        resources.store,
+        log.tail,
+        streams=log.streams,
+        clock=resources.clock,
+        grace_seconds=settings.cancel_seconds,
+        stop_run=resources.hints.stop_run,
+        metrics=resources.metrics,
+    )
+    return Engine(
+        intake=Intake(
+            resources.store,
+            log.tail,
+            clock=resources.clock,
+            agents=list(app.agents),
+            default_agent=default_agent or "",
+            wake_workers=resources.hints.wake_workers,
+            worker=worker,
+            redactor=resources.redactor,
+            admission=admission,
+            plans=app.plans(default_agent),
+        ),
+        views=Views(
+            resources.store,
+            worker,
+            whole_message_agents=[agent.name for agent in app.agents.values() if agent.kind in WHOLE_MESSAGES],
+            clock=resources.clock,
+            retention_days=settings.retention_days,
+            deleted_files=deleted_files,
+        ),
+        streams=log.streams,
+        cancel=cancel,
+        deadlines=Deadlines(cancel, resources.clock),
+        approvals=Approvals(
+            resources.store,
+            log.tail,
+            clock=resources.clock,
+            agents=app.agents,
+            wake_workers=resources.hints.wake_workers,
+            metrics=resources.metrics,
+            redactor=resources.redactor,
+        ),
+        disconnects=Disconnects(resources.store, log.streams, grace),
+        checkpoints=Checkpoints(resources.store),
+        access=Access(resources.store, resources.clock, redactor=resources.redactor),
+        conversations=channels.conversations,
+        agent_directory=channels.agent_directory,
+        feed=channels.feed,
+        agent_history=AgentHistory(resources.store),
+        overviews=Overviews(resources.store, log.streams, worker, resources.clock, resources.metrics),
+    )
