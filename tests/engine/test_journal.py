@@ -50,11 +50,11 @@ async def test_idle_it_commits_at_once_and_busy_all_that_came_meanwhile_together
     written[0].write(token("first"))
     async with asyncio.timeout(PATIENCE):
         await store.reached.wait()
-    for pen in written:
+    for writer in written:
         for n in range(10):
-            pen.write(token(f"{n}"))
+            writer.write(token(f"{n}"))
     store.gate.set()
-    await asyncio.gather(*(pen.commit() for pen in written))
+    await asyncio.gather(*(writer.commit() for writer in written))
     assert [len(group) for group in store.appended] == [1, 50]
     assert await log(store, runs[1].id) == ["run.queued", *["model.token"] * 10]
     assert await log(store, runs[0].id) == ["run.queued", *["model.token"] * 11]
@@ -64,24 +64,24 @@ async def test_a_group_has_a_largest_size_and_nobody_is_left_out(monkeypatch: py
     monkeypatch.setattr(journal_module, "GROUP_EVENTS", 10)
     store = NotingStore()
     written, runs, _ = await writers(store, 6)
-    for pen in written:
+    for writer in written:
         for n in range(5):
-            pen.write(token(f"{n}"))
-    await asyncio.gather(*(pen.commit() for pen in written))
+            writer.write(token(f"{n}"))
+    await asyncio.gather(*(writer.commit() for writer in written))
     assert [len(group) for group in store.appended] == [2, 2, 2]
     assert [len(await log(store, run.id)) for run in runs] == [6] * 6
 
 
 async def test_followers_have_an_event_only_after_its_commit() -> None:
     store = NotingStore()
-    [pen], [run], tail = await writers(store, 1)
+    [writer], [run], tail = await writers(store, 1)
     store.gate.clear()
-    pen.write(token("a"))
+    writer.write(token("a"))
     bell = tail.wakeups.subscribe(run.id)
     await store.reached.wait()
     assert (tail.read(run.id, 1), bell.is_set()) == (None, False)
     store.gate.set()
-    await pen.commit()
+    await writer.commit()
     assert bell.is_set()
     assert [chunk.last for chunk in tail.read(run.id, 1) or ()] == [2]
 
@@ -89,9 +89,9 @@ async def test_followers_have_an_event_only_after_its_commit() -> None:
 async def test_a_part_that_cannot_be_stored_fails_alone() -> None:
     store = StoreThatRefuses()
     written, runs, _ = await writers(store, 4)
-    for n, pen in enumerate(written):
-        pen.write(token("poison" if n == 2 else "fine"))
-    ends = await asyncio.gather(*(pen.commit() for pen in written), return_exceptions=True)
+    for n, writer in enumerate(written):
+        writer.write(token("poison" if n == 2 else "fine"))
+    ends = await asyncio.gather(*(writer.commit() for writer in written), return_exceptions=True)
     assert [type(end) for end in ends] == [type(None), type(None), WriteRefused, type(None)]
     assert [await log(store, run.id) for run in runs].count(["run.queued", "model.token"]) == 3
     assert await log(store, runs[2].id) == ["run.queued"]
@@ -100,14 +100,14 @@ async def test_a_part_that_cannot_be_stored_fails_alone() -> None:
 @pytest.mark.parametrize("faults", [["away"], ["lost"], ["away", "away", "lost"], ["lost", "lost"], ["away"] * 9])
 async def test_while_the_database_is_away_the_same_part_is_offered_until_it_is_taken_once(faults: list[str]) -> None:
     store = StoreWithFaults(*faults)
-    [pen], [run], tail = await writers(store, 1)
-    pen.write(token("a"))
-    pen.write(token("b"))
-    await pen.commit()
+    [writer], [run], tail = await writers(store, 1)
+    writer.write(token("a"))
+    writer.write(token("b"))
+    await writer.commit()
     assert len({(part.fence, part.batch, len(part.drafts)) for [part] in store.appended}) == 1
     assert len(store.appended) == len(faults) + 1
-    pen.write(token("c"))
-    await pen.commit()
+    writer.write(token("c"))
+    await writer.commit()
     assert [event.seq for event in await store.read(run.id, 0, MANY)] == [1, 2, 3, 4]
     read = tail.read(run.id, 3)
     assert read is not None
@@ -116,11 +116,11 @@ async def test_while_the_database_is_away_the_same_part_is_offered_until_it_is_t
 
 async def test_what_is_written_while_the_database_is_away_comes_after_and_in_order() -> None:
     store = StoreWithFaults("away", "away")
-    [pen], [run], _ = await writers(store, 1)
-    pen.write(token("a"))
+    [writer], [run], _ = await writers(store, 1)
+    writer.write(token("a"))
     await asyncio.sleep(0)
-    pen.write(token("b"))
-    await pen.commit()
+    writer.write(token("b"))
+    await writer.commit()
     texts = [event.data for event in await store.read(run.id, 1, MANY)]
     assert texts == [b'{"text":"a"}', b'{"text":"b"}']
 
@@ -138,19 +138,19 @@ async def test_a_part_whose_lane_is_locked_is_offered_again_and_its_neighbours_a
 
 async def test_a_pen_that_is_far_ahead_of_the_database_is_congested_until_it_has_caught_up() -> None:
     store = NotingStore()
-    [pen], _, _ = await writers(store, 1)
+    [writer], _, _ = await writers(store, 1)
     store.gate.clear()
     for n in range(HIGH_WATER):
-        pen.write(token(f"{n}"))
-    before = pen.congested
-    pen.write(token("one more"))
-    assert (before, pen.congested) == (False, True)
-    draining = asyncio.create_task(pen.drain())
+        writer.write(token(f"{n}"))
+    before = writer.congested
+    writer.write(token("one more"))
+    assert (before, writer.congested) == (False, True)
+    draining = asyncio.create_task(writer.drain())
     await store.reached.wait()
     assert not draining.done()
     store.gate.set()
     await draining
-    after = pen.congested
+    after = writer.congested
     assert not after
 
 
@@ -186,18 +186,18 @@ async def test_an_agent_waits_while_the_database_is_slow() -> None:
 
 async def test_an_abandoned_pen_writes_nothing_more() -> None:
     store = NotingStore()
-    [pen], [run], _ = await writers(store, 1)
+    [writer], [run], _ = await writers(store, 1)
     store.gate.clear()
-    pen.write(token("under way"))
-    committing = asyncio.create_task(pen.commit())
+    writer.write(token("under way"))
+    committing = asyncio.create_task(writer.commit())
     await store.reached.wait()
-    pen.abandon()
+    writer.abandon()
     with pytest.raises(Fenced):
         await committing
     with pytest.raises(Fenced):
-        pen.write(token("late"))
+        writer.write(token("late"))
     with pytest.raises(Fenced):
-        await pen.move(DONE, last_words(Status.DONE))
+        await writer.move(DONE, last_words(Status.DONE))
     store.gate.set()
     journal, _ = open_journal(store)
     await journal.close(PATIENCE)
@@ -207,43 +207,43 @@ async def test_an_abandoned_pen_writes_nothing_more() -> None:
 
 async def test_whoever_lost_the_run_is_told_and_nothing_of_theirs_is_written() -> None:
     store = NotingStore()
-    [pen], [run], tail = await writers(store, 1)
+    [writer], [run], tail = await writers(store, 1)
     await lose(store, run)
-    pen.write(token("late"))
+    writer.write(token("late"))
     with pytest.raises(Fenced):
-        await pen.commit()
+        await writer.commit()
     assert await log(store, run.id) == ["run.queued"]
     assert tail.read(run.id, 1) is None
 
 
 async def test_a_refused_move_leaves_the_pen_fit_for_another_one() -> None:
     store = NotingStore()
-    [pen], [run], _ = await writers(store, 1)
-    pen.write(token("a"))
-    await pen.commit()
+    [writer], [run], _ = await writers(store, 1)
+    writer.write(token("a"))
+    await writer.commit()
     await store.cancel(ANN, run.id, 1000, ending)
-    pen.write(token("lost with the move"))
+    writer.write(token("lost with the move"))
     with pytest.raises(CancelRequested):
-        await pen.move(DONE, last_words(Status.DONE))
-    await pen.move(Finish(status=Status.CANCELED, stop_reason="cancelled"), last_words(Status.CANCELED))
+        await writer.move(DONE, last_words(Status.DONE))
+    await writer.move(Finish(status=Status.CANCELED, stop_reason="cancelled"), last_words(Status.CANCELED))
     assert await log(store, run.id) == ["run.queued", "model.token", "run.canceled", "run.finished"]
 
 
 async def test_a_cancel_is_noticed_by_the_next_write() -> None:
     store = NotingStore()
-    [pen], [run], _ = await writers(store, 1)
+    [writer], [run], _ = await writers(store, 1)
     await store.cancel(ANN, run.id, 1000, ending)
-    assert not pen.cancel_requested
-    pen.write(token("a"))
-    await pen.commit()
-    assert pen.cancel_requested
+    assert not writer.cancel_requested
+    writer.write(token("a"))
+    await writer.commit()
+    assert writer.cancel_requested
 
 
 async def test_a_release_gives_the_run_back_with_all_that_was_written() -> None:
     store = NotingStore()
-    [pen], [run], _ = await writers(store, 1)
-    pen.write(token("a"))
-    await pen.move(Release(), [])
+    [writer], [run], _ = await writers(store, 1)
+    writer.write(token("a"))
+    await writer.move(Release(), [])
     assert (await store.get_run(ANN, run.id)).status is Status.QUEUED
     assert await log(store, run.id) == ["run.queued", "model.token"]
 

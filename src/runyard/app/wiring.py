@@ -13,7 +13,6 @@ from runyard.agents.declared.loading import App
 from runyard.agents.declared.model_settings import SCRIPTED
 from runyard.app.hints import Hints
 from runyard.bus import Bus
-from runyard.store import Store
 from runyard.clock import Clock
 from runyard.engine.access import Access
 from runyard.engine.channels.agent_directory import AgentDirectory
@@ -44,6 +43,7 @@ from runyard.engine.running.run_services import RunLimits, RunServices, ShowTrac
 from runyard.engine.running.watchdog import Watchdog
 from runyard.engine.running.worker import Worker
 from runyard.settings import Settings
+from runyard.store import Store
 from runyard.telemetry.metrics import Metrics
 from runyard.telemetry.spans import Tracer
 
