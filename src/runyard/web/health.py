@@ -24,7 +24,7 @@ async def health(request: Request, engine: EngineDep) -> Response:
 @router.get("/health/ready")
 async def ready(request: Request, engine: EngineDep) -> Response:
     """Readiness: 503 while this process drains, or while the database is unavailable or full."""
-    await engine.views.ready()
+    await engine.views.check_ready()
     if context_of(request).is_stopping:
         return Problem(503, "draining", "This process is shutting down.")
     return Json({"status": "ready", "service": "runyard"})

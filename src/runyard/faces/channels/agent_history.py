@@ -11,7 +11,7 @@ from runyard.domain.events import Usage
 from runyard.domain.ledger import Day, Line, Step
 from runyard.domain.run import Run, Status
 from runyard.domain.thread import ThreadKind
-from runyard.engine.queries.views import position
+from runyard.engine.queries.views import checked_cursor
 from runyard.faces.channels import translate, wire
 from runyard.web.auth import Owner
 from runyard.web.context import EngineDep
@@ -38,7 +38,7 @@ async def list_agent_runs(
     engine: EngineDep, owner: Owner, agent_id: str, before: str | None = None, limit: Limit = 50
 ) -> Response:
     """List the runs of an agent, newest first."""
-    runs, kinds = await engine.records.runs(owner, agent_id, position(before), limit)
+    runs, kinds = await engine.agent_history.runs(owner, agent_id, checked_cursor(before), limit)
     more = runs[-1].id if len(runs) == limit else None
     return Json(wire.AgentRunPage(runs=[wire.AgentRunSeen(**_run(run, kinds)) for run in runs], next=more))
 
@@ -46,7 +46,7 @@ async def list_agent_runs(
 @router.get("/api/agents/{agent_id}/runs/{run_id}", response_model=wire.AgentRunRecord)
 async def get_agent_run(engine: EngineDep, owner: Owner, agent_id: str, run_id: str) -> Response:
     """Get a run with its steps and messages."""
-    run, kinds, ledger = await engine.records.run(owner, agent_id, run_id)
+    run, kinds, ledger = await engine.agent_history.run(owner, agent_id, run_id)
     steps, messages = [_step(step) for step in ledger.steps], [_line(line) for line in ledger.lines]
     return Json(wire.AgentRunRecord(**_run(run, kinds), steps=steps, messages=messages))
 
@@ -54,7 +54,7 @@ async def get_agent_run(engine: EngineDep, owner: Owner, agent_id: str, run_id: 
 @router.get("/api/agents/{agent_id}/usage", response_model=wire.UsageSeen)
 async def get_agent_usage(engine: EngineDep, owner: Owner, agent_id: str, limit: Limit = 31) -> Response:
     """Get an agent's tokens and cost per day."""
-    return Json(wire.UsageSeen(days=[_day(day) for day in await engine.records.usage(owner, agent_id, limit)]))
+    return Json(wire.UsageSeen(days=[_day(day) for day in await engine.agent_history.usage(owner, agent_id, limit)]))
 
 
 def _run(run: Run, kinds: Mapping[str, ThreadKind]) -> dict[str, Any]:

@@ -6,7 +6,7 @@ from fastapi import Query
 from starlette.responses import Response
 
 from runyard.domain.memory import Block, Passage
-from runyard.engine.queries.views import position
+from runyard.engine.queries.views import checked_cursor
 from runyard.faces.channels import translate, wire
 from runyard.web.auth import Owner
 from runyard.web.context import EngineDep
@@ -30,13 +30,13 @@ async def put_block(
     engine: EngineDep, owner: Owner, agent_id: str, label: wire.Label, body: wire.BlockChange
 ) -> Response:
     """Write a memory block."""
-    return Json(_block(await engine.agent_directory.remember(owner, agent_id, label, body.content, body.isShared)))
+    return Json(_block(await engine.agent_directory.set_block(owner, agent_id, label, body.content, body.isShared)))
 
 
 @router.delete("/api/agents/{agent_id}/memory/{label}", status_code=204)
 async def drop_block(engine: EngineDep, owner: Owner, agent_id: str, label: wire.Label) -> Response:
     """Delete a memory block."""
-    await engine.agent_directory.forget(owner, agent_id, label)
+    await engine.agent_directory.delete_block(owner, agent_id, label)
     return Response(status_code=204)
 
 
@@ -66,20 +66,20 @@ async def list_passages(
     limit: Limit = 50,
 ) -> Response:
     """List an agent's passages, newest first; with `query`, the best matches first."""
-    page = await engine.agent_directory.passages(owner, agent_id, query, position(before), limit)
+    page = await engine.agent_directory.passages(owner, agent_id, query, checked_cursor(before), limit)
     return Json(wire.PassagePage(passages=[_passage(each) for each in page]))
 
 
 @router.post("/api/agents/{agent_id}/passages", status_code=201, response_model=wire.PassageSeen)
 async def put_passage(engine: EngineDep, owner: Owner, agent_id: str, body: wire.NewPassage) -> Response:
     """Add a passage to an agent's memory."""
-    return Json(_passage(await engine.agent_directory.put_away(owner, agent_id, body.content, body.tags)), 201)
+    return Json(_passage(await engine.agent_directory.add_passage(owner, agent_id, body.content, body.tags)), 201)
 
 
 @router.delete("/api/agents/{agent_id}/passages/{passage_id}", status_code=204)
 async def drop_passage(engine: EngineDep, owner: Owner, agent_id: str, passage_id: str) -> Response:
     """Delete a passage."""
-    await engine.agent_directory.drop(owner, agent_id, passage_id)
+    await engine.agent_directory.delete_passage(owner, agent_id, passage_id)
     return Response(status_code=204)
 
 

@@ -9,7 +9,7 @@ from starlette.responses import Response
 from runyard.domain.thread import Conversation, Message, Reaction, ThreadKind
 from runyard.engine.engine import Engine
 from runyard.engine.intake.intake import idempotency_key
-from runyard.engine.queries.views import position
+from runyard.engine.queries.views import checked_cursor
 from runyard.errors import BadRequest
 from runyard.faces.channels import translate, wire
 from runyard.web.auth import Owner
@@ -46,7 +46,7 @@ async def list_messages(
 ) -> Response:
     """List the newest messages of a conversation, oldest first."""
     conversations, place = engine.conversations, _one_place(channelId, dmConversationId)
-    here, page = await conversations.messages(owner, place, position(before), limit, parentMessageId)
+    here, page = await conversations.messages(owner, place, checked_cursor(before), limit, parentMessageId)
     reactions = await conversations.reactions(page)
     shown = [_message(each, here.thread.kind, reactions.get(each.id, ())) for each in page]
     return Json(wire.MessagePage(messages=shown, next=page[0].id if len(page) == limit else None))
@@ -61,13 +61,13 @@ async def get_message(engine: EngineDep, owner: Owner, message_id: str) -> Respo
 @router.patch("/api/messages/{message_id}", response_model=wire.MessageSeen)
 async def change_message(engine: EngineDep, owner: Owner, message_id: str, body: wire.MessageChange) -> Response:
     """Change the text of a message."""
-    return Json(await _with_reactions(engine, *await engine.conversations.reword(owner, message_id, body.text)))
+    return Json(await _with_reactions(engine, *await engine.conversations.edit_message(owner, message_id, body.text)))
 
 
 @router.delete("/api/messages/{message_id}", status_code=204)
 async def delete_message(engine: EngineDep, owner: Owner, message_id: str) -> Response:
     """Delete a message with its replies."""
-    await engine.conversations.unsay(owner, message_id)
+    await engine.conversations.delete_message(owner, message_id)
     return Response(status_code=204)
 
 
@@ -81,7 +81,7 @@ async def react(engine: EngineDep, owner: Owner, message_id: str, body: wire.New
 @router.delete("/api/messages/{message_id}/reactions/{emoji}", status_code=204)
 async def take_back(engine: EngineDep, owner: Owner, message_id: str, emoji: wire.Emoji) -> Response:
     """Remove a reaction."""
-    await engine.conversations.take_back(owner, message_id, emoji)
+    await engine.conversations.remove_reaction(owner, message_id, emoji)
     return Response(status_code=204)
 
 

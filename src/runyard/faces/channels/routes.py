@@ -11,7 +11,7 @@ from starlette.responses import Response
 from runyard.domain.recipients import Party
 from runyard.domain.thread import Change, Conversation
 from runyard.engine.intake.intake import idempotency_key
-from runyard.engine.queries.views import position
+from runyard.engine.queries.views import checked_cursor
 from runyard.errors import BadRequest
 from runyard.faces.channels import agent_history, agents, memory, messages, translate, wire
 from runyard.web.auth import Owner, owner_of
@@ -48,7 +48,7 @@ async def open_channel(engine: EngineDep, owner: Owner, body: wire.NewChannel, k
 @router.get("/api/channels", response_model=wire.ChannelPage)
 async def list_channels(engine: EngineDep, owner: Owner, before: str | None = None, limit: Limit = 50) -> Response:
     """List the channels that the caller sees."""
-    page = await engine.conversations.page(owner, "channel", position(before), limit)
+    page = await engine.conversations.page(owner, "channel", checked_cursor(before), limit)
     return Json(wire.ChannelPage(channels=[_channel(here) for here in page], next=_next(page, limit)))
 
 
@@ -100,7 +100,7 @@ async def open_dm(engine: EngineDep, owner: Owner, body: wire.NewDm) -> Response
 @router.get("/api/dms", response_model=wire.DmPage)
 async def list_dms(engine: EngineDep, owner: Owner, before: str | None = None, limit: Limit = 50) -> Response:
     """List the DMs that the caller sees."""
-    page = await engine.conversations.page(owner, "dm", position(before), limit)
+    page = await engine.conversations.page(owner, "dm", checked_cursor(before), limit)
     return Json(wire.DmPage(dms=[_dm(here) for here in page], next=_next(page, limit)))
 
 

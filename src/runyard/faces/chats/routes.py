@@ -50,10 +50,10 @@ async def start(request: Request) -> Response:
     owner, chat = await owner_of(request), new_chat_id(request.path_params["chat_id"])
     body = await read(request, wire.NewInteraction)
     note = idempotency_key(owner, f"POST /chats/{chat}/interactions", key_of(request), body.model_dump())
-    accepted = await engine.intake.say(owner, FACE, chat, body.user_message, body.agent, note)
+    accepted = await engine.intake.post_by_name(owner, FACE, chat, body.user_message, body.agent, note)
     if context.options(ChatOptions).while_waiting == "reject" and not accepted.repeated:
         thread = await thread_of(engine, owner, chat)
-        await engine.approvals.reject_open(owner, thread.id, owner, NEW_MESSAGE, but=accepted.run_id)
+        await engine.approvals.reject_open(owner, thread.id, owner, NEW_MESSAGE, except_run=accepted.run_id)
     return await _started(context, owner, accepted.run_id, accepted.event)
 
 
@@ -168,7 +168,7 @@ async def _started(context: Context, owner: str, run_id: str, first: Event | Non
 
 
 async def _attached(context: Context, run: Run, after: int) -> Response:
-    await context.engine.disconnects.come(run)
+    await context.engine.disconnects.reconnected(run)
     return _followed(context, run.id, run.agent, after, is_ours=run.face == FACE)
 
 
@@ -176,7 +176,7 @@ def _followed(context: Context, run_id: str, agent: str, after: int = 0, *, is_o
     """Return the stream of a run. Only runs of this face (`is_ours`) are affected by a client that disconnects."""
     engine = context.engine
     disconnects = engine.disconnects if is_ours else None
-    if engine.views.repeats_its_thinking(agent):  # the thinking before `after` has to be known
+    if engine.views.has_whole_messages(agent):  # the thinking before `after` has to be known
         frame = translate.frames(True, after)
         return EventStream(engine.streams, run_id, 0, None, frame, context.heartbeat, disconnects=disconnects)
     frame = translate.frames(False)

@@ -85,7 +85,7 @@ async def sync(request: Request) -> Response:
         return _refusal(refused, came)
     engine, telling = engine_of(request), EnvelopeBuilder(_options(request).terminal)
     try:
-        with engine.deadlines.kept(begun.owner, begun.run_id, begun.deadline):
+        with engine.deadlines.enforce(begun.owner, begun.run_id, begun.deadline):
             async for event in events_until_end(request, engine.streams, begun.run_id):
                 telling.take(event)
     except ClientGone:
@@ -175,7 +175,7 @@ class _Stream(EventStream):
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         begun = self._begun
         try:
-            with self._engine.deadlines.kept(begun.owner, begun.run_id, begun.deadline):
+            with self._engine.deadlines.enforce(begun.owner, begun.run_id, begun.deadline):
                 await super().__call__(scope, receive, send)
         finally:
             _note(begun.task, begun.run_id, 200, _code(self._telling), self._came)

@@ -30,7 +30,7 @@ async def list_keys(
     engine: EngineDep, owner: str | None = None, before: str | None = None, limit: Limit = 50
 ) -> Response:
     """List API keys, newest first."""
-    page = await engine.access.keys(owner, before, limit)
+    page = await engine.access.list_keys(owner, before, limit)
     return Json(wire.KeyPage(keys=[_row(key) for key in page], next=page[-1].id if len(page) == limit else None))
 
 

@@ -2,7 +2,7 @@
 
 from starlette.responses import Response
 
-from runyard.engine.queries.overview import Look, waiting_ms
+from runyard.engine.queries.overview import StatusReport, waiting_ms
 from runyard.faces.native import wire
 from runyard.web.context import EngineDep
 from runyard.web.responses import Json
@@ -14,11 +14,11 @@ router = Router("operate")
 @router.get("/api/overview", response_model=wire.Overview)
 async def overview(engine: EngineDep) -> Response:
     """Get the state of the server: queue, approvals, outbox, workers, streams, database."""
-    return Json(_overview(await engine.overviews.look()))
+    return Json(_overview(await engine.overviews.report()))
 
 
-def _overview(look: Look) -> wire.Overview:
-    found = look.all
+def _overview(report: StatusReport) -> wire.Overview:
+    found = report.all
     return wire.Overview(
         queued=found.queued,
         oldest_waiting_ms=waiting_ms(found),
@@ -31,11 +31,11 @@ def _overview(look: Look) -> wire.Overview:
         workers=[
             wire.WorkerState(label=w.label, lease_left_ms=w.lease_until - found.now, runs=w.runs) for w in found.workers
         ],
-        pod=wire.PodState(open_streams=look.streams, runs=look.active),
+        pod=wire.PodState(open_streams=report.streams, runs=report.active),
         database=wire.DatabaseState(
             version=found.version,
-            latency_ms=round(look.latency_ms, 2),
-            clock_skew_ms=look.clock_skew_ms,
+            latency_ms=round(report.latency_ms, 2),
+            clock_skew_ms=report.clock_skew_ms,
             size_bytes=found.size,
             xmin_age=found.xmin_age,
         ),

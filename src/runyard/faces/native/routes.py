@@ -10,7 +10,7 @@ from runyard.domain.approval import Approval
 from runyard.domain.run import Run, Status
 from runyard.domain.thread import Thread
 from runyard.engine.intake.intake import idempotency_key
-from runyard.engine.queries.views import known
+from runyard.engine.queries.views import checked_id
 from runyard.faces.native import keys, overview, translate, wire
 from runyard.web.auth import Owner, owner_of
 from runyard.web.context import EngineDep, context_of
@@ -58,7 +58,7 @@ async def fork(
     """Create a thread that continues from the end of a run of this thread, or from one of its events."""
     asked = body or wire.Fork()
     thread = await engine.views.thread(owner, thread_id)
-    run_id = None if asked.run_id is None else known(asked.run_id, "run")
+    run_id = None if asked.run_id is None else checked_id(asked.run_id, "run")
     note = idempotency_key(owner, f"POST /api/threads/{thread.id}/fork", key, asked.model_dump())
     made = await engine.intake.fork(owner, thread, run_id, note, asked.at_seq)
     return Json(wire.ThreadMade(thread_id=made.id), 201)
@@ -97,7 +97,7 @@ async def sources(engine: EngineDep, owner: Owner, run_id: str) -> Response:
 async def retry(engine: EngineDep, owner: Owner, run_id: str, key: Key = None) -> Response:
     """Retry a run as a new run."""
     note = idempotency_key(owner, f"POST /api/runs/{run_id}/retry", key, None)
-    accepted = await engine.intake.retry(owner, known(run_id, "run"), note)
+    accepted = await engine.intake.retry(owner, checked_id(run_id, "run"), note)
     return Json(wire.RunMade(run_id=accepted.run_id), 201)
 
 

@@ -83,7 +83,7 @@ async def cancel(engine: EngineDep, owner: Owner, run_id: str) -> Response:
 async def _find(engine: Engine, owner: str, run_id: str) -> Run:
     """Look up a run by its client's runId, or by the server's id."""
     try:
-        return await engine.views.run_named(owner, run_id)
+        return await engine.views.named_run(owner, run_id)
     except NotFound:
         return await engine.views.run(owner, run_id)
 

@@ -10,7 +10,7 @@ from starlette.responses import Response
 from runyard.domain.run import Run
 from runyard.domain.thread import Message
 from runyard.engine.intake.intake import idempotency_key
-from runyard.engine.queries.views import known
+from runyard.engine.queries.views import checked_id
 from runyard.faces.threads import translate, wire
 from runyard.web.auth import Owner, owner_of
 from runyard.web.body import read
@@ -37,7 +37,7 @@ async def events(request: Request) -> Response:
         run = await views.run(owner, run_id)
         if (over := nothing_more(request, run)) is not None:
             return over
-    run_id = await views.visible(owner, run_id)
+    run_id = await views.visible_run(owner, run_id)
     return EventStream(context.engine.streams, run_id, after, FACE, translate.frame, context.heartbeat)
 
 
@@ -46,7 +46,7 @@ async def events(request: Request) -> Response:
 )
 async def post_message(request: Request) -> Response:
     """Post a message and start the run that answers it."""
-    owner, thread_id = await owner_of(request), known(request.path_params["thread_id"], "thread")
+    owner, thread_id = await owner_of(request), checked_id(request.path_params["thread_id"], "thread")
     body = await read(request, wire.NewMessage)
     route = f"POST /api/threads/{thread_id}/messages"
     note = idempotency_key(owner, route, key_of(request), body.model_dump())
@@ -85,7 +85,7 @@ async def get_run(engine: EngineDep, owner: Owner, run_id: str) -> Response:
 @router.post("/api/runs/{run_id}/cancel", response_model=wire.Canceled)
 async def cancel(engine: EngineDep, owner: Owner, run_id: str) -> Response:
     """Cancel a run."""
-    run = await engine.cancel(owner, known(run_id, "run"), CANCEL_PATIENCE)
+    run = await engine.cancel(owner, checked_id(run_id, "run"), CANCEL_PATIENCE)
     return Json(wire.Canceled(status=translate.STATUS[run.status]))
 
 
