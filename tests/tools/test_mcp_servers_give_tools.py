@@ -78,7 +78,7 @@ async def test_tools_are_listed_with_their_schemas_and_can_be_called(server: Mcp
     add = tools["add"]
 
     assert set(tools) == TOOLS, "names are made fit for models"
-    assert add.function["function"]["description"] == "Add two numbers."
+    assert add.description == "Add two numbers."
     assert add.schema["required"] == ["a", "b"]
     assert add.schema["properties"]["a"]["type"] == "integer"
     assert await call(server, "add", a=1, b=2) == {"result": 3}

@@ -5,13 +5,12 @@ caller gets the recorded value or error, and text that is in the log is not writ
 `durable/recorded.py`). So the function may decide by its message, its history and its results, not by time or chance.
 
 Limits: results are JSON; arguments of a step that are not JSON are compared by type; steps and tools do not nest. They
-may write text if they get the context as an argument or close over it (`durable/reach.py`). `search` is not recorded:
+may write text through the context; the log notes which steps did. `search` is not recorded:
 call it inside a step or a tool.
 """
 
 from collections.abc import AsyncIterator, Awaitable, Callable, Iterator, Mapping, Sequence
 from contextlib import suppress
-from functools import partial
 from typing import Any, ClassVar, Concatenate, ParamSpec, TypeVar, overload
 
 import msgspec
@@ -20,10 +19,10 @@ from runyard.agents.current_run import CurrentRun
 from runyard.agents.declared.agent import Agent
 from runyard.agents.declared.remote import TROUBLES, failure, flat
 from runyard.agents.durable.parking import Parking
-from runyard.agents.durable.reach import reaches
 from runyard.agents.durable.recorded import RecordedCalls
 from runyard.agents.durable.redaction_buffer import RedactionBuffer
 from runyard.agents.durable.replay import Replay
+from runyard.agents.durable.tool_call import current_recorded_call
 from runyard.agents.execution import Execution
 from runyard.agents.tools.tool import Effects, Tool
 from runyard.contract.result import Result
@@ -133,6 +132,8 @@ class Context(CurrentRun):
         if not isinstance(text, str):
             raise TypeError(f"a token is text, not {type(text).__name__}")
         self._go_on()
+        if (call := current_recorded_call.get()) is not None:
+            call.wrote = True
         text = clean(text)
         if self._say(text if self._held is None else self._held.text(text)) and self._execution.congested:
             await self._drain()
@@ -157,6 +158,8 @@ class Context(CurrentRun):
         if not isinstance(text, str):
             raise TypeError(f"thinking is text, not {type(text).__name__}")
         self._go_on()
+        if (call := current_recorded_call.get()) is not None:
+            call.wrote = True
         text = clean(text)
         if self._think(text if self._held is None else self._held.thinking(text)) and self._execution.congested:
             await self._drain()
@@ -260,9 +263,8 @@ class Context(CurrentRun):
         self._go_on()
         if not name:
             raise Invalid("A step needs a name.")
-        may_write = reaches(partial(fn, *args, **kwargs), self)
         self._pause()
-        return await self._calls.step(clean(name), fn, args, kwargs, effects, may_write)
+        return await self._calls.step(clean(name), fn, args, kwargs, effects)
 
     @overload
     async def call(

@@ -103,7 +103,7 @@ class StepStarted(_Payload, frozen=True):
 
 class StepFinished(_Payload, frozen=True):
     """A step ended with a result, or with the class name of the error it raised and its `traceback`. After
-    `result_not_json` the `result` is the name of the type that has no JSON."""
+    `result_not_json` the `result` is the name of the type that has no JSON. `wrote`: whether the step wrote text."""
 
     type = "step.finished"
     step: str
@@ -112,6 +112,7 @@ class StepFinished(_Payload, frozen=True):
     result: Any = None
     error: str | None = None
     traceback: str | None = None
+    wrote: bool = False
 
 
 class ModelThinking(_Payload, frozen=True):

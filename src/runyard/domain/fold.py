@@ -45,7 +45,7 @@ from runyard.domain.task import Task
 
 
 class StepState(Struct, kw_only=True):
-    """A step. `text_from` and `text_to`: how long the run's text was when it began and when it ended."""
+    """A step. `text_from` and `text_to`: the part of the run's text that it wrote; the same if it wrote none."""
 
     key: str
     name: str
@@ -243,7 +243,7 @@ class _Folding:
         step = self._step(finished.step, finished.name)
         step.finished, step.finished_seq = True, seq
         step.result, step.error, step.traceback = finished.result, finished.error, finished.traceback
-        step.text_to = self.text.length
+        step.text_to = self.text.length if finished.wrote else step.text_from
         if step.usage is None:  # a model's message has said it already
             self._spend(finished.usage)
             step.usage = finished.usage

@@ -167,6 +167,38 @@ async def test_text_beside_a_running_step_is_neither_lost_nor_shown_twice() -> N
         assert resumed.fold().text == "0 1 2 3 4 5 6 7 "
 
 
+async def test_only_text_that_a_step_wrote_itself_counts_as_its_text() -> None:
+    """The silent step has the context as well, and a step may reach the context through any object."""
+    holder: dict[str, Context] = {}
+
+    async def silent(ctx: Context) -> None:
+        for _ in range(4):
+            await asyncio.sleep(0)
+
+    async def through_a_holder() -> None:
+        await holder["ctx"].token("inside ")
+
+    async def write(ctx: Context) -> None:
+        for number in range(8):
+            await ctx.token(f"{number} ")
+            await asyncio.sleep(0)
+
+    @python_agent
+    async def both(ctx: Context) -> None:
+        holder["ctx"] = ctx
+        await ctx.step("inside", through_a_holder)
+        await asyncio.gather(ctx.step("silent", silent, ctx), write(ctx))
+
+    whole = FakeExecution()
+    output = await run_python(both, whole)
+    await whole.commit()
+    for cut in range(1, len(whole.log) + 1):
+        resumed = FakeExecution(whole.log[:cut])
+
+        assert await run_python(both, resumed) == output
+        assert resumed.fold().text == "inside 0 1 2 3 4 5 6 7 "
+
+
 async def test_other_arguments_than_recorded_are_nondeterministic() -> None:
     async def same(value: object) -> object:
         return value

@@ -74,16 +74,14 @@ def given(**other: Any) -> dict[str, Any]:
     return base | other
 
 
-def test_the_schema_is_a_function_as_model_providers_want_it() -> None:
-    function = order.function["function"]
-    properties = function["parameters"]["properties"]
+def test_the_schema_has_everything_a_model_provider_needs() -> None:
+    schema, properties = order.schema, order.schema["properties"]
 
-    assert order.function["type"] == "function"
-    assert function["name"] == "order"
-    assert function["description"] == "Order goods for somebody."
-    assert function["parameters"]["type"] == "object"
-    assert function["parameters"]["additionalProperties"] is False
-    assert function["parameters"]["required"] == ["lines", "pay", "to", "options"]
+    assert order.name == "order"
+    assert order.description == "Order goods for somebody."
+    assert schema["type"] == "object"
+    assert schema["additionalProperties"] is False
+    assert schema["required"] == ["lines", "pay", "to", "options"]
     assert properties["lines"]["description"] == "what to order, one entry a kind"
     assert properties["pay"]["description"] == "what it costs"
     assert properties["note"] == {"type": "string", "default": "", "description": "what the courier reads"}
@@ -92,7 +90,7 @@ def test_the_schema_is_a_function_as_model_providers_want_it() -> None:
 
 
 def test_every_reference_of_the_schema_leads_somewhere() -> None:
-    parameters = order.function["function"]["parameters"]
+    parameters = order.schema
     names = set(parameters["$defs"])
     assert {"Street", "Money", "Line", "Options"} <= names
     for reference in _references(parameters):

@@ -13,7 +13,7 @@ from runyard.agents.declared.agent import OnUnknown
 from runyard.agents.durable.parking import Parking
 from runyard.agents.durable.questions import UNKNOWN, Questions
 from runyard.agents.durable.replay import Replay
-from runyard.agents.durable.tool_call import PREFIX, ToolCalls, capture_result, recorded_call_key
+from runyard.agents.durable.tool_call import PREFIX, RecordedCall, ToolCalls, capture_result, current_recorded_call
 from runyard.agents.execution import Execution
 from runyard.agents.json_values import digest, plain
 from runyard.agents.tools.tool import Effects, Tool, call
@@ -24,8 +24,10 @@ from runyard.errors import Invalid, NestedCall, ResultNotJson, StepFailed, ToolF
 
 
 class RecordedCalls:
-    """The recorded calls of one execution. `wrote` is told the text of calls that are not made again; `flush_text`
-    writes what is held back of the text of one that ends."""
+    """The recorded calls of one execution.
+
+    `add_text` gets the text of calls that are not made again. `flush_text` writes the text of an ending call that
+    redaction holds back."""
 
     def __init__(
         self,
@@ -33,14 +35,14 @@ class RecordedCalls:
         replay: Replay,
         parking: Parking,
         on_unknown: OnUnknown,
-        wrote: Callable[[str], None],
+        add_text: Callable[[str], None],
         flush_text: Callable[[], None],
     ) -> None:
         self._execution = execution
         self._flush_text = flush_text
         self._replay = replay
         self._parking = parking
-        self._wrote = wrote
+        self._add_text = add_text
         self._questions = Questions(execution, replay, parking, on_unknown)
         self._tools = ToolCalls(execution, replay, parking, self._questions, flush_text)
 
@@ -53,13 +55,12 @@ class RecordedCalls:
         args: tuple[Any, ...],
         kwargs: Mapping[str, Any],
         effects: Effects,
-        may_write: bool,
     ) -> Any:
         hashed = digest(args, kwargs)
         key = self._next_key(name)
         known = self._replay.step(key, hashed)
         if known is not None and known.finished:
-            self._reuse(key, known, may_write)
+            self._reuse(key, known)
             return _step_result(name, known.error, known.result)
         again = known is not None
         if (
@@ -75,14 +76,15 @@ class RecordedCalls:
                 self._execution.emit(StepStarted(key, name, hash=hashed))
             if effects == "once":
                 await self._execution.commit_to_act()
-            result, cause = await capture_result(key, call(fn, *args, **kwargs))
+            recorded = RecordedCall()
+            result, cause = await capture_result(recorded, call(fn, *args, **kwargs))
             error = None if cause is None else _error(cause)
             if isinstance(cause, ResultNotJson):
                 result = cause.kind
-            if may_write:
+            if recorded.wrote:
                 self._flush_text()
             raised = None if cause is None else traceback_of(cause, self._execution.redactor)
-            ended = StepFinished(key, name, result=result, error=error, traceback=raised)
+            ended = StepFinished(key, name, result=result, error=error, traceback=raised, wrote=recorded.wrote)
             result = (await self._tools.record(ended)).result
         return _step_result(name, error, result, cause)
 
@@ -94,7 +96,7 @@ class RecordedCalls:
         key = self._next_key(tool.name)
         known = self._replay.call(key, given)
         if known is not None and known.status == "finished":
-            self._reuse(key, known, tool.takes_context)
+            self._reuse(key, known, may_write=tool.takes_context)
             return _tool_result(tool, known.error, known.output)
         result = await self._tools.make(tool, key, given, known, context)
         return _tool_result(tool, result.error, result.output, result.cause)
@@ -116,13 +118,13 @@ class RecordedCalls:
         return value if redactor is None else redactor.value(value)
 
     def _next_key(self, name: str) -> str:
-        if recorded_call_key.get() is not None:
+        if current_recorded_call.get() is not None:
             raise NestedCall
         return self._replay.key(name)
 
-    def _reuse(self, key: str, known: StepState | CallState, may_write: bool) -> None:
+    def _reuse(self, key: str, known: StepState | CallState, may_write: bool = True) -> None:
         if may_write:
-            self._wrote(self._replay.text.skip(known.text_from, known.text_to))
+            self._add_text(self._replay.text.skip(known.text_from, known.text_to))
         self._replay.use(key)
 
 

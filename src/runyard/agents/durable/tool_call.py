@@ -46,8 +46,16 @@ P = TypeVar("P", bound=Payload)
 PREFIX = "Error executing tool: "
 MOST_CHARS = 4_000  # of an exception's text that a model gets
 
-# The key of the recorded call whose user code is running; None outside a recorded call.
-recorded_call_key: ContextVar[str | None] = ContextVar("runyard_inside_a_recorded_call", default=None)
+
+class RecordedCall:
+    """A recorded call whose user code is running. `wrote`: whether that code has written text."""
+
+    def __init__(self) -> None:
+        self.wrote = False
+
+
+# Tasks that a call creates inherit it, so their text counts as the call's. None outside a recorded call.
+current_recorded_call: ContextVar[RecordedCall | None] = ContextVar("runyard_recorded_call", default=None)
 
 
 class Result(Struct, frozen=True):
@@ -59,7 +67,7 @@ class Result(Struct, frozen=True):
 
 
 class ToolCalls:
-    """`flush_text` writes what is held back of the text that a tool with a context wrote."""
+    """Makes tool calls for one execution. `flush_text` writes the text of a tool that redaction holds back."""
 
     def __init__(
         self,
@@ -124,7 +132,9 @@ class ToolCalls:
                 wanted = self._execution.emit(ToolStarted(key, tool.name, wanted)).input
             await self._execution.commit_to_act()
             began = self._execution.now_ms()
-            output, cause = await capture_result(key, tool.run(wanted, context, f"{self._execution.run.id}:{key}"))
+            output, cause = await capture_result(
+                RecordedCall(), tool.run(wanted, context, f"{self._execution.run.id}:{key}")
+            )
             ms = max(0, self._execution.now_ms() - began)
             error = None if cause is None else error_code(cause)
             raised = None
@@ -137,17 +147,17 @@ class ToolCalls:
         return Result(stored.output, stored.error, cause)
 
 
-async def capture_result(key: str, calling: Awaitable[Any]) -> tuple[Any, BaseException | None]:
+async def capture_result(call: RecordedCall, result: Awaitable[Any]) -> tuple[Any, BaseException | None]:
     """Await a user's function and return its result as JSON, or the exception it raised. Errors of the store pass."""
-    token = recorded_call_key.set(key)
+    token = current_recorded_call.set(call)
     try:
-        return result_as_json(await calling), None
+        return result_as_json(await result), None
     except (WriteRefused, Unavailable):
         raise
     except (Exception, SystemExit, KeyboardInterrupt) as error:  # an exception of a user's function is its result
         return None, error
     finally:
-        recorded_call_key.reset(token)
+        current_recorded_call.reset(token)
 
 
 def result_as_json(result: object) -> Any:

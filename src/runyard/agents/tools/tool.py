@@ -57,7 +57,7 @@ class Tool(Generic[P, R_co]):
     `approval`: `never`, `always`, or a rule that gets the input and says whether a person must be asked. `timeout`:
     seconds after which the call is given up; a sync function runs in a thread, and its thread cannot be stopped.
     `rate_limit`: how often an owner's runs of an agent may call it, such as "10/minute". `schema` is the JSON schema of
-    its input, `function` that schema with name and description, as model providers want it.
+    its input.
     """
 
     ends_turn = False  # whether the model has nothing more to say once it has called it
@@ -108,13 +108,6 @@ class Tool(Generic[P, R_co]):
         if callable(self.approval):
             return bool(self.approval(given))
         return self.approval == "always"
-
-    @property
-    def function(self) -> dict[str, Any]:
-        """The tool in the words of OpenAI's function calling, which every provider understands."""
-        parameters = {key: value for key, value in self.schema.items() if key != "description"}
-        described = {"name": self.name, "description": self.description, "parameters": parameters}
-        return {"type": "function", "function": described}
 
     def by_name(self, args: tuple[Any, ...], given: Mapping[str, Any]) -> Mapping[str, Any]:
         """Return positional and named arguments as named ones. Parameters that are filled in do not count."""
