@@ -145,6 +145,8 @@ check: setup $(NODE) $(NODE_MODULES) ## lint, formatting, types and import contr
 	@$(BIN)/mypy
 	$(call say,import contracts)
 	@$(BIN)/lint-imports
+	$(call say,types of the public names)
+	@$(BIN)/python -m scripts.public_types
 	$(call say,types of the page)
 	@$(WITH) npm --prefix ui run --silent check
 

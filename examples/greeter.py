@@ -1,7 +1,7 @@
 """A first agent: `runyard dev examples/greeter.py`, then say hello to it.
 
-The step is recorded: if the process dies while the greeting is being written, the restarted one goes on without looking
-anything up again.
+The step is recorded: if the process dies while it writes the greeting, the restarted process continues without a second
+look-up.
 """
 
 import asyncio
@@ -11,7 +11,7 @@ import runyard
 
 
 async def look_up(text: str) -> dict[str, str]:
-    """Stands for anything slow or costly: a database, an API, a model."""
+    """Look up a guest. Stands for anything slow or costly: a database, an API, a model."""
     await asyncio.sleep(0.3)
     name = text.strip().rstrip(".!?").rpartition(" ")[2] or "stranger"
     return {"name": name, "source": "guestbook_001"}

@@ -1,4 +1,4 @@
-"""An agent that thinks, with a tool that a person must allow. Needs a key of the model's provider.
+"""A model agent with a tool that needs approval. Needs a key of the model's provider. `test_support.py` tests it.
 
 OPENAI_API_KEY=... runyard dev examples/support.py
 runyard chat

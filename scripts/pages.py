@@ -10,6 +10,7 @@ import argparse
 import sys
 
 from scripts import (
+    api_doc,
     cli_table,
     contract_doc,
     events_table,
@@ -31,6 +32,7 @@ PAGES = [
         log_actions_table,
         cli_table,
         contract_doc,
+        api_doc,
     )
 ]
 

@@ -168,6 +168,18 @@ Word = BeforeValidator(_lower)
 
 
 class Settings(BaseSettings):
+    """The settings of a process (`docs/settings.md`).
+
+    A value comes from an argument, else from the environment (`RUNYARD_...`), else from `runyard.toml`.
+
+    Raises:
+        StartupError: If a value is wrong, or a variable `RUNYARD_...` is unknown.
+
+    Example:
+        >>> runyard.Settings(port=9000, database_url="sqlite:///notes.db").port
+        9000
+    """
+
     model_config = SettingsConfigDict(env_prefix=PREFIX, env_ignore_empty=True, frozen=True, extra="forbid")
 
     host: str = Field("127.0.0.1", description="The address to listen on.")

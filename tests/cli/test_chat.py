@@ -111,7 +111,7 @@ def test_nobody_to_talk_to_is_said_at_once(folder: Path) -> None:
     alone = runyard(folder, "chat", env={"RUNYARD_URL": "http://127.0.0.1:9"})
     assert (alone.returncode, alone.stderr) == (
         1,
-        "runyard: Nobody answers at http://127.0.0.1:9; start it with `runyard dev`.\n",
+        "runyard: No server answers at http://127.0.0.1:9; start one with `runyard dev`.\n",
     )
     with serving(folder, "app.py") as url, terminal(folder, "chat", "nobody", env={"RUNYARD_URL": url}) as person:
         person.until("> ")

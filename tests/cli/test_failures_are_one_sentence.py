@@ -18,7 +18,7 @@ NOBODY = "http://127.0.0.1:9"
         (["dev", "nowhere.py"], {}, 2, "nowhere.py does not exist."),
         (["worker"], {}, 2, "SQLite has one process"),
         (["serve", "--no-worker"], {}, 2, "SQLite has one process"),
-        (["runs", "list"], {"RUNYARD_URL": NOBODY}, 1, f"Nobody answers at {NOBODY}; start it with `runyard dev`."),
+        (["runs", "list"], {"RUNYARD_URL": NOBODY}, 1, f"No server answers at {NOBODY}; start one with `runyard dev`."),
         (["approvals", "approve", "x", "--input", "1"], {}, 1, "--input must be a JSON object."),
         (
             ["migrate"],

@@ -103,7 +103,7 @@ async def test_passing_trouble_is_waited_out(fault: Any) -> None:
 
 async def test_trouble_without_progress_is_given_up_after_the_limit() -> None:
     server = FakeServer(*[REFUSED] * 10)
-    with pytest.raises(Unavailable, match="Nobody answers at http://server; start it with `runyard dev`"):
+    with pytest.raises(Unavailable, match="No server answers at http://server; start one with `runyard dev`"):
         await seqs_of(server)
     assert len(server.requests) == 10
 
@@ -207,7 +207,7 @@ async def test_a_request_is_given_up_after_the_limit() -> None:
 async def test_a_refused_connection_is_said_at_once_with_what_to_do() -> None:
     server = FakeServer(REFUSED)
     async with client_of(server) as client:
-        with pytest.raises(Unavailable, match="Nobody answers at http://server; start it with `runyard dev`"):
+        with pytest.raises(Unavailable, match="No server answers at http://server; start one with `runyard dev`"):
             await client.create_thread()
     assert len(server.requests) == 1
 
@@ -249,7 +249,7 @@ async def test_a_problem_becomes_the_error_it_was(status: int, code: str, kind: 
 @pytest.mark.parametrize("body", [b"<html>", b"[]", b'{"a":1}'])
 async def test_an_answer_of_something_else_is_one_sentence(body: bytes) -> None:
     async with client_of(FakeServer(lambda request: httpx2.Response(200, content=body))) as client:
-        with pytest.raises(RunyardError, match="is it a Runyard server"):
+        with pytest.raises(RunyardError, match="not a Runyard server"):
             await client.run("x")
 
 

@@ -114,8 +114,7 @@ async def test_a_plan_gets_its_inputs_and_returns_the_results_of_its_nodes() -> 
     numbers = runyard.plan("numbers", [runyard.Node("Double", double), runyard.Node("Square", square)])
 
     result = await run_agent(numbers, inputs={"n": 3})
-    steps = [event.payload for event in result.events if event.type == "step.finished"]
-    assert [getattr(step, "result", None) for step in steps] == [6, 36]
+    assert [(step.name, step.result) for step in result.steps] == [("Double", 6), ("Square", 36)]
 
 
 async def test_documents_are_found_and_the_store_keeps_the_run() -> None:

@@ -40,7 +40,7 @@ def create_app(
         StartupError: If the app or a setting is wrong.
 
     Example:
-        >>> app = runyard.create_app(runyard.Settings(database_url="sqlite:///:memory:"))
+        >>> app = runyard.create_app(runyard.Settings(database_url="sqlite:///runs.db"))  # uvicorn serves it
         >>> app.title
         'Runyard'
     """

@@ -37,12 +37,12 @@ def run_with_client(work: "Callable[[Client, bool], Awaitable[None]]") -> None:
 @asynccontextmanager
 async def connected(settings: "Settings") -> "AsyncIterator[tuple[Client, bool]]":
     from runyard.client import Client
-    from runyard.client.connection import NobodyAnswers
+    from runyard.client.connection import NoServer
 
     try:
         async with Client(settings.url, attempts=1) as client:
             await client.check()
-    except NobodyAnswers:
+    except NoServer:
         if not is_ours(settings) or not _is_there(settings):
             raise
     else:

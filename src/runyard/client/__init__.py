@@ -1,4 +1,4 @@
-"""A client for a Runyard server: start runs, follow them, decide, cancel. The command line is made of it."""
+"""A client for a Runyard server: start runs, follow them, decide approvals, cancel. The command line uses it."""
 
 from runyard.client.client import Client
 from runyard.client.wire import ApprovalInfo, KeyInfo, LogEvent, RunInfo

@@ -1,8 +1,8 @@
-"""The client itself.
+"""The client.
 
-`follow` gives every event of a run once and in order, whatever happens to the connection, because the log is durable
-and a seq says where to go on. Requests that create something carry an Idempotency-Key, so that repeating one whose
-answer was lost is safe, and they are repeated. Errors are Runyard's own (`runyard.errors`).
+`follow` returns every event of a run once and in order even if connections break, because the log is durable and a seq
+says where to continue. Requests that create something carry an Idempotency-Key, so the client may send them again after
+a lost response, and does. Errors are Runyard's own (`runyard.errors`).
 """
 
 import asyncio
@@ -25,10 +25,33 @@ PAGE = 100
 
 
 class Client:
-    """`async with Client("http://...") as client:`.
+    """A client of a Runyard server. Use it as an async context manager.
 
-    `api_key` is what `runyard keys create` printed, where the server wants one. `attempts` is how often in a row
-    something may fail before it is given up; `transport` can stand in for the network.
+    Args:
+        url: The address of the server.
+        api_key: The key that `runyard keys create` printed, if the server requires keys.
+        transport: A replacement for the network, for tests.
+        attempts: How many failures in a row end a request or a stream.
+        back_off: The seconds to wait after so many failures in a row.
+
+    Raises:
+        Invalid: If the API key has impossible characters.
+        Unavailable: By every method, if the server cannot be reached.
+        KeyRequired: By every method, if the server requires an API key.
+        ScopeMissing: By every method, if the API key lacks the scope.
+        NotFound: By every method that gets an id, if the caller owns nothing with that id.
+
+    Example:
+        >>> async def ask(question: str) -> str:
+        ...     async with runyard.Client("http://127.0.0.1:8000") as client:
+        ...         thread_id = await client.create_thread(agent="greeter")
+        ...         run_id = await client.post(thread_id, question)
+        ...         async for event in client.follow(run_id):
+        ...             if event.type == "run.output":
+        ...                 return event.data["text"]
+        ...     return ""
+        >>> asyncio.run(ask("Ada"))
+        'Hello Ada'
     """
 
     def __init__(
@@ -51,27 +74,58 @@ class Client:
         await self.close()
 
     async def close(self) -> None:
+        """Close the connections. `async with` does it."""
         await self._connection.close()
 
     async def check(self) -> None:
-        """Return if a server is there and its database answers; Unavailable if not."""
+        """Return if the server answers and its database is reachable.
+
+        Raises:
+            Unavailable: If not.
+        """
         await self._connection.send("GET", "/health")
 
     # --- threads and runs
 
     async def create_thread(self, agent: str | None = None, user_id: str | None = None) -> str:
-        """Open a conversation and return its id."""
+        """Create a thread and return its id.
+
+        Args:
+            agent: The agent that answers in the thread. The default is the server's.
+            user_id: The name of the person, for display.
+
+        Raises:
+            Invalid: If the server has no agent of that name.
+        """
         body = given({"agent": agent, "user_id": user_id})
         return read(await self._connection.send("POST", "/api/threads", body, key=new_id()), Made).thread_id
 
     async def delete_thread(self, thread_id: str) -> None:
-        """Remove a thread with everything in it; RunActive while one of its runs is at work."""
+        """Delete a thread with its messages and runs.
+
+        Args:
+            thread_id: The id of the thread.
+
+        Raises:
+            RunActive: If a run of the thread has not ended.
+        """
         await self._connection.send("DELETE", f"/api/threads/{_id(thread_id)}", repeatable=False)
 
     async def post(
         self, thread_id: str, text: str, agent: str | None = None, idempotency_key: str | None = None
     ) -> str:
-        """Say something in a thread; return the id of the run that answers. The same key never starts a second run."""
+        """Post a message and return the id of the run that answers it.
+
+        Args:
+            thread_id: The id of the thread.
+            text: The message.
+            agent: The agent that answers, if it is not the thread's.
+            idempotency_key: A key of the caller's own. The same key never starts a second run.
+
+        Raises:
+            KeyReused: If the key was used for a different message.
+            TooLarge: If the message is too long.
+        """
         body = {"content": text, **given({"agent": agent})}
         key = idempotency_key or new_id()
         return read(
@@ -79,7 +133,16 @@ class Client:
         ).run_id
 
     async def answer(self, thread_id: str, text: str, agent: str | None = None) -> str:
-        """Say something and wait for the whole answer; AgentError if the run failed or was canceled."""
+        """Post a message, wait until the run has ended, and return its answer.
+
+        Args:
+            thread_id: The id of the thread.
+            text: The message.
+            agent: The agent that answers, if it is not the thread's.
+
+        Raises:
+            AgentError: If the run failed or was canceled.
+        """
         output, trouble = "", ""
         async with aclosing(self.follow(await self.post(thread_id, text, agent))) as events:
             async for event in events:
@@ -94,10 +157,20 @@ class Client:
         return output
 
     async def run(self, run_id: str) -> RunInfo:
+        """Return a run.
+
+        Args:
+            run_id: The id of the run.
+        """
         return read(await self._connection.send("GET", f"/api/runs/{_id(run_id)}"), RunInfo)
 
     async def state(self, run_id: str, at: int | None = None) -> dict[str, Any]:
-        """What the run had done by the event `at`, or so far: the fold of its log."""
+        """Return the state of a run: the fold of its log.
+
+        Args:
+            run_id: The id of the run.
+            at: The seq of the last event to fold. The default is the newest.
+        """
         return read(
             await self._connection.send("GET", f"/api/runs/{_id(run_id)}/state", params=given({"at": at})),
             dict[str, Any],
@@ -111,25 +184,44 @@ class Client:
         thread_id: str | None = None,
         page: int = PAGE,
     ) -> AsyncGenerator[RunInfo, None]:
-        """All runs that fit, newest first; fetched as you go, `page` at a time."""
+        """Return runs, newest first. Pages are fetched as they are needed.
+
+        Args:
+            status: Only runs of this status, such as `"running"`.
+            agent: Only runs of this agent.
+            thread_id: Only runs of this thread.
+            page: The number of runs to fetch at once.
+        """
         params = given({"status": status, "agent": agent, "thread_id": thread_id})
         async for found in self._pages("/api/runs", params, page):
             for run in found.runs:
                 yield run
 
     async def cancel(self, run_id: str) -> str:
-        """Ask a run to stop and return its status; one that has ended stays as it is."""
+        """Request the cancel of a run and return its status. A run that has ended stays as it is.
+
+        Args:
+            run_id: The id of the run.
+        """
         return read(await self._connection.send("POST", f"/api/runs/{_id(run_id)}/cancel"), Made).status
 
     async def retry(self, run_id: str, idempotency_key: str | None = None) -> str:
-        """Run the same question again; return the new run's id. RunActive unless the old one has ended."""
+        """Start a new run for the same message or task, and return its id.
+
+        Args:
+            run_id: The id of the old run.
+            idempotency_key: A key of the caller's own. The same key never starts a second run.
+
+        Raises:
+            RunActive: If the old run has not ended.
+        """
         key = idempotency_key or new_id()
         return read(await self._connection.send("POST", f"/api/runs/{_id(run_id)}/retry", key=key), Made).run_id
 
     # --- approvals
 
     async def approvals(self) -> AsyncGenerator[ApprovalInfo, None]:
-        """The questions that wait for a person, newest first."""
+        """Return the pending approvals, newest first."""
         async for page in self._pages("/api/approvals", {}, PAGE):
             for approval in page.approvals:
                 yield approval
@@ -137,11 +229,29 @@ class Client:
     async def approve(
         self, approval_id: str, *, reason: str | None = None, input: dict[str, Any] | None = None
     ) -> ApprovalInfo:
-        """Say yes, if you like with another input for the tool. AlreadyDecided if somebody was first."""
+        """Approve a tool call or a question.
+
+        Args:
+            approval_id: The id of the approval.
+            reason: A reason, which the agent may read.
+            input: Another input for the tool.
+
+        Raises:
+            AlreadyDecided: If the approval was decided before, or its run has ended.
+            Invalid: If the input does not fit the tool.
+        """
         return await self._decide(approval_id, {"decision": "approve", **given({"reason": reason, "input": input})})
 
     async def reject(self, approval_id: str, *, reason: str | None = None) -> ApprovalInfo:
-        """Say no; the agent is told the reason. AlreadyDecided if somebody was first."""
+        """Reject a tool call or a question.
+
+        Args:
+            approval_id: The id of the approval.
+            reason: A reason, which the agent may read.
+
+        Raises:
+            AlreadyDecided: If the approval was decided before, or its run has ended.
+        """
         return await self._decide(approval_id, {"decision": "reject", **given({"reason": reason})})
 
     async def _decide(self, approval_id: str, body: dict[str, Any]) -> ApprovalInfo:
@@ -150,36 +260,62 @@ class Client:
             ApprovalInfo,
         )
 
-    # --- for operators
+    # --- operators
 
     async def overview(self) -> OverviewInfo:
-        """What is going on in the whole installation."""
+        """Return the queue, the workers and the health of the installation. Needs the scope `operate`."""
         return read(await self._connection.send("GET", "/api/overview"), OverviewInfo)
 
     async def create_key(
         self, owner: str, *, label: str = "", scopes: Sequence[str] | None = None, expires_in: int | None = None
     ) -> KeyInfo:
-        """Make an API key, for so many seconds or for ever; it is in `key` of this answer and nowhere else."""
+        """Create an API key. Only this response holds the key itself. Needs the scope `operate`.
+
+        Args:
+            owner: The owner whose objects the key may use.
+            label: A name for people.
+            scopes: What the key may do. The default is to read, write and approve.
+            expires_in: The seconds for which the key is valid. The default is for ever.
+
+        Raises:
+            Invalid: If a scope is unknown.
+        """
         body = given({"owner": owner, "label": label, "scopes": scopes, "expires_in": expires_in})
         return read(await self._connection.send("POST", "/api/keys", body, repeatable=False), KeyInfo)
 
     async def keys(self, *, owner: str | None = None) -> AsyncGenerator[KeyInfo, None]:
-        """The API keys of everybody, or of one owner, newest first."""
+        """Return API keys, newest first. Needs the scope `operate`.
+
+        Args:
+            owner: Only the keys of this owner.
+        """
         async for page in self._pages("/api/keys", given({"owner": owner}), PAGE):
             for key in page.keys:
                 yield key
 
     async def revoke_key(self, key_id: str) -> KeyInfo:
-        """Make an API key worthless, for good."""
+        """Revoke an API key. Needs the scope `operate`.
+
+        Args:
+            key_id: The id of the key.
+        """
         return read(await self._connection.send("DELETE", f"/api/keys/{_id(key_id)}"), KeyInfo)
 
     # --- the log
 
     async def follow(self, run_id: str, after: int = 0) -> AsyncGenerator[LogEvent, None]:
-        """Every event with seq > `after`, once and in order, until the run has ended; as long as that takes.
+        """Return the events of a run, each once and in order, until the run has ended.
 
-        A connection that breaks is made again from the last seq. Unavailable after `attempts` failures in a row; an
-        event, or a heartbeat on a connection that has stood for a while, begins the count anew."""
+        A connection that breaks is opened again after the last seq.
+
+        Args:
+            run_id: The id of the run.
+            after: Only events with a higher seq.
+
+        Raises:
+            Unavailable: After `attempts` failures in a row. An event, or a heartbeat on a connection that has lasted,
+                resets the count.
+        """
         clock = asyncio.get_running_loop().time
         cursor, failures, had_ended = after, 0, False
         while True:
@@ -194,7 +330,7 @@ class Client:
                         yield event
                         if event.type == "run.finished":
                             return
-                # A clean end without the last event: nothing is left, if the run had ended before we asked.
+                # A clean end without the last event: nothing is left if the run had ended before the request.
                 if had_ended and cursor == before:
                     return
                 had_ended = (await self.run(run_id)).has_ended
@@ -211,7 +347,7 @@ class Client:
             await self._connection.pause(failures)
 
     async def _log(self, run_id: str, cursor: int) -> AsyncGenerator[LogEvent | None, None]:
-        """One connection's worth of events, None for a heartbeat; Unavailable when it breaks or an event is missing."""
+        """Return the events of one connection, None for a heartbeat; Unavailable if it breaks or skips an event."""
         parser = Parser()
         async with self._connection.stream(f"/api/runs/{_id(run_id)}/log", cursor) as response:
             async for chunk in response.aiter_bytes():
@@ -238,5 +374,5 @@ class Client:
 
 
 def _id(text: str) -> str:
-    """An id as one segment of a path, whatever somebody typed."""
+    """Return an id as one segment of a path, whatever characters it has."""
     return quote(text, safe="") or "-"

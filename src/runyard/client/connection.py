@@ -1,7 +1,7 @@
-"""Requests to one server: asked again where that does no harm, and its problems turned back into Runyard's errors.
+"""Requests to one server: sent again where that is safe, and problems turned back into Runyard's errors.
 
-Refused at once means that nobody is there, and is said at once. An answer that got lost, or a server that is busy, is
-asked again: the request creates nothing, or carries an Idempotency-Key.
+A refused connection is an error at once. A lost response, or a busy server, leads to another request: it creates
+nothing, or carries an Idempotency-Key.
 """
 
 import asyncio
@@ -27,7 +27,7 @@ from runyard.errors import (
 )
 
 LONGEST_PAUSE = 5.0
-SILENCE_SECONDS = 60.0  # a stream says something every 15 s; one that does not is dead
+SILENCE_SECONDS = 60.0  # a stream sends a heartbeat every 15 s; a silent one is dead
 PASSING = frozenset({408, 425, 429, 502, 503, 504})
 
 _BY_STATUS: dict[int, type[RunyardError]] = {
@@ -44,15 +44,17 @@ _LOOPBACK = frozenset({"127.0.0.1", "localhost", "::1"})
 
 
 def back_off(failures: int) -> float:
-    """Seconds to wait after so many failures in a row: about 0.1, doubling up to 5, never two clients in step."""
+    """Return the seconds to wait after so many failures in a row: about 0.1, doubling up to 5, with random jitter."""
     return min(LONGEST_PAUSE, 0.1 * 2.0 ** min(failures - 1, 10)) * random.uniform(0.5, 1.0)
 
 
-class NobodyAnswers(Unavailable):
-    """Nobody answers."""
+class NoServer(Unavailable):
+    """No server answers at that address; start one with `runyard dev`."""
 
 
 class Connection:
+    """The connections to one server."""
+
     def __init__(
         self,
         url: str,
@@ -62,7 +64,7 @@ class Connection:
         back_off: Callable[[int], float],
     ) -> None:
         if api_key is not None and not (api_key.isascii() and api_key.isprintable()):
-            raise Invalid("The API key has characters that no key has.")
+            raise Invalid("The API key has impossible characters. Paste it again as `runyard keys create` printed it.")
         self.url = url.rstrip("/")
         self.attempts = attempts
         self._back_off = back_off
@@ -71,7 +73,7 @@ class Connection:
             headers={} if api_key is None else {"Authorization": f"Bearer {api_key}"},
             timeout=httpx2.Timeout(30, connect=5),
             transport=transport,
-            # a proxy set for the outside world would be asked for this machine, too
+            # a proxy that is set for the internet must not be used for this machine
             trust_env=httpx2.URL(self.url).host not in _LOOPBACK,
         )
 
@@ -91,7 +93,7 @@ class Connection:
         params: Mapping[str, Any] | None = None,
         repeatable: bool = True,
     ) -> bytes:
-        """The answer's body. Unless `repeatable`, ask once only."""
+        """Send a request and return the body of the response. Unless `repeatable`, send it only once."""
         headers = given({"Idempotency-Key": key, "Content-Type": None if body is None else "application/json"})
         content = None if body is None else msgspec.json.encode(body)
         failures = 0
@@ -105,8 +107,8 @@ class Connection:
                 if response.status_code not in PASSING:
                     raise trouble
             except httpx2.ConnectError:
-                trouble = self._nobody()
-                # after an answer got lost, a server that restarts may be coming back
+                trouble = self._no_server()
+                # after a lost response the server may be restarting
                 if failures == 0:
                     raise trouble from None
             except httpx2.TransportError as error:
@@ -118,7 +120,7 @@ class Connection:
 
     @asynccontextmanager
     async def stream(self, path: str, after: int) -> AsyncGenerator[httpx2.Response, None]:
-        """One connection to a stream, past the event `after`. Whatever breaks it, and every 5xx, is Unavailable."""
+        """Open one connection to a stream after the event `after`. A broken one, and every 5xx, is Unavailable."""
         headers = {"Accept": "text/event-stream", **({"Last-Event-ID": str(after)} if after else {})}
         timeout = httpx2.Timeout(SILENCE_SECONDS, connect=5)
         try:
@@ -128,33 +130,33 @@ class Connection:
                     raise self._error(response)
                 yield response
         except httpx2.ConnectError:
-            raise self._nobody() from None
+            raise self._no_server() from None
         except (httpx2.TransportError, httpx2.DecodingError, msgspec.DecodeError) as error:
             raise self._broken(error) from None
 
     def _error(self, response: httpx2.Response) -> RunyardError:
-        """The server's problem as the error it was; anything else that answered, by its status."""
+        """Return the error that the server reported, or one for the status if another program answered."""
         status = response.status_code
         try:
             problem = msgspec.json.decode(response.content, type=dict[str, Any])
         except msgspec.DecodeError:
             problem = {}
-        message = str(problem.get("detail") or f"The server at {self.url} answered {status} without saying why.")
+        message = str(problem.get("detail") or f"The server at {self.url} answered {status} without a reason.")
         for error in problem.get("errors") or ():
             message += f" {error.get('where')}: {error.get('what')}."
         if status >= 500 or status in PASSING:
             return Unavailable(message)
         return (_BY_CODE.get(str(problem.get("code"))) or _BY_STATUS.get(status, RunyardError))(message)
 
-    def _nobody(self) -> NobodyAnswers:
-        return NobodyAnswers(f"Nobody answers at {self.url}; start it with `runyard dev`.")
+    def _no_server(self) -> NoServer:
+        return NoServer(f"No server answers at {self.url}; start one with `runyard dev`.")
 
     def _broken(self, error: Exception) -> Unavailable:
         return Unavailable(f"The connection to {self.url} broke ({type(error).__name__}).")
 
 
 def given(values: Mapping[str, Any]) -> dict[str, Any]:
-    """Without what is None."""
+    """Return the values that are not None."""
     return {name: value for name, value in values.items() if value is not None}
 
 
@@ -162,7 +164,7 @@ def _codes(kind: type[RunyardError]) -> dict[str, type[RunyardError]]:
     return {code: found for sub in kind.__subclasses__() for code, found in _codes(sub).items()} | {kind.code: kind}
 
 
-# What a server may say by its problem's code; StartupError and the like are this process's own.
+# Errors that a server reports by code; others, such as StartupError, belong to this process.
 _BY_CODE = {
     code: kind
     for root in (KeyRequired, ScopeMissing, NotFound, Gone, Invalid, Conflict, Unavailable)

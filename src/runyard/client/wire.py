@@ -1,4 +1,4 @@
-"""What a server says, as the client gives it on. Fields that a newer server adds are ignored."""
+"""The objects that the client returns. Fields that a newer server adds are ignored."""
 
 from typing import Any, TypeVar
 
@@ -12,7 +12,7 @@ T = TypeVar("T")
 
 
 class LogEvent(Struct, frozen=True, kw_only=True):
-    """One event of a run's log, as it was committed. `ts` is in milliseconds since 1970."""
+    """One event of a run's log. `ts` is in milliseconds since 1970."""
 
     run_id: str
     seq: int
@@ -27,7 +27,7 @@ class LogEvent(Struct, frozen=True, kw_only=True):
 
 
 class RunInfo(Struct, frozen=True, kw_only=True):
-    """A run as the server shows it; `runs()` fills every field, `run()` those it knows. Times are ISO 8601."""
+    """A run. `runs()` fills every field, `run()` only some. Times are ISO 8601."""
 
     run_id: str
     status: str
@@ -47,11 +47,12 @@ class RunInfo(Struct, frozen=True, kw_only=True):
 
     @property
     def has_ended(self) -> bool:
+        """Whether the run is done, failed or canceled."""
         return self.status in ENDED
 
 
 class ApprovalInfo(Struct, frozen=True, kw_only=True):
-    """A question that a run waits on."""
+    """An approval that a run waits for."""
 
     approval_id: str
     run_id: str
@@ -64,7 +65,7 @@ class ApprovalInfo(Struct, frozen=True, kw_only=True):
 
 
 class KeyInfo(Struct, frozen=True, kw_only=True):
-    """An API key; `key` is the key itself, known only to the answer that made it."""
+    """An API key. `key` is the key itself; only the response that creates it has it."""
 
     key_id: str
     owner: str
@@ -81,22 +82,30 @@ class KeyInfo(Struct, frozen=True, kw_only=True):
 
 
 class OutboxInfo(Struct, frozen=True):
+    """How far the publication of events is behind."""
+
     runs_behind: int = 0
     lag_ms: int = 0
 
 
 class WorkerInfo(Struct, frozen=True):
+    """A worker with its lease."""
+
     label: str
     lease_left_ms: int
     runs: int = 0
 
 
 class PodInfo(Struct, frozen=True):
+    """The process that answered."""
+
     open_streams: int = 0
     runs: int = 0
 
 
 class DatabaseInfo(Struct, frozen=True):
+    """The database and its health."""
+
     version: str = ""
     latency_ms: float = 0.0
     clock_skew_ms: int = 0
@@ -105,7 +114,7 @@ class DatabaseInfo(Struct, frozen=True):
 
 
 class OverviewInfo(Struct, frozen=True, kw_only=True):
-    """What is going on; `pod` is the process that answered."""
+    """The load and health of an installation. `pod` is the process that answered."""
 
     queued: int
     oldest_waiting_ms: int
@@ -118,7 +127,7 @@ class OverviewInfo(Struct, frozen=True, kw_only=True):
 
 
 class Page(Struct, frozen=True):
-    """One page of a list; `next` asks for the one after it."""
+    """One page of a list. `next` is the cursor of the page after it."""
 
     next: str | None = None
     runs: list[RunInfo] = []
@@ -127,7 +136,7 @@ class Page(Struct, frozen=True):
 
 
 class Made(Struct, frozen=True):
-    """What a command made or changed."""
+    """The object that a request created or changed."""
 
     thread_id: str = ""
     run_id: str = ""
@@ -141,4 +150,4 @@ def read(content: bytes, kind: type[T]) -> T:
     try:
         return msgspec.json.decode(content, type=kind)
     except msgspec.DecodeError:
-        raise RunyardError("The server's answer makes no sense; is it a Runyard server?") from None
+        raise RunyardError("The response is not a Runyard server's; check the address.") from None

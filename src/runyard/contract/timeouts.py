@@ -4,7 +4,18 @@ from msgspec import Struct
 
 
 class Timeouts(Struct, frozen=True):
-    """Timeouts in seconds: for a sync answer and for connecting, for a whole stream, and for silence in a stream."""
+    """How long a remote agent may take, in seconds.
+
+    Args:
+        request: For connecting, and for an answer that is not streamed.
+        stream: For a whole stream.
+        idle: For silence in a stream.
+
+    Example:
+        >>> slow = runyard.Timeouts(stream=900)
+        >>> runyard.remote("archive", url="https://a.example.org", task_type="SEARCH", timeouts=slow)
+        Agent('archive', kind='remote')
+    """
 
     request: float = 30.0
     stream: float = 300.0

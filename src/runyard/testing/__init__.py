@@ -5,7 +5,7 @@
 
 from runyard.testing.decisions import Decision, Decisions, UndecidedApproval
 from runyard.testing.memory_store import MemoryStore
-from runyard.testing.result import AskedApproval, RunFailure, RunResult, ToolCall
+from runyard.testing.result import AskedApproval, RecordedStep, RunFailure, RunResult, ToolCall
 from runyard.testing.running import run_agent, run_agent_sync
 
 __all__ = [
@@ -13,6 +13,7 @@ __all__ = [
     "Decision",
     "Decisions",
     "MemoryStore",
+    "RecordedStep",
     "RunFailure",
     "RunResult",
     "ToolCall",

@@ -13,6 +13,7 @@ from runyard.domain.events import (
     RunError,
     RunFinished,
     RunOutput,
+    StepFinished,
     ToolFinished,
     ToolOutput,
     ToolRequested,
@@ -47,6 +48,14 @@ class ToolCall(Struct, frozen=True):
     streamed: str = ""
 
 
+class RecordedStep(Struct, frozen=True):
+    """A step of an agent or a node of a plan: its name, its result, and the class of the error that it raised."""
+
+    name: str
+    result: Any = None
+    error: str | None = None
+
+
 class RunFailure(Struct, frozen=True):
     """The error that ended a run: a code, a message, and the traceback of the agent's own code if it raised."""
 
@@ -68,6 +77,7 @@ class RunResult(Struct, frozen=True):
     sources: Sequence[str]
     outputs: dict[str, Any]
     thinking: str
+    steps: Sequence[RecordedStep]
     tool_calls: Sequence[ToolCall]
     approvals: Sequence[AskedApproval]
     error: RunFailure | None
@@ -107,6 +117,7 @@ def result_of(events: Sequence[Event]) -> RunResult:
         sources=output.sources,
         outputs=output.outputs,
         thinking="".join(one.text for one in payloads if isinstance(one, ModelThinking)),
+        steps=[RecordedStep(one.name, one.result, one.error) for one in payloads if isinstance(one, StepFinished)],
         tool_calls=_calls_in(payloads),
         approvals=asked_in(events),
         error=None if failed is None else RunFailure(failed.code, failed.message, failed.traceback),

@@ -36,6 +36,7 @@ from runyard.testing.memory_store import MemoryStore
 from runyard.testing.result import RunResult, asked_in, result_of
 
 FACE = "threads"
+_SILENT = structlog.make_filtering_bound_logger(logging.CRITICAL)
 
 
 class _TestSettings(Settings):
@@ -227,12 +228,15 @@ async def _decide(
 
 @contextmanager
 def _quiet() -> Iterator[None]:
-    """Keep log lines out of the output of a test that has not configured structlog."""
-    if structlog.is_configured():
+    """Keep log lines out of the output of a test, unless it has chosen where they go."""
+    before = structlog.get_config()
+    if not isinstance(before["logger_factory"], structlog.PrintLoggerFactory) or issubclass(
+        before["wrapper_class"], _SILENT
+    ):
         yield
         return
-    structlog.configure(wrapper_class=structlog.make_filtering_bound_logger(logging.CRITICAL))
+    structlog.configure(wrapper_class=_SILENT)
     try:
         yield
     finally:
-        structlog.reset_defaults()
+        structlog.configure(wrapper_class=before["wrapper_class"])

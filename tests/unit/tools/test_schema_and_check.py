@@ -74,14 +74,14 @@ def given(**other: Any) -> dict[str, Any]:
     return base | other
 
 
-def test_the_schema_has_everything_a_model_provider_needs() -> None:
-    schema, properties = order.schema, order.schema["properties"]
+def test_the_schema_describes_every_parameter() -> None:
+    properties = order.schema["properties"]
 
     assert order.name == "order"
     assert order.description == "Order goods for somebody."
-    assert schema["type"] == "object"
-    assert schema["additionalProperties"] is False
-    assert schema["required"] == ["lines", "pay", "to", "options"]
+    assert order.schema["type"] == "object"
+    assert order.schema["additionalProperties"] is False
+    assert order.schema["required"] == ["lines", "pay", "to", "options"]
     assert properties["lines"]["description"] == "what to order, one entry a kind"
     assert properties["pay"]["description"] == "what it costs"
     assert properties["note"] == {"type": "string", "default": "", "description": "what the courier reads"}
@@ -90,10 +90,9 @@ def test_the_schema_has_everything_a_model_provider_needs() -> None:
 
 
 def test_every_reference_of_the_schema_leads_somewhere() -> None:
-    parameters = order.schema
-    names = set(parameters["$defs"])
+    names = set(order.schema["$defs"])
     assert {"Street", "Money", "Line", "Options"} <= names
-    for reference in _references(parameters):
+    for reference in _references(order.schema):
         assert reference.removeprefix("#/$defs/") in names
 
 

@@ -1,4 +1,4 @@
-"""A collection of documents that an app brings along, for `ctx.search`. Checked when it is declared."""
+"""A collection of documents of an app, for `ctx.search`. It is checked when it is declared."""
 
 import re
 from collections.abc import Mapping, Sequence
@@ -15,7 +15,26 @@ _NAME = re.compile(r"[A-Za-z0-9_.-]{1,64}", re.ASCII)
 
 
 class Documents:
-    """`Documents("cvs", [{"id": ..., "title": ..., "text": ...}, ...])`, or the path of a JSON file with such."""
+    """A collection of documents that the agents of an app search.
+
+    Args:
+        name: The name of the collection: 1 to 64 letters, digits, `-`, `_` or `.`.
+        documents: The documents, each with `id`, `title` and `text`; or the path of a JSON file with a list of them.
+
+    Raises:
+        Invalid: If a document lacks a field, two have the same id, or the file cannot be read.
+
+    Example:
+        >>> books = runyard.Documents("books", [{"id": "b1", "title": "Tea", "text": "All about tea."}])
+        >>> @runyard.agent
+        ... async def librarian(ctx: runyard.Context) -> str:
+        ...     return (await ctx.search("books", ctx.message.text))[0].title
+        >>> run_agent_sync(librarian, "tea", documents=[books]).text
+        'Tea'
+    """
+
+    name: str
+    documents: tuple[Document, ...]
 
     def __init__(self, name: str, documents: Sequence[Document | Mapping[str, Any]] | str | Path) -> None:
         if not _NAME.fullmatch(name):

@@ -57,6 +57,7 @@ def agent(
     answer. After a crash or an approval it is called again from the top, and its recorded calls return their results.
 
     Args:
+        fn: The function.
         name: The name of the agent. The default is the name of the function.
         instructions: A description of the agent, for the prompts of channels.
         tools: The tools that the function may call by name, and tool servers.

@@ -1,8 +1,7 @@
-"""Loads what a user wrote: a Python file (or a folder with `app.py` or `__init__.py`) that declares agents.
+"""Loads an app: a Python file, or a folder with `app.py` or `__init__.py`, that declares agents.
 
-The file is imported under a private name, with its folder on the path as `python app.py` would have it, and the agents
-and documents found at its top level are the app. Every failure is a StartupError: one sentence with the file and the
-line.
+The file is imported under a private name, with its folder on the path as for `python app.py`. The agents and documents
+at its top level are the app. Every failure is a StartupError: one sentence with the file and the line.
 """
 
 import sys
@@ -22,34 +21,46 @@ from runyard.store import Document
 
 
 class App(Struct, frozen=True):
-    """The agents by name, the collections by name, and the name of the agent that answers when none is named."""
+    """The agents and documents that a server serves. Servers usually load it from a file; tests and embedders make it.
+
+    Args:
+        agents: The agents by name.
+        collections: The documents of each collection, by its name.
+        default: The name of the agent that answers when a client names none.
+
+    Example:
+        >>> hello = runyard.scripted("hello", [{"token": "Hello"}])
+        >>> app = runyard.App({"hello": hello}, default="hello")
+        >>> app.task_types
+        {'hello': 'hello'}
+    """
 
     agents: dict[str, Agent]
-    collections: dict[str, Sequence[Document]]
+    collections: dict[str, Sequence[Document]] = {}
     default: str | None = None
 
     @property
     def task_types(self) -> dict[str, str]:
-        """Who does which tasks: every agent those of its own name, and of the type that it declares. A remote agent
-        does those of the type that its service does, unless another agent has that name or type."""
+        """The name of the agent that does each task type. Every agent does tasks of its own name and of its declared
+        type. A remote agent also does its service's type, unless another agent has that name or type."""
         remote = {one.remote.task_type: name for name, one in reversed(self.agents.items()) if one.remote is not None}
         declared = {agent.task_type: name for name, agent in self.agents.items() if agent.task_type is not None}
         return remote | {name: name for name in self.agents} | declared
 
     def plans(self, default: str | None) -> list[str]:
-        """The names of all plans. The first one runs where none is named: the default agent, if it is a plan."""
+        """Return the names of all plans. The default agent comes first, if it is a plan."""
         found = [name for name, agent in self.agents.items() if agent.kind == "plan"]
         return sorted(found, key=lambda name: name != default)
 
 
 def load(path: Path) -> App:
-    """The app that the file or folder at `path` declares; StartupError if there is none."""
+    """Return the app that the file or folder at `path` declares; StartupError if it declares none."""
     file = _entry_file(Path(path).resolve())
     return app_of(_import(file), str(path))
 
 
 def app_of(module: ModuleType, label: str | None = None) -> App:
-    """The agents and documents at the top level of a module, in the order of their declaration."""
+    """Return the agents and documents at the top level of a module, in the order of their declaration."""
     label = label or module.__name__
     agents: dict[str, Agent] = {}
     collections: dict[str, Documents] = {}

@@ -1,6 +1,6 @@
-"""Nodes: what a plan agent is made of. A plan is a list of them, done one after another, in this order.
+"""Nodes of a plan agent. They run one after another.
 
-Checked when the agent is declared: names are unique, because a finished node is known by its name when a run goes on.
+The plan is checked when it is declared: names are unique, because a run that resumes knows finished nodes by name.
 """
 
 import math
@@ -16,15 +16,34 @@ from runyard.errors import Invalid
 TIMEOUT_SECONDS = 10.0
 _NAME = re.compile(r"[A-Za-z0-9_.-]{1,64}", re.ASCII)
 
-# `async def f(ctx: NodeContext)`. Not spelled out: the context comes from further out, and nothing imports in a circle.
+# `async def f(ctx: NodeContext)`. Not spelled out, because NodeContext imports this module.
 NodeFunction: TypeAlias = Callable[[Any], Awaitable[Any]]
 
 
 class Node:
-    """One named piece of work: an `async def f(ctx)` that returns JSON, and how many seconds it may take.
+    """One step of a plan: a function and its limits.
 
-    `effects` says what calling it twice would do. A node that had begun when its worker died is called again (with the
-    same `ctx.idempotency_key()`), unless it is declared `once`: then the plan's `on_unknown` decides."""
+    Args:
+        name: The name of the node: 1 to 64 letters, digits, `-`, `_` or `.`. Unique in the plan.
+        fn: An `async def f(ctx)` that gets a `NodeContext` and returns JSON.
+        timeout: The seconds that the function may take.
+        effects: What a second call would do. A node that had started when its worker died is called again with the
+            same `ctx.idempotency_key()`; for `"once"` the plan's `on_unknown` decides.
+
+    Raises:
+        Invalid: If the function is not an `async def f(ctx)`, or an option is wrong.
+
+    Example:
+        >>> async def ping(ctx: runyard.NodeContext) -> str:
+        ...     return "pong"
+        >>> runyard.Node("Ping", ping, timeout=2)
+        Node('Ping')
+    """
+
+    name: str
+    fn: NodeFunction
+    timeout: float
+    effects: Effects
 
     def __init__(
         self, name: str, fn: NodeFunction, *, timeout: float = TIMEOUT_SECONDS, effects: Effects = "idempotent"
@@ -33,7 +52,7 @@ class Node:
         self.name = _checked_name(name)
         self.fn = fn
         self.timeout = _checked_timeout(name, timeout)
-        self.effects: Effects = effects
+        self.effects = effects
         if effects not in get_args(Effects):
             raise Invalid(f"Node {name}: effects must be one of {', '.join(get_args(Effects))}.")
 
@@ -42,12 +61,12 @@ class Node:
 
     @property
     def digest(self) -> bytes:
-        """Changes when the node does."""
+        """Bytes that change when the node changes."""
         return sha256(f"{self.name} {self.timeout} {self.effects} ".encode() + source(self.fn)).digest()
 
 
 def checked(nodes: object) -> tuple[Node, ...]:
-    """The nodes of a plan, or Invalid."""
+    """Return the nodes of a plan; Invalid if they are wrong."""
     if isinstance(nodes, str | bytes) or not isinstance(nodes, Sequence):
         raise Invalid("A plan is a list of nodes.")
     for place, node in enumerate(nodes):

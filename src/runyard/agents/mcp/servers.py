@@ -52,8 +52,19 @@ def mcp(
         allow: Networks that may be called although they are not public.
         only: The names of the tools to use; all of them if None.
         prefix: Put before the name of every tool.
-        approval, effects, timeout, rate_limit: As for `runyard.tool`, for all tools of the server.
+        approval: As for `runyard.tool`, for all tools of the server.
+        effects: As for `runyard.tool`.
+        timeout: As for `runyard.tool`.
+        rate_limit: As for `runyard.tool`.
         tools: Other options for single tools: `{"search": {"approval": "never", "effects": "none"}}`.
+
+    Raises:
+        Invalid: If there is neither a command nor an address.
+
+    Example:
+        >>> search = runyard.mcp("npx search-server", only=["search"], approval="never", effects="none")
+        >>> runyard.Agent("helper", model="openai/gpt-5-mini", tools=[search]).sources == (search,)
+        True
     """
     defaults: ToolOptions = {"approval": approval, "effects": effects, "timeout": timeout, "rate_limit": rate_limit}
     if isinstance(server, str) and server.startswith(("http://", "https://")):

@@ -35,8 +35,8 @@ class NodeContext(CurrentRun):
         >>> async def ping(ctx: runyard.NodeContext) -> str:
         ...     return f"pinged {ctx.results['Reserve']['device']}"
         >>> device = runyard.plan("device", [runyard.Node("Reserve", reserve), runyard.Node("Ping", ping)])
-        >>> run_agent_sync(device).outputs["Ping"]
-        'pinged d-1'
+        >>> [node.result for node in run_agent_sync(device).steps]
+        [{'device': 'd-1'}, 'pinged d-1']
     """
 
     node: str

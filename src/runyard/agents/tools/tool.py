@@ -1,8 +1,8 @@
-"""Tools: plain typed Python functions that an agent may call, with a JSON schema made from the signature.
+"""Tools: typed Python functions that an agent may call, with a JSON schema made from the signature.
 
-A tool says what calling it twice would do. `effects` is `once` unless declared otherwise: a tool about which nothing is
-known must never be repeated silently after a crash, and declaring `none` or `idempotent` is one word. Parameters
-annotated `Context`, and a parameter `idempotency_key: str`, are filled in and hidden from the schema.
+A tool declares what a second call would do. The default of `effects` is `once`, because a tool of unknown effects must
+never be repeated silently after a crash. Parameters annotated `Context`, and a parameter `idempotency_key: str`, are
+filled in and hidden from the schema.
 
 Not its job: recording, approvals and repetition; `Context.call` does those. Called directly, a tool is its function.
 """
@@ -16,6 +16,7 @@ from functools import partial, update_wrapper
 from typing import (
     Annotated,
     Any,
+    ClassVar,
     Generic,
     Literal,
     ParamSpec,
@@ -52,15 +53,40 @@ _NAME = re.compile(r"[A-Za-z0-9_-]{1,64}", re.ASCII)  # what model providers acc
 
 
 class Tool(Generic[P, R_co]):
-    """A function with a name, a schema and a declaration of what it does to the world.
+    """A function that agents may call. Make one with the decorator `runyard.tool`. Called directly, it is its function.
 
-    `approval`: `never`, `always`, or a rule that gets the input and says whether a person must be asked. `timeout`:
-    seconds after which the call is given up; a sync function runs in a thread, and its thread cannot be stopped.
-    `rate_limit`: how often an owner's runs of an agent may call it, such as "10/minute". `schema` is the JSON schema of
-    its input.
+    `schema` is the JSON Schema of its input, and `description` the first paragraph of its docstring.
+
+    Args:
+        fn: The function: plain, async, or a generator of text that streams its output.
+        name: The name of the tool: 1 to 64 letters, digits, `-` or `_`. The default is the name of the function.
+        approval: `"never"`, `"always"`, or a function of the input that returns whether a person must approve.
+        effects: What a second call would do: `"none"`, `"idempotent"` or `"once"`. A `"once"` tool is never repeated
+            silently after a crash.
+        timeout: The seconds after which the call is abandoned. The thread of a plain function cannot be stopped.
+        rate_limit: How often one agent may call the tool for one owner, such as `"10/minute"`.
+
+    Raises:
+        Invalid: If an option is wrong, or a parameter cannot be described as JSON.
+
+    Example:
+        >>> @runyard.tool
+        ... def add(a: int, b: int = 1) -> int:
+        ...     "Add two numbers."
+        ...     return a + b
+        >>> add.description, add.schema["required"], add(2)
+        ('Add two numbers.', ['a'], 3)
     """
 
-    ends_turn = False  # whether the model has nothing more to say once it has called it
+    ends_turn: ClassVar[bool] = False  # whether a model's turn ends once it has called the tool
+    fn: Callable[P, R_co]
+    name: str
+    description: str
+    approval: ApprovalPolicy
+    effects: Effects
+    timeout: float | None
+    rate: Rate | None
+    schema: dict[str, Any]
 
     def __init__(
         self,
@@ -100,11 +126,12 @@ class Tool(Generic[P, R_co]):
 
     @property
     def takes_context(self) -> bool:
+        """Whether the function has a parameter of type `Context`."""
         return "context" in self._injected.values()
 
     @calls_user_code
     def needs_approval(self, given: Mapping[str, Any]) -> bool:
-        """Whether a person must agree to this call."""
+        """Return whether a person must approve a call with this input."""
         if callable(self.approval):
             return bool(self.approval(given))
         return self.approval == "always"
@@ -124,8 +151,11 @@ class Tool(Generic[P, R_co]):
         return {**placed, **given}
 
     def check(self, given: Mapping[str, Any]) -> dict[str, Any]:
-        """The JSON object `given` as the function's arguments; InvalidInput, which repeats no value, if it does not
-        fit."""
+        """Return a JSON object as the function's typed arguments.
+
+        Raises:
+            InvalidInput: If the object does not fit. The message names the place and repeats no value.
+        """
         try:
             checked = convert(given, self._input_type)
         except msgspec.ValidationError as error:
@@ -133,7 +163,12 @@ class Tool(Generic[P, R_co]):
         return {name: getattr(checked, name) for name in given}
 
     async def run(self, given: Mapping[str, Any], context: object, key: str) -> Any:
-        """Call the function with the JSON object `given`. TimeoutError when its time is up."""
+        """Call the function with a JSON object. Runners use it; an agent function uses `ctx.call`.
+
+        Raises:
+            TimeoutError: If the call takes longer than `timeout`.
+            ToolError: If the function exits the process.
+        """
         with set_current_call(self.name, key) as current:
             arguments = self.check(given)
             arguments |= {name: context if what == "context" else key for name, what in self._injected.items()}
@@ -143,7 +178,7 @@ class Tool(Generic[P, R_co]):
                 async with asyncio.timeout(self.timeout):
                     return await self._perform(arguments)
             except (SystemExit, KeyboardInterrupt) as error:
-                # left alone it would end the event loop, and with it every other run of this worker
+                # uncaught, it would end the event loop and with it every other run of this worker
                 what = "called exit" if isinstance(error, SystemExit) else f"raised {type(error).__name__}"
                 raise ToolError(f"The tool {what}.") from None
 
@@ -161,8 +196,7 @@ class Tool(Generic[P, R_co]):
 
 @calls_user_code
 async def call(fn: Callable[..., Any], /, *args: Any, **kwargs: Any) -> Any:
-    """Await an async function, or run a sync one in a thread so that the event loop goes on; what a generator yields
-    is written as output."""
+    """Await an async function, or run a plain one in a thread. Stream the text that a generator yields as output."""
     if inspect.iscoroutinefunction(fn) or inspect.iscoroutinefunction(getattr(fn, "__call__", None)):  # noqa: B004
         return await fn(*args, **kwargs)
     if inspect.isasyncgenfunction(fn) or inspect.isgeneratorfunction(fn):
@@ -172,6 +206,8 @@ async def call(fn: Callable[..., Any], /, *args: Any, **kwargs: Any) -> Any:
 
 
 class ToolOptions(TypedDict, total=False):
+    """The options of a tool, as for `Tool`."""
+
     name: str
     approval: ApprovalPolicy
     effects: Effects
@@ -184,7 +220,30 @@ def tool(fn: Callable[P, R], /) -> Tool[P, R]: ...
 @overload
 def tool(**options: Unpack[ToolOptions]) -> Callable[[Callable[P, R]], Tool[P, R]]: ...
 def tool(fn: Callable[P, R] | None = None, /, **options: Unpack[ToolOptions]) -> Any:
-    """Make a tool of a function: `@tool`, or `@tool(approval="always", effects="idempotent", timeout=10)`."""
+    """Make a tool of a function. Use it as `@tool` or as `@tool(option=...)`.
+
+    Parameters annotated `Context`, and a parameter `idempotency_key: str = ""`, are filled in.
+
+    Args:
+        fn: The function: plain, async, or a generator of text. Its docstring describes the tool to the model.
+        options: The options of `Tool`: `name`, `approval`, `effects`, `timeout` and `rate_limit`.
+
+    Raises:
+        Invalid: If an option is wrong, or a parameter cannot be described as JSON.
+
+    Example:
+        >>> @runyard.tool(approval="always", effects="once", timeout=10)
+        ... async def refund(order: str, idempotency_key: str = "") -> str:
+        ...     return f"refunded {order}"
+        >>> @runyard.agent
+        ... async def support(ctx: runyard.Context) -> str:
+        ...     try:
+        ...         return await ctx.call(refund, order=ctx.message.text)
+        ...     except runyard.Rejected as error:
+        ...         return f"not refunded: {error.reason}"
+        >>> run_agent_sync(support, "A-17", decisions={"refund": Decision(False, reason="too late")}).text
+        'not refunded: too late'
+    """
     if fn is not None:
         return Tool(fn)
     return partial(Tool, **options)
@@ -199,7 +258,7 @@ def _checked_name(name: object) -> str:
 def _read_signature(
     fn: Callable[..., Any], name: str, description: str
 ) -> tuple[dict[str, Literal["context", "key"]], type[msgspec.Struct]]:
-    """Which parameters are filled in by us, and a struct of the others."""
+    """Return the parameters that Runyard fills in, and a struct of the others."""
     try:
         hints = get_type_hints(fn, include_extras=True)
     except (NameError, TypeError):
@@ -234,7 +293,7 @@ def _field(default: Any) -> Any:
 
 
 def _annotated(fn: Callable[..., Any]) -> dict[str, str]:
-    """`city: Annotated[str, "where to look"]`: the descriptions that are written beside the types."""
+    """Return the descriptions that are written beside types: `city: Annotated[str, "where to look"]`."""
     hints = get_type_hints(fn, include_extras=True)
     texts = {
         name: [m for m in get_args(hint)[1:] if isinstance(m, str)]

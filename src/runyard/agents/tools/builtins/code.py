@@ -25,6 +25,13 @@ async def run_python(code: str) -> dict[str, Any]:
 
     Args:
         code: the whole program
+
+    Raises:
+        NoSandbox: If this machine has no working sandbox. `runyard doctor` says why.
+
+    Example:
+        >>> runyard.Agent("analyst", model="openai/gpt-5-mini", tools=[runyard.run_python]).tools
+        (Tool('run_python'),)
     """
     workspace = Workspace.current()
     async with workspace.lock:

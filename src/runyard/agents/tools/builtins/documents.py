@@ -10,9 +10,22 @@ MOST = 20
 
 
 def search_documents(collection: str, *, name: str = "search_documents", about: str = "") -> Tool[..., Any]:
-    """Return a tool that searches one collection. `about` tells the model what is in it.
+    """Return a tool that searches one collection of documents.
 
-    An agent with several such tools must give each its own `name`."""
+    Args:
+        collection: The name of a `Documents` collection of the app.
+        name: The name of the tool. An agent with several such tools gives each its own.
+        about: What the collection holds, for the model.
+
+    Example:
+        >>> books = runyard.Documents("books", [{"id": "b1", "title": "Tea", "text": "All about tea."}])
+        >>> search = runyard.search_documents("books", about="our books")
+        >>> @runyard.agent
+        ... async def librarian(ctx: runyard.Context) -> str:
+        ...     return (await ctx.call(search, query="tea"))[0]["title"]
+        >>> run_agent_sync(librarian, "tea", documents=[books]).text
+        'Tea'
+    """
 
     async def search(query: str, limit: int = 5) -> list[dict[str, Any]]:
         execution = current_execution()

@@ -12,6 +12,17 @@ async def read_file(path: str) -> str:
 
     Args:
         path: where it is, relative to the workspace, such as notes/plan.md
+
+    Raises:
+        ToolError: If there is no such file, or it is not text.
+
+    Example:
+        >>> @runyard.agent
+        ... async def reader(ctx: runyard.Context) -> str:
+        ...     await ctx.call(runyard.write_file, path="plan.md", content="Rest.")
+        ...     return await ctx.call(runyard.read_file, path="plan.md")
+        >>> run_agent_sync(reader, "Go", decisions={"write_file": True, "read_file": True}).text
+        'Rest.'
     """
     workspace = Workspace.current()
     async with workspace.lock:
@@ -29,6 +40,16 @@ async def write_file(path: str, content: str) -> str:
     Args:
         path: where to put it, relative to the workspace, such as notes/plan.md
         content: all of the file
+
+    Raises:
+        ToolError: If the path leads out of the workspace, or the workspace is full.
+
+    Example:
+        >>> @runyard.agent
+        ... async def writer(ctx: runyard.Context) -> str:
+        ...     return await ctx.call(runyard.write_file, path="plan.md", content="Rest.")
+        >>> run_agent_sync(writer, "Go", decisions={"write_file": True}).text
+        'Wrote 5 bytes.'
     """
     data = content.encode("utf-8", "replace")
     workspace = Workspace.current()
