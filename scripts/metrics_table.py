@@ -13,12 +13,11 @@ Made by `make docs` from `src/runyard/telemetry/metrics.py`; do not edit.
 counter ends in `_total`, as Prometheus has it; a histogram has the series `_bucket`, `_sum` and `_count`. Everything is
 counted by one process since it started: add up over processes, except `queue_depth`, `queue_oldest_seconds` and
 `approvals_waiting`, which every process reads from the database (at most every five seconds, and the last values are
-given again while it is away). Labels are words of a closed set: statuses, codes, and the agents, models and tools of
-the app; anything else is `other`. Never an id, never content.
+repeated while it is unavailable). Labels are words of a closed set: statuses, codes, and the agents, models and tools
+of the app; anything else is `other`. Never an id, never content.
 
-Who reads the route needs a key with the scope `operate` (access.md). With `RUNYARD_METRICS_PORT` the same is answered
-at a port of its own without a key, which is how a `runyard worker` is scraped; it is a loopback port unless
-`RUNYARD_METRICS_HOST` says otherwise.
+The route needs a key with the scope `operate` (access.md). `RUNYARD_METRICS_PORT` serves the same at a separate port
+without a key, which is how a `runyard worker` is scraped; it listens on loopback unless `RUNYARD_METRICS_HOST` is set.
 
 | metric | on the wire | type | labels | what it is |
 |---|---|---|---|---|"""

@@ -14,12 +14,12 @@ from scripts.page import Page
 
 _HEADER = """# Settings
 
-Made by `make docs` from `src/runyard/settings.py`; do not edit.
+Made by `make docs` from `src/runyard/settings/`; do not edit.
 
 A setting comes from a command's own option, else from the environment, else from `runyard.toml` in the working folder
 (the name in the second column is the key), else it is the default. A name that is not in this table is an error, so a
-typing mistake cannot go unnoticed. An empty variable counts as not set. Kubernetes sets variables for each service of a
-namespace (`RUNYARD_SERVICE_HOST`, `RUNYARD_PORT=tcp://...` for a service named `runyard`); these are ignored.
+misspelt setting cannot go unnoticed. An empty variable counts as not set. Kubernetes sets variables for each service of
+a namespace (`RUNYARD_SERVICE_HOST`, `RUNYARD_PORT=tcp://...` for a service named `runyard`); these are ignored.
 
 ```toml
 # runyard.toml
@@ -27,7 +27,7 @@ port = 9000
 database_url = "postgresql://runyard@db/runyard"
 ```
 
-| variable | in `runyard.toml` | kind | default | what it is |
+| variable | in `runyard.toml` | type | default | meaning |
 |---|---|---|---|---|"""
 
 _FOOTER = """

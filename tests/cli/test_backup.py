@@ -7,8 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from runyard.cli.exporting import export_runs
-from runyard.cli.in_process import InProcess
+from runyard.cli.export import export_runs
 from runyard.client import Client
 from runyard.errors import Invalid, StartupError
 from runyard.store import Store
@@ -17,6 +16,7 @@ from tests.faces.conftest import gate, memory_store, serve, server
 from tests.faces.serving import Server
 from tests.store.conftest import empty_sqlite, sqlite_path, sqlite_store
 from tests.store.making import ANN, MANY, Writer, a_worker, claims, post, written
+from tests.support.asgi_transport import AsgiTransport
 from tests.web.visiting import app_of
 
 __all__ = ["empty_sqlite", "gate", "memory_store", "serve", "server", "sqlite_path"]
@@ -121,7 +121,7 @@ async def test_runs_that_have_ended_are_exported_with_their_logs(
         await server.ended(run_id)
     waiting = await server.post("asks")
     await server.waiting(waiting)
-    async with Client("http://pod", transport=InProcess(app_of(server))) as client:
+    async with Client("http://pod", transport=AsgiTransport(app_of(server))) as client:
         await export_runs(client, tmp_path / "runs.jsonl", None, None)
         await export_runs(client, tmp_path / "old.jsonl", "1h", None)
         with pytest.raises(Invalid, match="--before"):

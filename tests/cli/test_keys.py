@@ -76,7 +76,7 @@ async def test_serve_needs_a_key_from_the_first_to_the_last(tmp_path: Path) -> N
                 await client.run(run)
 
         assert run in runyard(tmp_path, "runs", "list", env={**env, "RUNYARD_API_KEY": ann}).stdout
-        assert "no runs" in runyard(tmp_path, "runs", "list", env=env).stdout
+        assert "No runs" in runyard(tmp_path, "runs", "list", env=env).stdout
         refused = runyard(tmp_path, "runs", "list", env={"RUNYARD_URL": url})
         assert refused.returncode == 1
         assert "`runyard keys create` makes one" in refused.stderr
@@ -90,14 +90,14 @@ async def test_serve_needs_a_key_from_the_first_to_the_last(tmp_path: Path) -> N
             assert secret.rpartition("_")[2] not in json.dumps(rows) + listed
 
         gone = runyard(tmp_path, "keys", "revoke", rows[0]["key_id"], env=env)
-        assert gone.stdout == f"{rows[0]['key_id']} is revoked\n"
+        assert gone.stdout == f"{rows[0]['key_id']} is revoked.\n"
         assert httpx2.get(f"{url}/api/runs", headers={"X-API-Key": ann}).status_code == 401
         assert "revoked" in runyard(tmp_path, "keys", "list", env=env).stdout
     for secret in (root, ann):
         assert secret.rpartition("_")[2] not in "".join(said)
 
     own = runyard(tmp_path, "runs", "list", env={"RUNYARD_API_KEY": root, "RUNYARD_URL": "http://127.0.0.1:9"})
-    assert "no runs" in own.stdout
+    assert "No runs" in own.stdout
     used = json.loads(runyard(tmp_path, "keys", "list", "--json").stdout)
     assert all(row["last_used_at"] for row in used)
 

@@ -68,7 +68,7 @@ async def test_a_run_can_be_listed_shown_followed_and_repeated(folder: Path) -> 
         assert run in runyard(folder, "runs", "list", env=env).stdout
         rows = json.loads(runyard(folder, "runs", "list", "--agent", "greeter", "--json", env=env).stdout)
         assert [(row["run_id"], row["status"]) for row in rows] == [(run, "done")]
-        assert "no runs" in runyard(folder, "runs", "list", "--status", "error", env=env).stdout
+        assert "No runs" in runyard(folder, "runs", "list", "--status", "error", env=env).stdout
 
         shown = runyard(folder, "runs", "show", run, env=env).stdout
         assert "done (end_turn)" in shown
@@ -162,11 +162,11 @@ async def test_without_a_server_the_database_itself_is_read(folder: Path) -> Non
 
     listed = runyard(folder, "runs", "list", env=nobody)
     assert run in listed.stdout
-    assert listed.stderr.startswith("Nobody answers at http://127.0.0.1:9; looking into .runyard/runyard.db")
+    assert listed.stderr.startswith("No server answers at http://127.0.0.1:9; reading .runyard/runyard.db")
     assert runyard(folder, "runs", "follow", run, env=nobody).stdout == "Hello there\n"
     stuck = runyard(folder, "runs", "follow", waiting, env=nobody)
     assert stuck.returncode == 1
-    assert "nobody works on it" in stuck.stderr
+    assert "no worker executes it" in stuck.stderr
     assert runyard(folder, "runs", "cancel", waiting, env=nobody).stdout == "canceled\n"
     assert runyard(folder, "runs", "show", "x", env=nobody).returncode == 1
 
@@ -205,4 +205,4 @@ async def test_a_run_is_canceled_without_a_server(folder: Path) -> None:
                     break
     done = runyard(folder, "runs", "cancel", run)
     assert done.returncode == 0, done.stderr
-    assert done.stdout.strip() == "canceled" or "no server is here to stop the run" in done.stderr
+    assert done.stdout.strip() == "canceled" or "no server is running to stop the run" in done.stderr

@@ -133,7 +133,7 @@ async def test_the_commands_of_the_page_on_access(any_flow: Flow) -> None:
     assert said.index('{"thread_id":') < said.index('{"threads":[{"thread_id":')
     assert re.findall(r"^([45]\d\d)$", said.replace("}", "}\n"), re.M) == ["401", "404", "401"]
     assert "lacks the scope `write`" in said
-    for word in ("no runs", "alice's laptop", "valid for 8", "is revoked"):
+    for word in ("No runs", "alice's laptop", "valid for 8", "is revoked"):
         assert word in said
     [program] = blocks("access.md", "python")
     answer = await shell(flow, f"{sys.executable} - <<'END'\n{program}END", RUNYARD_API_KEY=key)
@@ -149,7 +149,7 @@ async def test_the_commands_of_the_runbook(any_flow: Flow) -> None:
     said = await shell(flow, "\n".join(blocks("runbook.md", "sh")), RUN="try-1")
     assert '"serverRunId":"' + run_id in said
     assert ids(said) == [*range(1, 14), *range(1, 14)]
-    for word in ("EnsureDevice finished", "workers", "nobody is waited for", '"status":"accepted"'):
+    for word in ("EnsureDevice finished", "workers", "No pending approvals", '"status":"accepted"'):
         assert word in said
     assert said.endswith("done\n")
 

@@ -8,7 +8,6 @@ import httpx2
 import pytest
 
 from runyard.app.asgi import create_app
-from runyard.cli.in_process import InProcess
 from runyard.clock import SystemClock
 from runyard.domain.api_key import ALL_SCOPES
 from runyard.settings import Settings
@@ -18,6 +17,7 @@ from runyard.web.routing import FastRoutes
 from tests.faces.agents_for_tests import Gate, agents
 from tests.faces.raw_stream import RawStream
 from tests.faces.serving import QUICK, Serve, Server, served
+from tests.support.asgi_transport import AsgiTransport
 from tests.web.test_problems import MEMORY, problem
 from tests.web.visiting import Operation, app_of, bearer, move_in, operations, unknown
 
@@ -142,7 +142,7 @@ async def test_what_is_somebody_elses_is_asked_of_the_store_as_what_is_unknown(g
     async with served(Settings(**QUICK), agents(gate), store, keys=True) as server:
         anns, bob = await move_in(server, await server.key("ann")), await server.key("bob")
         app = app_of(server)
-        async with httpx2.AsyncClient(transport=InProcess(app), base_url="http://app") as http:
+        async with httpx2.AsyncClient(transport=AsgiTransport(app), base_url="http://app") as http:
             for operation in operations(app):
                 if not operation.has_id or operation in (NAMED_BY_CLIENTS, OF_OPERATORS, *OPEN):
                     continue

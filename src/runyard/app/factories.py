@@ -10,25 +10,27 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 from urllib.parse import quote
 
-from runyard.agents.declared.loading import App, app_of, load
-from runyard.bus import Bus
 from runyard.clock import Clock, SystemClock
 from runyard.domain.api_key import LOCAL
-from runyard.engine.engine import Engine
 from runyard.errors import StartupError
 from runyard.settings import Settings
 from runyard.store import Store
-from runyard.telemetry.spans import Exporter, Recorder, Several
 
 if TYPE_CHECKING:
+    from runyard.agents.declared.loading import App
+    from runyard.bus import Bus
     from runyard.checkpoints.task import Checkpoints, Stores
     from runyard.encryption.cipher import KeyRing
+    from runyard.engine.engine import Engine
     from runyard.faces.chats.interactions import InteractionStore
     from runyard.stores.sql_store import SqlStore
+    from runyard.telemetry.spans import Exporter
 
 
-def load_app(settings: Settings) -> App:
+def load_app(settings: Settings) -> "App":
     """Load the app that the settings name, or the demo."""
+    from runyard.agents.declared.loading import app_of, load
+
     if settings.app is not None:
         return load(Path(settings.app))
     from runyard import demo
@@ -62,7 +64,7 @@ def open_sql_store(settings: Settings, clock: Clock | None = None, ring: "KeyRin
     return PostgresStore(url, clock or SystemClock(), ring, answer_seconds=settings.database_answer_seconds)
 
 
-def open_bus(settings: Settings) -> Bus:
+def open_bus(settings: Settings) -> "Bus":
     """Return the bus that the settings name. Call `await bus.open(...)` next."""
     url = settings.bus_url or ("memory" if settings.sqlite_path else settings.database_url)
     scheme = url.partition("://")[0]
@@ -89,7 +91,7 @@ def open_bus(settings: Settings) -> Bus:
         raise StartupError(f"A {extra} bus needs its driver: pip install 'runyard[{extra}]'.") from None
 
 
-def open_checkpoints(settings: Settings, engine: Engine, clock: Clock) -> "tuple[Stores, Checkpoints]":
+def open_checkpoints(settings: Settings, engine: "Engine", clock: Clock) -> "tuple[Stores, Checkpoints]":
     """Return the stores for interactions of chats, by owner, and the background task that writes to them."""
     from runyard.checkpoints.database_store import DatabaseInteractionStore
     from runyard.checkpoints.file_store import FileInteractionStore
@@ -136,8 +138,10 @@ def _folder_name(settings: Settings) -> str:
     return f"runyard-{hashlib.sha256(settings.database_url.encode()).hexdigest()[:16]}"
 
 
-def open_exporter(settings: Settings) -> Exporter:
+def open_exporter(settings: Settings) -> "Exporter":
     """Return the exporter of traces: Sentry, an OTLP collector, both, or one that keeps the last ones in memory."""
+    from runyard.telemetry.spans import Recorder, Several
+
     exporters: list[Exporter] = []
     try:
         if settings.sentry_dsn is not None:

@@ -3,13 +3,13 @@
 from msgspec.structs import replace
 
 from runyard.domain.run import Run
+from runyard.domain.times import iso
 from runyard.engine.engine import Engine
 from runyard.errors import NotFound
 from runyard.faces.chats.interactions import Interactions, IsGone, decoded, encoded
 from runyard.faces.chats.lookup import run_in, thread_of
 from runyard.faces.chats.translate import run_id_of
 from runyard.faces.chats.wire import AgentState, Chat, Interaction
-from runyard.web.responses import iso
 
 
 class DatabaseInteractionStore:

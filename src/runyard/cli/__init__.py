@@ -1,8 +1,8 @@
-"""The `runyard` command: one file per verb.
+"""The `runyard` command: one file per command.
 
-`--help` answers at once: the files of the verbs import nothing but Typer and the errors at their top, and what a verb
-needs when it is called; help is plain text, because Rich alone would double the time. A failure is one sentence on
-stderr: exit code 2 when Runyard cannot start, 1 for everything else. RUNYARD_DEBUG=1 shows tracebacks.
+`--help` is quick: at their top the files import only Typer and the errors, and a command imports the rest when it runs.
+Help is plain text, because Rich would double the time. A failure prints one sentence on stderr, with exit code 2 if
+Runyard cannot start and 1 otherwise. RUNYARD_DEBUG=1 shows tracebacks.
 """
 
 import os
@@ -80,9 +80,9 @@ def main() -> None:
         program()
     except RunyardError as error:
         _fail(error.message, 2 if isinstance(error, StartupError) else 1)
-    except Exception as error:  # the command line's boundary: nobody reads a traceback they did not ask for
-        said = " ".join(str(error).split())
-        _fail(f"{type(error).__name__}: {said}\nThis is a bug in Runyard; RUNYARD_DEBUG=1 shows where.", 1)
+    except Exception as error:  # a user sees a traceback only with RUNYARD_DEBUG
+        message = " ".join(str(error).split())
+        _fail(f"{type(error).__name__}: {message}\nThis is a bug in Runyard; set RUNYARD_DEBUG=1 to see where.", 1)
 
 
 def _fail(message: str, code: int) -> None:

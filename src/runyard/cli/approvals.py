@@ -1,18 +1,20 @@
-"""`runyard approvals`: the questions that runs wait on, and the answers to them."""
+"""`runyard approvals`: list and decide the approvals that runs wait for."""
 
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from runyard.cli.connected import run_with_client
+from runyard.cli.open_client import run_with_client
 from runyard.cli.options import Json
 from runyard.cli.short_ids import whole_approval_id
 from runyard.errors import Invalid
 
 if TYPE_CHECKING:
-    from runyard.client import Client
+    from runyard.cli.open_client import AnyClient
 
-program = typer.Typer(help="Answer the questions that runs wait on.", no_args_is_help=True, rich_markup_mode=None)
+program = typer.Typer(
+    help="List and decide the approvals that runs wait for.", no_args_is_help=True, rich_markup_mode=None
+)
 ApprovalId = Annotated[
     str,
     typer.Argument(help="The id of an approval, or 8 or more characters of its beginning or end.", show_default=False),
@@ -21,9 +23,9 @@ ApprovalId = Annotated[
 
 @program.command("list")
 def list_approvals(json: Json = False) -> None:
-    """List what waits for a person, newest first."""
+    """List pending approvals, newest first."""
 
-    async def work(client: "Client", is_live: bool) -> None:
+    async def work(client: "AnyClient", has_workers: bool) -> None:
         found = [approval async for approval in client.approvals()]
         from runyard.cli import tables
 
@@ -36,12 +38,12 @@ def list_approvals(json: Json = False) -> None:
 def approve(
     approval_id: ApprovalId,
     input: Annotated[str | None, typer.Option(help="Call the tool with this input (JSON) instead.")] = None,
-    reason: Annotated[str | None, typer.Option(help="Why.")] = None,
+    reason: Annotated[str | None, typer.Option(help="The reason.")] = None,
 ) -> None:
-    """Say yes; the run goes on."""
+    """Approve; the run continues."""
     edited = None if input is None else _object(input)
 
-    async def work(client: "Client", is_live: bool) -> None:
+    async def work(client: "AnyClient", has_workers: bool) -> None:
         whole = await whole_approval_id(client, approval_id)
         typer.echo((await client.approve(whole, reason=reason, input=edited)).state)
 
@@ -51,11 +53,11 @@ def approve(
 @program.command()
 def reject(
     approval_id: ApprovalId,
-    reason: Annotated[str | None, typer.Option(help="Why not; the agent is told.")] = None,
+    reason: Annotated[str | None, typer.Option(help="The reason; the agent receives it.")] = None,
 ) -> None:
-    """Say no; the run goes on without it."""
+    """Reject; the run continues without the call."""
 
-    async def work(client: "Client", is_live: bool) -> None:
+    async def work(client: "AnyClient", has_workers: bool) -> None:
         whole = await whole_approval_id(client, approval_id)
         typer.echo((await client.reject(whole, reason=reason)).state)
 

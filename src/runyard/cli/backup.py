@@ -1,4 +1,4 @@
-"""`runyard backup` and `runyard restore`: copies of an SQLite database. Postgres has tools of its own."""
+"""`runyard backup` and `runyard restore`: copies of an SQLite database. Postgres has its own tools."""
 
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
@@ -13,7 +13,7 @@ if TYPE_CHECKING:
 
 
 def backup(copy: Annotated[Path, typer.Argument(help="The file to write.", show_default=False)]) -> None:
-    """Copy the SQLite database while it is in use: as it is at one moment, without anybody waiting."""
+    """Copy the SQLite database while it is in use. The copy is consistent, and no request waits for it."""
     from runyard.cli.status import size
     from runyard.stores.sqlite import backup as sqlite_backup
 
@@ -23,9 +23,9 @@ def backup(copy: Annotated[Path, typer.Argument(help="The file to write.", show_
 
 def restore(
     copy: Annotated[Path, typer.Argument(help="The file that `runyard backup` wrote.", show_default=False)],
-    replace: Annotated[bool, typer.Option("--replace", help="Lose the database that is there.")] = False,
+    replace: Annotated[bool, typer.Option("--replace", help="Overwrite the existing database.")] = False,
 ) -> None:
-    """Put a copy in the place of the SQLite database. No server may have it open."""
+    """Replace the SQLite database by a copy. No server may have it open."""
     from runyard.stores.sqlite import backup as sqlite_backup
 
     database = _database(settings_with())
@@ -35,5 +35,7 @@ def restore(
 
 def _database(settings: "Settings") -> Path:
     if settings.sqlite_path is None:
-        raise StartupError("Postgres is backed up with pg_dump or pg_basebackup: docs/operations.md says how.")
+        raise StartupError(
+            "`runyard backup` is for SQLite. Back up Postgres with pg_dump or pg_basebackup: see docs/operations.md."
+        )
     return settings.sqlite_path

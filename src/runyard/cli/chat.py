@@ -1,8 +1,8 @@
 """`runyard chat`: a conversation with an agent in the terminal.
 
-Text streams in as it is written; a question to a person is asked here, and the run waits for the answer. Ctrl-C stops
-the run that is answering, not the program; Ctrl-D at the prompt leaves. The conversation stays: `--thread` goes on with
-it, and whatever of it was still under way is heard to its end first.
+Text streams in as the agent writes it. A run that needs an approval asks for it here. Ctrl-C cancels the run, not the
+program; Ctrl-D at the prompt ends the program. `--thread` continues a conversation, and first follows those of its runs
+that have not ended.
 """
 
 import sys
@@ -13,38 +13,36 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from runyard.cli.options import settings_with
-from runyard.cli.wording import plain
-from runyard.errors import Conflict, Invalid, RunyardError
+from runyard.cli.terminal_text import plain
+from runyard.errors import Invalid, RunyardError
 
 if TYPE_CHECKING:
     from asyncio import Runner
 
-    from runyard.cli.answer import Answer
+    from runyard.cli.run_printer import RunPrinter
     from runyard.client import Client, LogEvent
 
 Question = dict[str, Any]  # the data of approval.requested
-# what goes without saying in a conversation, or is said in other words
+# Events that are not shown in a conversation, or are shown in another way.
 QUIET = frozenset({"step.started", "step.finished", "approval.requested", "run.waiting", "run.finished"})
 
 
 def chat(
-    agent: Annotated[str | None, typer.Argument(help="Whom to talk to.", show_default="the default agent")] = None,
-    thread: Annotated[str | None, typer.Option(help="Go on with this conversation.")] = None,
+    agent: Annotated[str | None, typer.Argument(help="The agent to talk to.", show_default="the default agent")] = None,
+    thread: Annotated[str | None, typer.Option(help="Continue this conversation.")] = None,
 ) -> None:
     """Talk to an agent in the terminal.
 
-    Ctrl-C stops an answer, Ctrl-D leaves.
+    Ctrl-C stops an answer, Ctrl-D ends the program.
     """
     import asyncio
 
-    from runyard.cli.connected import connected
+    from runyard.cli.open_client import server_client
 
     with asyncio.Runner() as runner:
         stack = AsyncExitStack()
-        client, is_live = runner.run(stack.enter_async_context(connected(settings_with())))
+        client = runner.run(stack.enter_async_context(server_client(settings_with())))
         try:
-            if not is_live:
-                raise Conflict("Nobody is at work on runs; start `runyard dev` in another terminal.")
             Conversation(runner, client, agent, thread).hold()
         finally:
             runner.run(stack.aclose())
@@ -56,20 +54,20 @@ class Conversation:
         self._client = client
         self._agent = agent
         self._thread = thread
-        self._asked: dict[str, Question] = {}
+        self._questions: dict[str, Question] = {}
 
     def hold(self) -> None:
-        """Talk until the person leaves."""
+        """Read messages and show answers until the end of the input."""
         try:
             if self._thread is not None:
                 for run_id in self._runner.run(self._under_way(self._thread)):
                     self._hear(run_id)
-            while (text := _asked("> ")) is not None:
+            while (text := _read_line("> ")) is not None:
                 if text.strip():
                     self._answer(text)
         finally:
             if self._thread is not None:
-                _note(f"\ngo on with it: runyard chat --thread {self._thread}")
+                _note(f"\nTo continue: runyard chat --thread {self._thread}")
 
     def _answer(self, text: str) -> None:
         try:
@@ -78,12 +76,12 @@ class Conversation:
             typer.secho(error.message, err=True, fg="red")
 
     async def _under_way(self, thread: str) -> list[str]:
-        """The runs of the thread that have not ended, in their order."""
+        """Return the runs of the thread that have not ended, oldest first."""
         runs = [run.run_id async for run in self._client.runs(thread_id=thread) if not run.has_ended]
         return runs[::-1]
 
     def _say(self, text: str) -> str:
-        """The run that answers. Interrupted on the way, it is asked for again by its key, and stopped."""
+        """Post a message and return its run. After Ctrl-C, post with the same idempotency key and cancel the run."""
         from runyard.ids import new_id
 
         if self._thread is None:
@@ -101,10 +99,10 @@ class Conversation:
             return run_id
 
     def _hear(self, run_id: str) -> None:
-        """Show a run to its end, and ask the person whenever it waits for one."""
-        from runyard.cli.answer import Answer
+        """Show a run to its end, and ask for a decision whenever it waits for one."""
+        from runyard.cli.run_printer import RunPrinter
 
-        answer, seq = Answer(_is_news), 0
+        answer, seq = RunPrinter(_is_shown), 0
         while True:
             seq, questions = self._runner.run(self._listen(run_id, seq, answer))
             if not questions:
@@ -112,8 +110,8 @@ class Conversation:
             for question in questions:
                 self._decide(question)
 
-    async def _listen(self, run_id: str, after: int, answer: "Answer") -> tuple[int, list[Question]]:
-        """Show what happens until the run ends or waits for a person: where it got to, and what it asks."""
+    async def _listen(self, run_id: str, after: int, answer: "RunPrinter") -> tuple[int, list[Question]]:
+        """Show events until the run ends or waits. Return the last seq and the open questions."""
         import asyncio
 
         try:
@@ -121,7 +119,7 @@ class Conversation:
                 async for event in events:
                     after = event.seq
                     if event.type == "approval.requested":
-                        self._asked[event.data["approval_id"]] = event.data
+                        self._questions[event.data["approval_id"]] = event.data
                     answer.take(event)
                     if event.type == "run.waiting" and (open_ones := await self._open_questions(run_id)):
                         answer.end()
@@ -135,21 +133,21 @@ class Conversation:
         return after, []
 
     async def _open_questions(self, run_id: str) -> list[Question]:
-        """What the run waits for now, in the order it was asked; nothing if somebody has decided meanwhile."""
+        """Return the pending approvals of the run, oldest first; none if they have been decided meanwhile."""
         known = (await self._client.state(run_id))["approvals"]
-        return [self._asked[approval_id] for approval_id, asked in known.items() if asked["state"] == "pending"]
+        return [self._questions[approval_id] for approval_id, asked in known.items() if asked["state"] == "pending"]
 
     def _decide(self, question: Question) -> None:
-        """Ask until there is a decision. Somebody else may be quicker; who leaves the question open leaves."""
+        """Ask until there is a decision, by this or another client. The end of the input ends the program."""
         from runyard.errors import AlreadyDecided
 
         approval_id, given = question["approval_id"], question["input"]
         is_a_call = question["kind"] == "tool"
-        _note(_in_words(question), fg="magenta")
+        _note(_question_text(question), fg="magenta")
         for name, value in given.items():
             typer.echo(f"  {plain(name)}: {_shown(value)}", err=True)
         while True:
-            choice = _asked(f"  [y]es, [n]o{', [e]dit' if is_a_call else ''}: ")
+            choice = _read_line(f"  [y]es, [n]o{', [e]dit' if is_a_call else ''}: ")
             if choice is None:
                 raise typer.Exit
             try:
@@ -157,7 +155,7 @@ class Conversation:
                     case "y":
                         self._runner.run(self._client.approve(approval_id))
                     case "n":
-                        reason = (_asked("  why not? (the agent is told; may be empty) ") or "").strip()
+                        reason = (_read_line("  Reason (sent to the agent, may be empty): ") or "").strip()
                         self._runner.run(self._client.reject(approval_id, reason=reason or None))
                     case "e" if is_a_call:
                         edited = _edited(given)
@@ -166,14 +164,14 @@ class Conversation:
                         continue
             except AlreadyDecided as error:
                 _note(error.message)
-            except Invalid as error:  # an input that does not fit decides nothing
+            except Invalid as error:  # the edited input is invalid: ask again
                 typer.secho(error.message, err=True, fg="red")
                 continue
             return
 
 
-def _is_news(event: "LogEvent") -> bool:
-    from runyard.cli.answer import stopped_early
+def _is_shown(event: "LogEvent") -> bool:
+    from runyard.cli.run_printer import stopped_early
 
     if stopped_early(event) is not None:
         return True
@@ -181,8 +179,8 @@ def _is_news(event: "LogEvent") -> bool:
     return event.type not in QUIET and not went_on
 
 
-def _asked(prompt: str, given: str = "") -> str | None:
-    """A line from the person, who may change what is `given`; None if they leave. Ctrl-C begins the line anew."""
+def _read_line(prompt: str, given: str = "") -> str | None:
+    """Read a line that starts as `given`; None at the end of the input. Ctrl-C starts the line again."""
     is_terminal = sys.stdin.isatty()
     readline: Any = None
     if is_terminal:
@@ -206,26 +204,26 @@ def _asked(prompt: str, given: str = "") -> str | None:
 def _edited(value: Any) -> dict[str, Any]:
     import msgspec
 
-    text = _asked("  input: ", msgspec.json.encode(value).decode())
+    text = _read_line("  input: ", msgspec.json.encode(value).decode())
     try:
         return msgspec.json.decode(text or "", type=dict[str, Any])
     except msgspec.DecodeError:
         raise Invalid("The input must be a JSON object.") from None
 
 
-def _in_words(question: Question) -> str:
+def _question_text(question: Question) -> str:
     name = plain(question["tool"])
     match question["kind"]:
         case "unknown_outcome":
-            return f"? {name} had begun when its worker died, and may have happened. Shall it be called again?"
+            return f"? The worker died while {name} ran, so it may have taken effect. Call it again?"
         case "question":
-            return "? The agent asks you"
+            return "? The agent asks"
         case _:
-            return f"? May {name} be called?"
+            return f"? Allow the call of {name}?"
 
 
 def _shown(value: Any) -> str:
-    """All of it: who decides must see what is decided. Text of several lines is set off."""
+    """Return the whole value, so that the person sees what they decide. Indent text of several lines."""
     import msgspec
 
     if not isinstance(value, str):

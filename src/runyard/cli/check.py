@@ -1,4 +1,4 @@
-"""`runyard check`: whether a service speaks the agent contract."""
+"""`runyard check`: check whether services follow the agent contract."""
 
 from typing import Annotated
 
@@ -14,10 +14,10 @@ def check(
     ] = None,
     json: Json = False,
 ) -> None:
-    """Check whether services speak the agent contract.
+    """Check whether services follow the agent contract.
 
-    Without targets, those of AGENT_CONTRACT_TARGETS. Exit code 0 if all do, 1 if one does not, 2 if no target is
-    named rightly.
+    Without targets, those of AGENT_CONTRACT_TARGETS. Exit code 0 if all do, 1 if one does not, 2 if a target is
+    invalid or none is given.
     """
     from runyard.contract import report
 

@@ -1,11 +1,11 @@
-"""`runyard dev`: everything in one process on this machine, with logs for people."""
+"""`runyard dev`: server and worker in one process on this machine, with readable logs."""
 
 from typing import TYPE_CHECKING
 
 import typer
 
 from runyard.cli.options import App, Host, Port, settings_with
-from runyard.cli.wording import plain
+from runyard.cli.terminal_text import plain
 
 if TYPE_CHECKING:
     from runyard.agents.declared.loading import App as LoadedApp
@@ -20,8 +20,8 @@ FIRST = """cut -d '"' -f 4"""
 def dev(app: App = None, host: Host = None, port: Port = None) -> None:
     """Serve an app on this machine, worker included.
 
-    SQLite unless the settings say otherwise, and a log for people, without a line for every request. On a loopback
-    address nobody needs an API key. What an agent or a tool raises is printed on stderr.
+    By default it uses SQLite and a readable log without access log. On a loopback address clients need no API key.
+    Exceptions of agents and tools are printed on stderr.
     """
     settings = settings_with(app=app, host=host, port=port)
     calm = {"log_format": "console", "access_log": False}
@@ -40,12 +40,12 @@ def dev(app: App = None, host: Host = None, port: Port = None) -> None:
 
 
 def print_traceback(run: "Run", what: str, text: str) -> None:
-    """Print what an agent or a tool raised, with the id of the run."""
+    """Print an exception of an agent or a tool, with the id of the run."""
     typer.echo(f"{what}, run {run.id}:\n{plain(text)}", err=True)
 
 
 def banner(settings: "Settings", app: "LoadedApp", url: str, needs_key: bool = False) -> str:
-    """What somebody wants to know who has just started it, with three lines to paste."""
+    """Return the text that is shown at the start, with three commands to paste."""
     from runyard import __version__
     from runyard.settings import address
 
@@ -54,7 +54,9 @@ def banner(settings: "Settings", app: "LoadedApp", url: str, needs_key: bool = F
     agents = ", ".join(f"{name} (default)" if name == default else name for name in app.agents)
     question = "Who knows Python and Kubernetes?" if default == DEMO else "Hello!"
     key = '-H "Authorization: Bearer $RUNYARD_API_KEY" ' if needs_key else ""
-    doors = "keys      needed: `runyard keys create` makes one, RUNYARD_API_KEY holds it\n  " if needs_key else ""
+    doors = (
+        "keys      required: create one with `runyard keys create`, set RUNYARD_API_KEY to it\n  " if needs_key else ""
+    )
     return f"""
   {typer.style(f"Runyard {__version__}", bold=True)} is ready at {typer.style(url, fg="green", bold=True)}
 
@@ -63,5 +65,5 @@ def banner(settings: "Settings", app: "LoadedApp", url: str, needs_key: bool = F
   {doors}try it    thread=$(curl -s {url}/api/threads {key}{JSON} -d '{{}}' | {FIRST})
             run=$(curl -s {url}/api/threads/$thread/messages {key}{JSON} -d '{{"content": "{question}"}}' | {FIRST})
             curl -N {key}{url}/api/runs/$run/events
-  stop it   Ctrl-C; runs that have not ended go on at the next start
+  stop it   Ctrl-C; runs that have not ended continue at the next start
 """

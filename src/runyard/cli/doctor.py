@@ -1,4 +1,4 @@
-"""`runyard doctor`: what this machine has, what is wrong, and what to do about it. Changes nothing."""
+"""`runyard doctor`: check this machine and say what to do about problems. Changes nothing."""
 
 import sys
 from collections.abc import Iterator, Sequence
@@ -20,7 +20,7 @@ LITTLE_DISK = 500_000_000
 
 
 class Finding(NamedTuple):
-    """One line of the report; `advice` says what to do, and is also given for things that are fine."""
+    """One line of the report. `advice` says what to do; a line that is fine may have one, too."""
 
     ok: bool
     what: str
@@ -55,7 +55,12 @@ async def examine() -> list[Finding]:
 
 def _python() -> Finding:
     found = ".".join(map(str, sys.version_info[:3]))
-    return Finding(sys.version_info >= (3, 11), "Python", found, "" if sys.version_info >= (3, 11) else "Take 3.11.")
+    return Finding(
+        sys.version_info >= (3, 11),
+        "Python",
+        found,
+        "" if sys.version_info >= (3, 11) else "Install Python 3.11 or newer.",
+    )
 
 
 def _packages() -> Iterator[Finding]:
@@ -69,23 +74,25 @@ def _packages() -> Iterator[Finding]:
 
 
 def _sqlite_library() -> Finding:
-    # by name: only the stores import a driver, and this only asks which one they would get
+    # by name: only the stores may import a driver, and this only reads its version
     from importlib import import_module
 
     library = import_module("sqlite3")
     sound = library.sqlite_version_info >= SOUND_SQLITE
-    note = "Older than 3.51.3, whose WAL can be corrupted by two writers; Runyard uses one writer, you should too."
+    note = (
+        "Older than 3.51.3: two writers can corrupt the WAL. Runyard uses one writer; do not write with other programs."
+    )
     return Finding(True, "SQLite", library.sqlite_version, "" if sound else note)
 
 
 async def _sandbox() -> Finding:
-    """Tried, not guessed: a program is started in it that tries to get out. Without one, only code is refused."""
+    """Start a program in the sandbox that tries to escape. Without a sandbox, only code of agents is not executed."""
     from runyard.agents.sandbox.sandbox import Sandbox
 
     reason = await Sandbox().unavailable_reason()
     if reason is None:
-        return Finding(True, "sandbox", "holds")
-    return Finding(True, "sandbox", "none: code that agents write is not run", f"{reason[0].upper()}{reason[1:]}.")
+        return Finding(True, "sandbox", "works")
+    return Finding(True, "sandbox", "none: code of agents is not executed", f"{reason[0].upper()}{reason[1:]}.")
 
 
 async def _database(settings: "Settings") -> list[Finding]:
@@ -98,10 +105,16 @@ async def _database(settings: "Settings") -> list[Finding]:
     except RunyardError as error:
         return [Finding(False, "database", label, error.message)]
     if schema is None:
-        return [Finding(True, "database", f"{label}, empty", "It is made at the first start, or by `runyard migrate`.")]
+        return [
+            Finding(True, "database", f"{label}, empty", "The first start or `runyard migrate` creates the schema.")
+        ]
     if schema > HEAD:
-        return [Finding(False, "database", f"{label}, schema {schema}", f"Upgrade Runyard: it knows {HEAD}.")]
-    advice = "" if schema == HEAD else f"`runyard migrate` (or the next start) brings it to {HEAD}."
+        return [
+            Finding(
+                False, "database", f"{label}, schema {schema}", f"Upgrade Runyard: this version supports schema {HEAD}."
+            )
+        ]
+    advice = "" if schema == HEAD else f"`runyard migrate` or the next start upgrades it to {HEAD}."
     found = Finding(True, "database", f"{label}, schema {schema}", advice)
     return [found] if advice else [found, *await _workers(settings)]
 
@@ -113,8 +126,8 @@ async def _workers(settings: "Settings") -> list[Finding]:
         try:
             DatabaseLock(settings.sqlite_path.resolve()).close()
         except RunyardError as error:
-            told = error.message.partition(". ")[0]
-            return [Finding(True, "workers", "one, in the process that has the file", told)]
+            reason = error.message.partition(". ")[0]
+            return [Finding(True, "workers", "one, in the process that has the file", reason)]
         return [Finding(True, "workers", "none", "`runyard dev` or `runyard serve` starts one.")]
     return await _leases(settings)
 
@@ -135,24 +148,22 @@ async def _leases(settings: "Settings") -> list[Finding]:
 
 
 def _listed(workers: "Sequence[WorkerRow]", now: int) -> Finding:
-    from runyard.cli.wording import span
+    from runyard.cli.terminal_text import span
 
     if not workers:
         return Finding(True, "workers", "none", "`runyard serve` or `runyard worker` starts one.")
     leases = [
-        f"{w.label} ({span((w.lease_until - now) / 1000) + ' left' if w.lease_until > now else 'lease ran out'})"
+        f"{w.label} ({span((w.lease_until - now) / 1000) + ' left' if w.lease_until > now else 'lease expired'})"
         for w in workers
     ]
     return Finding(True, "workers", "\n".join(leases))
 
 
 def clocks(there: int, before: int, after: int) -> Finding:
-    """Deadlines are kept on the database's clock, but times in logs are those of each process."""
+    """Compare the clocks: deadlines use the database's clock, log lines that of each process."""
     skew = there - (before + after) // 2
     sound = abs(skew) <= SKEW_MS + (after - before)
-    return Finding(
-        sound, "clock", f"{skew:+d} ms in the database", "" if sound else "Let both machines keep time (NTP)."
-    )
+    return Finding(sound, "clock", f"{skew:+d} ms in the database", "" if sound else "Synchronise both clocks (NTP).")
 
 
 async def _bus(settings: "Settings") -> Finding:
@@ -170,12 +181,16 @@ async def _bus(settings: "Settings") -> Finding:
         return Finding(False, "bus", kind, error.message)
     connected = bus.is_connected
     await bus.close()
-    advice = "" if connected else "It does not answer; everything works, and other pods hear of news a little later."
+    advice = (
+        ""
+        if connected
+        else "The bus does not answer. Everything works, but other processes see changes a little later."
+    )
     return Finding(connected, "bus", f"{kind}, {'connected' if connected else 'not connected'}", advice)
 
 
 def _disk(settings: "Settings") -> Finding:
-    """Where the database file lies, or else the workspaces."""
+    """Check the free space beside the database file, or else beside the workspaces."""
     from pathlib import Path
     from shutil import disk_usage
 
@@ -184,7 +199,7 @@ def _disk(settings: "Settings") -> Finding:
     wanted = (settings.sqlite_path or settings.workspaces).resolve()
     place = next((folder for folder in wanted.parents if folder.exists()), Path("/"))
     left = disk_usage(place).free
-    return Finding(left >= LITTLE_DISK, "disk", f"{size(left)} free", "" if left >= LITTLE_DISK else "Make room.")
+    return Finding(left >= LITTLE_DISK, "disk", f"{size(left)} free", "" if left >= LITTLE_DISK else "Free some space.")
 
 
 async def _port(settings: "Settings") -> Finding:

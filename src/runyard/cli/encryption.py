@@ -1,4 +1,4 @@
-"""`runyard keys make-encryption` and `rotate-encryption`: the keys that seal what is stored (docs/encryption.md)."""
+"""`runyard keys make-encryption` and `rotate-encryption`: the keys that encrypt stored content (docs/encryption.md)."""
 
 from typing import TYPE_CHECKING, Annotated
 
@@ -15,9 +15,11 @@ if TYPE_CHECKING:
 
 
 def make_encryption(
-    name: Annotated[str, typer.Argument(help="What to call it: stored beside everything that it seals.")] = "k1",
+    name: Annotated[
+        str, typer.Argument(help="The name of the key, which is stored with everything that it encrypts.")
+    ] = "k1",
 ) -> None:
-    """Print a fresh key for RUNYARD_ENCRYPTION_KEYS. Nobody keeps it but you."""
+    """Print a new key for RUNYARD_ENCRYPTION_KEYS. Runyard does not store it: keep it safe."""
     from runyard.encryption.cipher import make
 
     try:
@@ -27,11 +29,11 @@ def make_encryption(
 
 
 def rotate_encryption(
-    decrypt: Annotated[bool, typer.Option("--decrypt", help="Store everything plain again instead.")] = False,
+    decrypt: Annotated[bool, typer.Option("--decrypt", help="Decrypt everything instead.")] = False,
 ) -> None:
-    """Seal everything that is stored with the first key of RUNYARD_ENCRYPTION_KEYS.
+    """Encrypt all stored content with the first key of RUNYARD_ENCRYPTION_KEYS.
 
-    May be stopped at any time and begun again. Exit code 1 if something is left.
+    It can be stopped at any time and started again. Exit code 1 if something is left.
     """
     from runyard.app import server as serving
 
@@ -50,8 +52,8 @@ def rotate_encryption(
     typer.echo(f"{settings.database_label}: everything is {what}; no other key is needed any more.")
 
 
-async def rotate(settings: "Settings", decrypt: bool, told: "Callable[[Progress], None]") -> int:
-    """Seal everything that is stored with the first key, or (`decrypt`) with none; how much is left to do."""
+async def rotate(settings: "Settings", decrypt: bool, report: "Callable[[Progress], None]") -> int:
+    """Encrypt all stored content with the first key, or decrypt it. Return the number of values that are left."""
     import asyncio
 
     ring = settings.ring
@@ -66,17 +68,17 @@ async def rotate(settings: "Settings", decrypt: bool, told: "Callable[[Progress]
     try:
         rotation = Rotation(store, ring, decrypt)
         async for progress in rotation.run():
-            told(progress)
+            report(progress)
         await store.scrub()
     finally:
         await store.close()
     folders = [settings.checkpoint_path, fallback_folder(settings), temporary_folder(settings)]
     done, unreadable = await asyncio.to_thread(reseal, folders, ring, decrypt)
-    told(Progress("files", done + unreadable, done, unreadable, done=True))
+    report(Progress("files", done + unreadable, done, unreadable, done=True))
     return rotation.left + unreadable
 
 
 def _report(at: "Progress") -> None:
-    """A line for each table that is done, and now and then for a long one."""
+    """Print a line for each finished table, and one for every 50,000 rows."""
     if at.done or at.seen % 50_000 == 0:
         typer.echo(f"{at.table}: {at.seen} seen, {at.swapped} changed, {at.unreadable} unreadable")

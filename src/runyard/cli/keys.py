@@ -1,4 +1,4 @@
-"""`runyard keys`: who may use a server. Whoever can open the database may change that; anybody else asks the server."""
+"""`runyard keys`: create, list and revoke API keys, in the database or over a server with the scope `operate`."""
 
 import re
 from collections.abc import AsyncIterator, Awaitable, Callable
@@ -8,37 +8,39 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from runyard.cli.options import Json, settings_with
-from runyard.cli.wording import seconds_in
+from runyard.cli.terminal_text import seconds_in
 from runyard.errors import Invalid, KeyRequired, StartupError
 
 if TYPE_CHECKING:
-    from runyard.client import Client
+    from runyard.cli.open_client import AnyClient
     from runyard.settings import Settings
 
-program = typer.Typer(help="Make, list and revoke API keys.", no_args_is_help=True, rich_markup_mode=None)
+program = typer.Typer(help="Create, list and revoke API keys.", no_args_is_help=True, rich_markup_mode=None)
 
 
 @program.command()
 def create(
-    owner: Annotated[str, typer.Option(help="Whose threads and runs it is for; `local` has those of `runyard dev`.")],
+    owner: Annotated[
+        str, typer.Option(help="The owner whose threads and runs the key gives access to; `runyard dev` uses `local`.")
+    ],
     scope: Annotated[
         list[str] | None,
-        typer.Option(help="What it is for: read, write, approve, operate or all.", show_default="read write approve"),
+        typer.Option(
+            help="A scope of the key: read, write, approve, operate or all.", show_default="read write approve"
+        ),
     ] = None,
-    label: Annotated[str, typer.Option(help="What it is for, in your own words.")] = "",
-    expires: Annotated[str | None, typer.Option(help="When it ends to be valid: 30m, 12h, 90d.")] = None,
+    label: Annotated[str, typer.Option(help="A note on what the key is for.")] = "",
+    expires: Annotated[str | None, typer.Option(help="How long the key is valid: 30m, 12h, 90d.")] = None,
 ) -> None:
-    """Make an API key and print it, this once."""
+    """Create an API key and print it. It cannot be shown again."""
     from runyard.domain.api_key import OWNER
 
     if re.fullmatch(OWNER, owner) is None:
-        raise Invalid(
-            "--owner has 1 to 128 letters, digits, dots, dashes, underscores, @ or +, a letter or digit first."
-        )
+        raise Invalid("--owner must have 1 to 128 letters, digits or ._-@+ and start with a letter or digit.")
     seconds = None if expires is None else _seconds(expires)
     scopes = None if scope is None else _scopes(scope)
 
-    async def work(client: "Client") -> None:
+    async def work(client: "AnyClient") -> None:
         made = await client.create_key(owner, label=label, scopes=scopes, expires_in=seconds)
         typer.secho(f"Key {made.key_id} for {made.owner} ({' '.join(made.scopes)}); it is not shown again:", err=True)
         typer.echo(made.key)
@@ -50,9 +52,9 @@ def create(
 def list_keys(
     owner: Annotated[str | None, typer.Option(help="Only keys of this owner.")] = None, json: Json = False
 ) -> None:
-    """List API keys, newest first; never the keys themselves."""
+    """List API keys, newest first, without their secrets."""
 
-    async def work(client: "Client") -> None:
+    async def work(client: "AnyClient") -> None:
         found = [key async for key in client.keys(owner=owner)]
         from runyard.cli import tables
 
@@ -63,16 +65,16 @@ def list_keys(
 
 @program.command()
 def revoke(key_id: Annotated[str, typer.Argument(help="The id of a key.", show_default=False)]) -> None:
-    """Make an API key worthless, for good; other processes notice within seconds."""
+    """Revoke an API key. Other processes reject it within seconds."""
 
-    async def work(client: "Client") -> None:
+    async def work(client: "AnyClient") -> None:
         revoked = await client.revoke_key(key_id)
-        typer.echo(f"{revoked.key_id} is revoked")
+        typer.echo(f"{revoked.key_id} is revoked.")
 
     _run(work)
 
 
-def _run(work: "Callable[[Client], Awaitable[None]]") -> None:
+def _run(work: "Callable[[AnyClient], Awaitable[None]]") -> None:
     import asyncio
 
     async def connect_and_work() -> None:
@@ -83,27 +85,30 @@ def _run(work: "Callable[[Client], Awaitable[None]]") -> None:
 
 
 @asynccontextmanager
-async def _connected(settings: "Settings") -> "AsyncIterator[Client]":
-    """The database itself, or the server that has it open or is elsewhere."""
-    from runyard.cli.connected import in_this_process, is_ours
+async def _connected(settings: "Settings") -> "AsyncIterator[AnyClient]":
+    """Open the database itself, or a client of the server that has it open or runs elsewhere."""
+    from runyard.cli.open_client import uses_own_database
+
+    if uses_own_database(settings) and not _is_held(settings):
+        from runyard.cli.local_client import open_local_client
+
+        async with open_local_client(settings, api_key=None) as local:
+            yield local
+        return
     from runyard.client import Client
 
-    if is_ours(settings) and not _is_held(settings):
-        async with in_this_process(settings, as_key=None) as client:
-            yield client
-        return
     async with Client(settings.url, api_key=settings.plain_api_key, attempts=1) as client:
         try:
             yield client
         except KeyRequired:
             raise KeyRequired(
-                f"The server at {settings.url} wants a key with the scope `operate`: set RUNYARD_API_KEY to one, or "
-                "stop the server and make one."
+                f"The server at {settings.url} requires a key with the scope `operate`: set RUNYARD_API_KEY to one, or "
+                "stop the server and create one."
             ) from None
 
 
 def _is_held(settings: "Settings") -> bool:
-    """Whether a server has the SQLite file open."""
+    """Return whether a server has the SQLite file open."""
     path = settings.sqlite_path
     if path is None or not path.exists():
         return False
@@ -117,7 +122,7 @@ def _is_held(settings: "Settings") -> bool:
 
 
 def _scopes(given: list[str]) -> list[str]:
-    """As they were given, one by one or with commas between them."""
+    """Return the scopes, which may be given one by one or separated by commas."""
     from runyard.domain.api_key import ALL_SCOPES, SCOPES
 
     wanted = [word for text in given for word in re.split(r"[\s,]+", text) if word]

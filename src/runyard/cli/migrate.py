@@ -1,4 +1,4 @@
-"""`runyard migrate`: bring the database up to date, or say whether it is."""
+"""`runyard migrate`: upgrade the database schema, or check whether it is up to date."""
 
 from typing import TYPE_CHECKING, Annotated
 
@@ -13,7 +13,7 @@ if TYPE_CHECKING:
 def migrate(
     check: Annotated[bool, typer.Option("--check", help="Change nothing; exit 1 if the database is behind.")] = False,
 ) -> None:
-    """Bring the database's schema up to date. Servers and workers do this by themselves when they start."""
+    """Upgrade the database schema. Servers and workers do this when they start."""
     from runyard.app import server as serving
 
     serving.run(_check(settings_with()) if check else _apply(settings_with()))

@@ -1,4 +1,4 @@
-"""What a command's options do to the settings: those that were given win over the environment and `runyard.toml`."""
+"""Options of commands. Options that are given win over the environment and `runyard.toml`."""
 
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
@@ -26,13 +26,13 @@ def settings_with(**options: Any) -> "Settings":
 
 
 def settings_for_production(**options: Any) -> "Settings":
-    """The same, but what was said does not lie about in files that anybody can read."""
+    """Return the settings. StartupError if checkpoints would be files without encryption."""
     settings = settings_with(**options)
     if settings.checkpoints == "files" and settings.encryption_keys is None:
         from runyard.errors import StartupError
 
         raise StartupError(
-            "Checkpoints that are files need RUNYARD_ENCRYPTION_KEYS (`runyard keys make-encryption` makes one);"
-            " only `runyard dev` writes them for everybody to read."
+            "Checkpoints as files need RUNYARD_ENCRYPTION_KEYS (`runyard keys make-encryption` makes one);"
+            " only `runyard dev` writes them without encryption."
         )
     return settings

@@ -1,4 +1,4 @@
-"""`runyard serve`: the server, for production: JSON logs, and a worker unless told otherwise."""
+"""`runyard serve`: the server for production, with JSON logs and a worker."""
 
 from typing import Annotated
 
@@ -12,7 +12,10 @@ def serve(
     host: Host = None,
     port: Port = None,
     worker: Annotated[
-        bool, typer.Option("--worker/--no-worker", help="Whether this process also works on runs (Postgres only).")
+        bool,
+        typer.Option(
+            "--worker/--no-worker", help="Whether this process also executes runs (--no-worker: Postgres only)."
+        ),
     ] = True,
 ) -> None:
     """Serve an app: HTTP and (unless --no-worker) a worker."""
@@ -20,7 +23,7 @@ def serve(
     if not worker and settings.sqlite_path is not None:
         from runyard.errors import StartupError
 
-        raise StartupError("SQLite has one process, so it must include the worker; use Postgres for --no-worker.")
+        raise StartupError("SQLite has one process, which must include the worker; use Postgres for --no-worker.")
 
     import structlog
 

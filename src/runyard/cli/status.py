@@ -1,16 +1,16 @@
-"""`runyard status`: what is going on, in one table."""
+"""`runyard status`: the state of the installation in one table."""
 
 from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from runyard.cli.connected import run_with_client
+from runyard.cli.open_client import run_with_client
 from runyard.cli.options import Json
 
 if TYPE_CHECKING:
     from rich.table import Table
 
-    from runyard.client import Client
+    from runyard.cli.open_client import AnyClient
     from runyard.client.wire import OverviewInfo
 
 MOST_COUNTED = 100_000
@@ -21,14 +21,14 @@ SKEW_MS = 2000
 
 def status(
     json: Json = False,
-    watch: Annotated[bool, typer.Option("--watch", help="Look again every two seconds, until Ctrl-C.")] = False,
+    watch: Annotated[bool, typer.Option("--watch", help="Refresh every two seconds, until Ctrl-C.")] = False,
 ) -> None:
-    """Say what is going on: the queue, people, the outbox, workers, streams, the database.
+    """Show the queue, approvals, the outbox, workers, streams and the database.
 
-    Needs a key with the scope `operate`, where keys are needed.
+    If the server requires keys, this needs one with the scope `operate`.
     """
 
-    async def work(client: "Client", is_live: bool) -> None:
+    async def work(client: "AnyClient", has_workers: bool) -> None:
         from runyard.cli import tables
 
         if watch:
@@ -43,7 +43,7 @@ def status(
         raise typer.Exit(130) from None
 
 
-async def _watch(client: "Client") -> None:
+async def _watch(client: "AnyClient") -> None:
     import asyncio
 
     from rich.live import Live
@@ -57,21 +57,21 @@ async def _watch(client: "Client") -> None:
 
 
 def overview(found: "OverviewInfo") -> "Table":
-    """What is worth a look is yellow."""
+    """Return the table; values that need attention are yellow."""
     from rich.markup import escape
     from rich.table import Table
 
-    from runyard.cli.wording import plain, span
+    from runyard.cli.terminal_text import plain, span
 
     made = Table(box=None, show_header=False, pad_edge=False)
     made.add_column(style="dim", no_wrap=True)
     made.add_column(overflow="fold")
     waiting = span(found.oldest_waiting_ms / 1000)
     made.add_row(
-        "queued", f"{_count(found.queued)}" + (f", the oldest for {waiting}" if found.oldest_waiting_ms else "")
+        "queued", f"{_count(found.queued)}" + (f", the oldest since {waiting}" if found.oldest_waiting_ms else "")
     )
     made.add_row("running", _count(found.running))
-    made.add_row("waiting for people", _count(found.approvals_waiting))
+    made.add_row("approvals", _count(found.approvals_waiting))
     lag = (
         f"{found.outbox.runs_behind} runs behind, {found.outbox.lag_ms} ms"
         if found.outbox.runs_behind
@@ -80,11 +80,11 @@ def overview(found: "OverviewInfo") -> "Table":
     made.add_row("outbox", _mark(lag, found.outbox.lag_ms > LONG_LAG_MS))
     for worker in found.workers or []:
         left = worker.lease_left_ms
-        lease = f"lease for {span(left / 1000)}" if left > 0 else "lease ran out"
+        lease = f"lease for {span(left / 1000)}" if left > 0 else "lease expired"
         made.add_row("worker", _mark(f"{escape(plain(worker.label))}: {worker.runs} runs, {lease}", left <= 0))
     if not found.workers:
         made.add_row("worker", _mark("none", True))
-    made.add_row("streams here", str(found.pod.open_streams))
+    made.add_row("streams", str(found.pod.open_streams))
     database = found.database
     made.add_row("database", f"{escape(database.version)}, {size(database.size_bytes)}, {database.latency_ms:g} ms")
     made.add_row("clock skew", _mark(f"{database.clock_skew_ms} ms", abs(database.clock_skew_ms) > SKEW_MS))

@@ -1,4 +1,4 @@
-"""Runs, approvals and keys on a terminal, and as JSON for programs."""
+"""Tables of runs, approvals and keys for a terminal, and JSON for programs."""
 
 import sys
 from collections.abc import Iterable, Iterator, Mapping
@@ -10,20 +10,20 @@ from rich.markup import escape
 from rich.table import Column, Table
 from rich.text import Text
 
-from runyard.cli.wording import STATUS_COLOURS, age, duration, one_line, plain, until
-from runyard.client import ApprovalInfo, KeyInfo, RunInfo
+from runyard.cli.terminal_text import STATUS_COLOURS, age, duration, one_line, plain, until
+from runyard.client.wire import ApprovalInfo, KeyInfo, RunInfo
 
 WIDTH_OF_AN_ID = 36
-WRAPPED = 20  # characters at least, of a column that may wrap
+WRAPPED = 20  # the least width of a column that may wrap
 
 
 def console() -> Console:
-    """A console for stdout; a file or a pipe has 200 columns."""
+    """Return a console for stdout; for a file or a pipe it has 200 columns."""
     return Console(highlight=False, width=None if sys.stdout.isatty() else 200)
 
 
 def show(made: Table, if_empty: str = "") -> None:
-    """Print a table. No id is cut: in a narrow terminal the lines are longer than it is wide."""
+    """Print a table. Ids are never cut: in a narrow terminal the lines are longer than the terminal is wide."""
     shown = console()
     if not made.rows:
         shown.print(f"[dim]{if_empty}[/]")
@@ -35,7 +35,7 @@ def show(made: Table, if_empty: str = "") -> None:
 
 
 def _least_width(column: Column) -> int:
-    """How many characters of a column must be in one line: all, unless it may wrap."""
+    """Return the least width of a column: that of its widest cell, unless it may wrap."""
     if not column.no_wrap:
         return column.min_width or WRAPPED
     cells = [column.header, *column.cells]
@@ -65,14 +65,14 @@ def print_runs(runs: Iterable[RunInfo]) -> None:
             str(run.last_seq),
             escape(one_line(run.error or "")),
         )
-    show(made, "no runs")
+    show(made, "No runs")
 
 
 def print_run(run: RunInfo, state: Mapping[str, Any]) -> None:
     made = Table(box=None, show_header=False, pad_edge=False)
     made.add_column(style="dim", no_wrap=True)
     made.add_column(overflow="fold", min_width=WIDTH_OF_AN_ID)
-    # the state knows `waiting`, which the run's own words call running
+    # the state has `waiting`, where the run says running
     status, reason = str(state.get("status", run.status)), state.get("stop_reason")
     made.add_row("run", run.run_id)
     made.add_row("thread", run.thread_id or "-")
@@ -97,7 +97,7 @@ def print_run(run: RunInfo, state: Mapping[str, Any]) -> None:
 
 
 def _tracebacks(state: Mapping[str, Any]) -> Iterator[tuple[str, str]]:
-    """What the agent's own code raised: a title and the traceback: of steps, of tools, of the agent."""
+    """Yield a title and a traceback for every exception of steps, of tools and of the agent."""
     for step in state.get("steps", ()):
         if step.get("traceback"):
             yield f"step {step['name']} raised", step["traceback"]
@@ -110,16 +110,16 @@ def _tracebacks(state: Mapping[str, Any]) -> Iterator[tuple[str, str]]:
 
 def print_approvals(approvals: Iterable[ApprovalInfo]) -> None:
     made = table("approval", "run", "tool", "kind", "age", "input")
-    for asked in approvals:
+    for approval in approvals:
         made.add_row(
-            asked.approval_id,
-            asked.run_id,
-            escape(plain(asked.tool)),
-            asked.kind,
-            age(asked.created_at),
-            escape(one_line(asked.input)),
+            approval.approval_id,
+            approval.run_id,
+            escape(plain(approval.tool)),
+            approval.kind,
+            age(approval.created_at),
+            escape(one_line(approval.input)),
         )
-    show(made, "nobody is waited for")
+    show(made, "No pending approvals")
 
 
 def print_keys(keys: Iterable[KeyInfo]) -> None:
@@ -134,7 +134,7 @@ def print_keys(keys: Iterable[KeyInfo]) -> None:
             "never" if key.last_used_at is None else f"{age(key.last_used_at)} ago",
             _state(key),
         )
-    show(made, "no keys")
+    show(made, "No keys")
 
 
 def _state(key: KeyInfo) -> str:
@@ -147,7 +147,7 @@ def _state(key: KeyInfo) -> str:
 
 
 def without_key(key: KeyInfo) -> dict[str, Any]:
-    """What may be printed of a key."""
+    """Return the fields of a key that may be printed."""
     return {name: value for name, value in msgspec.structs.asdict(key).items() if name != "key"}
 
 

@@ -1,12 +1,12 @@
-"""`runyard worker`: a process that works on runs and serves no HTTP. Postgres only: SQLite has one process."""
+"""`runyard worker`: a process that executes runs and serves no HTTP. Postgres only: SQLite has one process."""
 
 from runyard.cli.options import App, settings_for_production
 
 
 def worker(app: App = None) -> None:
-    """Work on runs without serving HTTP (Postgres only).
+    """Execute runs without serving HTTP (Postgres only).
 
-    Start as many as you like, on as many machines.
+    Start any number of workers, on any number of machines.
     """
     settings = settings_for_production(app=app)
 

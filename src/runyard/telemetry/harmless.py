@@ -1,7 +1,7 @@
-"""What reports on the server must not change what the server does: its failures are counted and go no further.
+"""Telemetry that fails must not change what the server does: failures are counted and suppressed.
 
-`safely` and `harmless` call something that counts, traces or exports. `Lines` is the stream that log lines are written
-to: a full disk, a closed pipe or a pipe that is not read any more loses lines, and nothing else.
+`safely` and `harmless` wrap calls that count, trace or export. `Lines` is the stream of log lines: a full disk, a
+closed pipe or a stalled reader loses lines, and has no other effect.
 """
 
 import os
@@ -14,9 +14,9 @@ from typing import Any, ParamSpec, Protocol
 
 P = ParamSpec("P")
 
-PIECE = 4096  # bytes that a pipe which is ready takes without blocking
-WAIT_SECONDS = 0.05  # for a reader that is slow
-failures: Counter[str] = Counter()  # of sinks in this process, by the name of what failed
+PIECE = 4096  # bytes that a ready pipe accepts without blocking
+WAIT_SECONDS = 0.05  # for a slow reader
+failures: Counter[str] = Counter()  # of this process, by the name of the failed call
 
 
 class Stream(Protocol):
@@ -26,7 +26,7 @@ class Stream(Protocol):
 
 
 def safely(call: Callable[P, None], /, *args: P.args, **kwargs: P.kwargs) -> None:
-    """Call it, and count what it raises instead of raising it."""
+    """Call it; count an exception instead of raising it."""
     try:
         call(*args, **kwargs)
     except Exception:
@@ -34,7 +34,7 @@ def safely(call: Callable[P, None], /, *args: P.args, **kwargs: P.kwargs) -> Non
 
 
 def harmless(call: Callable[P, None]) -> Callable[P, None]:
-    """The same function, which never raises."""
+    """Return the same function, but one that never raises."""
 
     @wraps(call)
     def contained(*args: P.args, **kwargs: P.kwargs) -> None:
@@ -44,8 +44,7 @@ def harmless(call: Callable[P, None]) -> Callable[P, None]:
 
 
 class Lines:
-    """A stream that takes whole lines and never raises or blocks. When lines were lost, the next one that can be
-    written is preceded by `lost(count)`."""
+    """A stream of whole lines that never raises or blocks. After lost lines, `lost(count)` precedes the next line."""
 
     def __init__(self, stream: Stream | None, lost: Callable[[int], str] = lambda count: "") -> None:
         self._stream = stream

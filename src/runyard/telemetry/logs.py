@@ -1,12 +1,11 @@
-"""Log lines: one stable `action` each, ids, names, counts, durations and codes. Never content, never an exception's
-text.
+"""Log lines: each has a stable `action`, and ids, names, counts, durations and codes. Never content, never the text of
+an exception.
 
-What libraries log is not trusted to keep to that: a message may repeat a request, a query or an exception. Of such a
-record only where it comes from is kept, and the class of its exception; the words of the few loggers that are known to
-say nothing else are kept without their arguments. What would otherwise be printed as a traceback (a thread that died, a
-destructor that failed) becomes a line as well.
+Messages of libraries may contain content, so only their source and the class of the exception are kept. The messages of
+`PLAIN` loggers are kept without arguments. Tracebacks that Python would print itself (a crashed thread, a failed
+destructor) become log lines, too.
 
-A line that cannot be written is lost, and nothing else happens: `harmless.Lines` never raises and never blocks.
+A line that cannot be written is dropped: `harmless.Lines` never raises and never blocks.
 """
 
 import logging
@@ -21,12 +20,12 @@ from runyard.telemetry.harmless import Lines, failures
 
 Format = Literal["console", "json"]
 
-# Loggers whose words, without their arguments, are only about the server itself.
+# Loggers whose messages, without arguments, are only about the server itself.
 PLAIN = frozenset({"uvicorn", "uvicorn.error"})
 
 
 def configure(format: Format, level: str) -> None:
-    """Send everything, ours and the libraries', to stderr in one format."""
+    """Send all log lines, of Runyard and of libraries, to stderr in one format."""
     render = (
         structlog.processors.JSONRenderer()
         if format == "json"
@@ -55,8 +54,7 @@ def configure(format: Format, level: str) -> None:
 
 
 def contain() -> None:
-    """Make every logger of this process harmless, however structlog is configured: a line that cannot be made or
-    written raises nothing. Doing it again changes nothing."""
+    """Make loggers never raise, however structlog is configured. Calling it again changes nothing."""
     kind = structlog.get_config()["wrapper_class"]
     if not issubclass(kind, _Harmless):
         structlog.configure(wrapper_class=type("HarmlessLogger", (_Harmless, kind), {}))
@@ -71,7 +69,7 @@ class _Harmless:
 
 
 def catch_tracebacks() -> None:
-    """Make lines of what Python itself would print; for a process that is a server and nothing else."""
+    """Log tracebacks that Python itself would print. Only for processes that are servers."""
     threading.excepthook = _thread_died
     sys.unraisablehook = _not_raised
 
@@ -82,7 +80,7 @@ def _rendered(render: structlog.typing.Processor, action: str, **values: Any) ->
 
 
 def _no_exception(logger: Any, method: str, event: structlog.typing.EventDict) -> structlog.typing.EventDict:
-    """Our own lines name the class of an error; whoever asks for more gets no more."""
+    """Replace an exception by the name of its class."""
     failure = event.pop("exc_info", None)
     if failure:
         event.setdefault("error", _class_of(failure))
@@ -90,7 +88,7 @@ def _no_exception(logger: Any, method: str, event: structlog.typing.EventDict) -
 
 
 def _foreign(logger: Any, method: str, event: structlog.typing.EventDict) -> structlog.typing.EventDict:
-    """A record of somebody else: where it comes from."""
+    """Keep only the source of a library's log record."""
     record: logging.LogRecord = event["_record"]
     words = record.msg.strip() if record.name in PLAIN and isinstance(record.msg, str) else "library.logged"
     kept: dict[str, Any] = {name: event[name] for name in ("_record", "_from_structlog") if name in event}
@@ -121,7 +119,7 @@ def _not_raised(args: "sys.UnraisableHookArgs") -> None:
 
 
 def _place(traceback: TracebackType | None) -> str:
-    """The line that raised: a file's name and a number, which are never content."""
+    """Return the file name and line that raised."""
     while traceback is not None and traceback.tb_next is not None:
         traceback = traceback.tb_next
     if traceback is None:

@@ -1,6 +1,5 @@
 """Answers of the JSON kind, and the small conversions that every face needs."""
 
-from datetime import UTC, datetime
 from typing import Annotated, Any
 
 import msgspec
@@ -35,11 +34,3 @@ def fields(model: Any) -> Any:
     if isinstance(model, BaseModel):
         return vars(model)
     raise TypeError(f"{type(model).__name__} is not JSON.")
-
-
-def iso(ms: int | None) -> str | None:
-    """Milliseconds since 1970 as ISO 8601 in UTC."""
-    if ms is None:
-        return None
-    moment = datetime.fromtimestamp(ms // 1000, UTC)
-    return f"{moment:%Y-%m-%dT%H:%M:%S}.{ms % 1000:03d}Z"

@@ -4,11 +4,11 @@ import pytest
 from rich.console import Console
 
 from runyard.cli.doctor import clocks
-from runyard.cli.in_process import InProcess
 from runyard.cli.status import overview, size
 from runyard.client import Client
 from runyard.web.scrape import Scrape
 from tests.faces.serving import Serve, Server
+from tests.support.asgi_transport import AsgiTransport
 from tests.web.visiting import app_of
 
 MEMORY = pytest.mark.parametrize("backend", ["memory"])
@@ -34,9 +34,9 @@ async def test_an_operator_sees_the_queue_people_workers_streams_and_the_databas
     assert found["database"]["version"].startswith(("SQLite 3.", "PostgreSQL "))
     assert found["database"]["size_bytes"] > 10_000
     assert abs(found["database"]["clock_skew_ms"]) < 2_000
-    async with Client("http://pod", transport=InProcess(app_of(server))) as client:
+    async with Client("http://pod", transport=AsgiTransport(app_of(server))) as client:
         text = shown(overview(await client.overview()))
-    assert "waiting for people  1" in text
+    assert "approvals   1" in text
     await stream.close()
 
 
@@ -53,7 +53,7 @@ async def test_only_a_key_with_the_scope_operate_sees_it(serve: Serve) -> None:
 async def test_a_port_of_its_own_answers_those_who_watch_and_nothing_else(serve: Serve) -> None:
     server = await serve(keys=True)
     process = server.process
-    async with Client("http://watch", transport=InProcess(Scrape(process.engine, process.metrics))) as client:
+    async with Client("http://watch", transport=AsgiTransport(Scrape(process.engine, process.metrics))) as client:
         http = client._connection._http
         metrics, health, other = [await http.get(path) for path in ("/metrics", "/health", "/api/runs")]
         posted = await http.post("/metrics")

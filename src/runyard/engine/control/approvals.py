@@ -9,8 +9,6 @@ from collections.abc import Callable, Mapping
 from contextlib import suppress
 from typing import TYPE_CHECKING, Any, Literal
 
-from runyard.agents.declared.agent import Agent, equipped
-from runyard.agents.tools.tool import Tool
 from runyard.clock import Clock
 from runyard.domain.approval import Approval
 from runyard.domain.events import ApprovalDecided, Drafter, clean
@@ -22,6 +20,8 @@ from runyard.store import RunColumn, Store
 from runyard.telemetry.metrics import Metrics
 
 if TYPE_CHECKING:
+    from runyard.agents.declared.agent import Agent
+    from runyard.agents.tools.tool import Tool
     from runyard.domain.redaction import Redactor
 
 MOST_OPEN = 1000  # open approvals of one run, and waiting runs of one thread
@@ -40,7 +40,7 @@ class Approvals:
         tail: Tail,
         *,
         clock: Clock,
-        agents: Mapping[str, Agent],
+        agents: "Mapping[str, Agent]",
         wake_workers: Callable[[], None],
         metrics: Metrics,
         redactor: "Redactor" = NO_REDACTION,
@@ -100,11 +100,13 @@ class Approvals:
                     await self.decide(owner, approval.id, "rejected", by, reason)
 
 
-async def _find_tool(agent: Agent, name: str) -> Tool[..., Any] | None:
+async def _find_tool(agent: "Agent", name: str) -> "Tool[..., Any] | None":
     """Return the agent's tool with that name, declared or from a tool server."""
     for tool in agent.tools:
         if tool.name == name:
             return tool
+    from runyard.agents.declared.agent import equipped
+
     try:
         full = await equipped(agent)
     except ToolError:

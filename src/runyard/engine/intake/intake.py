@@ -20,13 +20,13 @@ from runyard.engine.intake.fork import copy_beginning
 from runyard.engine.limits import Admission, InputLimits
 from runyard.engine.log.group import Group
 from runyard.engine.log.tail import Tail
-from runyard.engine.running.worker import Worker
 from runyard.errors import Conflict, Invalid, NotFound, RunyardError
 from runyard.ids import is_id, new_id
 from runyard.store import Accepted, IdempotencyKey, Post, Store
 
 if TYPE_CHECKING:
     from runyard.domain.redaction import Redactor
+    from runyard.engine.running.worker import Worker
 
 GROUP_POSTS = 200
 UNREDACTED_LABELS = frozenset({"request_id"})  # labels of a task that answers repeat
@@ -50,7 +50,7 @@ class Intake:
         agents: Sequence[str],
         default_agent: str,
         wake_workers: Callable[[], None],
-        worker: Worker | None = None,
+        worker: "Worker | None" = None,
         redactor: "Redactor" = NO_REDACTION,
         admission: Admission | None = None,
         plans: Sequence[str] = (),

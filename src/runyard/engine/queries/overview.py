@@ -2,15 +2,18 @@
 
 import asyncio
 from contextlib import suppress
+from typing import TYPE_CHECKING
 
 from msgspec import Struct
 
 from runyard.clock import Clock
 from runyard.engine.log.stream import Streams
-from runyard.engine.running.worker import Worker
 from runyard.errors import RunyardError
 from runyard.store import Overview, Store
 from runyard.telemetry.metrics import APPROVALS_WAITING, QUEUE_DEPTH, QUEUE_OLDEST, Metrics
+
+if TYPE_CHECKING:
+    from runyard.engine.running.worker import Worker
 
 MOST_COUNTED = 100_000
 FRESH_SECONDS = 5.0
@@ -28,7 +31,7 @@ class StatusReport(Struct, frozen=True):
 
 
 class Overviews:
-    def __init__(self, store: Store, streams: Streams, worker: Worker | None, clock: Clock, metrics: Metrics) -> None:
+    def __init__(self, store: Store, streams: Streams, worker: "Worker | None", clock: Clock, metrics: Metrics) -> None:
         self._store = store
         self._streams = streams
         self._worker = worker

@@ -2,6 +2,7 @@
 
 from collections.abc import AsyncIterator, Collection, Mapping, Sequence
 from contextlib import suppress
+from typing import TYPE_CHECKING
 
 import msgspec
 from msgspec import Struct
@@ -14,10 +15,12 @@ from runyard.domain.run import Run, Status
 from runyard.domain.thread import Message, Thread
 from runyard.engine.control.deleted_files import DeletedFiles
 from runyard.engine.control.retention import DAY_MS
-from runyard.engine.running.worker import Worker
 from runyard.errors import Gone, Invalid, NotFound, RunyardError
 from runyard.ids import is_id, made_at
 from runyard.store import Document, RunColumn, Store
+
+if TYPE_CHECKING:
+    from runyard.engine.running.worker import Worker
 
 READ_EVENTS = 5000
 READ_RUNS = 500
@@ -36,7 +39,7 @@ class Views:
     def __init__(
         self,
         store: Store,
-        worker: Worker | None,
+        worker: "Worker | None",
         *,
         whole_message_agents: Collection[str] = (),
         clock: Clock | None = None,

@@ -15,11 +15,12 @@ from runyard.domain.conversation import messages
 from runyard.domain.fold import State, fold
 from runyard.domain.run import STOPPED_EARLY, Run
 from runyard.domain.thread import Thread
+from runyard.domain.times import iso
 from runyard.engine.engine import Engine
 from runyard.faces.chats.lookup import chat_id, run_of
 from runyard.faces.chats.translate import STATUS, Thoughts, agent_event, interaction_id
 from runyard.faces.chats.wire import AgentEvent, AgentState, AgentStatePart, Chat, Interaction
-from runyard.web.responses import fields, iso
+from runyard.web.responses import fields
 
 PAGE_BYTES = 4 * 1024 * 1024  # a page of a chat ends with the interaction that reaches it
 READ_RUNS = 100

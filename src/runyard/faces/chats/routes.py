@@ -8,6 +8,7 @@ from starlette.responses import Response, StreamingResponse
 
 from runyard.domain.events import Event, RunQueued
 from runyard.domain.run import Run, Status
+from runyard.domain.times import iso
 from runyard.engine.intake.intake import idempotency_key
 from runyard.errors import AlreadyDecided, BadRequest, Conflict, NotFound, RunEnded
 from runyard.faces.chats import translate, wire
@@ -17,7 +18,7 @@ from runyard.faces.chats.lookup import new_chat_id, run_in, thread_of
 from runyard.web.auth import Owner, owner_of
 from runyard.web.body import decoded, read, refuse_fields
 from runyard.web.context import Context, EngineDep, context_of, engine_of
-from runyard.web.responses import Json, iso, key_of
+from runyard.web.responses import Json, key_of
 from runyard.web.routing import Router
 from runyard.web.sse import EventStream, nothing_more, start_of
 

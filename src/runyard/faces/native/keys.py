@@ -6,9 +6,10 @@ from fastapi import Query
 from starlette.responses import Response
 
 from runyard.domain.api_key import ApiKey
+from runyard.domain.times import iso
 from runyard.faces.native import wire
 from runyard.web.context import EngineDep
-from runyard.web.responses import Json, iso
+from runyard.web.responses import Json
 from runyard.web.routing import Router
 
 Limit = Annotated[int, Query(ge=1, le=200)]

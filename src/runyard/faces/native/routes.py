@@ -9,12 +9,13 @@ from starlette.responses import Response
 from runyard.domain.approval import Approval
 from runyard.domain.run import Run, Status
 from runyard.domain.thread import Thread
+from runyard.domain.times import iso
 from runyard.engine.intake.intake import idempotency_key
 from runyard.engine.queries.views import checked_id
 from runyard.faces.native import keys, overview, translate, wire
 from runyard.web.auth import Owner, owner_of
 from runyard.web.context import EngineDep, context_of
-from runyard.web.responses import Json, Key, iso
+from runyard.web.responses import Json, Key
 from runyard.web.routing import Router
 from runyard.web.sse import EventStream, nothing_more, start_of
 

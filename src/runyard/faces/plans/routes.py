@@ -7,13 +7,14 @@ from starlette.responses import Response
 
 from runyard.domain.events import SCHEMA_VERSION
 from runyard.domain.run import Run
+from runyard.domain.times import iso
 from runyard.engine.engine import Engine
 from runyard.engine.intake.intake import idempotency_key
 from runyard.errors import Conflict, NotFound
 from runyard.faces.plans import translate, wire
 from runyard.web.auth import Owner, owner_of
 from runyard.web.context import EngineDep, context_of
-from runyard.web.responses import Json, Key, iso
+from runyard.web.responses import Json, Key
 from runyard.web.routing import Router
 from runyard.web.sse import EventStream, nothing_more, start_of
 

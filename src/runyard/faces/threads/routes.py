@@ -9,13 +9,14 @@ from starlette.responses import Response
 
 from runyard.domain.run import Run
 from runyard.domain.thread import Message
+from runyard.domain.times import iso
 from runyard.engine.intake.intake import idempotency_key
 from runyard.engine.queries.views import checked_id
 from runyard.faces.threads import translate, wire
 from runyard.web.auth import Owner, owner_of
 from runyard.web.body import read
 from runyard.web.context import EngineDep, context_of, engine_of
-from runyard.web.responses import Json, Key, iso, key_of
+from runyard.web.responses import Json, Key, key_of
 from runyard.web.routing import Router
 from runyard.web.sse import EventStream, nothing_more, start_of
 

@@ -6,12 +6,12 @@ import msgspec
 import pytest
 
 from runyard.cli import chat
-from runyard.cli.answer import Answer
+from runyard.cli.run_printer import RunPrinter
 from runyard.client import LogEvent
 
 
 def shown(capsys: pytest.CaptureFixture[str], *events: tuple[str, dict[str, Any]]) -> tuple[str, list[str], str | None]:
-    answer = Answer()
+    answer = RunPrinter()
     for seq, (kind, data) in enumerate(events, 1):
         answer.take(LogEvent(run_id="r", seq=seq, id="e", ts=0, type=kind, data=data))
     out = capsys.readouterr()
@@ -61,7 +61,7 @@ def test_text_that_is_taken_back_is_written_again_and_said_so(capsys: pytest.Cap
         DONE,
     )
     assert out == "a b\nb c\n"
-    assert notes == ["resumed after a crash", "the text since the last result is written again:", "done"]
+    assert notes == ["resumed after a crash", "the text since the last result is repeated:", "done"]
 
 
 def test_tools_questions_and_trouble_are_notes(capsys: pytest.CaptureFixture[str]) -> None:
@@ -127,5 +127,5 @@ def test_a_run_that_a_limit_stopped_says_which(capsys: pytest.CaptureFixture[str
     assert (status, notes[-1]) == ("done", "done")
     assert word in notes[-2]
     event = LogEvent(run_id="r", seq=1, id="e", ts=0, type=ended[0], data=ended[1])
-    assert chat._is_news(event), "a chat shows it, too"
-    assert not chat._is_news(msgspec.structs.replace(event, data={"status": "done", "stop_reason": "end_turn"}))
+    assert chat._is_shown(event), "a chat shows it, too"
+    assert not chat._is_shown(msgspec.structs.replace(event, data={"status": "done", "stop_reason": "end_turn"}))

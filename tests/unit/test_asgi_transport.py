@@ -6,11 +6,11 @@ from typing import Any
 import httpx2
 import pytest
 
-from runyard.cli.in_process import InProcess
+from tests.support.asgi_transport import AsgiTransport
 
 
 def client_of(app: Any) -> httpx2.AsyncClient:
-    return httpx2.AsyncClient(transport=InProcess(app), base_url="http://app")
+    return httpx2.AsyncClient(transport=AsgiTransport(app), base_url="http://app")
 
 
 async def test_a_request_arrives_whole_and_its_answer_comes_back() -> None:

@@ -14,7 +14,7 @@ Message = MutableMapping[str, Any]
 AsgiApp = Callable[[Message, Callable[[], Awaitable[Message]], Callable[[Message], Awaitable[None]]], Awaitable[None]]
 
 
-class InProcess(httpx2.AsyncBaseTransport):
+class AsgiTransport(httpx2.AsyncBaseTransport):
     def __init__(self, app: AsgiApp) -> None:
         self._app = app
 

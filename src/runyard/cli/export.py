@@ -1,31 +1,34 @@
-"""Runs as JSON lines: what is kept of them elsewhere before they are dropped here."""
+"""`runyard runs export`: runs with their logs as JSON lines."""
 
 import sys
 from contextlib import aclosing
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
-from typing import BinaryIO
+from typing import TYPE_CHECKING, BinaryIO
 
 import msgspec
 import typer
 
-from runyard.cli.wording import moment, seconds_in
-from runyard.client import Client, RunInfo
+from runyard.cli.terminal_text import moment, seconds_in
+from runyard.client.wire import RunInfo
 from runyard.errors import Invalid
 
-EVERY = 100  # runs from one word about the progress to the next
+if TYPE_CHECKING:
+    from runyard.cli.open_client import AnyClient
+
+EVERY = 100  # runs between two lines of progress
 PAGE = 100
 
 
-async def export_runs(client: Client, to: Path | None, before: str | None, status: str | None) -> None:
-    """A file appears under its name when it is whole."""
-    youngest = None if before is None else _ago(before)
+async def export_runs(client: "AnyClient", to: Path | None, before: str | None, status: str | None) -> None:
+    """Write the runs to a file, which gets its name when it is complete, or to stdout."""
+    newest = None if before is None else _ago(before)
     if to is None:
-        count = await _write(client, sys.stdout.buffer, youngest, status)
+        count = await _write(client, sys.stdout.buffer, newest, status)
     else:
         part = to.with_name(to.name + ".part")
         with part.open("wb") as file:
-            count = await _write(client, file, youngest, status)
+            count = await _write(client, file, newest, status)
         part.replace(to)
     typer.echo(f"{count} runs exported.", err=True)
 
@@ -37,11 +40,11 @@ def _ago(before: str) -> datetime:
     return datetime.now(UTC) - timedelta(seconds=seconds)
 
 
-async def _write(client: Client, file: BinaryIO, youngest: datetime | None, status: str | None) -> int:
+async def _write(client: "AnyClient", file: BinaryIO, newest: datetime | None, status: str | None) -> int:
     count = 0
     async with aclosing(client.runs(status=status, page=PAGE)) as runs:
         async for run in runs:
-            if run.has_ended and (youngest is None or moment(run.created_at) < youngest):
+            if run.has_ended and (newest is None or moment(run.created_at) < newest):
                 file.write(await _line(client, run))
                 count += 1
                 if count % EVERY == 0:
@@ -50,7 +53,7 @@ async def _write(client: Client, file: BinaryIO, youngest: datetime | None, stat
     return count
 
 
-async def _line(client: Client, run: RunInfo) -> bytes:
+async def _line(client: "AnyClient", run: RunInfo) -> bytes:
     async with aclosing(client.follow(run.run_id)) as events:
         log = [event async for event in events]
     return msgspec.json.encode({"run": run, "events": log}) + b"\n"

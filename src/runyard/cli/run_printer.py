@@ -1,42 +1,42 @@
-"""Shows a run while it happens: the answer's text on stdout, everything about it (tools, waits, the end) on stderr."""
+"""Print a run while it happens: the answer's text on stdout; tools, waits and the end on stderr."""
 
 import sys
 from typing import TYPE_CHECKING
 
 import typer
 
-from runyard.cli.wording import STATUS_COLOURS, one_line, plain
+from runyard.cli.terminal_text import STATUS_COLOURS, one_line, plain
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
     from runyard.client import LogEvent
 
-# Text before one of these stays; text after the last of them is what `model.reset` takes back.
+# `model.reset` discards the text since the last of these events.
 KEEPS = frozenset({"step.finished", "tool.finished", "model.message", "approval.decided"})
 
 
 def stopped_early(event: "LogEvent") -> str | None:
-    """Which limit ended this run before its agent was done, as a sentence."""
+    """Return a sentence that names the limit which ended this run early; None otherwise."""
     from runyard.domain.run import STOPPED_EARLY
 
     is_done = event.type == "run.finished" and event.data["status"] == "done"
     return STOPPED_EARLY.get(event.data["stop_reason"]) if is_done else None
 
 
-class Answer:
-    """Give it every event in order; `status` is the run's, once it has ended. What is not worth a
-    mention is taken into account and not shown."""
+class RunPrinter:
+    """Call `take` with every event in order. `status` is the run's final status, once it has ended. Events that
+    `is_shown` rejects are tracked, but not printed."""
 
-    def __init__(self, is_worth_a_mention: "Callable[[LogEvent], bool]" = lambda _: True) -> None:
+    def __init__(self, is_shown: "Callable[[LogEvent], bool]" = lambda _: True) -> None:
         self.status: str | None = None
-        self._is_worth_a_mention = is_worth_a_mention
+        self._is_shown = is_shown
         self._shown: list[str] = []
         self._kept = 0
         self._line_is_open = self._aside_is_open = False
 
     def take(self, event: "LogEvent") -> None:
-        if self._is_worth_a_mention(event):
+        if self._is_shown(event):
             self._show(event)
         if event.type in KEEPS:
             self._kept = len(self._shown)
@@ -54,7 +54,7 @@ class Answer:
             case "model.reset":
                 if len(self._shown) > self._kept:
                     del self._shown[self._kept :]
-                    self._note("the text since the last result is written again:")
+                    self._note("the text since the last result is repeated:")
             case "run.resumed":
                 self._note(f"resumed after a {data['why']}")
             case "step.started":

@@ -1,0 +1,71 @@
+"""Every setting, in one frozen model made of one model per subject.
+
+A value comes from a command's own option, else from the environment (`RUNYARD_*`), else from `runyard.toml` in the
+working folder, else it is the default. `Settings()` returns checked settings, or raises StartupError with one sentence
+that names the variable or key. An unknown name is an error, so that a misspelt setting cannot go unnoticed. No message
+and no repr shows the value of `api_key`, `encryption_keys`, `database_url` or `bus_url`.
+"""
+
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from pydantic import ConfigDict, ValidationError
+
+from runyard.errors import StartupError
+from runyard.settings.addresses import address
+from runyard.settings.agents import AgentSettings
+from runyard.settings.checkpoints import CheckpointSettings
+from runyard.settings.command_line import CommandLineSettings
+from runyard.settings.database import DatabaseSettings
+from runyard.settings.http import HttpSettings
+from runyard.settings.privacy import PrivacySettings
+from runyard.settings.sources import FILE, OTHER_VARIABLES, from_environment, from_file, sentence, variable
+from runyard.settings.telemetry import TelemetrySettings
+from runyard.settings.workers import WorkerSettings
+
+__all__ = ["FILE", "OTHER_VARIABLES", "Settings", "address", "variable"]
+
+
+class Settings(  # the table in docs/settings.md has the last of these first
+    CommandLineSettings,
+    TelemetrySettings,
+    PrivacySettings,
+    CheckpointSettings,
+    WorkerSettings,
+    AgentSettings,
+    DatabaseSettings,
+    HttpSettings,
+):
+    """The settings of a process (`docs/settings.md`).
+
+    A value comes from an argument, else from the environment (`RUNYARD_...`), else from `runyard.toml`.
+
+    Raises:
+        StartupError: If a value is wrong, or a variable `RUNYARD_...` is unknown.
+
+    Example:
+        >>> runyard.Settings(port=9000, database_url="sqlite:///notes.db").port
+        9000
+    """
+
+    model_config = ConfigDict(frozen=True, extra="forbid", validate_default=True)
+
+    if not TYPE_CHECKING:  # a type checker takes the arguments from the fields
+
+        def __init__(self, **options: Any) -> None:
+            fields = type(self).model_fields
+            values = {**from_file(fields), **from_environment(fields), **options}
+            try:
+                super().__init__(**values)
+            except ValidationError as error:
+                problem = error.errors(include_input=False, include_url=False)[0]
+            else:
+                return
+            raise StartupError(sentence(problem, fields))
+
+    @property
+    def checkpoint_path(self) -> Path:
+        """The folder of checkpoints that are files."""
+        if self.checkpoint_folder is not None:
+            return self.checkpoint_folder
+        return self.sqlite_path.parent if self.sqlite_path is not None else Path(".runyard")

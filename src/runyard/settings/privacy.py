@@ -1,0 +1,67 @@
+"""Settings that protect stored content: encryption and redaction."""
+
+from collections.abc import Mapping
+from typing import TYPE_CHECKING, Annotated
+
+from pydantic import AfterValidator, BaseModel, Field
+
+if TYPE_CHECKING:
+    from runyard.domain.redaction import Redactor
+    from runyard.encryption.cipher import KeyRing
+
+
+def _checked_ring(keys: str | None) -> str | None:
+    if keys is not None:
+        from runyard.encryption.cipher import parse
+
+        parse(keys)
+    return keys
+
+
+def _redactor(names: str | None, patterns: Mapping[str, str]) -> "Redactor":
+    from runyard.domain.redaction import Redactor
+
+    return Redactor([name.strip() for name in (names or "").split(",") if name.strip()], patterns)
+
+
+def _checked_names(names: str | None) -> str | None:
+    if names is not None:
+        _redactor(names, {})
+    return names
+
+
+def _checked_patterns(patterns: dict[str, str]) -> dict[str, str]:
+    if patterns:
+        _redactor(None, patterns)
+    return patterns
+
+
+class PrivacySettings(BaseModel):
+    encryption_keys: Annotated[str | None, AfterValidator(_checked_ring)] = Field(
+        None,
+        repr=False,
+        description="Keys that encrypt stored content, `name:base64-of-32-bytes` separated by commas: the first one"
+        " encrypts, all decrypt (`runyard keys make-encryption` makes one); without keys, nothing is encrypted.",
+    )
+    redact: Annotated[str | None, AfterValidator(_checked_names)] = Field(
+        None,
+        description="Kinds of text that are removed from all content before it is stored, separated by commas: `email`,"
+        " `phone`, `card`, `iban`, `us_ssn`, `api_key`.",
+    )
+    redact_patterns: Annotated[dict[str, str], AfterValidator(_checked_patterns)] = Field(
+        {}, description="Regular expressions of your own to redact, by name: a table in `runyard.toml`, or JSON."
+    )
+
+    @property
+    def ring(self) -> "KeyRing | None":
+        """The keys that encrypt stored content."""
+        if self.encryption_keys is None:
+            return None
+        from runyard.encryption.cipher import parse
+
+        return parse(self.encryption_keys)
+
+    @property
+    def redactor(self) -> "Redactor | None":
+        """The redactor that removes sensitive text before it is stored."""
+        return _redactor(self.redact, self.redact_patterns) if self.redact or self.redact_patterns else None
