@@ -35,7 +35,7 @@ async def woken(flow: Flow, run_id: str, worker: Pod) -> None:
 @pytest.mark.req("S0.38")
 async def test_of_a_run_that_another_worker_has(flow: Flow) -> None:
     await flow.start("api")
-    run_id, worker = await at_the_call(flow, unsafe="deaf")
+    run_id, worker = await at_the_call(flow, unsafe="lease")
     await flow.lost_its_runs(worker)
     await woken(flow, run_id, worker)
     assert not flow.effects("pay")

@@ -66,7 +66,7 @@ async def test_a_frozen_worker_that_wakes_up_stops_its_runs(flow: Flow) -> None:
 
 
 async def test_even_one_that_never_hears_of_it_cannot_write(flow: Flow) -> None:
-    run_id, reader, zombie, successor = await frozen_until_succeeded(flow, unsafe="deaf")
+    run_id, reader, zombie, successor = await frozen_until_succeeded(flow, unsafe="lease")
     await refused(flow, zombie)
     assert (await flow.run(run_id))["status"] == "running", "the successor must still be at work, or this shows nothing"
     await stopped(flow, run_id, zombie)

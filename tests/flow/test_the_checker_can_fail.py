@@ -12,7 +12,7 @@ from tests.support.patience import eventually
 
 
 async def test_without_the_fence_a_zombie_is_caught(flow: Flow) -> None:
-    _, _, zombie, successor = await frozen_until_succeeded(flow, unsafe="no-fence deaf")
+    _, _, zombie, successor = await frozen_until_succeeded(flow, unsafe="fence lease")
     before = sum(words[2] == str(zombie.pid) for words in flow.notes.read("acknowledged"))
     await eventually(
         "the zombie writes",
@@ -24,7 +24,7 @@ async def test_without_the_fence_a_zombie_is_caught(flow: Flow) -> None:
         await flow.check()
 
 
-@pytest.mark.parametrize("unsafe", ["", "no-batch"])
+@pytest.mark.parametrize("unsafe", ["", "batch"])
 async def test_without_the_batch_number_a_repeat_after_a_lost_answer_is_caught(flow: Flow, unsafe: str) -> None:
     await flow.start("api")
     await flow.start("worker", fault="after.model.token:3:lose", unsafe=unsafe)

@@ -10,7 +10,7 @@ import asyncio
 import json
 import time
 import uuid
-from collections.abc import AsyncIterator, Sequence
+from collections.abc import AsyncIterator, Mapping, Sequence
 from contextlib import asynccontextmanager, suppress
 from pathlib import Path
 from typing import Any
@@ -63,13 +63,15 @@ class Flow:
         keys: str = "",
         broken: str = "",
         log_to: Path | None = None,
+        variables: Mapping[str, str] = {},
         **settings: Any,
     ) -> Pod:
-        """A pod that is ready. Every fault it is given must fire, or the scenario is void."""
+        """A pod that is ready. Every fault it is given must fire, or the scenario is void. `variables`: more of its
+        environment."""
         values = SETTINGS | {"database_url": self.database.url, "app": APP} | settings
         environment = {f"RUNYARD_{name.upper()}": str(value) for name, value in values.items()}
         environment |= {FOLDER: str(self.folder), "FAULT": fault, "UNSAFE": unsafe, "BUS": bus, "KEYS": keys}
-        environment |= {"BROKEN": broken}
+        environment |= {"BROKEN": broken, **variables}
         self.evidence.expected_faults.update(text.partition(":")[0] for text in fault.split())
         pod = await self._nursery.start(kind, self.folder, environment, log_to)
         self.pods.append(pod)
@@ -290,7 +292,7 @@ class Flow:
         rows = await self.database.rows("select id, status, attempts, worker_id from runs")
         return [str(dict(row)) for row in rows if row["status"] in ("queued", "running")][:5]
 
-    async def _published(self) -> bool:
+    async def is_published(self) -> bool:
         cursors = await self.database.rows("select run_id, next_seq from run_outbox")
         ends = {row["id"]: row["last_seq"] for row in await self.database.rows("select id, last_seq from runs")}
         return all(row["next_seq"] > ends[row["run_id"]] for row in cursors)
@@ -301,7 +303,7 @@ class Flow:
         await self.settled(seconds)
         if any(pod.alive for pod in self.pods):
             with suppress(TimeoutError):
-                await eventually("all is published", self._published, min(seconds, 20))
+                await eventually("all is published", self.is_published, min(seconds, 20))
         for reader in self.readers:
             reachable = any(pod.alive for pod in reader.pods) and not reader.is_stopped
             if reachable and (await self.run(reader.seen.run_id))["status"] in ENDED:

@@ -104,13 +104,22 @@ class Evidence:
 
 
 async def check(database: Database, evidence: Evidence) -> None:
+    """Raise InvariantBroken if anything that must always hold does not."""
+    found = await breaches(database, evidence)
+    if found:
+        more = f"\n... and {len(found) - 20} more" if len(found) > 20 else ""
+        raise InvariantBroken("\n".join(found[:20]) + more)
+
+
+async def breaches(database: Database, evidence: Evidence) -> list[str]:
+    """Return every breach, each under its number."""
     runs = {row["id"]: row for row in await database.rows("select * from runs")}
     events = await database.rows("select * from run_events order by run_id, seq")
     lanes = await database.rows("select * from lanes")
     logs: dict[str, list[Row]] = defaultdict(list)
     for event in events:
         logs[event["run_id"]].append(event)
-    breaches = [
+    return [
         *_logs(runs, logs),
         *_lanes(runs, lanes),
         *_turns(runs, logs),
@@ -124,9 +133,6 @@ async def check(database: Database, evidence: Evidence) -> None:
         *_answers(evidence),
         *_faults(evidence),
     ]
-    if breaches:
-        more = f"\n... and {len(breaches) - 20} more" if len(breaches) > 20 else ""
-        raise InvariantBroken("\n".join(breaches[:20]) + more)
 
 
 def _logs(runs: Mapping[str, Row], logs: Mapping[str, Sequence[Row]]) -> Iterator[str]:

@@ -8,10 +8,11 @@ The faults live here and nowhere in the product. `FAULT` holds `point:n[:action]
 is `before.` or `after.` and what is counted: a store method (`claim` counts runs, also those that `accept` claims), a
 move (`finish`, `park`, `release`), an end (`done`, `error`, `canceled`) or an event type (`after.model.token:7`: the
 commit that holds the seventh token). Actions: `exit` (at once, like kill -9), `lose` (the commit happened, its answer
-did not arrive), `break` (an unexpected error), `hang` (until the file `open/<point>` exists). `UNSAFE` takes
-guarantees away: `no-fence`, `no-batch`, `deaf` (never learns that its lease ran out). `BUS` spoils what this pod sends
-to the others: `silent` (nothing arrives), `doubling` (everything twice), `shuffled` (late, the last thing first).
-`BROKEN` names a sink of telemetry that fails (`broken_sinks.py`). Requests need an API key only if `KEYS` is set.
+did not arrive), `break` (an unexpected error), `hang` (until the file `open/<point>` exists). `UNSAFE` names
+defences to remove (`defences.py`). `CLOCK_DAYS` and `CLOCK_JUMPS` make its clock wrong (`clocks.py`). `BUS` spoils what
+this pod sends to the others: `silent` (nothing arrives), `doubling` (everything twice), `shuffled` (late, the last
+thing first). `BROKEN` names a sink of telemetry that fails (`broken_sinks.py`). Nobody needs an API key, unless `KEYS`
+is set.
 """
 
 from __future__ import annotations
@@ -28,25 +29,20 @@ from contextlib import suppress
 from pathlib import Path
 from typing import Any, TypeVar
 
-import msgspec
-
-import runyard.stores.postgres.store
-import runyard.stores.sqlite.store
 from runyard.agents.declared.loading import App
 from runyard.app import factories as opening
 from runyard.app import process as wiring
 from runyard.app import server as serving
 from runyard.bus import Bus, Hint
-from runyard.domain import append as appending
 from runyard.domain.append import Appended, Finish, Outcome, Part, Repeated
-from runyard.domain.run import Run
-from runyard.engine.running.worker import Worker
 from runyard.errors import Fenced, RunyardError, Unavailable
 from runyard.settings import Settings
 from runyard.store import Accepted, Claim, Post, Store
-from runyard.stores.postgres.store import PostgresStore
 from tests.support.broken_sinks import BROKEN
+from tests.support.clocks import install as install_clock
+from tests.support.defences import REMOVE
 from tests.support.notes import FOLDER, Notes
+from tests.support.proxy import CHANNEL
 from tests.support.quick_apps import create_app
 
 T = TypeVar("T")
@@ -181,60 +177,6 @@ def _names(parts: Sequence[Part]) -> dict[str, int]:
     return dict(names)
 
 
-# --- guarantees taken away, to prove that the checker sees it --------------------------------------------------------
-
-
-def without_fence() -> None:
-    """A former owner of a run may write to it for ever. Batches count per fence: a foreign one is never a repeat."""
-
-    def judge(part: Part, run: Run | None, decided: bool = False) -> Outcome:
-        if run is not None and part.fence != run.fence:
-            return Appended(run.last_seq + 1, run.last_seq + len(part.drafts))
-        return appending.judge(part, run, decided)
-
-    runyard.stores.transactions.log.judge = judge  # type: ignore[attr-defined]
-    _rewrite(
-        ("last_batch = p.batch,", "last_batch = case when r.fence = p.fence then p.batch else r.last_batch end,"),
-        ("r.fence = p.fence and r.last_batch = p.batch - 1", "(r.fence <> p.fence or r.last_batch = p.batch - 1)"),
-    )
-
-
-def without_batch() -> None:
-    """A repeat after a lost answer is written again."""
-
-    def judge(part: Part, run: Run | None, decided: bool = False) -> Outcome:
-        return appending.judge(part if run is None else _with_batch(part, run.last_batch + 1), run, decided)
-
-    runyard.stores.transactions.log.judge = judge  # type: ignore[attr-defined]
-    _rewrite(("and r.last_batch = p.batch - 1", ""))
-
-
-def deaf() -> None:
-    """Goes on with its runs whatever the store says of its lease, or does not say in time."""
-
-    async def ignore(_: Worker) -> None: ...
-
-    Worker._lose_lease = ignore  # type: ignore[assignment, method-assign]
-
-
-def _with_batch(part: Part, batch: int) -> Part:
-    return msgspec.structs.replace(part, batch=batch)
-
-
-def _rewrite(*changes: tuple[str, str]) -> None:
-    for name, sql in PostgresStore.hot_path.items():
-        if not name.startswith("append"):
-            continue
-        for old, new in changes:
-            if sql.count(old) != 1:
-                raise SystemExit(f"tests/support/pod.py: the statement `{name}` no longer holds {old!r} once")
-            sql = sql.replace(old, new)
-        PostgresStore.hot_path[name] = sql
-
-
-UNSAFE: dict[str, Callable[[], None]] = {"no-fence": without_fence, "no-batch": without_batch, "deaf": deaf}
-
-
 # --- one pod ---------------------------------------------------------------------------------------------------------
 
 
@@ -242,13 +184,18 @@ async def be(kind: str, ready: Callable[[str, bool], None]) -> None:
     """`serve` (with a worker), `api` (without) or `worker`, as the environment says."""
     notes = Notes(Path(os.environ[FOLDER]))
     for name in os.environ.get("UNSAFE", "").split():
-        UNSAFE[name]()
+        REMOVE[name]()
     if broken := os.environ.get("BROKEN"):
         BROKEN[broken]()
     faults = [Fault(text) for text in os.environ.get("FAULT", "").split()]
 
+    install_clock()
+
     def open_store(*args: Any, **kwargs: Any) -> Any:
-        return FaultyStore(opening.open_store(*args, **kwargs), faults, notes)
+        store = opening.open_store(*args, **kwargs)
+        for channel, connections in getattr(store, "_lines", {}).items():
+            connections._settings = connections._settings | {CHANNEL: channel}
+        return FaultyStore(store, faults, notes)
 
     wiring.open_store = open_store  # type: ignore[attr-defined]
     if spoilt := os.environ.get("BUS"):

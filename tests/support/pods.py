@@ -129,6 +129,8 @@ class Nursery:
         either: set[asyncio.Future[Any]] = {ready, ended}
         await asyncio.wait(either, timeout=PATIENCE, return_when=asyncio.FIRST_COMPLETED)
         if not ready.done() or ready.cancelled():
+            if pod.alive and pod.pid:
+                await pod.kill()
             raise PodDied(f"{pod.name}: {pod.last_words()}\n{self._log.read_text(errors='replace')[-2000:]}")
         return pod
 

@@ -1,14 +1,39 @@
-"""A TCP proxy in front of a server that can be away, hang, or lose answers: it was done, and the client never hears."""
+"""A TCP proxy in front of a Postgres server that can be away, hang, delay, go silent, or lose answers: the server has
+done it, and the client never hears.
+
+Pods name the purpose of each connection in its first packet (`CHANNEL`, see `pod.py`), so that a fault can hit one
+purpose alone: the log hangs while heartbeats pass."""
 
 from __future__ import annotations
 
 import asyncio
+import re
 from contextlib import suppress
 from typing import Self
 from urllib.parse import urlsplit, urlunsplit
 
 HANDSHAKE_REPLIES = 6  # not cut: a connection that is never established shows nothing
+COMMIT = b"COMMIT;"
 COMMITTED = b"C\x00\x00\x00\x0bCOMMIT\x00"
+SERVER_NOTICES_SECONDS = 20.0  # by its keepalive; a client hears nothing of it
+CHANNEL = "runyard.channel"
+_CHANNEL = re.compile(CHANNEL.encode() + rb"\x00(\w+)\x00")
+
+
+class _Link:
+    """One connection of a client and the one that the proxy made for it."""
+
+    def __init__(self, client: asyncio.StreamWriter, server: asyncio.StreamWriter) -> None:
+        self.client = client
+        self.server = server
+        self.channel = ""
+        self.flows = asyncio.Event()
+        self.flows.set()
+        self.is_silent = False
+
+    def abort(self) -> None:
+        self.client.transport.abort()
+        self.server.transport.abort()
 
 
 class Proxy:
@@ -18,13 +43,15 @@ class Proxy:
         assert parts.hostname is not None
         assert parts.port is not None
         self._target = (parts.hostname, parts.port)
-        self._links: set[asyncio.StreamWriter] = set()
+        self._links: set[_Link] = set()
         self._tasks: set[asyncio.Task[None]] = set()
         self._port = 0
+        self._hangs: set[str] = set()  # channels; "" stands for all of them
         self.is_away = False
-        self._flows = asyncio.Event()
-        self._flows.set()
+        self.delay_seconds = 0.0  # of everything that passes
+        self.commit_delay_seconds = 0.0  # of each COMMIT on its way to the server
         self.lose_every = 0  # of the replies (or commits) that pass; 0: none
+        self.lose_channel = ""  # only the replies of this channel; "" stands for all of them
         self.only_commits = False
         self._passed = 0
         self.lost = 0
@@ -48,33 +75,55 @@ class Proxy:
         await asyncio.gather(*self._tasks, return_exceptions=True)
 
     def leave(self) -> None:
-        """Refuse connections from now on."""
+        """Refuse every connection from now on."""
         self.is_away = True
         self.cut()
 
     def come_back(self) -> None:
         self.is_away = False
 
-    def hang(self) -> None:
-        """Drop all bytes from now on, without closing a connection."""
-        self._flows.clear()
+    def hang(self, channel: str = "") -> None:
+        """Let nothing pass from now on, and tell no client. `channel`: only over connections for that purpose."""
+        self._hangs.add(channel)
+        self._open_or_close()
 
-    def go_on(self) -> None:
-        self._flows.set()
+    def go_on(self, channel: str = "") -> None:
+        self._hangs.discard(channel)
+        self._open_or_close()
 
     def go_silent(self) -> None:
-        """Nothing passes any more over the connections there are, and none of them is closed. New ones work."""
-        self._flows, silenced = asyncio.Event(), self._flows
-        self._flows.set()
-        silenced.clear()
+        """Let nothing pass any more over the connections there are, and close none of them. New ones work."""
+        for link in self._links:
+            link.is_silent = True
+            link.flows.clear()
+            asyncio.get_running_loop().call_later(SERVER_NOTICES_SECONDS, link.server.transport.abort)
 
-    def _cut_if_away(self) -> None:
-        if self.is_away:
-            self.cut()
+    def half_close(self) -> None:
+        """Tell every client that the server has said its last word. The other direction stays open."""
+        for link in self._links:
+            with suppress(OSError, RuntimeError):
+                link.client.write_eof()
+
+    def heal(self) -> None:
+        """End every fault. Connections that went silent stay so."""
+        self.is_away = False
+        self.delay_seconds = self.commit_delay_seconds = 0.0
+        self.lose_every, self.lose_channel, self.only_commits = 0, "", False
+        self._hangs.clear()
+        self._open_or_close()
 
     def cut(self) -> None:
         for link in list(self._links):
-            link.transport.abort()
+            link.abort()
+
+    def _open_or_close(self) -> None:
+        if self.is_away:
+            self.cut()
+        for link in self._links:
+            if link.is_silent or self._hangs & {"", link.channel}:
+                link.flows.clear()
+            else:
+                link.flows.set()
 
     async def _accept(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
         if self.is_away:
@@ -85,34 +134,47 @@ class Proxy:
         except OSError:
             writer.transport.abort()
             return
-        self._links |= {writer, back}
-        self._cut_if_away()  # it may have left while we waited
-        flows = self._flows
-        pumps = [self._pump(reader, back, flows, replies=False), self._pump(there, writer, flows, replies=True)]
-        tasks = [asyncio.create_task(pump) for pump in pumps]
+        link = _Link(writer, back)
+        self._links.add(link)
+        self._open_or_close()
+        tasks = [
+            asyncio.create_task(self._pump(reader, back, link, replies=False)),
+            asyncio.create_task(self._pump(there, writer, link, replies=True)),
+        ]
         self._tasks |= set(tasks)
         await asyncio.wait(tasks, return_when=asyncio.FIRST_COMPLETED)
-        for end in (writer, back):
-            end.transport.abort()
-            self._links.discard(end)
+        link.abort()
+        self._links.discard(link)
         await asyncio.wait(tasks)
         self._tasks -= set(tasks)
 
     async def _pump(
-        self, source: asyncio.StreamReader, target: asyncio.StreamWriter, flows: asyncio.Event, replies: bool
+        self, source: asyncio.StreamReader, target: asyncio.StreamWriter, link: _Link, replies: bool
     ) -> None:
         count = 0
         with suppress(OSError):
             while chunk := await source.read(65536):
                 count += 1
-                await flows.wait()
-                if replies and count > HANDSHAKE_REPLIES and self._loses(chunk):
+                if not replies and not link.channel and (named := _CHANNEL.search(chunk)):
+                    link.channel = named[1].decode()
+                    self._open_or_close()
+                await link.flows.wait()
+                if wait := self._delay(chunk, replies):
+                    await asyncio.sleep(wait)
+                if replies and count > HANDSHAKE_REPLIES and self._loses(chunk, link):
                     return
                 target.write(chunk)
                 await target.drain()
+        if link.is_silent:
+            await link.flows.wait()  # the end of one side is not passed on either
 
-    def _loses(self, reply: bytes) -> bool:
-        if not self.lose_every or (self.only_commits and COMMITTED not in reply):
+    def _delay(self, chunk: bytes, replies: bool) -> float:
+        return self.delay_seconds + (self.commit_delay_seconds if not replies and COMMIT in chunk else 0.0)
+
+    def _loses(self, reply: bytes, link: _Link) -> bool:
+        if not self.lose_every or self.lose_channel not in ("", link.channel):
+            return False
+        if self.only_commits and COMMITTED not in reply:
             return False
         self._passed += 1
         if self._passed % self.lose_every:
