@@ -17,7 +17,7 @@ from runyard.stores.postgres.store import PostgresStore
 from runyard.stores.sqlite.store import SqliteStore
 from tests.chaos.faults import ProcessFaults, play
 from tests.chaos.load import Load
-from tests.chaos.oracle import judge
+from tests.chaos.oracle import SETTLE_SECONDS, judge
 from tests.chaos.pods import Place
 from tests.chaos.postgres_faults import PostgresFaults
 from tests.chaos.report import Report
@@ -55,7 +55,10 @@ async def _play(flow: Flow, places: list[Place], faults: ProcessFaults, report: 
         starting = asyncio.create_task(load.start_runs(), name="load")
         await play(schedule(report.database, report.seconds, report.seed), faults)
         load.stop()
-        await starting
+        if not (await asyncio.wait({starting}, timeout=SETTLE_SECONDS))[0]:
+            report.violations.append(f"a client had no answer {SETTLE_SECONDS:.0f} s after the last fault")
+        await _cancelled(starting)
+        report.violations += load.refusals
         await judge(flow, load, report)
     finally:
         await _cancelled(deciding)

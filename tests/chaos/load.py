@@ -34,6 +34,7 @@ class Load:
         self._cancels: set[asyncio.Task[None]] = set()
         self._number = 0
         self._is_stopping = False
+        self.refusals: list[str] = []  # of requests with which nothing was wrong
         self.texts: dict[str, str] = {}  # what the answer of a run must be, if it is done
 
     async def start_runs(self) -> None:
@@ -127,6 +128,9 @@ class Load:
                 response = await self._flow.request(method, path, self._any(), **options)
                 if response.status_code in wanted:
                     return response
+                refused = f"{method} {path}: {response.status_code} {response.text[:200]}"
+                if response.status_code < 500 and refused not in self.refusals:
+                    self.refusals.append(refused)
             await asyncio.sleep(TRY_SECONDS)
 
     async def _cancel(self, run_id: str, after: float) -> None:

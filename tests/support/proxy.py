@@ -152,7 +152,7 @@ class Proxy:
         self, source: asyncio.StreamReader, target: asyncio.StreamWriter, link: _Link, replies: bool
     ) -> None:
         count = 0
-        with suppress(OSError):
+        with suppress(OSError, RuntimeError):  # it was closed, or half-closed
             while chunk := await source.read(65536):
                 count += 1
                 if not replies and not link.channel and (named := _CHANNEL.search(chunk)):

@@ -30,7 +30,7 @@ from runyard.app.wiring import (
     build_worker,
 )
 from runyard.bus import Bus, Hint
-from runyard.clock import Clock, SystemClock
+from runyard.clock import Clock, SteadyClock, SystemClock
 from runyard.domain.no_redaction import NO_REDACTION
 from runyard.engine.background import run_forever
 from runyard.engine.control.deleted_files import DeletedFiles
@@ -70,14 +70,19 @@ class Process:
         self._settings = settings
         self._app = app
         self.task_types = app.task_types
-        clock = clock or SystemClock()
+        # What is due is decided by the database's clock. On SQLite that is the clock of this machine.
+        machine_clock = clock or SystemClock()
+        is_shared = not settings.database_url.startswith("sqlite")
+        clock = clock or (SteadyClock() if is_shared else machine_clock)
         self.store = store or open_store(settings, clock)
         self.bus = bus or open_bus(settings)
         self.metrics = _metrics_of(app)
         self.tracer = Tracer(open_exporter(settings))
         hints = Hints(self.bus)
         redactor = settings.redactor or NO_REDACTION
-        resources = Resources(settings, app, clock, redactor, self.store, self.bus, self.metrics, self.tracer, hints)
+        resources = Resources(
+            settings, app, clock, machine_clock, redactor, self.store, self.bus, self.metrics, self.tracer, hints
+        )
 
         pipeline = build_log_pipeline(resources)
         self.publications, self.outbox, self.tail = pipeline.publications, pipeline.outbox, pipeline.tail
@@ -100,7 +105,7 @@ class Process:
         self.engine = build_engine(
             resources, pipeline, channels, worker=self.worker, admission=admission, deleted_files=self.deleted_files
         )
-        self.interaction_stores, self.checkpoints = open_checkpoints(settings, self.engine, clock)
+        self.interaction_stores, self.checkpoints = open_checkpoints(settings, self.engine, machine_clock)
         self._loops: list[asyncio.Task[None]] = []
         self._watch_gauges()
 

@@ -60,6 +60,7 @@ class Resources:
     settings: Settings
     app: App
     clock: Clock
+    machine_clock: Clock
     redactor: "Redactor"
     store: Store
     bus: Bus
@@ -282,5 +283,5 @@ def build_engine(
         agent_directory=channels.agent_directory,
         feed=channels.feed,
         agent_history=AgentHistory(resources.store),
-        overviews=Overviews(resources.store, log.streams, worker, resources.clock, resources.metrics),
+        overviews=Overviews(resources.store, log.streams, worker, resources.machine_clock, resources.metrics),
     )

@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Any
 
 import asyncpg
 
-from runyard.clock import Clock
+from runyard.clock import Clock, SteadyClock
 from runyard.domain.append import Finish, Part
 from runyard.domain.publication import Mark
 from runyard.errors import ClockAhead, DiskFull, StartupError, Unavailable
@@ -173,6 +173,13 @@ class PostgresStore(SqlStore):
         [row] = await self._read(_clock)
         if self._clock.now_ms() > row["now"] + CLOCK_TOLERANCE_MS:
             raise StartupError(ClockAhead().message)
+
+    async def tend(self) -> None:
+        """Prepare the log for the weeks to come, and set the clock of this process to the database's."""
+        await super().tend()
+        if isinstance(self._clock, SteadyClock):
+            [row] = await self._read(_clock)
+            self._clock.set(row["now"])
 
     async def close(self) -> None:
         self._is_open = False

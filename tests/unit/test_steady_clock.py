@@ -1,0 +1,27 @@
+"""The clock of a process on Postgres: the database's time, whatever the machine's own clock does."""
+
+import pytest
+
+from runyard.clock import SteadyClock, SystemClock
+
+DAYS_MS = 60 * 24 * 3600 * 1000
+
+
+def test_a_jump_of_the_machines_clock_changes_nothing(monkeypatch: pytest.MonkeyPatch) -> None:
+    clock, before = SteadyClock(), SystemClock().now_ms()
+    monkeypatch.setattr(SystemClock, "now_ms", lambda _: before + DAYS_MS)
+    assert before - 1 <= clock.now_ms() < before + DAYS_MS / 2
+
+
+def test_a_reading_of_the_database_counts() -> None:
+    clock = SteadyClock()
+    reading = clock.now_ms() - DAYS_MS
+    clock.set(reading)
+    assert reading <= clock.now_ms() < reading + DAYS_MS / 2
+
+
+def test_a_reading_that_is_a_little_late_does_not_set_the_clock_back() -> None:
+    clock = SteadyClock()
+    before = clock.now_ms()
+    clock.set(before - 50)
+    assert clock.now_ms() >= before
