@@ -26,7 +26,7 @@ PAGE := src/runyard/web/built/index.html
 PAGE_SOURCES := $(shell find ui/src -type f 2>/dev/null) ui/build.mjs ui/package-lock.json
 NODE_MODULES := ui/node_modules/.installed
 
-.PHONY: page page-if-possible help setup run test fresh check format lock docs bench bench-large bench-rivals clean servers-for-tests page-for-tests programs-for-tests screenshots
+.PHONY: page page-if-possible help setup run test chaos fresh check format lock docs bench bench-large bench-rivals clean servers-for-tests page-for-tests programs-for-tests screenshots
 SANDBOX := $(VENV)/.sandbox
 NODE := $(VENV)/.node
 # Node trusts its own list of authorities; where the system has one (and perhaps a proxy of yours in it), that counts too.
@@ -131,6 +131,13 @@ $(AXE): tests/page/axe/package-lock.json | $(NODE)
 test: setup servers-for-tests programs-for-tests page-for-tests ## run every test on all cores, on private servers, with the coverage threshold
 	$(call say,running the tests)
 	@$(BIN)/python -m pytest -n $(TESTERS) --dist worksteal --cov --cov-report=term
+
+# SECONDS=600 SEED=1 DATABASE=both are the defaults; DATABASE is postgres or sqlite. WITHOUT=... removes a defence
+# (tests/support/defences.py) from every process: the run must then end red. KEEP=1 keeps the logs of the processes.
+chaos: setup servers-for-tests ## inject faults at random (SECONDS=600 SEED=1 DATABASE=postgres|sqlite) under load and check what must hold
+	$(call say,injecting faults)
+	@$(BIN)/python -m tests.chaos $(if $(SECONDS),--seconds "$(SECONDS)") $(if $(SEED),--seed "$(SEED)") \
+		$(if $(DATABASE),--database "$(DATABASE)") $(if $(WITHOUT),--without "$(WITHOUT)") $(if $(KEEP),--keep)
 
 # FRESH=run or FRESH=test does one part, WHO=root or WHO=user one person, COMMAND='...' another command in the clone.
 fresh: ## run both README commands on a fresh Debian, as root and as a user, and report times (needs root, debootstrap)

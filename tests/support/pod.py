@@ -11,7 +11,7 @@ commit that holds the seventh token). Actions: `exit` (at once, like kill -9), `
 did not arrive), `break` (an unexpected error), `hang` (until the file `open/<point>` exists). `UNSAFE` names
 defences to remove (`defences.py`). `CLOCK_DAYS` and `CLOCK_JUMPS` make its clock wrong (`clocks.py`). `BUS` spoils what
 this pod sends to the others: `silent` (nothing arrives), `doubling` (everything twice), `shuffled` (late, the last
-thing first). `BROKEN` names a sink of telemetry that fails (`broken_sinks.py`). Nobody needs an API key, unless `KEYS`
+thing first). `BROKEN` names a sink of telemetry that fails (`broken_sinks.py`). Requests need an API key only if `KEYS`
 is set.
 """
 
