@@ -5,7 +5,7 @@ import pytest
 from runyard.agents.execution import Canceled
 from runyard.domain.run import Run, Status
 from runyard.engine.running.lease import Lease
-from runyard.errors import Fenced
+from runyard.errors import Fenced, Unavailable
 from runyard.store import Beat
 
 
@@ -32,10 +32,13 @@ class Beats:
         self.time = 0.0
         self.asked = 0
         self.seconds = [0.0]
+        self.away = 0  # so many heartbeats fail
 
     async def heartbeat(self, worker_id: str, ttl_ms: int) -> Beat:
         self.asked += 1
         self.time += self.seconds.pop(0) if self.seconds else 0.0
+        if self.asked <= self.away:
+            raise Unavailable
         return self.beat
 
     def lease(self) -> Lease:
@@ -71,6 +74,22 @@ async def test_an_answer_that_took_long_is_asked_for_again() -> None:
     store.time, store.seconds = 5.0, [2.0, 0.0]
     await lease.confirm(run(), 0)
     assert store.asked == 2
+
+
+async def test_a_database_that_is_away_for_a_moment_is_asked_again() -> None:
+    store = Beats(Beat(True, [run()]))
+    lease = store.lease()
+    store.time, store.away = 5.0, 3
+    await lease.confirm(run(), 0)
+    assert store.asked == 4
+
+
+async def test_a_database_that_is_away_until_the_lease_runs_out_ends_the_claim() -> None:
+    store = Beats(Beat(True, [run()]))
+    lease = store.lease()
+    store.time, store.seconds, store.away = 5.0, [1.0] * 5, 5
+    with pytest.raises(Fenced):
+        await lease.confirm(run(), 0)
 
 
 @pytest.mark.parametrize("beat", [Beat(False), Beat(True), Beat(True, [run(fence=2)])])

@@ -5,15 +5,17 @@ announces could call the tool of a run that has ended or that another worker has
 directly before such a call, and if the commit took long, the store is asked again.
 """
 
+import asyncio
 from collections.abc import Callable
 
 from runyard.agents.execution import Canceled
 from runyard.clock import since_boot
 from runyard.domain.run import Run
-from runyard.errors import Fenced
+from runyard.errors import Fenced, Unavailable
 from runyard.store import Beat, Store
 
 LEASE_MARGIN = 0.8  # share of the lease after which a worker that could not renew it stops its runs
+RETRY_SECONDS = 0.05
 FRESH_SECONDS = 1.0  # how old an answer of the store may be before a tool call
 
 
@@ -40,7 +42,8 @@ class Lease:
         return beat
 
     async def confirm(self, run: Run, since: float) -> None:
-        """Return if this worker still holds the run; `since` is when that was last known.
+        """Return if this worker still holds the run; `since` is when that was last known. While the database is
+        unavailable, ask again as long as the lease is valid.
 
         Raises Fenced if another worker may have it, Canceled if a cancel was requested."""
         while True:
@@ -48,8 +51,13 @@ class Lease:
                 raise Fenced
             if self.now() - since < FRESH_SECONDS:
                 return
-            since = self.now()
-            beat = await self.renew()
+            asked = self.now()
+            try:
+                beat = await self.renew()
+            except Unavailable:
+                await asyncio.sleep(RETRY_SECONDS)
+                continue
+            since = asked
             current = next((each for each in beat.holds if each.id == run.id and each.fence == run.fence), None)
             if not beat.alive or current is None:
                 raise Fenced
