@@ -22,7 +22,7 @@ TRY_SECONDS = 0.1  # between tries of a request
 THREADS = 6  # conversations that stay; each is a lane of its own
 AT_WORK = 40  # runs that have not ended; more are not started
 
-KINDS = ("tokens", "steps", "once", "approval", "lane", "plan", "cancel", "scripted")
+KINDS = ("tokens", "steps", "reads", "once", "approval", "lane", "plan", "cancel", "scripted")
 
 
 class Load:
@@ -70,6 +70,8 @@ class Load:
                 await self._start_plan()
             case "tokens":
                 await self._post([words], text)
+            case "reads":
+                await self._post([["tokens", 1, 60], ["history"]] * 40)
             case "steps":
                 await self._post([["step", "a"], words, ["history"], ["step", "b"], ["history"]])
             case "once":

@@ -12,11 +12,13 @@ from tests.chaos.pods import Place
 from tests.chaos.report import Report
 from tests.chaos.schedule import Fault
 from tests.support.clocks import CLOCK_DAYS
+from tests.support.patience import eventually
 from tests.support.pods import PodDied
 from tests.support.postgres_server import PrivatePostgres, StopMode
 from tests.support.proxy import Proxy
 from tests.support.redis_server import PrivateRedis
 
+CLAIM_SECONDS = 30.0  # how long a claim with something in it is waited for
 Change = Callable[[Proxy], None]
 
 
@@ -91,38 +93,43 @@ class PostgresFaults(ProcessFaults):
 
     # --- a process and its network together
 
+    def _with_worker(self, fault: Fault) -> Place:
+        places = [place for place in self.places if place.kind != "api"]
+        return places[fault.pod % len(places)]
+
     async def _terminate_in_silence(self, fault: Fault) -> bool:
-        """SIGTERM while nothing passes; some time later the connections break."""
-        place = self.places[fault.pod]
+        """SIGTERM while nothing passes of transactions that have begun; their connections break again and again."""
+        place = self._with_worker(fault)
         async with place.hit() as pod:
             if pod is None:
                 return False
             proxy = _proxy(place)
-            proxy.hang()
+            proxy.hang_inside()
             ending = asyncio.create_task(place.terminate(pod))
-            for _ in range(12):  # also those that the process makes meanwhile
-                await asyncio.wait({ending}, timeout=lasting(fault, 0.4, 1.2))
+            while not ending.done():  # also those that the process makes meanwhile
+                await asyncio.wait({ending}, timeout=lasting(fault, 0.4, 1.5))
                 proxy.cut()
             proxy.go_on()
-            await ending
             return True
 
     async def _terminate_while_claiming(self, fault: Fault) -> bool:
-        """SIGTERM while every COMMIT takes three seconds or more to reach the server."""
-        place = self.places[fault.pod]
+        """SIGTERM while the COMMIT of a claim takes seconds to reach the server."""
+        place = self._with_worker(fault)
         async with place.hit() as pod:
             if pod is None:
                 return False
             proxy = _proxy(place)
-            proxy.commit_delay_seconds = lasting(fault, 3, 8)
-            await asyncio.sleep(lasting(fault, 0.5, 2))
+            before = proxy.claims_delayed
+            proxy.claim_delay_seconds = lasting(fault, 5, 9)
+            with suppress(TimeoutError):
+                await eventually("a claim is on its way", lambda: proxy.claims_delayed > before, CLAIM_SECONDS)
             await place.terminate(pod)
-            proxy.commit_delay_seconds = 0
+            proxy.claim_delay_seconds = 0
             return True
 
     async def _lost_claim_and_log(self, fault: Fault) -> bool:
         """The answers to claims are lost; then the log's connections hang while heartbeats pass."""
-        place = self.places[fault.pod]
+        place = self._with_worker(fault)
         async with place.hit() as pod:
             if pod is None:
                 return False

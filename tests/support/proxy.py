@@ -13,7 +13,8 @@ from typing import Self
 from urllib.parse import urlsplit, urlunsplit
 
 HANDSHAKE_REPLIES = 6  # not cut: a connection that is never established shows nothing
-COMMIT = b"COMMIT;"
+BEGIN, COMMIT = b"BEGIN;", b"COMMIT;"
+WRITES_AFTER = 4  # requests since BEGIN: a claim that found nothing has fewer before its COMMIT
 COMMITTED = b"C\x00\x00\x00\x0bCOMMIT\x00"
 SERVER_NOTICES_SECONDS = 20.0  # by its keepalive; a client hears nothing of it
 CHANNEL = "runyard.channel"
@@ -30,6 +31,7 @@ class _Link:
         self.flows = asyncio.Event()
         self.flows.set()
         self.is_silent = False
+        self.requests = 0  # since BEGIN; 0 outside of a transaction
 
     def abort(self) -> None:
         self.client.transport.abort()
@@ -49,7 +51,10 @@ class Proxy:
         self._hangs: set[str] = set()  # channels; "" stands for all of them
         self.is_away = False
         self.delay_seconds = 0.0  # of everything that passes
-        self.commit_delay_seconds = 0.0  # of each COMMIT on its way to the server
+        self.claim_delay_seconds = 0.0  # of each COMMIT of a claim on its way to the server
+        self.claims_delayed = 0  # those that claimed something
+        self._inside = asyncio.Event()  # whether anything passes after BEGIN
+        self._inside.set()
         self.lose_every = 0  # of the replies (or commits) that pass; 0: none
         self.lose_channel = ""  # only the replies of this channel; "" stands for all of them
         self.only_commits = False
@@ -69,7 +74,8 @@ class Proxy:
 
     async def __aexit__(self, *_: object) -> None:
         self._server.close()
-        self.cut()
+        for link in list(self._links):
+            link.abort()
         for task in self._tasks:
             task.cancel()
         await asyncio.gather(*self._tasks, return_exceptions=True)
@@ -87,8 +93,13 @@ class Proxy:
         self._hangs.add(channel)
         self._open_or_close()
 
+    def hang_inside(self) -> None:
+        """Let transactions begin, and nothing of them pass after that."""
+        self._inside.clear()
+
     def go_on(self, channel: str = "") -> None:
         self._hangs.discard(channel)
+        self._inside.set()
         self._open_or_close()
 
     def go_silent(self) -> None:
@@ -100,21 +111,27 @@ class Proxy:
 
     def half_close(self) -> None:
         """Tell every client that the server has said its last word. The other direction stays open."""
-        for link in self._links:
+        for link in self._heard:
             with suppress(OSError, RuntimeError):
                 link.client.write_eof()
 
     def heal(self) -> None:
         """End every fault. Connections that went silent stay so."""
         self.is_away = False
-        self.delay_seconds = self.commit_delay_seconds = 0.0
+        self.delay_seconds = self.claim_delay_seconds = 0.0
+        self._inside.set()
         self.lose_every, self.lose_channel, self.only_commits = 0, "", False
         self._hangs.clear()
         self._open_or_close()
 
     def cut(self) -> None:
-        for link in list(self._links):
+        """End every connection. The end of one that went silent is not heard."""
+        for link in self._heard:
             link.abort()
+
+    @property
+    def _heard(self) -> list[_Link]:
+        return [link for link in self._links if not link.is_silent]
 
     def _open_or_close(self) -> None:
         if self.is_away:
@@ -158,8 +175,12 @@ class Proxy:
                 if not replies and not link.channel and (named := _CHANNEL.search(chunk)):
                     link.channel = named[1].decode()
                     self._open_or_close()
+                if not replies:
+                    _count(link, chunk)
                 await link.flows.wait()
-                if wait := self._delay(chunk, replies):
+                if not replies and link.requests > 1:
+                    await self._inside.wait()
+                if wait := self._delay(link, chunk, replies):
                     await asyncio.sleep(wait)
                 if replies and count > HANDSHAKE_REPLIES and self._loses(chunk, link):
                     return
@@ -168,8 +189,11 @@ class Proxy:
         if link.is_silent:
             await link.flows.wait()  # the end of one side is not passed on either
 
-    def _delay(self, chunk: bytes, replies: bool) -> float:
-        return self.delay_seconds + (self.commit_delay_seconds if not replies and COMMIT in chunk else 0.0)
+    def _delay(self, link: _Link, chunk: bytes, replies: bool) -> float:
+        if replies or link.channel != "claims" or COMMIT not in chunk or not self.claim_delay_seconds:
+            return self.delay_seconds
+        self.claims_delayed += link.requests > WRITES_AFTER
+        return self.claim_delay_seconds
 
     def _loses(self, reply: bytes, link: _Link) -> bool:
         if not self.lose_every or self.lose_channel not in ("", link.channel):
@@ -181,3 +205,10 @@ class Proxy:
             return False
         self.lost += 1
         return True
+
+
+def _count(link: _Link, chunk: bytes) -> None:
+    if BEGIN in chunk:
+        link.requests = 1
+    elif link.requests:
+        link.requests += 1
