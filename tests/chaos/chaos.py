@@ -53,7 +53,7 @@ async def _play(flow: Flow, places: list[Place], faults: ProcessFaults, report: 
     try:
         await eventually("every process is there", lambda: all(place.pod is not None for place in places))
         starting = asyncio.create_task(load.start_runs(), name="load")
-        await play(schedule(report.database, report.seconds, report.seed), faults)
+        await play(schedule(report.database, report.seconds, report.seed, report.without), faults)
         load.stop()
         if not (await asyncio.wait({starting}, timeout=SETTLE_SECONDS))[0]:
             report.violations.append(f"a client had no answer {SETTLE_SECONDS:.0f} s after the last fault")

@@ -81,10 +81,10 @@ class Load:
             case "lane":
                 thread = await self._lane()
                 for _ in range(self._random.randrange(2, 5)):
-                    await self._post([["tokens", 8, 20], ["history"]], thread=thread)
+                    await self._post([["tokens", 4, 20], ["history"]] * 4, thread=thread)
             case "cancel":
-                run_id = await self._post([["tokens", 2000, 20]])
-                task = asyncio.create_task(self._cancel(run_id, self._random.uniform(0, 4)))
+                run_id = await self._post([["tokens", 1, 50], ["history"]] * 1000)
+                task = asyncio.create_task(self._cancel(run_id, self._random.uniform(0, 8)))
                 self._cancels.add(task)
             case _:
                 await self._post([], agent="fixed")

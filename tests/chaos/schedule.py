@@ -20,6 +20,18 @@ KINDS: Mapping[DatabaseKind, Sequence[str]] = {
     ),
     "sqlite": ("kill", "freeze", "terminate", "second-process", "full-disk"),
 }  # fmt: skip
+# What each defence is against. A run without it draws these kinds every other time.
+AGAINST: Mapping[str, Sequence[str]] = {
+    "fence": ("freeze",),
+    "batch": ("lost-answers",),
+    "lease": ("freeze",),
+    "silent-network": ("silence",),
+    "cancellation": ("terminate-in-silence",),
+    "claim-in-flight": ("terminate-while-claiming",),
+    "one-by-one": ("lost-claim-and-log",),
+    "database-wait": ("postgres-restart", "away"),
+    "clock-check": ("clock-ahead-at-start",),
+}
 FIRST_SECONDS = 2.0  # for the first runs to be at work
 GAP: Mapping[DatabaseKind, tuple[float, float]] = {"postgres": (0.3, 2.5), "sqlite": (0.6, 3.5)}
 
@@ -33,8 +45,8 @@ class Fault:
     strength: float  # 0..1: how long it lasts, or how often it strikes
 
 
-def schedule(database: DatabaseKind, seconds: float, seed: int) -> list[Fault]:
-    """Return the faults of a run in order. Equal arguments give equal faults."""
+def schedule(database: DatabaseKind, seconds: float, seed: int, without: str = "") -> list[Fault]:
+    """Return the faults of a run in order. Equal arguments give equal faults. `without`: the missing defence."""
     random = Random(f"{database} {seed}")
     faults: list[Fault] = []
     bag: list[str] = []
@@ -43,6 +55,8 @@ def schedule(database: DatabaseKind, seconds: float, seed: int) -> list[Fault]:
         if not bag:
             bag = list(KINDS[database])
             random.shuffle(bag)
+            if without:
+                bag = [kind for drawn in bag for kind in (drawn, random.choice(AGAINST[without]))]
         place, everywhere, strength = random.randrange(PODS[database]), random.random() < 0.3, random.random()
         faults.append(Fault(at, bag.pop(), place, everywhere, strength))
         at += random.uniform(*GAP[database])
