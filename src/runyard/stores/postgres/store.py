@@ -174,9 +174,9 @@ class PostgresStore(SqlStore):
         if self._clock.now_ms() > row["now"] + CLOCK_TOLERANCE_MS:
             raise StartupError(ClockAhead().message)
 
-    async def tend(self) -> None:
+    async def maintain(self) -> None:
         """Prepare the log for the weeks to come, and set the clock of this process to the database's."""
-        await super().tend()
+        await super().maintain()
         if isinstance(self._clock, SteadyClock):
             [row] = await self._read(_clock)
             self._clock.set(row["now"])
