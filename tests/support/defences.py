@@ -13,6 +13,7 @@ import asyncpg
 import msgspec
 
 import runyard.app.process
+import runyard.app.wiring
 import runyard.engine.running.worker
 import runyard.stores.postgres.connections
 import runyard.stores.postgres.store
@@ -73,15 +74,15 @@ def without_deadlines() -> None:
     def patient(self: Connections, dsn: str, size: int, limits: Limits, **settings: str) -> None:
         connect(self, dsn, size, Limits(FOR_EVER, FOR_EVER, FOR_EVER), **settings)
 
-    async def wait(duty: Awaitable[object]) -> None:
-        await duty
+    async def wait(work: Awaitable[object]) -> None:
+        await work
 
     def nothing(*_: Any) -> None: ...
 
     Connections.__init__ = patient  # type: ignore[method-assign]
     PostgresStore._network_went_silent = nothing  # type: ignore[method-assign, assignment]
     runyard.stores.postgres.connections.KEEPALIVE = ()  # type: ignore[assignment]
-    runyard.app.process._briefly = wait
+    runyard.app.process._within_last_seconds = wait
     runyard.engine.running.worker.RELEASE_SECONDS = FOR_EVER
 
 
@@ -129,7 +130,7 @@ def without_database_wait() -> None:
     def at_once(target: Any, seconds: float) -> Any:
         return target
 
-    runyard.app.process.patient = at_once  # type: ignore[attr-defined]
+    runyard.app.wiring.retrying = at_once  # type: ignore[attr-defined]
 
 
 def without_clock_check() -> None:
