@@ -18,7 +18,7 @@ from runyard.app.process import Process
 from runyard.testing import Decision, MemoryStore, run_agent, run_agent_sync
 from scripts import public_types
 from scripts.public_api import Public, documentation, members, names
-from tests.contract.in_threads import on_a_port
+from tests.contract.app_in_thread import on_a_port
 
 NAMES = [one for one in names() if not one.is_error]
 EVERYTHING = [found for one in NAMES for found in (one, *members(one))]
