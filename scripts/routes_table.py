@@ -10,7 +10,7 @@ from runyard.agents.declared.kinds import scripted
 from runyard.agents.declared.loading import App
 from runyard.app.asgi import create_app
 from runyard.settings import Settings
-from runyard.web.problems import STATUS
+from runyard.web.errors.problems import STATUS
 from scripts.page import Page
 
 Document = dict[str, Any]

@@ -17,7 +17,7 @@ from playwright.async_api import Browser, Page, expect
 import runyard.demo
 from runyard.agents.declared.loading import app_of, load
 from runyard.settings import Settings
-from tests.faces.serving import Server, served
+from tests.faces.live_server import Server, served
 from tests.page.view import Tab, a_tab, ended
 from tests.support.browser import browser
 

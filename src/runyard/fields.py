@@ -1,7 +1,7 @@
-"""The fields of a request: a field or a query parameter that a route does not have is refused, with a hint.
+"""Refuses unknown fields and query parameters of a request, with a hint.
 
-A misspelled field that is ignored does the wrong thing without a word: an approval with a mistyped edit would run the
-original call. The hint names a field of the route, and never repeats what the client sent.
+A misspelled field must not be ignored: an approval with a misspelled edit would run the original call. The hint names
+a field of the route and never repeats what the client sent.
 """
 
 from collections.abc import Iterable, Mapping
@@ -18,7 +18,7 @@ NO_WORDS: Mapping[str, str] = {}
 
 
 class RequestBody(BaseModel):
-    """A body whose fields are exactly the declared ones. `other_words`: names from other APIs, and the field meant."""
+    """A body that accepts only declared fields. `other_words` maps names from other APIs to the field to suggest."""
 
     model_config = ConfigDict(extra="forbid")
     other_words: ClassVar[Mapping[str, str]] = NO_WORDS
@@ -35,7 +35,7 @@ class RequestBody(BaseModel):
 
     @classmethod
     def field_names(cls) -> tuple[str, ...]:
-        """Every name under which a field is accepted."""
+        """Return every name under which a field is accepted."""
         found: list[str] = []
         for name, field in cls.model_fields.items():
             alias = field.validation_alias
@@ -45,7 +45,7 @@ class RequestBody(BaseModel):
 
 
 def hint(unknown: Iterable[str], known: Iterable[str], other_words: Mapping[str, str] = NO_WORDS) -> str:
-    """Which of the known names the unknown ones resemble; all of them if none does."""
+    """Return a sentence with the known names that the unknown ones resemble, or with all known names."""
     names = sorted(known)
     meant: dict[str, None] = {}
     for name in list(unknown)[:MOST_HINTS]:

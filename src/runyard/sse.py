@@ -1,4 +1,4 @@
-"""Reads server-sent events from bytes, however the network cut them. The client's side; `web/sse.py` writes them.
+"""Parses server-sent events from chunks of bytes, for clients. `web/sse.py` writes them.
 
 Follows the WHATWG rules: LF, CR and CRLF end lines, also mixed and split between two chunks; a leading BOM is dropped;
 data lines are joined by LF; comments and unknown fields are ignored; an id lasts until the next one; a frame that no
@@ -11,7 +11,7 @@ _BOM = b"\xef\xbb\xbf"
 
 
 class Frame(Struct, frozen=True):
-    """One event of a stream. `id` is the last one the stream gave, in this frame or before."""
+    """One event of a stream. `id` is the last id of the stream, from this frame or an earlier one."""
 
     data: str
     event: str = "message"
@@ -19,7 +19,7 @@ class Frame(Struct, frozen=True):
 
 
 class Parser:
-    """`feed` it what arrives; it returns the frames that are complete."""
+    """An incremental parser: `feed` takes bytes and returns the complete frames."""
 
     def __init__(self) -> None:
         self._rest = bytearray()
@@ -32,7 +32,7 @@ class Parser:
     def feed(self, chunk: bytes) -> list[Frame]:
         if not chunk:
             return []
-        # the second half of a CRLF whose first half has ended a line already
+        # the LF of a CRLF whose CR ended the last chunk
         if self._after_cr and chunk[0] == 10:
             chunk = chunk[1:]
         self._after_cr = chunk.endswith(b"\r")

@@ -12,7 +12,7 @@ from runyard.domain.events import EVENT_TYPES, PAYLOADS, PROGRESS, SCHEMA_VERSIO
 from runyard.faces.plans.translate import image
 from runyard.faces.threads.translate import frame
 from scripts import events_table
-from tests.faces.every_event import EVENTS
+from tests.faces.sample_events import EVENTS
 
 ROW = re.compile(r"^\| `([a-z.]+)`(\*?) \| (.+) \|$", re.M)
 

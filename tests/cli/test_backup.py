@@ -13,11 +13,11 @@ from runyard.errors import Invalid, StartupError
 from runyard.store import Store
 from runyard.stores.sqlite import backup as sqlite_backup
 from tests.faces.conftest import gate, memory_store, serve, server
-from tests.faces.serving import Server
+from tests.faces.live_server import Server
 from tests.store.conftest import empty_sqlite, sqlite_path, sqlite_store
 from tests.store.making import ANN, MANY, Writer, a_worker, claims, post, written
 from tests.support.asgi_transport import AsgiTransport
-from tests.web.visiting import app_of
+from tests.web.every_route import app_of
 
 __all__ = ["empty_sqlite", "gate", "memory_store", "serve", "server", "sqlite_path"]
 

@@ -15,7 +15,7 @@ from runyard.agents.declared.loading import app_of
 from runyard.clock import SystemClock
 from runyard.settings import Settings
 from runyard.stores.memory import MemoryStore
-from tests.faces import serving
+from tests.faces import live_server
 from tests.support.missing import need
 from tests.support.patience import PATIENCE
 
@@ -26,8 +26,8 @@ PROGRAMS = Path(sys.executable).parent
 
 @pytest.mark.flow
 async def test_the_commands_work() -> None:
-    settings = Settings(database_url="sqlite:///unused.db", **serving.QUICK)
-    async with serving.served(settings, app_of(demo), MemoryStore(SystemClock())) as server:
+    settings = Settings(database_url="sqlite:///unused.db", **live_server.QUICK)
+    async with live_server.served(settings, app_of(demo), MemoryStore(SystemClock())) as server:
         said = [await _shell(text, server.port) for language, text in BLOCKS if language == "sh"]
     done, checked = said
     assert done.count('"papers":[{') == 2

@@ -27,7 +27,7 @@ from runyard.contract import report
 from runyard.settings import Settings
 from runyard.stores.memory import MemoryStore
 from tests.contract.app_in_thread import app_on_a_port
-from tests.faces import serving
+from tests.faces import live_server
 from tests.support.patience import PATIENCE
 
 ROOT = Path(__file__).parents[2]
@@ -89,8 +89,8 @@ def test_every_agent_is_a_service_on_its_own_port_and_conforms(services: dict[st
 
 @pytest.mark.req("S2.26", "S2.29")
 async def test_the_demo_serves_all_three_and_conforms() -> None:
-    settings = Settings(database_url="sqlite:///unused.db", **serving.QUICK)
-    async with serving.served(settings, app_of(demo), MemoryStore(SystemClock())) as server:
+    settings = Settings(database_url="sqlite:///unused.db", **live_server.QUICK)
+    async with live_server.served(settings, app_of(demo), MemoryStore(SystemClock())) as server:
         for task_type in SERVICES:
             await asyncio.to_thread(conforms, f"http://127.0.0.1:{server.port}", task_type)
 
@@ -154,10 +154,10 @@ async def test_a_pipeline_passes_what_the_request_carries_to_every_service(
     places = {"LITERATURE": "LIT_RETRIEVAL", "RETRIEVAL": "RAG_RETRIEVE", "POLICY": "POLICY_REVIEW"}
     for name, task_type in places.items():
         monkeypatch.setenv(f"{name}_URL", services[task_type])
-    settings = Settings(database_url="sqlite:///unused.db", **serving.QUICK)
+    settings = Settings(database_url="sqlite:///unused.db", **live_server.QUICK)
     app = load(EXAMPLES / "pipeline.py")
     asked = {**LABELS, "task_type": "EVIDENCE_SYNTHESIS", "inputs": {"query": "aspirin stroke"}}
-    async with serving.served(settings, app, MemoryStore(SystemClock())) as server:
+    async with live_server.served(settings, app, MemoryStore(SystemClock())) as server:
         found = (await server.http.post("/agents/run/sync", json=asked)).json()
 
     assert (found["status"], found["request_id"]) == ("ok", "pipe-1")

@@ -27,7 +27,7 @@ from runyard.stores.memory import MemoryStore
 from runyard.stores.sqlite.store import SqliteStore
 from runyard.telemetry import logs
 from tests.contract.agent_server import GOOD, TASK, as_json, as_stream, event, frames, served
-from tests.faces import serving
+from tests.faces import live_server
 
 MARKER = "patient-zero-4711"
 IDS = {"action", "level", "timestamp", "request_id", "task_type", "run_id", "agent", "worker_id", "trace_id"}
@@ -143,15 +143,17 @@ def asked(task_type: str, **other: Any) -> dict[str, Any]:
 
 
 @pytest.fixture(params=["memory", "sqlite"])
-async def server(request: pytest.FixtureRequest, written: io.StringIO, tmp_path: Any) -> AsyncIterator[serving.Server]:
-    settings = Settings(database_url=f"sqlite:///{tmp_path}/runyard.db", **serving.QUICK)
+async def server(
+    request: pytest.FixtureRequest, written: io.StringIO, tmp_path: Any
+) -> AsyncIterator[live_server.Server]:
+    settings = Settings(database_url=f"sqlite:///{tmp_path}/runyard.db", **live_server.QUICK)
     clock = SystemClock()
     store = MemoryStore(clock) if request.param == "memory" else SqliteStore(tmp_path / "runyard.db", clock)
     loop = asyncio.get_running_loop()
     handler = loop.get_exception_handler()
     loop.set_exception_handler(None)  # as in a server; the hook of the tests would fail them
     with served() as stranger:
-        async with serving.served(settings, patients(stranger.url), store) as found:
+        async with live_server.served(settings, patients(stranger.url), store) as found:
             found.stranger = stranger  # type: ignore[attr-defined]
             yield found
     loop.set_exception_handler(handler)
@@ -159,7 +161,7 @@ async def server(request: pytest.FixtureRequest, written: io.StringIO, tmp_path:
 
 @pytest.mark.req("S2.23", "S2.24", "S2.25", "S2.34")
 async def test_a_marker_comes_out_in_no_log_line_no_error_and_no_metric(
-    server: serving.Server, written: io.StringIO
+    server: live_server.Server, written: io.StringIO
 ) -> None:
     failures = [answer async for answer in _everything(server)]
     metrics = (await server.http.get("/metrics")).text
@@ -178,7 +180,7 @@ async def test_a_marker_comes_out_in_no_log_line_no_error_and_no_metric(
         assert set(line) <= IDS | NUMBERS | NAMES, line
 
 
-async def _everything(server: serving.Server) -> AsyncIterator[tuple[str, str]]:
+async def _everything(server: live_server.Server) -> AsyncIterator[tuple[str, str]]:
     """Cause success, refusal, crash, timeout and validation errors on every face. Return the texts of the failures."""
     http, json_type = server.http, {"content-type": "application/json"}
     tried = ["crashes", "refuses", "trips", "explains", "thinker", "stumbles"]

@@ -13,8 +13,8 @@ from runyard.settings import Settings
 from runyard.store import Store
 from runyard.stores.memory import MemoryStore
 from tests.faces.agents_for_tests import Gate, agents
-from tests.faces.databases import backend, database_url, migrated_postgres, migrated_sqlite
-from tests.faces.serving import QUICK, Serve, Server, served
+from tests.faces.database_fixtures import backend, database_url, migrated_postgres, migrated_sqlite
+from tests.faces.live_server import QUICK, Serve, Server, served
 
 __all__ = ["backend", "database_url", "migrated_postgres", "migrated_sqlite"]
 

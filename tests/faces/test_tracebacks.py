@@ -15,9 +15,9 @@ from runyard.agents.declared.nodes import Node
 from runyard.agents.plan.node_context import NodeContext
 from runyard.agents.tools.tool import tool
 from runyard.errors import StepFailed, ToolError, ToolFailed
+from tests.faces.live_server import Serve, Server
 from tests.faces.raw_stream import RawStream
-from tests.faces.serving import Serve, Server
-from tests.web.visiting import Operation, app_of, operations
+from tests.web.every_route import Operation, app_of, operations
 
 MARK = "frame_of_the_developer"
 SHOWN_BY = {"/api/runs/{run_id}/log", "/api/runs/{run_id}/state"}

@@ -18,7 +18,7 @@ from playwright.async_api import Browser, expect
 from runyard.settings import Settings
 from runyard.web import page
 from tests.faces.channels.conftest import AT_ONCE
-from tests.faces.serving import QUICK, Server, served
+from tests.faces.live_server import QUICK, Server, served
 from tests.page.agents import Gates, app
 from tests.page.view import Tab, a_tab
 from tests.support.browser import browser as launched

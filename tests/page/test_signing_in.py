@@ -5,7 +5,7 @@ from collections.abc import AsyncIterator
 import pytest
 from playwright.async_api import expect
 
-from tests.faces.serving import Server, served
+from tests.faces.live_server import Server, served
 from tests.page.agents import Gates, app
 from tests.page.conftest import NewTab, settings
 from tests.page.view import answer, ended

@@ -9,8 +9,8 @@ from runyard.agents.declared.loading import App
 from runyard.agents.tools.tool import tool
 from runyard.agents.user_code.current_call import stream_output
 from runyard.errors import AgentError, ToolError
+from tests.faces.live_server import Server
 from tests.faces.raw_stream import RawStream
-from tests.faces.serving import Server
 
 
 def telling(text: str) -> App:

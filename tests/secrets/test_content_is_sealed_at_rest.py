@@ -8,7 +8,7 @@ import pytest
 
 from runyard.encryption.cipher import make
 from runyard.settings import Settings
-from tests.faces.serving import QUICK, Serve, served
+from tests.faces.live_server import QUICK, Serve, served
 from tests.secrets.telling import office_of, say_everywhere, telling
 from tests.secrets.traces import columns_with, files_with
 

@@ -11,10 +11,10 @@ import pytest
 from runyard.app.asgi import create_app
 from runyard.settings import Settings
 from tests.faces.agents_for_tests import Gate, agents
+from tests.faces.live_server import QUICK, Server, served
 from tests.faces.raw_stream import RawStream
-from tests.faces.serving import QUICK, Server, served
 from tests.secrets.traces import columns_with
-from tests.web.visiting import Operation, operations
+from tests.web.every_route import Operation, operations
 
 MAIL = "zqann@example.com"
 SAID = f"ask {MAIL}"

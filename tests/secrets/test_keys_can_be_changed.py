@@ -16,7 +16,7 @@ from runyard.encryption.cipher import make
 from runyard.errors import StartupError
 from runyard.settings import Settings
 from tests.cli.command import environment, runyard
-from tests.faces.serving import QUICK, served
+from tests.faces.live_server import QUICK, served
 from tests.secrets.telling import office_of, say_everywhere, telling
 from tests.secrets.traces import columns_with, files_with
 

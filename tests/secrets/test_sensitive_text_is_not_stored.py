@@ -7,7 +7,7 @@ import pytest
 from runyard.encryption.cipher import make
 from runyard.errors import StartupError
 from runyard.settings import Settings
-from tests.faces.serving import QUICK, Serve, served
+from tests.faces.live_server import QUICK, Serve, served
 from tests.secrets.telling import say_everywhere, telling
 from tests.secrets.traces import columns_with, files_with
 

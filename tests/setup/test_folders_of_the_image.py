@@ -19,7 +19,7 @@ from runyard.clock import SystemClock
 from runyard.errors import StartupError
 from runyard.settings import Settings
 from runyard.stores.memory import MemoryStore
-from tests.faces import serving
+from tests.faces import live_server
 
 ROOT = Path(__file__).parents[2]
 IMAGE_USER = 10001
@@ -75,6 +75,6 @@ async def test_a_server_refuses_to_start_on_a_folder_that_it_cannot_write_to(
 ) -> None:
     """Root may write everywhere, so the answer of the system is replaced."""
     monkeypatch.setattr("runyard.agents.tools.workspace.os.access", lambda *_: False)
-    settings = Settings(database_url="sqlite:///unused.db", workspaces=tmp_path, **serving.QUICK)
+    settings = Settings(database_url="sqlite:///unused.db", workspaces=tmp_path, **live_server.QUICK)
     with pytest.raises(StartupError, match="cannot be written by user"):
         await Process(settings, app_of(demo), worker=True, store=MemoryStore(SystemClock())).start()

@@ -11,7 +11,7 @@ from runyard.agents.declared import loading
 from runyard.clock import SystemClock
 from runyard.settings import Settings
 from runyard.stores.memory import MemoryStore
-from tests.faces import serving
+from tests.faces import live_server
 
 README = (Path(__file__).parents[2] / "README.md").read_text(encoding="utf-8")
 BLOCKS = re.findall(r"^```python\n(.*?)^```$", README, re.MULTILINE | re.DOTALL)
@@ -29,8 +29,8 @@ async def test_a_block_serves_an_agent_that_answers(
     monkeypatch.delenv("OPENAI_API_KEY", raising=False)
     file = tmp_path / f"readme_{name}.py"
     file.write_text(block, encoding="utf-8")
-    settings = Settings(database_url="sqlite:///unused.db", **serving.QUICK)
-    async with serving.served(settings, loading.load(file), MemoryStore(SystemClock())) as server:
+    settings = Settings(database_url="sqlite:///unused.db", **live_server.QUICK)
+    async with live_server.served(settings, loading.load(file), MemoryStore(SystemClock())) as server:
         run_id = await server.post(name, "hello Ada")
         said = (await server.ended(run_id)).body.decode()
     if name == "greeter":

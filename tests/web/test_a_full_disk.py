@@ -3,7 +3,7 @@
 import pytest
 
 from runyard.errors import DiskFull
-from tests.faces.serving import Server
+from tests.faces.live_server import Server
 
 
 @pytest.mark.parametrize("backend", ["memory"])

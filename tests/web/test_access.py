@@ -15,11 +15,11 @@ from runyard.stores.memory import MemoryStore
 from runyard.web import auth
 from runyard.web.routing import FastRoutes
 from tests.faces.agents_for_tests import Gate, agents
+from tests.faces.live_server import QUICK, Serve, Server, served
 from tests.faces.raw_stream import RawStream
-from tests.faces.serving import QUICK, Serve, Server, served
 from tests.support.asgi_transport import AsgiTransport
+from tests.web.every_route import Operation, app_of, bearer, create_objects, operations, unknown
 from tests.web.test_problems import MEMORY, problem
-from tests.web.visiting import Operation, app_of, bearer, move_in, operations, unknown
 
 NAMED_BY_CLIENTS = Operation("POST", "/chats/{chat_id}/interactions")
 OF_OPERATORS = Operation("DELETE", "/api/keys/{key_id}")
@@ -80,7 +80,7 @@ def test_what_the_table_of_needs_names_is_there() -> None:
 async def test_what_is_somebody_elses_looks_like_nothing(locked: Server) -> None:
     """On both databases, over all routes that take an id: the same status, headers and bytes as for an unknown one."""
     ann, bob = await locked.key("ann"), await locked.key("bob")
-    anns = await move_in(locked, ann)
+    anns = await create_objects(locked, ann)
     there = [each for each in operations(app_of(locked)) if each.has_id and each not in OPEN]
     tried = 0
     for operation in there:
@@ -140,7 +140,7 @@ async def test_what_is_somebody_elses_is_asked_of_the_store_as_what_is_unknown(g
     """So that the time it takes tells nothing either."""
     store = NotingStore(SystemClock())
     async with served(Settings(**QUICK), agents(gate), store, keys=True) as server:
-        anns, bob = await move_in(server, await server.key("ann")), await server.key("bob")
+        anns, bob = await create_objects(server, await server.key("ann")), await server.key("bob")
         app = app_of(server)
         async with httpx2.AsyncClient(transport=AsgiTransport(app), base_url="http://app") as http:
             for operation in operations(app):
@@ -176,7 +176,7 @@ async def test_what_is_at_work_here_is_nobody_elses_either(locked: Server, gate:
 
 async def test_lists_hold_ones_own_and_names_are_free_for_everybody(locked: Server) -> None:
     ann, bob = await locked.key("ann"), await locked.key("bob")
-    await move_in(locked, ann)
+    await create_objects(locked, ann)
     for path in ("/api/threads", "/api/runs", "/api/approvals", "/chats"):
         [own] = [rows for rows in (await _get(locked, path, ann)).values() if isinstance(rows, list)]
         [other] = [rows for rows in (await _get(locked, path, bob)).values() if isinstance(rows, list)]
@@ -204,7 +204,7 @@ async def _get(server: Server, path: str, key: str) -> dict[str, Any]:
 
 async def test_who_decides_is_on_record(locked: Server) -> None:
     ann = await locked.key("ann")
-    anns = await move_in(locked, ann)
+    anns = await create_objects(locked, ann)
     answer = await locked.http.post(
         f"/api/approvals/{anns.ids['approval_id']}", json={"decision": "approve"}, headers=bearer(ann)
     )

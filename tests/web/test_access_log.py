@@ -8,7 +8,7 @@ from collections.abc import Iterator
 import pytest
 
 from runyard.telemetry import logs
-from tests.faces.serving import Serve, Server
+from tests.faces.live_server import Serve, Server
 from tests.web.test_problems import MARKER, MEMORY
 
 

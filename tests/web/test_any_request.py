@@ -19,7 +19,7 @@ from schemathesis.schemas import APIOperation
 
 from runyard.settings import Settings
 from tests.faces.agents_for_tests import Gate, agents
-from tests.faces.serving import QUICK, Server, served
+from tests.faces.live_server import QUICK, Server, served
 from tests.support.patience import PATIENCE
 
 EXAMPLES = 3

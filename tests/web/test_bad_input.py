@@ -5,7 +5,7 @@ from collections.abc import AsyncIterator
 
 import pytest
 
-from tests.faces.serving import Serve, Server
+from tests.faces.live_server import Serve, Server
 from tests.support.patience import PATIENCE
 
 MEMORY = pytest.mark.parametrize("backend", ["memory"])

@@ -8,10 +8,10 @@ from typing import Any
 
 import pytest
 
-from runyard.web import connections
-from runyard.web.connections import ConnectionLimits
+from runyard.web.limits import connections
+from runyard.web.limits.connections import ConnectionLimits
 from tests.faces.agents_for_tests import Gate
-from tests.faces.serving import Serve, Server
+from tests.faces.live_server import Serve, Server
 from tests.support.patience import PATIENCE
 from tests.web.test_problems import MEMORY
 

@@ -4,7 +4,7 @@ import pytest
 
 from runyard.engine.control.retention import DAY_MS, Retention
 from runyard.ids import first_id_at
-from tests.faces.serving import Serve
+from tests.faces.live_server import Serve
 from tests.web.test_problems import MEMORY
 
 

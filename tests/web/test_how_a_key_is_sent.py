@@ -5,10 +5,10 @@ from typing import Any
 
 import pytest
 
+from tests.faces.live_server import Server
 from tests.faces.raw_stream import RawStream
-from tests.faces.serving import Server
+from tests.web.every_route import app_of, bearer
 from tests.web.test_problems import MEMORY, problem
-from tests.web.visiting import app_of, bearer
 
 
 @MEMORY

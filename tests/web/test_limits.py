@@ -10,10 +10,10 @@ from runyard.agents.declared.loading import App
 from runyard.engine.limits import Backlogs
 from runyard.errors import QueueFull, TooManyRequests
 from runyard.store import Store
-from runyard.web.limits import BURST_SECONDS, MOST_KEYS, Rates
+from runyard.web.limits.rates import BURST_SECONDS, MOST_KEYS, Rates
 from tests.faces.agents_for_tests import Gate
-from tests.faces.contract.asking import asked
-from tests.faces.serving import Serve, Server
+from tests.faces.contract.contract_client import asked
+from tests.faces.live_server import Serve, Server
 from tests.web.test_problems import MEMORY, problem
 
 

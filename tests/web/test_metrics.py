@@ -6,7 +6,7 @@ from runyard.clock import SystemClock
 from runyard.settings import Settings
 from runyard.telemetry.metrics import TABLE
 from tests.faces.agents_for_tests import Gate, agents
-from tests.faces.serving import QUICK, Server, served
+from tests.faces.live_server import QUICK, Server, served
 from tests.web.test_problems import MEMORY, StoreThatGoesAway
 
 

@@ -5,15 +5,15 @@ from typing import Any
 
 import pytest
 
-from tests.faces.serving import Server
+from tests.faces.live_server import Server
+from tests.web.every_route import Operation, OwnedObjects, app_of, bearer, create_objects, operations
 from tests.web.test_problems import problem
-from tests.web.visiting import Belongings, Operation, app_of, bearer, move_in, operations
 
 ODD = ("%00", "a%00b", "%EF%B7%90", "%ff", "%F0%9F%A6%9C", "x" * 3000, "'", "%25", "%5C", "%0A")
 ENDLESS = "/api/sse"
 
 
-def _with_odd_ids(operation: Operation, anns: Belongings, odd: str) -> Iterator[str]:
+def _with_odd_ids(operation: Operation, anns: OwnedObjects, odd: str) -> Iterator[str]:
     """The path with each of its ids replaced in turn, while the others are right."""
     ids = anns.of(operation)
     for name in ids:
@@ -24,7 +24,7 @@ def _with_odd_ids(operation: Operation, anns: Belongings, odd: str) -> Iterator[
 @pytest.mark.parametrize("odd", ODD[:6])
 async def test_no_route_fails_on_an_odd_id(locked: Server, odd: str) -> None:
     key = await locked.key("ann")
-    anns = await move_in(locked, key)
+    anns = await create_objects(locked, key)
     tried = 0
     for operation in operations(app_of(locked)):
         if operation.method == "DELETE" and operation.path == "/api/keys/{key_id}":

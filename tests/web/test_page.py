@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from runyard.web import page
-from tests.faces.serving import Serve
+from tests.faces.live_server import Serve
 from tests.support.missing import need_node
 from tests.web.test_problems import MEMORY, problem
 

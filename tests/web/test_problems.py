@@ -19,7 +19,7 @@ from runyard.settings import Settings
 from runyard.stores.memory import MemoryStore
 from runyard.telemetry import logs
 from tests.faces.agents_for_tests import Gate, agents
-from tests.faces.serving import QUICK, Serve, Server, served
+from tests.faces.live_server import QUICK, Serve, Server, served
 
 MEMORY = pytest.mark.parametrize("backend", ["memory"])
 MARKER = "xMARKERx"

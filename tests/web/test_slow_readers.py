@@ -12,8 +12,8 @@ from runyard.agents.declared.loading import App
 from runyard.engine.log import stream as engine_stream
 from runyard.web import sse
 from tests.faces.agents_for_tests import Gate
+from tests.faces.live_server import Serve, Server
 from tests.faces.raw_stream import RawStream
-from tests.faces.serving import Serve, Server
 from tests.support.patience import PATIENCE
 
 MEMORY = pytest.mark.parametrize("backend", ["memory"])

@@ -15,7 +15,7 @@ from runyard.domain.run import Run
 from runyard.engine.channels.agent_directory import AgentDirectory
 from runyard.errors import NotFound
 from runyard.stores.memory import MemoryStore
-from tests.faces.serving import Serve
+from tests.faces.live_server import Serve
 from tests.web.test_problems import MEMORY
 from tests.web.two_owners import MARKER, ONCE, TASK, Person, app, belongings, move_in
 

@@ -4,10 +4,10 @@ from typing import Any
 
 from runyard.fields import hint
 from tests.faces.agents_for_tests import Gate
-from tests.faces.chats.chatting import Chat, chat_agents, interaction_of
-from tests.faces.serving import Serve, Server
+from tests.faces.chats.chats_client import Chat, chat_agents, interaction_of
+from tests.faces.live_server import Serve, Server
+from tests.web.every_route import app_of, bearer, create_objects, operations
 from tests.web.test_problems import MARKER, MEMORY, problem
-from tests.web.visiting import app_of, bearer, move_in, operations
 
 OPEN_BY_CONTRACT = {"/agents/run/sync", "/agents/run/stream"}
 BODIES: dict[str, dict[str, Any]] = {
@@ -21,7 +21,7 @@ BODIES: dict[str, dict[str, Any]] = {
 @MEMORY
 async def test_every_route_but_those_of_the_contract_refuses_a_field_that_it_does_not_have(locked: Server) -> None:
     key = await locked.key("ann")
-    anns = await move_in(locked, key)
+    anns = await create_objects(locked, key)
     tried = []
     for operation in operations(app_of(locked)):
         if operation.method not in ("POST", "PUT", "PATCH") or operation.path in OPEN_BY_CONTRACT:

@@ -9,9 +9,9 @@ from runyard.clock import SystemClock
 from runyard.settings import Settings
 from runyard.stores.memory import MemoryStore
 from tests.faces.agents_for_tests import Gate, agents
-from tests.faces.serving import QUICK, Serve, Server, served
+from tests.faces.live_server import QUICK, Serve, Server, served
+from tests.web.every_route import bearer
 from tests.web.test_problems import MEMORY, StoreThatGoesAway, log_lines, problem
-from tests.web.visiting import bearer
 
 __all__ = ["log_lines"]
 

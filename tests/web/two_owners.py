@@ -11,8 +11,8 @@ from runyard.agents.declared.loading import App
 from runyard.agents.declared.nodes import Node
 from runyard.agents.plan.node_context import NodeContext
 from runyard.domain.api_key import DEFAULT_SCOPES
+from tests.faces.live_server import Server
 from tests.faces.raw_stream import RawStream
-from tests.faces.serving import Server
 
 MARKER = "heliotrope"
 ONCE = {"Idempotency-Key": "once"}

@@ -19,10 +19,10 @@ from runyard.store import Store
 if TYPE_CHECKING:
     from runyard.agents.declared.loading import App
     from runyard.bus import Bus
+    from runyard.checkpoints.store import InteractionStore
     from runyard.checkpoints.task import Checkpoints, Stores
     from runyard.encryption.cipher import KeyRing
     from runyard.engine.engine import Engine
-    from runyard.faces.chats.interactions import InteractionStore
     from runyard.stores.sql_store import SqlStore
     from runyard.telemetry.spans import Exporter
 

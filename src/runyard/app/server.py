@@ -26,7 +26,7 @@ from runyard.settings import Settings, address
 from runyard.telemetry import logs
 
 if TYPE_CHECKING:
-    from runyard.web.connections import Bounded
+    from runyard.web.limits.connections import Bounded
 
 log = structlog.get_logger()
 
@@ -51,7 +51,7 @@ async def serve(
     content, so only a developer's own server sets it."""
     import uvicorn
 
-    from runyard.web.local import LocalOnly
+    from runyard.web.loopback import LoopbackOnly
 
     logs.configure(settings.log_format, settings.log_level)
     logs.catch_tracebacks()
@@ -61,7 +61,7 @@ async def serve(
     is_guarded = keys == "needed" or (keys == "needed_off_loopback" and not _is_loopback(listener))
     served = create_app(settings, process=process, keys=is_guarded)
     config = uvicorn.Config(
-        served if keys != "needed_off_loopback" or is_guarded else LocalOnly(served, settings.origins),
+        served if keys != "needed_off_loopback" or is_guarded else LoopbackOnly(served, settings.origins),
         log_config=None,
         access_log=False,
         proxy_headers=False,
@@ -88,7 +88,7 @@ async def serve(
 
 def http_protocol(settings: Settings, process: Process) -> "type[Bounded]":
     """Return uvicorn's HTTP protocol with the connection limits of the settings."""
-    from runyard.web.connections import ConnectionLimits, bounded
+    from runyard.web.limits.connections import ConnectionLimits, bounded
 
     limits = ConnectionLimits(
         settings.max_header_bytes,
@@ -128,10 +128,10 @@ async def _metrics_server(settings: Settings, process: Process) -> AsyncIterator
         return
     import uvicorn
 
-    from runyard.web.scrape import Scrape
+    from runyard.web.metrics_port import MetricsPort
 
     listener = _listen(settings.metrics_host, settings.metrics_port, "RUNYARD_METRICS_PORT")
-    answering = Scrape(process.engine, process.metrics)
+    answering = MetricsPort(process.engine, process.metrics)
     config = uvicorn.Config(
         answering,
         log_config=None,

@@ -1,1 +1,1 @@
-"""Copies of finished chat interactions, in a table or in files. Derived from the log; never read to resume a run."""
+"""Checkpoints: copies of finished chat interactions in a table or in files. Runs never resume from them."""

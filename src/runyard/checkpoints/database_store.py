@@ -1,26 +1,27 @@
-"""Checkpoints in the database, beside the log that they are made from."""
+"""Stores checkpoints in the database."""
 
 from msgspec.structs import replace
 
+from runyard.checkpoints.store import IsGone
 from runyard.domain.run import Run
 from runyard.domain.times import iso
 from runyard.engine.engine import Engine
 from runyard.errors import NotFound
-from runyard.faces.chats.interactions import Interactions, IsGone, decoded, encoded
+from runyard.faces.chats.interaction_builder import InteractionBuilder, decoded, encoded
 from runyard.faces.chats.lookup import run_in, thread_of
 from runyard.faces.chats.translate import run_id_of
 from runyard.faces.chats.wire import AgentState, Chat, Interaction
 
 
 class DatabaseInteractionStore:
-    """One owner's interactions: an `InteractionStore`."""
+    """The `InteractionStore` of one owner, in the database."""
 
     def __init__(self, engine: Engine, owner: str) -> None:
         self._engine = engine
         self._owner = owner
 
     async def save_interaction(self, chat_id: str, interaction: Interaction) -> None:
-        """A copy that an edit has overtaken is not kept; a newer one will be."""
+        """Save an interaction. A copy that is older than an edit is dropped; the task saves a newer one."""
         run = await self._run(chat_id, interaction.id)
         replaced = run_id_of(interaction.superseded_by or "")
         await self._engine.checkpoints.save(replace(run, superseded_by=replaced), encoded(interaction))
@@ -29,7 +30,7 @@ class DatabaseInteractionStore:
         run = await self._run(chat_id, interaction_id)
         if await self._engine.checkpoints.of_run(run) is None:
             raise NotFound("There is no checkpoint of that interaction.")
-        return await Interactions(self._engine).whole(run)
+        return await InteractionBuilder(self._engine).whole(run)
 
     async def load_chat(self, chat_id: str) -> Chat:
         thread = await thread_of(self._engine, self._owner, chat_id)
@@ -41,7 +42,7 @@ class DatabaseInteractionStore:
         run = await self._run(chat_id, interaction_id)
         if run.parent_id is None:
             return None
-        return AgentState(messages=await Interactions(self._engine).before(run))
+        return AgentState(messages=await InteractionBuilder(self._engine).before(run))
 
     async def forget(self, chat_id: str, is_gone: IsGone) -> None:
         """Do nothing: the copies were deleted with the thread."""

@@ -1,4 +1,4 @@
-"""Checkpoints as files, one per interaction, for people to look at (S1.37):
+"""Stores checkpoints as files that people can read, one per interaction (S1.37):
 
     chats/<chat_id>/chat.json
     chats/<chat_id>/interactions/<interaction_id>.json
@@ -6,10 +6,9 @@
 That is the layout for the owner of a server without API keys. Every other owner has the same layout below
 `owners/<owner>/`, with the owner's name percent-encoded (`app/factories.py`).
 
-Each is written whole and at once: to a draft beside it, flushed to the disk, then renamed. `remove_drafts` removes
-those that a killed process left. The ids are those that the
-face lets in, so that none leads out of the folder. With a key, interactions are sealed and no longer for people to look
-at. Files are read and written in threads, never on the event loop.
+Each file is written atomically: to a draft beside it, flushed to disk, then renamed. `remove_drafts` removes the
+drafts of killed processes. Ids are validated, so that no id leads out of the folder. With an encryption key the
+contents are sealed. Files are read and written in threads, never on the event loop.
 """
 
 import asyncio
@@ -19,9 +18,10 @@ from typing import TYPE_CHECKING
 
 import msgspec
 
+from runyard.checkpoints.store import IsGone
 from runyard.encryption.sealed_files import opened, sealed
 from runyard.errors import NotFound
-from runyard.faces.chats.interactions import IsGone, decoded, encoded
+from runyard.faces.chats.interaction_builder import decoded, encoded
 from runyard.faces.chats.lookup import CHAT
 from runyard.faces.chats.wire import AgentState, AgentStatePart, Chat, Interaction
 from runyard.private_files import remove_tree, write_whole
@@ -31,7 +31,7 @@ if TYPE_CHECKING:
 
 
 class FileInteractionStore:
-    """An `InteractionStore` of its own: it needs no database."""
+    """An `InteractionStore` in a folder. It needs no database."""
 
     def __init__(self, folder: Path, ring: "KeyRing | None" = None) -> None:
         self._chats = folder / "chats"
@@ -65,7 +65,7 @@ class FileInteractionStore:
                 found.unlink(missing_ok=True)
 
     def _kept(self, chat_id: str) -> list[str]:
-        """The interactions of a chat that have a file or a draft."""
+        """Return the ids of the interactions of a chat that have a file or a draft."""
         names = [file.name for file in (self._folder(chat_id) / "interactions").glob("*.json*")]
         return sorted({name.lstrip(".").partition(".json")[0] for name in names})
 
@@ -88,7 +88,7 @@ class FileInteractionStore:
             write_whole(about, msgspec.json.encode({"id": chat_id, "created_at": interaction.created_at}))
 
     def _load(self, chat_id: str, interaction_id: str) -> Interaction:
-        """An interaction with its whole final state, put together from the files before it."""
+        """Load an interaction with its complete final state, joined from the files of the interactions before it."""
         try:
             found = at = self._read(chat_id, self._file(chat_id, interaction_id))
             parts = []
@@ -118,7 +118,7 @@ class FileInteractionStore:
 
 
 def remove_drafts(folder: Path, before: float) -> int:
-    """Remove the drafts below a folder that were last written before a time; how many there were."""
+    """Remove the drafts below a folder that were last written before a time. Return how many."""
     removed = 0
     for pattern in ("*/.*.json.*", "*/interactions/.*.json.*"):
         for place in (folder / "chats", *folder.glob("owners/*/chats")):
@@ -132,5 +132,5 @@ def _remove_if_old(draft: Path, before: float) -> bool:
             return False
         draft.unlink()
     except FileNotFoundError:
-        return False  # its process finished it
+        return False  # its process has finished it
     return True

@@ -1,12 +1,12 @@
-"""The task that writes checkpoints: one for every interaction that has ended, whoever ended it (S1.28, S1.35).
+"""The background task that writes a checkpoint for every interaction that has ended (S1.28, S1.35).
 
-It looks for ended runs without one, so a crash, a forced cancel or a process that was not there costs time only; and as
-the log is the truth, nobody waits for it. Two processes may write the same one: the second changes nothing.
+It looks for ended runs without a checkpoint, so a crash or a forced cancel only delays one. Requests do not wait for
+checkpoints, because the log is authoritative. Two processes may write the same checkpoint; the second write changes
+nothing.
 
-A save is shielded: when the process stops it is finished, not cut off. One that takes longer than `SAVE_SECONDS` goes
-on, and a copy is put on the local disk; if it fails, a copy is put into a temporary file. Neither place is where the
-checkpoints are. The next start brings both back; until then the run counts as unsaved and is tried again. Drafts that
-a killed process left are removed at the start and every hour.
+A save is shielded: a shutdown waits for it. If a save takes longer than `SAVE_SECONDS`, it goes on, and a copy is put
+on the local disk. If a save fails, a copy is put into a temporary file. The next start saves both copies; until then
+the task retries the run. Drafts of killed processes are removed at the start and every hour.
 """
 
 import asyncio
@@ -20,12 +20,13 @@ import msgspec
 import structlog
 
 from runyard.checkpoints.file_store import remove_drafts
+from runyard.checkpoints.store import InteractionStore
 from runyard.clock import Clock
 from runyard.domain.run import Run
 from runyard.encryption.sealed_files import SPARE, opened, sealed
 from runyard.engine.engine import Engine
 from runyard.errors import Gone, NotFound, RunyardError, Unreadable
-from runyard.faces.chats.interactions import Interactions, InteractionStore, decoded, encoded
+from runyard.faces.chats.interaction_builder import InteractionBuilder, decoded, encoded
 from runyard.faces.chats.lookup import chat_id
 from runyard.faces.chats.translate import run_id_of
 from runyard.faces.chats.wire import Interaction
@@ -57,8 +58,8 @@ class Checkpoints:
         temporary: Path,
         ring: "KeyRing | None" = None,
     ) -> None:
-        """`stores` gives an owner's store. `files`: the folder of checkpoints, if they are files; the database is then
-        told that a copy is kept elsewhere."""
+        """`stores` returns the store of an owner. `files`: the folder of checkpoints, if they are files; the database
+        then only records that a copy exists."""
         self._engine = engine
         self._stores = stores
         self._clock = clock
@@ -84,7 +85,7 @@ class Checkpoints:
             await asyncio.sleep(interval)
 
     async def round(self) -> int:
-        """Save what is there to be saved; how many there were."""
+        """Save a batch of ended runs. Return how many there were."""
         now = self._clock.monotonic()
         self._resting = {run_id: until for run_id, until in self._resting.items() if until > now}
         due = [
@@ -95,26 +96,26 @@ class Checkpoints:
         return len(due)
 
     async def clean(self) -> None:
-        """Remove the drafts that killed processes left."""
+        """Remove the drafts of killed processes."""
         before = self._clock.now_ms() / 1000 - DRAFT_SECONDS
         for folder in self._folders:
             if removed := await asyncio.to_thread(remove_drafts, folder, before):
                 log.info("checkpoint.drafts_removed", count=removed)
 
     async def close(self) -> None:
-        """Return when what was begun is done, or has taken too long."""
+        """Wait for running saves, at most `SAVE_SECONDS`."""
         if self._saving:
             await asyncio.wait(self._saving, timeout=SAVE_SECONDS)
 
     async def _save(self, run: Run) -> None:
         try:
             thread = await self._engine.views.thread(run.owner, run.thread_id or "")
-            chat, interaction = chat_id(thread), await Interactions(self._engine).replayed(run)
+            chat, interaction = chat_id(thread), await InteractionBuilder(self._engine).replayed(run)
         except (NotFound, Gone):
-            return  # deleted meanwhile
+            return  # deleted in the meantime
         saving = asyncio.create_task(self._keep(run, chat, interaction), name=f"checkpoint {run.id}")
         self._saving.add(saving)
-        saving.add_done_callback(self._settle)
+        saving.add_done_callback(self._forget_task)
         try:
             async with asyncio.timeout(SAVE_SECONDS):  # not wait_for, which may swallow a cancel on Python 3.11
                 await asyncio.shield(saving)
@@ -125,10 +126,10 @@ class Checkpoints:
             log.error("checkpoint.save_failed", run_id=run.id, error=type(error).__name__)
             await self._put_aside((self._temporary, self._disk), run, chat, interaction)
 
-    def _settle(self, saving: "asyncio.Task[None]") -> None:
+    def _forget_task(self, saving: "asyncio.Task[None]") -> None:
         self._saving.discard(saving)
         if not saving.cancelled():
-            saving.exception()  # seen
+            saving.exception()  # marked as retrieved
 
     async def _keep(self, run: Run, chat: str, interaction: Interaction) -> None:
         store = self._stores(run.owner)
@@ -164,7 +165,7 @@ class Checkpoints:
         return False
 
     async def _put_aside(self, spares: Sequence["Spare"], run: Run, chat: str, interaction: Interaction) -> None:
-        """Put a copy into the first of these places that takes it."""
+        """Put a copy into the first fallback folder that accepts it."""
         self._resting[run.id] = self._clock.monotonic() + AGAIN_SECONDS
         for spare in spares:
             try:
@@ -175,7 +176,7 @@ class Checkpoints:
                 return
 
     async def bring_back(self) -> int:
-        """Save what an earlier process could not; how many were brought back."""
+        """Save the fallback copies of an earlier process. Return how many."""
         done = 0
         for spare in (self._disk, self._temporary):
             for file, owner, chat, interaction in await asyncio.to_thread(spare.all):
@@ -184,7 +185,7 @@ class Checkpoints:
                         raise NotFound
                     await self._stores(owner).save_interaction(chat, interaction)
                 except NotFound:
-                    log.info("checkpoint.discarded", file=file.name)  # its chat is gone
+                    log.info("checkpoint.discarded", file=file.name)  # its chat was deleted
                 except Exception as error:
                     log.warning("checkpoint.restore_failed", file=file.name, error=type(error).__name__)
                     continue
@@ -194,8 +195,8 @@ class Checkpoints:
 
 
 class Spare:
-    """A folder for copies that could not be saved where they belong; readable by its owner alone, and sealed if there
-    is a key."""
+    """A fallback folder for copies whose save was slow or failed. Only its owner can read it; with an encryption key
+    the copies are sealed."""
 
     def __init__(self, folder: Path, ring: "KeyRing | None" = None) -> None:
         self._folder = folder
@@ -204,13 +205,13 @@ class Spare:
     def put(self, owner: str, chat: str, interaction: Interaction) -> None:
         make_folder(self._folder)
         if not self._is_ours():
-            raise PermissionError("The folder belongs to another user, or others may write to it.")
+            raise PermissionError("The fallback folder belongs to another user, or others can access it.")
         kept = {"owner": owner, "chat_id": chat, "interaction": msgspec.Raw(encoded(interaction))}
         data = sealed(self._ring, msgspec.json.encode(kept), interaction.id, SPARE)
         write_whole(self._folder / f"{interaction.id}.json", data)
 
     def _is_ours(self) -> bool:
-        """Whether it is a folder of this user that no other can use; anyone may make one in a temporary directory."""
+        """Tell whether the folder belongs to this user and is closed to others; any user can create one in /tmp."""
         try:
             found = os.lstat(self._folder)
         except FileNotFoundError:

@@ -60,7 +60,8 @@
     │       └── ContextTooLong         the conversation exceeds the context window
     └── StartupError                   one sentence for the terminal, exit code 2
 
-`web/problems.py` maps these errors to HTTP status codes. A message never repeats text that a client or a model sent.
+`web/errors/problems.py` maps these errors to HTTP status codes. A message never repeats text that a client or a model
+sent.
 """
 
 from runyard.errors.agents import (

@@ -1,2 +1,2 @@
-"""One folder per API: `wire` (its words), `translate` (core events to its frames, pure), `routes` (parse, one engine
-call, answer). A face decides nothing, and knows no other face."""
+"""One folder per API: `wire` (requests, responses, event names), `translate` (core events to frames; pure), `routes`
+(parse, call the engine, respond). A face decides nothing and imports no other face."""

@@ -1,1 +1,1 @@
-"""HTTP for every face: the app, streams, errors, limits. Knows the engine's streams; knows no face's words."""
+"""HTTP for every face: the app, routes, authentication, limits, errors, streams. Knows no face."""

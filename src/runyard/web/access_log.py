@@ -1,8 +1,8 @@
-"""One line for every request that was answered: what route, by whom, with which status, in how many milliseconds.
+"""Logs one line per request: route, owner, key, status and milliseconds.
 
-The route is named as it is declared, never as it was asked for: paths hold names that clients made up, and queries may
-hold anything. Every request gets an id, which is in its answer (`X-Request-ID`) and in all lines that are written on
-its behalf, also those of a run that is claimed as it is accepted. Ids of clients are not taken over.
+The line has the route as it is declared, never the requested path or query, which may hold content. Every request gets
+an id. The id is in the response (`X-Request-ID`) and in all log lines that the request causes, including those of a
+run that is claimed when it is accepted. Ids that clients send are ignored.
 """
 
 from secrets import token_hex
@@ -13,11 +13,11 @@ from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from runyard.engine.access import Caller
 from runyard.ids import is_id
-from runyard.web.problems import CALLER
+from runyard.web.errors.problems import CALLER
 
 log = structlog.get_logger()
 
-ROUTE = "runyard.route"  # where a request's scope says which plain route it is for
+ROUTE = "runyard.route"  # the key of the fast route's path in a request's scope
 METHODS = frozenset({"GET", "HEAD", "POST", "PUT", "PATCH", "DELETE", "OPTIONS"})
 ID_BYTES = 8
 
@@ -35,7 +35,7 @@ class AccessLog:
         structlog.contextvars.bind_contextvars(request_id=request_id)
         header = (b"x-request-id", request_id.encode())
 
-        async def noted(message: Message) -> None:
+        async def send_with_id(message: Message) -> None:
             nonlocal status
             if message["type"] == "http.response.start":
                 status = message["status"]
@@ -43,19 +43,19 @@ class AccessLog:
             await send(message)
 
         try:
-            await self._app(scope, receive, noted)
+            await self._app(scope, receive, send_with_id)
         finally:
             log.info("request.finished", status=status, ms=round((perf_counter() - began) * 1000, 1), **_about(scope))
 
 
 def _about(scope: Scope) -> dict[str, str]:
     method = scope["method"]
-    told = {"method": method if method in METHODS else "other", "route": _route(scope)}
+    fields = {"method": method if method in METHODS else "other", "route": _route(scope)}
     caller: Caller | None = scope.get(CALLER)
     if caller is not None and caller.key_id is not None:
-        told |= {"owner": caller.owner, "key": caller.key_id}
+        fields |= {"owner": caller.owner, "key": caller.key_id}
     run_id = scope.get("path_params", {}).get("run_id", "")
-    return {**told, "run_id": run_id} if is_id(run_id) else told
+    return {**fields, "run_id": run_id} if is_id(run_id) else fields
 
 
 def _route(scope: Scope) -> str:

@@ -10,13 +10,15 @@ from typing import Any, NamedTuple
 from fastapi import APIRouter, FastAPI
 from starlette.types import ASGIApp, Receive, Scope, Send
 
-from runyard.web import auth, declared, health, page, problems
+from runyard.web import auth, health, page
 from runyard.web.access_log import AccessLog
 from runyard.web.auth import Guard
 from runyard.web.body import BodyLimit
 from runyard.web.context import CONTEXT, Context
-from runyard.web.last_resort import LastResort
-from runyard.web.limits import Rates, StreamRoom
+from runyard.web.errors import openapi, problems
+from runyard.web.fallback import FallbackResponse
+from runyard.web.limits.rates import Rates
+from runyard.web.limits.stream_slots import StreamSlots
 from runyard.web.routing import FastRoutes
 
 Lifespan = Callable[[FastAPI], AbstractAsyncContextManager[None]]
@@ -35,12 +37,12 @@ class App(FastAPI):
     """FastAPI behind a guard, limits and the fast routes."""
 
     def open_door(self, context: Context, limits: Limits, *, keys: bool, access_log: bool) -> None:
-        room = StreamRoom(limits.streams, limits.streams_per_key)
-        fast = FastRoutes(self.router.routes, super().__call__, room)
+        slots = StreamSlots(limits.streams, limits.streams_per_key)
+        fast = FastRoutes(self.router.routes, super().__call__, slots)
         rates = None if limits.rate_per_key is None else Rates(limits.rate_per_key)
         access = context.engine.access if keys else None
         door: ASGIApp = Guard(BodyLimit(fast, limits.body), access, rates, context.metrics.refused)
-        door = LastResort(door, lambda: context.is_stopping)
+        door = FallbackResponse(door, lambda: context.is_stopping)
         self._door = AccessLog(door) if access_log else door
         self._context = context
         self._needs_keys = keys
@@ -49,7 +51,7 @@ class App(FastAPI):
         """Return the OpenAPI document, with the errors of each operation and the scope that it needs."""
         if self.openapi_schema is None:
             document = super().openapi()
-            declared.describe(document, self._needs_keys, frozenset(auth.OPEN))
+            openapi.describe(document, self._needs_keys, frozenset(auth.OPEN))
             if self._needs_keys:
                 auth.describe(document)
         return super().openapi()

@@ -1,8 +1,8 @@
-"""The door: who is asking, and whether they may. It stands before every route, so that none can forget it.
+"""Authenticates requests and checks their scope, before every route, so that no route can forget it.
 
-A key comes in `Authorization: Bearer` or `X-API-Key`, never in the address, which ends up in logs. Reading needs the
-scope `read` and everything else `write`, but for the routes in `NEEDS`. What is refused is refused before the body is
-read, and a missing, unknown, wrong, revoked or expired key all get the same answer.
+A key comes in `Authorization: Bearer` or `X-API-Key`, never in the URL, which ends up in logs. GET needs the scope
+`read`, other methods `write`; `NEEDS` lists the exceptions. A request is refused before its body is read. Missing,
+unknown, wrong, revoked and expired keys all get the same response.
 """
 
 from collections.abc import Callable, Iterable
@@ -18,11 +18,11 @@ from runyard.domain import api_key
 from runyard.domain.events import clean
 from runyard.engine.access import LOCAL_CALLER, Access, Caller
 from runyard.errors import BadRequest, Invalid, NotFound, RunyardError, ScopeMissing
-from runyard.web import problems
-from runyard.web.limits import Rates
-from runyard.web.problems import CALLER, REFUSED, path_of
+from runyard.web.errors import problems
+from runyard.web.errors.problems import CALLER, REFUSED, path_of
+from runyard.web.limits.rates import Rates
 
-OPEN = ("/health", "/api/health", "/health/ready", "/", "/assets/{name}")  # to be read by anybody
+OPEN = ("/health", "/api/health", "/health/ready", "/", "/assets/{name}")  # public routes
 NEEDS: dict[tuple[str, str], api_key.Scope] = {
     ("POST", "/api/approvals/{approval_id}"): "approve",
     ("POST", "/chats/{chat_id}/interactions/{interaction_id}/approve"): "approve",
@@ -34,13 +34,13 @@ NEEDS: dict[tuple[str, str], api_key.Scope] = {
 }
 _SPECIAL: dict[str, list[tuple[Pattern[str], api_key.Scope | None]]] = {}
 for (_method, _path), _scope in {**{("GET", path): None for path in OPEN}, **NEEDS}.items():
-    # as the router itself reads them, so that the two cannot differ about a path
+    # compiled by the router's own function, so that both match the same paths
     _SPECIAL.setdefault(_method, []).append((compile_path(_path)[0], _scope))
 POLICY_VIOLATION = 1008
 
 
 def need(method: str, path: str) -> api_key.Scope | None:
-    """The scope that a request needs; None if anybody may send it."""
+    """Return the scope that a request needs, or None for public routes."""
     method = "GET" if method == "HEAD" else method
     for pattern, scope in _SPECIAL.get(method, ()):
         if pattern.match(path):
@@ -49,7 +49,7 @@ def need(method: str, path: str) -> api_key.Scope | None:
 
 
 def describe(document: dict[str, Any]) -> None:
-    """Say in an OpenAPI document which scope every operation needs."""
+    """Add the scope that each operation needs to an OpenAPI document."""
     document.setdefault("components", {})["securitySchemes"] = {
         "bearer": {"type": "http", "scheme": "bearer"},
         "header": {"type": "apiKey", "in": "header", "name": "X-API-Key"},
@@ -61,7 +61,8 @@ def describe(document: dict[str, Any]) -> None:
 
 
 class Guard:
-    """Lets in who may, and says who it is. Without `access` no key is needed, and everybody is one owner."""
+    """Authenticates each request and stores its caller in the scope. Without `access`, requests need no key and all
+    belong to one owner."""
 
     def __init__(
         self, app: ASGIApp, access: Access | None, rates: Rates | None, refused: Callable[[str], None]
@@ -89,28 +90,30 @@ class Guard:
         await self._app(scope, receive, send)
 
     async def _caller(self, scope: Scope, access: Access) -> Caller | None:
-        """Nobody, where anybody may come."""
+        """Return the authenticated caller, or None for public routes."""
         wanted = need(scope["method"], path_of(scope))
         if wanted is None:
             return None
         caller = await access.authenticate(key_in(scope["headers"]))
         if wanted not in caller.scopes:
-            raise ScopeMissing(f"This API key lacks the scope `{wanted}`.")
+            raise ScopeMissing(
+                f"This API key lacks the scope `{wanted}`. Create one with `runyard keys create --scope {wanted}`."
+            )
         if self._rates is not None and caller.key_id is not None:
             self._rates.take(caller.key_id)
         return caller
 
 
 def _unusable(scope: Scope) -> RunyardError | None:
-    """Why this address can name nothing: no stored id or name contains NUL or U+FDD0, and Postgres refuses NUL."""
+    """Return the error for a URL that no object can have: stored ids and names contain no NUL and no U+FDD0."""
     path: str = scope["path"]
     if clean(path) != path:
         return NotFound()
-    return Invalid("A query parameter contains NUL; leave it out.") if b"%00" in scope["query_string"] else None
+    return Invalid("A query parameter contains NUL. Remove it.") if b"%00" in scope["query_string"] else None
 
 
 def key_in(headers: Iterable[tuple[bytes, bytes]]) -> str | None:
-    """The key that was sent. Other schemes of Authorization are somebody else's."""
+    """Return the API key in the headers. Schemes of Authorization other than Bearer are ignored."""
     given = set()
     for name, value in headers:
         if name == b"x-api-key":
@@ -121,12 +124,12 @@ def key_in(headers: Iterable[tuple[bytes, bytes]]) -> str | None:
                 given.add(rest[0].strip())
     given.discard(b"")
     if len(given) > 1:
-        raise BadRequest("Two different API keys were sent; send one.")
+        raise BadRequest("The request has two different API keys. Send one.")
     return given.pop().decode("latin-1") if given else None
 
 
 async def owner_of(request: Request) -> str:
-    """Async, though it waits for nothing: FastAPI would send a plain function to a thread."""
+    """Return the owner of the caller's key. Async, because FastAPI runs other functions in a thread."""
     caller: Caller = request.scope[CALLER]
     return caller.owner
 

@@ -1,4 +1,4 @@
-"""Request bodies: bounded before they are read, parsed by one strict parser, whatever the client sends."""
+"""Request bodies: limited in size before they are read, and parsed by one strict parser."""
 
 from collections.abc import Callable, Collection, Coroutine, Iterable
 from typing import Any, TypeVar
@@ -12,17 +12,17 @@ from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from runyard.errors import BadRequest, Invalid, TooLarge
 from runyard.fields import UNKNOWN, hint
-from runyard.web.problems import answer
+from runyard.web.errors.problems import answer
 
 M = TypeVar("M", bound=BaseModel)
 
 
-MOST_LEVELS = 400  # of nesting: what is accepted must be encoded again, perhaps from deeper in the stack
-TOO_DEEP = f"The body is nested more than {MOST_LEVELS} levels deep."
+MOST_LEVELS = 400  # of nesting: an accepted value must be encoded again, perhaps from deeper in the stack
+TOO_DEEP = f"The body is nested more than {MOST_LEVELS} levels deep. Flatten it."
 
 
 def decoded(body: bytes) -> Any:
-    """No broken UTF-8, no lone surrogates, no nesting without end."""
+    """Decode JSON. Raise NotJson for invalid JSON or UTF-8, lone surrogates and values nested too deep."""
     try:
         value = msgspec.json.decode(body)
     except RecursionError:
@@ -35,7 +35,7 @@ def decoded(body: bytes) -> Any:
 
 
 def _is_too_deep(value: Any) -> bool:
-    """Look at one level of nesting after the other; the parser has already refused what it cannot hold."""
+    """Tell whether a value is nested too deep, one level at a time; recursion could exhaust the stack."""
     level = [value]
     for _ in range(MOST_LEVELS):
         inside = [each for each in level if each and isinstance(each, list | dict)]
@@ -46,7 +46,7 @@ def _is_too_deep(value: Any) -> bool:
 
 
 async def read(request: Request, model: type[M]) -> M:
-    """The body of a request to a plain route, as FastAPI would read it: only what is declared to be JSON is."""
+    """Read and validate the body of a request to a fast route, with the rules of FastAPI routes."""
     given = decoded(await request.body())
     refuse_other_types(request)
     try:
@@ -61,13 +61,13 @@ def _is_json(request: Request) -> bool:
 
 
 def refuse_other_types(request: Request) -> None:
-    """NotDeclared if the body is not declared to be JSON: pages of other sites can send such requests unasked."""
+    """Raise NotDeclared if the content type is not JSON: pages of other sites can send such requests."""
     if not _is_json(request):
         raise NotDeclared
 
 
 class StrictRequest(Request):
-    """A request whose body is decoded once, strictly."""
+    """A request whose body is decoded once, by the strict parser."""
 
     async def json(self) -> Any:
         if not hasattr(self, "_decoded"):
@@ -82,13 +82,13 @@ class NotJson(BadRequest):
 
 
 class NotDeclared(Invalid):
-    """The body is not declared to be JSON; send the header `Content-Type: application/json`."""
+    """The body is not declared as JSON. Send the header `Content-Type: application/json`."""
 
     code = "not_declared_json"
 
 
 class StrictRoute(APIRoute):
-    """A route that refuses a body it cannot read, and fields and query parameters it does not have."""
+    """A route that refuses invalid bodies, unknown fields and unknown query parameters."""
 
     def get_route_handler(self) -> Callable[[Request], Coroutine[Any, Any, Response]]:
         handle = super().get_route_handler()
@@ -103,7 +103,7 @@ class StrictRoute(APIRoute):
                     refuse_fields(given)
                 else:
                     refuse_other_types(request)
-            if parameters:  # a route without any, such as /health, takes what a proxy may add
+            if parameters:  # a route without parameters, such as /health, ignores those that a proxy adds
                 _refuse_others(request.query_params, parameters)
             return await handle(request)
 
@@ -111,7 +111,7 @@ class StrictRoute(APIRoute):
 
 
 def refuse_fields(given: Any) -> None:
-    """Refuse the fields of a body that was sent to a route without any; an empty object is accepted."""
+    """Refuse fields in the body of a route that has none; an empty object is accepted."""
     if isinstance(given, dict) and given:
         raise _unknown(("body",), hint(given, ()))
 
@@ -126,7 +126,7 @@ def _unknown(where: tuple[str, ...], what: str) -> RequestValidationError:
 
 
 class BodyLimit:
-    """Refuses bodies over the limit, by their declared length or as soon as they pass it."""
+    """Refuses bodies over the limit, by their declared length or as soon as they exceed it."""
 
     def __init__(self, app: ASGIApp, limit: int) -> None:
         self._app = app
@@ -159,9 +159,9 @@ class BodyLimit:
         return counted
 
     async def _refuse(self, scope: Scope, receive: Receive, send: Send) -> None:
-        refusal = TooLarge(f"The body may have at most {self._limit} bytes.")
+        refusal = TooLarge(f"The body is too large. The limit is {self._limit} bytes.")
         await answer(refusal, scope)(scope, receive, send)
 
 
 class BodyTooLarge(BaseException):
-    """Passes through every handler of ordinary errors."""
+    """The body exceeds the limit. A BaseException, so that no handler of ordinary errors catches it."""

@@ -5,7 +5,7 @@ from starlette.responses import PlainTextResponse, Response
 
 from runyard.telemetry.metrics import MEDIA_TYPE
 from runyard.web.context import EngineDep, context_of
-from runyard.web.problems import Problem
+from runyard.web.errors.problems import Problem
 from runyard.web.responses import Json
 from runyard.web.routing import Router
 

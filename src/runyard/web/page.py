@@ -1,8 +1,9 @@
-"""The web page: the files that `make page` has built from `ui/`, to be read by anybody; what they ask for needs a key.
+"""Serves the web page: the files that `make page` builds from `ui/`. They are public; the requests of the page need a
+key.
 
-Names of assets change with their content, so they are kept for ever; `/` is asked for every time. The policy lets the
-page load from and talk to this server alone, and run no script that is not a file of it. Without a build `/` says in
-one sentence how to get the page, and everything else works.
+Names of assets change with their content, so browsers cache them forever; `/` is revalidated every time. The policy
+lets the page load from and talk to this server only, and run only scripts that are files of this server. Without a
+build, `/` says how to build the page.
 """
 
 import mimetypes
@@ -19,7 +20,7 @@ from runyard.web.access_log import ROUTE
 
 INDEX, ASSET = "/", "/assets/{name}"
 BUILT = Path(__file__).with_name("built")
-MISSING = "The page has not been built: run `make page`; the API works without it.\n"
+MISSING = "The page is not built. Run `make page`; the API works without it.\n"
 POLICY = "; ".join(
     (
         "default-src 'none'",
@@ -47,7 +48,7 @@ class Asset(NamedTuple):
 
 
 def add_routes(router: APIRouter) -> None:
-    """The files are read once: what is served fits together, also while they are built anew."""
+    """Read the files once, so that files of two builds never mix, and add their routes."""
     built = read(BUILT)
 
     async def index(request: Request) -> Response:
@@ -61,7 +62,7 @@ def add_routes(router: APIRouter) -> None:
         request.scope[ROUTE] = ASSET
         found = built.get(f"assets/{request.path_params['name']}")
         if found is None:
-            raise NotFound("There is no such file; reload the page.")
+            raise NotFound("There is no such file. Reload the page.")
         return Response(found.body, headers=FOR_EVER, media_type=found.media_type)
 
     for path, handler in ((INDEX, index), (ASSET, asset)):
@@ -71,7 +72,7 @@ def add_routes(router: APIRouter) -> None:
 
 
 def read(folder: Path) -> dict[str, Asset]:
-    """The files of a build by their path; none if there is no build."""
+    """Return the files of a build by path, or an empty dictionary without a build."""
     if not (folder / "index.html").is_file():
         return {}
     return {

@@ -1,4 +1,4 @@
-"""Answers of the JSON kind, and the small conversions that every face needs."""
+"""JSON responses, idempotency keys and times, for every face."""
 
 from typing import Annotated, Any
 
@@ -15,7 +15,7 @@ Key = Annotated[str | None, Header(alias="Idempotency-Key", min_length=1, max_le
 
 
 def key_of(request: Request) -> str | None:
-    """The Idempotency-Key of a request to a plain route; `Key` for the others."""
+    """Return the Idempotency-Key of a request to a fast route; other endpoints declare a `Key`."""
     key = request.headers.get("idempotency-key")
     if key is not None and not 1 <= len(key) <= KEY_LENGTH:
         raise Invalid(f"An Idempotency-Key has 1 to {KEY_LENGTH} characters.")
@@ -30,7 +30,7 @@ class Json(Response):
 
 
 def fields(model: Any) -> Any:
-    """Not pydantic's own encoder: it gives up on values that are nested a few hundred levels deep."""
+    """Return the fields of a model for msgspec. Pydantic's own encoder fails on deeply nested values."""
     if isinstance(model, BaseModel):
         return vars(model)
     raise TypeError(f"{type(model).__name__} is not JSON.")

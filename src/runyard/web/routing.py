@@ -18,10 +18,10 @@ from starlette.types import ASGIApp, Receive, Scope, Send
 
 from runyard.engine.access import Caller
 from runyard.errors import TooManyStreams
-from runyard.web import problems
 from runyard.web.access_log import ROUTE
 from runyard.web.body import StrictRoute
-from runyard.web.limits import StreamRoom
+from runyard.web.errors import problems
+from runyard.web.limits.stream_slots import StreamSlots
 from runyard.web.responses import Key
 
 Handler = Callable[[Request], Awaitable[Response]]
@@ -116,14 +116,14 @@ def _documented(handler: Handler, path: str, body: type[BaseModel] | None, *, ta
 class FastRoutes:
     """Answers requests for fast routes; passes every other request on to `otherwise`."""
 
-    def __init__(self, routes: Sequence[BaseRoute], otherwise: ASGIApp, room: StreamRoom) -> None:
+    def __init__(self, routes: Sequence[BaseRoute], otherwise: ASGIApp, slots: StreamSlots) -> None:
         self._fast = [
             (method, route.path_regex, route.endpoint, route.path, route.is_stream)
             for route in routes
             if isinstance(route, FastRoute)
             for method in route.methods or ()
         ]
-        self._room = room
+        self._slots = slots
         self._otherwise = otherwise
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
@@ -140,7 +140,7 @@ class FastRoutes:
     async def _stream(self, handler: Handler, request: Request, send: Send) -> None:
         caller: Caller = request.scope[problems.CALLER]
         try:
-            with self._room.taken(caller.key_id):
+            with self._slots.taken(caller.key_id):
                 await self._answer(handler, request, send)
         except TooManyStreams as error:
             await problems.answer(error, request.scope)(request.scope, request.receive, send)

@@ -1,9 +1,9 @@
-"""Server-sent events: the one way a log leaves the server.
+"""Writes server-sent events. Every log leaves the server through this module.
 
-All chunks that are ready go out in one write; a face says how an event looks, and followers of one face share the
-encoded bytes. Only log events carry an id; a heartbeat is a comment. The response ends cleanly after the terminal
-event and never otherwise: a shutdown, a key that was revoked or a reader that stopped reading gets its socket cut, so
-that it comes back with Last-Event-ID.
+All chunks that are ready go out in one write. A face encodes the events; followers of the same face share the bytes.
+Only log events carry an id; a heartbeat is a comment. The response ends cleanly only after the terminal event. On
+shutdown, a revoked key or a client that stopped reading, the server cuts the connection, so that the client reconnects
+with Last-Event-ID.
 """
 
 import asyncio
@@ -23,7 +23,7 @@ from runyard.engine.control.disconnects import Disconnects
 from runyard.engine.log.stream import Pause, Streams
 from runyard.engine.log.tail import Chunk
 from runyard.errors import BadRequest
-from runyard.web.problems import CALLER
+from runyard.web.errors.problems import CALLER
 
 log = structlog.get_logger()
 
@@ -35,17 +35,17 @@ HEADERS = (
 )
 PING = b": ping\n\n"
 STALL_SECONDS = 60.0
-ABORT = "runyard.abort"  # in a request's scope, set by our server: drops the connection and all that is not sent yet
+ABORT = "runyard.abort"  # key in a request's scope: a function that drops the connection with its unsent bytes
 MAX_SEQ = 2**53
 Frame = Callable[[Event], bytes]
 
 
 class StreamCut(Exception):
-    """The stream is ended in the middle, on purpose."""
+    """The server ends a stream before its last event."""
 
 
 class Follower(Protocol):
-    """A cursor over something that goes on: hands over items, or says why there are none."""
+    """A cursor over a live sequence: `next` returns items, or the reason why there are none."""
 
     async def next(self, patience: float) -> Sequence[Any] | Pause: ...
 
@@ -55,8 +55,8 @@ class Follower(Protocol):
 
 
 class LiveStream(Response):
-    """What a follower hands over, as server-sent events, until it ends or the client goes. One whose key is taken away
-    is cut off."""
+    """Sends the items of a follower as server-sent events until they end or the client disconnects. A stream whose key
+    is revoked is cut."""
 
     def __init__(
         self,
@@ -75,29 +75,29 @@ class LiveStream(Response):
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         follower = self._follow()
         reader = asyncio.create_task(_until_gone(receive, follower))
-        patience = _Patience(send)
+        stall = _StallTimer(send)
         try:
             await send({"type": "http.response.start", "status": 200, "headers": self._head})
-            is_gone = await self._pump(follower, patience.write, scope[CALLER])
+            is_gone = await self._pump(follower, stall.write, scope[CALLER])
         except asyncio.CancelledError:
-            if not patience.is_over:
+            if not stall.is_over:
                 raise
             log.info("stream.stalled")
             if (abort := scope.get(ABORT)) is not None:
-                abort()  # a close would wait until the client has read what was sent
+                abort()  # `close` would wait until the client has read the unsent bytes
             raise StreamCut from None
         finally:
-            patience.end()
+            stall.end()
             reader.cancel()
             follower.close()
         if is_gone:
             await self._gone()
 
     async def _gone(self) -> None:
-        """The client closed before the end."""
+        """Handle a client that disconnected before the end."""
 
     async def _pump(self, follower: Follower, write: Callable[[bytes, bool], Awaitable[None]], caller: Caller) -> bool:
-        """Send what there is until the end, or until the client is gone: then True."""
+        """Send items until the end. Return True if the client disconnected first."""
         while True:
             found = await follower.next(self._heartbeat)
             if not await caller.is_still_valid():
@@ -118,9 +118,9 @@ class LiveStream(Response):
 
 
 class EventStream(LiveStream):
-    """A run's log in a face's words. `frame` gives one event's bytes, or none; `name` tells faces apart, and None that
-    the bytes are for this follower only. `published`: only what the outbox has published. `disconnects` is told if the
-    client closes before the end."""
+    """The stream of a run's log. `frame` encodes one event of a face; `name` is the face whose followers share the
+    bytes, or None if they are for this follower only. `published`: send only events that the outbox has published.
+    `disconnects` is told if the client disconnects before the end."""
 
     def __init__(
         self,
@@ -155,16 +155,16 @@ class EventStream(LiveStream):
         return encoded
 
 
-class _Patience:
-    """Writes to a reader, and cancels the writing task if the reader takes too long to read: one timer for the whole
-    stream instead of one for every write."""
+class _StallTimer:
+    """Writes to a client, and cancels the writing task if a write takes too long. One timer serves the whole stream,
+    instead of one per write."""
 
     def __init__(self, send: Send) -> None:
         self._send = send
         self._loop = asyncio.get_running_loop()
         self._task = asyncio.current_task()
         self._since: float | None = None
-        self._timer = self._loop.call_later(STALL_SECONDS / 2, self._look)
+        self._timer = self._loop.call_later(STALL_SECONDS / 2, self._check)
         self.is_over = False
 
     async def write(self, body: bytes, more: bool) -> None:
@@ -172,11 +172,11 @@ class _Patience:
         await self._send({"type": "http.response.body", "body": body, "more_body": more})
         self._since = None
 
-    def _look(self) -> None:
+    def _check(self) -> None:
         if self._task is not None and self._since is not None and self._loop.time() - self._since >= STALL_SECONDS:
             self.is_over = self._task.cancel()
         else:
-            self._timer = self._loop.call_later(STALL_SECONDS / 2, self._look)
+            self._timer = self._loop.call_later(STALL_SECONDS / 2, self._check)
 
     def end(self) -> None:
         self._timer.cancel()
@@ -189,20 +189,21 @@ async def _until_gone(receive: Receive, follower: Follower) -> None:
 
 
 def start_of(request: Request) -> int:
-    """Where a reader goes on: `Last-Event-ID`, `fromSeq` and `after` each name the last seq seen; the largest wins."""
-    return asked_start(request) or 0
+    """Return the seq after which a client resumes: the largest of `Last-Event-ID`, `fromSeq` and `after`, or 0."""
+    return requested_start(request) or 0
 
 
-def asked_start(request: Request) -> int | None:
-    """The same; None if the reader does not say."""
+def requested_start(request: Request) -> int | None:
+    """Return the seq after which a client resumes, or None if the request has none."""
     query = request.query_params
     given = (request.headers.get("last-event-id"), query.get("fromSeq"), query.get("after"))
     return max((_seq(value) for value in given if value), default=None)
 
 
-def nothing_more(request: Request, run: Run) -> Response | None:
-    """204 for a reader that has seen the last event of a run that has ended: it makes an EventSource stop. By the
-    header alone, which is what an EventSource sends: `after` and `fromSeq` are a question, and get an empty stream."""
+def already_complete(request: Request, run: Run) -> Response | None:
+    """Return 204 if the client has seen the last event of an ended run; it makes an EventSource stop reconnecting.
+
+    Only Last-Event-ID counts, because an EventSource sends it. `after` and `fromSeq` get an empty stream."""
     seen = request.headers.get("last-event-id")
     if seen and run.status.is_terminal and _seq(seen) >= run.last_seq:
         return Response(status_code=204)

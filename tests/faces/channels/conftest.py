@@ -8,9 +8,9 @@ from starlette.types import Receive, Scope, Send
 
 from runyard.domain.api_key import LOCAL
 from runyard.web.body import BodyLimit
-from runyard.web.problems import CALLER
-from tests.faces.channels.company import Company
-from tests.faces.serving import Serve
+from runyard.web.errors.problems import CALLER
+from tests.faces.channels.agents_on_demand import Company
+from tests.faces.live_server import Serve
 
 AT_ONCE: dict[str, Any] = {"group_pause_min_seconds": 0, "group_pause_max_seconds": 0}
 

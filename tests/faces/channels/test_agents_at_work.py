@@ -14,9 +14,9 @@ from runyard.agents.declared.loading import App
 from runyard.domain.run import Run
 from runyard.engine.channels.agent_actions import AgentActions
 from runyard.telemetry.spans import Recorder
-from tests.faces.channels.company import Company, done
+from tests.faces.channels.agents_on_demand import Company, done
 from tests.faces.channels.conftest import AT_ONCE
-from tests.faces.serving import Serve
+from tests.faces.live_server import Serve
 
 NOTHING = {"calls": [{"tool": "do_nothing"}]}
 DONE = {"text": "raw words"}

@@ -10,9 +10,9 @@ import pytest
 
 import runyard
 from runyard.agents.declared.loading import App
-from tests.faces.channels.company import Company, done
+from tests.faces.channels.agents_on_demand import Company, done
 from tests.faces.channels.conftest import AT_ONCE
-from tests.faces.serving import Serve
+from tests.faces.live_server import Serve
 from tests.support.fake_anthropic import FakeAnthropic, fake_anthropic
 
 pytest.importorskip("claude_agent_sdk", reason="needs the extra claude, whose wheel has a program of 350 MB")

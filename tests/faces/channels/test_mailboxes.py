@@ -8,10 +8,10 @@ import pytest
 from runyard.agents.context import Context
 from runyard.agents.declared.kinds import agent
 from runyard.agents.declared.loading import App
-from tests.faces.channels.company import Company, done
+from tests.faces.channels.agents_on_demand import Company, done
 from tests.faces.channels.conftest import AT_ONCE
 from tests.faces.channels.test_agents_at_work import DONE, say, thinkers
-from tests.faces.serving import Serve
+from tests.faces.live_server import Serve
 
 
 @pytest.mark.req("S3.26")

@@ -6,7 +6,7 @@ import pytest
 
 from runyard.agents.context import Context
 from runyard.domain.run import Status
-from tests.faces.channels.company import Company, done
+from tests.faces.channels.agents_on_demand import Company, done
 
 
 @pytest.mark.req("S3.7", "S3.12", "S3.40")

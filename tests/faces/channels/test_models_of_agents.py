@@ -9,9 +9,9 @@ from runyard.agents.declared.loading import App
 from runyard.domain.profile import Profile
 from runyard.errors import StartupError
 from runyard.settings import Settings
-from tests.faces.channels.company import Company, done
+from tests.faces.channels.agents_on_demand import Company, done
 from tests.faces.channels.conftest import AT_ONCE
-from tests.faces.serving import Serve, Server
+from tests.faces.live_server import Serve, Server
 
 ADDRESS = "oobabooga/http://127.0.0.1:9"
 DECLARED = {

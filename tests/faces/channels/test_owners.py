@@ -15,8 +15,8 @@ from runyard.agents.declared.kinds import agent
 from runyard.agents.declared.loading import App
 from runyard.domain.api_key import DEFAULT_SCOPES
 from tests.faces.channels.conftest import AT_ONCE
+from tests.faces.live_server import Serve, Server
 from tests.faces.raw_stream import RawStream
-from tests.faces.serving import Serve, Server
 from tests.support.fake_claude_sdk import SESSION, FakeAssistantMessage, FakeResultMessage, FakeText, calls, install
 from tests.support.patience import PATIENCE
 

@@ -5,7 +5,7 @@ from typing import Any
 import pytest
 
 from runyard.ids import new_id
-from tests.faces.channels.company import Company, done
+from tests.faces.channels.agents_on_demand import Company, done
 
 
 async def ask(company: Company, method: str, path: str, caller: str = "local", **more: Any) -> Any:

@@ -6,9 +6,9 @@ import pytest
 
 import runyard
 from runyard.agents.declared.loading import App
-from tests.faces.channels.company import Company, done
+from tests.faces.channels.agents_on_demand import Company, done
 from tests.faces.channels.conftest import AT_ONCE
-from tests.faces.serving import Serve
+from tests.faces.live_server import Serve
 from tests.support.fake_claude_sdk import SESSION, FakeAssistantMessage, FakeResultMessage, FakeText, calls, install
 
 KEVIN = runyard.claude("kevin", model="claude-x", instructions="You are kevin.")

@@ -2,7 +2,7 @@
 
 import pytest
 
-from tests.faces.channels.company import Company, done
+from tests.faces.channels.agents_on_demand import Company, done
 
 
 @pytest.mark.req("S3.22")

@@ -3,8 +3,8 @@
 import pytest
 
 from tests.faces.agents_for_tests import Gate
-from tests.faces.chats.chatting import Chat, chat_agents
-from tests.faces.serving import Serve, Server
+from tests.faces.chats.chats_client import Chat, chat_agents
+from tests.faces.live_server import Serve, Server
 
 
 @pytest.fixture

@@ -6,10 +6,10 @@ import pytest
 
 from runyard.domain.api_key import LOCAL
 from runyard.errors import AlreadyDecided
-from runyard.faces.chats.approving import ApprovalManager
+from runyard.faces.chats.approval_manager import ApprovalManager
 from tests.faces.agents_for_tests import Gate
-from tests.faces.chats.chatting import Chat, answer_of, chat_agents, interaction_of
-from tests.faces.serving import Serve
+from tests.faces.chats.chats_client import Chat, answer_of, chat_agents, interaction_of
+from tests.faces.live_server import Serve
 from tests.support.patience import PATIENCE
 
 

@@ -5,7 +5,7 @@ import time
 import pytest
 
 from tests.faces.agents_for_tests import Gate
-from tests.faces.chats.chatting import Chat, interaction_of
+from tests.faces.chats.chats_client import Chat, interaction_of
 
 
 @pytest.mark.req("S1.25", "S1.26", "S1.57")

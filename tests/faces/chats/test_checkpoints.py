@@ -14,17 +14,17 @@ import pytest
 from runyard.app.factories import fallback_folder, temporary_folder
 from runyard.checkpoints import task as module
 from runyard.checkpoints.file_store import FileInteractionStore
+from runyard.checkpoints.store import InteractionStore
 from runyard.checkpoints.task import Checkpoints, Spare
 from runyard.domain.api_key import LOCAL
 from runyard.domain.run import Status
 from runyard.errors import NotFound, StartupError
-from runyard.faces.chats.interactions import InteractionStore
 from runyard.faces.chats.wire import AgentState, AnswerEvent, Interaction, InteractionStatus
 from runyard.faces.chats.wire import Chat as ChatModel
 from runyard.settings import Settings
 from tests.faces.agents_for_tests import Gate
-from tests.faces.chats.chatting import Chat, chat_agents, interaction_of
-from tests.faces.serving import Serve, Server
+from tests.faces.chats.chats_client import Chat, chat_agents, interaction_of
+from tests.faces.live_server import Serve, Server
 from tests.support.patience import eventually
 
 FIELDS = ["id", "status", "user_message", "agent_events", "final_agent_state", "created_at", "completed_at"]

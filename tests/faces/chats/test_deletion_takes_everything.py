@@ -11,8 +11,8 @@ from runyard.agents.tools.workspace import Workspace
 from runyard.checkpoints.task import Spare
 from runyard.domain.api_key import LOCAL
 from runyard.faces.chats.wire import Interaction
-from tests.faces.chats.chatting import Chat, interaction_of
-from tests.faces.serving import Serve, Server
+from tests.faces.chats.chats_client import Chat, interaction_of
+from tests.faces.live_server import Serve, Server
 from tests.support.patience import eventually
 
 

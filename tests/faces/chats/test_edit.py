@@ -3,7 +3,7 @@
 import pytest
 
 from tests.faces.agents_for_tests import Gate
-from tests.faces.chats.chatting import Chat, answer_of, interaction_of
+from tests.faces.chats.chats_client import Chat, answer_of, interaction_of
 
 
 async def told(chat: Chat, *texts: str) -> list[str]:

@@ -7,7 +7,7 @@ import pytest
 
 from runyard.faces.chats.wire import EventName
 from tests.faces.agents_for_tests import SECRET, Gate
-from tests.faces.chats.chatting import Chat, interaction_of, without_ids
+from tests.faces.chats.chats_client import Chat, interaction_of, without_ids
 from tests.faces.raw_stream import RawStream
 
 GOLDEN = Path(__file__).parent / "golden"

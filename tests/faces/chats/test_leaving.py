@@ -8,9 +8,9 @@ import pytest
 from runyard.domain.api_key import LOCAL
 from runyard.domain.run import Run, Status
 from tests.faces.agents_for_tests import Gate
-from tests.faces.chats.chatting import Chat, chat_agents, interaction_of
+from tests.faces.chats.chats_client import Chat, chat_agents, interaction_of
+from tests.faces.live_server import Serve, Server
 from tests.faces.raw_stream import RawStream
-from tests.faces.serving import Serve, Server
 from tests.support.patience import eventually
 
 LONG: dict[str, Any] = {"chats_grace_seconds": 3600, "reap_seconds": 0.02}

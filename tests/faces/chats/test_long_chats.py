@@ -4,11 +4,11 @@ from typing import Any
 
 import pytest
 
-from runyard.faces.chats import interactions as module
-from runyard.faces.chats.interactions import Interactions, written
+from runyard.faces.chats import interaction_builder as module
+from runyard.faces.chats.interaction_builder import InteractionBuilder, json_of
 from tests.faces.agents_for_tests import Gate
-from tests.faces.chats.chatting import Chat, chat_agents, interaction_of
-from tests.faces.serving import Serve, Server
+from tests.faces.chats.chats_client import Chat, chat_agents, interaction_of
+from tests.faces.live_server import Serve, Server
 from tests.support.patience import eventually
 
 TURNS, SIZE = 8, 20_000
@@ -49,8 +49,8 @@ async def test_one_interaction_has_the_whole_state_and_is_sent_piece_by_piece(lo
     assert [message["content"][:1] for message in whole if message["role"] == "user"] == [str(n) for n in range(TURNS)]
     process = long.server.process
     run = await process.engine.views.run("local", last["id"].removeprefix("int_"))
-    interactions = Interactions(process.engine)
-    pieces = [piece async for piece in written(interactions, run, await interactions.of_run(run))]
+    interactions = InteractionBuilder(process.engine)
+    pieces = [piece async for piece in json_of(interactions, run, await interactions.of_run(run))]
     assert len(pieces) > TURNS
     assert max(map(len, pieces)) < 5 * SIZE, "no piece holds more than one interaction"
 

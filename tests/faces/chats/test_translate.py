@@ -20,7 +20,7 @@ from runyard.domain.events import (
 from runyard.domain.run import Status
 from runyard.faces.chats.translate import STATUS, frames, interaction_id, run_id_of
 from runyard.ids import new_approval_id, new_id
-from tests.faces.every_event import EVENTS, RUN_ID, event
+from tests.faces.sample_events import EVENTS, RUN_ID, event
 
 ME = interaction_id(RUN_ID).encode()
 IT = b"approval"

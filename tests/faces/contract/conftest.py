@@ -3,8 +3,8 @@
 import pytest
 
 from tests.faces.agents_for_tests import Gate
-from tests.faces.contract.asking import contract_agents
-from tests.faces.serving import Serve, Server
+from tests.faces.contract.contract_client import contract_agents
+from tests.faces.live_server import Serve, Server
 
 
 @pytest.fixture

@@ -8,9 +8,9 @@ import pytest
 import runyard
 from runyard.agents.declared.loading import App
 from runyard.contract.wire import AgentRunResponse
-from tests.faces.serving import Serve
+from tests.faces.live_server import Serve
+from tests.web.every_route import bearer
 from tests.web.test_problems import MEMORY
-from tests.web.visiting import bearer
 
 ROUTES = ["/agents/run/sync", "/agents/run/stream"]
 ASKED = {"request_id": "r1", "task_type": "happy"}

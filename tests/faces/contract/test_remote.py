@@ -16,10 +16,10 @@ from runyard.settings import Settings
 from runyard.stores.memory import MemoryStore
 from runyard.telemetry.spans import Recorder
 from tests.contract.agent_server import GOOD, TASK, as_stream, frames, served
-from tests.faces import serving
+from tests.faces import live_server
 from tests.faces.agents_for_tests import Gate
-from tests.faces.contract.asking import asked, contract_agents, stream, sync
-from tests.faces.serving import Serve
+from tests.faces.contract.contract_client import asked, contract_agents, stream, sync
+from tests.faces.live_server import Serve
 from tests.support.patience import eventually
 
 OTHERS = "00-4bf92f3577b34da6a3ce929d0e0e4736-00f067aa0ba902b7-01"
@@ -77,9 +77,9 @@ async def test_a_stream_over_a_remote_agent_has_one_end_also_if_the_other_side_h
 @pytest.mark.parametrize("backend", ["memory"])
 async def test_one_server_asks_another(gate: Gate, serve: Serve) -> None:
     far = await serve(contract_agents(gate))
-    settings = Settings(database_url="sqlite:///unused.db", **serving.QUICK)
+    settings = Settings(database_url="sqlite:///unused.db", **live_server.QUICK)
     app = asking(f"http://127.0.0.1:{far.port}")
-    async with serving.served(settings, app, MemoryStore(SystemClock())) as near:
+    async with live_server.served(settings, app, MemoryStore(SystemClock())) as near:
         echoed = await sync(near, asked("far", inputs={"q": 1}, **LABELS))
         assert echoed["outputs"]["labels"] == {"request_id": "req-1", **LABELS}
         both = await sync(near, asked("twice"))

@@ -3,9 +3,9 @@
 import pytest
 
 from tests.faces.agents_for_tests import SECRET, Gate
-from tests.faces.contract.asking import asked, contract_agents, opened, stream, sync
+from tests.faces.contract.contract_client import asked, contract_agents, opened, stream, sync
+from tests.faces.live_server import Serve, Server
 from tests.faces.raw_stream import RawStream
-from tests.faces.serving import Serve, Server
 
 TERMINAL = {"final", "complete", "done"}
 

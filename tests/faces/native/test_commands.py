@@ -6,7 +6,7 @@ import pytest
 
 from runyard.ids import new_id
 from tests.faces.agents_for_tests import Gate
-from tests.faces.serving import Serve, Server
+from tests.faces.live_server import Serve, Server
 
 
 async def test_a_retry_is_a_new_run_for_the_same_message(server: Server) -> None:

@@ -10,7 +10,7 @@ import runyard
 from runyard.agents.context import Context
 from runyard.agents.declared.agent import Agent
 from runyard.agents.declared.loading import App
-from tests.faces.serving import Serve
+from tests.faces.live_server import Serve
 from tests.web.test_problems import problem
 
 SCRIPT = Path(__file__).parents[2] / "tools" / "mcp_server_for_tests.py"

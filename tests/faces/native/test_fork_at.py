@@ -12,7 +12,7 @@ from runyard.agents.tools.tool import tool
 from runyard.domain.conversation import NOT_MADE
 from runyard.model import Conversation
 from tests.faces.agents_for_tests import Gate
-from tests.faces.serving import Serve, Server
+from tests.faces.live_server import Serve, Server
 
 heard: list[list[dict[str, Any]]] = []
 calls: list[str] = []

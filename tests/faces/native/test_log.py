@@ -9,8 +9,8 @@ import pytest
 from runyard.domain.events import EVENT_TYPES, EventType
 from runyard.faces.native.translate import envelope, frame
 from tests.faces.agents_for_tests import Gate
-from tests.faces.every_event import EVENTS, RUN_ID
-from tests.faces.serving import Serve, Server
+from tests.faces.live_server import Serve, Server
+from tests.faces.sample_events import EVENTS, RUN_ID
 
 UUID7 = re.compile(r"[0-9a-f]{8}-[0-9a-f]{4}-7[0-9a-f]{3}-[89ab][0-9a-f]{3}-[0-9a-f]{12}")
 

@@ -6,10 +6,10 @@ from rich.console import Console
 from runyard.cli.doctor import clocks
 from runyard.cli.status import overview, size
 from runyard.client import Client
-from runyard.web.scrape import Scrape
-from tests.faces.serving import Serve, Server
+from runyard.web.metrics_port import MetricsPort
+from tests.faces.live_server import Serve, Server
 from tests.support.asgi_transport import AsgiTransport
-from tests.web.visiting import app_of
+from tests.web.every_route import app_of
 
 MEMORY = pytest.mark.parametrize("backend", ["memory"])
 
@@ -53,7 +53,7 @@ async def test_only_a_key_with_the_scope_operate_sees_it(serve: Serve) -> None:
 async def test_a_port_of_its_own_answers_those_who_watch_and_nothing_else(serve: Serve) -> None:
     server = await serve(keys=True)
     process = server.process
-    async with Client("http://watch", transport=AsgiTransport(Scrape(process.engine, process.metrics))) as client:
+    async with Client("http://watch", transport=AsgiTransport(MetricsPort(process.engine, process.metrics))) as client:
         http = client._connection._http
         metrics, health, other = [await http.get(path) for path in ("/metrics", "/health", "/api/runs")]
         posted = await http.post("/metrics")

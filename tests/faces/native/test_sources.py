@@ -1,7 +1,7 @@
 """What an answer rests on can be read beside it."""
 
 from runyard.store import Document
-from tests.faces.serving import Server
+from tests.faces.live_server import Server
 
 RUST = Document("cv_001", "Ada Marsh", "Knows Rust.")
 OTHER = Document("cv_002", "Ben Okafor", "Grows roses.")

@@ -7,7 +7,7 @@ import runyard
 from runyard.agents.context import Context
 from runyard.agents.declared.kinds import agent
 from runyard.agents.declared.loading import App
-from tests.faces.serving import Serve
+from tests.faces.live_server import Serve
 
 MARKER = "c0ntent-that-must-not-leak"
 

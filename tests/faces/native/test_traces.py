@@ -12,7 +12,7 @@ from runyard.agents.declared.loading import App
 from runyard.agents.declared.nodes import Node
 from runyard.agents.plan.node_context import NodeContext
 from runyard.telemetry.spans import Recorder, Span
-from tests.faces.serving import Serve, Server
+from tests.faces.live_server import Serve, Server
 from tests.support.patience import eventually
 
 SECRET = "a secret"

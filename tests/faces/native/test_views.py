@@ -8,7 +8,7 @@ import pytest
 from runyard.domain.fold import fold
 from runyard.ids import new_id
 from tests.faces.agents_for_tests import Gate
-from tests.faces.serving import Serve, Server
+from tests.faces.live_server import Serve, Server
 
 
 @pytest.mark.req("S0.25")

@@ -10,9 +10,9 @@ from runyard.agents.declared.loading import App
 from runyard.faces.plans.wire import RunState
 from runyard.ids import is_id
 from tests.faces.agents_for_tests import Gate, agents
-from tests.faces.every_event import RUN_ID
-from tests.faces.plans.running import seen, start, stream_to_end, told
-from tests.faces.serving import Serve, Server
+from tests.faces.live_server import Serve, Server
+from tests.faces.plans.plans_client import seen, start, stream_to_end, told
+from tests.faces.sample_events import RUN_ID
 
 MEMORY = pytest.mark.parametrize("backend", ["memory"])
 FIELDS = ["runId", "serverRunId", "plan", "state", "startedAt", "finishedAt", "lastSeq", "nextSeq", "v"]

@@ -8,8 +8,8 @@ import pytest
 
 from runyard.bus import Hint
 from tests.faces.agents_for_tests import Gate
-from tests.faces.plans.running import REFERENCE, seen, start, stream_to_end, told
-from tests.faces.serving import Serve, Server
+from tests.faces.live_server import Serve, Server
+from tests.faces.plans.plans_client import REFERENCE, seen, start, stream_to_end, told
 
 # A heartbeat of 20 ms would cut off the reads of a database that is far away.
 NEAR = pytest.mark.parametrize("backend", ["memory", "sqlite"])

@@ -5,9 +5,9 @@ import asyncio
 import pytest
 
 from tests.faces.agents_for_tests import Gate
-from tests.faces.plans.running import REFERENCE, seen, start, stream_to_end, told
+from tests.faces.live_server import Serve, Server
+from tests.faces.plans.plans_client import REFERENCE, seen, start, stream_to_end, told
 from tests.faces.raw_stream import Frame
-from tests.faces.serving import Serve, Server
 
 BAD = ["-1", "+1", "1.5", "abc", "0x1", "1e3", "1_0", "9" * 17, "9007199254740993", "null"]
 

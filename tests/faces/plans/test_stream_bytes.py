@@ -8,9 +8,9 @@ import pytest
 
 from runyard.settings import Settings
 from tests.faces.agents_for_tests import SECRET, Gate
-from tests.faces.plans.running import REFERENCE, seen, start, stream_to_end, told, without_times
+from tests.faces.live_server import Serve, Server
+from tests.faces.plans.plans_client import REFERENCE, seen, start, stream_to_end, told, without_times
 from tests.faces.raw_stream import RawStream
-from tests.faces.serving import Serve, Server
 
 GOLDEN = Path(__file__).parent / "golden"
 FIELDS = ["runId", "seq", "ts", "type", "v", "source"]

@@ -5,8 +5,8 @@ import json
 import pytest
 
 from tests.faces.agents_for_tests import NODES, SECRET
-from tests.faces.plans.running import REFERENCE, start, stream_to_end, told
-from tests.faces.serving import Server
+from tests.faces.live_server import Server
+from tests.faces.plans.plans_client import REFERENCE, start, stream_to_end, told
 
 ANSWER = json.dumps({"found": SECRET, "before": NODES[:-1]}, separators=(",", ":"), sort_keys=True)
 

@@ -5,7 +5,7 @@ import asyncio
 import pytest
 
 from tests.faces.agents_for_tests import Gate, agents
-from tests.faces.serving import Serve, Server
+from tests.faces.live_server import Serve, Server
 
 AT_WORK = ["gated", "silent", "endless", "long_step", "long_thread"]
 

@@ -3,7 +3,7 @@
 import pytest
 
 from runyard.domain.run import Run
-from tests.faces.serving import Serve, Server
+from tests.faces.live_server import Serve, Server
 from tests.store.making import a_worker, claimed, die
 from tests.support.patience import eventually
 

@@ -12,7 +12,7 @@ from runyard.domain.fold import fold
 from runyard.settings import Settings
 from runyard.stores.memory import MemoryStore
 from tests.faces.agents_for_tests import Gate, agents
-from tests.faces.serving import QUICK, Serve, Server, served
+from tests.faces.live_server import QUICK, Serve, Server, served
 
 
 class SlowStore(MemoryStore):

@@ -9,7 +9,7 @@ from runyard.domain.run import Status
 from runyard.faces.threads import translate
 from runyard.faces.threads.wire import RunStatus
 from tests.faces.agents_for_tests import Gate
-from tests.faces.serving import Serve, Server
+from tests.faces.live_server import Serve, Server
 from tests.support.patience import eventually
 
 MAP = {

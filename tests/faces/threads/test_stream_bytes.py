@@ -8,8 +8,8 @@ import pytest
 
 from runyard.faces.threads.wire import EventName
 from tests.faces.agents_for_tests import SECRET, Gate
+from tests.faces.live_server import Serve, Server
 from tests.faces.raw_stream import RawStream
-from tests.faces.serving import Serve, Server
 from tests.support.patience import PATIENCE
 
 GOLDEN = Path(__file__).parent / "golden"

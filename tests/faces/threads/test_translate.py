@@ -6,7 +6,7 @@ import pytest
 
 from runyard.domain.events import EVENT_TYPES, EventType, Payload, RunFinished, ToolFinished, ToolStarted
 from runyard.faces.threads.translate import frame
-from tests.faces.every_event import EVENTS, event
+from tests.faces.sample_events import EVENTS, event
 
 COLUMN: dict[EventType, bytes] = {
     "run.queued": b"",

@@ -15,7 +15,7 @@ from runyard.domain.events import RunFinished
 from runyard.domain.fold import fold
 from runyard.domain.run import Status
 from runyard.errors import AgentError, NodeFailed, NodeTimedOut, Unavailable, WriteRefused
-from tests.faces.every_event import event
+from tests.faces.sample_events import event
 from tests.unit.agent.fake_execution import FakeExecution, P
 from tests.unit.agent.plan_agents import SECRET, event_lines, one, plan_of, three
 

@@ -18,7 +18,7 @@ from runyard.web.auth import Owner, owner_of
 from runyard.web.context import EngineDep, context_of
 from runyard.web.responses import Json, Key
 from runyard.web.routing import Router
-from runyard.web.sse import LiveStream, asked_start
+from runyard.web.sse import LiveStream, requested_start
 
 Limit = Annotated[int, Query(ge=1, le=100)]
 MemberKind = Literal["user", "agent"]
@@ -29,7 +29,7 @@ router = Router("channels")
 @router.fast("GET", "/api/sse", is_stream=True)
 async def watch(request: Request) -> Response:
     """Follow messages, reactions and agents in all conversations that the caller sees."""
-    context, asked, caller = context_of(request), asked_start(request), await owner_of(request)
+    context, asked, caller = context_of(request), requested_start(request), await owner_of(request)
     feed = context.engine.feed
     after = await feed.start(asked)
     return LiveStream(lambda: feed.follow(caller, after), translate.frame, context.heartbeat)

@@ -1,4 +1,4 @@
-"""Entries of the feed as the frames of the channels face. Pure: a list of entries is all it needs."""
+"""Translates entries of the feed to the frames of the channels face. Pure: needs only the entries."""
 
 from datetime import UTC, datetime
 from typing import Any, assert_never
@@ -28,16 +28,16 @@ def frame(entry: Entry) -> bytes:
             assert_never(entry.kind)
 
 
-def message(said: Message, kind: ThreadKind) -> dict[str, Any]:
-    """A message, as it is answered and as it is told."""
+def message(posted: Message, kind: ThreadKind) -> dict[str, Any]:
+    """Return a message as responses and events show it."""
     return {
-        "id": said.id,
-        **place(said.thread_id, kind),
-        "parentMessageId": said.parent_id,
-        "userId": said.sender,
-        "isAgent": said.role == "assistant",
-        "text": said.text,
-        "createdAt": iso(said.created_at),
+        "id": posted.id,
+        **place(posted.thread_id, kind),
+        "parentMessageId": posted.parent_id,
+        "userId": posted.sender,
+        "isAgent": posted.role == "assistant",
+        "text": posted.text,
+        "createdAt": iso(posted.created_at),
     }
 
 

@@ -1,4 +1,4 @@
-"""The words of the channels face, as clients see them: camelCase."""
+"""Requests, responses and event names of the channels face: camelCase."""
 
 from typing import Annotated, Any, Literal
 
@@ -18,10 +18,12 @@ Text = Annotated[str, Field(min_length=1)]
 
 class NewChannel(RequestBody):
     name: Name
-    kind: ChannelKind = Field("public", description="A private channel is known to its members and its owner alone.")
+    kind: ChannelKind = Field("public", description="Only its members and its owner see a private channel.")
     topic: Topic | None = None
-    agents: list[Id] = Field([], max_length=200, description="The agents in it, in the order in which they answer.")
-    users: list[Id] = Field([], max_length=1000, description="The people in it.")
+    agents: list[Id] = Field(
+        [], max_length=200, description="The agents of the channel, in the order in which they answer."
+    )
+    users: list[Id] = Field([], max_length=1000, description="The people of the channel.")
 
 
 class ChannelChange(RequestBody):
@@ -51,8 +53,8 @@ class ChannelPage(BaseModel):
 
 class NewDm(RequestBody):
     agentId: Id = Field(description="The agent to talk to.")
-    otherAgentId: Id | None = Field(None, description="Who talks to it, if that is another agent.")
-    userId: Id | None = Field(None, description="The owner of the API key, who is the other side if both are left out.")
+    otherAgentId: Id | None = Field(None, description="The other side, if it is an agent.")
+    userId: Id | None = Field(None, description="The owner of the API key; the other side if both fields are left out.")
 
 
 class DmSeen(BaseModel):
@@ -107,7 +109,7 @@ class MessageSeen(BaseModel):
 
 class MessagePage(BaseModel):
     messages: list[MessageSeen]
-    next: str | None = Field(description="Earlier messages are those before this one; null if these are the first.")
+    next: str | None = Field(description="Pass it as `before` to get earlier messages; null at the beginning.")
 
 
 class NewAgent(RequestBody):
@@ -142,7 +144,7 @@ class AgentSeen(BaseModel):
     maxTurns: int
     maxBudgetUsd: float
     isActive: bool
-    isDeclared: bool = Field(description="Declared in code, and changed there.")
+    isDeclared: bool = Field(description="Whether the agent is declared in code; it can be changed only there.")
     createdAt: str
     updatedAt: str
 
@@ -154,7 +156,7 @@ class AgentPage(BaseModel):
 
 class BlockChange(RequestBody):
     content: str
-    isShared: bool | None = Field(None, description="Whether other agents can be linked to it; as it was if left out.")
+    isShared: bool | None = Field(None, description="Whether other agents can read the block; unchanged if left out.")
 
 
 class BlockSeen(BaseModel):
@@ -186,8 +188,8 @@ class PassagePage(BaseModel):
 
 
 class PromptSeen(BaseModel):
-    systemPrompt: str = Field(description="The whole prompt.")
-    persona: str = Field(description="Its first part, which is the same every time.")
+    systemPrompt: str = Field(description="The complete prompt.")
+    persona: str = Field(description="The first part of the prompt, which does not change between runs.")
 
 
 AgentRunStatus = Literal["created", "running", "completed", "failed", "cancelled"]

@@ -1,1 +1,1 @@
-"""The chats face (S1): chats, their interactions as streams, approvals, cancel, edit, and checkpoints."""
+"""The chats face: chats, their interactions as streams, approvals, cancel, edit."""

@@ -1,4 +1,4 @@
-"""Which thread and which run a client of the chats face means."""
+"""Looks up the thread of a chat id and the run of an interaction id."""
 
 import re
 from contextlib import suppress
@@ -13,14 +13,14 @@ CHAT = re.compile(r"[A-Za-z0-9][A-Za-z0-9._:~-]{0,127}")
 
 
 def chat_id(thread: Thread) -> str:
-    """What its client calls it."""
+    """Return the client's id of a chat, or the thread's id if the client gave none."""
     return thread.external_id or thread.id
 
 
 def new_chat_id(given: str) -> str:
-    """An id that a chat may get: it also names a folder, and cannot lead out of it."""
+    """Validate the id of a new chat. It also names a folder, so it cannot contain a path."""
     if not CHAT.fullmatch(given):
-        raise Invalid("A chat id has 1 to 128 letters, digits, dots, dashes, colons, tildes or underscores.")
+        raise Invalid("Invalid chat id. Use 1 to 128 letters, digits, dots, dashes, colons, tildes or underscores.")
     return given
 
 
@@ -32,7 +32,7 @@ async def thread_of(engine: Engine, owner: str, chat: str) -> Thread:
 
 
 async def run_in(engine: Engine, owner: str, chat: str, interaction: str) -> Run:
-    """The run that is this interaction of this chat."""
+    """Return the run of an interaction of a chat."""
     thread, run_id = await thread_of(engine, owner, chat), run_id_of(interaction)
     with suppress(NotFound):
         run = await engine.views.run(owner, run_id or "")
@@ -42,7 +42,7 @@ async def run_in(engine: Engine, owner: str, chat: str, interaction: str) -> Run
 
 
 async def run_of(engine: Engine, thread: Thread, interaction: str) -> Run:
-    """The run that is this interaction: of the thread, or of one that it was forked from."""
+    """Return the run of an interaction of a thread, or of the thread that it was forked from."""
     with suppress(NotFound):
         run = await engine.views.run(thread.owner, run_id_of(interaction) or "")
         if run.thread_id == thread.id or thread.forked_from is not None:

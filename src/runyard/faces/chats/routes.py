@@ -12,7 +12,7 @@ from runyard.domain.times import iso
 from runyard.engine.intake.intake import idempotency_key
 from runyard.errors import AlreadyDecided, BadRequest, Conflict, NotFound, RunEnded
 from runyard.faces.chats import translate, wire
-from runyard.faces.chats.interactions import Interactions, written
+from runyard.faces.chats.interaction_builder import InteractionBuilder, json_of
 from runyard.faces.chats.lookup import chat_id as name_of
 from runyard.faces.chats.lookup import new_chat_id, run_in, thread_of
 from runyard.web.auth import Owner, owner_of
@@ -20,7 +20,7 @@ from runyard.web.body import decoded, read, refuse_fields
 from runyard.web.context import Context, EngineDep, context_of, engine_of
 from runyard.web.responses import Json, key_of
 from runyard.web.routing import Router
-from runyard.web.sse import EventStream, nothing_more, start_of
+from runyard.web.sse import EventStream, already_complete, start_of
 
 FACE = "chats"
 CHAT = "/chats/{chat_id}"
@@ -89,7 +89,7 @@ async def events(request: Request) -> Response:
     """Follow an interaction."""
     after = start_of(request)
     _, run = await _owner_and_run(request)
-    return nothing_more(request, run) or await _attached(context_of(request), run, after)
+    return already_complete(request, run) or await _attached(context_of(request), run, after)
 
 
 @router.fast("GET", INTERACTION, response_model=wire.Interaction)
@@ -98,9 +98,9 @@ async def interaction(request: Request) -> Response:
     if not _wants_json(request):
         return await events(request)
     _, run = await _owner_and_run(request)
-    interactions = Interactions(engine_of(request))
+    interactions = InteractionBuilder(engine_of(request))
     kept = await interactions.of_run(run)
-    return StreamingResponse(written(interactions, run, kept), media_type="application/json")
+    return StreamingResponse(json_of(interactions, run, kept), media_type="application/json")
 
 
 @router.post(f"{INTERACTION}/approve", response_model=wire.Processed)
@@ -149,7 +149,7 @@ async def get_chat(
 ) -> Response:
     """Get a chat with its newest interactions, oldest first; `before` pages to earlier ones."""
     thread = await thread_of(engine, owner, chat_id)
-    return Json(await Interactions(engine).page(thread, include_superseded, before, limit))
+    return Json(await InteractionBuilder(engine).page(thread, include_superseded, before, limit))
 
 
 @router.delete(CHAT, status_code=204)

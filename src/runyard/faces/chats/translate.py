@@ -1,10 +1,9 @@
-"""Core events as the events of the chats face. Pure: the events of a run are all it needs, and whether its agent tells
-its thinking twice.
+"""Translates core events to the events of the chats face. Pure: needs only the events of a run, and whether its agent
+repeats its thinking in messages.
 
-A frame has the event's seq as its id, so that a client that was cut off can attach where it was. Tokens have no word
-here (C18): the answer comes whole. What an agent thinks is told piece by piece, unless its messages tell it whole:
-then `Thoughts` tells it once, as soon as the agent goes on to something else. A tool that a person refused was never
-called and has no result here; `rejected` says it all (C20).
+The id of a frame is the event's seq, so that a disconnected client can resume. Tokens are not sent: the answer comes
+whole. Thinking is sent piece by piece, unless the agent's messages repeat it: then `Thoughts` sends it once, when the
+agent goes on to something else. A rejected tool call has no result here; the event `rejected` replaces it.
 """
 
 import re
@@ -58,23 +57,23 @@ def interaction_id(run_id: str) -> str:
 
 
 def run_id_of(given: str) -> str | None:
-    """The run that this interaction is, if it can be one."""
+    """Return the run id in an interaction id, or None if the id is invalid."""
     found = _INTERACTION.fullmatch(given)
     return found[1] if found else None
 
 
 class Thoughts:
-    """The reasoning of an agent whose messages repeat it: told once in a turn, when it ends.
+    """Collects the thinking of an agent whose messages repeat it, and releases it once per turn, when it ends.
 
-    It ends at the first token of the answer, or with the message. A turn that is begun again after a crash does not
-    tell its reasoning again. Needs every event of a run, in order."""
+    It ends at the first token of the answer, or with the message. A turn that restarts after a crash does not release
+    its thinking again. Needs every event of a run, in order."""
 
     def __init__(self) -> None:
         self._pieces: list[str] = []
-        self._is_told = False
+        self._is_sent = False
 
     def take(self, event: Event) -> str | None:
-        """The reasoning that ends with this event."""
+        """Return the thinking that ends with this event."""
         if event.type == "model.token":
             return self._whole() if self._pieces else None
         match event.payload:
@@ -83,9 +82,9 @@ class Thoughts:
             case ModelReset():
                 self._pieces.clear()
             case ModelMessage(message=message):
-                thought = _thought(message, self._is_told)
+                thought = _thought(message, self._is_sent)
                 self._pieces.clear()
-                self._is_told = False
+                self._is_sent = False
                 return thought
             case _:
                 pass
@@ -94,15 +93,15 @@ class Thoughts:
     def _whole(self) -> str | None:
         thought = "".join(self._pieces)
         self._pieces.clear()
-        if self._is_told or not thought.strip():
+        if self._is_sent or not thought.strip():
             return None
-        self._is_told = True
+        self._is_sent = True
         return thought
 
 
 def frames(repeats_its_thinking: bool, after: int = 0) -> Callable[[Event], bytes]:
-    """How the events of such an agent's run look on the wire, but for those up to `after`. If it repeats its thinking,
-    this is for one follower, which reads the log from its start."""
+    """Return an encoder for the events after `after`. For an agent that repeats its thinking, each follower needs an
+    encoder of its own, which gets every event of the log."""
     thoughts = Thoughts() if repeats_its_thinking else None
 
     def frame(event: Event) -> bytes:
@@ -115,7 +114,7 @@ def frames(repeats_its_thinking: bool, after: int = 0) -> Callable[[Event], byte
 
 
 def image(event: Event, thoughts: Thoughts | None) -> Shown | None:
-    """The event as this face tells it; nothing for what it has no word for."""
+    """Return the name and data of this face's event, or None if the face does not send it."""
     match event.type:
         case "run.queued":
             status = InteractionStatus.RUNNING.value
@@ -133,8 +132,8 @@ def image(event: Event, thoughts: Thoughts | None) -> Shown | None:
             | "tool.finished"
             | "run.output"
         ):
-            told = agent_event(event, thoughts)
-            return None if told is None else (_NAMES[type(told)], _fields(told))
+            found = agent_event(event, thoughts)
+            return None if found is None else (_NAMES[type(found)], _fields(found))
         case (
             "run.resumed"
             | "step.started"
@@ -157,12 +156,12 @@ _NAMES: dict[type[AgentEvent], EventName] = {
 }
 
 
-def _fields(told: AgentEvent) -> dict[str, Any]:
-    return vars(told) | {"type": told.type.value}
+def _fields(event: AgentEvent) -> dict[str, Any]:
+    return vars(event) | {"type": event.type.value}
 
 
 def agent_event(event: Event, thoughts: Thoughts | None) -> AgentEvent | None:
-    """One of the four kinds that an interaction keeps. `thoughts`: of an agent that repeats its thinking."""
+    """Return the event that an interaction stores, or None. `thoughts`: for an agent that repeats its thinking."""
     if event.type in ("model.thinking", "model.token", "model.reset", "model.message"):
         thought = _piece(event) if thoughts is None else thoughts.take(event)
         return ThinkingEvent(content=thought) if thought else None
@@ -183,7 +182,7 @@ def agent_event(event: Event, thoughts: Thoughts | None) -> AgentEvent | None:
 
 
 def _piece(event: Event) -> str | None:
-    """What this event says of the thinking of an agent that tells it in pieces."""
+    """Return the thinking in this event, for an agent that sends it in pieces."""
     if event.type == "model.token":
         return None
     match event.payload:
@@ -195,10 +194,10 @@ def _piece(event: Event) -> str | None:
             return None
 
 
-def _thought(message: dict[str, Any], is_reasoning_told: bool = False) -> str:
-    """The reasoning of a message, and what it says beside its tool calls; the answer itself is not thinking."""
+def _thought(message: dict[str, Any], is_thinking_sent: bool = False) -> str:
+    """Return a message's thinking and its text beside tool calls. The answer is not thinking."""
     said = message.get("content") if message.get("tool_calls") else None
-    parts = (None if is_reasoning_told else message.get("reasoning_content"), said)
+    parts = (None if is_thinking_sent else message.get("reasoning_content"), said)
     return "\n\n".join(part for part in parts if isinstance(part, str) and part.strip())
 
 
@@ -236,5 +235,5 @@ def _end(event: Event) -> Shown:
 
 
 def _text(value: Any) -> str:
-    """Tool data is always text on this wire (C19)."""
+    """Encode tool data, which is always text in this face."""
     return value if isinstance(value, str) else msgspec.json.format(_encode(value), indent=0).decode()

@@ -1,4 +1,4 @@
-"""The words of the chats face, as clients see them and as checkpoints keep them."""
+"""Requests, responses and events of the chats face; also the format of checkpoints."""
 
 from enum import StrEnum
 from typing import Annotated, Any, ClassVar, Literal
@@ -121,11 +121,11 @@ class Edit(RequestBody):
 
 
 class Decision(RequestBody):
-    other_words: ClassVar = {"input": "tool_input", "decision": "approved"}  # those of the native face
+    other_words: ClassVar = {"input": "tool_input", "decision": "approved"}  # names of the native face
 
     approval_id: str
     approved: StrictBool
-    reason: str | None = Field(None, description="With a rejection: why not; the agent is told.")
+    reason: str | None = Field(None, description="With a rejection: the reason, for the agent.")
     tool_input: dict[str, Any] | None = Field(
         None, description="With an approval: call the tool with this input instead."
     )

@@ -1,1 +1,1 @@
-"""The contract face (S2): any agent as a service that takes a task and answers one envelope, at once or as a stream."""
+"""The contract face: an agent as a service that takes a task and returns one envelope, whole or as a stream."""

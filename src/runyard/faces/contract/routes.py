@@ -1,11 +1,11 @@
 """The routes of the contract face. `/health` and `/health/ready`, which it needs too, are the whole server's.
 
-Every answer of the two endpoints is the one envelope, refusals included. A request is refused (4xx, nothing starts) if
-it does not fit or its task type is unknown; whatever happens after that is told with a 200. `request_id` is a trace
-id: the same one may come again. To come back to a stream, send the same request with the run's id, which every answer
-names, and Last-Event-ID as headers; an Idempotency-Key does the same. Clients that know nothing of it need not.
+Every response of the two endpoints is an envelope, refusals included. An invalid request or an unknown task type is
+refused (4xx, no run starts); later failures have status 200. `request_id` is a trace id and may repeat. To resume a
+stream, a client sends the same request with the run's id, which every response has, and Last-Event-ID as headers; an
+Idempotency-Key does the same.
 
-One log line tells of each answer: ids, the task type, a code and the time it took.
+Each response is logged: ids, the task type, a code and the duration.
 """
 
 import time
@@ -29,11 +29,11 @@ from runyard.ids import new_id
 from runyard.web.auth import Owner, owner_of
 from runyard.web.body import NotJson, decoded, read
 from runyard.web.context import Context, context_of, engine_of
-from runyard.web.problems import Problem, problem, shape
+from runyard.web.errors.problems import Problem, problem, shape
 from runyard.web.responses import Json, key_of
 from runyard.web.routing import STREAM_PARAMETERS, Router
+from runyard.web.run_to_end import ClientGone, events_until_end
 from runyard.web.sse import EventStream, start_of
-from runyard.web.waiting import ClientGone, events_until_end
 
 log = structlog.get_logger()
 
@@ -55,7 +55,7 @@ class ContractOptions(NamedTuple):
 
 
 class Refused(Exception):
-    """Nothing was started; the envelope says why, and perhaps `retry_after` when to try again."""
+    """The request started no run. The envelope says why, `retry_after` when to try again."""
 
     def __init__(self, status: int, envelope: dict[str, Any], retry_after: str | None = None) -> None:
         super().__init__(envelope["error"]["code"])
@@ -65,7 +65,7 @@ class Refused(Exception):
 
 
 class StartedRun:
-    """A run that was started for a request, or found again."""
+    """The run of a request: new, or found by its id or Idempotency-Key."""
 
     def __init__(self, owner: str, run_id: str, asked_at: int, task: Task) -> None:
         self.owner = owner
@@ -92,11 +92,11 @@ async def sync(request: Request) -> Response:
         return Response(status_code=499)
     except RunyardError as error:
         failure = Failure(error.code.upper(), {"run_id": begun.run_id})
-        _note(begun.task, begun.run_id, problem(error).status_code, failure.code, came)
+        _log_run(begun.task, begun.run_id, problem(error).status_code, failure.code, came)
         envelope = refusal(failure, wire.request_id(begun.task), begun.task.type)
         return Json(envelope, problem(error).status_code, headers=begun.headers)
     assert telling.envelope is not None  # a log that has ended has its last event
-    _note(begun.task, begun.run_id, 200, _code(telling), came)
+    _log_run(begun.task, begun.run_id, 200, _code(telling), came)
     return Json(telling.envelope, headers=begun.headers)
 
 
@@ -162,7 +162,7 @@ def _options(request: Request) -> ContractOptions:
 
 
 class _Stream(EventStream):
-    """A run as its client follows it, no longer than its deadline."""
+    """The stream of a run, which is cancelled at its deadline."""
 
     def __init__(self, context: Context, begun: StartedRun, telling: EnvelopeBuilder, came: float) -> None:
         engine, headers = context.engine, begun.headers
@@ -178,11 +178,11 @@ class _Stream(EventStream):
             with self._engine.deadlines.enforce(begun.owner, begun.run_id, begun.deadline):
                 await super().__call__(scope, receive, send)
         finally:
-            _note(begun.task, begun.run_id, 200, _code(self._telling), self._came)
+            _log_run(begun.task, begun.run_id, 200, _code(self._telling), self._came)
 
 
 async def _read(request: Request) -> wire.AgentRunRequest:
-    """The request, or a refusal that repeats nothing of it but its id, if it has one."""
+    """Read the request. Raise Refused if it is invalid; the refusal repeats only its ids."""
     try:
         return await read(request, wire.AgentRunRequest)
     except NotJson:
@@ -217,33 +217,35 @@ def _refused(status: int, code: str, request_id: str, task_type: str, fields: li
 
 
 def _refusal(refused: Refused, came: float) -> Response:
-    """The envelope at the top, and once more under `detail`, where clients of FastAPI services look."""
+    """Return the envelope, with a copy under `detail`, where clients of FastAPI services look."""
     envelope = refused.envelope
-    _line(envelope["request_id"], None, None, refused.status, envelope["error"]["code"], came)
+    _log(envelope["request_id"], None, None, refused.status, envelope["error"]["code"], came)
     return Json({**envelope, "detail": envelope}, refused.status, headers=refused.headers)
 
 
-def _in_envelope(told: Problem) -> Response:
-    """A refusal from before the request was read, such as 401 or 413; its ids are not known then."""
-    envelope = refusal(Failure(told.code.upper()), new_id(), "unknown")
-    kept = {name: told.headers[name] for name in ("WWW-Authenticate", "Retry-After", "Allow") if name in told.headers}
-    return Json({**envelope, "detail": envelope}, told.status_code, headers=kept)
+def _in_envelope(refused: Problem) -> Response:
+    """Return the envelope of a request that was refused before it was read, such as 401 or 413; it has a new id."""
+    envelope = refusal(Failure(refused.code.upper()), new_id(), "unknown")
+    kept = {
+        name: refused.headers[name] for name in ("WWW-Authenticate", "Retry-After", "Allow") if name in refused.headers
+    }
+    return Json({**envelope, "detail": envelope}, refused.status_code, headers=kept)
 
 
 def _code(telling: EnvelopeBuilder) -> str:
-    """How it ended, as far as this client was told."""
+    """Return the outcome for the log line; `left` if the client disconnected before the end."""
     if telling.envelope is None:
         return "left"
     error = telling.envelope["error"]
     return "ok" if error is None else str(error["code"])
 
 
-def _note(task: Task, run_id: str, status: int, code: str, came: float) -> None:
-    _line(wire.request_id(task), task.type, run_id, status, code, came)
+def _log_run(task: Task, run_id: str, status: int, code: str, came: float) -> None:
+    _log(wire.request_id(task), task.type, run_id, status, code, came)
 
 
-def _line(request_id: str, task_type: str | None, run_id: str | None, status: int, code: str, came: float) -> None:
-    """Only ids: a request id that reads like a sentence is left out."""
+def _log(request_id: str, task_type: str | None, run_id: str | None, status: int, code: str, came: float) -> None:
+    """Log a response. A request id that does not look like an id is left out: it may be content."""
     known = {
         "request_id": request_id if wire.is_id(request_id) else None,
         "task_type": task_type,

@@ -1,13 +1,13 @@
-"""Core events as the frames of the contract face, and the envelope that the last of them carries.
+"""Translates core events to the frames of the contract face, and builds the envelope in the last frame.
 
-Pure: `EnvelopeBuilder` is given every event of one run, in order, and keeps what the envelope needs. Progress says
-what goes on, by the names of steps and tools, and carries no content. The terminal frame is that of `run.finished`, so
-there is exactly one and nothing follows it, however the run ended. Errors are told as codes: an agent's own words
-about its failure may be content, and stay in the log; of `InvalidTask` the names of the inputs are told.
+Pure: `EnvelopeBuilder` gets every event of one run, in order, and keeps what the envelope needs. Progress frames have
+the names of steps and tools and no content. The terminal frame belongs to `run.finished`, so there is exactly one, and
+it is the last. Errors are codes: an agent's error message may be content and stays in the log. For `InvalidTask` the
+envelope has the names of the inputs.
 
-An agent's output becomes `outputs`, its text as `outputs.text`. The keys `grounding`, `artifacts` and `warnings` of its
-outputs stand beside them in the envelope, where the contract wants them, if they have its shape; sources are citations.
-A plan has no output of its own: what its nodes found is, by their names.
+An agent's output becomes `outputs`, its text `outputs.text`. The keys `grounding`, `artifacts` and `warnings` of the
+outputs move to the envelope if they have the shape of the contract; sources become citations. The output of a plan is
+the results of its nodes, by name.
 """
 
 import re
@@ -42,13 +42,13 @@ _CODES = {"agent_error": "TASK_FAILED", "node_error": "TASK_FAILED", "tool_faile
 MESSAGES = {
     "BAD_REQUEST": "The request cannot be read.",
     "CANCELLED": "The run was cancelled.",
-    "DRAINING": "This process is shutting down; ask another one.",
-    "INVALID_REQUEST": "The request does not fit the contract.",
-    "INTERNAL": "Something went wrong on our side.",
+    "DRAINING": "This process is shutting down. Try again at another process.",
+    "INVALID_REQUEST": "The request does not match the contract.",
+    "INTERNAL": "An unexpected error occurred in the server.",
     "KEY_REQUIRED": "A valid API key is needed: send `Authorization: Bearer <key>`. `runyard keys create` makes one.",
     "METHOD_NOT_ALLOWED": "Send a POST request.",
     "QUEUE_FULL": "Too many runs wait already; try again later.",
-    "SCOPE_MISSING": "The API key lacks the scope `write`.",
+    "SCOPE_MISSING": "This API key lacks the scope `write`. Create one with `runyard keys create --scope write`.",
     "TASK_FAILED": "The agent failed.",
     "TIMEOUT": "The run took longer than its budget allows.",
     "TOO_LARGE": "The request is too large.",
@@ -65,18 +65,18 @@ class Failure(Struct, frozen=True):
     details: dict[str, Any] = {}
 
     @property
-    def told(self) -> dict[str, Any]:
+    def as_json(self) -> dict[str, Any]:
         said = MESSAGES.get(self.code, f"The run failed: {self.code}.")
         return {"code": self.code, "message": said, "details": self.details}
 
 
 def refusal(failure: Failure, request_id: str, task_type: str) -> dict[str, Any]:
-    """The envelope of a request that started nothing."""
+    """Return the envelope of a refused request."""
     return _envelope(request_id, task_type, failure=failure)
 
 
 class EnvelopeBuilder:
-    """One run as it is told to one client: frames of what comes after the seq `after`."""
+    """Builds the frames of one run for one client, after the seq `after`, and the envelope at its end."""
 
     def __init__(self, terminal: TerminalName, after: int = 0) -> None:
         self._terminal = terminal
@@ -96,7 +96,7 @@ class EnvelopeBuilder:
         return b"id: %d\nevent: %b\ndata: %b\n\n" % (event.seq, shown[0].encode(), _encode(shown[1]))
 
     def take(self, event: Event) -> Shown | None:
-        """The event as this face tells it; nothing for what it has no word for."""
+        """Return the name and data of this face's event, or None if the face does not send it."""
         match event.type:
             case "run.queued":
                 return self._started(event)
@@ -191,12 +191,12 @@ def _result(output: RunOutput, warnings: list[str]) -> _Result:
     if output.text:
         outputs.setdefault("text", output.text)
     artifacts = outputs.pop("artifacts") if _is_texts(outputs.get("artifacts")) else []
-    told = outputs.pop("warnings") if _is_texts(outputs.get("warnings")) else []
+    given = outputs.pop("warnings") if _is_texts(outputs.get("warnings")) else []
     grounding = outputs.pop("grounding") if _is_grounding(outputs.get("grounding")) else None
     if output.sources:
         grounding = {**(grounding or {})}
         grounding.setdefault("citations", output.sources)
-    return _Result(outputs, artifacts, [*told, *warnings], grounding)
+    return _Result(outputs, artifacts, [*given, *warnings], grounding)
 
 
 def _is_texts(value: object) -> bool:
@@ -217,7 +217,7 @@ def _usage(usage: Usage | None) -> dict[str, Any]:
 
 
 def _public(code: str) -> str:
-    """A core code in the contract's spelling; what does not look like a code is none."""
+    """Return a core error code in the contract's spelling; TASK_FAILED for an invalid code."""
     if not _CODE.fullmatch(code):
         return "TASK_FAILED"
     return _CODES.get(code, code.upper())
@@ -237,8 +237,8 @@ def _envelope(
     usage: dict[str, Any] | None = None,
     provenance: dict[str, Any] | None = None,
 ) -> dict[str, Any]:
-    """An AgentRunResponse, as `runyard.contract.wire` has it. A failure is a warning too: those who refuse a task are
-    to say so in `warnings`."""
+    """Return an AgentRunResponse (`runyard.contract.wire`). The code of a failure is also a warning, because the
+    contract wants refusals in `warnings`."""
     found = result or _Result()
     return {
         "status": "ok" if failure is None else "error",
@@ -251,5 +251,5 @@ def _envelope(
         "usage": usage or {},
         "warnings": found.warnings if failure is None else [failure.code],
         "grounding": found.grounding,
-        "error": None if failure is None else failure.told,
+        "error": None if failure is None else failure.as_json,
     }

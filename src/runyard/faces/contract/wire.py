@@ -1,4 +1,4 @@
-"""The words of the contract face. The shapes are those of `runyard.contract.wire`, which agents of others share."""
+"""Requests and responses of the contract face. `runyard.contract.wire` defines them for clients and servers."""
 
 import re
 from typing import Any
@@ -33,12 +33,12 @@ REQUEST_ID = "request_id"
 
 
 def is_id(given: str) -> bool:
-    """Whether this looks like an id, and not like a sentence: only then may it stand in a log line."""
+    """Tell whether a value looks like an id. Only ids may appear in a log line; a sentence may be content."""
     return _ID.fullmatch(given) is not None
 
 
 def task_of(request: AgentRunRequest, timeout_ms: int, traceparent: str | None = None) -> Task:
-    """What the request asks for. One that names no time gets `timeout_ms`; a `traceparent` that is none is left out."""
+    """Convert a request to a task. `timeout_ms` is the default timeout. An invalid `traceparent` is left out."""
     given: dict[str, Any] = vars(request)
     names = (REQUEST_ID, "workflow_id", "stage_id", "user_id", "mode", "risk_tier", "domain_id")
     labels = {name: given[name] for name in names if given[name] is not None}

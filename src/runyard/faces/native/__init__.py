@@ -1,1 +1,1 @@
-"""The native face: core words and the whole envelope, for the page, the command line and `runyard.Client`."""
+"""The native face: core events in full, for the page, the command line and `runyard.Client`."""

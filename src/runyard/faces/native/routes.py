@@ -17,7 +17,7 @@ from runyard.web.auth import Owner, owner_of
 from runyard.web.context import EngineDep, context_of
 from runyard.web.responses import Json, Key
 from runyard.web.routing import Router
-from runyard.web.sse import EventStream, nothing_more, start_of
+from runyard.web.sse import EventStream, already_complete, start_of
 
 FACE = "native"
 Limit = Annotated[int, Query(ge=1, le=200)]
@@ -34,7 +34,7 @@ async def log(request: Request) -> Response:
     """Follow a run with complete events."""
     context, after = context_of(request), start_of(request)
     run = await context.engine.views.run(await owner_of(request), request.path_params["run_id"])
-    over = nothing_more(request, run)
+    over = already_complete(request, run)
     return over or EventStream(context.engine.streams, run.id, after, FACE, translate.frame, context.heartbeat)
 
 

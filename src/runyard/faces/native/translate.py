@@ -1,4 +1,4 @@
-"""Core events as they are: the whole envelope, with the stored data inside."""
+"""Encodes core events in full, with the stored data embedded."""
 
 import msgspec
 
@@ -8,7 +8,7 @@ _encode = msgspec.json.Encoder().encode
 
 
 def envelope(event: Event) -> bytes:
-    """The event as one JSON object; `data` is embedded as it was stored."""
+    """Encode an event as one JSON object; `data` is embedded as stored."""
     head = {
         "run_id": event.run_id,
         "seq": event.seq,

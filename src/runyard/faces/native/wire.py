@@ -1,4 +1,4 @@
-"""The words of the native face."""
+"""Requests and responses of the native face."""
 
 from typing import Any, ClassVar, Literal
 
@@ -23,8 +23,8 @@ class RunRow(BaseModel):
     run_id: str
     thread_id: str | None
     agent: str
-    status: RunStatus = Field(description="In the words of `GET /api/runs/{run_id}`.")
-    waiting: bool = Field(description="Whether the run, which is running, waits for a decision.")
+    status: RunStatus = Field(description="The same values as in `GET /api/runs/{run_id}`.")
+    waiting: bool = Field(description="Whether the run waits for a decision; its status is then `running`.")
     stop_reason: str | None
     attempts: int
     last_seq: int
@@ -56,12 +56,12 @@ class ThreadPage(BaseModel):
 
 
 class Fork(RequestBody):
-    run_id: str | None = Field(None, description="Where to go on from; the last run of the thread if left out.")
+    run_id: str | None = Field(None, description="The run to continue from; the last run of the thread if left out.")
     at_seq: int | None = Field(
         None,
         ge=1,
         le=2**53,
-        description="After which of its events; left out: at its end, if it has ended.",
+        description="Continue after this event; if left out, after the end of the run, which must have ended.",
     )
 
 
@@ -101,18 +101,20 @@ class ApprovalPage(BaseModel):
 
 
 class Decision(RequestBody):
-    other_words: ClassVar = {"tool_input": "input", "approved": "decision"}  # those of the chats face
+    other_words: ClassVar = {"tool_input": "input", "approved": "decision"}  # names of the chats face
 
     decision: Literal["approve", "reject"]
-    reason: str | None = Field(None, description="Why not; the agent is told.")
+    reason: str | None = Field(None, description="With reject: the reason, for the agent.")
     input: dict[str, Any] | None = Field(None, description="With approve: call the tool with this input instead.")
 
 
 class NewKey(RequestBody):
-    owner: str = Field(pattern=f"^{OWNER}$", description="Whose threads and runs it is for.")
-    label: str = Field("", max_length=200, description="What it is for, in your own words.")
+    owner: str = Field(pattern=f"^{OWNER}$", description="The owner whose threads and runs the key opens.")
+    label: str = Field("", max_length=200, description="A description of the key.")
     scopes: list[Scope] = Field(sorted(DEFAULT_SCOPES), min_length=1, max_length=10)
-    expires_in: int | None = Field(None, ge=1, le=10 * 366 * 86_400, description="In so many seconds; never if null.")
+    expires_in: int | None = Field(
+        None, ge=1, le=10 * 366 * 86_400, description="Seconds until the key expires; null: never."
+    )
 
 
 class KeyRow(BaseModel):
@@ -136,13 +138,13 @@ class KeyPage(BaseModel):
 
 
 class OutboxState(BaseModel):
-    runs_behind: int = Field(description="Runs with events that are committed and not published.")
-    lag_ms: int = Field(description="How old the oldest of those events is.")
+    runs_behind: int = Field(description="Runs with committed events that are not published yet.")
+    lag_ms: int = Field(description="Age of the oldest of those events.")
 
 
 class WorkerState(BaseModel):
     label: str
-    lease_left_ms: int = Field(description="Below zero: its lease ran out, and its runs are about to be taken away.")
+    lease_left_ms: int = Field(description="Below zero: the lease has expired, and the runs will be reassigned.")
     runs: int
 
 
@@ -154,17 +156,17 @@ class PodState(BaseModel):
 class DatabaseState(BaseModel):
     version: str
     latency_ms: float
-    clock_skew_ms: int = Field(description="How much later it is there than here.")
+    clock_skew_ms: int = Field(description="Database clock minus this process's clock.")
     size_bytes: int
-    xmin_age: int | None = Field(description="Transactions since the oldest snapshot that is held open; Postgres only.")
+    xmin_age: int | None = Field(description="Transactions since the oldest open snapshot; Postgres only.")
 
 
 class Overview(BaseModel):
     queued: int = Field(description="Counts stop at 100000.")
-    oldest_waiting_ms: int = Field(description="How long the lane that waits longest for a worker has been ready.")
+    oldest_waiting_ms: int = Field(description="How long the oldest ready lane has waited for a worker.")
     running: int
     approvals_waiting: int
     outbox: OutboxState
     workers: list[WorkerState]
-    pod: PodState = Field(description="The process that answers.")
+    pod: PodState = Field(description="The process that sends this response.")
     database: DatabaseState

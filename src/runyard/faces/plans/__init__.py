@@ -1,1 +1,1 @@
-"""The plans face (S4): runs of a plan, and their published events without any content."""
+"""The plans face: runs of a plan, and their published events without content."""

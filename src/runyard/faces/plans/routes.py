@@ -16,7 +16,7 @@ from runyard.web.auth import Owner, owner_of
 from runyard.web.context import EngineDep, context_of
 from runyard.web.responses import Json, Key
 from runyard.web.routing import Router
-from runyard.web.sse import EventStream, nothing_more, start_of
+from runyard.web.sse import EventStream, already_complete, start_of
 
 FACE = "plans"
 ATTACHED: dict[int | str, dict[str, Any]] = {
@@ -31,7 +31,7 @@ async def stream(request: Request) -> Response:
     """Follow a run: published events, without content."""
     context, after = context_of(request), start_of(request)
     run = await _find(context.engine, await owner_of(request), request.path_params["run_id"])
-    if (over := nothing_more(request, run)) is not None:
+    if (over := already_complete(request, run)) is not None:
         return over
     frames = translate.frames_of(_name(run))
     return EventStream(context.engine.streams, run.id, after, FACE, frames, context.heartbeat, published=True)

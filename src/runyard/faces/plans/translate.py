@@ -1,11 +1,11 @@
-"""Core events as the frames of the plans face. Pure: an event and the run's name are all it needs.
+"""Translates core events to the frames of the plans face. Pure: needs only an event and the run's name.
 
-Every core event has an image here, so a reader sees every seq. None of them carries content: the envelope's columns
-are copied one by one, `data` is looked at only for the code of an error. The source is always `outbox`, in old events
-and new ones alike, because that is who published them; the row keeps who wrote them.
+Every core event has a frame, so a client sees every seq. No frame carries content: fields are copied one by one, and
+`data` is read only for the code of an error. `source` is always `outbox`, which publishes the events; the database row
+says which part of the server wrote them.
 
-The type stands in the data, and every frame is a `message`: an EventSource gets all of them in `onmessage`, with the
-seq as its last event id.
+The type is in the data, and every frame is a `message`: an EventSource gets all of them in `onmessage`, with the seq as
+the last event id.
 """
 
 import re
@@ -22,7 +22,7 @@ _CODE = re.compile(r"[a-z0-9_.-]{1,64}", re.ASCII)
 
 
 def frames_of(run_id: str) -> Callable[[Event], bytes]:
-    """How the events of a run look that its client calls `run_id`."""
+    """Return the encoder for a run whose client calls it `run_id`."""
 
     def frame(event: Event) -> bytes:
         return b"id: %d\nevent: message\ndata: %b\n\n" % (event.seq, _encode(image(run_id, event)))
@@ -71,7 +71,7 @@ def _name(event: Event) -> EventName:
 
 
 def _fn(event: Event) -> str:
-    """A mark as the agent named it; how a run failed or that it was cancelled; otherwise the core's own name."""
+    """Return the name of a trace, the code of an error, a word for a cancel, or else the core event's type."""
     match event.type:
         case "trace":
             return event.fn or event.type

@@ -1,4 +1,4 @@
-"""The words of the plans face, as clients see them: camelCase, and events that carry no content."""
+"""Requests, responses and events of the plans face: camelCase, without content."""
 
 from typing import Literal
 
@@ -12,7 +12,7 @@ EventName = Literal["RunStarted", "NodeStarted", "DebugTrace", "NodeFinished", "
 
 
 class PlanEvent(Struct, frozen=True, omit_defaults=True, rename="camel"):
-    """One event: these fields and no others. `name` is that of a node, `fn` that of a trace."""
+    """One event: these fields and no others. `name` is the name of a node, `fn` of a trace."""
 
     run_id: str
     seq: int
@@ -28,12 +28,12 @@ class NewRun(RequestBody):
     runId: str | None = Field(
         None,
         pattern=r"^[A-Za-z0-9][A-Za-z0-9._:~-]{0,127}$",
-        description="An id of your own for the run; posting it again attaches to the same run.",
+        description="The client's id for the run; posting it again attaches to the same run.",
     )
     plan: str | None = Field(  # type: ignore[pydantic-alias]
         None,
         validation_alias=AliasChoices("plan", "agent"),
-        description="Which plan to run; the first one that is declared if left out.",
+        description="The plan to run; the first declared plan if left out.",
     )
 
 
@@ -43,7 +43,7 @@ class RunAccepted(BaseModel):
 
 
 class RunSeen(BaseModel):
-    """`nextSeq` is the next event to be published; `serverRunId` is the run's id in the other APIs."""
+    """`nextSeq` is the next event to publish; `serverRunId` is the run's id in the other APIs."""
 
     runId: str
     serverRunId: str

@@ -18,7 +18,7 @@ from runyard.web.body import read
 from runyard.web.context import EngineDep, context_of, engine_of
 from runyard.web.responses import Json, Key, key_of
 from runyard.web.routing import Router
-from runyard.web.sse import EventStream, nothing_more, start_of
+from runyard.web.sse import EventStream, already_complete, start_of
 
 FACE = "threads"
 CANCEL_PATIENCE = 1.0
@@ -36,7 +36,7 @@ async def events(request: Request) -> Response:
     owner, run_id = await owner_of(request), request.path_params["run_id"]
     if "last-event-id" in request.headers:
         run = await views.run(owner, run_id)
-        if (over := nothing_more(request, run)) is not None:
+        if (over := already_complete(request, run)) is not None:
             return over
     run_id = await views.visible_run(owner, run_id)
     return EventStream(context.engine.streams, run_id, after, FACE, translate.frame, context.heartbeat)

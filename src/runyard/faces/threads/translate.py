@@ -1,4 +1,4 @@
-"""Core events as the frames of the threads face. Pure: a list of events is all it needs.
+"""Translates core events to the frames of the threads face. Pure: needs only the events.
 
 `model.token` is the hot path: its stored bytes are the frame's data as they are. `model.reset` is a token without text
 that is marked `reset`: a resumed run writes the text again whose ids are greater than `after`. `final.text` is
@@ -35,7 +35,7 @@ STATUS: dict[Status, RunStatus] = {
 
 
 def frame(event: Event) -> bytes:
-    """The event as this face sends it; nothing for what it has no word for."""
+    """Return the frame of an event; empty if the face does not send it."""
     match event.type:
         case "model.token":
             return b"id: %d\nevent: token\ndata: %b\n\n" % (event.seq, event.data)
@@ -93,5 +93,5 @@ def _frame(event: Event, name: EventName, data: dict[str, Any]) -> bytes:
 
 
 def _object(value: Any) -> dict[str, Any]:
-    """Tool data is always an object on this wire."""
+    """Wrap tool data, which is always an object in this face."""
     return value if isinstance(value, dict) else {"result": value}

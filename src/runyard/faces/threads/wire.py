@@ -1,4 +1,4 @@
-"""The words of the threads face, as clients see them."""
+"""Requests, responses and event names of the threads face."""
 
 from typing import Literal
 
@@ -11,10 +11,8 @@ EventName = Literal["token", "tool_start", "tool_end", "final", "error", "cancel
 
 
 class NewThread(RequestBody):
-    user_id: StrictStr | StrictInt | None = Field(
-        None, description="Whose thread it is, in your own terms; given back as it came."
-    )
-    agent: str | None = Field(None, description="Which agent answers in this thread; the default agent if left out.")
+    user_id: StrictStr | StrictInt | None = Field(None, description="The client's id for the user; returned unchanged.")
+    agent: str | None = Field(None, description="The agent that answers in this thread; the default agent if left out.")
 
 
 class ThreadMade(BaseModel):
@@ -23,7 +21,7 @@ class ThreadMade(BaseModel):
 
 class NewMessage(RequestBody):
     content: str = Field(min_length=1)
-    agent: str | None = Field(None, description="Which agent answers this one message.")
+    agent: str | None = Field(None, description="The agent that answers this message.")
 
 
 class RunMade(BaseModel):
@@ -40,8 +38,8 @@ class MessageSeen(BaseModel):
 class ThreadSeen(BaseModel):
     thread_id: str
     user_id: str | int | None
-    messages: list[MessageSeen] = Field(description="The newest ones, in the order they were said.")
-    next: str | None = Field(description="Pass it as `before` to get the messages before these; null at the beginning.")
+    messages: list[MessageSeen] = Field(description="The newest messages, oldest first.")
+    next: str | None = Field(description="Pass it as `before` to get earlier messages; null at the beginning.")
 
 
 class RunSeen(BaseModel):

@@ -1,4 +1,4 @@
-"""A port for those who watch this process: its metrics and whether it is well, without a key, and nothing else."""
+"""A second port for monitoring: /metrics and /health without a key."""
 
 from starlette.responses import PlainTextResponse, Response
 from starlette.types import Receive, Scope, Send
@@ -6,10 +6,10 @@ from starlette.types import Receive, Scope, Send
 from runyard.engine.engine import Engine
 from runyard.errors import RunyardError
 from runyard.telemetry.metrics import MEDIA_TYPE, Metrics
-from runyard.web.problems import Problem, problem
+from runyard.web.errors.problems import Problem, problem
 
 
-class Scrape:
+class MetricsPort:
     def __init__(self, engine: Engine, metrics: Metrics) -> None:
         self._engine = engine
         self._metrics = metrics
@@ -19,7 +19,7 @@ class Scrape:
 
     async def _answer(self, method: str, path: str) -> Response:
         if method not in ("GET", "HEAD") or path not in ("/metrics", "/health"):
-            return Problem(404, "not_found", "Here are only /metrics and /health.")
+            return Problem(404, "not_found", "This port serves only /metrics and /health.")
         if path == "/metrics":
             await self._engine.overviews.refresh_gauges()
             return Response(self._metrics.render(), media_type=MEDIA_TYPE)

@@ -1,4 +1,4 @@
-"""A small company that tests talk to: agents that do as a test says, in its own process."""
+"""Agents whose work each test defines, and a client of the channels face."""
 
 import asyncio
 from collections.abc import Awaitable, Callable
@@ -9,15 +9,15 @@ from runyard.agents.declared.kinds import agent
 from runyard.agents.declared.loading import App
 from runyard.domain.run import Run
 from runyard.store import PostedMessage
+from tests.faces.live_server import Server
 from tests.faces.raw_stream import RawStream
-from tests.faces.serving import Server
 
 Deed = Callable[[Context], Awaitable[str | None]]
 NAMES = ("kevin", "oscar", "angela", "pam")
 
 
 class Company:
-    """What the agents do, and what they did. An agent without a deed says nothing."""
+    """The functions that agents run, and a record of what they did. An agent without a function says nothing."""
 
     def __init__(self) -> None:
         self.deeds: dict[str, Deed] = {}

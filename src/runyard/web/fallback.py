@@ -1,8 +1,7 @@
-"""The outermost answer: a request that ends without one still gets a problem, never the server's own plain text.
+"""The outermost middleware: a request that ends without a response gets a problem, not the server's plain text.
 
-A request is cut off when a shutdown has waited long enough for it, for example because the database does not answer:
-then it gets a 503, and the client may try another process. So does a request that fails in an unforeseen way while the
-process shuts down.
+A shutdown cancels requests that take too long, for example because the database does not answer. Such a request gets a
+503, so that the client tries another process. A request that fails unexpectedly during a shutdown gets a 503 too.
 """
 
 import asyncio
@@ -10,13 +9,13 @@ from collections.abc import Awaitable, Callable
 
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
-from runyard.web import problems
+from runyard.web.errors import problems
+from runyard.web.run_to_end import ShuttingDown
 from runyard.web.sse import StreamCut
-from runyard.web.waiting import ShuttingDown
 
 
-class LastResort:
-    """`is_stopping` says whether this process shuts down."""
+class FallbackResponse:
+    """Sends a problem if no response has started. `is_stopping` tells whether this process shuts down."""
 
     def __init__(self, app: ASGIApp, is_stopping: Callable[[], bool]) -> None:
         self._app = app
@@ -25,7 +24,7 @@ class LastResort:
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         has_begun = False
 
-        def noted(message: Message) -> Awaitable[None]:  # no coroutine: a stream sends through it all the time
+        def noted(message: Message) -> Awaitable[None]:  # not a coroutine: every write of a stream passes here
             nonlocal has_begun
             has_begun = True
             return send(message)
@@ -41,5 +40,5 @@ class LastResort:
         except Exception as error:
             if has_begun:
                 raise
-            told = ShuttingDown() if self._is_stopping() else error
-            await problems.answer(told, scope)(scope, receive, send)
+            shown = ShuttingDown() if self._is_stopping() else error
+            await problems.answer(shown, scope)(scope, receive, send)

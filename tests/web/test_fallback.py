@@ -10,7 +10,7 @@ from runyard.settings import Settings
 from runyard.stores.memory import MemoryStore
 from runyard.web import body
 from tests.faces.agents_for_tests import Gate, agents
-from tests.faces.serving import QUICK, Server, served
+from tests.faces.live_server import QUICK, Server, served
 from tests.support.patience import PATIENCE
 from tests.web.test_problems import MEMORY, problem
 

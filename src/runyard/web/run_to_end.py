@@ -1,4 +1,4 @@
-"""A log that is followed to its end inside of one request, for answers that are not a stream."""
+"""Follows a run to its end within one request, for responses that are not a stream."""
 
 import asyncio
 from collections.abc import AsyncIterator
@@ -9,7 +9,7 @@ from runyard.domain.events import Event
 from runyard.engine.log.stream import Pause, Streams
 from runyard.errors import Unavailable
 
-LOOK_SECONDS = 15.0
+POLL_SECONDS = 15.0
 
 
 class ShuttingDown(Unavailable):
@@ -19,12 +19,13 @@ class ShuttingDown(Unavailable):
 
 
 class ClientGone(Exception):
-    """Nobody waits for the answer any more."""
+    """The client disconnected before the response."""
 
 
 async def events_until_end(request: Request, streams: Streams, run_id: str) -> AsyncIterator[Event]:
-    """Every event of the run, from its first to its last. ShuttingDown if this process ends before the run does,
-    ClientGone if the client does."""
+    """Yield every event of a run until its last.
+
+    Raise ShuttingDown if this process stops first, ClientGone if the client disconnects first."""
     follower = streams.follow(run_id, 0)
 
     async def watch_client() -> None:
@@ -35,7 +36,7 @@ async def events_until_end(request: Request, streams: Streams, run_id: str) -> A
     watching = asyncio.create_task(watch_client(), name=f"client of {run_id}")
     try:
         while True:
-            match await follower.next(LOOK_SECONDS):
+            match await follower.next(POLL_SECONDS):
                 case list() as chunks:
                     for chunk in chunks:
                         for event in chunk.events:

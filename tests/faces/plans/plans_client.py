@@ -1,17 +1,17 @@
-"""Runs of plans, as a client of the plans face starts and reads them."""
+"""A client of the plans face."""
 
 import re
 from typing import Any
 
 from tests.faces.agents_for_tests import NODES
+from tests.faces.live_server import Server
 from tests.faces.raw_stream import RawStream
-from tests.faces.serving import Server
 
 _TIME = re.compile(rb'"ts":(\d{13}),')
 
 
 async def start(server: Server, run_id: str | None = None, plan: str | None = None) -> str:
-    """Start a run; what its client calls it."""
+    """Start a run and return its runId."""
     body = {"runId": run_id, "plan": plan}
     answer = await server.http.post("/agents/runs", json={name: value for name, value in body.items() if value})
     assert answer.status_code == 201, answer.text
@@ -31,13 +31,13 @@ async def seen(server: Server, run_id: str) -> dict[str, Any]:
 
 
 def told(stream: RawStream) -> list[str]:
-    """Each event as its type and its name: `NodeStarted Ping`."""
+    """Return each event as its type and its name: `NodeStarted Ping`."""
     events = [frame.json for frame in stream.frames]
     return [" ".join([event["type"], *(event[key] for key in ("name", "fn") if key in event)]) for event in events]
 
 
 def without_times(body: bytes) -> bytes:
-    """The bytes of a stream with TS in the place of every time."""
+    """Return the bytes of a stream with TS in place of every time."""
     return _TIME.sub(b'"ts":TS,', body)
 
 

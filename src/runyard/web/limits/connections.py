@@ -1,11 +1,11 @@
-"""What one connection may cost, enforced before a request is parsed: header bytes, time, and how many there are.
+"""Limits on connections, enforced before a request is parsed: header bytes, time, and number of connections.
 
-uvicorn's own protocol reads headers without a limit and waits for a client without end. `Bounded` is that protocol with
-limits. A connection that breaks one gets a problem as its answer and is closed; every other connection goes on. Nothing
-here needs a key: these limits hold before anybody is known.
+uvicorn's own protocol reads headers without a limit and waits for a client forever. `Bounded` is that protocol with
+limits. A connection that breaks a limit gets a problem and is closed; other connections go on. These limits hold for
+every client, because a client is authenticated later.
 
-A head is the request line and the headers. Heads that have begun and not ended are the only thing that an unknown
-client can make this process keep; together they may have `MOST_WAITING` bytes.
+A head is the request line and the headers. Incomplete heads are the only memory that an unauthenticated client can
+occupy; all of them together may have `MOST_WAITING` bytes.
 """
 
 import asyncio
@@ -18,17 +18,17 @@ from typing import Any, ClassVar, NamedTuple
 
 from uvicorn.protocols.http.httptools_impl import STATUS_LINE, HttpToolsProtocol, RequestResponseCycle
 
-from runyard.web.problems import Problem
+from runyard.web.errors.problems import Problem
 from runyard.web.sse import ABORT
 
 MOST_WAITING = 16 * 1024 * 1024
-FILES_KEPT_FREE = 128  # open files that are not for connections of clients
-CLOSE_SECONDS = 5.0  # for a refusal to be read
+FILES_KEPT_FREE = 128  # open files that are not client connections
+CLOSE_SECONDS = 5.0  # for the client to read the error
 END = b"\r\n\r\n"
 
 
 class ConnectionLimits(NamedTuple):
-    """Bytes of a head; seconds to the end of the head, and of the body; connections in all, and of one address."""
+    """Bytes of a head; seconds for the head and for the body; connections of the process and of one address."""
 
     header_bytes: int
     header_seconds: float
@@ -37,18 +37,19 @@ class ConnectionLimits(NamedTuple):
     per_address: int
 
     def fitting(self, open_files: int) -> "ConnectionLimits":
-        """The same for a process that may have so many files open. One address never has more than three quarters."""
+        """Return these limits lowered to what a process with so many open files allows. One address gets at most three
+        quarters of the connections."""
         most = min(self.connections, max(1, open_files - FILES_KEPT_FREE))
         return self._replace(connections=most, per_address=min(self.per_address, max(1, most * 3 // 4)))
 
 
 class Connections:
-    """All connections of a process. `refused` is told the code of every refusal."""
+    """The connections of a process. `refused` is called with the code of every refusal."""
 
     def __init__(self, limits: ConnectionLimits, refused: Callable[[str], None]) -> None:
         self.limits = limits.fitting(resource.getrlimit(resource.RLIMIT_NOFILE)[0])
         self.refused = refused
-        self.waiting = 0  # bytes of heads that have not ended
+        self.waiting = 0  # bytes of incomplete heads
         self._open = 0
         self._of_address: Counter[str] = Counter()
 
@@ -67,7 +68,7 @@ class Connections:
 
 
 class _Part(Enum):
-    """Which part of a request is read: none, its head, or its body."""
+    """The part of a request that is being read."""
 
     NONE = auto()
     HEAD = auto()
@@ -75,7 +76,7 @@ class _Part(Enum):
 
 
 class Bounded(HttpToolsProtocol):
-    """One connection. `all` is shared by the connections of a process."""
+    """One connection with limits. The connections of a process share `all`."""
 
     all: ClassVar[Connections]
 
@@ -83,7 +84,7 @@ class Bounded(HttpToolsProtocol):
         super().__init__(*given, **more)
         self._limits = self.all.limits
         self._part = _Part.NONE
-        self._head = 0  # bytes of the head so far, and of what was parsed of it
+        self._head = 0  # bytes of the head that were received; `_parsed`: bytes that were parsed
         self._parsed = 0
         self._last = b""
         self._timer: asyncio.TimerHandle | None = None
@@ -98,7 +99,7 @@ class Bounded(HttpToolsProtocol):
         super().connection_made(transport)
         address = _address(self.client)
         if not self.all.admit(address):
-            self._refuse(503, "too_many_connections", "Too many connections are open; try again later.")
+            self._refuse(503, "too_many_connections", "Too many connections are open. Try again later.")
             return
         self._address = address
         self._time(_Part.HEAD)
@@ -132,10 +133,10 @@ class Bounded(HttpToolsProtocol):
             else:  # empty lines between requests
                 self._time(_Part.HEAD)
         if self.all.waiting > MOST_WAITING and self._head:
-            self._refuse(503, "too_many_connections", "Too many requests are being sent; try again later.")
+            self._refuse(503, "too_many_connections", "Too many requests are being sent. Try again later.")
 
     def _head_in(self, data: bytes) -> int:
-        """How many of these bytes belong to the head that is being read."""
+        """Count the bytes that belong to the current head."""
         end = (self._last + data).find(END)
         return len(data) if end < 0 else end + len(END) - len(self._last)
 
@@ -162,7 +163,7 @@ class Bounded(HttpToolsProtocol):
         super().on_header(name, value)
 
     def _count(self, size: int) -> None:
-        """Also a head that came together with the end of another request has its limit."""
+        """Count parsed bytes: a head that arrives together with the end of another request has the same limit."""
         self._parsed += size
         if self._parsed > self._limits.header_bytes:
             self._is_too_large = True
@@ -185,7 +186,7 @@ class Bounded(HttpToolsProtocol):
     # --- time
 
     def _time(self, part: _Part) -> None:
-        """Give the client its time to the end of this part; the time runs on if it runs already."""
+        """Start the timer for a part of the request, unless it runs already."""
         if self._timed is part:
             return
         self._stop()
@@ -200,7 +201,7 @@ class Bounded(HttpToolsProtocol):
     def _is_late(self) -> None:
         if self.transport.is_closing():
             return
-        if self._part is _Part.NONE:  # nothing was asked
+        if self._part is _Part.NONE:  # no request has begun
             self.transport.close()
             return
         self._refuse(408, "too_slow", f"The {self._part.name.lower()} of the request took too long to arrive.")
@@ -209,10 +210,12 @@ class Bounded(HttpToolsProtocol):
 
     def _refuse_head(self) -> None:
         most = self._limits.header_bytes
-        self._refuse(431, "headers_too_large", f"The request line and the headers may have {most} bytes together.")
+        self._refuse(
+            431, "headers_too_large", f"The request line and the headers are too large. The limit is {most} bytes."
+        )
 
     def _answering(self) -> RequestResponseCycle | None:
-        """The request that is being answered, if one is; before the first there is none."""
+        """Return the request that is being answered, or None."""
         cycle: Any = self.cycle
         return None if cycle is None or cycle.response_complete else cycle
 
@@ -232,7 +235,7 @@ class Bounded(HttpToolsProtocol):
         if self._address is None:
             self.transport.close()
             return
-        # Closed while the client still sends, the connection would be reset, and the answer lost with it.
+        # If the server closes while the client still sends, TCP resets the connection and the response is lost.
         self.transport.write_eof()
         self._timer = self.loop.call_later(CLOSE_SECONDS, self.transport.abort)
 
@@ -249,12 +252,12 @@ class Bounded(HttpToolsProtocol):
 
 
 def bounded(limits: ConnectionLimits, refused: Callable[[str], None]) -> type[Bounded]:
-    """The protocol for the connections of one process."""
+    """Return the protocol class for the connections of one process."""
     return type("BoundedProtocol", (Bounded,), {"all": Connections(limits, refused)})
 
 
 def _address(client: tuple[str, int] | None) -> str:
-    """The client's address. Of IPv6 the network: one client has all of its addresses."""
+    """Return the client's address; for IPv6 its /64 network, because one client may use all addresses of it."""
     if client is None:
         return ""
     try:

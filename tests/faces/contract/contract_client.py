@@ -1,4 +1,4 @@
-"""Tasks as a client of the contract face gives them, and the agents that do them."""
+"""A client of the contract face, and the agents that do its tasks."""
 
 import asyncio
 from typing import Any
@@ -13,8 +13,8 @@ from runyard.agents.declared.nodes import Node
 from runyard.agents.plan.node_context import NodeContext
 from runyard.errors import InvalidTask, ToolError
 from tests.faces.agents_for_tests import SECRET, Gate
+from tests.faces.live_server import Server
 from tests.faces.raw_stream import RawStream
-from tests.faces.serving import Server
 
 GROUNDING = {
     "chunks": [{"chunk_id": "c1", "doc_id": "d1", "text": "found", "score": 1.5, "metadata": {"page": 3}}],
@@ -26,7 +26,7 @@ GROUNDING = {
 def contract_agents(gate: Gate) -> App:
     @agent(task_type="ECHO")
     async def echo(ctx: Context) -> Output:
-        """Answers what it was given, and under which labels."""
+        """Return its inputs and labels."""
         if "missing" in ctx.inputs:
             raise InvalidTask("query", "not a name")
         gate.calls["echo"] += 1
@@ -35,7 +35,7 @@ def contract_agents(gate: Gate) -> App:
 
     @agent(task_type="GROUNDED")
     async def grounded(ctx: Context) -> Output:
-        """An answer with everything that an envelope has a place for."""
+        """Return a result with every part of an envelope."""
         found = {"count": 1, "grounding": GROUNDING, "artifacts": ["s3://a"], "warnings": ["OLD_INDEX"]}
         return Output("the answer", sources=["d1"], outputs=found)
 
@@ -99,7 +99,7 @@ async def post(server: Server, path: str, body: Any) -> httpx2.Response:
 
 
 async def stream(server: Server, body: dict[str, Any], **headers: str) -> RawStream:
-    """The whole stream, from `started` to its terminal event."""
+    """Read a whole stream, from `started` to its terminal event."""
     found = await opened(server, body, **headers)
     await found.to_end()
     return found

@@ -1,13 +1,13 @@
-"""The errors of every route in the OpenAPI document: the statuses it can answer, and the shape that they really have.
+"""Adds the errors of every operation to the OpenAPI document: statuses and the shape of the response.
 
-FastAPI declares a 422 of its own shape and nothing else. Here the guard, the limits and the rules for ids and bodies
-are declared for each operation, as problems (`application/problem+json`); the routes of the contract have its envelope.
+FastAPI declares only a 422, in another shape. This module declares the errors of authentication, limits, ids and
+bodies as problems (`application/problem+json`). Routes of the contract face answer with its envelope.
 """
 
 from http import HTTPStatus
 from typing import Any
 
-from runyard.web.problems import SHAPED, Problem
+from runyard.web.errors.problems import SHAPED, Problem
 
 PROBLEM = {
     "title": "Problem",
@@ -15,25 +15,25 @@ PROBLEM = {
     "required": ["type", "title", "status", "code", "detail"],
     "properties": {
         "type": {"type": "string", "description": "`urn:runyard:` and the code."},
-        "title": {"type": "string", "description": "What HTTP calls the status."},
+        "title": {"type": "string", "description": "The HTTP reason phrase of the status."},
         "status": {"type": "integer"},
-        "code": {"type": "string", "description": "What went wrong, for programs."},
-        "detail": {"type": "string", "description": "What went wrong and what to do, for people."},
+        "code": {"type": "string", "description": "The error, for programs."},
+        "detail": {"type": "string", "description": "What is wrong and what to do, for people."},
         "errors": {
             "type": "array",
-            "description": "With 422: where the request does not fit.",
+            "description": "With 422: the invalid parts of the request.",
             "items": {
                 "type": "object",
                 "required": ["where", "what"],
                 "properties": {"where": {"type": "string"}, "what": {"type": "string"}},
             },
         },
-        "snapshot": {"description": "With 410: what is still known of a run that was dropped."},
+        "snapshot": {"description": "With 410: the state of a run whose events were deleted by the retention policy."},
     },
 }
 UNUSED = ("HTTPValidationError", "ValidationError")
 ALWAYS = (400, 408, 413, 422, 431, 500, 503)
-BEFORE_ROUTING = (408, 431)  # answered for a connection, before its path is known
+BEFORE_ROUTING = (408, 431)  # sent for a connection, before its path is known
 STREAM = "text/event-stream"
 
 
@@ -45,7 +45,7 @@ PROBLEM_CONTENT = _content(Problem.media_type, "Problem")
 
 
 def describe(document: dict[str, Any], needs_keys: bool, public: frozenset[str]) -> None:
-    """Declare the errors of every operation. `public`: paths that need no key."""
+    """Declare the errors of every operation. `public` holds the paths that need no key."""
     schemas = document.setdefault("components", {}).setdefault("schemas", {})
     schemas["Problem"] = PROBLEM
     for name in UNUSED:
@@ -78,12 +78,12 @@ def _errors(method: str, path: str, operation: dict[str, Any], needs_key: bool) 
 
 
 def _names_an_object(operation: dict[str, Any]) -> bool:
-    """Whether a query parameter holds an id, such as `channelId` or `thread_id`."""
+    """Tell whether a query parameter holds an id, such as `channelId` or `thread_id`."""
     parameters = operation.get("parameters", ())
     return any(each["in"] == "query" and each["name"].lower().endswith("id") for each in parameters)
 
 
 def _resumes(operation: dict[str, Any]) -> bool:
-    """Whether this is the stream of one run, which may be over."""
+    """Tell whether this is the stream of one run, which may have ended."""
     names = {parameter["name"] for parameter in operation.get("parameters", ())}
     return "Last-Event-ID" in names and bool(names & {"run_id", "interaction_id"})

@@ -1,5 +1,5 @@
-"""A database of the test's own, quickly: a copy of an empty SQLite file, or the session's Postgres database with
-everything deleted from it. Import the fixtures into a conftest; `backend` says which."""
+"""Fixtures that give each test an empty database: a copy of a migrated SQLite file, or the session's Postgres
+database with all rows deleted. Import them into a conftest; `backend` names the database."""
 
 import asyncio
 import shutil

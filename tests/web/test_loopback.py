@@ -6,7 +6,7 @@ import pytest
 
 from runyard.errors import StartupError
 from runyard.settings import Settings
-from runyard.web.local import LocalOnly, is_loopback
+from runyard.web.loopback import LoopbackOnly, is_loopback
 
 
 @pytest.mark.parametrize(
@@ -85,7 +85,7 @@ async def test_every_name_that_a_request_gives_counts(headers: list[tuple[bytes,
     async def receive() -> Any:
         raise AssertionError("nobody reads the body")
 
-    await LocalOnly(app, ["http://localhost:5173"])(
+    await LoopbackOnly(app, ["http://localhost:5173"])(
         {"type": "http", "method": "POST", "path": "/", "headers": headers}, receive, send
     )
     assert sent[0]["status"] == status

@@ -5,7 +5,7 @@ import pytest
 
 from runyard.client import Client
 from tests.faces.agents_for_tests import Gate
-from tests.faces.serving import Server
+from tests.faces.live_server import Server
 
 
 async def _streams(server: Server) -> dict[str, int]:

@@ -1,13 +1,13 @@
-"""Interactions made from runs: the log is the truth, a checkpoint only saves reading it.
+"""Builds interactions from runs. The log is authoritative; a checkpoint saves reading it.
 
-A run's final state is the conversation up to its end: its parent's, and then its own (`domain/conversation.py`, which
-leaves no tool call unanswered). A checkpoint keeps only its own part and names the interaction before it, so that
-every message is stored once; the whole state is put together when it is read. The first run after a fork keeps the
-whole state, because the interaction before it belongs to another chat.
+The final state of a run is the conversation up to its end: the messages of its parents, then its own
+(`domain/conversation.py`, which leaves no tool call unanswered). A checkpoint holds only its own messages and names the
+interaction before it, so every message is stored once; a reader joins the parts. The first run after a fork holds the
+complete state, because the interaction before it belongs to another chat.
 """
 
-from collections.abc import AsyncIterator, Awaitable, Callable
-from typing import Any, Protocol
+from collections.abc import AsyncIterator
+from typing import Any
 
 import msgspec
 
@@ -22,30 +22,8 @@ from runyard.faces.chats.translate import STATUS, Thoughts, agent_event, interac
 from runyard.faces.chats.wire import AgentEvent, AgentState, AgentStatePart, Chat, Interaction
 from runyard.web.responses import fields
 
-PAGE_BYTES = 4 * 1024 * 1024  # a page of a chat ends with the interaction that reaches it
+PAGE_BYTES = 4 * 1024 * 1024  # a page of a chat ends with the interaction that exceeds it
 READ_RUNS = 100
-IsGone = Callable[[str], Awaitable[bool]]  # whether the interaction of that id was deleted
-
-
-class InteractionStore(Protocol):
-    """Where checkpoints are kept (S1.38). What is not there raises NotFound."""
-
-    async def save_interaction(self, chat_id: str, interaction: Interaction) -> None:
-        """Save an interaction with its final state, in the place of an earlier copy."""
-
-    async def load_interaction(self, chat_id: str, interaction_id: str) -> Interaction:
-        """An interaction with its whole final state."""
-
-    async def load_chat(self, chat_id: str) -> Chat:
-        """Everything that is kept of a chat, in the order in which it began. Final states are as they are kept: most
-        are the part that the interaction added."""
-
-    async def get_previous_state(self, chat_id: str, interaction_id: str) -> AgentState | None:
-        """The state that this interaction started from; None if it was the first."""
-
-    async def forget(self, chat_id: str, is_gone: IsGone) -> None:
-        """Remove the copies of those interactions of a chat that are gone, and the chat with the last of them."""
-
 
 _encode = msgspec.json.Encoder(enc_hook=fields).encode
 
@@ -58,17 +36,17 @@ def decoded(data: bytes) -> Interaction:
     return Interaction.model_validate(msgspec.json.decode(data))
 
 
-class Interactions:
+class InteractionBuilder:
     def __init__(self, engine: Engine) -> None:
         self._engine = engine
 
     async def of_run(self, run: Run) -> Interaction:
-        """An interaction as it is kept: with its own part of the conversation."""
+        """Return an interaction as a checkpoint holds it: with its own part of the conversation."""
         kept = await self._engine.checkpoints.of_run(run) if run.status.is_terminal else None
-        return await self.replayed(run) if kept is None else _as_it_is_now(decoded(kept), run)
+        return await self.replayed(run) if kept is None else _with_current_edit(decoded(kept), run)
 
     async def whole(self, run: Run) -> Interaction:
-        """An interaction with its whole final state."""
+        """Return an interaction with its complete final state."""
         kept = await self.of_run(run)
         if not isinstance(kept.final_agent_state, AgentStatePart):
             return kept
@@ -76,14 +54,14 @@ class Interactions:
         return kept.model_copy(update={"final_agent_state": AgentState(messages=said)})
 
     async def replayed(self, run: Run) -> Interaction:
-        """An interaction made from the log, whatever copies there are."""
+        """Build an interaction from the log; ignore checkpoints."""
         question = await self._engine.views.question(run)
-        state, told = await self._fold(run)
+        state, agent_events = await self._fold(run)
         return Interaction(
             id=interaction_id(run.id),
             status=STATUS[run.status],
             user_message=question,
-            agent_events=told,
+            agent_events=agent_events,
             final_agent_state=await self._final(run, messages(state, question)) if run.status.is_terminal else None,
             created_at=iso(run.created_at) or "",
             completed_at=iso(run.finished_at),
@@ -93,7 +71,7 @@ class Interactions:
         )
 
     async def page(self, thread: Thread, include_superseded: bool, before: str | None, limit: int) -> Chat:
-        """A bounded page of a chat: the newest interactions before a position, oldest first."""
+        """Return a bounded page of a chat: the newest interactions before a position, oldest first."""
         found: list[Interaction] = []
         size, more = 0, None
         async for run in self._newest_first(thread, include_superseded, before):
@@ -105,25 +83,25 @@ class Interactions:
         return Chat(id=chat_id(thread), interactions=found[::-1], created_at=iso(thread.created_at) or "", next=more)
 
     async def conversation(self, run: Run) -> AsyncIterator[list[dict[str, Any]]]:
-        """What was said up to the end of a run, in order, one interaction at a time."""
+        """Yield the conversation up to the end of a run, in order, one interaction at a time."""
         chain = [run]
         while (parent := chain[-1].parent_id) is not None:
             earlier = await self._engine.views.run(run.owner, parent)
             if earlier.thread_id != chain[-1].thread_id:
-                break  # the first run after a fork keeps the whole state
+                break  # the first run after a fork holds the complete state
             chain.append(earlier)
         for each in reversed(chain):
             yield await self._part(each)
 
     async def before(self, run: Run) -> list[dict[str, Any]]:
-        """The conversation that this run started from."""
+        """Return the conversation that a run started from."""
         if run.parent_id is None:
             return []
         parent = await self._engine.views.run(run.owner, run.parent_id)
         return [message async for piece in self.conversation(parent) for message in piece]
 
     async def _newest_first(self, thread: Thread, include_superseded: bool, before: str | None) -> AsyncIterator[Run]:
-        """The runs of a thread, then those of the thread that it was forked from."""
+        """Yield the runs of a thread, then those of the thread that it was forked from."""
         views = self._engine.views
         last = None if before is None else await run_of(self._engine, thread, before)
         if last is None or last.thread_id == thread.id:
@@ -140,7 +118,7 @@ class Interactions:
             parent = last.parent_id
 
     async def _final(self, run: Run, own: list[dict[str, Any]]) -> AgentState:
-        """The final state of a run that says `own`: as a part, if the run before it is in the same thread."""
+        """Return the final state of a run with the messages `own`: a part, if its parent is in the same thread."""
         if run.parent_id is None:
             return AgentState(messages=own)
         parent = await self._engine.views.run(run.owner, run.parent_id)
@@ -149,7 +127,7 @@ class Interactions:
         return AgentState(messages=[*await self.before(run), *own])
 
     async def _part(self, run: Run) -> list[dict[str, Any]]:
-        """What a run adds to the conversation; for the first run after a fork, the whole conversation."""
+        """Return the messages that a run adds; for the first run after a fork, the complete conversation."""
         kept = await self._engine.checkpoints.of_run(run) if run.status.is_terminal else None
         if kept is not None and (state := decoded(kept).final_agent_state) is not None:
             return state.messages
@@ -158,16 +136,16 @@ class Interactions:
 
     async def _fold(self, run: Run) -> tuple[State, list[AgentEvent]]:
         thoughts = Thoughts() if self._engine.views.has_whole_messages(run.agent) else None
-        state, told = State(), []
+        state, found = State(), []
         async for events in self._engine.views.log(run):
             state = fold(events, state)
-            told += [each for event in events if (each := agent_event(event, thoughts)) is not None]
-        return state, told
+            found += [each for event in events if (each := agent_event(event, thoughts)) is not None]
+        return state, found
 
 
-async def written(interactions: Interactions, run: Run, kept: Interaction) -> AsyncIterator[bytes]:
-    """The JSON of an interaction with its whole final state, one earlier interaction at a time: whatever the length of
-    the conversation, only one of them is in memory, and the event loop is free in between."""
+async def json_of(interactions: InteractionBuilder, run: Run, kept: Interaction) -> AsyncIterator[bytes]:
+    """Yield the JSON of an interaction with its complete final state, one earlier interaction at a time. Only one of
+    them is in memory, and the event loop is free in between."""
     fields_of = vars(kept)
     head = {name: fields_of[name] for name in ("id", "status", "user_message", "agent_events")}
     yield _encode(head)[:-1] + b',"final_agent_state":'
@@ -191,6 +169,6 @@ def _id_of(run_id: str | None) -> str | None:
     return None if run_id is None else interaction_id(run_id)
 
 
-def _as_it_is_now(kept: Interaction, run: Run) -> Interaction:
-    """A copy may be older than an edit."""
+def _with_current_edit(kept: Interaction, run: Run) -> Interaction:
+    """Update a checkpoint that is older than an edit."""
     return kept.model_copy(update={"superseded_by": _id_of(run.superseded_by)})

@@ -1,4 +1,4 @@
-"""Chats as a client of the chats face has them, and the agents that answer there."""
+"""A client of the chats face, and the agents that answer it."""
 
 import re
 from collections.abc import Mapping
@@ -13,8 +13,8 @@ from runyard.agents.declared.loading import App
 from runyard.agents.tools.tool import tool
 from runyard.errors import Rejected, ToolFailed
 from tests.faces.agents_for_tests import SECRET, Gate
+from tests.faces.live_server import Server
 from tests.faces.raw_stream import RawStream
-from tests.faces.serving import Server
 
 UUID = r"[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}"
 _ID = re.compile(rf"(int|approval)_{UUID}".encode())

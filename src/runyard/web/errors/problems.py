@@ -1,4 +1,7 @@
-"""Errors on the wire: one table, one shape (application/problem+json), and never a word of what the client sent."""
+"""Turns errors into responses: one table of statuses, one shape (application/problem+json).
+
+A response never repeats what the client sent.
+"""
 
 from collections.abc import Callable, Mapping, Sequence
 from http import HTTPStatus
@@ -31,10 +34,10 @@ from runyard.errors import (
 
 log = structlog.get_logger()
 
-CALLER = "runyard.caller"  # where a request's scope says whose it is
-REFUSED = "runyard.refused"  # and who counts what is refused because of a limit
+CALLER = "runyard.caller"  # the key of the caller in a request's scope
+REFUSED = "runyard.refused"  # the key of the function that counts refusals by a limit
 
-# The first class that fits counts.
+# The first class that matches decides.
 STATUS: Sequence[tuple[type[RunyardError], int]] = (
     (KeyRequired, 401),
     (ScopeMissing, 403),
@@ -51,8 +54,8 @@ STATUS: Sequence[tuple[type[RunyardError], int]] = (
 HEADERS = {401: {"WWW-Authenticate": "Bearer"}, 503: {"Retry-After": "1"}}
 
 
-CLIENT_GONE = 499  # seen by the access log alone
-NOTHING_MORE: Mapping[str, Any] = {}
+CLIENT_GONE = 499  # appears only in the access log
+NO_EXTRA: Mapping[str, Any] = {}
 
 
 class Problem(Response):
@@ -65,10 +68,17 @@ class Problem(Response):
         code: str,
         detail: str,
         errors: Sequence[dict[str, Any]] = (),
-        more: Mapping[str, Any] = NOTHING_MORE,
+        extra: Mapping[str, Any] = NO_EXTRA,
     ) -> None:
         title = HTTPStatus(status).phrase
-        body = {"type": f"urn:runyard:{code}", "title": title, "status": status, "code": code, "detail": detail, **more}
+        body = {
+            "type": f"urn:runyard:{code}",
+            "title": title,
+            "status": status,
+            "code": code,
+            "detail": detail,
+            **extra,
+        }
         if errors:
             body["errors"] = errors
         super().__init__(msgspec.json.encode(body), status, HEADERS.get(status))
@@ -80,29 +90,29 @@ SHAPED: dict[str, Shape] = {}
 
 
 def shape(path: str, how: Shape) -> None:
-    """Errors of this route have a shape of their own, also those that are found before the route is reached."""
+    """Give the errors of a route another shape, including errors that are found before routing."""
     SHAPED[path] = how
 
 
 def path_of(scope: Scope) -> str:
-    """The path as the routes know it, also where the app is mounted below another."""
+    """Return the path without the prefix under which the app is mounted."""
     path: str = scope["path"]
     root: str = scope.get("root_path", "")
     return path[len(root) :] if root and path.startswith(root) else path
 
 
-def _more(error: RunyardError) -> Mapping[str, Any]:
-    return {"snapshot": error.snapshot} if isinstance(error, Gone) else NOTHING_MORE
+def _extra(error: RunyardError) -> Mapping[str, Any]:
+    return {"snapshot": error.snapshot} if isinstance(error, Gone) else NO_EXTRA
 
 
 def problem(error: RunyardError) -> Problem:
     for kind, status in STATUS:
         if isinstance(error, kind):
-            answer = Problem(status, error.code, error.message, more=_more(error))
+            answer = Problem(status, error.code, error.message, extra=_extra(error))
             if isinstance(error, TooMany):
                 answer.headers["Retry-After"] = str(max(1, ceil(error.retry_after)))
             return answer
-    return Problem(500, "internal", "Something went wrong on our side.")
+    return Problem(500, "internal", "An unexpected error occurred in the server.")
 
 
 def install(app: FastAPI) -> None:
@@ -114,43 +124,43 @@ def install(app: FastAPI) -> None:
 
 
 def answer(error: Exception, scope: Scope) -> Response:
-    """What the client is told of any error; what was not foreseen is logged by name, and by whose request it was."""
-    told = _told(error, scope)
+    """Return the response for any error. Unexpected errors are logged by class, with the owner and the key."""
+    response = _response(error, scope)
     shape = SHAPED.get(path_of(scope))
-    return told if shape is None or not isinstance(told, Problem) else shape(told)
+    return response if shape is None or not isinstance(response, Problem) else shape(response)
 
 
-def _told(error: Exception, scope: Scope) -> Response:
+def _response(error: Exception, scope: Scope) -> Response:
     if isinstance(error, RunyardError):
-        return _ours(error, scope)
+        return _known(error, scope)
     if isinstance(error, RequestValidationError):
         return _invalid(error)
     if isinstance(error, HTTPException):
         return _http(error)
     if isinstance(error, ClientDisconnect):
         return Response(status_code=CLIENT_GONE)
-    log.error("request.crashed", error=type(error).__name__, **_whose(scope))
-    return Problem(500, "internal", "Something went wrong on our side.")
+    log.error("request.crashed", error=type(error).__name__, **_caller(scope))
+    return Problem(500, "internal", "An unexpected error occurred in the server.")
 
 
-def _ours(error: RunyardError, scope: Scope) -> Response:
+def _known(error: RunyardError, scope: Scope) -> Response:
     answer = problem(error)
     if answer.status_code in (413, 429) and (refused := scope.get(REFUSED)) is not None:
         refused(error.code)
     if answer.status_code >= 500:
-        log.error("request.failed", code=error.code, status=answer.status_code, **_whose(scope))
+        log.error("request.failed", code=error.code, status=answer.status_code, **_caller(scope))
     return answer
 
 
-def _whose(scope: Scope) -> dict[str, str | None]:
+def _caller(scope: Scope) -> dict[str, str | None]:
     caller: Caller | None = scope.get(CALLER)
     return {} if caller is None else {"owner": caller.owner, "key": caller.key_id}
 
 
 def _invalid(error: RequestValidationError) -> Response:
-    """Where the request is wrong and what was expected there; pydantic's `input` is left out."""
+    """List the invalid fields and what they need. Pydantic's `input`, which repeats the request, is left out."""
     errors = [{"where": ".".join(str(part) for part in e["loc"]), "what": e["msg"]} for e in error.errors()]
-    return Problem(422, "invalid", "The request does not fit; `errors` says where.", errors)
+    return Problem(422, "invalid", "The request is invalid; `errors` says where.", errors)
 
 
 def _http(error: HTTPException) -> Response:

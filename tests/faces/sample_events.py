@@ -1,4 +1,4 @@
-"""One event of every core type, in an order that a run could have written: for tests of pure translations."""
+"""One event of every core type, in an order that a run could write, for tests of translations."""
 
 from runyard.domain.events import (
     ApprovalDecided,

@@ -1,4 +1,4 @@
-"""Everything of one owner, and every route that leads to it: for somebody else it must look like nothing."""
+"""Every route of the app, and an owner with one object of every kind, for tests of access."""
 
 import re
 from collections.abc import Iterator, Mapping
@@ -9,8 +9,8 @@ from starlette.routing import Route
 
 from runyard.ids import new_id, new_name
 from runyard.web.app import App
+from tests.faces.live_server import Server
 from tests.faces.raw_stream import RawStream
-from tests.faces.serving import Server
 
 
 class Operation(NamedTuple):
@@ -32,7 +32,7 @@ def app_of(server: Server) -> App:
 
 
 def operations(app: FastAPI) -> list[Operation]:
-    """Every route, also those that stand in no document."""
+    """Return every route of the app, including those that OpenAPI does not list."""
     found = [
         Operation(method, route.path)
         for route in app.routes
@@ -47,8 +47,8 @@ RECORD = "/api/agents/{agent_id}/runs/{run_id}"
 APPROVE = "/chats/{chat_id}/interactions/{interaction_id}/approve"
 
 
-class Belongings:
-    """What Ann has: ids by the names that routes give them, and what a request to a route may say."""
+class OwnedObjects:
+    """The ids of one owner's objects by path parameter, and a valid body for each route."""
 
     def __init__(self, ids: dict[str, str], waiting: dict[str, str]) -> None:
         self.ids = ids
@@ -60,7 +60,7 @@ class Belongings:
         return {**self.ids, **self._waiting} if operation.path == APPROVE else self.ids
 
     def body(self, operation: Operation) -> Any:
-        """A body that fits, so that nothing but the id can be wrong."""
+        """Return a valid body, so that only the id can be wrong."""
         match operation:
             case ("POST", "/api/threads/{thread_id}/messages"):
                 return {"content": "hello"}
@@ -89,7 +89,7 @@ class Belongings:
 
 
 def unknown() -> Iterator[dict[str, str]]:
-    """Ids of nothing: such as ours are, and such as a client may make up."""
+    """Yield ids of objects that do not exist: in the server's format, and made up by a client."""
     names = (
         "thread_id",
         "run_id",
@@ -110,8 +110,8 @@ def unknown() -> Iterator[dict[str, str]]:
     yield {name: new_name(9) for name in names} | same | {"interaction_id": new_name(9)}
 
 
-async def move_in(server: Server, key: str) -> Belongings:
-    """Let the owner of this key use everything once."""
+async def create_objects(server: Server, key: str) -> OwnedObjects:
+    """Create one object of every kind as the owner of this key."""
     said = bearer(key)
     server.http.headers.update(said)
     try:
@@ -120,9 +120,9 @@ async def move_in(server: Server, key: str) -> Belongings:
         approval_id = await _waiting(server, await server.post("asks"), said)
         plan = await server.http.post("/agents/runs", json={"runId": "my-plan", "plan": "device"})
         assert plan.status_code == 201, plan.text
-        done, _ = await _said(server, "happy", "interaction_complete", said)
-        asked, approval = await _said(server, "asks", "approval_required", said)
-        office = await _office(server)
+        done, _ = await _start_interaction(server, "happy", "interaction_complete", said)
+        asked, approval = await _start_interaction(server, "asks", "approval_required", said)
+        channel_objects = await _create_channel_objects(server)
     finally:
         del server.http.headers["authorization"]
     ids = {
@@ -132,13 +132,13 @@ async def move_in(server: Server, key: str) -> Belongings:
         "chat_id": "my-chat",
         "interaction_id": done,
         "key_id": "none",
-        **office,
+        **channel_objects,
     }
-    return Belongings(ids, {"interaction_id": asked, "approval": approval})
+    return OwnedObjects(ids, {"interaction_id": asked, "approval": approval})
 
 
-async def _office(server: Server) -> dict[str, str]:
-    """A private channel with an agent of one's own in it, who remembers something, and a message to another."""
+async def _create_channel_objects(server: Server) -> dict[str, str]:
+    """Create a private channel with an agent, a memory of the agent, and a message to another agent."""
 
     async def make(path: str, **body: Any) -> str:
         answer = await server.http.post(path, json=body)
@@ -168,8 +168,8 @@ async def _waiting(server: Server, run_id: str, said: Mapping[str, str]) -> str:
     return str(stream.wire[-1][1]["data"]["approvals"][0])
 
 
-async def _said(server: Server, agent: str, until: str, said: Mapping[str, str]) -> tuple[str, str]:
-    """An interaction of the chat, and what it waits for."""
+async def _start_interaction(server: Server, agent: str, until: str, said: Mapping[str, str]) -> tuple[str, str]:
+    """Start an interaction. Return its id, and the id of the approval that it waits for."""
     body = {"user_message": "hello", "agent": agent}
     stream = await RawStream.open(server.port, "/chats/my-chat/interactions", said, body=body)
     await stream.frames_to(until)

@@ -1,0 +1,1 @@
+"""Errors on the wire: their JSON shape and status, and their place in the OpenAPI document."""

@@ -1,0 +1,44 @@
+"""Limits on open streams: of this process, and of one API key.
+
+Counted in this process: with several processes, a key may open as many streams at each of them. Requests without a key
+count against the limit of the process only.
+"""
+
+from collections import Counter
+from collections.abc import Iterator
+from contextlib import contextmanager
+
+from runyard.errors import TooManyStreams
+
+RETRY_SECONDS = 5.0
+
+
+class StreamSlots:
+    """A stream holds a slot from its request to the end of its response."""
+
+    def __init__(self, here: int, per_key: int) -> None:
+        self._here = here
+        self._per_key = per_key
+        self._open = 0
+        self._of_key: Counter[str] = Counter()
+
+    @contextmanager
+    def taken(self, key: str | None) -> Iterator[None]:
+        """Hold a slot. Raise TooManyStreams if a limit is reached."""
+        if self._open >= self._here:
+            raise TooManyStreams("Too many streams are open at this process; try another.", retry_after=RETRY_SECONDS)
+        if key is not None and self._of_key[key] >= self._per_key:
+            raise TooManyStreams(
+                f"This API key has {self._per_key} streams open; close one first.", retry_after=RETRY_SECONDS
+            )
+        self._open += 1
+        if key is not None:
+            self._of_key[key] += 1
+        try:
+            yield
+        finally:
+            self._open -= 1
+            if key is not None:
+                self._of_key[key] -= 1
+                if not self._of_key[key]:
+                    del self._of_key[key]
