@@ -1,4 +1,4 @@
-"""Stores that misbehave in one way each, on top of the memory store; and short ways to runs and agents."""
+"""Memory stores with one fault each, and shortcuts to claimed runs and processes."""
 
 import asyncio
 from collections import deque
@@ -42,7 +42,7 @@ NO_LISTENER = NoListener()
 
 
 class NotingStore(MemoryStore):
-    """Notes the groups that are appended and accepted. While `gate` is closed, both wait."""
+    """Records the groups that are appended and accepted. While `gate` is closed, both wait."""
 
     def __init__(self) -> None:
         super().__init__(SystemClock())
@@ -103,7 +103,7 @@ class StoreThatRefuses(NotingStore):
 
 
 class StoreThatForgetsWorkers(NotingStore):
-    """Says that the lease has run out, once."""
+    """Answers one heartbeat as if the lease had expired."""
 
     lost = False
 
@@ -128,7 +128,7 @@ def process_of(store: Store, *agents: Agent, **settings: Any) -> Process:
 
 
 async def until(true: Callable[[], bool]) -> None:
-    """Let others go on until something is the case."""
+    """Let other tasks run until the condition is true."""
     async with asyncio.timeout(PATIENCE):
         while not true():  # noqa: ASYNC110 (what changes it has no event to wait for)
             await asyncio.sleep(0)

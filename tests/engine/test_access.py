@@ -1,4 +1,4 @@
-"""Checking a key costs no question to the store, and a key that was revoked is forgotten in time."""
+"""Authentication seldom reads the store, and a revoked key is refused in time."""
 
 import asyncio
 from collections import Counter
@@ -13,7 +13,7 @@ from runyard.stores.memory import MemoryStore
 
 
 class Clock:
-    """Time that passes when a test says so."""
+    """A clock that a test moves."""
 
     def __init__(self) -> None:
         self.seconds = 1_000_000.0
@@ -26,18 +26,18 @@ class Clock:
 
 
 class CountingStore(MemoryStore):
-    """Counts what it is asked, holds answers back while `gate` is closed, and may be away."""
+    """Counts reads of keys. Answers wait while `gate` is closed; `is_away` makes the store unavailable."""
 
     def __init__(self, clock: Clock) -> None:
         super().__init__(clock)
-        self.asked: Counter[str] = Counter()
+        self.reads: Counter[str] = Counter()
         self.gate = asyncio.Event()
         self.gate.set()
         self.reached = asyncio.Event()
         self.is_away = False
 
     async def get_api_key(self, key_id: str) -> ApiKey:
-        self.asked[key_id] += 1
+        self.reads[key_id] += 1
         self.reached.set()
         if self.is_away:
             raise Unavailable
@@ -68,34 +68,34 @@ async def refused(access: Access, given: str | None) -> bool:
     return True
 
 
-async def test_a_key_says_who_comes_and_what_for(access: Access) -> None:
+async def test_a_key_has_an_owner_and_scopes(access: Access) -> None:
     key, text = await access.create("ann", "laptop")
     caller = await access.authenticate(text)
     assert (caller.owner, caller.scopes, caller.key_id) == ("ann", DEFAULT_SCOPES, key.id)
     assert key.label == "laptop"
 
 
-async def test_of_a_secret_nothing_but_its_digest_is_kept(access: Access, store: CountingStore) -> None:
+async def test_only_the_digest_of_a_secret_is_stored(access: Access, store: CountingStore) -> None:
     key, text = await access.create("ann")
     parts = parts_of(text)
     assert parts is not None
-    kept = repr(await store.get_api_key(key.id))
-    assert parts.secret not in kept
-    assert digest_of(parts.secret) in kept
+    stored = repr(await store.get_api_key(key.id))
+    assert parts.secret not in stored
+    assert digest_of(parts.secret) in stored
     assert len({(await access.create("ann"))[1] for _ in range(50)}) == 50
 
 
-async def test_a_key_is_looked_up_once_in_a_while(access: Access, store: CountingStore, clock: Clock) -> None:
+async def test_a_key_is_read_once_per_cache_time(access: Access, store: CountingStore, clock: Clock) -> None:
     key, text = await access.create("ann")
     for _ in range(100):
         await access.authenticate(text)
-    assert store.asked[key.id] == 1
+    assert store.reads[key.id] == 1
     clock.seconds += REMEMBERED_SECONDS + 0.1
     await access.authenticate(text)
-    assert store.asked[key.id] == 2
+    assert store.reads[key.id] == 2
 
 
-async def test_many_at_once_ask_once(access: Access, store: CountingStore) -> None:
+async def test_concurrent_requests_share_one_read(access: Access, store: CountingStore) -> None:
     key, text = await access.create("ann")
     store.gate.clear()
     coming = [asyncio.create_task(access.authenticate(text)) for _ in range(20)]
@@ -104,10 +104,10 @@ async def test_many_at_once_ask_once(access: Access, store: CountingStore) -> No
     store.gate.set()
     callers = await asyncio.gather(*coming[1:])
     assert {caller.owner for caller in callers} == {"ann"}
-    assert store.asked[key.id] == 1
+    assert store.reads[key.id] == 1
 
 
-async def test_an_unknown_id_is_remembered_too_and_drives_no_key_out(
+async def test_an_unknown_id_is_cached_and_displaces_no_key(
     access: Access, store: CountingStore, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(module, "MOST_REMEMBERED", 10)
@@ -116,21 +116,21 @@ async def test_an_unknown_id_is_remembered_too_and_drives_no_key_out(
     made_up = [f"ry_{n:012d}_{'x' * 43}" for n in range(50)]
     for given in [*made_up, made_up[-1]]:
         assert await refused(access, given)
-    assert store.asked[f"{49:012d}"] == 1
+    assert store.reads[f"{49:012d}"] == 1
     await access.authenticate(text)
-    assert store.asked[key.id] == 1
+    assert store.reads[key.id] == 1
     assert len(access._unknown) == 10
 
 
-async def test_a_wrong_secret_is_refused_without_asking_again(access: Access, store: CountingStore) -> None:
+async def test_a_wrong_secret_is_refused_without_another_read(access: Access, store: CountingStore) -> None:
     key, text = await access.create("ann")
     for _ in range(10):
         assert await refused(access, text[:-1] + ("a" if text[-1] != "a" else "b"))
-    assert store.asked[key.id] == 1
+    assert store.reads[key.id] == 1
     assert (await access.authenticate(text)).owner == "ann"
 
 
-async def test_a_key_that_is_revoked_here_opens_nothing_from_then_on(access: Access) -> None:
+async def test_a_key_that_this_process_revokes_is_refused_at_once(access: Access) -> None:
     key, text = await access.create("ann")
     caller = await access.authenticate(text)
     assert await caller.is_still_valid()
@@ -139,7 +139,7 @@ async def test_a_key_that_is_revoked_here_opens_nothing_from_then_on(access: Acc
     assert not await caller.is_still_valid()
 
 
-async def test_a_key_that_is_revoked_elsewhere_opens_nothing_after_a_few_seconds(
+async def test_a_key_that_another_process_revokes_is_refused_after_the_cache_time(
     access: Access, store: CountingStore, clock: Clock
 ) -> None:
     key, text = await access.create("ann")
@@ -151,9 +151,7 @@ async def test_a_key_that_is_revoked_elsewhere_opens_nothing_after_a_few_seconds
     assert not await caller.is_still_valid()
 
 
-async def test_what_was_read_before_a_revocation_is_not_remembered_after_it(
-    access: Access, store: CountingStore
-) -> None:
+async def test_a_read_from_before_a_revocation_is_not_cached(access: Access, store: CountingStore) -> None:
     key, text = await access.create("ann")
     store.gate.clear()
     coming = asyncio.create_task(access.authenticate(text))
@@ -164,7 +162,7 @@ async def test_what_was_read_before_a_revocation_is_not_remembered_after_it(
     assert await refused(access, text)
 
 
-async def test_a_key_ends_when_it_says_so_also_while_it_is_remembered(access: Access, clock: Clock) -> None:
+async def test_a_key_expires_on_time_even_while_it_is_cached(access: Access, clock: Clock) -> None:
     _, text = await access.create("ann", seconds=2)
     caller = await access.authenticate(text)
     clock.seconds += 1.9
@@ -174,7 +172,7 @@ async def test_a_key_ends_when_it_says_so_also_while_it_is_remembered(access: Ac
     assert not await caller.is_still_valid()
 
 
-async def test_while_the_store_is_away_nobody_new_comes_in_and_nobody_is_sent_away(
+async def test_while_the_store_is_unavailable_new_callers_are_refused_and_open_streams_stay(
     access: Access, store: CountingStore, clock: Clock
 ) -> None:
     _, text = await access.create("ann")
@@ -188,7 +186,7 @@ async def test_while_the_store_is_away_nobody_new_comes_in_and_nobody_is_sent_aw
     assert (await access.authenticate(text)).owner == "ann"
 
 
-async def test_use_is_noted_beside_everything_else(access: Access, store: CountingStore, clock: Clock) -> None:
+async def test_the_time_of_last_use_is_stored_later(access: Access, store: CountingStore, clock: Clock) -> None:
     key, text = await access.create("ann")
     unused, _ = await access.create("ann")
     await access.authenticate(text)

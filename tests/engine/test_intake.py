@@ -59,7 +59,7 @@ async def test_of_posts_in_one_commit_each_fails_alone() -> None:
     assert len(store.accepted) == 2
 
 
-async def test_while_the_database_is_away_everybody_is_told_and_the_next_post_succeeds() -> None:
+async def test_while_the_database_is_unavailable_every_caller_gets_an_error_and_the_next_post_succeeds() -> None:
     class StoreAwayOnce(NotingStore):
         away = True
 
@@ -79,7 +79,7 @@ async def test_while_the_database_is_away_everybody_is_told_and_the_next_post_su
     assert isinstance(await intake.post(ANN, "threads", thread.id, "x", None), Accepted)
 
 
-async def test_a_caller_that_goes_away_takes_nobody_along() -> None:
+async def test_a_cancelled_caller_does_not_cancel_the_others() -> None:
     store = NotingStore()
     intake = intake_of(store)
     thread = await intake.open_thread(ANN, None, None)
@@ -107,6 +107,6 @@ async def test_only_agents_that_are_declared_can_be_named() -> None:
     intake = intake_of(NotingStore())
     thread = await intake.open_thread(ANN, None, None)
     with pytest.raises(Invalid):
-        await intake.open_thread(ANN, None, "nobody")
+        await intake.open_thread(ANN, None, "unknown")
     with pytest.raises(Invalid):
-        await intake.post(ANN, "threads", thread.id, "x", "nobody")
+        await intake.post(ANN, "threads", thread.id, "x", "unknown")

@@ -43,7 +43,7 @@ async def writers(store: Store, count: int) -> tuple[list[RunWriter], list[Run],
     return [journal.open(run) for run in runs], runs, tail
 
 
-async def test_idle_it_commits_at_once_and_busy_all_that_came_meanwhile_together() -> None:
+async def test_an_idle_journal_commits_at_once_and_a_busy_one_in_groups() -> None:
     store = NotingStore()
     written, runs, _ = await writers(store, 50)
     store.gate.clear()
@@ -60,7 +60,7 @@ async def test_idle_it_commits_at_once_and_busy_all_that_came_meanwhile_together
     assert await log(store, runs[0].id) == ["run.queued", *["model.token"] * 11]
 
 
-async def test_a_group_has_a_largest_size_and_nobody_is_left_out(monkeypatch: pytest.MonkeyPatch) -> None:
+async def test_a_group_has_a_largest_size_and_every_writer_is_served(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(journal_module, "GROUP_EVENTS", 10)
     store = NotingStore()
     written, runs, _ = await writers(store, 6)
@@ -77,12 +77,12 @@ async def test_followers_have_an_event_only_after_its_commit() -> None:
     [writer], [run], tail = await writers(store, 1)
     store.gate.clear()
     writer.write(token("a"))
-    bell = tail.wakeups.subscribe(run.id)
+    wakeup = tail.wakeups.subscribe(run.id)
     await store.reached.wait()
-    assert (tail.read(run.id, 1), bell.is_set()) == (None, False)
+    assert (tail.read(run.id, 1), wakeup.is_set()) == (None, False)
     store.gate.set()
     await writer.commit()
-    assert bell.is_set()
+    assert wakeup.is_set()
     assert [chunk.last for chunk in tail.read(run.id, 1) or ()] == [2]
 
 
@@ -205,7 +205,7 @@ async def test_an_abandoned_pen_writes_nothing_more() -> None:
     assert len(store.appended) == 1
 
 
-async def test_whoever_lost_the_run_is_told_and_nothing_of_theirs_is_written() -> None:
+async def test_a_writer_that_lost_its_run_gets_fenced_and_writes_nothing() -> None:
     store = NotingStore()
     [writer], [run], tail = await writers(store, 1)
     await lose(store, run)

@@ -30,12 +30,12 @@ class Beats:
     def __init__(self, beat: Beat) -> None:
         self.beat = beat
         self.time = 0.0
-        self.asked = 0
+        self.heartbeats = 0
         self.seconds = [0.0]
         self.away = 0  # so many heartbeats fail
 
     async def heartbeat(self, worker_id: str, ttl_ms: int) -> Beat:
-        self.asked += 1
+        self.heartbeats += 1
         self.time += self.seconds.pop(0) if self.seconds else 0.0
         if self.asked <= self.away:
             raise Unavailable
@@ -48,7 +48,7 @@ class Beats:
 async def test_a_quick_commit_asks_nothing() -> None:
     store = Beats(Beat(True))
     await store.lease().confirm(run(), 0)
-    assert not store.asked
+    assert not store.heartbeats
 
 
 async def test_a_lease_that_ran_out_is_not_acted_upon() -> None:
@@ -57,7 +57,7 @@ async def test_a_lease_that_ran_out_is_not_acted_upon() -> None:
     store.time = 8.0
     with pytest.raises(Fenced):
         await lease.confirm(run(), 8.0)
-    assert not store.asked, "a lease that ran out is over, whatever the store might say"
+    assert not store.heartbeats, "a lease that ran out is over, whatever the store might say"
 
 
 async def test_after_a_slow_commit_the_store_is_asked() -> None:
@@ -65,7 +65,7 @@ async def test_after_a_slow_commit_the_store_is_asked() -> None:
     lease = store.lease()
     store.time = 5.0
     await lease.confirm(run(), 0)
-    assert store.asked == 1
+    assert store.heartbeats == 1
 
 
 async def test_an_answer_that_took_long_is_asked_for_again() -> None:
@@ -73,7 +73,7 @@ async def test_an_answer_that_took_long_is_asked_for_again() -> None:
     lease = store.lease()
     store.time, store.seconds = 5.0, [2.0, 0.0]
     await lease.confirm(run(), 0)
-    assert store.asked == 2
+    assert store.heartbeats == 2
 
 
 async def test_a_database_that_is_away_for_a_moment_is_asked_again() -> None:

@@ -26,7 +26,7 @@ clock = SystemClock()
 
 
 class NotingBus:
-    """Hears nothing, and notes what it is told to send and how far the store's cursor was then."""
+    """A bus that records what it sends, and how far the cursor in the store was at that moment."""
 
     is_connected = True
     has_others = True
@@ -112,7 +112,7 @@ async def test_events_are_published_in_order_as_they_come(store: StoreThatFails)
     assert [hint.seq for hint in pod.bus.sent] == sorted(hint.seq for hint in pod.bus.sent)
 
 
-async def test_what_was_told_while_one_round_was_under_way_goes_with_the_next(store: StoreThatFails) -> None:
+async def test_commits_during_a_round_are_published_by_the_next(store: StoreThatFails) -> None:
     pod = Pod(store)
     runs = [await running(store) for _ in range(3)]
     await pod.outbox.round()
@@ -183,17 +183,19 @@ async def test_a_store_that_is_away_costs_time_and_nothing_else(store: StoreThat
     assert pod.bus.sent[-1] == Hint("log", run.id, 6)
 
 
-async def test_where_nobody_waits_for_it_publication_is_left_for_the_poll(store: StoreThatFails) -> None:
-    """One process, and nobody who follows what is published: a commit for every few events would be for nobody."""
+async def test_without_followers_and_other_processes_events_are_published_by_the_poll(store: StoreThatFails) -> None:
+    """No process and no follower waits for the publication, so a commit for every few events would be wasted."""
     pod = Pod(store, poll=0.2)
     pod.bus.has_others = False
     run = await running(store)
     publishing = asyncio.create_task(pod.outbox.run())
+    now = asyncio.get_running_loop().time
+    began = now()
     for _ in range(20):
         await pod.write(run, 1)
         await asyncio.sleep(0.02)  # waits on purpose: a model that streams
     await until(lambda: store._outbox.published(run.id) == 21)
-    assert len(store.published) <= 5
+    assert len(store.published) <= 3 + (now() - began) / 0.2  # on a busy machine this takes more than one poll
     follower = pod.streams.follow(run.id, 21, published=True)
     await pod.write(run, 1)
     assert isinstance(await follower.next(1), list)
@@ -260,7 +262,7 @@ async def test_a_follower_gets_each_published_event_once_from_anywhere(store: St
 
 @pytest.mark.req("S4.20")
 @pytest.mark.parametrize("after", [8, 9, 1000])
-async def test_a_follower_past_the_end_of_a_finished_run_is_told_so_at_once(store: StoreThatFails, after: int) -> None:
+async def test_a_follower_past_the_end_of_a_finished_run_ends_at_once(store: StoreThatFails, after: int) -> None:
     pod = Pod(store)
     run = await running(store)
     await pod.write(run, 5)
@@ -286,7 +288,7 @@ async def test_a_follower_where_the_run_was_accepted_sees_what_another_process_p
 
 
 @pytest.mark.req("S4.20")
-async def test_d3_a_follower_at_the_end_is_told_so_also_while_others_still_read(store: StoreThatFails) -> None:
+async def test_a_follower_at_the_end_ends_also_while_others_still_read(store: StoreThatFails) -> None:
     pod = Pod(store)
     run = await running(store)
     await pod.write(run, 5)
@@ -344,7 +346,7 @@ async def test_a_run_whose_rows_are_locked_is_announced_when_they_are_free_and_n
     assert (await store.heads([run.id]))[run.id].published == 4
 
 
-async def test_what_is_told_of_a_skipped_run_meanwhile_is_not_lost() -> None:
+async def test_commits_of_a_skipped_run_are_not_lost() -> None:
     store = StoreWithLocks()
     run = await running(store)
     pod = Pod(store)

@@ -1,4 +1,4 @@
-"""The only reader: a cursor without gap and without repetition, whoever writes and whatever is forgotten."""
+"""The only reader: a cursor without gap and repetition, whichever process writes and whatever the tail drops."""
 
 import asyncio
 from typing import Any
@@ -72,7 +72,7 @@ class Log:
     last_here=st.booleans(),
     budget=st.sampled_from([0, 1500, 4000, 10**6]),
 )
-def test_no_gap_and_no_repetition_whoever_writes_and_whatever_is_forgotten(
+def test_no_gap_and_no_repetition_whichever_process_writes(
     ops: list[tuple[str, int]], cursors: list[int], last_here: bool, budget: int
 ) -> None:
     async def play() -> None:
@@ -127,18 +127,18 @@ async def test_a_wake_up_that_comes_while_the_reader_is_busy_is_not_lost() -> No
     log = Log(10**6)
     await log.start([1])
     await log.write(1, here=True)
-    asked = 0
+    reads_of_heads = 0
 
     async def heads(run_ids: Any) -> Any:
-        nonlocal asked
-        asked += 1
+        nonlocal reads_of_heads
+        reads_of_heads += 1
         return await MemoryStore.heads(log.store, run_ids)
 
     log.store.heads = heads  # type: ignore[method-assign]
     await log.write(1, here=False)
     await log.write(0, here=False, end=True)
     watch = asyncio.create_task(log.streams.watch(0.001))
-    await until(lambda: asked >= 3)
+    await until(lambda: reads_of_heads >= 3)
     async with asyncio.timeout(PATIENCE):
         assert await follow(log.followers[0]) == [2, 3, 4, 5]
     watch.cancel()
@@ -191,7 +191,7 @@ async def test_a_silent_log_is_idle_and_a_cut_or_a_leave_ends_the_wait() -> None
     assert await waiting is Pause.CUT
 
 
-async def test_closed_followers_leave_no_bell_behind() -> None:
+async def test_closed_followers_leave_no_subscription_behind() -> None:
     log = Log(10**6)
     await log.start([0, 0])
     assert log.tail.wakeups.runs == {log.run.id}
@@ -234,21 +234,21 @@ async def test_a_cancel_waits_no_longer_than_it_may_for_a_run_that_keeps_writing
     assert (await answer).status is Status.RUNNING
 
 
-async def test_watching_asks_once_for_all_runs_that_are_followed() -> None:
-    asked: list[int] = []
+async def test_watch_reads_all_followed_runs_at_once() -> None:
+    reads_of_heads: list[int] = []
 
-    class AskedStore(MemoryStore):
+    class CountingHeads(MemoryStore):
         async def heads(self, run_ids: Any) -> Any:
-            asked.append(len(run_ids))
+            reads_of_heads.append(len(run_ids))
             return await super().heads(run_ids)
 
-    store = AskedStore(SystemClock())
+    store = CountingHeads(SystemClock())
     streams = Streams(store, Tail(NO_LISTENER), Publications())
     followers = [streams.follow(run.id, 1) for run in await claimed_runs(store, 5)]
     watch = asyncio.create_task(streams.watch(0.001))
-    await until(lambda: len(asked) >= 3)
+    await until(lambda: len(reads_of_heads) >= 3)
     watch.cancel()
-    assert set(asked) == {5}
+    assert set(reads_of_heads) == {5}
     assert len(followers) == 5
 
 

@@ -1,4 +1,4 @@
-"""The recent end of logs: bounded, contiguous or silent, shared."""
+"""The tail is bounded, answers only where it is contiguous, and is shared by followers."""
 
 import pytest
 
@@ -19,7 +19,7 @@ def seqs(tail: Tail, after: int, run_id: str = "a") -> list[int] | None:
     return None if chunks is None else [event.seq for chunk in chunks for event in chunk.events]
 
 
-def test_it_answers_where_it_is_contiguous_and_says_so_where_it_cannot_know() -> None:
+def test_it_answers_where_it_is_contiguous_and_returns_none_elsewhere() -> None:
     tail = Tail(NO_LISTENER)
     assert seqs(tail, 0) is None
     tail.add("a", events(5, 3))
@@ -30,7 +30,7 @@ def test_it_answers_where_it_is_contiguous_and_says_so_where_it_cannot_know() ->
     assert seqs(tail, 9) == []
 
 
-def test_what_follows_is_added_and_a_gap_starts_anew() -> None:
+def test_consecutive_events_are_added_and_a_gap_drops_the_earlier_ones() -> None:
     tail = Tail(NO_LISTENER)
     tail.add("a", events(1, 2))
     tail.add("a", events(3, 2))
@@ -41,7 +41,7 @@ def test_what_follows_is_added_and_a_gap_starts_anew() -> None:
     assert seqs(tail, 8) == [9]
 
 
-def test_at_the_end_of_a_log_it_does_not_pretend_that_more_may_come() -> None:
+def test_at_the_end_of_a_log_it_promises_no_more_events() -> None:
     tail = Tail(NO_LISTENER)
     tail.add("a", place("a", 1, [token("x"), draft(RunFinished("done", "end_turn"))]))
     assert seqs(tail, 0) == [1, 2]
@@ -65,13 +65,13 @@ def test_the_budget_holds_however_many_runs_share_it(runs: int) -> None:
     for n in range(200):
         for run in range(runs):
             tail.add(f"{run}", events(n + 1, 1, f"{run}", SIZE))
-            held = sum(len(event.data) for chunks in tail._runs.values() for c in chunks for event in c.events)
-            assert held <= budget
+            size = sum(len(event.data) for chunks in tail._runs.values() for c in chunks for event in c.events)
+            assert size <= budget
     assert tail._size <= budget
     assert seqs(tail, 199, f"{runs - 1}") == [200]
 
 
-def test_forgetting_gives_the_room_back() -> None:
+def test_dropping_a_run_frees_its_memory() -> None:
     tail = Tail(NO_LISTENER)
     for n in range(10):
         tail.add(f"{n}", events(1, 3, f"{n}"))
@@ -95,7 +95,7 @@ def test_followers_of_one_face_share_what_was_encoded() -> None:
     assert part[0].frames == {}
 
 
-def test_a_bell_rings_for_its_run_only_until_it_is_hung_up() -> None:
+def test_a_wakeup_is_for_its_run_only_and_until_it_is_unsubscribed() -> None:
     tail = Tail(NO_LISTENER)
     here, there = tail.wakeups.subscribe("a"), tail.wakeups.subscribe("b")
     tail.add("a", events(1, 1))
@@ -111,26 +111,26 @@ def test_a_bell_rings_for_its_run_only_until_it_is_hung_up() -> None:
     assert not here.is_set()
 
 
-def test_news_of_a_longer_log_sends_followers_to_the_store_until_the_tail_has_caught_up() -> None:
+def test_a_longer_log_in_the_store_sends_followers_there_until_the_tail_has_caught_up() -> None:
     tail = Tail(NO_LISTENER)
-    bell = tail.wakeups.subscribe("a")
+    wakeup = tail.wakeups.subscribe("a")
     tail.add("a", events(1, 2))
-    bell.clear()
+    wakeup.clear()
     tail.set_stored_end("a", 2)
-    assert (bell.is_set(), seqs(tail, 2)) == (False, [])
+    assert (wakeup.is_set(), seqs(tail, 2)) == (False, [])
     tail.set_stored_end("a", 5)
-    assert (bell.is_set(), seqs(tail, 0), seqs(tail, 2)) == (True, [1, 2], None)
-    bell.clear()
+    assert (wakeup.is_set(), seqs(tail, 0), seqs(tail, 2)) == (True, [1, 2], None)
+    wakeup.clear()
     tail.set_stored_end("a", 5)
-    assert (bell.is_set(), seqs(tail, 5)) == (False, None)
+    assert (wakeup.is_set(), seqs(tail, 5)) == (False, None)
     tail.add("a", events(6, 1))
     assert (seqs(tail, 5), seqs(tail, 6)) == ([6], [])
 
 
-def test_what_is_stale_is_forgotten_and_its_followers_look_in_the_store() -> None:
+def test_a_stale_run_is_dropped_and_its_followers_read_the_store() -> None:
     tail = Tail(NO_LISTENER)
-    bell = tail.wakeups.subscribe("a")
+    wakeup = tail.wakeups.subscribe("a")
     tail.add("a", events(1, 2))
-    bell.clear()
+    wakeup.clear()
     tail.mark_stale("a")
-    assert (bell.is_set(), seqs(tail, 2)) == (True, None)
+    assert (wakeup.is_set(), seqs(tail, 2)) == (True, None)
