@@ -18,7 +18,7 @@ from runyard.app.process import Process
 from runyard.testing import Decision, MemoryStore, run_agent, run_agent_sync
 from scripts import public_types
 from scripts.public_api import Public, documentation, members, names
-from tests.contract.app_in_thread import on_a_port
+from tests.contract.app_in_thread import app_on_a_port
 
 NAMES = [one for one in names() if not one.is_error]
 EVERYTHING = [found for one in NAMES for found in (one, *members(one))]
@@ -50,7 +50,7 @@ def server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
 
     before = structlog.get_config()["wrapper_class"]
     structlog.configure(wrapper_class=structlog.make_filtering_bound_logger(logging.CRITICAL))
-    with on_a_port(served) as address:
+    with app_on_a_port(served) as address:
         yield address
     structlog.configure(wrapper_class=before)
 
