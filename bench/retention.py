@@ -19,7 +19,7 @@ from runyard.domain.append import Appended
 from runyard.engine.control.retention import Retention
 from runyard.settings import Settings
 from runyard.store import Store
-from tests.store.making import MINUTE, Writer, a_post, a_worker, token
+from tests.store.factories import MINUTE, Writer, a_post, a_worker, token
 
 QUIET, SWEEPING = "quiet", "sweeping"
 LEASE_MS = 60 * MINUTE

@@ -19,7 +19,7 @@ from runyard.stores.postgres.store import PostgresStore, PostgresTx, one_stateme
 from runyard.stores.rows import Row as SqlRow
 from runyard.stores.transactions import claims
 from runyard.stores.transactions.tx import Write
-from tests.store.making import MINUTE, Writer, a_post, a_thread, a_worker
+from tests.store.factories import MINUTE, Writer, a_post, a_thread, a_worker
 
 PER_LANE = 2
 LEASE_MS = 60 * MINUTE

@@ -10,7 +10,7 @@ from time import perf_counter
 from bench.results import Row, percentile
 from runyard.domain.append import Appended
 from runyard.stores.postgres.store import PostgresStore
-from tests.store.making import ANN, MINUTE, Writer, a_post, a_thread, a_worker, token
+from tests.store.factories import ANN, MINUTE, Writer, a_post, a_thread, a_worker, token
 
 LIVE_RUNS = 50
 TOKENS = 200

@@ -1,11 +1,11 @@
-"""The bus: tells other processes that something is new, so that they need not wait for their next poll.
+"""The bus: sends hints to other processes, so that they need not wait for their next poll.
 
-A hint says which run and how far, never what: whoever hears one looks into the store. Hints may be lost, doubled, late
-or out of order; that costs latency only, because everybody polls as well. So a bus acknowledges nothing, keeps nothing
-and never stands in anybody's way.
+A hint has a run and a seq, never content: its receiver reads the store. Hints may be lost, duplicated, late or out of
+order. That costs only latency, because every process polls too. So a bus acknowledges nothing, stores nothing and never
+blocks a sender.
 
-On the wire a message is one line of ASCII: a version, the sender, and a word per hint: the first letter of its
-kind, the run id, a colon and the seq. Only what looks like an id gets onto the bus; what cannot be read is passed over.
+A message on the wire is one line of ASCII: a version, the sender, and a word per hint: the first letter of its kind,
+the run id, a colon and the seq. Only valid ids are sent, and unreadable words are ignored.
 """
 
 import re
@@ -18,42 +18,42 @@ Kind = Literal["log", "work", "cancel", "feed"]
 
 
 class Hint(Struct, frozen=True):
-    """log: `run_id` is published up to `seq`. work: there may be something to claim. cancel: `run_id` is to stop.
-    feed: what happens in conversations is numbered up to `seq`."""
+    """A hint. log: `run_id` is published up to `seq`. work: there may be a run to claim. cancel: `run_id` has a cancel
+    request. feed: the feed is numbered up to `seq`."""
 
     kind: Kind
     run_id: str = ""
     seq: int = 0
 
 
-Hear = Callable[[Sequence[Hint]], None]
+OnHints = Callable[[Sequence[Hint]], None]
 
 
 class Bus(Protocol):
-    async def open(self, hear: Hear) -> None:
-        """Connect and listen: what other processes send goes to `hear`, never what this one sends itself.
+    async def open(self, on_hints: OnHints) -> None:
+        """Connect and pass the hints of other processes, never our own, to `on_hints`.
 
-        Waits for the first connection for a short time only, and then goes on trying in the background: a bus that is
-        away keeps no process from starting."""
+        Wait only a short time for the first connection and then retry in the background: an unavailable broker does not
+        keep a process from starting."""
 
     def send(self, hints: Sequence[Hint]) -> None:
-        """Tell the others; neither waits nor raises. At once after a silence, else in the next short window, with
-        hints of the same kind and run merged to the largest seq. While the bus is away, hints are dropped."""
+        """Send hints without waiting or raising: immediately after a pause, else in the next short window, with hints
+        of the same kind and run merged to the largest seq. Hints are dropped while the bus is disconnected."""
 
     async def close(self) -> None:
-        """Send what is left, if that can be done quickly, and hear no more."""
+        """Send pending hints, if that is quick, and disconnect."""
 
     @property
     def is_connected(self) -> bool:
-        """Whether what is sent now has a chance to be heard."""
+        """Return whether the bus is connected."""
 
     @property
     def has_others(self) -> bool:
-        """Whether there may be other processes; False only where it is certain that there are none."""
+        """Return whether there may be other processes; False only if it is certain that there are none."""
 
 
 VERSION = "runyard1"
-MAX_BYTES = 7_900  # of a message, at most one less: NOTIFY takes no more than 8,000
+MAX_BYTES = 7_900  # a message is shorter than this: NOTIFY takes at most 8,000 bytes
 
 _LETTERS: dict[Kind, str] = {"log": "l", "work": "w", "cancel": "c", "feed": "f"}
 _KINDS = {letter: kind for kind, letter in _LETTERS.items()}
@@ -61,7 +61,8 @@ _WORD = re.compile(r"([lwcf])([A-Za-z0-9_-]{0,64}):([0-9]{1,18})")
 
 
 def encode(sender: str, hints: Iterable[Hint]) -> list[str]:
-    """As few messages as will hold them. `sender` is an id; a hint whose run id does not look like one is left out."""
+    """Return as few messages as possible for these hints. `sender` is an id. Hints with an invalid run id are left
+    out."""
     head = f"{VERSION} {sender}"
     messages: list[str] = []
     words, size = [head], len(head)
@@ -78,7 +79,7 @@ def encode(sender: str, hints: Iterable[Hint]) -> list[str]:
 
 
 def decode(message: str) -> tuple[str, list[Hint]]:
-    """Who sent it, and the hints that can be read; none of a message that is not ours."""
+    """Return the sender and the readable hints; none for a message of another program."""
     version, *rest = message.split(" ")
     if version != VERSION or not rest:
         return "", []

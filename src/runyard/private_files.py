@@ -1,7 +1,7 @@
-"""Files and folders that only the user of the server may read: made with mode 0600 and 0700, written whole, removed
+"""Files and folders that only the server's user may read: created with mode 0600 and 0700, written and removed as a
 whole.
 
-`remove_tree` needs neither recursion nor long paths, so the depth of a tree cannot stop it. It follows no link.
+`remove_tree` uses no recursion and no long paths, so it removes trees of any depth. It follows no links.
 """
 
 import os
@@ -32,7 +32,7 @@ def make_file(path: Path) -> None:
 
 
 def write_whole(path: Path, data: bytes) -> None:
-    """Write all of a file or nothing: to a draft beside it, flushed to the disk, then renamed."""
+    """Write a file atomically: write a draft beside it, flush it to the disk, and rename it."""
     make_folder(path.parent)
     draft = path.with_name(f".{path.name}.{new_id()}")
     try:
@@ -76,7 +76,7 @@ def remove_tree(path: Path) -> None:
 
 
 def _emptied(folder: int) -> list[str]:
-    """Unlink everything in a folder but its folders. Open those to us and return their names."""
+    """Unlink everything in a folder except its folders. Make those accessible and return their names."""
     folders = []
     with os.scandir(folder) as found:
         entries = [(entry.name, entry.is_dir(follow_symlinks=False)) for entry in found]

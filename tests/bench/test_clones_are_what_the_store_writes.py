@@ -8,7 +8,7 @@ from msgspec.structs import replace
 from bench.large import claims, logs
 from bench.large.fill import filled
 from runyard.domain.run import Status
-from tests.store.making import ANN, MANY, Writer, a_worker, written
+from tests.store.factories import ANN, MANY, Writer, a_worker, written
 
 CLONES = 3
 

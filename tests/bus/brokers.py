@@ -40,7 +40,7 @@ class Remote(Broker):
 
     @abstractmethod
     def stop(self) -> None:
-        """At once: nobody is told."""
+        """Kill the broker without a shutdown."""
 
     @abstractmethod
     def start(self) -> None: ...

@@ -1,4 +1,4 @@
-"""A broker that dies, hangs or was never there costs latency and nothing else."""
+"""A broker that dies, hangs or never existed costs only latency."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from runyard.buses.reconnecting import MAX_PENDING, ReconnectingBus
 from runyard.buses.redis import RedisBus
 from runyard.ids import new_id
 from tests.bus.brokers import Remote
-from tests.bus.listening import processes, until
+from tests.bus.bus_processes import processes, until
 from tests.support.postgres_server import free_port
 from tests.support.proxy import Proxy
 
@@ -54,7 +54,7 @@ async def test_a_listener_that_was_cut_off_hears_again(remote: Remote) -> None:
         await other.gets_through_to(one)
 
 
-async def test_whoever_is_cut_off_on_the_way_connects_again(remote: Remote) -> None:
+async def test_a_bus_that_loses_its_connection_reconnects(remote: Remote) -> None:
     async with Proxy(remote.url) as proxy, processes(remote.bus(proxy.url), remote.bus()) as (one, other):
         for _ in range(3):
             await one.gets_through_to(other)
@@ -71,7 +71,7 @@ async def test_a_broker_that_hangs_is_noticed_without_anything_being_sent(remote
         await other.gets_through_to(one)
 
 
-async def test_sending_to_a_broker_that_hangs_waits_for_nobody_and_stays_small(remote: Remote) -> None:
+async def test_sending_to_a_broker_that_hangs_does_not_wait_and_stays_small(remote: Remote) -> None:
     async with Proxy(remote.url) as proxy, processes(remote.bus(proxy.url), remote.bus()) as (one, other):
         proxy.hang()
         one.bus.send([Hint("work")])

@@ -59,5 +59,5 @@ def test_any_text_can_be_read(text: str) -> None:
 
 
 def test_a_word_of_a_later_version_is_passed_over_and_the_rest_is_read() -> None:
-    assert decode(f"{VERSION} somebody lrun:3 zwhat:9 w:0") == ("somebody", [Hint("log", "run", 3), Hint("work")])
-    assert decode("runyard2 somebody lrun:3") == ("", [])
+    assert decode(f"{VERSION} sender lrun:3 zwhat:9 w:0") == ("sender", [Hint("log", "run", 3), Hint("work")])
+    assert decode("runyard2 sender lrun:3") == ("", [])

@@ -15,7 +15,7 @@ from runyard.stores.sqlite import backup as sqlite_backup
 from tests.faces.conftest import gate, memory_store, serve, server
 from tests.faces.live_server import Server
 from tests.store.conftest import empty_sqlite, sqlite_path, sqlite_store
-from tests.store.making import ANN, MANY, Writer, a_worker, claims, post, written
+from tests.store.factories import ANN, MANY, Writer, a_worker, claims, post, written
 from tests.support.asgi_transport import AsgiTransport
 from tests.web.every_route import app_of
 
@@ -82,7 +82,7 @@ async def test_a_backup_taken_under_load_is_the_database_at_one_moment(sqlite_pa
 def test_what_is_not_a_database_of_ours_is_not_restored(sqlite_path: Path, tmp_path: Path) -> None:
     for name, content in (("text", b"hello"), ("empty", b"")):
         (tmp_path / name).write_bytes(content)
-        with pytest.raises(StartupError, match="is not a database of Runyard"):
+        with pytest.raises(StartupError, match="is not a Runyard database"):
             sqlite_backup.restore(tmp_path / name, sqlite_path, replace=True)
     newer = tmp_path / "newer"
     sqlite_backup.backup(sqlite_path, newer)
@@ -92,7 +92,7 @@ def test_what_is_not_a_database_of_ours_is_not_restored(sqlite_path: Path, tmp_p
     connection.close()
     with pytest.raises(StartupError, match="schema 9999"):
         sqlite_backup.restore(newer, sqlite_path, replace=True)
-    with pytest.raises(StartupError, match="is there already"):
+    with pytest.raises(StartupError, match="exists already"):
         sqlite_backup.backup(sqlite_path, newer)
     with pytest.raises(StartupError, match="--replace"):
         sqlite_backup.restore(_good(sqlite_path, tmp_path), sqlite_path, replace=False)

@@ -16,7 +16,7 @@ from runyard.errors import RunyardError, Unavailable
 from runyard.settings import Settings
 from runyard.store import Accepted, Beat, Post, Room, Store
 from runyard.stores.memory import MemoryStore
-from tests.store.making import a_post, claims, post
+from tests.store.factories import a_post, claims, post
 from tests.support.patience import PATIENCE
 
 QUICK: dict[str, Any] = {

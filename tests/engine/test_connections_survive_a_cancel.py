@@ -12,7 +12,7 @@ from runyard.ids import new_id
 from runyard.stores.postgres.store import PostgresStore
 from runyard.stores.transactions import claims as scripts
 from runyard.stores.transactions.tx import Tx
-from tests.store.making import MINUTE, a_worker, ending, post
+from tests.store.factories import MINUTE, a_worker, ending, post
 from tests.support.patience import eventually
 
 

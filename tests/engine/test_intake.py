@@ -11,7 +11,7 @@ from runyard.errors import Invalid, KeyReused, NotFound, Unavailable
 from runyard.ids import new_id
 from runyard.store import Accepted
 from tests.engine.fakes import NO_LISTENER, NotingStore
-from tests.store.making import ANN, clock
+from tests.store.factories import ANN, clock
 
 
 def intake_of(store: NotingStore, tail: Tail | None = None) -> Intake:

@@ -17,7 +17,7 @@ from runyard.engine.running.run_task import RunTask
 from runyard.errors import CancelRequested, Fenced, WriteRefused
 from runyard.store import Store
 from tests.engine.fakes import NO_LISTENER, NotingStore, StoreThatRefuses, StoreWithFaults, claimed_runs
-from tests.store.making import ANN, MANY, a_post, a_worker, clock, ending, last_words, log, lose, post, token
+from tests.store.factories import ANN, MANY, a_post, a_worker, clock, ending, last_words, log, lose, post, token
 from tests.support.patience import PATIENCE
 
 DONE = Finish(status=Status.DONE, stop_reason="end_turn")

@@ -9,7 +9,7 @@ import pytest
 from runyard.bus import Hint
 from runyard.clock import SystemClock
 from runyard.domain.events import place
-from runyard.domain.publication import Mark
+from runyard.domain.publication import CursorAdvance
 from runyard.domain.run import Run, Status
 from runyard.engine.log.outbox import Outbox
 from runyard.engine.log.publications import Publications
@@ -19,7 +19,7 @@ from runyard.errors import Unavailable
 from runyard.stores.memory import MemoryStore
 from runyard.telemetry.metrics import Metrics
 from tests.engine.fakes import until
-from tests.store.making import ANN, Writer, decide, last_words, running, token, waiting, written
+from tests.store.factories import ANN, Writer, decide, last_words, running, token, waiting, written
 from tests.support.patience import PATIENCE
 
 clock = SystemClock()
@@ -48,9 +48,9 @@ class StoreThatFails(MemoryStore):
     def __init__(self) -> None:
         super().__init__(clock)
         self.failures = 0
-        self.published: list[list[Mark]] = []
+        self.published: list[list[CursorAdvance]] = []
 
-    async def publish(self, marks: Sequence[Mark]) -> Sequence[str]:
+    async def publish(self, marks: Sequence[CursorAdvance]) -> Sequence[str]:
         if self.failures:
             self.failures -= 1
             raise Unavailable
@@ -226,7 +226,7 @@ async def test_a_follower_of_what_is_published_sees_no_further_than_the_cursor(s
     await pod.write(run, 5)
     follower = pod.streams.follow(run.id, 0, published=True)
     assert await follower.next(0.01) is Pause.IDLE
-    await store.publish([Mark(run.id, 3)])
+    await store.publish([CursorAdvance(run.id, 3)])
     pod.publications.advance(run.id, 3)
     found = await follower.next(1)
     assert isinstance(found, list)
@@ -320,7 +320,7 @@ class StoreWithLocks(StoreThatFails):
         super().__init__()
         self.locked: set[str] = set()
 
-    async def publish(self, marks: Sequence[Mark]) -> Sequence[str]:
+    async def publish(self, marks: Sequence[CursorAdvance]) -> Sequence[str]:
         await super().publish([mark for mark in marks if mark.run_id not in self.locked])
         return [mark.run_id for mark in marks if mark.run_id in self.locked]
 

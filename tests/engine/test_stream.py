@@ -19,7 +19,7 @@ from runyard.engine.log.tail import Chunk, Tail
 from runyard.stores.memory import MemoryStore
 from runyard.telemetry.metrics import Metrics
 from tests.engine.fakes import NO_LISTENER, claimed_runs, until
-from tests.store.making import ANN, Writer, running, token
+from tests.store.factories import ANN, Writer, running, token
 from tests.support.patience import PATIENCE
 
 OPS = st.lists(

@@ -5,7 +5,7 @@ import pytest
 from runyard.domain.events import Event, RunFinished, place
 from runyard.engine.log.tail import Tail
 from tests.engine.fakes import NO_LISTENER
-from tests.store.making import draft, token
+from tests.store.factories import draft, token
 
 SIZE = 1000
 

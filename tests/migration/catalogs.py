@@ -1,5 +1,5 @@
-"""What a database consists of, as plain values that two databases can be compared by: everything that a query or a
-writer could notice, nothing that depends on how it came about."""
+"""The catalog of a database as plain values, to compare two databases: everything that a query or a writer can
+notice."""
 
 import re
 import sqlite3
@@ -10,7 +10,7 @@ import asyncpg
 
 Catalog = dict[str, list[tuple[Any, ...]]]
 
-# What Alembic keeps for itself, and partitions that are made as time goes by.
+# Without Alembic's own table and the weekly partitions.
 OURS = "n.nspname = 'public' and c.relname not like 'alembic%' and c.relname !~ '^run_events_w[0-9]+'"
 
 POSTGRES = {
@@ -75,4 +75,4 @@ def of_sqlite(path: Path) -> Catalog:
 
 
 def _without_comments(sql: str) -> str:
-    return re.sub(r" ?([,()]) ?", r"\1", " ".join(re.sub(r"--.*", "", sql).split()))  # spaces are left by added columns
+    return re.sub(r" ?([,()]) ?", r"\1", " ".join(re.sub(r"--.*", "", sql).split()))  # added columns leave spaces

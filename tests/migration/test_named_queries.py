@@ -1,4 +1,4 @@
-"""SQL has names, the same on both sides, and the loader sees to it."""
+"""Both databases have statements of the same names, and the loader checks that."""
 
 import re
 from collections.abc import Iterator
@@ -33,7 +33,7 @@ def test_a_statement_stands_in_the_file_of_the_same_name_on_both_sides(dialect: 
 
 
 @pytest.mark.parametrize("dialect", DIALECTS)
-def test_every_statement_says_what_it_is_for(dialect: Dialect) -> None:
+def test_every_statement_has_a_sentence_about_its_purpose(dialect: Dialect) -> None:
     for path in (FOLDER / dialect).glob("*.sql"):
         for name, comment in re.findall(r"^-- name: (\w+)\n(.*)$", path.read_text(), re.M):
             assert comment.startswith("-- "), f"{path.name}: {name}"

@@ -1,4 +1,4 @@
-"""Opening a database brings it up to date: once, by whoever comes first, and never backwards."""
+"""Opening a database migrates it: once, by the first process, and never backwards."""
 
 import asyncio
 import sqlite3

@@ -1,4 +1,5 @@
-"""On Postgres the log is cut by weeks: the parts are there before they are needed, and events land in their own."""
+"""On Postgres the log is partitioned by weeks. Partitions exist before they are needed, and events go into their
+own."""
 
 from collections.abc import AsyncIterator
 from uuid import UUID
@@ -11,7 +12,7 @@ from runyard.clock import SystemClock
 from runyard.errors import ClockAhead, StartupError
 from runyard.ids import first_id_at, new_id
 from runyard.stores.postgres.store import PostgresStore
-from tests.store.making import Writer, a_post, a_worker, an_approval, claims, post, running, token, written
+from tests.store.factories import Writer, a_post, a_worker, an_approval, claims, post, running, token, written
 
 WEEK = 7 * 24 * 3600 * 1000
 PARTITIONS = """
@@ -44,7 +45,7 @@ async def test_this_week_and_the_next_four_are_there_once_the_database_is_open(
     assert {f"run_events_w{week + ahead}" for ahead in range(5)} <= set(names)
 
 
-async def test_tending_again_makes_nothing_new(store: PostgresStore, pg_database: str) -> None:
+async def test_repeated_maintenance_creates_nothing(store: PostgresStore, pg_database: str) -> None:
     before = await partitions(pg_database)
     await store.maintain()
     assert await partitions(pg_database) == before

@@ -9,7 +9,7 @@ import pytest
 from runyard.encryption.cipher import make
 from runyard.settings import Settings
 from tests.faces.live_server import QUICK, Serve, served
-from tests.secrets.telling import office_of, say_everywhere, telling
+from tests.secrets.content_app import channel_views, content_app, write_everywhere
 from tests.secrets.traces import columns_with, files_with
 
 # Where content is kept. Everything else of the schema holds ids, names, times, counts and codes (docs/encryption.md).
@@ -35,15 +35,15 @@ def a_text() -> str:
 
 async def lived(settings: Settings, text: str) -> dict[str, Any]:
     """Everything that a client sees of runs that said the text everywhere, from a server that was started twice."""
-    async with served(settings, telling(text)) as server:
-        runs = await say_everywhere(server, text)
+    async with served(settings, content_app(text)) as server:
+        runs = await write_everywhere(server, text)
         await server.process.checkpoints.round()
-    async with served(settings, telling(text)) as server:
+    async with served(settings, content_app(text)) as server:
         seen = {run_id: await server.log(run_id) for run_id in runs}
         chat = (await server.http.get("/chats/c1")).json()
         listed = (await server.http.get("/api/runs")).json()
-        office = await office_of(server)
-    return {"logs": seen, "chat": chat, "runs": listed, "office": office}
+        channels = await channel_views(server)
+    return {"logs": seen, "chat": chat, "runs": listed, "channels": channels}
 
 
 @pytest.mark.req("S1.48")
@@ -57,7 +57,7 @@ async def test_no_column_of_any_table_holds_what_was_said(database_url: str, tmp
     assert len(logs) == 4
     assert all(text in log for log in logs)
     assert text in str(seen["chat"])
-    assert all(text in str(part) for part in seen["office"])
+    assert all(text in str(part) for part in seen["channels"])
     assert f"it broke over {text}" in str(seen["runs"])
 
 
@@ -75,8 +75,8 @@ async def test_without_a_key_the_same_search_finds_it_in_every_place_that_holds_
 @pytest.mark.parametrize("backend", ["sqlite"])
 async def test_while_it_runs_the_files_of_sqlite_hold_nothing_either(serve: Serve, tmp_path: Path) -> None:
     text = a_text()
-    server = await serve(telling(text), encryption_keys=make("k1"))
-    await say_everywhere(server, text)
+    server = await serve(content_app(text), encryption_keys=make("k1"))
+    await write_everywhere(server, text)
     assert (tmp_path / "runyard.db-wal").stat().st_size > 0
     assert files_with(text, tmp_path) == set()
 
@@ -96,7 +96,7 @@ async def test_checkpoints_that_are_files_are_sealed_and_read(database_url: str,
     [file] = (folder / "chats" / "c1" / "interactions").glob("*.json")
     assert file.read_bytes().startswith(b"\xff\x01\x02k1")
     assert files_with(text, tmp_path) == set()
-    async with served(settings, telling(text)) as server:
+    async with served(settings, content_app(text)) as server:
         kept = await server.process.interaction_stores("local").load_interaction("c1", file.stem)
     assert text in kept.user_message
     assert text in str(seen["chat"])

@@ -17,7 +17,7 @@ from runyard.errors import StartupError
 from runyard.settings import Settings
 from tests.cli.command import environment, runyard
 from tests.faces.live_server import QUICK, served
-from tests.secrets.telling import office_of, say_everywhere, telling
+from tests.secrets.content_app import channel_views, content_app, write_everywhere
 from tests.secrets.traces import columns_with, files_with
 
 OLD, NEW = make("old"), make("new")
@@ -26,14 +26,14 @@ Seen = dict[str, Any]
 
 
 async def seen_by(settings: Settings) -> Seen:
-    """All that a client can see."""
-    async with served(settings, telling(TEXT)) as server:
+    """Return everything that a client can see."""
+    async with served(settings, content_app(TEXT)) as server:
         runs = (await server.http.get("/api/runs")).json()
         logs = {run["run_id"]: await server.log(run["run_id"]) for run in runs["runs"]}
         chat = (await server.http.get("/chats/c1")).json()
         kept = await server.process.store.read_checkpoints(runs["runs"][-1]["thread_id"])
-        office = await office_of(server)
-    return {"runs": runs, "logs": logs, "chat": chat, "kept": kept, "office": office}
+        channels = await channel_views(server)
+    return {"runs": runs, "logs": logs, "chat": chat, "kept": kept, "channels": channels}
 
 
 @pytest.fixture
@@ -48,8 +48,8 @@ Keys = Callable[..., Settings]
 
 
 async def lived(settings: Settings) -> Seen:
-    async with served(settings, telling(TEXT)) as server:
-        await say_everywhere(server, TEXT)
+    async with served(settings, content_app(TEXT)) as server:
+        await write_everywhere(server, TEXT)
         await server.process.checkpoints.round()
     return await seen_by(settings)
 
@@ -83,7 +83,7 @@ async def test_a_process_without_a_key_that_is_needed_does_not_start(with_keys: 
         with pytest.raises(StartupError, match="sealed with the key 'old'") as refused:
             await open_store(settings).open()
         assert NEW[4:] not in refused.value.message
-    with pytest.raises(StartupError, match="is not the one of that name"):
+    with pytest.raises(StartupError, match="differs from the key of that name"):
         await open_store(with_keys(make("old"))).open()
     store = open_store(with_keys(NEW, OLD))  # and nothing of those attempts is in the way
     await store.open()
@@ -91,9 +91,9 @@ async def test_a_process_without_a_key_that_is_needed_does_not_start(with_keys: 
 
 
 async def _written_meanwhile(settings: Settings, work: Awaitable[Any]) -> None:
-    """Read everything over and over while the work goes on; nothing ever fails."""
+    """Read everything repeatedly during the work; no read fails."""
     working = asyncio.ensure_future(work)
-    async with served(settings, telling(TEXT)) as server:
+    async with served(settings, content_app(TEXT)) as server:
         while not working.done():
             for run in (await server.http.get("/api/runs")).json()["runs"]:
                 assert (await server.http.get(f"/api/runs/{run['run_id']}/state")).status_code == 200
@@ -153,7 +153,7 @@ async def _killed_at(table: str, settings: Settings) -> int:
 async def test_on_sqlite_a_server_is_in_the_way_and_the_command_says_so(with_keys: Keys, tmp_path: Path) -> None:
     settings = with_keys(OLD)
     env = {"RUNYARD_DATABASE_URL": settings.database_url, "RUNYARD_ENCRYPTION_KEYS": f"{NEW},{OLD}"}
-    async with served(settings, telling(TEXT)) as server:
+    async with served(settings, content_app(TEXT)) as server:
         await server.ended(await server.post("failer", TEXT))
         refused = await asyncio.to_thread(runyard, tmp_path, "keys", "rotate-encryption", env=env)
     assert refused.returncode == 2
@@ -185,7 +185,7 @@ async def test_a_row_that_was_moved_or_changed_is_an_error_without_content_and_h
         "update run_events set data = (select data from run_events e where e.run_id = run_events.run_id and seq = 1)"
         " where seq = 2 and run_id = (select id from runs where agent = 'failer')",
     )
-    async with served(settings, telling(TEXT)) as server:
+    async with served(settings, content_app(TEXT)) as server:
         runs = {run["agent"]: run["run_id"] for run in (await server.http.get("/api/runs")).json()["runs"]}
         answer = await server.http.get(f"/api/runs/{runs['failer']}/state")
         assert (answer.status_code, answer.json()["code"]) == (500, "unreadable")
@@ -213,7 +213,7 @@ async def test_plain_text_in_a_sealed_column_is_an_error_and_not_content(with_ke
     if place == "event" and settings.sqlite_path is None:
         statement = statement.replace("x'7b7d'", "'{}'::bytea")
     await _execute(settings, statement)
-    async with served(settings, telling(TEXT)) as server:
+    async with served(settings, content_app(TEXT)) as server:
         answer = await server.http.get(path.format(failer=runs["failer"]["run_id"], thread=runs["failer"]["thread_id"]))
         assert (answer.status_code, answer.json()["code"]) == (500, "unreadable")
 
@@ -221,13 +221,13 @@ async def test_plain_text_in_a_sealed_column_is_an_error_and_not_content(with_ke
 @pytest.mark.req("S1.48")
 async def test_a_run_whose_message_cannot_be_read_ends_as_an_error_and_others_go_on(with_keys: Keys) -> None:
     settings = with_keys(OLD)
-    async with served(settings, telling(TEXT), worker=False) as server:
+    async with served(settings, content_app(TEXT), worker=False) as server:
         bad, good = await server.post("failer", TEXT), await server.post("failer", TEXT)
     await _execute(
         settings,
         f"update messages set text = (select text from messages m where m.run_id = '{good}') where run_id = '{bad}'",
     )
-    async with served(settings, telling(TEXT)) as server:
+    async with served(settings, content_app(TEXT)) as server:
         await server.ended(good)
         await server.ended(bad)
         runs = {run["run_id"]: run for run in (await server.http.get("/api/runs")).json()["runs"]}

@@ -17,7 +17,7 @@ from runyard.encryption.cipher import make, parse
 from runyard.encryption.sealed_store import seal_store
 from runyard.store import Store
 from runyard.stores.memory import MemoryStore
-from tests.store.making import clock
+from tests.store.factories import clock
 from tests.store.raw_sql import OpenDatabase
 from tests.support.postgres_server import PostgresServer
 

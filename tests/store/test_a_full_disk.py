@@ -12,7 +12,7 @@ from runyard.errors import DiskFull
 from runyard.stores import full_disk as _full_disk
 from runyard.stores.postgres.store import PostgresStore
 from runyard.stores.sqlite.store import SqliteStore
-from tests.store.making import a_post, a_thread, post
+from tests.store.factories import a_post, a_thread, post
 
 
 @pytest.fixture

@@ -1,4 +1,4 @@
-"""A run that belongs to a worker without a row has no lease that could expire. The reaper takes it all the same."""
+"""A run that belongs to a worker without a row has no lease that could expire. The reaper takes it too."""
 
 from collections.abc import Callable
 
@@ -8,7 +8,7 @@ from runyard.domain.run import Status
 from runyard.store import Reaped, Store
 from runyard.stores.sql_store import SqlStore
 from runyard.stores.transactions.tx import Tx
-from tests.store.making import ANN, a_worker, claimed, ending, post
+from tests.store.factories import ANN, a_worker, claimed, ending, post
 
 
 async def _delete(tx: Tx, worker_id: str) -> None:

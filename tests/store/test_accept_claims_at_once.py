@@ -4,7 +4,7 @@ from runyard.domain.run import Status
 from runyard.errors import Fenced
 from runyard.ids import new_id
 from runyard.store import Accepted, Room, Store
-from tests.store.making import (
+from tests.store.factories import (
     ANN,
     Writer,
     a_key,

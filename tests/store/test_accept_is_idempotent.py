@@ -7,7 +7,7 @@ from runyard.domain.run import Status
 from runyard.errors import KeyReused, NotFound, RunyardError
 from runyard.ids import new_id
 from runyard.store import Accepted, Store
-from tests.store.making import ANN, BOB, MANY, MINUTE, a_key, a_moment, a_post, a_thread, claimed, log, post, running
+from tests.store.factories import ANN, BOB, MANY, MINUTE, a_key, a_moment, a_post, a_thread, claimed, log, post, running
 
 
 async def test_a_post_makes_one_queued_run_with_its_message_and_first_event(store: Store) -> None:

@@ -1,4 +1,4 @@
-"""API keys are kept as they were made, but for what becomes of them: used, and revoked for good."""
+"""A stored API key never changes, except when it is used and when it is revoked for good."""
 
 import pytest
 from msgspec.structs import replace
@@ -7,7 +7,7 @@ from runyard.domain.api_key import ALL_SCOPES, DEFAULT_SCOPES, ID_LENGTH, ApiKey
 from runyard.errors import NotFound
 from runyard.ids import new_name
 from runyard.store import Store
-from tests.store.making import ANN, BOB, MANY, MINUTE, clock
+from tests.store.factories import ANN, BOB, MANY, MINUTE, clock
 
 
 def a_key(owner: str = ANN, age_ms: int = 0, expires_at: int | None = None) -> ApiKey:
@@ -39,7 +39,7 @@ async def test_an_unknown_id_is_not_found(store: Store) -> None:
     await made(store, a_key())
     for asked in (store.get_api_key, store.revoke_api_key):
         with pytest.raises(NotFound, match="no API key"):
-            await asked("nobody")
+            await asked("unknown")
 
 
 async def test_a_revoked_key_stays_on_record_with_the_time_it_was_first_revoked(store: Store) -> None:
@@ -64,7 +64,7 @@ async def test_keys_are_listed_newest_first_by_owner_and_by_page(store: Store) -
     assert [key.id for key in await store.list_api_keys(None, None, 2)] == everyone[:2]
     assert [key.id for key in await store.list_api_keys(None, first, 2)] == everyone[1:3]
     assert [key.id for key in await store.list_api_keys(ANN, theirs.id, MANY)] == [old.id]
-    assert await store.list_api_keys(None, "nobody", MANY) == []
+    assert await store.list_api_keys(None, "unknown", MANY) == []
     assert await store.list_api_keys("carol", None, MANY) == []
 
 
@@ -72,7 +72,7 @@ async def test_use_is_noted_coarsely_and_only_of_keys_that_are_there(store: Stor
     key, other = a_key(), a_key()
     await made(store, key, other)
     before = clock.now_ms()
-    await store.touch_api_keys([key.id, "nobody"], MINUTE)
+    await store.touch_api_keys([key.id, "unknown"], MINUTE)
     used = (await store.get_api_key(key.id)).last_used_at
     assert used is not None
     assert abs(used - before) < MINUTE

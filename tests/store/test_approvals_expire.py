@@ -1,4 +1,4 @@
-"""An approval that nobody answers in time is decided by the clock, once, as a person would have: with an event."""
+"""An approval without a decision before its deadline expires, once, with an event."""
 
 import pytest
 from msgspec.structs import replace
@@ -8,7 +8,7 @@ from runyard.domain.events import ApprovalDecided, Draft
 from runyard.domain.run import Run, Status
 from runyard.errors import AlreadyDecided, RunEnded
 from runyard.store import Store
-from tests.store.making import (
+from tests.store.factories import (
     ANN,
     MANY,
     MINUTE,

@@ -6,7 +6,7 @@ from collections.abc import Awaitable, Callable
 import pytest
 
 from runyard.store import Store
-from tests.store.making import ANN, BOB, a_moment
+from tests.store.factories import ANN, BOB, a_moment
 from tests.store.raw_sql import OpenDatabase
 
 MINUTE = 60_000

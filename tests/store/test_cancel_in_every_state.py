@@ -1,4 +1,4 @@
-"""Cancel: ended at once where nobody is at work, flagged where somebody is, and the same answer for everybody."""
+"""Cancel: a run without a worker ends at once, a running one gets a request, and all callers see the same end."""
 
 import pytest
 from anyio import create_task_group
@@ -8,7 +8,7 @@ from runyard.domain.run import Run, Status
 from runyard.errors import CancelRequested, Fenced, NotFound
 from runyard.ids import new_id
 from runyard.store import Store
-from tests.store.making import (
+from tests.store.factories import (
     ANN,
     BOB,
     MINUTE,
@@ -211,7 +211,7 @@ async def test_a_cancel_that_races_the_finish_leaves_one_end(store: Store) -> No
         assert whole == ["run.queued", "run.output" if run.status is Status.DONE else "run.canceled", "run.finished"]
 
 
-async def test_nobody_cancels_a_run_of_another_owner(store: Store) -> None:
+async def test_a_run_of_another_owner_cannot_be_canceled(store: Store) -> None:
     run_id = await post(store)
     with pytest.raises(NotFound):
         await store.cancel(BOB, run_id, 0, ending)

@@ -4,7 +4,7 @@ import pytest
 
 from runyard.domain.run import Status
 from runyard.store import Store
-from tests.store.making import ANN, MANY, a_chat_post, a_post, ended, ending, in_state, post
+from tests.store.factories import ANN, MANY, a_chat_post, a_post, ended, ending, in_state, post
 
 
 @pytest.mark.req("S1.28", "S1.35")

@@ -7,7 +7,7 @@ from runyard.domain.append import Release
 from runyard.domain.run import Run, Status
 from runyard.ids import new_id
 from runyard.store import Store
-from tests.store.making import (
+from tests.store.factories import (
     ANN,
     Writer,
     a_moment,

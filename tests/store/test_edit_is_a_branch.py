@@ -1,4 +1,4 @@
-"""An edit gives the parent another child and puts the rest aside, in one commit; nothing of a log is touched."""
+"""An edit gives the parent another child and supersedes the rest, in one commit; no log changes."""
 
 import pytest
 from anyio import create_task_group
@@ -8,7 +8,20 @@ from runyard.domain.run import Run, Status
 from runyard.domain.thread import Thread
 from runyard.errors import Conflict, NotFound, RunActive, RunyardError
 from runyard.store import Accepted, Store
-from tests.store.making import ANN, BOB, MANY, a_key, a_post, a_thread, an_excerpt, claimed, ended, in_state, log, post
+from tests.store.factories import (
+    ANN,
+    BOB,
+    MANY,
+    a_key,
+    a_post,
+    a_thread,
+    an_excerpt,
+    claimed,
+    ended,
+    in_state,
+    log,
+    post,
+)
 
 BUSY = [Status.QUEUED, Status.RUNNING, Status.WAITING]
 
@@ -55,7 +68,7 @@ async def test_what_comes_next_goes_on_from_the_edit(store: Store) -> None:
 
 
 async def ended_now(store: Store) -> None:
-    from tests.store.making import Writer, written
+    from tests.store.factories import Writer, written
 
     await written(store, Writer(await claimed(store)).finish())
 

@@ -1,4 +1,4 @@
-"""Whoever lost a run cannot write to it, whatever it tries, also while the new owner is at work."""
+"""A worker that lost a run cannot write to it, also while another worker runs it."""
 
 from collections.abc import Callable
 
@@ -8,7 +8,7 @@ from runyard.domain.append import Part, Release
 from runyard.domain.run import Run, Status
 from runyard.errors import Fenced
 from runyard.store import Store
-from tests.store.making import (
+from tests.store.factories import (
     ANN,
     Writer,
     a_post,
@@ -119,8 +119,8 @@ async def test_a_worker_that_parked_its_run_cannot_write_to_it(store: Store) -> 
         assert isinstance(await append(store, part), Fenced)
 
 
-async def test_a_dead_worker_may_still_write_until_somebody_takes_the_run(store: Store) -> None:
-    """The fence decides, not the lease: nothing is lost when a lease runs out and nobody else is there."""
+async def test_a_dead_worker_may_write_until_another_takes_the_run(store: Store) -> None:
+    """The fence decides, not the lease: no write is lost if a lease expires and there is no other worker."""
     writer = Writer(await running(store))
     await die(store, writer.run.worker_id)
     await written(store, writer.part(token("a")))

@@ -4,7 +4,7 @@ from runyard.domain.run import Status
 from runyard.domain.thread import Thread
 from runyard.ids import new_id
 from runyard.store import Store
-from tests.store.making import ANN, Writer, a_post, a_thread, claimed, ended, post, running, waiting, written
+from tests.store.factories import ANN, Writer, a_post, a_thread, claimed, ended, post, running, waiting, written
 
 
 async def talk(store: Store, thread: Thread, text: str) -> str:

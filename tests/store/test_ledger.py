@@ -9,13 +9,13 @@ import pytest
 
 from runyard.domain.append import Appended, Outcome
 from runyard.domain.events import ModelMessage, Payload, StepFinished, StepStarted, ToolFinished, ToolStarted, Usage
-from runyard.domain.ledger import Keeper, Ledger
+from runyard.domain.ledger import Ledger, LedgerRecorder
 from runyard.domain.run import Run, Status
 from runyard.errors import Fenced
 from runyard.store import Store
 from runyard.stores.queries import load
-from tests.store.making import ANN, BOB, Writer, a_post, a_worker, draft, written
-from tests.store.office_making import KEVIN, channel, hire, said
+from tests.store.channel_factories import KEVIN, channel, declare_agents, said
+from tests.store.factories import ANN, BOB, Writer, a_post, a_worker, draft, written
 
 DAY_MS = 86_400_000
 TURN = (
@@ -29,55 +29,57 @@ TURN = (
 
 async def claimed(store: Store, owner: str = ANN) -> Run:
     """A run in Kevin's mailbox, at work."""
-    await hire(store)
+    await declare_agents(store)
     await said(store, await channel(store, KEVIN, owner=owner), caller=owner)
     [claim] = await store.claim(await a_worker(store), 1, suspects=False)
     return claim.run
 
 
-def noted(keeper: Keeper, *payloads: Payload, now: int) -> Ledger:
+def noted(recorder: LedgerRecorder, *payloads: Payload, now: int) -> Ledger:
     """As the journal notes it: a step stands in a part once, as it is in the end."""
-    entries = [found for payload in payloads if (found := keeper.entries(payload, now)) is not None]
+    entries = [found for payload in payloads if (found := recorder.entries(payload, now)) is not None]
     steps = {step.id: step for each in entries for step in each.steps}
-    return Ledger(list(steps.values()), [m for each in entries for m in each.lines])
+    return Ledger(list(steps.values()), [m for each in entries for m in each.messages])
 
 
-async def write(store: Store, writer: Writer, keeper: Keeper, *payloads: Payload, now: int = DAY_MS) -> Outcome:
-    part = writer.part(*map(draft, payloads), ledger=noted(keeper, *payloads, now=now))
+async def write(
+    store: Store, writer: Writer, recorder: LedgerRecorder, *payloads: Payload, now: int = DAY_MS
+) -> Outcome:
+    part = writer.part(*map(draft, payloads), ledger=noted(recorder, *payloads, now=now))
     return (await store.append([part]))[0]
 
 
 @pytest.mark.req("S3.30", "S3.31", "S3.32", "S3.34")
 async def test_a_turn_is_a_step_with_its_messages_in_order(store: Store) -> None:
     run = await claimed(store)
-    keeper = Keeper(run.id, 0)
-    keeper.told("You are Kevin.", "hello")
-    assert isinstance(await write(store, Writer(run), keeper, *TURN), Appended)
+    recorder = LedgerRecorder(run.id, 0)
+    recorder.set_prompt("You are Kevin.", "hello")
+    assert isinstance(await write(store, Writer(run), recorder, *TURN), Appended)
     ledger = await store.read_ledger(run.id)
     [step] = ledger.steps
     assert (step.number, step.status, step.model, step.usage) == (1, "completed", "m", Usage(5, 2, 0.25))
-    assert [(m.type, m.content, m.tool, m.input) for m in ledger.lines] == [
+    assert [(m.type, m.content, m.tool, m.input) for m in ledger.messages] == [
         ("system_message", "You are Kevin.", None, None),
         ("user_message", "hello", None, None),
         ("assistant_message", "hm", None, None),
         ("tool_call_message", "", "send_message", '{"text":"hi"}'),
         ("tool_return_message", '{"messageId":"m1"}', "send_message", None),
     ]
-    assert {m.step_id for m in ledger.lines} == {step.id}
+    assert {m.step_id for m in ledger.messages} == {step.id}
 
 
 @pytest.mark.req("S3.30")
 async def test_what_is_refused_is_not_on_record_and_what_is_repeated_is_there_once(store: Store) -> None:
     run = await claimed(store)
-    keeper, writer = Keeper(run.id, 0), Writer(run)
-    part = writer.part(*[draft(payload) for payload in TURN], ledger=noted(keeper, *TURN, now=DAY_MS))
+    recorder, writer = LedgerRecorder(run.id, 0), Writer(run)
+    part = writer.part(*[draft(payload) for payload in TURN], ledger=noted(recorder, *TURN, now=DAY_MS))
     for _ in range(2):  # the answer of the first commit was lost
         await store.append([part])
     old = Writer(run)
     old.run = Run(**{**{name: getattr(run, name) for name in run.__struct_fields__}, "fence": run.fence - 1})
-    assert isinstance(await write(store, old, Keeper(run.id, 1), *TURN), Fenced)
+    assert isinstance(await write(store, old, LedgerRecorder(run.id, 1), *TURN), Fenced)
     ledger = await store.read_ledger(run.id)
-    assert (len(ledger.steps), len(ledger.lines)) == (1, 3)
+    assert (len(ledger.steps), len(ledger.messages)) == (1, 3)
 
 
 @pytest.mark.req("S3.30", "S3.21")
@@ -85,7 +87,7 @@ async def test_what_is_refused_is_not_on_record_and_what_is_repeated_is_there_on
 async def test_a_step_that_has_not_ended_when_its_run_does_has_failed(store: Store, status: Status) -> None:
     run = await claimed(store)
     writer = Writer(run)
-    await write(store, writer, Keeper(run.id, 0), TURN[0])
+    await write(store, writer, LedgerRecorder(run.id, 0), TURN[0])
     assert (await store.read_ledger(run.id)).steps[0].status == "running"
     await written(store, writer.finish(status))
     assert [step.status for step in (await store.read_ledger(run.id)).steps] == ["failed"]
@@ -95,12 +97,12 @@ async def test_a_step_that_has_not_ended_when_its_run_does_has_failed(store: Sto
 async def test_a_ledger_goes_with_its_run(store: Store) -> None:
     run = await claimed(store)
     writer = Writer(run)
-    await write(store, writer, Keeper(run.id, 0), *TURN)
+    await write(store, writer, LedgerRecorder(run.id, 0), *TURN)
     await written(store, writer.finish())
     assert run.thread_id is not None
     await store.delete_thread(ANN, run.thread_id)
     kept = await store.read_ledger(run.id)
-    assert (list(kept.steps), list(kept.lines)) == ([], [])
+    assert (list(kept.steps), list(kept.messages)) == ([], [])
 
 
 @pytest.mark.req("S3.34")
@@ -109,7 +111,7 @@ async def test_usage_is_added_up_by_day_and_owner(store: Store) -> None:
         for day in days:
             run = await claimed(store, owner)
             writer = Writer(run)
-            await write(store, writer, Keeper(run.id, 0), *TURN, now=day * DAY_MS)
+            await write(store, writer, LedgerRecorder(run.id, 0), *TURN, now=day * DAY_MS)
             await written(store, writer.finish())
     found = [(d.day, d.runs, d.steps, d.usage) for d in await store.usage_by_day(ANN, "kevin", 9)]
     assert found == [(3, 1, 1, Usage(5, 2, 0.25)), (1, 2, 2, Usage(10, 4, 0.5))]
@@ -119,7 +121,7 @@ async def test_usage_is_added_up_by_day_and_owner(store: Store) -> None:
 
 @pytest.mark.req("S3.29")
 async def test_an_owners_runs_in_a_mailbox_are_listed_newest_first(store: Store) -> None:
-    await hire(store)
+    await declare_agents(store)
     mine, others = await channel(store, KEVIN), await channel(store, KEVIN, owner=BOB)
     runs = [(await said(store, mine)).started[0].run_id for _ in range(3)]
     await said(store, others, caller=BOB)

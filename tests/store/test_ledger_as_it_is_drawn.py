@@ -6,12 +6,12 @@ from typing import Any
 import pytest
 
 from runyard.domain.events import StepFinished, StepStarted, Usage
-from runyard.domain.ledger import Keeper
+from runyard.domain.ledger import LedgerRecorder
 from runyard.domain.run import Run, Status
 from runyard.domain.thread import Conversation
 from runyard.store import Store
-from tests.store.making import ANN, Writer, a_worker, ending, log, written
-from tests.store.office_making import A_PERSON, KEVIN, OSCAR, channel, dm, hire, said
+from tests.store.channel_factories import A_PERSON, KEVIN, OSCAR, channel, declare_agents, dm, said
+from tests.store.factories import ANN, Writer, a_worker, ending, log, written
 from tests.store.raw_sql import OpenDatabase
 from tests.store.test_ledger import TURN, write
 
@@ -29,16 +29,16 @@ async def started(store: Store, place: Conversation) -> Run:
 
 async def recorded(store: Store, run: Run, status: Status = Status.DONE) -> None:
     writer = Writer(run)
-    keeper = Keeper(run.id, 0)
-    keeper.told("You are Kevin.", "hello")
-    await write(store, writer, keeper, *TURN)
+    recorder = LedgerRecorder(run.id, 0)
+    recorder.set_prompt("You are Kevin.", "hello")
+    await write(store, writer, recorder, *TURN)
     await written(store, writer.finish(status))
 
 
 @pytest.mark.req("S3.28", "S3.34")
 async def test_a_run_names_its_channel_or_its_dm_and_its_usage_is_json(database: OpenDatabase) -> None:
     store = database.store
-    await hire(store)
+    await declare_agents(store)
     room, talk = await channel(store, KEVIN), await dm(store, A_PERSON, KEVIN)
     for place in (room, talk):
         await recorded(store, await started(store, place))
@@ -57,7 +57,7 @@ async def test_a_run_names_its_channel_or_its_dm_and_its_usage_is_json(database:
 @pytest.mark.req("S3.28")
 async def test_a_run_that_has_not_begun_is_created(database: OpenDatabase) -> None:
     store = database.store
-    await hire(store)
+    await declare_agents(store)
     await said(store, await channel(store, KEVIN))
     [row] = await database.rows("select status, token_usage, completed_at from agent_runs")
     assert row == {"status": "created", "token_usage": None, "completed_at": None}
@@ -66,7 +66,7 @@ async def test_a_run_that_has_not_begun_is_created(database: OpenDatabase) -> No
 @pytest.mark.req("S3.30", "S3.31")
 async def test_the_usage_of_a_step_is_json_and_no_content_or_model_is_null(database: OpenDatabase) -> None:
     store = database.store
-    await hire(store)
+    await declare_agents(store)
     run = await started(store, await channel(store, KEVIN))
     await recorded(store, run)
     [step] = await database.rows("select model_id, token_usage from run_steps")
@@ -79,22 +79,22 @@ async def test_the_usage_of_a_step_is_json_and_no_content_or_model_is_null(datab
 
 @pytest.mark.req("S3.30")
 async def test_a_step_that_goes_on_after_a_crash_keeps_its_model(store: Store) -> None:
-    await hire(store)
+    await declare_agents(store)
     run = await started(store, await channel(store, KEVIN))
     writer = Writer(run)
-    await write(store, writer, Keeper(run.id, 0), StepStarted("turn#1", "think", "m"))
-    await write(store, writer, Keeper(run.id, 0), StepFinished("turn#1", "think", Usage(5, 2, 0.25)))
+    await write(store, writer, LedgerRecorder(run.id, 0), StepStarted("turn#1", "think", "m"))
+    await write(store, writer, LedgerRecorder(run.id, 0), StepFinished("turn#1", "think", Usage(5, 2, 0.25)))
     assert [(step.model, step.status) for step in (await store.read_ledger(run.id)).steps] == [("m", "completed")]
 
 
 @pytest.mark.req("S3.30")
 @pytest.mark.parametrize("by", ["its worker", "the reaper"])
 async def test_the_last_step_of_a_run_that_failed_has_failed(store: Store, by: str) -> None:
-    await hire(store)
+    await declare_agents(store)
     run = await started(store, await channel(store, KEVIN))
-    writer, keeper = Writer(run), Keeper(run.id, 0)
-    await write(store, writer, keeper, *TURN)
-    await write(store, writer, keeper, StepStarted("turn#2", "think", "m"), StepFinished("turn#2", "think", Usage()))
+    writer, recorder = Writer(run), LedgerRecorder(run.id, 0)
+    await write(store, writer, recorder, *TURN)
+    await write(store, writer, recorder, StepStarted("turn#2", "think", "m"), StepFinished("turn#2", "think", Usage()))
     if by == "its worker":
         await written(store, writer.finish(Status.ERROR))
     else:
@@ -109,7 +109,7 @@ async def test_the_last_step_of_a_run_that_failed_has_failed(store: Store, by: s
 @pytest.mark.req("S3.30")
 @pytest.mark.parametrize("status", [Status.DONE, Status.CANCELED])
 async def test_the_finished_steps_of_a_run_that_did_not_fail_stay_completed(store: Store, status: Status) -> None:
-    await hire(store)
+    await declare_agents(store)
     run = await started(store, await channel(store, KEVIN))
     await recorded(store, run, status)
     assert [step.status for step in (await store.read_ledger(run.id)).steps] == ["completed"]
@@ -118,7 +118,7 @@ async def test_the_finished_steps_of_a_run_that_did_not_fail_stay_completed(stor
 @pytest.mark.req("S3.33", "S3.28")
 async def test_deleting_the_row_of_an_agent_takes_its_runs_and_their_ledger(database: OpenDatabase) -> None:
     store = database.store
-    await hire(store)
+    await declare_agents(store)
     room, other = await channel(store, KEVIN), await channel(store, OSCAR)
     done = await started(store, room)
     await recorded(store, done)

@@ -10,7 +10,7 @@ from runyard.domain.thread import Thread
 from runyard.errors import NotFound
 from runyard.ids import new_id
 from runyard.store import Store
-from tests.store.making import (
+from tests.store.factories import (
     ANN,
     BOB,
     MANY,
@@ -71,7 +71,7 @@ async def test_runs_are_filtered_by_status_agent_and_thread(store: Store) -> Non
     assert ids(await store.list_runs(ANN, {"thread_id": thread.id}, None, MANY)) == [queued, done.id]
     assert ids(await store.list_runs(ANN, {"thread_id": thread.id, "status": "done"}, None, MANY)) == [done.id]
     assert ids(await store.list_runs(ANN, {"agent": "poet"}, failed.id, MANY)) == [done.id]
-    assert ids(await store.list_runs(ANN, {"agent": "nobody"}, None, MANY)) == []
+    assert ids(await store.list_runs(ANN, {"agent": "unknown"}, None, MANY)) == []
     assert ids(await store.list_runs(BOB, {"agent": "poet"}, None, MANY)) == []
 
 

@@ -9,7 +9,7 @@ from runyard.domain.run import Status
 from runyard.errors import Fenced, NonMonotonicSeq
 from runyard.ids import new_id
 from runyard.store import Head, Store
-from tests.store.making import (
+from tests.store.factories import (
     ANN,
     MANY,
     Writer,

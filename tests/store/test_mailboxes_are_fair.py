@@ -8,7 +8,7 @@ from msgspec.structs import replace
 from runyard.domain.run import agent_lane
 from runyard.store import Post
 from tests.store.conftest import postgres_store
-from tests.store.making import ANN, Writer, a_post, a_worker
+from tests.store.factories import ANN, Writer, a_post, a_worker
 
 AGENTS, EACH, BUSY = 100, 20, 2000
 PLACES = 50

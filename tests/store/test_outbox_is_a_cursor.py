@@ -6,12 +6,12 @@ from collections.abc import Awaitable, Callable
 import pytest
 from msgspec.structs import replace
 
-from runyard.domain.publication import Backlog, Mark
+from runyard.domain.publication import Backlog, CursorAdvance
 from runyard.domain.run import Status
 from runyard.errors import NotFound
 from runyard.ids import new_id
 from runyard.store import Accepted, Head, Room, Store
-from tests.store.making import (
+from tests.store.factories import (
     ANN,
     BOB,
     MANY,
@@ -64,17 +64,17 @@ async def test_a_new_run_has_a_cursor_at_its_first_event_in_the_commit_that_made
 async def test_a_cursor_advances_and_never_goes_back(store: Store) -> None:
     run = await running(store)
     await written(store, Writer(run).part(*[token("x")] * 4))
-    await store.publish([Mark(run.id, 3)])
+    await store.publish([CursorAdvance(run.id, 3)])
     assert await published(store, run.id) == 3
-    await store.publish([Mark(run.id, 2)])
+    await store.publish([CursorAdvance(run.id, 2)])
     assert await published(store, run.id) == 3
-    await store.publish([Mark(run.id, 5)])
-    await store.publish([Mark(run.id, 5)])
+    await store.publish([CursorAdvance(run.id, 5)])
+    await store.publish([CursorAdvance(run.id, 5)])
     assert await published(store, run.id) == 5
 
 
 async def test_publishing_a_run_that_is_gone_changes_nothing(store: Store) -> None:
-    await store.publish([Mark(new_id(), 3, state="finished"), Mark(new_id(), 3, turn=0)])
+    await store.publish([CursorAdvance(new_id(), 3, state="finished"), CursorAdvance(new_id(), 3, turn=0)])
     assert await behind(store) == []
 
 
@@ -117,8 +117,8 @@ async def test_the_state_of_a_run_moves_when_its_end_is_published_and_not_before
 
 async def test_a_state_moves_only_once(store: Store) -> None:
     run = await ended(store)
-    await store.publish([Mark(run.id, 3, state="finished")])
-    await store.publish([Mark(run.id, 3, state="cancelled")])
+    await store.publish([CursorAdvance(run.id, 3, state="finished")])
+    await store.publish([CursorAdvance(run.id, 3, state="cancelled")])
     assert (await store.get_run(ANN, run.id)).state == "finished"
 
 
@@ -154,7 +154,7 @@ async def test_a_run_that_goes_on_is_open_again(store: Store) -> None:
 
 
 @pytest.mark.parametrize("move", ["claim", "decide", "cancel"])
-async def test_whoever_looked_before_a_run_went_on_cannot_close_it(store: Store, move: str) -> None:
+async def test_a_publisher_with_an_older_turn_cannot_close_a_run(store: Store, move: str) -> None:
     """Otherwise what is written next would never be found by a poll."""
     run, approval = await waiting(store, a_post(lane="one"))
     if move == "claim":
@@ -184,9 +184,9 @@ async def test_a_run_that_is_claimed_as_it_is_accepted_stays_open(store: Store) 
     assert [each.next_seq for each in await behind(store)] == [2]
 
 
-async def test_what_was_published_a_moment_ago_is_left_to_whoever_did_that(store: Store) -> None:
+async def test_a_run_published_a_moment_ago_is_left_to_its_publisher(store: Store) -> None:
     run = await running(store)
-    await store.publish([Mark(run.id, 1)])
+    await store.publish([CursorAdvance(run.id, 1)])
     await written(store, Writer(run).part(token("x")))
     assert await store.unpublished(60_000, MANY) == []
     await a_moment()
@@ -194,7 +194,7 @@ async def test_what_was_published_a_moment_ago_is_left_to_whoever_did_that(store
 
 
 async def test_the_longest_untouched_run_comes_first_and_the_limit_holds(store: Store) -> None:
-    """Also where many runs have ended: they are closed, and crowd out nobody (D7)."""
+    """Also with many ended runs: they are closed and do not crowd out others."""
     for _ in range(3):
         await ended(store)
     await publish_all(store)
@@ -233,7 +233,7 @@ async def test_cursors_are_kept_when_the_store_is_opened_again(
 ) -> None:
     run = await running(store)
     await written(store, Writer(run).part(*[token("x")] * 4))
-    await store.publish([Mark(run.id, 3)])
+    await store.publish([CursorAdvance(run.id, 3)])
     again = await reopen()
     assert await published(again, run.id) == 3
     assert [each.next_seq for each in await behind(again)] == [4]

@@ -1,7 +1,19 @@
 """One look says what is going on, of all owners."""
 
 from runyard.store import Store
-from tests.store.making import ANN, BOB, MINUTE, Writer, a_post, a_thread, a_worker, an_approval, claims, post, written
+from tests.store.factories import (
+    ANN,
+    BOB,
+    MINUTE,
+    Writer,
+    a_post,
+    a_thread,
+    a_worker,
+    an_approval,
+    claims,
+    post,
+    written,
+)
 
 
 async def test_an_empty_store_has_nothing_going_on(store: Store) -> None:

@@ -11,7 +11,7 @@ from runyard.domain.run import Status
 from runyard.errors import AlreadyDecided, NotFound, NotParked
 from runyard.ids import new_id
 from runyard.store import Store
-from tests.store.making import (
+from tests.store.factories import (
     ANN,
     BOB,
     MANY,
@@ -231,7 +231,7 @@ async def test_a_run_that_came_back_survives_the_loss_of_its_worker(store: Store
     assert (again.id, again.resume_why, again.attempts) == (run.id, "crash", 2)
 
 
-async def test_nobody_meets_an_approval_of_another_owner(store: Store) -> None:
+async def test_an_approval_of_another_owner_is_not_found(store: Store) -> None:
     run, approval = await waiting(store)
     with pytest.raises(NotFound):
         await store.get_approval(BOB, approval.id)

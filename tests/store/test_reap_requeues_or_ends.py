@@ -9,7 +9,7 @@ from runyard.domain.run import Fate, Run, Status
 from runyard.errors import Fenced
 from runyard.ids import new_id
 from runyard.store import Reaped, Store
-from tests.store.making import (
+from tests.store.factories import (
     ANN,
     MINUTE,
     Writer,

@@ -7,7 +7,7 @@ from runyard.domain.events import StepFinished
 from runyard.domain.run import Run, Status
 from runyard.errors import Fenced
 from runyard.store import Store
-from tests.store.making import (
+from tests.store.factories import (
     ANN,
     MINUTE,
     Writer,

@@ -8,7 +8,7 @@ from runyard.domain.run import Status
 from runyard.errors import Conflict, KeyReused, NotFound, RunActive
 from runyard.ids import new_id
 from runyard.store import Accepted, Store
-from tests.store.making import (
+from tests.store.factories import (
     ANN,
     BOB,
     MANY,
@@ -125,7 +125,7 @@ async def test_of_many_callers_at_once_one_retries(store: Store) -> None:
     assert (await store.get_run(ANN, old.id)).superseded_by == made[0].run_id
 
 
-async def test_nobody_retries_a_run_of_another_owner(store: Store) -> None:
+async def test_a_run_of_another_owner_cannot_be_retried(store: Store) -> None:
     old = await ended(store)
     with pytest.raises(NotFound):
         await store.retry(BOB, a_post(owner=BOB), old.id)

@@ -1,4 +1,4 @@
-"""Search finds the documents that hold any of the words, best first, and takes any text for a query."""
+"""Search returns the documents that contain any word of the query, best first. Any text is a valid query."""
 
 import asyncio
 
@@ -57,7 +57,7 @@ async def test_no_more_than_the_limit_is_found(store: Store) -> None:
     assert len(await found(store, "python leeds roses", limit=2)) == 2
 
 
-async def test_words_that_nobody_has_find_nothing(store: Store) -> None:
+async def test_words_in_no_document_find_nothing(store: Store) -> None:
     assert await found(store, "astronaut") == []
 
 

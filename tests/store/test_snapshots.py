@@ -13,7 +13,20 @@ from runyard.errors import NotFound
 from runyard.store import Snapshot, Store
 from runyard.stores.rotation import Rotation
 from runyard.stores.sql_store import SqlStore
-from tests.store.making import ANN, MANY, MINUTE, Writer, a_post, a_thread, clock, ended, lose, running, token, written
+from tests.store.factories import (
+    ANN,
+    MANY,
+    MINUTE,
+    Writer,
+    a_post,
+    a_thread,
+    clock,
+    ended,
+    lose,
+    running,
+    token,
+    written,
+)
 from tests.store.raw_sql import OpenDatabase
 
 FAR = 2**62

@@ -13,7 +13,7 @@ from runyard.clock import SystemClock
 from runyard.errors import StartupError
 from runyard.stores.sqlite import backup as sqlite_backup
 from runyard.stores.sqlite.store import SqliteStore
-from tests.store.making import post
+from tests.store.factories import post
 
 OPENING = """
 import asyncio, sys

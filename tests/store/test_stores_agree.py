@@ -26,13 +26,14 @@ from msgspec.structs import replace
 from runyard.domain.append import Appended, Busy, Outcome, Part, Release
 from runyard.domain.approval import Approval
 from runyard.domain.events import Event, StepFinished
-from runyard.domain.recipients import Party
+from runyard.domain.recipients import Participant
 from runyard.domain.run import Run, Status
 from runyard.domain.thread import Thread
 from runyard.ids import new_id
 from runyard.store import Accepted, IdempotencyKey, Post, PostedMessage, Snapshot, Store
+from tests.store.channel_factories import a_channel, a_profile, new_message
 from tests.store.conftest import postgres_store
-from tests.store.making import (
+from tests.store.factories import (
     ANN,
     BOB,
     MANY,
@@ -49,8 +50,7 @@ from tests.store.making import (
     ending,
     token,
 )
-from tests.store.office_making import a_channel, a_profile, words
-from tests.store.side_by_side import OnPostgres, OnSqlite, Setting, answer_of, ignoring_order, seen, told
+from tests.store.store_pairs import OnPostgres, OnSqlite, Setting, answer_of, ignoring_order, seen, told
 
 T = TypeVar("T")
 X = TypeVar("X")
@@ -116,14 +116,14 @@ class Agreement(RuleBasedStateMachine):
         self._register()
         self.create_thread(ANN, "greeter", None)
         self.accept([(0, "thread", None, False), (0, "thread", None, False), (0, "agent:a", None, False)])
-        agent_directory = [Party("a"), Party("b"), Party("c")]
+        agent_directory = [Participant("a"), Participant("b"), Participant("c")]
         profiles = [a_profile(party.id) for party in agent_directory]
         self.both(lambda store: store.declare_agents(profiles), lambda _: None)
         self.places = [a_channel("all"), replace(a_channel("few"), is_private=True)]
         self._open(self.places[0], agent_directory)
         self._open(self.places[1], agent_directory[:2])
 
-    def _open(self, place: Thread, members: Sequence[Party]) -> None:
+    def _open(self, place: Thread, members: Sequence[Participant]) -> None:
         self.both(lambda store: store.open_channel(place, members), lambda _: None)
 
     # --- threads and intake
@@ -173,7 +173,7 @@ class Agreement(RuleBasedStateMachine):
 
     @rule(name=st.sampled_from("xy"), owner=owners, key=keys("chats"))
     def say(self, name: str, owner: str, key: IdempotencyKey | None) -> None:
-        """A message to a thread that its client names, and which it makes if there is none."""
+        """Post to a thread by its external id, and create it if there is none."""
         post = a_chat_post(name, owner=owner, key=key)
         [answer] = self.both(lambda store: store.accept([post]))
         thread = self.both(lambda store: store.get_named_thread(owner, name))
@@ -211,10 +211,10 @@ class Agreement(RuleBasedStateMachine):
 
     @rule(pick=picks, caller=owners, early=st.booleans(), key=keys("words"))
     def speak(self, pick: int, caller: str, early: bool, key: IdempotencyKey | None) -> None:
-        """Somebody says something, and the agents there are to answer one after another."""
+        """Post a message; the agents of the conversation answer one after another."""
         pause_ms = HOUR if self.exact and not early else 0
         place = _pick(self.places, pick)
-        said = words(place.id, caller=caller, sender=Party(caller, "user"), pause_ms=pause_ms, key=key)
+        said = new_message(place.id, caller=caller, sender=Participant(caller, "user"), pause_ms=pause_ms, key=key)
         answer = self.both(lambda store: store.post_message(said))
         if isinstance(answer, PostedMessage):
             self.runs |= {each.run_id: place.owner for each in answer.started}
@@ -225,7 +225,7 @@ class Agreement(RuleBasedStateMachine):
             self.both(lambda store: store.recover_held_runs())
         self.both(lambda store: store.release_held_runs(MANY), lambda answer: answer if self.exact else answer[0])
 
-    # --- runs that nobody follows, approvals that nobody answers, and copies
+    # --- disconnects, expired approvals, and copies
 
     @rule(pick=picks, status=st.sampled_from(Status), grace_ms=st.sampled_from([0, 0, HOUR]))
     def leave(self, pick: int, status: Status, grace_ms: int) -> None:
@@ -409,7 +409,7 @@ class Agreement(RuleBasedStateMachine):
         fitting = [(run.id, run.owner) for run in self._model_runs() if run.status in statuses]
         return _pick(fitting or list(self.runs.items()), pick)
 
-    # --- what everybody sees
+    # --- comparison of all reads
 
     @invariant()
     def lists_are_the_same(self) -> None:

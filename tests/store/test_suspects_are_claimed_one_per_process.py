@@ -3,7 +3,7 @@
 from runyard.domain.events import StepFinished
 from runyard.domain.run import SUSPECT_ATTEMPTS
 from runyard.store import Store
-from tests.store.making import (
+from tests.store.factories import (
     ANN,
     Writer,
     a_post,

@@ -8,7 +8,7 @@ from runyard.domain.run import Status
 from runyard.errors import Fenced, KeyReused, NotFound, RunActive
 from runyard.ids import new_id
 from runyard.store import Store
-from tests.store.making import (
+from tests.store.factories import (
     ANN,
     BOB,
     MANY,
@@ -56,7 +56,7 @@ async def test_keys_of_different_scopes_do_not_meet(store: Store) -> None:
     assert one != two
 
 
-async def test_nobody_meets_a_thread_of_another_owner(store: Store) -> None:
+async def test_a_thread_of_another_owner_is_not_found(store: Store) -> None:
     thread = await store.create_thread(a_thread(ANN))
     with pytest.raises(NotFound):
         await store.get_thread(BOB, thread.id)

@@ -1,11 +1,11 @@
-"""A thread that its client names is made with the first message to it, once, whoever comes first."""
+"""A thread with an external id is created by its first message, once, also for concurrent messages."""
 
 import pytest
 from anyio import create_task_group
 
 from runyard.errors import KeyReused, NotFound
 from runyard.store import Accepted, Store
-from tests.store.making import ANN, BOB, Writer, a_chat_post, a_key, a_post, a_thread, claimed, ended, post, written
+from tests.store.factories import ANN, BOB, Writer, a_chat_post, a_key, a_post, a_thread, claimed, ended, post, written
 
 
 @pytest.mark.req("S1.3")

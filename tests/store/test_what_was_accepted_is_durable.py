@@ -5,7 +5,7 @@ from collections.abc import Awaitable, Callable
 from runyard.domain.append import Appended, Repeated
 from runyard.domain.run import Status
 from runyard.store import Accepted, Document, Store
-from tests.store.making import (
+from tests.store.factories import (
     ANN,
     MANY,
     Writer,
@@ -67,7 +67,7 @@ async def test_a_waiting_run_waits_on_and_comes_back(store: Store, reopen: Reope
 
 
 async def test_a_claim_outlives_the_connection_that_made_it(store: Store, reopen: Reopen) -> None:
-    """Fence and batch number are rows: until somebody takes the run, who has the fence may write."""
+    """Fence and batch number are stored: until another worker takes the run, the worker with the fence may write."""
     run = await running(store)
     writer = Writer(run)
     part = writer.part(token("a"))
@@ -79,7 +79,7 @@ async def test_a_claim_outlives_the_connection_that_made_it(store: Store, reopen
     assert (await store.get_run(ANN, run.id)).status is Status.DONE
 
 
-async def test_routine_care_changes_nothing(store: Store) -> None:
+async def test_maintenance_changes_no_data(store: Store) -> None:
     run, approval = await waiting(store)
     await store.maintain()
     await store.maintain()

@@ -2,7 +2,7 @@
 
 from runyard.ids import new_id
 from runyard.store import Reaped, Store
-from tests.store.making import MINUTE, Writer, a_worker, claimed, claims, die, ending, post, written
+from tests.store.factories import MINUTE, Writer, a_worker, claimed, claims, die, ending, post, written
 
 
 async def test_workers_are_listed_oldest_first(store: Store) -> None:

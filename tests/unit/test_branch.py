@@ -2,13 +2,15 @@
 
 import pytest
 
-from runyard.domain.branch import Link, affected
+from runyard.domain.branch import BranchRun, affected
 from runyard.domain.run import Status
 
 
-def links(*pairs: str, aside: str = "") -> list[Link]:
+def links(*pairs: str, aside: str = "") -> list[BranchRun]:
     """`ab` is a run b whose parent is a; `.a` has none."""
-    return [Link(pair[1], pair[0].strip(".") or None, Status.DONE, "x" if pair[1] in aside else None) for pair in pairs]
+    return [
+        BranchRun(pair[1], pair[0].strip(".") or None, Status.DONE, "x" if pair[1] in aside else None) for pair in pairs
+    ]
 
 
 @pytest.mark.req("S1.32", "S1.33")
@@ -26,11 +28,11 @@ def links(*pairs: str, aside: str = "") -> list[Link]:
         (links(".a"), "z", ""),
     ],
 )
-def test_the_run_and_what_builds_on_it(runs: list[Link], edited: str, expected: str) -> None:
+def test_the_run_and_what_builds_on_it(runs: list[BranchRun], edited: str, expected: str) -> None:
     assert sorted(link.id for link in affected(runs, edited)) == sorted(expected)
 
 
 def test_a_long_conversation_is_no_effort() -> None:
-    runs = [Link("0", None, Status.DONE, None)]
-    runs += [Link(str(n), str(n - 1), Status.DONE, None) for n in range(1, 20_000)]
+    runs = [BranchRun("0", None, Status.DONE, None)]
+    runs += [BranchRun(str(n), str(n - 1), Status.DONE, None) for n in range(1, 20_000)]
     assert len(affected(runs, "1")) == 19_999

@@ -27,9 +27,9 @@ def test_what_is_not_sealed_does_not_open_but_for_the_program_that_seals_it(text
     lenient = RING.accepting_plain()
     assert lenient.open_text(text, "row", "column") == text
     assert lenient.open(text.encode(), "row", "column") == text.encode()
-    with pytest.raises(Unreadable, match="not sealed"):
+    with pytest.raises(Unreadable, match="not encrypted"):
         RING.open_text(text, "row", "column")
-    with pytest.raises(Unreadable, match="not sealed"):
+    with pytest.raises(Unreadable, match="not encrypted"):
         RING.open(text.encode(), "row", "column")
 
 
@@ -86,6 +86,6 @@ def test_what_is_no_key_is_refused_without_being_repeated(text: str) -> None:
 
 def test_no_repr_shows_a_key() -> None:
     secret = OLD.partition(":")[2]
-    assert repr(RING) == "Ring(old)"
+    assert repr(RING) == "KeyRing(old)"
     assert secret not in repr(RING.writer)
     assert isinstance(RING, KeyRing)

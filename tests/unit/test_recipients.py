@@ -6,25 +6,25 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from runyard.domain.recipients import MAX_CHAIN_DEPTH, Audience, Party, next_depth, recipients
+from runyard.domain.recipients import MAX_CHAIN_DEPTH, Audience, Participant, next_depth, recipients
 
-KEVIN, OSCAR, ANGELA, PAM = (Party(name) for name in ("kevin", "oscar", "angela", "pam"))
-ANN, BOB = Party("ann", "user"), Party("bob", "user")
+KEVIN, OSCAR, ANGELA, PAM = (Participant(name) for name in ("kevin", "oscar", "angela", "pam"))
+ANN, BOB = Participant("ann", "user"), Participant("bob", "user")
 ACCOUNTING = [ANN, KEVIN, OSCAR, ANGELA]
 EVERYBODY = {"kevin", "oscar", "angela", "pam"}
 
 
 def channel(
-    members: Sequence[Party],
+    members: Sequence[Participant],
     *,
     private: bool = False,
-    spoken: Sequence[Party] | None = None,
+    spoken: Sequence[Participant] | None = None,
     active: set[str] = EVERYBODY,
 ) -> Audience:
     return Audience(kind="channel", is_private=private, members=members, active=active, spoken=spoken)
 
 
-def dm(one: Party, other: Party, active: set[str] = EVERYBODY) -> Audience:
+def dm(one: Participant, other: Participant, active: set[str] = EVERYBODY) -> Audience:
     return Audience(kind="dm", is_private=True, members=[one, other], active=active)
 
 
@@ -40,8 +40,8 @@ def test_a_message_in_accounting_is_for_kevin_oscar_and_angela_alone() -> None:
 
 @pytest.mark.req("S3.24", "S3.27")
 @pytest.mark.parametrize("sender", [KEVIN, OSCAR, ANGELA])
-def test_who_replies_in_accounting_is_left_out(sender: Party) -> None:
-    person = Party(sender.id, "user")  # a person of that name is not the agent
+def test_who_replies_in_accounting_is_left_out(sender: Participant) -> None:
+    person = Participant(sender.id, "user")  # a person of that name is not the agent
     others = [party.id for party in (KEVIN, OSCAR, ANGELA) if party != sender]
     accounting = channel(ACCOUNTING, private=True, spoken=[KEVIN, OSCAR, ANGELA])
     assert recipients(person, accounting) == ["kevin", "oscar", "angela"]
@@ -96,7 +96,7 @@ def test_a_person_begins_a_new_chain() -> None:
     assert next_depth(None) == 0
 
 
-parties = st.builds(Party, st.sampled_from("abcd"), st.sampled_from(["user", "agent"]))
+parties = st.builds(Participant, st.sampled_from("abcd"), st.sampled_from(["user", "agent"]))
 audiences = st.builds(
     Audience,
     kind=st.sampled_from(["channel", "dm"]),
@@ -110,7 +110,7 @@ audiences = st.builds(
 @pytest.mark.req("S3.27")
 @given(parties, audiences, st.none() | st.integers(0, 4))
 def test_targets_are_unique_active_agents_and_never_the_sender(
-    sender: Party, audience: Audience, depth: int | None
+    sender: Participant, audience: Audience, depth: int | None
 ) -> None:
     """D5: the resolver never returns a person's id."""
     found = recipients(sender, audience, depth)

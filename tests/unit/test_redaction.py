@@ -167,13 +167,13 @@ class _Never:
 @pytest.mark.parametrize(
     ("own", "why"),
     [
-        ({"x": "("}, "is none"),
-        ({"x": "a*"}, "matches nothing at all"),
-        ({"x": "(a|a)*b"}, "takes too long"),
-        ({"x": "(q+q+)+r"}, "takes too long"),
-        ({"x": "foo(?=bar)"}, "looks ahead"),
-        ({"x": "foo$"}, "looks ahead"),
-        ({"Upper": "x"}, "small letters"),
+        ({"x": "("}, "invalid pattern"),
+        ({"x": "a*"}, "matches empty text"),
+        ({"x": "(a|a)*b"}, "is too slow"),
+        ({"x": "(q+q+)+r"}, "is too slow"),
+        ({"x": "foo(?=bar)"}, "look-ahead"),
+        ({"x": "foo$"}, "look-ahead"),
+        ({"Upper": "x"}, "lower-case letters"),
         ({"email": "x"}, "a new name"),
     ],
 )
@@ -185,5 +185,5 @@ def test_a_pattern_that_cannot_be_used_is_refused_at_the_start(own: dict[str, st
 
 
 def test_an_unknown_name_is_refused() -> None:
-    with pytest.raises(ValueError, match="'emial', which is none of api_key, card"):
+    with pytest.raises(ValueError, match="'emial'; choose from api_key, card"):
         Redactor(["emial"])

@@ -1,1 +1,1 @@
-"""The choices of a bus. Only here and in `stores` is a driver imported."""
+"""The buses: memory, Postgres, Redis, NATS. Only this package and `stores` import drivers."""

@@ -1,15 +1,16 @@
-"""Buses within one process, joined by a hub. Alone on its hub, a bus has nobody to tell: that is what SQLite needs."""
+"""A bus within one process. Buses on the same hub reach each other; alone on its hub a bus sends nothing, as for
+SQLite."""
 
 import asyncio
 from collections.abc import Sequence
 from typing import NoReturn
 
-from runyard.buses.reconnecting import Heard, ReconnectingBus
+from runyard.buses.reconnecting import OnMessage, ReconnectingBus
 
 
 class Hub:
     def __init__(self) -> None:
-        self.ears: set[Heard] = set()
+        self.listeners: set[OnMessage] = set()
 
 
 class MemoryBus(ReconnectingBus):
@@ -21,30 +22,30 @@ class MemoryBus(ReconnectingBus):
 
     @property
     def has_others(self) -> bool:
-        return len(self._hub.ears) > 1
+        return len(self._hub.listeners) > 1
 
-    def link(self) -> "_Link":
-        return _Link(self._hub)
+    def new_connection(self) -> "_MemoryConnection":
+        return _MemoryConnection(self._hub)
 
 
-class _Link:
+class _MemoryConnection:
     def __init__(self, hub: Hub) -> None:
         self._hub = hub
-        self._heard: Heard | None = None
+        self._on_message: OnMessage | None = None
 
-    async def open(self, heard: Heard) -> None:
-        self._heard = heard
-        self._hub.ears.add(heard)
+    async def open(self, on_message: OnMessage) -> None:
+        self._on_message = on_message
+        self._hub.listeners.add(on_message)
 
     async def publish(self, messages: Sequence[str]) -> None:
         for message in messages:
-            for heard in list(self._hub.ears):
-                heard(message)
+            for on_message in list(self._hub.listeners):
+                on_message(message)
 
     async def watch(self) -> NoReturn:
         while True:
             await asyncio.Event().wait()
 
     async def close(self) -> None:
-        if self._heard is not None:
-            self._hub.ears.discard(self._heard)
+        if self._on_message is not None:
+            self._hub.listeners.discard(self._on_message)

@@ -1,5 +1,5 @@
-"""NATS, core subjects only. A path in the URL becomes part of the subject, so that two Runyards on one server do not
-wake each other."""
+"""The bus on NATS core subjects. A path in the URL becomes part of the subject, so that two installations on one server
+do not wake each other."""
 
 import asyncio
 from collections.abc import Sequence
@@ -9,7 +9,7 @@ from urllib.parse import urlsplit
 from nats.aio.client import Client
 from nats.aio.msg import Msg
 
-from runyard.buses.reconnecting import PATIENCE_SECONDS, Heard, ReconnectingBus, until_lost
+from runyard.buses.reconnecting import PATIENCE_SECONDS, OnMessage, ReconnectingBus, until_lost
 
 
 class NatsBus(ReconnectingBus):
@@ -21,11 +21,11 @@ class NatsBus(ReconnectingBus):
         self._url = parts._replace(path="").geturl()
         self._subject = ".".join(["runyard", *filter(None, parts.path.split("/"))])
 
-    def link(self) -> "_Link":
-        return _Link(self._url, self._subject, self._patience)
+    def new_connection(self) -> "_NatsConnection":
+        return _NatsConnection(self._url, self._subject, self._patience)
 
 
-class _Link:
+class _NatsConnection:
     def __init__(self, url: str, subject: str, patience: float) -> None:
         self._url = url
         self._subject = subject
@@ -33,27 +33,27 @@ class _Link:
         self._client = Client()
         self._lost = asyncio.Event()
 
-    async def open(self, heard: Heard) -> None:
+    async def open(self, on_message: OnMessage) -> None:
         async def closed() -> None:
             self._lost.set()
 
         async def failed(error: Exception) -> None:
-            """Without this the driver logs it, with its text."""
+            """Ignore the error: the driver would log its text."""
 
         async def arrived(message: Msg) -> None:
-            heard(message.data.decode("ascii", "replace"))
+            on_message(message.data.decode("ascii", "replace"))
 
         await self._client.connect(
             self._url,
             name="runyard",
-            allow_reconnect=False,  # the line connects anew, nobody else
+            allow_reconnect=False,  # ReconnectingBus reconnects
             max_reconnect_attempts=1,
             reconnect_time_wait=0,
             closed_cb=closed,
             error_cb=failed,
         )
         await self._client.subscribe(self._subject, cb=arrived)
-        for _ in range(2):  # the first ping overtakes the subscription, which waits in the driver; the second does not
+        for _ in range(2):  # the first ping overtakes the subscription in the driver's queue; the second does not
             await self._client.flush()
 
     async def publish(self, messages: Sequence[str]) -> None:

@@ -1,9 +1,9 @@
-"""LISTEN and NOTIFY: the bus that every Postgres has.
+"""The bus on Postgres LISTEN and NOTIFY.
 
-One connection listens and one notifies, so that neither waits for the other; no transaction of the store ever carries
-a NOTIFY, which would make commits wait for each other. Channels belong to a database; the schema is part of the name,
-so that two Runyards in two schemas do not wake each other. A pooler that lends a connection for a transaction loses
-LISTEN: name the server itself in `bus_url` then.
+One connection listens and one notifies, so that neither waits for the other. No transaction of the store has a NOTIFY,
+which would serialise commits. Channels belong to a database; the schema is part of the channel name, so that two
+installations in two schemas do not wake each other. A transaction pooler loses LISTEN: set `bus_url` to the server
+itself.
 """
 
 import asyncio
@@ -13,7 +13,7 @@ from typing import Any, NoReturn
 
 import asyncpg
 
-from runyard.buses.reconnecting import PATIENCE_SECONDS, Heard, ReconnectingBus, until_lost
+from runyard.buses.reconnecting import PATIENCE_SECONDS, OnMessage, ReconnectingBus, until_lost
 
 _NOTIFY = (Path(__file__).parent / "sql" / "notify.sql").read_text(encoding="utf-8")
 _LONGEST_CHANNEL = 63
@@ -27,11 +27,11 @@ class PostgresBus(ReconnectingBus):
         super().__init__(patience)
         self._dsn = dsn
 
-    def link(self) -> "_Link":
-        return _Link(self._dsn, self._patience)
+    def new_connection(self) -> "_PostgresConnection":
+        return _PostgresConnection(self._dsn, self._patience)
 
 
-class _Link:
+class _PostgresConnection:
     def __init__(self, dsn: str, patience: float) -> None:
         self._dsn = dsn
         self._patience = patience
@@ -39,12 +39,14 @@ class _Link:
         self._connections: list[asyncpg.Connection[Any]] = []
         self._lost = asyncio.Event()
 
-    async def open(self, heard: Heard) -> None:
-        self._ears = await self._connect()
-        self._mouth = await self._connect()
-        schema = await self._ears.fetchval("select current_schema()") or ""
+    async def open(self, on_message: OnMessage) -> None:
+        self._listener = await self._connect()
+        self._notifier = await self._connect()
+        schema = await self._listener.fetchval("select current_schema()") or ""
         self._channel = f"runyard_{schema}".encode()[:_LONGEST_CHANNEL].decode(errors="ignore")
-        await self._ears.add_listener(self._channel, lambda connection, pid, channel, message: heard(str(message)))
+        await self._listener.add_listener(
+            self._channel, lambda connection, pid, channel, message: on_message(str(message))
+        )
 
     async def _connect(self) -> "asyncpg.Connection[Any]":
         connection = await asyncpg.connect(self._dsn, timeout=self._patience, server_settings=_SETTINGS)
@@ -53,10 +55,10 @@ class _Link:
         return connection
 
     async def publish(self, messages: Sequence[str]) -> None:
-        await self._mouth.execute(_NOTIFY, self._channel, messages)
+        await self._notifier.execute(_NOTIFY, self._channel, messages)
 
     async def watch(self) -> NoReturn:
-        await until_lost(self._lost, lambda: self._ears.execute("select 1"), self._patience)
+        await until_lost(self._lost, lambda: self._listener.execute("select 1"), self._patience)
 
     async def close(self) -> None:
         try:

@@ -1,8 +1,7 @@
-"""What every bus does the same: gather what is sent into windows, and keep a connection up.
+"""The common part of every bus: send hints in windows, and reconnect.
 
-A connection is a `Connection`. It is used until anything about it fails, then thrown away and made anew, with a
-growing pause between attempts. Nothing is kept for later: hints that cannot go out now are dropped, and so memory is
-bounded whatever happens to the broker.
+A connection is used until any operation on it fails, then closed and replaced, with a growing pause between attempts.
+Hints that cannot be sent are dropped, so memory is bounded while the broker is unavailable.
 """
 
 import asyncio
@@ -14,40 +13,40 @@ from typing import Any, ClassVar, NoReturn, Protocol
 
 import structlog
 
-from runyard.bus import Hear, Hint, Kind, decode, encode
+from runyard.bus import Hint, Kind, OnHints, decode, encode
 from runyard.ids import new_id
 
 log = structlog.get_logger()
 
 WINDOW_SECONDS = 0.012
 OPEN_SECONDS = 2.0
-PATIENCE_SECONDS = 5.0  # with a peer that does not answer
+PATIENCE_SECONDS = 5.0  # time-out for a peer that does not answer
 FAREWELL_SECONDS = 1.0
 FIRST_PAUSE, LONGEST_PAUSE = 0.05, 2.0  # between attempts to connect
-STEADY_SECONDS = 5.0  # a link that held so long was no failed attempt
-MAX_PENDING = 10_000  # runs with something new in one window: more than a process works on
+STEADY_SECONDS = 5.0  # a connection that lasted this long resets the pause
+MAX_PENDING = 10_000  # hints in one window: more than a process has runs
 
-Heard = Callable[[str], None]
+OnMessage = Callable[[str], None]
 
 
 class Connection(Protocol):
-    """One connection to the broker. Any error means that it is lost."""
+    """One connection to the broker. Any error means that the connection is lost."""
 
-    async def open(self, heard: Heard) -> None:
-        """Connect, and return when it listens: every message goes to `heard` from then on, our own too."""
+    async def open(self, on_message: OnMessage) -> None:
+        """Connect and subscribe, then return. Every message, including our own, goes to `on_message`."""
 
     async def publish(self, messages: Sequence[str]) -> None:
-        """Send them all."""
+        """Send all messages."""
 
     async def watch(self) -> NoReturn:
-        """Stay with it until it is lost, noticing a peer that does not answer; then raise."""
+        """Wait until the connection is lost or the peer does not answer; then raise."""
 
     async def close(self) -> None:
-        """However far it came."""
+        """Close the connection, in any state."""
 
 
 async def until_lost(lost: asyncio.Event, ask: Callable[[], Awaitable[object]], patience: float) -> NoReturn:
-    """Ask the peer now and then, and give it as long to answer."""
+    """Ping the peer every `patience` seconds. Raise if it does not answer in that time, or when `lost` is set."""
     while True:
         try:
             async with asyncio.timeout(patience):
@@ -59,14 +58,14 @@ async def until_lost(lost: asyncio.Event, ask: Callable[[], Awaitable[object]], 
 
 
 class ReconnectingBus(ABC):
-    """A bus, but for its links."""
+    """A bus that reconnects. A subclass makes connections to its broker."""
 
     name: ClassVar[str]
 
     def __init__(self, patience: float = PATIENCE_SECONDS) -> None:
         self._patience = patience
         self._sender = new_id()
-        self._hear: Hear = lambda hints: None
+        self._on_hints: OnHints = lambda hints: None
         self._pending: dict[tuple[Kind, str], int] = {}
         self._is_pending = asyncio.Event()
         self._speaking = asyncio.Lock()
@@ -76,8 +75,8 @@ class ReconnectingBus(ABC):
         self._keeper: asyncio.Task[None] | None = None
 
     @abstractmethod
-    def link(self) -> Connection:
-        """A new one, not yet open."""
+    def new_connection(self) -> Connection:
+        """Return a new connection, not yet open."""
 
     @property
     def is_connected(self) -> bool:
@@ -87,8 +86,8 @@ class ReconnectingBus(ABC):
     def has_others(self) -> bool:
         return True
 
-    async def open(self, hear: Hear) -> None:
-        self._hear = hear
+    async def open(self, on_hints: OnHints) -> None:
+        self._on_hints = on_hints
         self._keeper = asyncio.create_task(self._keep(), name="bus")
         with suppress(TimeoutError):
             async with asyncio.timeout(OPEN_SECONDS):
@@ -110,10 +109,10 @@ class ReconnectingBus(ABC):
             await asyncio.wait([self._keeper])
 
     async def _keep(self) -> None:
-        """Use one link after the other until we close."""
+        """Use one connection after the other until the bus closes."""
         failures = 0
         while True:
-            reason = await self._use(self.link())
+            reason = await self._use(self.new_connection())
             if self._closing.is_set():
                 return
             failures = 1 if self._held_seconds > STEADY_SECONDS else failures + 1
@@ -123,7 +122,7 @@ class ReconnectingBus(ABC):
             await _within(pause * random.uniform(0.5, 1), self._closing.wait())
 
     async def _use(self, link: Connection) -> str:
-        """Until it is lost, for the reason returned, or until we close, when it takes along what is left."""
+        """Use a connection until it is lost, and return the reason, or until the bus closes, after a last flush."""
         self._held_seconds = 0.0
         closing = asyncio.create_task(self._closing.wait())
         sending = asyncio.create_task(self._send_windows(link))
@@ -136,12 +135,12 @@ class ReconnectingBus(ABC):
         errors = [task.exception() for task in (sending, listening) if task.done() and not task.cancelled()]
         await _end(closing, sending, listening)
         await _within(FAREWELL_SECONDS, link.close())
-        return type(errors[0]).__name__ if errors else ""  # never the text, which may show a password
+        return type(errors[0]).__name__ if errors else ""  # never the text, which may contain a password
 
     async def _listen(self, link: Connection) -> NoReturn:
         now = asyncio.get_running_loop().time
         async with asyncio.timeout(self._patience):
-            await link.open(self._heard)
+            await link.open(self._on_message)
         begun = now()
         self._connected.set()
         log.info("bus.connected", bus=self.name)
@@ -165,25 +164,25 @@ class ReconnectingBus(ABC):
             if messages:
                 await link.publish(messages)
 
-    def _heard(self, message: str) -> None:
+    def _on_message(self, message: str) -> None:
         sender, hints = decode(message)
         if not hints or sender == self._sender:
             return
         try:
-            self._hear(hints)
+            self._on_hints(hints)
         except Exception as error:
             log.error("bus.handler_failed", bus=self.name, error=type(error).__name__)
 
 
 async def _within(seconds: float, doing: Coroutine[Any, Any, object]) -> None:
-    """Do it, if it can be done in time; whether it could does not matter."""
+    """Run a coroutine for at most this time, and ignore its result."""
     task = asyncio.create_task(doing)
     await asyncio.wait([task], timeout=seconds)
     await _end(task)
 
 
 async def _end(*tasks: "asyncio.Task[Any]") -> None:
-    """Cancel, and cancel again: before Python 3.12 a `wait_for` inside a driver may swallow it."""
+    """Cancel tasks until they end: before Python 3.12 a `wait_for` inside a driver may swallow a cancellation."""
     waiting = set(tasks)
     while waiting:
         for task in waiting:

@@ -19,7 +19,7 @@ from typing import TYPE_CHECKING
 import msgspec
 
 from runyard.checkpoints.store import IsGone
-from runyard.encryption.sealed_files import opened, sealed
+from runyard.encryption.sealed_files import open_file, seal_file
 from runyard.errors import NotFound
 from runyard.faces.chats.interaction_builder import decoded, encoded
 from runyard.faces.chats.lookup import CHAT
@@ -80,7 +80,7 @@ class FileInteractionStore:
         return self._folder(chat_id) / "interactions" / f"{interaction_id}.json"
 
     def _save(self, chat_id: str, interaction: Interaction) -> None:
-        data = sealed(self._ring, encoded(interaction), interaction.id, chat_id)
+        data = seal_file(self._ring, encoded(interaction), interaction.id, chat_id)
         write_whole(self._file(chat_id, interaction.id), data)
         about = self._folder(chat_id) / "chat.json"
         known = msgspec.json.decode(about.read_bytes()) if about.exists() else None
@@ -104,7 +104,7 @@ class FileInteractionStore:
         return found.model_copy(update={"final_agent_state": whole})
 
     def _read(self, chat_id: str, file: Path) -> Interaction:
-        return decoded(opened(self._ring, file.read_bytes(), file.stem, chat_id))
+        return decoded(open_file(self._ring, file.read_bytes(), file.stem, chat_id))
 
     def _load_chat(self, chat_id: str) -> Chat:
         folder = self._folder(chat_id)

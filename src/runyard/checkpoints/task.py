@@ -23,7 +23,7 @@ from runyard.checkpoints.file_store import remove_drafts
 from runyard.checkpoints.store import InteractionStore
 from runyard.clock import Clock
 from runyard.domain.run import Run
-from runyard.encryption.sealed_files import SPARE, opened, sealed
+from runyard.encryption.sealed_files import SPARE, open_file, seal_file
 from runyard.engine.engine import Engine
 from runyard.errors import Gone, NotFound, RunyardError, Unreadable
 from runyard.faces.chats.interaction_builder import InteractionBuilder, decoded, encoded
@@ -207,7 +207,7 @@ class Spare:
         if not self._is_ours():
             raise PermissionError("The fallback folder belongs to another user, or others can access it.")
         kept = {"owner": owner, "chat_id": chat, "interaction": msgspec.Raw(encoded(interaction))}
-        data = sealed(self._ring, msgspec.json.encode(kept), interaction.id, SPARE)
+        data = seal_file(self._ring, msgspec.json.encode(kept), interaction.id, SPARE)
         write_whole(self._folder / f"{interaction.id}.json", data)
 
     def _is_ours(self) -> bool:
@@ -224,7 +224,7 @@ class Spare:
         found = []
         for file in sorted(self._folder.glob("int_*.json")):
             try:
-                kept = msgspec.json.decode(opened(self._ring, file.read_bytes(), file.stem, SPARE))
+                kept = msgspec.json.decode(open_file(self._ring, file.read_bytes(), file.stem, SPARE))
                 again = decoded(msgspec.json.encode(kept["interaction"]))
                 found.append((file, str(kept["owner"]), str(kept["chat_id"]), again))
             except (ValueError, KeyError, TypeError, OSError, Unreadable) as error:

@@ -1,7 +1,7 @@
-"""An API key: as whom somebody comes in, and what for.
+"""An API key: it authenticates a client as an owner, with scopes.
 
-A key reads `ry_<id>_<secret>`. The id is public: logs and lists name a key by it. Of the secret only a digest is kept;
-it has 256 random bits, so that a quick hash is as good as a slow one, and nobody can be made to wait for it.
+A key has the form `ry_<id>_<secret>`. The id is public: logs and lists show it. Only a digest of the secret is stored.
+The secret has 256 random bits, so that a fast hash is as safe as a slow one.
 """
 
 import hmac
@@ -14,27 +14,29 @@ from msgspec import Struct
 
 Scope = Literal["read", "write", "approve", "operate"]
 SCOPES: Mapping[Scope, str] = {
-    "read": "look at everything of the key's owner, and follow it",
+    "read": "read and follow all objects of the key's owner",
     "write": "start, cancel, edit, retry, fork and delete",
-    "approve": "decide what runs wait for",
-    "operate": "read the metrics; make, list and revoke keys, of any owner",
+    "approve": "decide approvals",
+    "operate": "read metrics; create, list and revoke keys of any owner",
 }
 ALL_SCOPES: frozenset[Scope] = frozenset(get_args(Scope))
 DEFAULT_SCOPES: frozenset[Scope] = frozenset({"read", "write", "approve"})
 
-LOCAL = "local"  # the owner of everything where no key is needed
+LOCAL = "local"  # the owner of all objects where no key is needed
 ID_LENGTH, SECRET_LENGTH = 12, 43
-OWNER = r"[A-Za-z0-9][A-Za-z0-9._@+-]{0,127}"  # it names a folder, and a scope of Idempotency-Keys
+OWNER = r"[A-Za-z0-9][A-Za-z0-9._@+-]{0,127}"  # it is part of folder names and of the scope of Idempotency-Keys
 _KEY = re.compile(rf"ry_([0-9a-z]{{{ID_LENGTH}}})_([0-9A-Za-z]{{{SECRET_LENGTH}}})")
 
 
-class Parts(NamedTuple):
+class KeyParts(NamedTuple):
+    """The id and the secret of a key."""
+
     id: str
     secret: str
 
 
 class ApiKey(Struct, frozen=True, kw_only=True):
-    """What is kept of a key."""
+    """A stored key."""
 
     id: str
     owner: str
@@ -47,7 +49,7 @@ class ApiKey(Struct, frozen=True, kw_only=True):
     revoked_at: int | None = None
 
     def refusal(self, secret: str, now: int) -> Literal["wrong", "revoked", "expired"] | None:
-        """Why this secret does not open the door, or None: it does."""
+        """Return why this secret is refused, or None if it is valid."""
         if not hmac.compare_digest(self.digest, digest_of(secret)):
             return "wrong"
         if self.revoked_at is not None:
@@ -62,12 +64,12 @@ def digest_of(secret: str) -> str:
     return sha256(secret.encode()).hexdigest()
 
 
-def whole(parts: Parts) -> str:
-    """The key as its owner gets it, once."""
+def whole(parts: KeyParts) -> str:
+    """Return the key as text. Its owner sees it once."""
     return f"ry_{parts.id}_{parts.secret}"
 
 
-def parts_of(given: str) -> Parts | None:
-    """The id and the secret, if this reads like a key at all."""
+def parts_of(given: str) -> KeyParts | None:
+    """Return the id and the secret, or None if the text has not the form of a key."""
     found = _KEY.fullmatch(given)
-    return None if found is None else Parts(found[1], found[2])
+    return None if found is None else KeyParts(found[1], found[2])

@@ -1,8 +1,8 @@
-"""What a worker asks the log to take, and the rule that says whether it may.
+"""Writes to a run's log, and the rule that accepts or refuses them.
 
-A worker's write is a `Part`: some drafts of one run, perhaps with a `Move` that ends its claim. `judge` is the whole
-rule, used by every store under the run's lock, so that fence, batch number, expected seq and cancel are decided in
-one place and inside the write.
+A worker's write is a `Part`: drafts of one run, optionally with a `Move` that ends its claim. `judge` is the whole
+rule. Every store calls it under the run's lock, so that fence, batch number, expected seq and cancel are checked in one
+place and inside the write.
 """
 
 from collections.abc import Sequence
@@ -19,7 +19,7 @@ from runyard.errors import CancelRequested, Fenced, NonMonotonicSeq, NotParked, 
 
 
 class Finish(Struct, frozen=True, kw_only=True):
-    """End the run. Its open approvals become void; `answer` becomes a message of the thread."""
+    """End the run. Its pending approvals become void; `answer` becomes a message of the thread."""
 
     status: Status
     stop_reason: StopReason
@@ -31,7 +31,7 @@ class Finish(Struct, frozen=True, kw_only=True):
 
 GIVEN_UP = "The run was given up: its worker died every time it was tried."
 
-# How a run ends that no worker will end.
+# The end of a run that has no worker.
 END_OF: dict[Fate, Finish] = {
     "cancel": Finish(status=Status.CANCELED, stop_reason="cancelled"),
     "poison": Finish(
@@ -44,14 +44,14 @@ END_OF: dict[Fate, Finish] = {
 
 
 class Park(Struct, frozen=True, kw_only=True):
-    """Leave the worker and wait for a decision on any of these approvals. `hold`: keep the lane meanwhile."""
+    """Leave the worker and wait for a decision on any of these approvals. With `hold` the run keeps its lane."""
 
     approvals: Sequence[str]
     hold: bool = True
 
 
 class Release(Struct, frozen=True, kw_only=True):
-    """Give the run back to the queue without blame: a drain, or an agent that this worker does not know."""
+    """Return the run to the queue without counting the attempt: a drain, or an agent that this worker does not know."""
 
     delay_ms: int = 0
 
@@ -60,8 +60,8 @@ Move: TypeAlias = Finish | Park | Release
 
 
 class Part(Struct, frozen=True, kw_only=True):
-    """One run's share of a group commit. `batch` counts the parts of this claim from 1, so that a retry is
-    recognised. `ledger` is what its drafts mean for the record of an agent in a mailbox; a step stands in it once."""
+    """One run's share of a group commit. `batch` counts the parts of this claim from 1, so that a retry is recognised.
+    `ledger` has the ledger entries of its drafts, for a run in a mailbox."""
 
     run_id: str
     lane_key: str
@@ -79,7 +79,8 @@ class Part(Struct, frozen=True, kw_only=True):
 
 
 class Appended(Struct, frozen=True):
-    """The drafts stand in the log from `first_seq` to `last_seq`. `lane_ready`: a move left something to claim."""
+    """The drafts are in the log from `first_seq` to `last_seq`. `lane_ready`: after the move the lane has a run to
+    claim."""
 
     first_seq: int
     last_seq: int
@@ -88,23 +89,23 @@ class Appended(Struct, frozen=True):
 
 
 class Repeated(Struct, frozen=True):
-    """This part was committed before; its answer got lost on the way. Nothing was written now."""
+    """This part was committed before, and the result was lost. Nothing was written now."""
 
     last_seq: int
     cancel_requested: bool = False
 
 
 class Busy(Struct, frozen=True):
-    """Somebody else holds the lane this moment: nothing was written, offer the part again with the next group."""
+    """Another transaction holds the lane. Nothing was written; send the part again with the next group."""
 
 
 Outcome: TypeAlias = Appended | Repeated | Busy | WriteRefused
 
 
 def judge(part: Part, run: Run | None, decided: bool = False) -> Outcome:
-    """Whether `part` may be written to `run` as it is now, under its lock.
+    """Decide whether `part` may be written to `run`, which the caller has locked.
 
-    `decided` says that one of the approvals a Park would wait for has been decided already.
+    `decided` is true if one of the approvals that a Park waits for has a decision already.
     """
     if run is None or run.fence != part.fence:
         return Fenced()

@@ -1,4 +1,4 @@
-"""An approval: a question to a person that a run waits on. The first decision counts."""
+"""An approval: a question to a person that a run waits for. The first decision counts."""
 
 from typing import Any, Literal
 
@@ -9,7 +9,8 @@ ApprovalKind = Literal["tool", "unknown_outcome", "question"]
 
 
 class Approval(Struct, frozen=True, kw_only=True):
-    """`void`: the run ended before anybody answered. `expired`: nobody answered until `expires_at`, which is a no."""
+    """A question and its decision. `void`: the run ended without a decision. `expired`: no decision came before
+    `expires_at`, which counts as a rejection."""
 
     id: str
     run_id: str

@@ -1,7 +1,7 @@
-"""Branches of a conversation: who follows whom, and what an edit puts aside. Pure.
+"""Branches of a thread, and the runs that an edit supersedes. Pure.
 
-A run starts from the end of its parent. An edit gives the edited run's parent another child; what was edited and all
-that followed it in the same thread is superseded, not deleted.
+A run continues from the end of its parent. An edit gives the parent of the edited run another child. The edited run and
+all its descendants in the same thread are superseded, not deleted.
 """
 
 from collections import defaultdict
@@ -12,8 +12,8 @@ from msgspec import Struct
 from runyard.domain.run import Status
 
 
-class Link(Struct, frozen=True):
-    """A run, as far as branches are concerned."""
+class BranchRun(Struct, frozen=True):
+    """A run's position in the branches of its thread."""
 
     id: str
     parent_id: str | None
@@ -21,14 +21,14 @@ class Link(Struct, frozen=True):
     superseded_by: str | None
 
 
-def affected(links: Iterable[Link], run_id: str) -> list[Link]:
-    """The run and every later one that builds on it, as far as none of them was put aside before."""
-    children: dict[str | None, list[Link]] = defaultdict(list)
-    found: list[Link] = []
+def affected(links: Iterable[BranchRun], run_id: str) -> list[BranchRun]:
+    """Return the run and all its descendants, without those that were superseded before."""
+    children: dict[str | None, list[BranchRun]] = defaultdict(list)
+    found: list[BranchRun] = []
     for link in links:
         children[link.parent_id].append(link)
         if link.id == run_id:
             found.append(link)
-    for link in found:  # grows as it goes
+    for link in found:  # the list grows during the loop
         found += children[link.id]
     return [link for link in found if link.superseded_by is None]

@@ -1,11 +1,11 @@
-"""A run as a model would read it: its question, what the model said, and what came of every tool it called.
+"""A run as messages for a model: the question, the model's messages, and the result of every tool call.
 
-Made from the folded log and nothing else, so a checkpoint, a fork at any seq and the next run of a thread start from
-the same words. Every tool call has exactly one result: where the log has none, because the run was cut off, the result
-says that (a provider refuses a conversation with a call that was never answered).
+They are made from the folded log alone, so a checkpoint, a fork at any seq and the next run of a thread start from the
+same messages. Every tool call has exactly one result. If the log has none, because the run was cut off, the result says
+so: a provider refuses a conversation with an unanswered call.
 
-Agents that are not models left no messages: their question and the text of their answer stand for them. Text that was
-still being written when a run was cut off is not part of the conversation.
+For agents that are not models the question and the text of the answer are used. Partial text of a run that was cut off
+is not part of the conversation.
 """
 
 from typing import Any
@@ -20,11 +20,11 @@ UNKNOWN = "The call had begun when its worker died. Whether it took effect is no
 
 
 def messages(state: State, question: str | None) -> list[dict[str, Any]]:
-    """The messages of one run in the shape of OpenAI's chat, without any system message."""
+    """Return the messages of one run in the format of OpenAI's chat API, without a system message."""
     said: list[dict[str, Any]] = [] if question is None else [{"role": "user", "content": question}]
     calls = {call.call_id: call for call in state.calls}
     for message in state.messages:
-        if message.get("content") or call_ids(message):  # providers refuse a message that says nothing
+        if message.get("content") or call_ids(message):  # providers refuse an empty message
             said.append(message)
         said += [tool_message(call_id, calls.get(call_id), decision(state, call_id)) for call_id in call_ids(message)]
     if not state.messages and state.output is not None and state.output.text:
@@ -33,12 +33,12 @@ def messages(state: State, question: str | None) -> list[dict[str, Any]]:
 
 
 def call_ids(message: dict[str, Any]) -> list[str]:
-    """The ids of the tool calls that an assistant message asks for, in its order."""
+    """Return the ids of the tool calls in an assistant message, in order."""
     return [call["id"] for call in message.get("tool_calls") or ()]
 
 
 def decision(state: State, call_id: str) -> QuestionState | None:
-    """The answer to the question whether this call may be made at all."""
+    """Return the decided approval of this call, or None."""
     for question in state.approvals.values():
         if question.call_id == call_id and question.kind == "tool" and question.decided_seq is not None:
             return question
@@ -46,7 +46,7 @@ def decision(state: State, call_id: str) -> QuestionState | None:
 
 
 def tool_message(call_id: str, call: CallState | None, decided: QuestionState | None = None) -> dict[str, Any]:
-    """What the model is told of one of its calls."""
+    """Return the tool message with the result of one call."""
     return {"role": "tool", "tool_call_id": call_id, "content": _result(call, decided)}
 
 

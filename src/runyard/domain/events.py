@@ -1,8 +1,8 @@
-"""The core events: a closed union. What a run did, in the order it was committed.
+"""The core events of a run's log: a closed union.
 
 `Event` is the envelope; its `data` is the JSON of one payload below, encoded once: stored, cached and sent as the
 same bytes. Adding a payload means adding it to `Payload` and `EventType`; every face then fails type checking until
-it has said what it does with the new kind (they match on `EventType` and end in `assert_never`).
+it handles the new kind (they match on `EventType` and end in `assert_never`).
 
 Schema versions (`v`):
     1  the union below
@@ -46,11 +46,13 @@ EVENT_TYPES: tuple[EventType, ...] = get_args(EventType)
 Source = Literal["api", "worker"]
 TERMINAL: EventType = "run.finished"
 
-# A finished step, tool or model message: what a resume never repeats, and what resets the count of attempts.
+# Results. A resumed run does not repeat them, and they reset the count of attempts.
 PROGRESS: frozenset[EventType] = frozenset({"step.finished", "tool.finished", "model.message", "approval.decided"})
 
 
 class Usage(Struct, frozen=True, omit_defaults=True):
+    """Tokens and cost of model calls."""
+
     input_tokens: int = 0
     output_tokens: int = 0
     usd: float = 0.0
@@ -66,15 +68,15 @@ class _Payload(Struct, frozen=True, omit_defaults=True):
 
 
 class Origin(Struct, frozen=True):
-    """A place in the log of another run."""
+    """A position in the log of another run."""
 
     run_id: str
     seq: int
 
 
 class RunQueued(_Payload, frozen=True):
-    """Seq 1 of every run, written by intake: who is to answer, and the id of the message that caused it, or the task
-    that was given without one. `copied`: this log begins with a copy of another, up to there; a fork made it."""
+    """The first event of every run, written by intake: the agent, and the id of the message that caused the run or its
+    task. `copied`: for forks, the run and seq that this log was copied from."""
 
     type = "run.queued"
     agent: str
@@ -84,7 +86,7 @@ class RunQueued(_Payload, frozen=True):
 
 
 class RunResumed(_Payload, frozen=True):
-    """A worker goes on with a run that was begun before: after a crash, a drain or a decision."""
+    """A worker continues a run after a crash, a drain or a decision."""
 
     type = "run.resumed"
     attempt: int
@@ -92,7 +94,7 @@ class RunResumed(_Payload, frozen=True):
 
 
 class StepStarted(_Payload, frozen=True):
-    """A step began. `step` is its key (unique in the run), `hash` that of its arguments."""
+    """A step started. `step` is its key (unique in the run), `hash` the hash of its arguments."""
 
     type = "step.started"
     step: str
@@ -102,8 +104,9 @@ class StepStarted(_Payload, frozen=True):
 
 
 class StepFinished(_Payload, frozen=True):
-    """A step ended with a result, or with the class name of the error it raised and its `traceback`. After
-    `result_not_json` the `result` is the name of the type that has no JSON. `wrote`: whether the step wrote text."""
+    """A step ended with a result, or with the class name of its error and a `traceback`. With the error
+    `result_not_json` the `result` is the name of the type that cannot be encoded. `wrote`: whether the step wrote
+    text."""
 
     type = "step.finished"
     step: str
@@ -116,7 +119,7 @@ class StepFinished(_Payload, frozen=True):
 
 
 class ModelThinking(_Payload, frozen=True):
-    """A piece of reasoning, for display."""
+    """A piece of the model's reasoning, for display."""
 
     type = "model.thinking"
     text: str
@@ -130,8 +133,7 @@ class ModelToken(_Payload, frozen=True):
 
 
 class ModelReset(_Payload, frozen=True):
-    """Drop the text shown since the last finished step, tool or message, which is the event `after`: it will be written
-    again."""
+    """Discard the text after the last finished step, tool or message (the event `after`): it will be written again."""
 
     type = "model.reset"
     step: str | None = None
@@ -139,7 +141,7 @@ class ModelReset(_Payload, frozen=True):
 
 
 class ModelMessage(_Payload, frozen=True):
-    """A whole assistant message as the provider gave it, with what it cost."""
+    """A complete assistant message from the provider, with its usage."""
 
     type = "model.message"
     step: str
@@ -148,7 +150,7 @@ class ModelMessage(_Payload, frozen=True):
 
 
 class ToolRequested(_Payload, frozen=True):
-    """The agent wants a tool called; it may have to wait for a person."""
+    """The agent requested a tool call. It may wait for an approval."""
 
     type = "tool.requested"
     call_id: str
@@ -157,8 +159,8 @@ class ToolRequested(_Payload, frozen=True):
 
 
 class ApprovalRequested(_Payload, frozen=True):
-    """A person is asked. `unknown_outcome`: the call had begun when its worker died, and nobody knows whether it took
-    effect."""
+    """A person is asked for a decision. `unknown_outcome`: the call had started when its worker died, and it is unknown
+    whether it took effect."""
 
     type = "approval.requested"
     approval_id: str
@@ -170,7 +172,7 @@ class ApprovalRequested(_Payload, frozen=True):
 
 
 class ApprovalDecided(_Payload, frozen=True):
-    """The answer; the first one counts."""
+    """The decision on an approval. The first one counts."""
 
     type = "approval.decided"
     approval_id: str
@@ -181,7 +183,7 @@ class ApprovalDecided(_Payload, frozen=True):
 
 
 class ToolStarted(_Payload, frozen=True):
-    """Committed before the tool is called. `input` is the effective one, after any edit by the approver."""
+    """A tool call starts; committed before the call. `input` is the effective input, after any edit by the approver."""
 
     type = "tool.started"
     call_id: str
@@ -198,8 +200,8 @@ class ToolOutput(_Payload, frozen=True):
 
 
 class ToolFinished(_Payload, frozen=True):
-    """A tool ended; `error` is a code, and `output` then says what the model may know of it. `traceback` is of what the
-    tool's own code raised."""
+    """A tool call ended. `error` is a code; `output` is then the message for the model. `traceback` is set if the
+    tool's own code raised an error."""
 
     type = "tool.finished"
     call_id: str
@@ -211,22 +213,22 @@ class ToolFinished(_Payload, frozen=True):
 
 
 class RunWaiting(_Payload, frozen=True):
-    """The run left its worker; any decision on one of these approvals brings it back."""
+    """The run left its worker. A decision on any of these approvals resumes it."""
 
     type = "run.waiting"
     approvals: list[str]
 
 
 class Trace(_Payload, frozen=True):
-    """A mark the agent left for whoever debugs it: a stable name, never content."""
+    """A mark that the agent sets for debugging: a stable name, never content."""
 
     type = "trace"
     fn: str
 
 
 class RunOutput(_Payload, frozen=True, omit_defaults=False):
-    """The answer of a run that is about to be done: all the text that was shown. `last` is what was said last, where
-    that is not all of it."""
+    """The answer of a run that is about to be done: all the text that was shown. `last` is the last message, if that is
+    not the whole text."""
 
     type = "run.output"
     text: str
@@ -236,8 +238,8 @@ class RunOutput(_Payload, frozen=True, omit_defaults=False):
 
 
 class RunError(_Payload, frozen=True):
-    """Why a run is about to end as error: a code, a sentence without content, and the `traceback` of what the agent's
-    own code raised."""
+    """The reason why a run ends as error: a code, a sentence without content, and a `traceback` if the agent's own code
+    raised an error."""
 
     type = "run.error"
     code: str
@@ -246,14 +248,14 @@ class RunError(_Payload, frozen=True):
 
 
 class RunCanceled(_Payload, frozen=True):
-    """Why a run is about to end as canceled."""
+    """The reason why a run ends as canceled."""
 
     type = "run.canceled"
     reason: str
 
 
 class RunFinished(_Payload, frozen=True):
-    """The last event of every run, exactly once, in the transaction that sets the status."""
+    """The last event of every run, written once, in the transaction that sets the status."""
 
     type = "run.finished"
     status: Literal["done", "error", "canceled"]
@@ -287,9 +289,9 @@ PAYLOADS: dict[EventType, type[Payload]] = {kind.type: kind for kind in get_args
 
 
 class Draft(Struct, frozen=True, gc=False):
-    """An event that has no place in the log yet. The journal gives it one.
+    """An event without a seq. The journal assigns one.
 
-    Like `Event` it holds only text, numbers and bytes, so the garbage collector need not look at it: there are many."""
+    Like `Event` it has only text, numbers and bytes, so the garbage collector need not track it (`gc=False`)."""
 
     id: str
     ts: int
@@ -330,7 +332,7 @@ def decode(kind: EventType, data: bytes) -> Payload:
 
 
 class Drafter:
-    """Makes drafts: stamps them with the time and an id of their own."""
+    """Make drafts with the current time and a new id."""
 
     def __init__(self, clock: Clock, source: Source) -> None:
         self._now = clock.now_ms
@@ -342,20 +344,20 @@ class Drafter:
         return Draft(new_id(), self._now(), payload.type, _encode(payload), name, fn, self._source)
 
     def token(self, text: str) -> Draft:
-        """`self(ModelToken(text))` for the hot path."""
+        """Make a `model.token` draft. The fast form of `self(ModelToken(text))`."""
         return Draft(new_id(), self._now(), "model.token", _encode({"text": text}), None, None, self._source)
 
 
 def place(run_id: str, first_seq: int, drafts: Sequence[Draft]) -> list[Event]:
-    """The events that these drafts became when the store put them at `first_seq` and after."""
+    """Return the events that these drafts become at `first_seq` and after."""
     return [
         Event(run_id, first_seq + n, d.id, d.ts, d.type, d.data, d.name, d.fn, d.source) for n, d in enumerate(drafts)
     ]
 
 
 def clean(text: str) -> str:
-    """Text that every store can hold and every encoder can write: no NUL, no lone surrogates; and not U+FDD0, which is
-    no character and marks what is sealed (`encryption/cipher.py`)."""
+    """Return text that every store can store and every encoder can write: without NUL and lone surrogates, and without
+    U+FDD0, a noncharacter that marks sealed values (`encryption/cipher.py`)."""
     if text.isascii() and "\0" not in text:
         return text
     return text.replace("\0", "\ufffd").replace("\ufdd0", "\ufffd").encode("utf-8", "replace").decode("utf-8")

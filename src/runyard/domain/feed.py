@@ -1,7 +1,7 @@
-"""The feed: what happened in conversations, in one order for everybody who watches them.
+"""The feed: messages, reactions and agent activity in conversations, in one order for all readers.
 
-An entry is written with its cause and numbered afterwards, so that numbers become visible in order: who has seen n has
-seen all that they may see before it.
+An entry is written in the transaction of its cause and numbered later, so that numbers become visible in order: a
+reader that has seen n has seen every entry before it that it may see.
 """
 
 from collections.abc import Sequence
@@ -15,7 +15,7 @@ Kind = Literal["message_created", "reaction_added", "agent_typing", "agent_done"
 
 
 class Entry(Struct, frozen=True, kw_only=True):
-    """`actor` said `message`, reacted to `message_id` with `emoji`, or is at work on `run_id`, which it started."""
+    """An entry: `actor` posted `message`, reacted to `message_id` with `emoji`, or started or ended `run_id`."""
 
     no: int
     kind: Kind
@@ -31,7 +31,7 @@ class Entry(Struct, frozen=True, kw_only=True):
 
 
 class Window(Struct, frozen=True):
-    """A piece of the feed: what its reader may see of it, and how far it goes."""
+    """A range of the feed: the entries that its reader may see, and the last number of the range."""
 
     entries: Sequence[Entry]
     upto: int

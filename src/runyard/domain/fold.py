@@ -1,10 +1,10 @@
-"""The fold: a run's log up to any seq, as the state at that seq.
+"""The fold: the state of a run at any seq, from its log up to that seq.
 
-Pure and incremental: `fold(a + b) == fold(b, fold(a))`, and the state given is never changed. It is what
-`GET /api/runs/{id}/state?at=` answers and all that a resumed execution knows about what came before.
+It is pure and incremental: `fold(a + b) == fold(b, fold(a))`, and the given state is never changed.
+`GET /api/runs/{id}/state?at=` returns it, and a resumed execution continues from it.
 
-Text is what a reader would see: `model.reset` drops what was written after the last result (`PROGRESS`), because it is
-about to be written again. `kept_text` and `kept_thinking` say how much of either was written before that result.
+`text` is what a reader sees: `model.reset` discards the text after the last result (`PROGRESS`), because it will be
+written again. `kept_text` and `kept_thinking` are the lengths of the text and the thinking before that result.
 """
 
 from collections.abc import Iterable
@@ -62,7 +62,8 @@ class StepState(Struct, kw_only=True):
 
 
 class CallState(Struct, kw_only=True):
-    """A tool call. `asked` is what the agent wanted, `input` what was (or will be) called after an approver's edit."""
+    """A tool call. `asked` is the input that the agent requested, `input` the effective one after an approver's
+    edit."""
 
     call_id: str
     tool: str
@@ -80,7 +81,7 @@ class CallState(Struct, kw_only=True):
 
 
 class QuestionState(Struct, kw_only=True):
-    """An approval as the log tells it. `edited` is the input that the approver put in place of `input`."""
+    """An approval, from the log. `edited` is the approver's replacement for `input`."""
 
     call_id: str
     kind: ApprovalKind
@@ -93,6 +94,8 @@ class QuestionState(Struct, kw_only=True):
 
 
 class State(Struct, kw_only=True):
+    """The state of a run after the event `last_seq`."""
+
     last_seq: int = 0
     status: Status = Status.QUEUED
     agent: str | None = None
@@ -117,7 +120,7 @@ class State(Struct, kw_only=True):
 
 
 def fold(events: Iterable[Event], state: State | None = None) -> State:
-    """The state after `events`, which follow directly on those that made `state`."""
+    """Return the state after `events`, which follow directly on the events of `state`."""
     folding = _Folding(state or State())
     for event in events:
         folding.take(event)
@@ -125,7 +128,7 @@ def fold(events: Iterable[Event], state: State | None = None) -> State:
 
 
 class _Text:
-    """Growing text as a list of pieces: a log may have a hundred thousand, and adding up strings is quadratic."""
+    """Growing text as a list of pieces. A log may have 100,000 pieces, and adding strings is quadratic."""
 
     def __init__(self, text: str, kept: int) -> None:
         self.pieces = [text]
@@ -148,7 +151,7 @@ class _Text:
 
 
 class _Folding:
-    """A state that is being built: copied first, so that the one it came from stays as it was."""
+    """A state under construction. It starts as a copy, so that the given state stays unchanged."""
 
     def __init__(self, state: State) -> None:
         self.state = new = copy(state)
@@ -244,7 +247,7 @@ class _Folding:
         step.finished, step.finished_seq = True, seq
         step.result, step.error, step.traceback = finished.result, finished.error, finished.traceback
         step.text_to = self.text.length if finished.wrote else step.text_from
-        if step.usage is None:  # a model's message has said it already
+        if step.usage is None:  # else the model's message has set it
             self._spend(finished.usage)
             step.usage = finished.usage
 

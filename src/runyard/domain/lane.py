@@ -1,9 +1,8 @@
-"""A lane: what runs queue in. One row, one lock, and these transitions: pure, so that a store only reads and writes
-back.
+"""A lane: a queue of runs. It is one row and one lock. The transitions here are pure; a store reads and writes the row.
 
-A lane is ready when nobody is active in it and something is runnable (a run that is held is not); `ready_at` is when
-it became so (or will, after a back-off), and is the order in which lanes are served. The active run is one that runs,
-or one that waits and holds the lane.
+A lane is ready if it has no active run and at least one runnable run (a held run is not runnable). `ready_at` is the
+time since when it is ready (or will be, after a back-off); lanes are served in this order. The active run is running,
+or it waits and keeps the lane.
 """
 
 import msgspec
@@ -16,6 +15,8 @@ replace = msgspec.structs.replace
 
 
 class Lane(Struct, frozen=True, kw_only=True):
+    """The row of a lane."""
+
     key: str
     next_pos: int
     runnable: int
@@ -31,27 +32,27 @@ class Lane(Struct, frozen=True, kw_only=True):
         return replace(self, active_run=run.id, runnable=self.runnable - 1, suspect=False)
 
     def returned(self, run: Run, ready_at: int) -> "Lane":
-        """`run` (as it is now) is queued again; it comes first, because it came first."""
+        """Queue the active run again, in its old position: first."""
         active = None if self.active_run == run.id else self.active_run
         suspect = run.attempts >= SUSPECT_ATTEMPTS
         return replace(self, active_run=active, runnable=self.runnable + 1, ready_at=ready_at, suspect=suspect)
 
     def left(self, run_id: str, now: int) -> "Lane":
-        """The run is no longer active here: it ended, or yields while it waits."""
+        """Remove the active run: it ended, or it waits and releases the lane."""
         return replace(self, active_run=None, ready_at=now) if self.active_run == run_id else self
 
     def released(self, now: int) -> "Lane":
-        """A run that was held here may run now. It comes in its old place; a lane that had nothing waits since now."""
+        """Make a held run runnable, in its old position. A lane that had nothing to run is ready since now."""
         ready_at = now if self.runnable == 0 and self.active_run is None else self.ready_at
         return replace(self, runnable=self.runnable + 1, ready_at=ready_at)
 
     def withdrawn(self) -> "Lane":
-        """A run that was queued here will not run."""
+        """Remove a queued run that will not run."""
         return replace(self, runnable=self.runnable - 1)
 
 
 def moved(run: Run, status: Status) -> Run:
-    """The run with another status; which may follow which is the table `MOVES`."""
+    """Return the run with another status; `MOVES` lists the allowed changes."""
     if status not in MOVES[run.status]:
         raise AssertionError(f"a run cannot go from {run.status} to {status}")
     return replace(run, status=status)
@@ -70,7 +71,7 @@ def claimed(run: Run, worker_id: str, version: str | None, now: int) -> Run:
 
 
 def extended(run: Run, drafts: int, batch: int, progress: bool, asked: int) -> Run:
-    """The run after a part of its log was written."""
+    """Return the run after a part was written to its log."""
     return replace(
         run,
         last_seq=run.last_seq + drafts,
@@ -93,7 +94,7 @@ def finished(run: Run, finish: Finish, now: int) -> Run:
 
 
 def revoked(run: Run) -> Run:
-    """Whoever had the run has it no longer."""
+    """Return the run without a worker, under a new fence."""
     return replace(run, fence=run.fence + 1, worker_id=None)
 
 
@@ -102,6 +103,6 @@ def parked(run: Run) -> Run:
 
 
 def requeued(run: Run, why: ResumeWhy) -> Run:
-    """Back in the queue; a drain is not the run's fault, so that attempt does not count."""
+    """Return the run as queued. The attempt before a drain does not count."""
     attempts = max(0, run.attempts - 1) if why == "drain" else run.attempts
     return replace(revoked(moved(run, Status.QUEUED)), resume_why=why, attempts=attempts)

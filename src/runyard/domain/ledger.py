@@ -1,8 +1,8 @@
-"""What an agent did in one run of its mailbox, as steps and messages: derived from the events of the run as they are
+"""The ledger of a run in an agent's mailbox: its steps and messages. They are derived from the events as these are
 written, and stored in the same transaction.
 
-A step is one question to the model with what came of it, numbered from 1. Pieces of text make no entry: only what is
-whole does. A tool call and its return are one message each, however often a crash lets the call be made.
+A step is one model call with its result, numbered from 1. Only complete messages make entries, not pieces of text. A
+tool call and its return are one message each, even if a crash repeats the call.
 """
 
 from collections.abc import Sequence
@@ -17,28 +17,32 @@ from runyard.domain.events import ModelMessage, Payload, StepFinished, StepStart
 from runyard.ids import new_id
 
 StepStatus = Literal["running", "completed", "failed"]
-LineType = Literal["system_message", "user_message", "assistant_message", "tool_call_message", "tool_return_message"]
+LedgerMessageType = Literal[
+    "system_message", "user_message", "assistant_message", "tool_call_message", "tool_return_message"
+]
 THINK = "think"
 
 
 class Step(Struct, frozen=True, kw_only=True):
+    """One model call of a run."""
+
     id: str
     run_id: str
     number: int
     status: StepStatus
-    model: str = ""  # empty while it is not known
+    model: str = ""  # empty while unknown
     usage: Usage = Usage()
     created_at: int
     completed_at: int | None = None
 
 
-class Line(Struct, frozen=True, kw_only=True):
-    """One message of a run. `input` is the JSON of what a tool was called with."""
+class LedgerMessage(Struct, frozen=True, kw_only=True):
+    """One message of a run. `input` is the input of a tool call, as JSON."""
 
     id: str
     run_id: str
     step_id: str | None
-    type: LineType
+    type: LedgerMessageType
     content: str = ""
     tool: str | None = None
     input: str | None = None
@@ -46,12 +50,14 @@ class Line(Struct, frozen=True, kw_only=True):
 
 
 class Ledger(Struct, frozen=True):
+    """Steps and messages of runs."""
+
     steps: Sequence[Step] = ()
-    lines: Sequence[Line] = ()
+    messages: Sequence[LedgerMessage] = ()
 
 
 class Day(Struct, frozen=True, kw_only=True):
-    """What an agent spent on one day, in days since 1970."""
+    """An agent's usage on one day, in days since 1970."""
 
     day: int
     runs: int
@@ -59,29 +65,29 @@ class Day(Struct, frozen=True, kw_only=True):
     usage: Usage
 
 
-class Keeper:
-    """Keeps the ledger of one execution, which goes on after `turns` finished messages of the model."""
+class LedgerRecorder:
+    """Make the ledger entries of one execution, which continues after `turns` complete messages of the model."""
 
     def __init__(self, run_id: str, turns: int) -> None:
         self._run_id = run_id
         self._step = _step_id(run_id, turns) if turns else None
         self._began: dict[str, Step] = {}
-        self._told: list[tuple[LineType, str]] = []
+        self._prompt: list[tuple[LedgerMessageType, str]] = []
 
-    def told(self, system: str, user: str | None) -> None:
-        """What the model is told before its first word; it goes with the first step."""
-        self._told = [("system_message", system)]
+    def set_prompt(self, system: str, user: str | None) -> None:
+        """Set the prompt messages. They are stored with the first step."""
+        self._prompt = [("system_message", system)]
         if user is not None:
-            self._told.append(("user_message", user))
+            self._prompt.append(("user_message", user))
 
     def entries(self, payload: Payload, now: int) -> Ledger | None:
-        """What this event adds."""
+        """Return the entries that this event adds."""
         match payload:
             case StepStarted(step=key, name="think", model=model):
                 began = self._began[key] = self._begun(key, model or "", now)
                 self._step = began.id
-                told = self._told if began.number == 1 else []
-                return Ledger([began], [self._line(kind, now, content=text) for kind, text in told])
+                prompt = self._prompt if began.number == 1 else []
+                return Ledger([began], [self._message(kind, now, content=text) for kind, text in prompt])
             case StepFinished(step=key, name="think", usage=usage, error=error):
                 began = self._began.pop(key) if key in self._began else self._begun(key, "", now)
                 status: StepStatus = "completed" if error is None else "failed"
@@ -89,12 +95,12 @@ class Keeper:
             case ModelMessage(step=key, message=message):
                 self._step = _step_id(self._run_id, _number(key))
                 text = message.get("content")
-                return Ledger([], [self._line("assistant_message", now, content=text)]) if text else None
+                return Ledger([], [self._message("assistant_message", now, content=text)]) if text else None
             case ToolStarted(tool=tool, input=given):
-                return Ledger([], [self._line("tool_call_message", now, tool=tool, input=_json(given))])
+                return Ledger([], [self._message("tool_call_message", now, tool=tool, input=_json(given))])
             case ToolFinished(tool=tool, output=output):
                 text = output if isinstance(output, str) else _json(output)
-                return Ledger([], [self._line("tool_return_message", now, content=text, tool=tool)])
+                return Ledger([], [self._message("tool_return_message", now, content=text, tool=tool)])
             case _:
                 return None
 
@@ -103,10 +109,10 @@ class Keeper:
         step_id = _step_id(self._run_id, number)
         return Step(id=step_id, run_id=self._run_id, number=number, status="running", model=model, created_at=now)
 
-    def _line(
-        self, kind: LineType, now: int, *, content: str = "", tool: str | None = None, input: str | None = None
-    ) -> Line:
-        return Line(
+    def _message(
+        self, kind: LedgerMessageType, now: int, *, content: str = "", tool: str | None = None, input: str | None = None
+    ) -> LedgerMessage:
+        return LedgerMessage(
             id=new_id(),
             run_id=self._run_id,
             step_id=self._step,
@@ -119,7 +125,7 @@ class Keeper:
 
 
 def _number(key: str) -> int:
-    """`turn#3` is step 3."""
+    """Return the number of a step: 3 for `turn#3`."""
     return int(key.rpartition("#")[2])
 
 

@@ -1,19 +1,19 @@
-"""What an agent remembers: blocks that are in every prompt, and passages that it looks up.
+"""The memory of an agent: blocks that are in every prompt, and passages that it searches.
 
-Memory belongs to an agent and an owner. An agent remembers what happened in the conversations of one owner apart from
-what happened in those of another. The memory of an agent that is declared with `shared=True` belongs to `EVERY_OWNER`.
+Memory belongs to an agent and an owner: what an agent learns in one owner's conversations is separate from what it
+learns in another's. The memory of an agent that is declared with `shared=True` belongs to `EVERY_OWNER`.
 """
 
 from collections.abc import Sequence
 
 from msgspec import Struct
 
-EVERY_OWNER = ""  # no owner of an API key is called so
+EVERY_OWNER = ""  # no API key has this owner
 
 
 class Block(Struct, frozen=True, kw_only=True):
-    """A piece of core memory under a label, unique per agent and owner. A shared one is also read by the agents that
-    are linked to it; only `agent` changes it."""
+    """A piece of core memory under a label, unique per agent and owner. Linked agents read a shared block too; only
+    `agent` changes it."""
 
     id: str
     agent: str
@@ -25,8 +25,8 @@ class Block(Struct, frozen=True, kw_only=True):
 
 
 class Passage(Struct, frozen=True, kw_only=True):
-    """Something that an agent put away, to be found by its words. `cause` is the call that stored it
-    (`run_id:call_id`), so that a repeated call stores nothing."""
+    """A text that an agent stored and finds by its words. `cause` is the tool call that stored it (`run_id:call_id`),
+    so that a repeated call stores nothing."""
 
     id: str
     agent: str

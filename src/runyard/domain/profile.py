@@ -1,11 +1,11 @@
-"""What is kept of an agent: who it is and what it may spend, whether code declares it or somebody made it."""
+"""The stored profile of an agent, whether code declares it or a person created it: identity, persona and limits."""
 
 from msgspec import Struct
 
 
 class Profile(Struct, frozen=True, kw_only=True):
-    """Without an `owner` the agent is declared in code, and every owner can use it. One that is not active is woken by
-    no message; what it did stays."""
+    """An agent. Without an `owner` it is declared in code, and every owner can use it. Messages do not wake an inactive
+    agent; its runs stay."""
 
     id: str
     owner: str | None = None

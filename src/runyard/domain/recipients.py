@@ -1,11 +1,10 @@
-"""Whom a message wakes: the rule of conversations, as a pure function.
+"""The agents that a message wakes, as a pure function.
 
-A channel's message is for every agent in it, a DM's for the other side, a reply's for whoever has spoken in that thread
-before. Nobody is woken by their own words, and no person ever is: only agents that are active, each once, in the order
-in which they joined (or spoke).
+A message in a channel wakes every agent in it, a DM the other side, and a reply the agents that posted in that thread
+before. Only active agents are woken, never the sender, each once, in the order in which they joined (or posted).
 
-What an agent says in a channel is for everybody to read and wakes nobody; in a DM it wakes the other side, until the
-chain of runs that one message of a person set off is `MAX_CHAIN_DEPTH` deep.
+An agent's message in a channel wakes no agent. In a DM it wakes the other side, until the chain of runs that started
+with one message of a person is `MAX_CHAIN_DEPTH` deep.
 """
 
 from collections.abc import Collection, Iterable, Sequence
@@ -13,34 +12,34 @@ from typing import Literal
 
 from msgspec import Struct
 
-MAX_CHAIN_DEPTH = 3  # of the deepest run: one of that depth wakes nobody
-PartyKind = Literal["user", "agent"]
+MAX_CHAIN_DEPTH = 3  # a run of this depth wakes no agent
+ParticipantKind = Literal["user", "agent"]
 
 
-class Party(Struct, frozen=True):
-    """Who takes part in a conversation: a person or an agent, by an id of its own."""
+class Participant(Struct, frozen=True):
+    """A participant of a conversation: a person or an agent, by its id."""
 
     id: str
-    kind: PartyKind = "agent"
+    kind: ParticipantKind = "agent"
 
 
 class Audience(Struct, frozen=True, kw_only=True):
-    """A conversation at the moment something is said in it.
+    """A conversation at the moment when a message is posted.
 
-    `spoken`: if it is a reply, who said the message that it answers, and then everybody who replied before, in order.
-    `active`: the ids of agents that may be woken."""
+    `spoken`: for a reply, the sender of the parent message and then of the earlier replies, in order. `active`: the ids
+    of agents that may be woken."""
 
     kind: Literal["channel", "dm"]
     is_private: bool
-    members: Sequence[Party]
+    members: Sequence[Participant]
     active: Collection[str]
-    spoken: Sequence[Party] | None = None
+    spoken: Sequence[Participant] | None = None
 
 
-def recipients(sender: Party, audience: Audience, depth: int | None = None) -> list[str]:
-    """The agents that this message wakes, in the order in which they are to run.
+def recipients(sender: Participant, audience: Audience, depth: int | None = None) -> list[str]:
+    """Return the agents that this message wakes, in the order of their runs.
 
-    `depth` is that of the run in which an agent speaks; None for a person."""
+    `depth` is the depth of the run in which an agent posts; None for a person."""
     if sender.kind == "agent" and (audience.kind == "channel" or next_depth(depth) > MAX_CHAIN_DEPTH):
         return []
     agents = [party.id for party in _addressed(audience) if party.kind == "agent" and party != sender]
@@ -48,11 +47,12 @@ def recipients(sender: Party, audience: Audience, depth: int | None = None) -> l
 
 
 def next_depth(depth: int | None) -> int:
-    """How deep the runs are that a message starts: 0 if a person said it, else one more than the run that did."""
+    """Return the depth of the runs that a message starts: 0 for a person's message, else one more than the posting
+    run."""
     return 0 if depth is None else depth + 1
 
 
-def _addressed(audience: Audience) -> Iterable[Party]:
+def _addressed(audience: Audience) -> Iterable[Participant]:
     if audience.spoken is None:
         return audience.members
     if audience.kind == "dm" or audience.is_private:

@@ -1,7 +1,7 @@
-"""An event as it is stored when redaction is on: all that is content goes through it, names and ids do not.
+"""Redact the payload of an event: all content, but no names and ids.
 
-Pieces of text (`model.token`, `model.thinking`, `tool.output`) are not for here: they are redacted as a stream, because
-what is sensitive may be spread over several of them.
+Pieces of text (`model.token`, `model.thinking`, `tool.output`) are not redacted here but as a stream, because sensitive
+text may span several of them.
 """
 
 from typing import TYPE_CHECKING, Any, TypeVar, cast
@@ -26,11 +26,12 @@ if TYPE_CHECKING:
 
 P = TypeVar("P", bound=Payload)
 
-# Of a provider's message: what it must get back as it was, and what is no content.
+# Fields of a provider's message that are not content, or that the provider must get back unchanged.
 OPAQUE = frozenset({"role", "id", "type", "name", "index", "signature"})
 
 
 def redacted(payload: P, redactor: "Redactor") -> P:
+    """Return the payload with its content redacted."""
     return cast(P, _redacted(payload, redactor))
 
 
@@ -56,8 +57,8 @@ def _redacted(payload: Payload, redactor: "Redactor") -> Payload:
 
 
 def message(said: dict[str, Any], redactor: "Redactor") -> dict[str, Any]:
-    """A model's message. Arguments of calls stay JSON; signed reasoning that had to be changed is left out, because its
-    signature fits no more."""
+    """Redact a model's message. Arguments of calls stay JSON. Signed reasoning that would change is removed, because
+    its signature would be invalid."""
     made = {key: item if key in OPAQUE else redactor.value(item) for key, item in said.items()}
     if "tool_calls" in said:
         made["tool_calls"] = [_call(call, redactor) for call in said["tool_calls"] or ()]

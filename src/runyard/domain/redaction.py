@@ -1,12 +1,12 @@
-"""Sensitive text, replaced by its name before anything is stored: `write to [email]`.
+"""Redaction: replace sensitive text by the name of its pattern before it is stored, like `write to [email]`.
 
-Text that streams is decided piece by piece: what may still become a match is held back until that is known, and never
-more than `MOST` characters. However a text is cut into pieces, what comes out is the same; the whole text is only the
-case of one piece. To know what is undecided, every pattern is also looked for with a character behind it that occurs
-nowhere: that never matches, but every way of matching that runs into the end of the text shows up as a partial match.
+Streamed text is redacted piece by piece. Text that may still become a match is held back until that is known, at most
+`MOST` characters. The output does not depend on how the text is cut into pieces. To find undecided text, every pattern
+is also searched with a character after it that occurs in no text: it never matches, but every match that reaches the
+end of the text shows up as a partial match.
 
-Own patterns come from outside and may be slow: each search has a time limit, and text that exceeds it is replaced as a
-whole. A mark that is there already is left alone, so that to redact twice changes nothing.
+An operator's own patterns may be slow. Each search has a time limit, and text that exceeds it is replaced as a whole.
+Existing marks stay, so redacting twice changes nothing.
 """
 
 import re
@@ -19,12 +19,12 @@ from msgspec import Struct
 
 from runyard.domain.sensitive import CHECKS, LIVELY, PATTERNS
 
-MOST = 4096  # characters that a match may have, and that are held back
-CONTEXT = 64  # characters of decided text that patterns may look back at
+MOST = 4096  # longest match, and most characters held back
+CONTEXT = 64  # characters of finished text that patterns may look back at
 SECONDS = 0.5  # for one search of an own pattern
-PROBE = 500  # characters of a text that a pattern must be done with in half of that
+PROBE = 500  # length of the texts that a new pattern must search within half of that
 TIMED_OUT = "[redaction timed out]"
-_NOWHERE = "\ufdd0"  # `events.clean` takes it out
+_NOWHERE = "\ufdd0"  # `events.clean` removes it from all text
 _NAME = re.compile(r"[a-z][a-z0-9_]{0,31}", re.ASCII)
 _AHEAD = re.compile(r"\(\?[=!]|\$|\\Z|\\z")
 _LITERAL = re.compile(r"\\[^Zz]|\[\^?\]?(?:\\.|[^\]\\])*\]")
@@ -33,8 +33,8 @@ T = TypeVar("T")
 
 
 class Finder(Struct, frozen=True):
-    """One pattern. Text that is not `lively` holds no match, and what could become one there has no space in it; where
-    it is, a match may have begun up to `reach` characters before."""
+    """One pattern. Text without a `lively` character has no match, and a partial match in it has no space. A match may
+    start up to `reach` characters before such a character."""
 
     name: str
     find: Any
@@ -50,7 +50,7 @@ class Finder(Struct, frozen=True):
         return self.find.search(text, max(start, sign.start() - self.reach), timeout=self.timeout)
 
     def edge(self, text: str, start: int) -> int:
-        """Where a match may begin that more text could make or change."""
+        """Return the position from which more text could create or change a match."""
         if self.lively.search(text, start) is None:
             return _last_word(text, start)
         found = self.undecided.search(text, start, partial=True, timeout=self.timeout)
@@ -64,7 +64,7 @@ class Found(Struct, frozen=True):
 
 
 class Redactor:
-    """Checked when it is made: ValueError, in one sentence, for a name or pattern that cannot be used."""
+    """Replace sensitive text. The constructor raises ValueError for an unknown name or an unusable pattern."""
 
     is_on = True  # `no_redaction.NO_REDACTION` is the redactor that is off
 
@@ -72,10 +72,12 @@ class Redactor:
         own = own or {}
         for name in names:
             if name not in PATTERNS:
-                raise ValueError(f"names {name!r}, which is none of {', '.join(sorted(PATTERNS))}")
+                raise ValueError(f"has the unknown name {name!r}; choose from {', '.join(sorted(PATTERNS))}")
         for name in own:
             if not _NAME.fullmatch(name) or name in PATTERNS:
-                raise ValueError(f"has a pattern called {name!r}: a new name of small letters, digits and _ is needed")
+                raise ValueError(
+                    f"has a pattern with the name {name!r}; choose a new name of lower-case letters, digits and _"
+                )
         marks = "|".join(re.escape(mark) for mark in [TIMED_OUT, *(f"[{name}]" for name in [*names, *own])])
         ours = [name for name in PATTERNS if name in names]
         self._finders = [_finder(_MARK, marks, r"\["), *(_finder(name, PATTERNS[name], *LIVELY[name]) for name in ours)]
@@ -94,7 +96,7 @@ class Redactor:
             return TIMED_OUT
 
     def value(self, value: T) -> T:
-        """The same for every text in a JSON value; keys of objects as well, numbered if two become one."""
+        """Redact every text in a JSON value, including keys of objects. Equal keys get numbers."""
         return self._value(value)  # type: ignore[no-any-return]
 
     def _value(self, value: Any) -> Any:
@@ -120,7 +122,7 @@ class Redactor:
         return name
 
     def json(self, text: str) -> str:
-        """A text that is JSON stays JSON; any other is a text."""
+        """Redact a text. JSON stays valid JSON."""
         try:
             value = msgspec.json.decode(text)
         except (msgspec.DecodeError, UnicodeError, RecursionError):
@@ -137,46 +139,46 @@ def _finder(name: str, pattern: str, lively: str, reach: int = 0, timeout: float
 def _own(name: str, pattern: str) -> Finder:
     if _AHEAD.search(_LITERAL.sub("", pattern)):
         raise ValueError(
-            f"has a pattern {name!r} that looks ahead ((?=, (?!, $ or \\Z): text is decided while it comes; take \\b"
+            f"has a pattern {name!r} with a look-ahead ((?=, (?!, $ or \\Z), which cannot work on a stream; use \\b"
         )
     try:
         finder = _finder(name, pattern, "", timeout=SECONDS)
     except regex.error as error:
-        raise ValueError(f"has a pattern {name!r} that is none: {error.msg}") from None
+        raise ValueError(f"has an invalid pattern {name!r}: {error.msg}") from None
     if finder.find.search("") is not None:
-        raise ValueError(f"has a pattern {name!r} that matches nothing at all")
+        raise ValueError(f"has a pattern {name!r} that matches empty text; make it match at least one character")
     try:
         for probe in _probes(pattern):
             finder.find.search(probe, timeout=SECONDS / 2)
             finder.undecided.search(probe, partial=True, timeout=SECONDS / 2)
     except TimeoutError:
-        raise ValueError(f"has a pattern {name!r} that takes too long; give its repetitions a limit") from None
+        raise ValueError(f"has a pattern {name!r} that is too slow; limit its repetitions") from None
     return finder
 
 
 def _probes(pattern: str) -> list[str]:
-    """Texts that bring a pattern to its knees which can match one thing in many ways."""
+    """Return texts on which a pattern with exponential backtracking is slow."""
     units = [*sorted(set(filter(str.isalnum, pattern)))[:30], "a", "0", " ", "aA0 ", "a.b@", "-_"]
     return [unit * (PROBE // len(unit)) + end for unit in units for end in ("", "!")]
 
 
 class Stream:
-    """Text that comes in pieces, and goes out as far as it is decided."""
+    """Redact text that arrives in pieces, and return it as far as it is decided."""
 
     def __init__(self, finders: Sequence[Finder], lively: re.Pattern[str]) -> None:
         self._finders = finders
         self._lively = lively
         self._text = ""
         self._at = 0
-        self._edges = [0] * len(finders)  # up to where each has seen that nothing is undecided
+        self._edges = [0] * len(finders)  # per finder: the position before which nothing is undecided
 
     def feed(self, piece: str) -> str:
-        """What can go out now that this has come."""
+        """Add a piece, and return the redacted text that is decided now."""
         self._text += piece
         return self._take(whole=False)
 
     def close(self) -> str:
-        """The rest: nothing more will come. The next piece begins a new text."""
+        """Return the redacted rest. The next piece starts a new text."""
         rest = self._take(whole=True) if self._at < len(self._text) else ""
         self._text, self._at = "", 0
         self._edges = [0] * len(self._finders)
@@ -203,7 +205,7 @@ class Stream:
         return out
 
     def _edge(self) -> int:
-        """Where the first match may begin that more text could make or change."""
+        """Return the first position from which more text could create or change a match."""
         start = max(self._at, len(self._text) - MOST)
         self._edges = [
             finder.edge(self._text, max(start, edge)) for finder, edge in zip(self._finders, self._edges, strict=True)
@@ -211,7 +213,7 @@ class Stream:
         return min(self._edges)
 
     def _decided(self, edge: int) -> str:
-        """The text up to there, and what of it is sensitive replaced."""
+        """Return the redacted text up to `edge`."""
         if edge == self._at:
             return ""
         out: list[str] = []
@@ -231,7 +233,7 @@ class Stream:
         return "".join(out)
 
     def _next(self, finder: Finder, start: int) -> Found | None:
-        """The first match from there that is one."""
+        """Return the first valid match from `start`."""
         while (match := finder.first(self._text, start)) is not None:
             begin, end = match.span()
             check = CHECKS.get(finder.name)

@@ -23,7 +23,7 @@ class Status(StrEnum):
 
 TERMINAL_STATUSES = frozenset({Status.DONE, Status.ERROR, Status.CANCELED})
 
-# Who may follow whom. Back to queued: a crash, a drain or a decision.
+# Which status may follow which. Back to queued: after a crash, a drain or a decision.
 MOVES: dict[Status, frozenset[Status]] = {
     Status.QUEUED: frozenset({Status.RUNNING, Status.CANCELED}),
     Status.RUNNING: frozenset({Status.QUEUED, Status.WAITING, Status.DONE, Status.ERROR, Status.CANCELED}),
@@ -36,26 +36,26 @@ MOVES: dict[Status, frozenset[Status]] = {
 StopReason = Literal[
     "end_turn", "error", "max_steps", "max_tokens_exceeded", "cancelled", "no_tool_call", "invalid_tool_call"
 ]
-# Why a run that is done stopped before its agent was.
+# Messages for runs that are done but stopped at a limit.
 STOPPED_EARLY: dict[str, str] = {
     "max_steps": "The agent stopped early: it has used all its turns (max_turns).",
     "max_tokens_exceeded": "The agent stopped early: its budget is spent (max_usd, max_output_tokens).",
     "invalid_tool_call": "The agent stopped early: its last tool calls were invalid.",
 }
 ResumeWhy = Literal["crash", "drain", "decision"]
-State = Literal["started", "finished", "cancelled"]  # S4's words; moved by the outbox when it publishes the end
+State = Literal["started", "finished", "cancelled"]  # the outbox changes it when it publishes the end
 
-# A run that was claimed this often without progress is suspected of killing its worker, and is claimed one per process.
+# A run with this many claims and no progress may have killed its worker. Each process claims one such run at a time.
 SUSPECT_ATTEMPTS = 2
 
 
 class Run(Struct, frozen=True, kw_only=True):
-    """A run as the store knows it. Times are milliseconds since 1970; `asked` counts the approvals it ever asked for;
-    `external_id` is a name that a client gave it, unique per owner; past `detach_deadline` it is canceled, because
-    nobody follows it any more.
+    """A run as the store has it. Times are milliseconds since 1970. `asked` counts all approvals that it requested.
+    `external_id` is a client's name for it, unique per owner. After `detach_deadline` it is canceled, because its
+    client disconnected.
 
-    `held`: it is not its turn yet in the group of runs that one message started; it comes after `after_run`. `depth` is
-    how many agents' messages lie between it and a person's."""
+    A `held` run waits for `after_run`, an earlier run that the same message started. `depth` is the number of agent
+    messages between it and a person's message."""
 
     id: str
     owner: str
@@ -95,7 +95,7 @@ class Run(Struct, frozen=True, kw_only=True):
 
     @property
     def in_mailbox(self) -> bool:
-        """Whether an agent was spoken to in a channel or a DM, where others see it work."""
+        """Return whether a message in a channel or a DM started it. Members see that it runs."""
         return self.thread_id is not None and self.lane_key.startswith(MAILBOX)
 
 
@@ -103,18 +103,18 @@ MAILBOX = "agent:"
 
 
 def thread_lane(thread_id: str) -> str:
-    """One run of a conversation at a time."""
+    """Return the lane of a thread: one run of it at a time."""
     return f"thread:{thread_id}"
 
 
 def agent_lane(agent: str, owner: str) -> str:
-    """A mailbox: one run of an agent at a time, for each owner of conversations. A shared agent has one mailbox for
-    all of them (`EVERY_OWNER`). Neither name has a colon in it."""
+    """Return the lane of an agent's mailbox: one run at a time for each owner of conversations. A shared agent has one
+    mailbox for all owners (`EVERY_OWNER`). Neither name contains a colon."""
     return f"{MAILBOX}{agent}:{owner}" if owner else MAILBOX + agent
 
 
 def run_lane(run_id: str) -> str:
-    """A lane of its own: the run queues behind nobody."""
+    """Return a lane for this run alone, which waits for no other run."""
     return f"run:{run_id}"
 
 
@@ -122,12 +122,12 @@ Fate = Literal["requeue", "poison", "cancel"]
 
 
 def fate_of_orphan(run: Run, max_attempts: int) -> Fate:
-    """What becomes of a running run whose worker is gone."""
+    """Return the fate of a running run whose worker died."""
     if run.cancel_requested_at is not None:
         return "cancel"
     return "poison" if run.attempts >= max_attempts else "requeue"
 
 
 def backoff_ms(attempts: int) -> int:
-    """How long a run that lost its worker waits: not at all the first time, then 1 s, 2 s, 4 s ... up to a minute."""
+    """Return the delay before a run that lost its worker is claimed again: 0, then 1 s, 2 s, 4 s ... up to a minute."""
     return 0 if attempts <= 1 else min(60_000, 1000 * 2 ** (attempts - 2))

@@ -1,15 +1,14 @@
-"""What is taken out of text by name: e-mail addresses, phone numbers, cards, accounts, keys.
+"""Named patterns of sensitive text: e-mail addresses, phone numbers, cards, accounts, keys.
 
-Patterns look at most one character past what they match, so that text can be decided while it streams
-(`redaction.py`), and none matches more than a few thousand characters. Most text has none of the characters that they
-need, and is let through without a closer look. A check says how much of a match is really one:
-digits are a card only if their check digit fits.
+Patterns look at most one character past their match, so that streamed text can be redacted (`redaction.py`), and none
+matches more than a few thousand characters. Most text has none of the characters that they need and is passed through
+quickly. A check validates a match: digits are a card number only if the check digit is right.
 """
 
 import re
 from collections.abc import Callable
 
-Check = Callable[[str], int]  # how many characters of the match count; 0: it is none
+Check = Callable[[str], int]  # returns how many characters of the match are valid; 0: no match
 
 _KEYS = (
     r"sk-[A-Za-z0-9_-]{20,200}",
@@ -39,8 +38,8 @@ PATTERNS: dict[str, str] = {
     "phone": r"(?<![\w+])(?:(?:\+|00)[1-9](?:[ .\-/()]{0,2}\d){7,14}|(?:\(\d{3}\) ?|\d{3}[ .-])\d{3}[ .-]\d{4})(?!\d)",
 }
 
-# What a match must have, how many characters after its beginning at most, and what is on the way to one must have as
-# soon as there is a space in it. It is quickly looked for, and most text has none of it.
+# Per pattern: characters that every match contains, and the longest distance from the start of the match to them. A
+# partial match that contains a space contains them too. The search for them is quick, and most text has none.
 LIVELY: dict[str, tuple[str, int]] = {
     "api_key": (
         r"sk-|[srp]k_(?:live|test)_|gh[pousr]_|github_pat_|glpat-|xox|AKIA|ASIA|AIza|hf_|npm_|eyJ|earer|-----BEGIN|@",
@@ -64,14 +63,14 @@ _SEPARATORS = re.compile(r"[ -]")
 
 
 def card(found: str) -> int:
-    """All of it, if the check digit fits (Luhn)."""
+    """Return the length of a card number if its check digit is right (Luhn), else 0."""
     digits = [int(digit) for digit in _SEPARATORS.sub("", found)]
     doubled = [sum(divmod(2 * digit, 10)) for digit in digits[-2::-2]]
     return len(found) if (sum(digits[-1::-2]) + sum(doubled)) % 10 == 0 else 0
 
 
 def iban(found: str) -> int:
-    """As much as an account of its country has, if the check digits fit."""
+    """Return the length of an account number of its country if the check digits are right, else 0."""
     length, end = _LENGTHS.get(found[:2], 0), 0
     kept = ""
     while length and end < len(found) and len(kept) < length:

@@ -1,4 +1,4 @@
-"""A task: what a run is asked to do that no message caused. It stands in the first event of the run's log."""
+"""A task: the input of a run without a message. It is stored in the first event of the run's log."""
 
 from typing import Any
 
@@ -7,8 +7,8 @@ from msgspec import Struct
 
 
 class Budget(Struct, frozen=True, omit_defaults=True):
-    """What one run may spend; the tighter of this and the agent's own limits counts. `timeout_ms` counts from the
-    moment the run was asked for, and goes on while the run waits, for a worker or for a person."""
+    """Limits of one run. The tighter of these and the agent's own limits applies. `timeout_ms` starts when the run is
+    requested and includes the time that it waits for a worker or a person."""
 
     max_output_tokens: int | None = None
     max_context_tokens: int | None = None
@@ -17,8 +17,8 @@ class Budget(Struct, frozen=True, omit_defaults=True):
 
 
 class Task(Struct, frozen=True, omit_defaults=True):
-    """`type` says what is to be done, `inputs` (JSON) with what. `labels` are ids and words of whoever asks, by name;
-    they are passed on as they are to every agent that is asked in turn. `traceparent` is the trace of whoever asks."""
+    """A task of a kind (`type`) with its `inputs` (JSON). `labels` are the caller's own ids and texts by name; they are
+    passed on unchanged to every agent that the run calls. `traceparent` is the caller's trace."""
 
     type: str
     inputs: dict[str, Any] = {}
@@ -28,7 +28,7 @@ class Task(Struct, frozen=True, omit_defaults=True):
 
     @property
     def text(self) -> str:
-        """The task as something that was said: its one input, if that is a text, else all of them as JSON."""
+        """Return the task as a message: its only input, if that is a text, else all inputs as JSON."""
         values = list(self.inputs.values())
         if len(values) == 1 and isinstance(values[0], str):
             return values[0]
@@ -36,7 +36,8 @@ class Task(Struct, frozen=True, omit_defaults=True):
 
 
 def deadline(asked_at: int, task: Task | None) -> int | None:
-    """When a run must have ended that was asked for at `asked_at`; both are milliseconds since 1970."""
+    """Return the deadline of a run that was requested at `asked_at`, both in milliseconds since 1970; None without a
+    timeout."""
     if task is None or task.budget.timeout_ms is None:
         return None
     return asked_at + task.budget.timeout_ms

@@ -1,17 +1,19 @@
-"""A thread: a lasting conversation. Runs come and go in it; only what is said becomes a message."""
+"""A thread: a lasting conversation. Runs belong to it; questions and answers become messages."""
 
 from collections.abc import Sequence
 from typing import Literal
 
 from msgspec import Struct
 
-from runyard.domain.recipients import Party
+from runyard.domain.recipients import Participant
 
 ThreadKind = Literal["chat", "channel", "dm"]
 Role = Literal["user", "assistant"]
 
 
 class Thread(Struct, frozen=True, kw_only=True):
+    """A chat, a channel or a DM."""
+
     id: str
     owner: str
     kind: ThreadKind = "chat"
@@ -27,8 +29,8 @@ class Thread(Struct, frozen=True, kw_only=True):
 
 
 class Message(Struct, frozen=True, kw_only=True):
-    """Something said in a thread. `run_id` is the run it started, or the run that said it. In a channel or a DM there
-    is a `sender`, a person or (role assistant) an agent, and it may reply to another message, `parent_id`."""
+    """A message in a thread. `run_id` is the run that it started, or the run that posted it. In a channel or a DM it
+    has a `sender`, a person or (role assistant) an agent, and may be a reply to the message `parent_id`."""
 
     id: str
     thread_id: str
@@ -41,30 +43,32 @@ class Message(Struct, frozen=True, kw_only=True):
     parent_id: str | None = None
 
     @property
-    def party(self) -> Party:
-        """Who said it."""
-        return Party(self.sender or "", "user" if self.role == "user" else "agent")
+    def party(self) -> Participant:
+        """Return the sender as a participant."""
+        return Participant(self.sender or "", "user" if self.role == "user" else "agent")
 
 
 class Conversation(Struct, frozen=True):
-    """A channel or a DM, with who is in it, in the order they joined."""
+    """A channel or a DM with its members, in the order they joined."""
 
     thread: Thread
-    members: Sequence[Party]
+    members: Sequence[Participant]
 
     def is_seen_by(self, caller: str) -> bool:
-        """Its owner and the people in it see it; everybody sees a public channel."""
+        """Return whether a person sees it: its owner and its members do, and all people see a public channel."""
         thread = self.thread
         is_open = thread.kind == "channel" and not thread.is_private
-        return is_open or thread.owner == caller or Party(caller, "user") in self.members
+        return is_open or thread.owner == caller or Participant(caller, "user") in self.members
 
     def may_speak(self, agent: str, owner: str) -> bool:
-        """Whether an agent that works for this owner may say something here."""
+        """Return whether an agent that works for this owner may post here."""
         is_open = self.thread.kind == "channel" and not self.thread.is_private
-        return self.thread.owner == owner and (is_open or Party(agent) in self.members)
+        return self.thread.owner == owner and (is_open or Participant(agent) in self.members)
 
 
 class Reaction(Struct, frozen=True, kw_only=True):
+    """A participant's emoji on a message."""
+
     message_id: str
     emoji: str
     role: Role
@@ -73,7 +77,7 @@ class Reaction(Struct, frozen=True, kw_only=True):
 
 
 class Change(Struct, frozen=True, kw_only=True):
-    """What is to be different about a channel; what is None stays."""
+    """Changes to a channel; None keeps the present value."""
 
     name: str | None = None
     topic: str | None = None

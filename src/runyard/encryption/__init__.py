@@ -1,1 +1,1 @@
-"""Content at rest: the cipher, the stores that seal content, sealed files, and the change of keys."""
+"""Encryption at rest: the cipher, the sealed columns, the sealed store, and sealed files."""

@@ -1,16 +1,16 @@
-"""Content at rest: sealed with AES-256-GCM when it is stored, opened when it is read.
+"""The cipher for content at rest: AES-256-GCM.
 
-A sealed value names its key and is bound to its place: it opens only under the `scope` and `detail` it was sealed with
-(a run and an event, a row and a column), so a value that was changed or put elsewhere is Unreadable and never garbage.
-A value that is not sealed is Unreadable too: content that was stored before there was a key is sealed by
-`runyard keys rotate-encryption` first. The first key of a ring seals, all open.
+A sealed value names its key and is bound to its place: it opens only with the `scope` and `detail` it was sealed with
+(a run and an event, a row and a column). A value that was changed or moved raises Unreadable and never becomes garbage.
+An unsealed value raises Unreadable too: `runyard keys rotate-encryption` seals content from before there was a key. The
+first key of a ring seals, all keys open.
 
     bytes   FF 01, length of the key's id, the id, 12 bytes of nonce, ciphertext and tag
     text    U+FDD0, "1", the id, ":", base64 of nonce, ciphertext and tag
 
-Neither can be taken for plain content: FF is in no UTF-8 and U+FDD0 is no character (`events.clean` takes it out of
-what comes in). Each scope has a key of its own, derived from the ring's, so that random nonces stay safe however many
-events are stored.
+Plain content cannot look like either: FF is in no UTF-8, and U+FDD0 is a noncharacter that `events.clean` removes from
+all input. Each scope has its own key, derived from the ring's key, so that random nonces are safe for any number of
+events.
 """
 
 import os
@@ -34,6 +34,8 @@ _KEY_ID = re.compile(r"[A-Za-z0-9_-]{1,32}", re.ASCII)
 
 
 class Key(Struct, frozen=True):
+    """An encryption key with its public id."""
+
     id: str
     secret: bytes
 
@@ -42,7 +44,7 @@ class Key(Struct, frozen=True):
 
     @property
     def head(self) -> bytes:
-        """What every value begins with that this key sealed."""
+        """Return the first bytes of every value that this key sealed."""
         return MARK + bytes([len(self.id)]) + self.id.encode()
 
     @property
@@ -51,14 +53,18 @@ class Key(Struct, frozen=True):
 
 
 PLAIN = (
-    "A stored value is not sealed, and this process has an encryption key. If it was stored before there was a key, "
-    "run `runyard keys rotate-encryption`; if not, it was changed."
+    "A stored value is not encrypted, and this process has an encryption key. If it was stored before the key was set, "
+    "run `runyard keys rotate-encryption`. Otherwise it was changed outside of Runyard."
+)
+
+NO_KEY = (
+    "A stored value is encrypted with a key that this process does not have. Add the key to RUNYARD_ENCRYPTION_KEYS."
 )
 
 
 class KeyRing:
-    """The keys that a process has. With `accepts_plain`, a value that is not sealed opens as it is: only for the
-    program that seals what was stored before there was a key."""
+    """The keys of a process. With `accepts_plain`, unsealed values open unchanged: only for the rotation, which seals
+    them."""
 
     def __init__(self, keys: Sequence[Key], accepts_plain: bool = False) -> None:
         self.accepts_plain = accepts_plain
@@ -69,13 +75,13 @@ class KeyRing:
         self._box = lru_cache(2048)(self._made)
 
     def __repr__(self) -> str:
-        return f"Ring({', '.join(self.keys)})"
+        return f"KeyRing({', '.join(self.keys)})"
 
     def accepting_plain(self) -> "KeyRing":
         return KeyRing(list(self.keys.values()), accepts_plain=True)
 
     def refuse_plain(self) -> None:
-        """Raise Unreadable for a value that is not sealed, unless this ring accepts it."""
+        """Raise Unreadable for an unsealed value, unless this ring accepts it."""
         if not self.accepts_plain:
             raise Unreadable(PLAIN)
 
@@ -86,7 +92,7 @@ class KeyRing:
         return self._head + self._sealed(plain, scope, detail)
 
     def seal_all(self, values: Sequence[tuple[bytes, str]], scope: str) -> list[bytes]:
-        """`seal` for many values and their details: the hot path of the log."""
+        """Seal many values with their details. The hot path of the log."""
         head, encrypt = self._head, self._box(self.writer.id, scope).encrypt
         nonces = os.urandom(NONCE_BYTES * len(values))
         sealed, at = [], 0
@@ -123,7 +129,7 @@ class KeyRing:
 
     def _opened(self, key_id: str, sealed: bytes, scope: str, detail: str) -> bytes:
         if key_id not in self.keys:
-            raise Unreadable("A stored value was sealed with a key that this process does not have.")
+            raise Unreadable(NO_KEY)
         nonce, rest = sealed[:NONCE_BYTES], sealed[NONCE_BYTES:]
         try:
             return self._box(key_id, scope).decrypt(nonce, rest, f"{scope} {detail}".encode())
@@ -136,12 +142,12 @@ def is_sealed(kept: bytes | str) -> bool:
 
 
 def parse(text: str) -> KeyRing:
-    """The ring of `id:base64, id:base64`; ValueError, without any of it, unless it is one."""
+    """Return the ring of `id:base64, id:base64`. Raise ValueError, without secrets in its text, if it is invalid."""
     keys = [_key(part.strip()) for part in text.split(",") if part.strip()]
     if not keys:
         raise ValueError("must have a key; `runyard keys make-encryption` makes one")
     if len({key.id for key in keys}) < len(keys):
-        raise ValueError("has two keys of one id")
+        raise ValueError("has two keys with the same id; rename one")
     return KeyRing(keys)
 
 
@@ -160,7 +166,7 @@ def _key(part: str) -> Key:
 
 
 def make(key_id: str) -> str:
-    """A fresh key, as the settings have it."""
+    """Return a new key in the format of the settings."""
     if not _KEY_ID.fullmatch(key_id):
-        raise ValueError("a key's name has 1 to 32 letters, digits, - or _")
+        raise ValueError("a key's name must have 1 to 32 letters, digits, - or _")
     return f"{key_id}:{b64encode(os.urandom(KEY_BYTES)).decode()}"

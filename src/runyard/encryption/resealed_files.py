@@ -1,13 +1,13 @@
-"""Other seals for checkpoints that are files; see `stores/rotation.py` for those in the database.
+"""Change of keys for checkpoints that are files; `stores/rotation.py` does the same for the database.
 
-A file is replaced whole, and only if it is still what was read. They are copies: the log has what they are made from.
+A file is replaced as a whole, and only if it is unchanged since it was read.
 """
 
 from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from runyard.encryption.sealed_files import SEALED, opened, place_of, sealed
+from runyard.encryption.sealed_files import SEALED, open_file, place_of, seal_file
 from runyard.errors import Unreadable
 from runyard.private_files import write_whole
 
@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 
 
 def reseal(folders: Sequence[Path], ring: "KeyRing", decrypt: bool) -> tuple[int, int]:
-    """How many files got another seal, and how many do not open."""
+    """Reseal (or unseal) all files. Return how many were rewritten, and how many do not open."""
     done = unreadable = 0
     ring = ring.accepting_plain()
     for file in [file for folder in folders for file in _files(folder)]:
@@ -24,18 +24,18 @@ def reseal(folders: Sequence[Path], ring: "KeyRing", decrypt: bool) -> tuple[int
         if kept.startswith(SEALED if decrypt else ring.writer.head) != decrypt:
             continue
         try:
-            plain = opened(ring, kept, file.stem, place_of(file))
+            plain = open_file(ring, kept, file.stem, place_of(file))
         except Unreadable:
             unreadable += 1
             continue
         if file.exists() and file.read_bytes() == kept:
-            write_whole(file, plain if decrypt else sealed(ring, plain, file.stem, place_of(file)))
+            write_whole(file, plain if decrypt else seal_file(ring, plain, file.stem, place_of(file)))
             done += 1
     return done, unreadable
 
 
 def _files(folder: Path) -> Iterator[Path]:
-    """Interactions, and copies that could not be saved; not `chat.json`, which says nothing."""
+    """Yield interactions and copies that could not be saved; not `chat.json`, which has no content."""
     if folder.exists():
         yield from sorted(folder.glob("chats/*/interactions/*.json"))
         yield from sorted(folder.glob("owners/*/chats/*/interactions/*.json"))

@@ -9,7 +9,7 @@ from runyard.domain.append import GIVEN_UP, Finish, Part
 from runyard.domain.approval import Approval
 from runyard.domain.events import Draft, Event
 from runyard.domain.feed import Entry
-from runyard.domain.ledger import Ledger, Line
+from runyard.domain.ledger import Ledger, LedgerMessage
 from runyard.domain.memory import Block, Passage
 from runyard.domain.run import Fate, Run
 from runyard.domain.thread import Message
@@ -163,17 +163,19 @@ class Seals:
     # --- the ledger
 
     def _seal_ledger(self, ledger: Ledger) -> Ledger:
-        return Ledger(ledger.steps, [self._seal_line(line) for line in ledger.lines])
+        return Ledger(ledger.steps, [self._seal_ledger_message(message) for message in ledger.messages])
 
-    def _seal_line(self, line: Line) -> Line:
-        content = LEDGER_CONTENT.seal(self._ring, line.content, line.run_id, line.id)
-        given = None if line.input is None else LEDGER_INPUT.seal(self._ring, line.input, line.run_id, line.id)
-        return replace(line, content=content, input=given)
+    def _seal_ledger_message(self, message: LedgerMessage) -> LedgerMessage:
+        content = LEDGER_CONTENT.seal(self._ring, message.content, message.run_id, message.id)
+        given = (
+            None if message.input is None else LEDGER_INPUT.seal(self._ring, message.input, message.run_id, message.id)
+        )
+        return replace(message, content=content, input=given)
 
     def open_ledger(self, kept: Ledger) -> Ledger:
-        return Ledger(kept.steps, [self._open_line(line) for line in kept.lines])
+        return Ledger(kept.steps, [self._open_ledger_message(message) for message in kept.messages])
 
-    def _open_line(self, kept: Line) -> Line:
+    def _open_ledger_message(self, kept: LedgerMessage) -> LedgerMessage:
         # tool calls of older versions have an empty content, unsealed
         content = LEDGER_CONTENT.open(self._ring, kept.content, kept.run_id, kept.id) if kept.content else ""
         given = None if kept.input is None else LEDGER_INPUT.open(self._ring, kept.input, kept.run_id, kept.id)

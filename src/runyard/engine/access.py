@@ -21,7 +21,7 @@ from runyard.domain.api_key import (
     LOCAL,
     SECRET_LENGTH,
     ApiKey,
-    Parts,
+    KeyParts,
     Scope,
     digest_of,
     parts_of,
@@ -155,7 +155,7 @@ class Access:
         self, owner: str, label: str = "", scopes: Collection[Scope] = DEFAULT_SCOPES, seconds: int | None = None
     ) -> tuple[ApiKey, str]:
         """Create a key. Return it with its secret text, which is not stored and cannot be shown again."""
-        parts, now = Parts(new_name(ID_LENGTH), new_secret(SECRET_LENGTH)), self._clock.now_ms()
+        parts, now = KeyParts(new_name(ID_LENGTH), new_secret(SECRET_LENGTH)), self._clock.now_ms()
         key = ApiKey(
             id=parts.id,
             owner=owner,

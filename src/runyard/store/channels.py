@@ -11,7 +11,7 @@ from typing import Protocol
 from msgspec import Struct
 
 from runyard.domain.feed import Window
-from runyard.domain.recipients import Party
+from runyard.domain.recipients import Participant
 from runyard.domain.thread import Change, Conversation, Message, Reaction, Thread, ThreadKind
 from runyard.store.intake import Accepted, IdempotencyKey, Post
 
@@ -42,12 +42,12 @@ class PostedMessage(Struct, frozen=True):
 
 class ChannelStore(Protocol):
     async def open_channel(
-        self, thread: Thread, members: Sequence[Party], key: IdempotencyKey | None = None
+        self, thread: Thread, members: Sequence[Participant], key: IdempotencyKey | None = None
     ) -> Conversation:
         """Store a channel with its members. With a known key, return the channel created then. Conflict if its owner
         has a channel of that name; Invalid if this owner cannot use one of the agents."""
 
-    async def open_dm(self, thread: Thread, members: Sequence[Party]) -> Conversation:
+    async def open_dm(self, thread: Thread, members: Sequence[Participant]) -> Conversation:
         """Return the DM of that name, and create it if there is none. Invalid as for `open_channel`."""
 
     async def get_conversation(self, caller: str, thread_id: str) -> Conversation:
@@ -61,11 +61,11 @@ class ChannelStore(Protocol):
     async def change_channel(self, owner: str, thread_id: str, change: Change) -> Conversation:
         """Update a channel. NotFound if the owner has none with this id; Conflict if the new name is taken."""
 
-    async def add_member(self, owner: str, thread_id: str, party: Party) -> Conversation:
+    async def add_member(self, owner: str, thread_id: str, party: Participant) -> Conversation:
         """Add a member to a channel, in the last place; do nothing for a present member. NotFound if the owner has no
         such channel; Invalid for an agent that the owner cannot use."""
 
-    async def remove_member(self, owner: str, thread_id: str, party: Party) -> Conversation:
+    async def remove_member(self, owner: str, thread_id: str, party: Participant) -> Conversation:
         """Remove a member from a channel. NotFound if the owner has no such channel or it has no such member."""
 
     # --- messages

@@ -7,7 +7,7 @@ from msgspec import Struct
 
 from runyard.domain.append import Outcome, Part
 from runyard.domain.events import Event
-from runyard.domain.publication import Backlog, Mark
+from runyard.domain.publication import Backlog, CursorAdvance
 
 
 class Head(Struct, frozen=True):
@@ -40,7 +40,7 @@ class LogStore(Protocol):
         """Return runs that may have events to publish (or an outbox to close), longest unpublished first. Runs that a
         process published less than `quiet_ms` ago are left out."""
 
-    async def publish(self, marks: Sequence[Mark]) -> Sequence[str]:
+    async def publish(self, marks: Sequence[CursorAdvance]) -> Sequence[str]:
         """Advance the cursors of these runs, never back, and change the state of ended runs from started: one commit
         for all. Return the runs that were skipped because another transaction holds their rows: publish these later.
         Several processes may call this for the same runs, repeatedly and concurrently."""

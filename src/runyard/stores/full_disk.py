@@ -1,7 +1,7 @@
-"""Remembers that the disk of the database was full, so that readiness can say so.
+"""Remember that the database's disk was full, for the readiness check.
 
-A write that fails says it to its caller alone. A write that succeeds proves little: it may have needed no new page. So
-a process counts as unable to write until a minute has passed without such a failure.
+A failed write reports it to its caller only. A successful write proves little: it may have needed no new page. So a
+process is not ready until a minute has passed without such a failure.
 """
 
 from runyard.clock import Clock
@@ -11,12 +11,14 @@ REMEMBERED_SECONDS = 60.0
 
 
 class FullDisk:
+    """The last time when a write found the disk full."""
+
     def __init__(self, clock: Clock) -> None:
         self._clock = clock
         self._seen: float | None = None
 
-    def note(self, error: BaseException) -> None:
-        """Remember the failure of a write, if the disk was full."""
+    def record(self, error: BaseException) -> None:
+        """Record the failure of a write, if the disk was full."""
         if isinstance(error, DiskFull):
             self._seen = self._clock.monotonic()
 

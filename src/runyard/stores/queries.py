@@ -1,8 +1,7 @@
-"""Named SQL. Every statement lives in `sql/<dialect>/*.sql` under a `-- name:` line and one sentence saying what it
-is for.
+"""Named SQL statements. Each is in `sql/<dialect>/*.sql` under a `-- name:` line and one sentence about its purpose.
 
-Both dialects have exactly the names of `Queries`; loading refuses a missing, extra or double one. `-- fragment:`
-blocks are column lists that statements include as `{fragment}`. The hot path, `append.sql`, is each database's own.
+Both dialects have exactly the names of `Queries`; loading refuses a missing, extra or duplicate name. `-- fragment:`
+blocks are column lists that statements include as `{fragment}`. The hot path, `append.sql`, differs between dialects.
 """
 
 import re
@@ -21,6 +20,8 @@ _BLOCK = re.compile(r"^-- (name|fragment): (\w+)\n(.*?)(?=^-- (?:name|fragment):
 
 
 class Queries(Struct, frozen=True, kw_only=True):
+    """The statements of one dialect."""
+
     active_agents: str
     add_members: str
     attach_runs: str
@@ -234,7 +235,7 @@ class Queries(Struct, frozen=True, kw_only=True):
 
 
 def parse(text: str) -> tuple[dict[str, str], dict[str, str]]:
-    """The statements and the fragments of one file."""
+    """Return the statements and the fragments of a file by name."""
     found: dict[str, dict[str, str]] = {"name": {}, "fragment": {}}
     for kind, name, body in _BLOCK.findall(text):
         if name in found[kind]:
@@ -260,5 +261,5 @@ def load(dialect: Dialect) -> Queries:
 
 @cache
 def hot_path(dialect: Dialect) -> dict[str, str]:
-    """The statements of `append.sql`, by name."""
+    """Return the statements of `append.sql` by name."""
     return parse((FOLDER / dialect / HOT_PATH).read_text())[0]

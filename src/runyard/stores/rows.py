@@ -1,4 +1,4 @@
-"""Rows to values and back, the same for both databases: column names are shared, ids may be UUID objects or text."""
+"""Convert rows to values and back, for both databases: column names are equal, ids are UUID objects or text."""
 
 from collections.abc import Sequence
 from typing import Any, Protocol
@@ -8,7 +8,7 @@ import msgspec
 from runyard.domain.api_key import ApiKey
 from runyard.domain.append import Finish, Move
 from runyard.domain.approval import Approval
-from runyard.domain.branch import Link
+from runyard.domain.branch import BranchRun
 from runyard.domain.events import Draft, Event, Usage
 from runyard.domain.lane import Lane
 from runyard.domain.run import Run, Status
@@ -104,7 +104,7 @@ def run(row: Row) -> Run:
 
 
 def new_run_values(new: Run, pause_ms: int | None) -> tuple[Any, ...]:
-    """A run as it is first written, in the order of `insert_runs`."""
+    """Return the values of a new run, in the order of `insert_runs`."""
     return (
         new.id,
         new.owner,
@@ -132,7 +132,7 @@ def new_run_values(new: Run, pause_ms: int | None) -> tuple[Any, ...]:
 
 
 def run_values(now: Run) -> tuple[Any, ...]:
-    """What can change in a run, in the order of `save_runs`."""
+    """Return the values of a run that can change, in the order of `save_runs`."""
     return (
         now.id,
         now.status.value,
@@ -157,15 +157,15 @@ def run_values(now: Run) -> tuple[Any, ...]:
 
 
 def finish_values(move: Move | None) -> tuple[str | None, ...]:
-    """How a part ends its run: status, stop_reason, error_code, error, usage; all null if it does not."""
+    """Return the end of a run: status, stop_reason, error_code, error, usage; all None if the move does not end it."""
     if not isinstance(move, Finish):
         return None, None, None, None, None
     usage = None if move.usage is None else _json(move.usage).decode()
     return move.status.value, move.stop_reason, move.error_code, move.error, usage
 
 
-def link(row: Row) -> Link:
-    return Link(str(row["id"]), text_id(row["parent_id"]), Status(row["status"]), text_id(row["superseded_by"]))
+def branch_run(row: Row) -> BranchRun:
+    return BranchRun(str(row["id"]), text_id(row["parent_id"]), Status(row["status"]), text_id(row["superseded_by"]))
 
 
 def lane(row: Row) -> Lane:

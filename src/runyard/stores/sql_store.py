@@ -9,7 +9,7 @@ from typing import NamedTuple
 from runyard.domain.append import Appended, Finish, Outcome, Part
 from runyard.domain.document import Hit
 from runyard.domain.memory import Passage
-from runyard.domain.publication import Mark
+from runyard.domain.publication import CursorAdvance
 from runyard.domain.run import MAILBOX
 from runyard.domain.thread import Thread
 from runyard.errors import QueueFull, RunyardError
@@ -31,7 +31,7 @@ from runyard.stores.transactions import (
     maintenance,
     memory,
     outbox,
-    rates,
+    rate_limits,
     reply_order,
     retention,
     runs,
@@ -57,7 +57,7 @@ class SqlStore(Transactions):
     async def close(self) -> None:
         raise NotImplementedError
 
-    async def publish(self, marks: Sequence[Mark]) -> Sequence[str]:
+    async def publish(self, marks: Sequence[CursorAdvance]) -> Sequence[str]:
         raise NotImplementedError
 
     async def _append_fast(self, parts: Sequence[Part]) -> Mapping[int, WrittenPart]:
@@ -125,8 +125,8 @@ class SqlStore(Transactions):
 
     # --- rate limits
 
-    take_call = transaction("other", rates.take)
-    forget_calls = transaction("other", rates.forget)
+    take_call = transaction("other", rate_limits.take)
+    forget_calls = transaction("other", rate_limits.forget)
 
     # --- workers and claims
 

@@ -234,7 +234,7 @@ async def test_a_step_that_failed_is_on_record_and_goes_with_its_run(serve: Serv
     assert (record["status"], [step["status"] for step in record["steps"]]) == ("failed", ["failed"])
     assert (await office.http.delete(f"/api/channels/{channel}")).status_code == 204
     kept = await office.server.store.read_ledger(run.id)
-    assert (list(kept.steps), list(kept.lines)) == ([], [])
+    assert (list(kept.steps), list(kept.messages)) == ([], [])
 
 
 @pytest.mark.req("S3.35", "S3.36", "S3.37", "S3.38", "S3.39")

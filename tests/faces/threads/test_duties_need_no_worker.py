@@ -4,7 +4,7 @@ import pytest
 
 from runyard.domain.run import Run
 from tests.faces.live_server import Serve, Server
-from tests.store.making import a_worker, claimed, die
+from tests.store.factories import a_worker, claimed, die
 from tests.support.patience import eventually
 
 

@@ -15,7 +15,7 @@ from runyard.agents.channels.prompt import LAST_MESSAGES
 from runyard.clock import Clock
 from runyard.domain.events import Drafter, RunQueued, clean
 from runyard.domain.no_redaction import NO_REDACTION
-from runyard.domain.recipients import Party, next_depth
+from runyard.domain.recipients import Participant, next_depth
 from runyard.domain.run import Run, agent_lane
 from runyard.domain.thread import Change, Conversation, Message, Reaction, Thread, ThreadKind
 from runyard.engine.limits import Admission, InputLimits, not_blank
@@ -71,7 +71,7 @@ class Conversations:
         name: str,
         topic: str | None,
         is_private: bool,
-        members: Sequence[Party],
+        members: Sequence[Participant],
         key: IdempotencyKey | None = None,
     ) -> Conversation:
         thread = Thread(
@@ -90,7 +90,7 @@ class Conversations:
     ) -> Conversation:
         """Return the DM of an agent with the caller or with another agent, and create it if needed. There is one DM
         for each pair."""
-        one, other = Party(agent), _sender(owner, user_id) if other_agent is None else Party(other_agent)
+        one, other = Participant(agent), _sender(owner, user_id) if other_agent is None else Participant(other_agent)
         if one == other:
             raise Invalid("A DM needs two different participants.")
         pair = [_cleaned(party) for party in (one, other)]
@@ -118,10 +118,10 @@ class Conversations:
         wanted = Change(name=name, topic=topic, is_private=change.is_private)
         return await self._store.change_channel(owner, checked_id(thread_id, "conversation"), wanted)
 
-    async def add(self, owner: str, thread_id: str, party: Party) -> Conversation:
+    async def add(self, owner: str, thread_id: str, party: Participant) -> Conversation:
         return await self._store.add_member(owner, checked_id(thread_id, "conversation"), _cleaned(party))
 
-    async def remove(self, owner: str, thread_id: str, party: Party) -> Conversation:
+    async def remove(self, owner: str, thread_id: str, party: Participant) -> Conversation:
         return await self._store.remove_member(owner, checked_id(thread_id, "conversation"), _cleaned(party))
 
     async def delete(self, owner: str, thread_id: str, kind: ThreadKind) -> None:
@@ -176,7 +176,7 @@ class Conversations:
 
     async def remove_reaction(self, caller: str, message_id: str, emoji: str) -> None:
         _, message = await self.message(caller, message_id)
-        await self._store.remove_reaction(caller, self._reaction(message.id, emoji, Party(caller, "user")))
+        await self._store.remove_reaction(caller, self._reaction(message.id, emoji, Participant(caller, "user")))
 
     # --- messages and reactions of agents
 
@@ -186,7 +186,7 @@ class Conversations:
         """Post a message of the agent of this run. In a channel it wakes no agent; in a DM it wakes the other agent,
         unless the chain of replies is too long. Raises NotFound if the agent is not in the conversation."""
         parent = None if parent_id is None else checked_id(parent_id, "message")
-        sender = Party(run.agent)
+        sender = Participant(run.agent)
         message = self._message(checked_id(thread_id, "conversation"), text, sender, parent, run.id)
         wake = self._waker(message, run.depth)
         cause = f"{run.id}:{call_id}"
@@ -204,7 +204,7 @@ class Conversations:
 
     async def react_as_agent(self, run: Run, message_id: str, emoji: str) -> bool:
         """Add a reaction of the agent of this run. Return False if it was there already."""
-        return await self._react(run.owner, checked_id(message_id, "message"), emoji, Party(run.agent))
+        return await self._react(run.owner, checked_id(message_id, "message"), emoji, Participant(run.agent))
 
     async def last_messages(self, run: Run) -> tuple[Thread, Sequence[Message]]:
         """Return the conversation that woke this run, and its last messages."""
@@ -214,7 +214,7 @@ class Conversations:
     # --- shared by people and agents
 
     def _message(
-        self, thread_id: str, text: str, sender: Party, parent_id: str | None, run_id: str | None = None
+        self, thread_id: str, text: str, sender: Participant, parent_id: str | None, run_id: str | None = None
     ) -> Message:
         return Message(
             id=new_id(),
@@ -288,12 +288,12 @@ class Conversations:
             tracer.past("mailbox.enqueue", run.run_id, queueing.began, queueing.ended or queueing.began, **of)
         return posted
 
-    async def _react(self, caller: str, message_id: str, emoji: str, sender: Party) -> bool:
+    async def _react(self, caller: str, message_id: str, emoji: str, sender: Participant) -> bool:
         is_new = await self._store.react(caller, self._reaction(message_id, emoji, sender))
         self._wake_feed()
         return is_new
 
-    def _reaction(self, message_id: str, emoji: str, sender: Party) -> Reaction:
+    def _reaction(self, message_id: str, emoji: str, sender: Participant) -> Reaction:
         return Reaction(
             message_id=message_id,
             emoji=self._as_stored(emoji),
@@ -303,12 +303,12 @@ class Conversations:
         )
 
 
-def _sender(caller: str, user_id: str | None) -> Party:
+def _sender(caller: str, user_id: str | None) -> Participant:
     """Return the caller as the sender: the owner of the API key. Raises Invalid if the client names another user."""
     if user_id is not None and user_id != caller:
         raise Invalid("`userId` names another owner. Leave it out: you post as the owner of your API key.")
-    return Party(caller, "user")
+    return Participant(caller, "user")
 
 
-def _cleaned(party: Party) -> Party:
-    return Party(clean(party.id), party.kind)
+def _cleaned(party: Participant) -> Participant:
+    return Participant(clean(party.id), party.kind)

@@ -23,7 +23,7 @@ import structlog
 from runyard.domain.append import Appended, Busy, Move, Outcome, Park, Part, Repeated
 from runyard.domain.approval import Approval
 from runyard.domain.events import Draft, place
-from runyard.domain.ledger import Ledger, Line, Step
+from runyard.domain.ledger import Ledger, LedgerMessage, Step
 from runyard.domain.run import Run
 from runyard.engine.log.tail import Tail
 from runyard.errors import Fenced, RunyardError, Unavailable, WriteRefused
@@ -51,7 +51,7 @@ class RunWriter:
         self._drafts: list[Draft] = []
         self._approvals: list[Approval] = []
         self._steps: dict[str, Step] = {}
-        self._lines: list[Line] = []
+        self._lines: list[LedgerMessage] = []
         self._move: Move | None = None
         self._written = 0
         self._committed = 0
@@ -73,7 +73,7 @@ class RunWriter:
     def add_ledger(self, ledger: Ledger) -> None:
         """Add ledger rows to the part that holds the next event."""
         self._steps |= {step.id: step for step in ledger.steps}
-        self._lines += ledger.lines
+        self._lines += ledger.messages
 
     def request_approval(self, approval: Approval, drafts: Sequence[Draft]) -> None:
         """Write an approval row and the events that announce it, in one part."""

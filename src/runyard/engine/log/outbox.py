@@ -21,7 +21,7 @@ import structlog
 from runyard.bus import Bus, Hint
 from runyard.clock import Clock
 from runyard.domain.events import Event, RunFinished, RunQueued
-from runyard.domain.publication import Backlog, Mark, state_of
+from runyard.domain.publication import Backlog, CursorAdvance, state_of
 from runyard.domain.run import Status
 from runyard.engine.log.publications import Publications
 from runyard.errors import RunyardError
@@ -53,10 +53,10 @@ class Outbox:
         self._metrics = metrics
         self._poll = poll_seconds
         self._batch = batch
-        self._reported: dict[str, Mark] = {}
+        self._reported: dict[str, CursorAdvance] = {}
         self._reported_at: float | None = None
         self._behind: list[Backlog] = []
-        self._skipped: dict[str, Mark] = {}
+        self._skipped: dict[str, CursorAdvance] = {}
         self._retry = PACE_SECONDS
         self._polled_at = clock.monotonic()
         self._wakeup = asyncio.Event()
@@ -69,7 +69,7 @@ class Outbox:
         last = events[-1]
         end = last.payload if last.type == "run.finished" else None
         status = Status(end.status) if isinstance(end, RunFinished) else None
-        self._reported[run_id] = Mark(run_id, last.seq, state=None if status is None else state_of(status))
+        self._reported[run_id] = CursorAdvance(run_id, last.seq, state=None if status is None else state_of(status))
         if self._reported_at is None:
             self._reported_at = self._clock.monotonic()
         self._wakeup.set()

@@ -26,7 +26,7 @@ from runyard.domain.events import (
     Usage,
 )
 from runyard.domain.fold import State
-from runyard.domain.ledger import Keeper
+from runyard.domain.ledger import LedgerRecorder
 from runyard.domain.run import Run
 from runyard.domain.task import Task, deadline
 from runyard.domain.thread import Message
@@ -74,12 +74,12 @@ class RunHandle:
         self.redactor = services.redactor if services.redactor.is_on else None
         self._redacting = None if self.redactor is None else EventRedactor(self.redactor)
         self._trace = trace
-        self._keeper = Keeper(claim.run.id, len(state.messages)) if claim.run.in_mailbox else None
+        self._ledger_recorder = LedgerRecorder(claim.run.id, len(state.messages)) if claim.run.in_mailbox else None
 
     def record_prompt(self, agent: Agent) -> None:
         """Enter the instructions and the message that the agent's model gets first into the ledger."""
-        if self._keeper is not None:
-            self._keeper.told(agent.instructions, None if self.message is None else self.message.text)
+        if self._ledger_recorder is not None:
+            self._ledger_recorder.set_prompt(agent.instructions, None if self.message is None else self.message.text)
 
     @property
     def congested(self) -> bool:
@@ -96,7 +96,10 @@ class RunHandle:
                     continue
                 each = stored = self._cut(stored)
                 draft = self._services.draft(each)
-            if self._keeper is not None and (ledger := self._keeper.entries(each, self.now_ms())) is not None:
+            if (
+                self._ledger_recorder is not None
+                and (ledger := self._ledger_recorder.entries(each, self.now_ms())) is not None
+            ):
                 self._writer.add_ledger(ledger)
             self._trace.event(each)
             self._writer.write(draft)

@@ -8,7 +8,7 @@ from fastapi import Query
 from starlette.responses import Response
 
 from runyard.domain.events import Usage
-from runyard.domain.ledger import Day, Line, Step
+from runyard.domain.ledger import Day, LedgerMessage, Step
 from runyard.domain.run import Run, Status
 from runyard.domain.thread import ThreadKind
 from runyard.engine.queries.views import checked_cursor
@@ -47,7 +47,7 @@ async def list_agent_runs(
 async def get_agent_run(engine: EngineDep, owner: Owner, agent_id: str, run_id: str) -> Response:
     """Get a run with its steps and messages."""
     run, kinds, ledger = await engine.agent_history.run(owner, agent_id, run_id)
-    steps, messages = [_step(step) for step in ledger.steps], [_line(line) for line in ledger.lines]
+    steps, messages = [_step(step) for step in ledger.steps], [_line(line) for line in ledger.messages]
     return Json(wire.AgentRunRecord(**_run(run, kinds), steps=steps, messages=messages))
 
 
@@ -84,7 +84,7 @@ def _step(step: Step) -> wire.StepSeen:
     )
 
 
-def _line(line: Line) -> wire.RunMessageSeen:
+def _line(line: LedgerMessage) -> wire.RunMessageSeen:
     return wire.RunMessageSeen(
         id=line.id,
         stepId=line.step_id,

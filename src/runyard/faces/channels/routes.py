@@ -8,7 +8,7 @@ from fastapi import Query
 from starlette.requests import Request
 from starlette.responses import Response
 
-from runyard.domain.recipients import Party
+from runyard.domain.recipients import Participant
 from runyard.domain.thread import Change, Conversation
 from runyard.engine.intake.intake import idempotency_key
 from runyard.engine.queries.views import checked_cursor
@@ -38,7 +38,7 @@ async def watch(request: Request) -> Response:
 @router.post("/api/channels", status_code=201, response_model=wire.ChannelSeen)
 async def open_channel(engine: EngineDep, owner: Owner, body: wire.NewChannel, key: Key = None) -> Response:
     """Create a channel."""
-    members = [*(Party(each) for each in body.agents), *(Party(each, "user") for each in body.users)]
+    members = [*(Participant(each) for each in body.agents), *(Participant(each, "user") for each in body.users)]
     note = idempotency_key(owner, "POST /api/channels", key, body.model_dump())
     is_private = body.kind == "private"
     here = await engine.conversations.open_channel(owner, body.name, body.topic, is_private, members, note)
@@ -78,7 +78,7 @@ async def add_member(
     engine: EngineDep, owner: Owner, channel_id: str, kind: MemberKind, member_id: wire.Id
 ) -> Response:
     """Add a member to a channel that the caller owns."""
-    return Json(_channel(await engine.conversations.add(owner, channel_id, Party(member_id, kind))))
+    return Json(_channel(await engine.conversations.add(owner, channel_id, Participant(member_id, kind))))
 
 
 @router.delete("/api/channels/{channel_id}/members/{kind}/{member_id}", response_model=wire.ChannelSeen)
@@ -86,7 +86,7 @@ async def remove_member(
     engine: EngineDep, owner: Owner, channel_id: str, kind: MemberKind, member_id: wire.Id
 ) -> Response:
     """Remove a member from a channel that the caller owns."""
-    return Json(_channel(await engine.conversations.remove(owner, channel_id, Party(member_id, kind))))
+    return Json(_channel(await engine.conversations.remove(owner, channel_id, Participant(member_id, kind))))
 
 
 @router.post("/api/dms", status_code=201, response_model=wire.DmSeen)

@@ -1,7 +1,7 @@
 """A store in plain dictionaries: for unit tests, and as the model that the databases are compared with.
 
-No operation waits for anything, so on one event loop each is atomic. What it holds lives as long as the object: `close`
-and `open` change nothing. Clarity counts here, not size: most questions are answered by looking at every row.
+No operation awaits anything, so each is atomic on one event loop. The data lives as long as the object: `close` and
+`open` change nothing. The code prefers clarity to speed: most operations scan all rows.
 
 Each part is a class that derives from the parts whose methods it calls; all of them share `rows.Rows`.
 """
@@ -9,16 +9,16 @@ Each part is a class that derives from the parts whose methods it calls; all of 
 from runyard.stores.memory.api_keys import ApiKeys
 from runyard.stores.memory.checkpoints import Checkpoints
 from runyard.stores.memory.control import Control
+from runyard.stores.memory.documents import Documents
 from runyard.stores.memory.log import Log
 from runyard.stores.memory.messages import Messages
 from runyard.stores.memory.overview import Overviews
-from runyard.stores.memory.rates import Rates
+from runyard.stores.memory.rate_limits import RateLimits
 from runyard.stores.memory.retention import Retention
-from runyard.stores.memory.search import Documents
 from runyard.stores.memory.snapshots import Snapshots
 
 
-class MemoryStore(Messages, Control, Log, Overviews, Retention, Checkpoints, Snapshots, Documents, ApiKeys, Rates):
+class MemoryStore(Messages, Control, Log, Overviews, Retention, Checkpoints, Snapshots, Documents, ApiKeys, RateLimits):
     async def open(self) -> None:
         pass
 

@@ -1,4 +1,4 @@
-"""Agents' rows, and what they remember: an agent without a row remembers nothing."""
+"""Agents as rows, and their memory. An agent without a row has no memory."""
 
 from collections.abc import Sequence
 
@@ -8,8 +8,8 @@ from runyard.domain.memory import EVERY_OWNER, Block, Passage
 from runyard.domain.profile import Profile
 from runyard.errors import Conflict, NotFound
 from runyard.store import Document
+from runyard.stores.memory.documents import search
 from runyard.stores.memory.rows import Rows, page
-from runyard.stores.memory.search import search
 
 
 class Agents(Rows):

@@ -1,4 +1,4 @@
-"""API keys: who may come in. A key that is revoked stays known, and stays revoked."""
+"""API keys. A revoked key stays stored, and stays revoked."""
 
 from collections.abc import Sequence
 

@@ -1,10 +1,10 @@
-"""Channels and direct messages: who is in them and who sees them. An owner has no two channels of one name."""
+"""Channels and DMs: their members, and who may see them. The name of a channel is unique per owner."""
 
 from collections.abc import Sequence
 
 from msgspec.structs import replace
 
-from runyard.domain.recipients import Party
+from runyard.domain.recipients import Participant
 from runyard.domain.thread import Change, Conversation, Thread, ThreadKind
 from runyard.errors import Conflict, Invalid, NotFound
 from runyard.store import IdempotencyKey
@@ -13,7 +13,7 @@ from runyard.stores.memory.agents import Agents
 
 class Conversations(Agents):
     async def open_channel(
-        self, thread: Thread, members: Sequence[Party], key: IdempotencyKey | None = None
+        self, thread: Thread, members: Sequence[Participant], key: IdempotencyKey | None = None
     ) -> Conversation:
         made = self._keys.recall(key)
         if made is not None:
@@ -24,17 +24,17 @@ class Conversations(Agents):
         self._keys.remember(key, thread.id, self._now())
         return self._opened(thread, members)
 
-    async def open_dm(self, thread: Thread, members: Sequence[Party]) -> Conversation:
+    async def open_dm(self, thread: Thread, members: Sequence[Participant]) -> Conversation:
         self._check_agents(thread.owner, members)
         known = self._named_conversation(thread)
         return self._opened(thread, members) if known is None else self._conversation(known.id)
 
-    def _opened(self, thread: Thread, members: Sequence[Party]) -> Conversation:
+    def _opened(self, thread: Thread, members: Sequence[Participant]) -> Conversation:
         self._threads[thread.id] = thread
         self._members[thread.id] = list(dict.fromkeys(members))
         return self._conversation(thread.id)
 
-    def _check_agents(self, owner: str, members: Sequence[Party]) -> None:
+    def _check_agents(self, owner: str, members: Sequence[Participant]) -> None:
         if not all(self._is_active(party.id, owner) for party in members if party.kind == "agent"):
             raise Invalid
 
@@ -83,14 +83,14 @@ class Conversations(Agents):
             raise NotFound
         return thread
 
-    async def add_member(self, owner: str, thread_id: str, party: Party) -> Conversation:
+    async def add_member(self, owner: str, thread_id: str, party: Participant) -> Conversation:
         self._own_channel(owner, thread_id)
         self._check_agents(owner, [party])
         if party not in self._members[thread_id]:
             self._members[thread_id].append(party)
         return self._conversation(thread_id)
 
-    async def remove_member(self, owner: str, thread_id: str, party: Party) -> Conversation:
+    async def remove_member(self, owner: str, thread_id: str, party: Participant) -> Conversation:
         self._own_channel(owner, thread_id)
         if party not in self._members[thread_id]:
             raise NotFound

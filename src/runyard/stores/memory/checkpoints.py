@@ -1,4 +1,4 @@
-"""Copies of runs that have ended. A run that was set aside meanwhile is copied once more."""
+"""Copies of ended runs. A run that is superseded later is copied again."""
 
 from collections.abc import Mapping, Sequence
 

@@ -1,4 +1,4 @@
-"""Workers, claims, and what becomes of the runs of workers that died."""
+"""Workers, claims, and the runs of dead workers."""
 
 from collections import Counter
 from collections.abc import Mapping, Sequence
@@ -7,10 +7,10 @@ from msgspec.structs import replace
 
 from runyard.domain.run import SUSPECT_ATTEMPTS, Run, Status, backoff_ms, fate_of_orphan
 from runyard.store import NO_VERSIONS, Beat, Claim, Ending, Reaped, WorkerRow
-from runyard.stores.memory.transitions import Moves
+from runyard.stores.memory.transitions import Transitions
 
 
-class Claims(Moves):
+class Claims(Transitions):
     async def register(self, worker_id: str, label: str, ttl_ms: int) -> None:
         now = self._now()
         self._workers[worker_id] = WorkerRow(worker_id, label, lease_until=now + ttl_ms, started_at=now)
@@ -83,7 +83,7 @@ class Claims(Moves):
         return reaped
 
     def _is_lost(self, run: Run) -> bool:
-        """Runs are lost with their worker; and one whose worker is deaf to a cancel, at the deadline."""
+        """Return the runs of dead workers, and running runs past their cancel deadline."""
         if run.status is not Status.RUNNING or run.worker_id is None:
             return False
         overdue = run.cancel_deadline is not None and run.cancel_deadline <= self._now()

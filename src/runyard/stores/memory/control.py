@@ -1,4 +1,4 @@
-"""Cancel and decide: what people (or deadlines) do to a run from outside."""
+"""Cancel runs and decide approvals: changes by people or deadlines."""
 
 from collections.abc import Callable, Sequence
 from typing import Literal
@@ -11,10 +11,10 @@ from runyard.domain.run import Run, Status
 from runyard.errors import AlreadyDecided, NotFound, RunEnded
 from runyard.store import Ending
 from runyard.stores.memory.rows import page
-from runyard.stores.memory.transitions import Moves
+from runyard.stores.memory.transitions import Transitions
 
 
-class Control(Moves):
+class Control(Transitions):
     async def cancel(self, owner: str, run_id: str, grace_ms: int, ending: Ending) -> Run:
         run = await self.get_run(owner, run_id)
         if run.status.is_terminal or run.cancel_requested_at is not None:
@@ -43,7 +43,9 @@ class Control(Moves):
     async def abandon(self, limit: int, grace_ms: int, ending: Ending) -> Sequence[Run]:
         due = [run for run in self._runs.values() if run.detach_deadline is not None and self._may_be_left(run)]
         due = [run for run in due if run.detach_deadline is not None and run.detach_deadline <= self._now()]
-        due = sorted(sorted(due, key=_age)[:limit], key=lambda run: run.id)  # the longest gone, in order of their ids
+        due = sorted(
+            sorted(due, key=_age)[:limit], key=lambda run: run.id
+        )  # the longest disconnected, in the order of their ids
         return [await self.cancel(run.owner, run.id, grace_ms, ending) for run in due]
 
     async def get_approval(self, owner: str, approval_id: str) -> Approval:

@@ -1,4 +1,4 @@
-"""What happened in conversations: written with its cause, numbered afterwards, read by those who may see it."""
+"""The feed of conversations: written with its cause, numbered later, filtered for each reader."""
 
 from typing import Any
 

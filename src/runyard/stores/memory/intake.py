@@ -1,11 +1,11 @@
-"""Posts become runs, once for each key, each at the end of its lane; retries and edits set runs aside."""
+"""Posts become runs, once for each key, each at the end of its lane; retries and edits supersede runs."""
 
 from collections.abc import Sequence
 from typing import Any
 
 from msgspec.structs import replace
 
-from runyard.domain.branch import Link, affected
+from runyard.domain.branch import BranchRun, affected
 from runyard.domain.run import Run, Status, thread_lane
 from runyard.errors import Conflict, KeyReused, NotFound, QueueFull, RunActive, RunyardError
 from runyard.store import Accepted, Post, Room
@@ -28,7 +28,7 @@ class Intake(Claims, Threads):
         return results
 
     def _is_alone(self, accepted: Accepted) -> bool:
-        """Whether a run that was just queued has its lane to itself."""
+        """Return whether a new run is alone in its lane."""
         lane = self._lanes[self._runs[accepted.run_id].lane_key] if not accepted.repeated else None
         return lane is not None and lane.has_work and len(lane.queue) == 1
 
@@ -66,7 +66,7 @@ class Intake(Claims, Threads):
         return post.most_queued is not None and lane is not None and len(lane.queue) >= post.most_queued
 
     def _with_thread(self, post: Post) -> Post:
-        """The post in the thread that its client names, which is made if there is none."""
+        """Return the post in the thread that its client named, and create the thread if there is none."""
         if post.thread is None:
             return post
         name = (post.thread.owner, post.thread.external_id)
@@ -113,7 +113,7 @@ class Intake(Claims, Threads):
         if old.superseded_by is not None:
             raise Conflict
         inside = (run for run in self._runs.values() if run.thread_id == old.thread_id)
-        aside = affected((Link(r.id, r.parent_id, r.status, r.superseded_by) for r in inside), old.id)
+        aside = affected((BranchRun(r.id, r.parent_id, r.status, r.superseded_by) for r in inside), old.id)
         if not all(link.status.is_terminal for link in aside):
             raise RunActive
         if post.message is not None:
@@ -138,7 +138,7 @@ class Intake(Claims, Threads):
         self._keys.forget(made_before=self._now() - older_than_ms)
 
     def _queue(self, post: Post, agent: str, **origin: Any) -> Accepted:
-        """A new run with its first event, at the end of its lane."""
+        """Add a run with its first event at the end of its lane."""
         first = post.queued(agent)
         lane = self._lanes.setdefault(post.lane_key, Lane())
         if post.after_run is not None:

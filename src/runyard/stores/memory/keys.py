@@ -1,4 +1,4 @@
-"""Idempotency keys of the memory store: what each stands for, and since when."""
+"""Idempotency keys of the memory store, each with its result and its time."""
 
 from typing import NamedTuple
 
@@ -17,7 +17,7 @@ class Keys:
         self._known: dict[tuple[str, str], _Known] = {}
 
     def recall(self, key: IdempotencyKey | None) -> str | None:
-        """The id of what a request with this key made before."""
+        """Return the id of the object that a request with this key created before."""
         known = self._known.get((key.scope, key.key)) if key else None
         if key is None or known is None:
             return None

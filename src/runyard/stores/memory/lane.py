@@ -1,4 +1,4 @@
-"""A lane of the memory store: what runs queue in. While one of them has it, no other is claimed from it."""
+"""A lane of the memory store: a queue of runs with at most one active run."""
 
 from bisect import insort
 from dataclasses import dataclass, field
@@ -25,7 +25,7 @@ class Lane:
         return self.queue[0][1]
 
     def join(self, run_id: str, now: int) -> int:
-        """A new run takes the last place. A lane that was idle has waited since now, whatever held it up before."""
+        """Add a run in the last position and return that. An idle lane is ready since now, also after a back-off."""
         if self.active_run is None and not self.queue:
             self.ready_at = now
         pos = self.reserve()
@@ -33,31 +33,31 @@ class Lane:
         return pos
 
     def reserve(self) -> int:
-        """A place for a run that is held: it is not in the queue until it is released."""
+        """Reserve a position for a held run. The run joins the queue when it is released."""
         pos, self.next_pos = self.next_pos, self.next_pos + 1
         return pos
 
     def release(self, run: Run, now: int) -> None:
-        """A run that was held takes its place."""
+        """Add a held run to the queue, in its reserved position."""
         if not self.queue and self.active_run is None:
             self.ready_at = now
         insort(self.queue, (run.pos, run.id))
 
     def take(self) -> None:
-        """The first run gets the lane."""
+        """Make the first run of the queue the active run."""
         self.active_run = self.queue.pop(0)[1]
 
     def free(self, run: Run, now: int) -> None:
-        """A run lets go of the lane, if it has it."""
+        """Remove the run, if it is the active run."""
         if self.active_run == run.id:
             self.active_run, self.ready_at = None, now
 
     def rejoin(self, run: Run, ready_at: int) -> None:
-        """A run goes back to its old place."""
+        """Return a run to its old position in the queue."""
         self.free(run, ready_at)
         insort(self.queue, (run.pos, run.id))
         self.ready_at = ready_at
 
     def leave(self, run: Run) -> None:
-        """A run gives up its place in the queue."""
+        """Remove a run from the queue."""
         self.queue.remove((run.pos, run.id))

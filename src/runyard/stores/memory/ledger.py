@@ -1,4 +1,4 @@
-"""The run ledger: the steps and lines of each run. A step that is written again keeps its beginning."""
+"""The ledger: the steps and messages of each run. A step that is written again keeps its start time."""
 
 from collections import defaultdict
 from collections.abc import Collection, Sequence
@@ -6,7 +6,7 @@ from collections.abc import Collection, Sequence
 from msgspec.structs import replace
 
 from runyard.domain.events import Usage
-from runyard.domain.ledger import Day, Ledger, Line, Step
+from runyard.domain.ledger import Day, Ledger, LedgerMessage, Step
 
 DAY_MS = 86_400_000
 
@@ -14,7 +14,7 @@ DAY_MS = 86_400_000
 class Ledgers:
     def __init__(self) -> None:
         self._steps: dict[str, dict[int, Step]] = defaultdict(dict)
-        self._lines: dict[str, list[Line]] = defaultdict(list)
+        self._lines: dict[str, list[LedgerMessage]] = defaultdict(list)
 
     def add(self, ledger: Ledger) -> None:
         for step in ledger.steps:
@@ -22,11 +22,11 @@ class Ledgers:
             self._steps[step.run_id][step.number] = replace(
                 step, model=step.model or known.model, created_at=known.created_at
             )
-        for line in ledger.lines:
-            self._lines[line.run_id].append(line)
+        for message in ledger.messages:
+            self._lines[message.run_id].append(message)
 
     def close(self, run_id: str, now: int, failed: bool) -> None:
-        """The run is over: a step that did not end has failed, and the last one if the run has."""
+        """Mark the unfinished steps of an ended run as failed, and its last step if the run failed."""
         steps = self._steps.get(run_id, {})
         for step in list(steps.values()):
             if step.status == "running" or (failed and step.number == max(steps)):

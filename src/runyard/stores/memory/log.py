@@ -1,4 +1,4 @@
-"""The log: parts of several runs, each judged before it is taken; and how far every run is published."""
+"""The log: parts of several runs, each judged before it is written; and the publication cursors."""
 
 from collections.abc import Mapping, Sequence
 
@@ -6,13 +6,13 @@ from msgspec.structs import replace
 
 from runyard.domain.append import Appended, Finish, Outcome, Park, Part, Release, judge
 from runyard.domain.events import Event
-from runyard.domain.publication import Backlog, Mark
+from runyard.domain.publication import Backlog, CursorAdvance
 from runyard.domain.run import Run, Status
 from runyard.store import Head
-from runyard.stores.memory.transitions import Moves
+from runyard.stores.memory.transitions import Transitions
 
 
-class Log(Moves):
+class Log(Transitions):
     async def append(self, parts: Sequence[Part]) -> Sequence[Outcome]:
         return [self._append(part) for part in parts]
 
@@ -52,7 +52,7 @@ class Log(Moves):
         self._change(run, status=Status.WAITING, fence=run.fence + 1, attempts=0, **at_rest)
         if not move.hold:
             self._lanes[run.lane_key].free(run, self._now())
-        self._pass_turn(run)
+        self._release_next(run)
 
     def _release(self, run: Run, move: Release) -> None:
         self._requeue(run, "drain", move.delay_ms, attempts=max(0, run.attempts - 1))
@@ -73,7 +73,7 @@ class Log(Moves):
     async def unpublished(self, quiet_ms: int, limit: int) -> Sequence[Backlog]:
         return self._outbox.backlog(self._runs, quiet_ms)[:limit]
 
-    async def publish(self, marks: Sequence[Mark]) -> Sequence[str]:
+    async def publish(self, marks: Sequence[CursorAdvance]) -> Sequence[str]:
         for mark in marks:
             self._outbox.advance(mark)
             run = self._runs.get(mark.run_id)

@@ -1,10 +1,10 @@
-"""What is said in conversations, and the runs that it starts: all of it, or nothing if it was said before."""
+"""Messages in conversations, and the runs that they start. A repeated message starts nothing."""
 
 from collections.abc import Mapping, Sequence
 
 from msgspec.structs import replace
 
-from runyard.domain.recipients import Audience, Party, recipients
+from runyard.domain.recipients import Audience, Participant, recipients
 from runyard.domain.thread import Conversation, Message, Reaction
 from runyard.errors import NotFound
 from runyard.store import Accepted, NewMessage, PostedMessage
@@ -49,7 +49,7 @@ class Messages(Intake):
 
     def _audience(self, here: Conversation, said: Message) -> Audience:
         thread = here.thread
-        spoken: list[Party] | None = None
+        spoken: list[Participant] | None = None
         if said.parent_id is not None:
             spoken = [self._messages[said.parent_id].party]
             replies = sorted(m.id for m in self._messages.values() if m.parent_id == said.parent_id and m.id != said.id)
@@ -77,7 +77,7 @@ class Messages(Intake):
 
     async def change_message(self, caller: str, message_id: str, text: str) -> Message:
         message = await self.get_message(caller, message_id)
-        if message.party != Party(caller, "user"):
+        if message.party != Participant(caller, "user"):
             raise NotFound
         changed = self._messages[message_id] = replace(message, text=text)
         return changed
@@ -85,7 +85,7 @@ class Messages(Intake):
     async def delete_message(self, caller: str, message_id: str) -> None:
         message = await self.get_message(caller, message_id)
         owner = self._threads[message.thread_id].owner
-        if caller != owner and message.party != Party(caller, "user"):
+        if caller != owner and message.party != Participant(caller, "user"):
             raise NotFound
         for gone in [m.id for m in self._messages.values() if message_id in (m.id, m.parent_id)]:
             del self._messages[gone]
@@ -94,7 +94,7 @@ class Messages(Intake):
     async def react(self, caller: str, reaction: Reaction) -> bool:
         message = self._said(reaction.message_id)
         here = self._conversation(message.thread_id)
-        if not _may_say(here, caller, Party(reaction.sender, "user" if reaction.role == "user" else "agent")):
+        if not _may_say(here, caller, Participant(reaction.sender, "user" if reaction.role == "user" else "agent")):
             raise NotFound
         if any(_same(each, reaction) for each in self._reactions):
             return False
@@ -114,7 +114,7 @@ class Messages(Intake):
         return found
 
 
-def _may_say(here: Conversation, caller: str, sender: Party) -> bool:
+def _may_say(here: Conversation, caller: str, sender: Participant) -> bool:
     return here.may_speak(sender.id, caller) if sender.kind == "agent" else here.is_seen_by(caller)
 
 

@@ -4,7 +4,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 
 from runyard.clock import Clock
-from runyard.domain.publication import Backlog, Mark
+from runyard.domain.publication import Backlog, CursorAdvance
 from runyard.domain.run import Run, Status
 
 
@@ -45,7 +45,7 @@ class Outbox:
         ]
         return [each for each in found if each.next_seq <= each.last_seq or each.status is not Status.RUNNING]
 
-    def advance(self, mark: Mark) -> None:
+    def advance(self, mark: CursorAdvance) -> None:
         cursor = self._cursors.get(mark.run_id)
         if cursor is not None:
             cursor.next_seq = max(cursor.next_seq, mark.upto + 1)

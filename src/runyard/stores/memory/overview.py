@@ -1,4 +1,4 @@
-"""What is going on: one look at everything that counts."""
+"""Counts over all owners."""
 
 from runyard.domain.events import Event
 from runyard.domain.run import Run, Status

@@ -1,12 +1,13 @@
-"""Turns: runs that one message started follow one another, each held until the one before has ended or parked."""
+"""The reply order: runs that one message started follow one another, each held until the previous one ended or
+parked."""
 
 from runyard.domain.run import Run, Status
 from runyard.stores.memory.runs import Runs
 
 
 class ReplyOrder(Runs):
-    def _pass_turn(self, run: Run) -> None:
-        """Whoever was held behind this run is due after a pause; or waits on, if it never had its turn itself."""
+    def _release_next(self, run: Run) -> None:
+        """Make the runs behind this run due after a pause. If this run never ran, they wait for what it waited for."""
         if not run.in_mailbox:
             return
         never = run.held and run.id not in self._due

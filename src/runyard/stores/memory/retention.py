@@ -1,4 +1,4 @@
-"""What is old goes; what is waited for or gone back to stays. Of a run there remains a tombstone."""
+"""Delete old runs and messages, except those that live runs need. A deleted run leaves a tombstone."""
 
 from collections.abc import Sequence
 
@@ -22,7 +22,7 @@ class Retention(Threads):
                 dropped += members
                 await self.delete_thread(members[0].owner, thread_id)
         for run in dropped:
-            self._graveyard.bury(run, self._now())
+            self._tombstones.bury(run, self._now())
             if run.id in self._runs:
                 self._drop(run)
                 if run.thread_id is None:
@@ -39,11 +39,11 @@ class Retention(Threads):
         self._removals = [each for each in self._removals if each.removed_at >= before]
 
     async def drop_logs(self, horizon: int, tombstones: int) -> int:
-        self._graveyard.forget(tombstones)
+        self._tombstones.forget(tombstones)
         return 0
 
     async def get_tombstone(self, owner: str, run_id: str) -> Tombstone:
-        return self._graveyard.find(owner, run_id)
+        return self._tombstones.find(owner, run_id)
 
     async def sweep_messages(self, horizon: int, after: str | None, limit: int) -> Swept:
         until = first_id_at(horizon)

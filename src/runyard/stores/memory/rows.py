@@ -1,7 +1,6 @@
-"""The state of the memory store, and the few ways in which every operation reads and changes it.
+"""The state of the memory store. All parts of the store derive from `Rows`, which alone has state.
 
-All parts of the store derive from `Rows`: it alone holds anything. A run changes only by `_change`, and its log grows
-only by `_write`, which keeps `last_seq` in step with it.
+A run changes only by `_change`, and its log grows only by `_write`, which updates `last_seq`.
 """
 
 from collections.abc import Iterable, Sequence
@@ -16,7 +15,7 @@ from runyard.domain.events import Draft, Event, place
 from runyard.domain.feed import Entry
 from runyard.domain.memory import Block, Passage
 from runyard.domain.profile import Profile
-from runyard.domain.recipients import Party
+from runyard.domain.recipients import Participant
 from runyard.domain.run import Run
 from runyard.domain.thread import Message, Reaction, Thread
 from runyard.store import Document, Removal, Snapshot, WorkerRow
@@ -24,7 +23,7 @@ from runyard.stores.memory.keys import Keys
 from runyard.stores.memory.lane import Lane
 from runyard.stores.memory.ledger import Ledgers
 from runyard.stores.memory.outbox import Outbox
-from runyard.stores.memory.tombstones import Graveyard
+from runyard.stores.memory.tombstones import Tombstones
 
 Row = TypeVar("Row", Thread, Run, Approval, Passage)
 
@@ -39,7 +38,7 @@ class Rows:
 
         self._threads: dict[str, Thread] = {}
         self._messages: dict[str, Message] = {}
-        self._members: dict[str, list[Party]] = {}
+        self._members: dict[str, list[Participant]] = {}
         self._causes: dict[str, str] = {}
         self._reactions: list[Reaction] = []
         self._feed: list[Entry] = []
@@ -60,7 +59,7 @@ class Rows:
         self._snapshots: dict[str, dict[tuple[str, int], Snapshot]] = {}
         self._ledgers = Ledgers()
         self._outbox = Outbox(clock)
-        self._graveyard = Graveyard()
+        self._tombstones = Tombstones()
         self._removals: list[Removal] = []
 
         self._lanes: dict[str, Lane] = {}
@@ -73,12 +72,12 @@ class Rows:
         return changed
 
     def _write(self, run: Run, drafts: Sequence[Draft], **changes: Any) -> Run:
-        """The next events of a run's log, and what else changes with them."""
+        """Append events to a run's log, and change the run."""
         self._events.setdefault(run.id, []).extend(place(run.id, run.last_seq + 1, drafts))
         return self._change(run, last_seq=run.last_seq + len(drafts), **changes)
 
 
 def page(rows: Iterable[Row], before: str | None, limit: int) -> list[Row]:
-    """Newest first: ids sort by time."""
+    """Return a page of rows, newest first. Ids sort by time."""
     fitting = (row for row in rows if before is None or row.id < before)
     return sorted(fitting, key=lambda row: row.id, reverse=True)[:limit]

@@ -1,4 +1,4 @@
-"""Runs as their owners see them, with the ledgers of those in mailboxes; and what the other parts ask about runs."""
+"""Look up runs and ledgers, and delete runs."""
 
 from collections.abc import Sequence
 
@@ -57,7 +57,7 @@ class Runs(Rows):
         return any(each.after_run == run.id for each in self._held())
 
     def _drop(self, run: Run) -> None:
-        """The run goes, with all that is kept under its id."""
+        """Delete a run with everything that refers to its id."""
         for approval in [approval for approval in self._approvals.values() if approval.run_id == run.id]:
             del self._approvals[approval.id]
         del self._runs[run.id], self._events[run.id]

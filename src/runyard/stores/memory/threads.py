@@ -1,4 +1,4 @@
-"""Threads and their messages. No thread is deleted while a run of it is not over, or another was forked from it."""
+"""Threads and their messages. A thread with an unfinished run or a fork cannot be deleted."""
 
 from collections.abc import Mapping, Sequence
 

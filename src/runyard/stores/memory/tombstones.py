@@ -1,11 +1,11 @@
-"""Tombstones: what is kept of runs that were dropped because they were old, until it is old itself."""
+"""Tombstones of runs that retention deleted. They are deleted later themselves."""
 
 from runyard.domain.run import Run
 from runyard.errors import NotFound
 from runyard.store import Tombstone
 
 
-class Graveyard:
+class Tombstones:
     def __init__(self) -> None:
         self._stones: dict[str, tuple[Run, Tombstone]] = {}
 

@@ -1,4 +1,4 @@
-"""How a run leaves its worker or its queue: back to its place, or to its end. What hangs on it moves along."""
+"""Transitions of a run: back into the queue, or to its end. Approvals, lane, ledger and feed follow."""
 
 from typing import Any, Literal
 
@@ -11,21 +11,21 @@ from runyard.stores.memory.feed import Feed
 from runyard.stores.memory.reply_order import ReplyOrder
 
 
-class Moves(Feed, ReplyOrder):
+class Transitions(Feed, ReplyOrder):
     def _requeue(self, run: Run, why: ResumeWhy, delay_ms: int = 0, **changes: Any) -> None:
         self._lanes[run.lane_key].rejoin(run, self._now() + delay_ms)
         fence = run.fence + 1
         self._change(run, status=Status.QUEUED, resume_why=why, fence=fence, worker_id=None, **changes)
 
     def _give_up(self, run: Run, fate: Literal["poison", "cancel"], ending: Ending) -> Run:
-        """End a run that no worker will end."""
+        """End a run that has no worker."""
         return self._end(self._write(run, ending(run, fate), fence=run.fence + 1), END_OF[fate])
 
     def _end(self, run: Run, finish: Finish) -> Run:
         for approval in [a for a in self._approvals.values() if a.run_id == run.id and a.state == "pending"]:
             self._approvals[approval.id] = replace(approval, state="void")
         self._lanes[run.lane_key].free(run, self._now())
-        self._pass_turn(run)
+        self._release_next(run)
         self._ledgers.close(run.id, self._now(), finish.status is Status.ERROR)
         if run.started_at is not None:
             self._tell_of(run, "agent_done")

@@ -1,8 +1,7 @@
-"""The schema over time. Alembic is imported only when a database is behind, because that is rare and the import is
-slow.
+"""Schema migrations. Alembic is imported only if a database is behind, because that is rare and the import is slow.
 
-`HEAD` names the newest revision; a test holds it to what Alembic finds, and another proves that the migrations from
-zero equal `sql/<dialect>/schema.sql`.
+`HEAD` is the newest revision. A test compares it with Alembic's, and another proves that all migrations together equal
+`sql/<dialect>/schema.sql`.
 """
 
 import asyncio
@@ -16,12 +15,12 @@ VERSION_QUERY = (FOLDER / "version.sql").read_text()
 
 
 async def bring_up_to_date(url: str, version: str | None) -> None:
-    """Apply what is missing. A database that is ahead of this program is left alone and refused."""
+    """Apply missing migrations. Raise StartupError for a database that is newer than this program."""
     if version == HEAD:
         return
     if version is not None and version > HEAD:
         raise StartupError(
-            f"The database has schema {version}, which is newer than this Runyard knows ({HEAD}). Upgrade Runyard."
+            f"The database has schema {version}, which is newer than this Runyard supports ({HEAD}). Upgrade Runyard."
         )
     from runyard.stores.migrations.upgrade import upgrade
 

@@ -1,4 +1,4 @@
-"""Which schema a database has, found out without changing anything: for `migrate --check` and `doctor`."""
+"""Read the schema revision of a database without changing it, for `migrate --check` and `doctor`."""
 
 from pathlib import Path
 
@@ -7,7 +7,7 @@ from runyard.stores.migrations import VERSION_QUERY
 
 
 async def current(url: str) -> str | None:
-    """The revision, or None if there is no schema yet; StartupError if the database cannot be asked."""
+    """Return the revision, or None if there is no schema; raise StartupError if the database cannot be read."""
     scheme, _, path = url.partition(":///")
     return _of_sqlite(Path(path)) if scheme == "sqlite" else await _of_postgres(url)
 

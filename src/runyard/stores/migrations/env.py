@@ -1,4 +1,4 @@
-"""Alembic's entry: connects, takes a lock so that pods starting together migrate once, and runs what is missing."""
+"""Alembic's entry point: connect, lock so that processes that start together migrate once, and run the migrations."""
 
 import asyncio
 

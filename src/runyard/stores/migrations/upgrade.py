@@ -1,4 +1,4 @@
-"""Runs Alembic on a database of ours: SQLite directly, Postgres through asyncpg, one process at a time."""
+"""Run Alembic: on SQLite directly, on Postgres through asyncpg, one process at a time."""
 
 from typing import Any
 from urllib.parse import urlsplit

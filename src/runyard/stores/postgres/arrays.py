@@ -1,7 +1,7 @@
-"""Many rows as few parameters: each column becomes one array literal, which the statement casts and unnests.
+"""Encode many rows as few parameters: each column becomes one array literal, which the statement casts and unnests.
 
-asyncpg's own arrays cost about half a microsecond an element and column, a literal a tenth of that: the difference is
-most of what it takes to store an event.
+asyncpg's own arrays cost about half a microsecond per element and column, a literal a tenth of that. The difference is
+most of the cost of storing an event.
 """
 
 from collections.abc import Sequence
@@ -9,12 +9,12 @@ from typing import Any
 
 
 def columns(rows: Sequence[tuple[Any, ...]]) -> list[str | None]:
-    """One array literal per column; null for a column of nothing, which unnest fills up with nulls."""
+    """Return one array literal per column; None for a column without values, which unnest fills with nulls."""
     return [literal(column) for column in zip(*rows, strict=True)]
 
 
 def literal(column: Sequence[Any]) -> str | None:
-    """Numbers, booleans, texts or bytes, with nulls between them, as Postgres reads an array."""
+    """Return numbers, booleans, texts or bytes, and nulls, as a Postgres array literal."""
     kind = type(next((value for value in column if value is not None), None))
     if kind is type(None):
         return None

@@ -1,10 +1,10 @@
-"""Connections to Postgres, handed out one user at a time.
+"""Connections to Postgres, each lent to one caller at a time.
 
-Simpler and cheaper than a general pool: nothing of ours leaves state in a session, so nothing is reset on return, and a
-lost connection is replaced when the next caller needs one.
+Simpler and cheaper than a general pool: no statement leaves state in a session, so a returned connection is not reset,
+and a lost connection is replaced when the next caller needs one.
 
-A network can go silent without closing a connection (a failover, a NAT that dropped its table). Three limits find that:
-every statement has a deadline on the client's side, the kernel gives up on data that the peer does not acknowledge, and
+A network can go silent without closing a connection (a failover, a NAT that lost its table). Three limits detect that:
+every statement has a deadline in the client, the kernel closes a connection whose peer does not acknowledge data, and
 Postgres does the same on its side, so that a dead session keeps no locks.
 """
 
@@ -24,8 +24,8 @@ SETTINGS = {
     "tcp_keepalives_idle": "10",
     "tcp_keepalives_interval": "5",
     "tcp_keepalives_count": "2",
-    # Every statement finds its rows by a key and is planned once: a plan that was made while a table was empty must not
-    # read all of it later.
+    # Every statement finds its rows by a key and is planned once: a plan from when a table was empty must not scan it
+    # later.
     "plan_cache_mode": "force_generic_plan",
     "enable_seqscan": "off",
     "enable_hashjoin": "off",
@@ -33,15 +33,15 @@ SETTINGS = {
 }
 CONNECT_SECONDS = 10.0
 CLOSE_SECONDS = 1.0
-PEER_TIMEOUT_MS = 10_000  # unacknowledged data: then the kernel closes the connection
+PEER_TIMEOUT_MS = 10_000  # the kernel closes a connection with unacknowledged data after this time
 KEEPALIVE = (("TCP_KEEPIDLE", 10), ("TCP_KEEPINTVL", 5), ("TCP_KEEPCNT", 2), ("TCP_USER_TIMEOUT", PEER_TIMEOUT_MS))
-# What being without a database looks like. It may come back.
+# Errors that mean: the database is unavailable. It may come back.
 AWAY = (
     asyncpg.PostgresConnectionError,
     asyncpg.OperatorInterventionError,
     asyncpg.InsufficientResourcesError,
     asyncpg.LockNotAvailableError,
-    asyncpg.InternalClientError,  # what asyncpg says of a connection that broke while it was reading
+    asyncpg.InternalClientError,  # raised when a connection breaks during a read
     OSError,
     TimeoutError,
 )
@@ -96,7 +96,7 @@ class Connections:
         self._free.release()
 
     def drop_idle(self) -> None:
-        """Close the idle connections without a word to the server. The next callers make new ones."""
+        """Terminate the idle connections. The next callers open new ones."""
         while self._idle:
             self._idle.pop().terminate()
 

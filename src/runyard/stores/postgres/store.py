@@ -1,9 +1,9 @@
-"""Postgres: any number of processes on one database.
+"""The store on Postgres: any number of processes on one database.
 
-Locks, not luck: every script locks its lanes and then its runs, in order, and decides on what it then reads (READ
-COMMITTED takes a new snapshot per statement). Deadlines use the database's clock. The log, intake, claims and leases
-each have a connection of their own; everything else shares a pool. A lost connection is `Unavailable`, never a guess
-about whether the commit happened: the caller repeats, and batch numbers and idempotency keys make that safe.
+Every script locks its lanes and then its runs, in order, and decides on what it reads after that (READ COMMITTED takes
+a new snapshot per statement). Deadlines use the database's clock. The log, intake, claims and leases have connections
+of their own; everything else shares a pool. A lost connection raises `Unavailable`: it is unknown whether the commit
+happened, so the caller repeats, and batch numbers and idempotency keys make that safe.
 """
 
 import asyncio
@@ -17,7 +17,7 @@ import asyncpg
 
 from runyard.clock import Clock, SteadyClock
 from runyard.domain.append import Finish, Part
-from runyard.domain.publication import Mark
+from runyard.domain.publication import CursorAdvance
 from runyard.errors import ClockAhead, DiskFull, StartupError, Unavailable
 from runyard.stores import keys_in_use, migrations
 from runyard.stores import queries as _queries
@@ -33,10 +33,10 @@ from runyard.stores.transactions.tx import Tx, Write
 if TYPE_CHECKING:
     from runyard.encryption.cipher import KeyRing
 
-SHARED = 8  # connections for everything that has none of its own
+SHARED = 8  # connections for everything without a reserved one
 ANSWER_SECONDS = 15.0
 TRIES = 4
-# What another pod may have made a moment ago.
+# Unique names that another process may have inserted a moment ago.
 NAMED = ("runs_external", "messages_cause", "passages_cause", "threads_name")
 _PARAMETER = re.compile(r"\$(\d+)")
 _AGAIN = (asyncpg.DeadlockDetectedError, asyncpg.SerializationError)
@@ -44,7 +44,7 @@ _AGAIN = (asyncpg.DeadlockDetectedError, asyncpg.SerializationError)
 
 @cache
 def one_statement(writes: tuple[str, ...]) -> str:
-    """Writes that return nothing, as the parts of one `with`, their parameters numbered on."""
+    """Combine writes that return nothing into one statement with common table expressions, and renumber parameters."""
     parts, used = [], 0
     for number, sql in enumerate(writes):
         given = {int(n) for n in _PARAMETER.findall(sql)}
@@ -55,7 +55,7 @@ def one_statement(writes: tuple[str, ...]) -> str:
 
 
 async def _repeatedly(attempt: Callable[[], Awaitable[T]]) -> T:
-    """Try again where Postgres chose this one to give way, or where another pod made what has the same name first."""
+    """Retry after a deadlock or a serialization failure, or if another process inserted the same name first."""
     for _ in range(TRIES):
         try:
             return await attempt()
@@ -64,7 +64,7 @@ async def _repeatedly(attempt: Callable[[], Awaitable[T]]) -> T:
         except asyncpg.UniqueViolationError as error:
             if error.constraint_name not in NAMED:
                 raise
-    raise Unavailable("The database was too busy; try again.")
+    raise Unavailable("The database is too busy. Try again.")
 
 
 @asynccontextmanager
@@ -99,11 +99,11 @@ class PostgresTx:
         return await self._connection.fetch(sql, *params)
 
     async def many(self, sql: str, rows: Sequence[tuple[Any, ...]]) -> Sequence[_rows.Row]:
-        """One statement for all rows: their columns go over as arrays."""
+        """Run one statement for all rows: each column is an array parameter."""
         return await self._connection.fetch(sql, *columns(rows))
 
     async def together(self, *writes: Write) -> None:
-        """One round trip for all of them."""
+        """Run all writes in one round trip."""
         wanted = [(sql, rows) for sql, rows in writes if rows]
         if wanted:
             params = [column for _, rows in wanted for column in columns(rows)]
@@ -111,7 +111,7 @@ class PostgresTx:
 
 
 def _ends(parts: Sequence[Part]) -> list[str | None]:
-    """How the parts of a group end their runs, if they do, and the lanes that are then free."""
+    """Return the ends of runs in a group, and the lanes that they free."""
     ends = [(part.lane_key, *_rows.finish_values(part.move)) for part in parts]
     lanes = sorted(part.lane_key for part in parts if part.move is not None)
     return [*columns(ends), literal(lanes)]
@@ -128,7 +128,7 @@ class PostgresStore(SqlStore):
     def __init__(
         self, dsn: str, clock: Clock, ring: "KeyRing | None" = None, *, answer_seconds: float = ANSWER_SECONDS
     ) -> None:
-        """`answer_seconds`: how long a statement of the hot path may be without an answer. Others get more time."""
+        """`answer_seconds`: how long a statement of the hot path may take. Other statements get more time."""
         self._dsn = dsn
         self._ring = ring
         self._clock = clock
@@ -137,7 +137,7 @@ class PostgresStore(SqlStore):
         hot, other = Limits(answer_seconds, long, lock), Limits(long + lock, long, lock)
         self._lines = {purpose: Connections(dsn, size, hot) for purpose, size in sizes.items()}
         self._lines["other"] = Connections(dsn, SHARED, other)
-        # a cursor that a power cut sets back is advanced again; no reader is told anything else
+        # a cursor that a power cut sets back is advanced again, and readers see no difference
         self._lines["outbox"] = Connections(dsn, 1, hot, synchronous_commit="off")
         self._is_open = False
         self._full_disk = FullDisk(clock)
@@ -169,7 +169,8 @@ class PostgresStore(SqlStore):
         await self.maintain()
 
     async def _check_clock(self) -> None:
-        """Ids are made by this server's clock. One that is far ahead would put events into partitions to come."""
+        """Raise StartupError if this server's clock is far ahead: ids come from it, and events would go into later
+        partitions."""
         [row] = await self._read(_clock)
         if self._clock.now_ms() > row["now"] + CLOCK_TOLERANCE_MS:
             raise StartupError(ClockAhead().message)
@@ -227,7 +228,7 @@ class PostgresStore(SqlStore):
         rows = await _repeatedly(attempt)
         return {row["no"] - 1: WrittenPart(row["base"], row["cancel"], row["ready"]) for row in rows}
 
-    async def publish(self, marks: Sequence[Mark]) -> Sequence[str]:
+    async def publish(self, marks: Sequence[CursorAdvance]) -> Sequence[str]:
         values = columns([(mark.run_id, mark.upto, mark.turn, mark.state) for mark in marks])
 
         async def attempt() -> Sequence[_rows.Row]:
@@ -246,7 +247,7 @@ class PostgresStore(SqlStore):
             try:
                 yield connection
             except asyncio.CancelledError:
-                connection.terminate()  # it may be in the middle of anything; the next one gets a new one
+                connection.terminate()  # a statement may be running; the next caller gets a new connection
                 raise
             except TimeoutError:
                 self._network_went_silent(connection)
@@ -259,13 +260,13 @@ class PostgresStore(SqlStore):
                 line.give_back(connection)
         except asyncpg.DiskFullError as error:
             full = DiskFull()
-            self._full_disk.note(full)
+            self._full_disk.record(full)
             raise full from error
         except AWAY as error:
             raise Unavailable(f"Postgres is not available ({type(error).__name__}).") from error
 
     def _network_went_silent(self, connection: "asyncpg.Connection[Any]") -> None:
-        """An answer did not arrive in time. The idle connections went the same way, so none of them is used again."""
+        """Drop this connection and the idle ones: the network is silent, so none of them can be trusted."""
         connection.terminate()
         for line in self._lines.values():
             line.drop_idle()

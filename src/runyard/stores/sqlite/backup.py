@@ -1,7 +1,7 @@
-"""Copies of an SQLite database: made while it is in use, and put back while nobody uses it.
+"""Back up an SQLite database while it is in use, and restore it while no process uses it.
 
-A copy is made through SQLite itself, inside of one read transaction: it is the database as it was at one moment,
-whatever is written meanwhile, and writers do not wait for it. It appears under its name when it is whole.
+SQLite makes the copy in one read transaction: it is the database at one moment, and writers do not wait for it. The
+copy gets its name when it is complete.
 """
 
 import os
@@ -15,11 +15,11 @@ from runyard.stores.sqlite.files import DatabaseLock
 
 
 def backup(database: Path, copy: Path) -> int:
-    """Write a copy of the database; its size in bytes."""
+    """Write a copy of the database and return its size in bytes."""
     if not database.exists():
         raise StartupError(f"There is no database at {database}.")
     if copy.exists():
-        raise StartupError(f"{copy} is there already; give another name.")
+        raise StartupError(f"{copy} exists already. Choose another name.")
     part = copy.with_name(copy.name + ".part")
     part.unlink(missing_ok=True)
     _copy(database, part)
@@ -29,7 +29,7 @@ def backup(database: Path, copy: Path) -> int:
 
 
 def restore(copy: Path, database: Path, replace: bool) -> str:
-    """Put a copy in the place of the database, which no process may have open; the version of its schema."""
+    """Replace the database, which no process may have open, by a copy. Return the version of its schema."""
     if not copy.exists():
         raise StartupError(f"There is no file {copy}.")
     version = _check(copy)
@@ -37,7 +37,7 @@ def restore(copy: Path, database: Path, replace: bool) -> str:
     make_folder(database.parent)
     with DatabaseLock(database):
         if database.exists() and not replace:
-            raise StartupError(f"{database} is there already; say --replace to lose it.")
+            raise StartupError(f"{database} exists already. Use --replace to overwrite it.")
         part = database.with_name(database.name + ".part")
         part.unlink(missing_ok=True)
         _copy(copy, part)
@@ -67,7 +67,7 @@ def _copy(source: Path, target: Path) -> None:
 
 
 def _check(copy: Path) -> str:
-    """The version of its schema; StartupError if it is damaged, or not ours."""
+    """Return the version of its schema; raise StartupError if it is damaged or not a Runyard database."""
     try:
         connection = sqlite3.connect(f"file:{copy}?mode=ro", uri=True)
         try:
@@ -76,9 +76,11 @@ def _check(copy: Path) -> str:
         finally:
             connection.close()
     except (sqlite3.Error, TypeError):
-        raise StartupError(f"{copy} is not a database of Runyard.") from None
+        raise StartupError(f"{copy} is not a Runyard database.") from None
     if sound != "ok":
         raise StartupError(f"{copy} is damaged.")
     if version > migrations.HEAD:
-        raise StartupError(f"{copy} has schema {version}, and this Runyard knows {migrations.HEAD}: upgrade it first.")
+        raise StartupError(
+            f"{copy} has schema {version}, and this Runyard supports {migrations.HEAD}. Upgrade Runyard first."
+        )
     return str(version)

@@ -1,9 +1,9 @@
-"""SQLite: one process, one file, one writer.
+"""The store on SQLite: one process, one file, one writer.
 
-A single read-write connection lives in a thread of its own and takes whatever is waiting into one commit: each script
-in a savepoint, so that one that fails undoes only itself. Commits are `synchronous=FULL`: what was answered survives
-a power cut. Reads go to short-lived snapshots on read-only connections. A lock file keeps a second process out,
-because two writers of one file are not safe with every SQLite in use.
+A thread owns the only read-write connection and commits all waiting scripts together, each in a savepoint, so that a
+script that fails undoes only itself. Commits are `synchronous=FULL`: committed data survives a power cut. Reads use
+short snapshots on read-only connections. A lock file keeps a second process out, because two writers of one file are
+not safe with every SQLite version in use.
 """
 
 import asyncio
@@ -22,7 +22,7 @@ import msgspec
 
 from runyard.clock import Clock
 from runyard.domain.append import Finish, Part
-from runyard.domain.publication import Mark
+from runyard.domain.publication import CursorAdvance
 from runyard.domain.thread import Message
 from runyard.errors import DiskFull, StartupError, Unavailable
 from runyard.stores import keys_in_use, migrations
@@ -48,13 +48,13 @@ _VALUES = re.compile(r"values\s*\(((?:\?\d+(?:, )?)+)\)\s*;?\s*$")
 
 @cache
 def widened(sql: str, count: int) -> str:
-    """An `insert ... values (?1, ?2);` for so many rows at once."""
+    """Return an `insert ... values (?1, ?2);` statement for `count` rows."""
     row = "(" + ", ".join("?" * _VALUES.search(sql)[1].count("?")) + ")"  # type: ignore[index]
     return _VALUES.sub(lambda _: "values " + ", ".join([row] * count), sql)
 
 
 class SqliteTx:
-    """Statements run at once: a script on top of this never really waits."""
+    """A transaction on SQLite. Statements run synchronously, so a script never waits."""
 
     q = _queries.load("sqlite")
 
@@ -77,7 +77,7 @@ class SqliteTx:
             self._execute_many(sql, rows)
 
     def _execute_many(self, sql: str, rows: Sequence[tuple[Any, ...]]) -> None:
-        """Inserts go many rows to a statement: SQLite then works on them without asking for Python's lock at each."""
+        """Insert many rows per statement, so that SQLite does not take Python's lock for each row."""
         done = 0
         while (left := len(rows) - done) > 1 and _VALUES.search(sql):
             count = min(MOST_ROWS, 1 << left.bit_length() - 1)  # a power of two, so that there are few statements
@@ -110,7 +110,7 @@ async def _append(tx: Tx, parts: Sequence[Part]) -> Mapping[int, WrittenPart]:
     return written
 
 
-async def _publish(tx: Tx, marks: Sequence[Mark]) -> None:
+async def _publish(tx: Tx, marks: Sequence[CursorAdvance]) -> None:
     await tx.together(
         (_HOT["date_publication"], [(mark.run_id, mark.upto) for mark in marks]),
         (_HOT["advance_outbox"], [(mark.run_id, mark.upto, mark.turn, mark.state) for mark in marks]),
@@ -120,7 +120,7 @@ async def _publish(tx: Tx, marks: Sequence[Mark]) -> None:
 
 class SqliteStore(SqlStore):
     def __init__(self, path: Path, clock: Clock, ring: "KeyRing | None" = None) -> None:
-        self._path = path.resolve()  # the lock lies beside the database, whatever link leads to it
+        self._path = path.resolve()  # the lock file is beside the database, not beside a link to it
         self._clock = clock
         self._ring = ring
         self._full_disk = FullDisk(clock)
@@ -147,8 +147,8 @@ class SqliteStore(SqlStore):
         await self._expire_leases()
 
     async def _expire_leases(self) -> None:
-        """This process has the file to itself, so every worker on record is dead: its runs need not wait for the
-        lease."""
+        """Expire the leases of all workers: this process alone has the file, so they are dead, and their runs need not
+        wait."""
         for worker in await self.list_workers():
             await self.heartbeat(worker.id, -1)
 
@@ -163,13 +163,17 @@ class SqliteStore(SqlStore):
             lock.close()
 
     async def scrub(self) -> None:
-        """Write the file anew: pages that are free now still hold what was in them."""
+        """Rewrite the file: free pages still contain old values."""
         await asyncio.to_thread(self._rewrite)
 
     def _rewrite(self) -> None:
         connection = connect(self._path, self._clock, read_only=False)
         try:
-            for statement in (SqliteTx.q.index_passages, "vacuum", SqliteTx.q.index_passages):  # rows get other numbers
+            for statement in (
+                SqliteTx.q.index_passages,
+                "vacuum",
+                SqliteTx.q.index_passages,
+            ):  # vacuum changes row numbers
                 connection.execute(statement)
             connection.execute("pragma wal_checkpoint(truncate)")
         finally:
@@ -200,7 +204,7 @@ class SqliteStore(SqlStore):
         try:
             return await self._writer.submit(job)
         except DiskFull as error:
-            self._full_disk.note(error)
+            self._full_disk.record(error)
             raise
 
     async def _read(self, script: Script[P, T], *args: P.args, **kwargs: P.kwargs) -> T:
@@ -218,8 +222,8 @@ class SqliteStore(SqlStore):
 
         return await asyncio.get_running_loop().run_in_executor(self._readers, job)
 
-    async def publish(self, marks: Sequence[Mark]) -> Sequence[str]:
-        """There is one writer: no row is ever locked by another."""
+    async def publish(self, marks: Sequence[CursorAdvance]) -> Sequence[str]:
+        """Advance cursors. With one writer no row is locked, so none is skipped."""
         await self._write("outbox", _publish, marks)
         return []
 
@@ -228,7 +232,7 @@ class SqliteStore(SqlStore):
 
 
 def _straight_through(script: Awaitable[T]) -> T:
-    """Run a coroutine that never waits."""
+    """Run a coroutine that never waits, and return its result."""
     coroutine = cast(Coroutine[Any, Any, T], script)
     try:
         coroutine.send(None)
@@ -243,7 +247,7 @@ def connect(path: Path, clock: Clock, read_only: bool) -> sqlite3.Connection:
     connection = sqlite3.connect(f"file:{path}{mode}", uri=True, isolation_level=None, check_same_thread=False)
     connection.row_factory = sqlite3.Row
     connection.create_function("now_ms", 0, clock.now_ms)
-    connection.create_function("lowered", 1, str.lower, deterministic=True)  # `lower` knows ASCII only
+    connection.create_function("lowered", 1, str.lower, deterministic=True)  # SQLite's `lower` handles ASCII only
     connection.execute("pragma busy_timeout = 5000")
     if not read_only:
         connection.execute("pragma journal_mode = wal")
@@ -262,7 +266,7 @@ Done = tuple["asyncio.Future[Any]", Any, BaseException | None]
 
 
 class _Writer:
-    """The thread that owns the read-write connection. Idle it commits at once; busy, all that arrived meanwhile."""
+    """The thread that owns the read-write connection. It commits all jobs that arrived during the previous commit."""
 
     def __init__(self, connection: sqlite3.Connection) -> None:
         self._connection = connection
@@ -313,7 +317,7 @@ class _Writer:
             result = job.work(self._connection)
         except BaseException as error:
             if not self._connection.in_transaction:
-                raise  # a full disk: SQLite has undone all jobs
+                raise  # the disk is full, and SQLite has rolled back all jobs
             self._connection.execute("rollback to job")
             self._connection.execute("release job")
             return job.future, None, _translated(error)
@@ -322,7 +326,8 @@ class _Writer:
 
 
 def _translated(error: BaseException) -> BaseException:
-    """Trouble with the file is Unavailable (it may pass); a broken rule of the schema is a bug and stays what it is."""
+    """Return Unavailable for errors of the file, which may pass. Violations of the schema are bugs and stay
+    unchanged."""
     if _is_full(error):
         return DiskFull()
     if isinstance(error, sqlite3.OperationalError):

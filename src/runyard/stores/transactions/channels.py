@@ -1,11 +1,11 @@
-"""Conversations: who is in them, what is said, and the runs that it starts."""
+"""Conversations: their members and messages, and the runs that messages start."""
 
 from collections.abc import Mapping, Sequence
 from typing import Any
 
 from msgspec.structs import replace
 
-from runyard.domain.recipients import Audience, Party, recipients
+from runyard.domain.recipients import Audience, Participant, recipients
 from runyard.domain.thread import Change, Conversation, Message, Reaction, Thread, ThreadKind
 from runyard.errors import Conflict, Invalid, NotFound
 from runyard.store import IdempotencyKey, NewMessage, PostedMessage
@@ -18,25 +18,25 @@ NO_MESSAGE = "There is no message with that id."
 
 
 async def open_channel(
-    tx: Tx, thread: Thread, members: Sequence[Party], key: IdempotencyKey | None = None
+    tx: Tx, thread: Thread, members: Sequence[Participant], key: IdempotencyKey | None = None
 ) -> Conversation:
     if key is not None:
         known = await threads.take_key(tx, key, thread.id)
         if known is not None:
             return await get(tx, thread.owner, known)
     if not await _insert(tx, thread, members):
-        raise Conflict("There is a channel of that name already.")
+        raise Conflict("The channel name is taken. Choose another name.")
     return await get(tx, thread.owner, thread.id)
 
 
-async def open_dm(tx: Tx, thread: Thread, members: Sequence[Party]) -> Conversation:
+async def open_dm(tx: Tx, thread: Thread, members: Sequence[Participant]) -> Conversation:
     if not await _insert(tx, thread, members):
         [row] = await tx.rows(tx.q.get_named_conversation, thread.owner, "dm", thread.name)
         return await get(tx, thread.owner, str(row["id"]))
     return await get(tx, thread.owner, thread.id)
 
 
-async def _insert(tx: Tx, thread: Thread, members: Sequence[Party]) -> bool:
+async def _insert(tx: Tx, thread: Thread, members: Sequence[Participant]) -> bool:
     await _check_agents(tx, thread.owner, members)
     values = (thread.id, thread.owner, thread.kind, thread.name, thread.topic, thread.is_private, thread.created_at)
     if not await tx.rows(tx.q.insert_conversation, *values):
@@ -46,10 +46,10 @@ async def _insert(tx: Tx, thread: Thread, members: Sequence[Party]) -> bool:
     return True
 
 
-async def _check_agents(tx: Tx, owner: str, members: Sequence[Party]) -> None:
+async def _check_agents(tx: Tx, owner: str, members: Sequence[Participant]) -> None:
     wanted = {party.id for party in members if party.kind == "agent"}
     if wanted - await _active(tx, owner, wanted):
-        raise Invalid("One of the agents is not there, or not active.")
+        raise Invalid("One of the agents does not exist or is not active.")
 
 
 async def _active(tx: Tx, owner: str, agents: set[str]) -> set[str]:
@@ -66,16 +66,16 @@ async def get(tx: Tx, caller: str, thread_id: str) -> Conversation:
 
 
 async def _conversation(tx: Tx, thread_id: str, lock: bool = False) -> Conversation | None:
-    """As it is. Locked, it stays there until the end of the transaction."""
+    """Return a conversation. With `lock` it cannot be deleted before the end of the transaction."""
     for row in await tx.rows(tx.q.lock_conversation if lock else tx.q.read_conversation, thread_id):
         return Conversation(_rows.thread(row), (await _members(tx, [thread_id])).get(thread_id, []))
     return None
 
 
-async def _members(tx: Tx, thread_ids: list[str]) -> dict[str, list[Party]]:
-    found: dict[str, list[Party]] = {}
+async def _members(tx: Tx, thread_ids: list[str]) -> dict[str, list[Participant]]:
+    found: dict[str, list[Participant]] = {}
     for row in await tx.rows(tx.q.list_members, thread_ids):
-        found.setdefault(str(row["thread_id"]), []).append(Party(row["member"], row["kind"]))
+        found.setdefault(str(row["thread_id"]), []).append(Participant(row["member"], row["kind"]))
     return found
 
 
@@ -89,23 +89,23 @@ async def change_channel(tx: Tx, owner: str, thread_id: str, change: Change) -> 
     if change.name is not None:
         for row in await tx.rows(tx.q.get_named_conversation, owner, "channel", change.name):
             if str(row["id"]) != thread_id:
-                raise Conflict("There is a channel of that name already.")
+                raise Conflict("The channel name is taken. Choose another name.")
     if not await tx.rows(tx.q.change_channel, owner, thread_id, change.name, change.topic, change.is_private):
         raise NotFound(NO_CONVERSATION)
     return await get(tx, owner, thread_id)
 
 
-async def add_member(tx: Tx, owner: str, thread_id: str, party: Party) -> Conversation:
+async def add_member(tx: Tx, owner: str, thread_id: str, party: Participant) -> Conversation:
     await _own_channel(tx, owner, thread_id)
     await _check_agents(tx, owner, [party])
     await tx.many(tx.q.add_members, [(thread_id, party.id, party.kind)])
     return await get(tx, owner, thread_id)
 
 
-async def remove_member(tx: Tx, owner: str, thread_id: str, party: Party) -> Conversation:
+async def remove_member(tx: Tx, owner: str, thread_id: str, party: Participant) -> Conversation:
     await _own_channel(tx, owner, thread_id)
     if not await tx.rows(tx.q.remove_member, thread_id, party.id, party.kind):
-        raise NotFound("They are not in this channel.")
+        raise NotFound("The channel has no such member.")
     return await get(tx, owner, thread_id)
 
 
@@ -115,7 +115,7 @@ async def _own_channel(tx: Tx, owner: str, thread_id: str) -> None:
         raise NotFound(NO_CONVERSATION)
 
 
-# --- what is said
+# --- messages
 
 
 async def post_message(tx: Tx, new: NewMessage) -> PostedMessage:
@@ -148,12 +148,12 @@ async def _said_before(tx: Tx, new: NewMessage) -> Message | None:
     return None
 
 
-def _may_say(here: Conversation, caller: str, sender: Party) -> bool:
+def _may_say(here: Conversation, caller: str, sender: Participant) -> bool:
     return here.may_speak(sender.id, caller) if sender.kind == "agent" else here.is_seen_by(caller)
 
 
 async def _parent(tx: Tx, said: Message) -> str | None:
-    """What it replies to: always a message that itself replies to none."""
+    """Return the parent of a reply: always a message that is not a reply itself."""
     if said.parent_id is None:
         return None
     parent = await _message(tx, said.parent_id)
@@ -163,10 +163,10 @@ async def _parent(tx: Tx, said: Message) -> str | None:
 
 
 async def _audience(tx: Tx, here: Conversation, parent: str | None) -> Audience:
-    spoken: list[Party] | None = None
+    spoken: list[Participant] | None = None
     if parent is not None:
         rows = await tx.rows(tx.q.reply_participants, parent)
-        spoken = [Party(row["sender"], "user" if row["role"] == "user" else "agent") for row in rows]
+        spoken = [Participant(row["sender"], "user" if row["role"] == "user" else "agent") for row in rows]
     agents = {party.id for party in [*here.members, *(spoken or ())] if party.kind == "agent"}
     return Audience(
         kind="dm" if here.thread.kind == "dm" else "channel",
@@ -178,7 +178,7 @@ async def _audience(tx: Tx, here: Conversation, parent: str | None) -> Audience:
 
 
 async def _wake(tx: Tx, new: NewMessage, owner: str, woken: Sequence[str]) -> tuple[intake.Write, list[Any]]:
-    """The runs of these agents, each held behind the one before it."""
+    """Queue the runs of these agents, each held behind the previous one."""
     posts = []
     before: str | None = None
     for agent in woken:
@@ -215,7 +215,7 @@ async def get_message(tx: Tx, caller: str, message_id: str) -> Message:
 
 async def change_message(tx: Tx, caller: str, message_id: str, text: str) -> Message:
     message, _ = await _seen(tx, caller, message_id)
-    if message.party != Party(caller, "user"):
+    if message.party != Participant(caller, "user"):
         raise NotFound(NO_MESSAGE)
     await tx.rows(tx.q.change_message, message_id, text)
     return replace(message, text=text)
@@ -223,7 +223,7 @@ async def change_message(tx: Tx, caller: str, message_id: str, text: str) -> Mes
 
 async def delete_message(tx: Tx, caller: str, message_id: str) -> None:
     message, here = await _seen(tx, caller, message_id)
-    if caller != here.thread.owner and message.party != Party(caller, "user"):
+    if caller != here.thread.owner and message.party != Participant(caller, "user"):
         raise NotFound(NO_MESSAGE)
     for statement in (tx.q.delete_reactions, tx.q.delete_replies, tx.q.delete_message):
         await tx.rows(statement, message_id)
@@ -232,7 +232,7 @@ async def delete_message(tx: Tx, caller: str, message_id: str) -> None:
 async def react(tx: Tx, caller: str, reaction: Reaction) -> bool:
     message = await _message(tx, reaction.message_id)
     here = await _conversation(tx, message.thread_id, lock=True)
-    party = Party(reaction.sender, "user" if reaction.role == "user" else "agent")
+    party = Participant(reaction.sender, "user" if reaction.role == "user" else "agent")
     if here is None or not _may_say(here, caller, party):
         raise NotFound(NO_MESSAGE)
     values = (reaction.message_id, reaction.sender, reaction.role, reaction.emoji, reaction.created_at)

@@ -1,4 +1,4 @@
-"""Copies of runs that have ended."""
+"""Checkpoints: copies of ended runs."""
 
 from collections.abc import Mapping, Sequence
 

@@ -1,4 +1,4 @@
-"""Workers, claims, and what becomes of the runs of workers that died."""
+"""Workers, claims, and the runs of dead workers."""
 
 from collections.abc import Collection, Mapping, Sequence
 from typing import Any
@@ -34,8 +34,8 @@ async def list_workers(tx: Tx) -> Sequence[WorkerRow]:
 async def retire(tx: Tx, worker_id: str) -> None:
     """Delete the worker's row. If the worker still holds runs, only end its lease: the reaper then takes them.
 
-    A claim of this worker may still be on its way to its COMMIT. It holds a lock on the row, so the row is locked
-    before its runs are read."""
+    A claim of this worker may not be committed yet. It holds a lock on the row, so the row is locked before the runs
+    are read."""
     await tx.rows(tx.q.lock_worker, worker_id)
     if await tx.rows(tx.q.orphaned_runs, [worker_id]):
         await tx.rows(tx.q.renew_lease, worker_id, -1)
@@ -105,7 +105,7 @@ async def reap(tx: Tx, limit: int, max_attempts: int, ending: Ending) -> Sequenc
 
 
 def _is_lost(run: Run, dead: Collection[str], now: int) -> bool:
-    """Looked at again under the lock: it may have ended, or been saved, in between."""
+    """Return whether a locked run is lost. It may have ended or changed workers before the lock."""
     overdue = run.cancel_deadline is not None and run.cancel_deadline <= now
     return run.status is Status.RUNNING and (run.worker_id in dead or overdue)
 

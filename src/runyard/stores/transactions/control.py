@@ -1,4 +1,4 @@
-"""Cancel and decide: what people (or deadlines) do to a run from outside, under its lane's lock."""
+"""Cancel runs and decide approvals, under the lock of the run's lane."""
 
 from collections.abc import Callable, Sequence
 from typing import Literal
@@ -41,7 +41,7 @@ async def _stop(tx: Tx, run: Run, lane: Lane, now: int, grace_ms: int, ending: E
     return run, lane
 
 
-# --- runs that nobody follows
+# --- disconnects
 
 
 async def detach(tx: Tx, run_id: str, grace_ms: int) -> None:
@@ -59,10 +59,10 @@ async def abandon(tx: Tx, limit: int, grace_ms: int, ending: Ending) -> Sequence
     lanes = await lock_lanes(tx, {row["lane_key"] for row in found})
     stopped: list[Run] = []
     for locked in await tx.rows(tx.q.lock_runs, sorted(str(row["id"]) for row in found)):
-        [row] = await tx.rows(tx.q.lock_runs, [locked["id"]])  # as the end of those before it has left it
+        [row] = await tx.rows(tx.q.lock_runs, [locked["id"]])  # the end of the runs before it may have changed it
         run, now = _rows.run(row), int(row["now"])
         if run.detach_deadline is None or run.detach_deadline > now or run.status is Status.WAITING:
-            continue  # somebody came back, or it parked, before the locks were ours
+            continue  # a client reconnected, or the run parked, before the lock
         run, lanes[run.lane_key] = await _stop(tx, run, lanes[run.lane_key], now, grace_ms, ending)
         stopped.append(run)
     await save_lanes(tx, lanes.values())
@@ -112,7 +112,7 @@ async def expire(tx: Tx, limit: int, event: Callable[[Approval], Draft]) -> Sequ
     for each in found:
         for decided in await tx.rows(tx.q.decide_approval, each["id"], "expired", None):
             approval = _rows.approval(decided)
-            [row] = await tx.rows(tx.q.lock_runs, [approval.run_id])  # as its other approvals have left it
+            [row] = await tx.rows(tx.q.lock_runs, [approval.run_id])  # its other approvals may have changed it
             lanes[each["lane_key"]] = await _answered(tx, row, lanes[each["lane_key"]], event(approval))
             expired.append(approval)
     await save_lanes(tx, lanes.values())
@@ -120,7 +120,7 @@ async def expire(tx: Tx, limit: int, event: Callable[[Approval], Draft]) -> Sequ
 
 
 async def _answered(tx: Tx, row: _rows.Row, lane: Lane, event: Draft) -> Lane:
-    """The event stands in the log of a locked run, and the run goes on if it waited."""
+    """Append the event to a locked run, and queue the run if it was waiting."""
     run, now = _rows.run(row), int(row["now"])
     await tx.many(tx.q.write_events, _rows.event_values(run.id, run.fence, run.last_seq + 1, [event]))
     run = extended(run, 1, run.last_batch, True, 0)

@@ -1,4 +1,4 @@
-"""Documents that can be searched."""
+"""Documents and full-text search."""
 
 import re
 from collections.abc import Sequence
@@ -28,5 +28,5 @@ async def search(tx: Tx, collection: str, words: str, limit: int) -> Sequence[Hi
 
 
 def words_of(query: str, most: int = 32) -> list[str]:
-    """The words of a free text: letters and digits only, so that none is mistaken for an operator."""
+    """Return the words of a text: letters and digits only, so that no word is taken for an operator."""
     return list(dict.fromkeys(_WORD.findall(query.lower())))[:most]

@@ -1,4 +1,4 @@
-"""Which keys have sealed something here, and other seals for what is stored."""
+"""The encryption keys in use, and statements for the change of keys."""
 
 from collections.abc import Mapping, Sequence
 from typing import Any
@@ -8,12 +8,12 @@ from runyard.stores.transactions.tx import Tx
 
 
 async def keys(tx: Tx) -> Mapping[str, bytes]:
-    """The ids of the keys in use, each with a value that it sealed."""
+    """Return the ids of the keys in use, each with a value that it sealed."""
     return {row["id"]: row["proof"] for row in await tx.rows(tx.q.keys_in_use)}
 
 
 async def has_content(tx: Tx) -> bool:
-    """Whether any column that may be sealed holds something."""
+    """Return whether the database has content."""
     return any(row["found"] for row in await tx.rows(tx.q.has_content))
 
 

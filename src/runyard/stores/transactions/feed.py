@@ -1,4 +1,4 @@
-"""What happened in conversations: written with its cause, numbered afterwards."""
+"""The feed of conversations: written with its cause, numbered later."""
 
 from collections.abc import Iterable
 from typing import Any
@@ -12,12 +12,12 @@ Row = tuple[Any, ...]
 
 
 def at_work(runs: Iterable[Run]) -> list[Row]:
-    """Agents that begin with something that was said to them."""
+    """Return the feed rows for runs that start in a conversation."""
     return [_of_run("agent_typing", run) for run in runs if run.in_mailbox]
 
 
 def at_rest(runs: Iterable[Run]) -> list[Row]:
-    """Agents whose run has ended, however it did; of one that never began nobody was told."""
+    """Return the feed rows for ended runs. A run that never started has none."""
     return [_of_run("agent_done", run) for run in runs if run.in_mailbox and run.started_at is not None]
 
 
@@ -26,13 +26,13 @@ def _of_run(kind: Kind, run: Run) -> Row:
 
 
 async def unnumbered(tx: Tx) -> tuple[int, bool]:
-    """How far the feed goes, and whether there is something without a number."""
+    """Return the last number of the feed, and whether an entry has no number."""
     [head] = await tx.rows(tx.q.unnumbered_feed)
     return int(head["last"]), bool(head["has_new"])
 
 
 async def number(tx: Tx, limit: int) -> int:
-    """Give the new rows their numbers: under the lock of the head, so that the next one to do so sees these first."""
+    """Number the new rows under the lock of the feed's head, so that numbers become visible in order."""
     [locked] = await tx.rows(tx.q.lock_feed)
     numbered = await tx.rows(tx.q.number_feed, locked["last"], limit)
     last = locked["last"] + len(numbered)

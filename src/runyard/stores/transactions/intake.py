@@ -1,4 +1,4 @@
-"""Posts become runs. Lanes are locked (by the upsert) before threads are read, so that parent and position agree."""
+"""Posts become runs. The upsert locks lanes before threads are read, so that parent and position agree."""
 
 from collections import Counter
 from collections.abc import Sequence
@@ -18,25 +18,25 @@ from runyard.stores.transactions import feed, runs, threads
 from runyard.stores.transactions.tx import Tx
 from runyard.stores.transactions.tx import Write as Rows
 
-CLOCK_TOLERANCE_MS = 3600 * 1000  # ids are made by the server's clock, and the log is partitioned by them
+CLOCK_TOLERANCE_MS = 3600 * 1000  # ids come from the server's clock, and the log is partitioned by ids
 
 
 class ThreadsMissing(Exception):
-    """Some posts name threads that are not there: undo, and accept the others."""
+    """Some posts name unknown threads. The caller accepts the others in a new transaction."""
 
     def __init__(self, posts: Sequence[int]) -> None:
         self.posts = posts
 
 
 class LanesFull(Exception):
-    """Some posts do not fit into their lanes: undo, and accept the others."""
+    """Some posts exceed the limit of their lanes. The caller accepts the others in a new transaction."""
 
     def __init__(self, posts: Sequence[int]) -> None:
         self.posts = posts
 
 
 class _Opened:
-    """A lane that was just given more to run, under its lock."""
+    """A locked lane with the positions of new runs."""
 
     def __init__(self, lane: Lane, ours: int, runnable: int, now: int) -> None:
         self.lane = lane
@@ -45,12 +45,12 @@ class _Opened:
         self._next = lane.next_pos - ours
 
     def over(self, most: int | None) -> int:
-        """How many of ours are too many."""
+        """Return how many of the new runs exceed the limit."""
         return 0 if most is None else max(0, min(self._runnable, self.lane.runnable - most))
 
     @property
     def is_idle(self) -> bool:
-        """Nothing but ours can run in it, and nobody is active."""
+        """Return whether the lane has no active run and only new runs to start."""
         return self.lane.active_run is None and self.lane.runnable == self._runnable
 
     def take_position(self) -> int:
@@ -79,7 +79,7 @@ async def accept(tx: Tx, posts: Sequence[Post], room: Room | None) -> list[Accep
 
 
 def _check_room(posts: dict[int, Post], lanes: dict[str, _Opened]) -> None:
-    """The last posts to a lane that is full are the ones that do not fit."""
+    """Raise LanesFull for the last posts of each lane that is over its limit."""
     over = {post.lane_key: lanes[post.lane_key].over(post.most_queued) for post in posts.values()}
     if not any(over.values()):
         return
@@ -100,9 +100,9 @@ async def retry(tx: Tx, owner: str, post: Post, run_id: str) -> Accepted:
     lanes = await open_lanes(tx, [post])
     old = await runs.get(tx, owner, run_id)
     if not old.status.is_terminal:
-        raise RunActive("Only a run that has ended can be retried; cancel it or wait.")
+        raise RunActive("The run has not ended. Cancel it or wait, then retry.")
     if old.superseded_by is not None:
-        raise Conflict("This run was retried before; retry the run that replaced it.")
+        raise Conflict("This run was superseded. Retry the run that replaced it.")
     if lanes[post.lane_key].over(post.most_queued):
         raise QueueFull
     write = Write(lanes, None)
@@ -126,11 +126,11 @@ async def edit(tx: Tx, owner: str, post: Post, run_id: str) -> Accepted:
     if old.thread_id is None or old.thread_id != post.thread_id:
         raise NotFound("There is no run with that id in the thread.")
     if old.superseded_by is not None:
-        raise Conflict("This run was superseded before; edit the one that replaced it.")
-    links = [_rows.link(row) for row in await tx.rows(tx.q.branches, old.thread_id)]
+        raise Conflict("This run was superseded. Edit the run that replaced it.")
+    links = [_rows.branch_run(row) for row in await tx.rows(tx.q.branches, old.thread_id)]
     aside = affected(links, run_id)
     if not all(link.status.is_terminal for link in aside):
-        raise RunActive("A run that this would replace has not ended; cancel it or wait.")
+        raise RunActive("A run that this edit would supersede has not ended. Cancel it or wait.")
     if lanes[post.lane_key].over(post.most_queued):
         raise QueueFull
     write = Write(lanes, None)
@@ -142,7 +142,7 @@ async def edit(tx: Tx, owner: str, post: Post, run_id: str) -> Accepted:
 
 
 async def _repeats(tx: Tx, posts: dict[int, Post]) -> dict[int, Accepted | RunyardError]:
-    """The posts whose key was used before, in the database or earlier in this group."""
+    """Return the results of posts whose key was used before, in the database or earlier in this group."""
     first: dict[tuple[str, str], int] = {}
     keyed = {n: post.key for n, post in posts.items() if post.key is not None}
     for n, key in keyed.items():
@@ -161,7 +161,7 @@ async def _repeats(tx: Tx, posts: dict[int, Post]) -> dict[int, Accepted | Runya
 
 
 async def _named(tx: Tx, posts: Sequence[Post]) -> dict[int, Accepted | RunyardError]:
-    """The posts that name a run which is there, or which an earlier one of this group starts."""
+    """Return the results of posts whose external id is that of an existing run, or of an earlier post of this group."""
     named = {n: (post.owner, post.external_id) for n, post in enumerate(posts) if post.external_id is not None}
     if not named:
         return {}
@@ -176,7 +176,8 @@ async def _named(tx: Tx, posts: Sequence[Post]) -> dict[int, Accepted | RunyardE
 
 
 async def _with_threads(tx: Tx, posts: dict[int, Post]) -> dict[int, Post]:
-    """The posts, each with the thread that its client names; those that are missing are made, in the order of names."""
+    """Return the posts with the threads that their clients named. Missing threads are created, in the order of
+    names."""
     wanted = {(post.thread.owner, post.thread.external_id): post.thread for post in posts.values() if post.thread}
     if not wanted:
         return posts
@@ -191,7 +192,8 @@ async def _with_threads(tx: Tx, posts: dict[int, Post]) -> dict[int, Post]:
 
 
 def in_thread(post: Post, thread_id: str | None) -> Post:
-    """The post, if the thread that its client named is this one (or gone again: then its own, which nobody knows)."""
+    """Return the post in the existing thread of that name. Without one (it was deleted again) the post stays
+    unchanged."""
     if thread_id is None or post.message is None:
         return post
     message = replace(post.message, thread_id=thread_id)
@@ -199,7 +201,7 @@ def in_thread(post: Post, thread_id: str | None) -> Post:
 
 
 async def open_lanes(tx: Tx, posts: Sequence[Post]) -> dict[str, _Opened]:
-    """Make room in the lanes, and learn where in each ours begin."""
+    """Lock the lanes of the posts and reserve positions in them."""
     counts = Counter(post.lane_key for post in posts)
     if not counts:
         return {}
@@ -213,7 +215,7 @@ async def open_lanes(tx: Tx, posts: Sequence[Post]) -> dict[str, _Opened]:
 
 
 async def _still_open(tx: Tx, room: Room | None, lanes: dict[str, _Opened]) -> Room | None:
-    """The room, if there is something to claim and its worker lives."""
+    """Return the room if a lane is idle and the worker's lease is valid, else None."""
     if room is None or not any(opened.is_idle for opened in lanes.values()):
         return None
     return room if await tx.rows(tx.q.check_lease, room.worker_id) else None
@@ -235,7 +237,7 @@ async def _threads(tx: Tx, posts: dict[int, Post]) -> dict[str, Thread]:
 
 
 class Write:
-    """The rows of a group, gathered first and written together."""
+    """The rows of a group, collected first and written together."""
 
     def __init__(self, lanes: dict[str, _Opened], room: Room | None) -> None:
         self._lanes = lanes
@@ -288,7 +290,7 @@ class Write:
         return Claim(run, message)
 
     async def commit(self, tx: Tx, *more: Rows) -> None:
-        """All of it, and `more`, at once."""
+        """Write all rows, and `more`, at once."""
         await tx.together(
             (tx.q.insert_runs, [_rows.new_run_values(run, pause) for run, pause in self._runs]),
             (tx.q.init_outbox, [(run.id, is_dated(run)) for run, _ in self._runs]),

@@ -1,4 +1,4 @@
-"""Lanes, locked in order and written back."""
+"""Lock lanes in order, and save them."""
 
 from collections.abc import Iterable
 
@@ -9,7 +9,7 @@ from runyard.stores.transactions.tx import Tx
 
 
 async def save_lanes(tx: Tx, lanes: Iterable[Lane]) -> None:
-    """Write back lanes whose order of runs may have changed: the first of each may now be under suspicion, or not."""
+    """Save lanes whose order of runs may have changed, and update whether the first run of each is a suspect."""
     rows = [_rows.lane_values(lane) for lane in lanes]
     await tx.many(tx.q.save_lanes, rows)
     await tx.rows(tx.q.mark_suspects, [row[0] for row in rows], SUSPECT_ATTEMPTS)

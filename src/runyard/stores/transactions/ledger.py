@@ -1,10 +1,10 @@
-"""The run ledger: written with the events that it is made of, read as a whole."""
+"""The ledger: written with the events that it is made of, read as a whole."""
 
 from collections.abc import Sequence
 from typing import Any
 
 from runyard.domain.events import Usage
-from runyard.domain.ledger import Day, Ledger, Line, Step
+from runyard.domain.ledger import Day, Ledger, LedgerMessage, Step
 from runyard.domain.run import Run
 from runyard.stores import rows as _rows
 from runyard.stores.transactions.tx import Tx
@@ -15,7 +15,7 @@ Values = tuple[Any, ...]
 def values(ledgers: Sequence[Ledger]) -> tuple[list[Values], list[Values]]:
     return (
         [_step_values(step) for ledger in ledgers for step in ledger.steps],
-        [_line_values(line) for ledger in ledgers for line in ledger.lines],
+        [_message_values(message) for ledger in ledgers for message in ledger.messages],
     )
 
 
@@ -24,7 +24,7 @@ def _step_values(s: Step) -> Values:
     return s.id, s.run_id, s.number, s.status, s.model, *usage, s.created_at, s.completed_at
 
 
-def _line_values(m: Line) -> Values:
+def _message_values(m: LedgerMessage) -> Values:
     return m.id, m.run_id, m.step_id, m.type, m.content, m.tool, m.input, m.created_at
 
 
@@ -36,7 +36,7 @@ async def holding(tx: Tx, run_ids: Sequence[str]) -> frozenset[str]:
 
 async def read(tx: Tx, run_id: str) -> Ledger:
     steps = [_step(row) for row in await tx.rows(tx.q.read_steps, run_id)]
-    return Ledger(steps, [_line(row) for row in await tx.rows(tx.q.read_ledger_messages, run_id)])
+    return Ledger(steps, [_message(row) for row in await tx.rows(tx.q.read_ledger_messages, run_id)])
 
 
 async def runs(tx: Tx, owner: str, agent: str, before: str | None, limit: int) -> Sequence[Run]:
@@ -65,8 +65,8 @@ def _usage(row: _rows.Row) -> Usage:
     return Usage(row["input_tokens"], row["output_tokens"], row["usd"])
 
 
-def _line(row: _rows.Row) -> Line:
-    return Line(
+def _message(row: _rows.Row) -> LedgerMessage:
+    return LedgerMessage(
         id=str(row["id"]),
         run_id=str(row["run_id"]),
         step_id=_rows.text_id(row["step_id"]),

@@ -1,4 +1,4 @@
-"""The log: parts of several runs in one commit, each judged under its run's lock."""
+"""Append parts of several runs in one commit, each judged under its run's lock; and read logs."""
 
 from collections.abc import Mapping, Sequence
 
@@ -15,7 +15,7 @@ from runyard.stores.transactions.tx import Tx
 async def append(tx: Tx, parts: Sequence[Part]) -> list[Outcome]:
     lanes = await _lock_lanes(tx, parts)
     outcomes: list[Outcome] = [Busy() for _ in parts]
-    alone = len(parts) == 1  # then it has waited for its lane, and a lane that is missing still is gone for good
+    alone = len(parts) == 1  # it has waited for its lane, so a missing lane is deleted
     free = [n for n, part in enumerate(parts) if alone or part.move is None or part.lane_key in lanes]
     rows = await tx.rows(tx.q.lock_runs, sorted(parts[n].run_id for n in free)) if free else []
     locked = {str(row["id"]): (_rows.run(row), int(row["now"])) for row in rows}
@@ -32,8 +32,7 @@ async def append(tx: Tx, parts: Sequence[Part]) -> list[Outcome]:
 
 
 async def _lock_lanes(tx: Tx, parts: Sequence[Part]) -> dict[str, Lane]:
-    """The lanes that moves will change. In a group nobody waits for a lane: what is locked elsewhere is for the next
-    one."""
+    """Lock the lanes of parts with a move. A group does not wait: parts with a locked lane come with the next group."""
     keys = sorted({part.lane_key for part in parts if part.move is not None})
     if not keys:
         return {}
@@ -49,7 +48,7 @@ async def _is_decided(tx: Tx, move: Move | None) -> bool:
 
 
 class _Changes:
-    """What a group writes, gathered part by part. `runs` holds each run as the parts so far leave it."""
+    """The writes of a group, collected part by part. `runs` has each run after the parts so far."""
 
     def __init__(self, lanes: dict[str, Lane]) -> None:
         self._lanes = lanes

@@ -1,4 +1,4 @@
-"""How far runs are published."""
+"""Runs with unpublished events."""
 
 from collections.abc import Sequence
 

@@ -1,7 +1,8 @@
-"""Turns: the runs that one message started follow one another, each held until the one before it has ended or parked.
+"""The reply order: the runs that one message started follow one another, each held until the previous one has ended or
+parked.
 
-Who leaves says so in its own transaction (`passed`), which gives the next one a time; `give` then puts it into its
-lane. Nobody waits for a lane while holding a run here: a held run's lane is locked by `give` alone.
+The transaction that ends or parks a run makes the next one due (`release_next`); `release` later puts it into its lane.
+No transaction waits for a lane while it holds a run: only `release` locks the lane of a held run.
 """
 
 from collections.abc import Collection, Sequence
@@ -14,8 +15,8 @@ from runyard.stores.transactions.tx import Tx
 
 
 async def release_next(tx: Tx, left: Sequence[Run], ended: Sequence[Run], failed: Collection[str] = ()) -> None:
-    """These runs of mailboxes are over or wait for people: whoever was held behind them is due after a pause. Behind a
-    run that never had its turn one goes on waiting, for the same end. `failed`: those of the ended that ended badly."""
+    """Make the runs behind these mailbox runs, which ended or parked, due after a pause. A run behind one that never
+    ran waits for what that one waited for. `failed`: those of the ended runs that ended as error."""
     ids = sorted(run.id for run in left if run.in_mailbox)
     if not ids:
         return
@@ -27,13 +28,13 @@ async def release_next(tx: Tx, left: Sequence[Run], ended: Sequence[Run], failed
 
 
 async def due_in(tx: Tx) -> int | None:
-    """In how many milliseconds the next one is due; None if nobody is."""
+    """Return the milliseconds until the next held run is due; None if no run is."""
     [due] = await tx.rows(tx.q.next_due)
     return None if due["ms"] is None else int(due["ms"])
 
 
 async def release(tx: Tx, limit: int) -> tuple[int, int | None]:
-    """Let those run whose turn has come; how many, and in how many milliseconds the next one is due."""
+    """Release held runs that are due. Return how many, and the milliseconds until the next one is due."""
     found = await tx.rows(tx.q.due_runs, limit)
     released: list[str] = []
     if found:
@@ -49,5 +50,5 @@ async def release(tx: Tx, limit: int) -> tuple[int, int | None]:
 
 
 async def recover(tx: Tx) -> None:
-    """Those who wait for a run that is over (or gone) without having been told: their turn has come."""
+    """Make runs due that are held behind an ended or deleted run."""
     await tx.rows(tx.q.recover_held_runs)

@@ -1,4 +1,4 @@
-"""What is old goes, a batch at a time, under the locks of its queues; what is waited for or gone back to stays."""
+"""Delete old runs, messages and feed entries, a batch at a time, under the locks of their lanes."""
 
 from collections.abc import Sequence
 
@@ -64,7 +64,7 @@ async def drop_feed(tx: Tx, horizon: int, limit: int) -> int:
 
 
 async def drop_logs(tx: Tx, horizon: int, tombstones: int) -> int:
-    await tx.rows(tx.q.forget_tombstones, tombstones)  # first: while a part of the log goes, nobody can write
+    await tx.rows(tx.q.forget_tombstones, tombstones)  # first: dropping a partition blocks writers
     return sum(row["dropped"] for row in await tx.rows(tx.q.drop_logs, horizon))
 
 

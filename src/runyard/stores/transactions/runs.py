@@ -1,4 +1,4 @@
-"""Runs as they are, and runs that end without a worker."""
+"""Look up runs, and end runs without a worker."""
 
 from collections.abc import Sequence
 
@@ -33,7 +33,7 @@ async def list_page(tx: Tx, owner: str, where: RunFilter, before: str | None, li
 
 
 async def end(tx: Tx, run: Run, fate: Fate, ending: Ending, now: int) -> Run:
-    """End a locked run that no worker will end: its owner, if any, is fenced off."""
+    """End a locked run without its worker. The new fence refuses writes of a worker that still has it."""
     drafts = ending(run, fate)
     await tx.many(tx.q.write_events, _rows.event_values(run.id, run.fence + 1, run.last_seq + 1, drafts))
     if run.asked:
@@ -43,5 +43,5 @@ async def end(tx: Tx, run: Run, fate: Fate, ending: Ending, now: int) -> Run:
 
 
 async def move_on(tx: Tx, run: Run) -> None:
-    """Write back a run that was changed from outside; there may be something to publish again."""
+    """Save a changed run and reopen its outbox."""
     await tx.together((tx.q.save_runs, [_rows.run_values(run)]), (tx.q.reopen_outbox, [(run.id,)]))

@@ -1,4 +1,4 @@
-"""States of runs that readers begin at."""
+"""Snapshots: states of runs from which readers continue."""
 
 from runyard.store import Snapshot
 from runyard.stores.transactions.tx import Tx

@@ -1,4 +1,4 @@
-"""Threads and what was said in them."""
+"""Threads and their messages."""
 
 from collections.abc import Mapping, Sequence
 from typing import Any
@@ -27,21 +27,21 @@ async def create(tx: Tx, thread: Thread, key: IdempotencyKey | None = None) -> T
 
 
 def values(made: Thread) -> tuple[Any, ...]:
-    """A new thread, in the order of `insert_thread`."""
+    """Return the values of a new thread, in the order of `insert_thread`."""
     return made.id, made.owner, made.kind, made.external_id, made.user_id, made.agent, made.created_at
 
 
 async def fork(
     tx: Tx, thread: Thread, run_id: str, key: IdempotencyKey | None = None, excerpt: Excerpt | None = None
 ) -> Thread:
-    """Under the lane of the thread it comes from, so that this is not deleted meanwhile."""
+    """Fork a thread under the lock of the original thread's lane, so that this cannot be deleted concurrently."""
     if key is not None:
         known = await take_key(tx, key, thread.id)
         if known is not None:
             return await get(tx, thread.owner, known)
     run = await runs.get(tx, thread.owner, run_id)
     if run.thread_id is None:
-        raise NotFound("That run belongs to no thread.")
+        raise NotFound("That run belongs to no thread and cannot be forked.")
     await tx.rows(tx.q.lock_lanes, [thread_lane(run.thread_id)])
     run = await runs.get(tx, thread.owner, run_id)
     if excerpt is not None:
@@ -54,7 +54,7 @@ async def fork(
 
 
 async def _copy(tx: Tx, excerpt: Excerpt) -> None:
-    """Nobody knows this run yet: it takes a place in its lane, and is never in the queue."""
+    """Insert the run of an excerpt. It gets a position in its lane but is never queued."""
     run, said = excerpt.run, excerpt.message
     [lane] = await tx.many(tx.q.open_lanes, [(run.lane_key, 1, 0)])
     run = replace(run, pos=_rows.lane(lane).next_pos - 1)
@@ -70,7 +70,7 @@ async def _copy(tx: Tx, excerpt: Excerpt) -> None:
 
 
 async def take_key(tx: Tx, key: IdempotencyKey, result: str) -> str | None:
-    """None if the key is new (and now stands for `result`), else what it stands for."""
+    """Store a new key with its `result` and return None, or return the result of a known key."""
     if await tx.many(tx.q.insert_keys, [(key.scope, key.key, key.digest, result)]):
         return None
     return await known_result(tx, key)
@@ -100,7 +100,7 @@ async def list_page(tx: Tx, owner: str, before: str | None, limit: int) -> Seque
 
 
 async def delete(tx: Tx, owner: str, thread_id: str) -> None:
-    await get(tx, owner, thread_id)  # whoever it does not belong to waits for no lock
+    await get(tx, owner, thread_id)  # a caller that does not own it waits for no lock
     await tx.rows(tx.q.lock_lanes, [thread_lane(thread_id)])
     if not await tx.rows(tx.q.lock_thread, owner, thread_id):
         raise NotFound("There is no thread with that id.")

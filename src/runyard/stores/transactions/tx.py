@@ -1,4 +1,4 @@
-"""A transaction as a script sees it."""
+"""The transaction that a script gets."""
 
 from collections.abc import Sequence
 from typing import Any, Protocol
@@ -10,14 +10,16 @@ Write = tuple[str, Sequence[tuple[Any, ...]]]
 
 
 class Tx(Protocol):
+    """A transaction, with the named statements of its database in `q`."""
+
     q: Queries
 
     async def rows(self, sql: str, *params: Any) -> Sequence[Row]:
-        """Run one statement. A list parameter is one parameter (an array, or its JSON)."""
+        """Run one statement and return its rows. A list is one parameter (an array, or its JSON)."""
 
     async def many(self, sql: str, rows: Sequence[tuple[Any, ...]]) -> Sequence[Row]:
-        """Run one statement for many rows of parameters, in order, and gather what it returns."""
+        """Run one statement for many rows of parameters, in order, and return all rows."""
 
     async def together(self, *writes: Write) -> None:
-        """Run several statements for many rows each, at once: they must not touch the same rows. No rows, no
-        statement."""
+        """Run several statements at once, each for many rows. They must not touch the same rows. A statement without
+        rows is skipped."""

@@ -1,9 +1,9 @@
--- The hot path of Postgres: a whole group of parts in one statement and one round trip. Fence, batch and status are checked
--- in the write; parts that come back are in, the others are for the general way. Parts are sorted by run, and the plan
--- goes through them in that order. (`coalesce` keeps the planner from looking for a run among all that are running.)
+-- The hot path on Postgres: a whole group of parts in one statement and one round trip. The write checks fence, batch and
+-- status. Returned parts are written; the others go through the general script. Parts are sorted by run, and the plan
+-- processes them in that order. (`coalesce` keeps the planner from scanning all running runs.)
 
 -- name: append
--- Parts that move nothing.
+-- Write parts without a move.
 with part as (
   select * from unnest($1::text::uuid[], $2::text::bigint[], $3::text::bigint[], $4::text::int[], $5::text::bool[])
     with ordinality as p (run_id, fence, batch, n, progress, no)
@@ -27,8 +27,8 @@ with part as (
 select no, base, cancel, false as ready from tip;
 
 -- name: append_and_finish
--- The same where some parts end their run (those with a status): its lane is freed and its answer stored. Not those that
--- may not end so (a cancel is requested, an approval was asked for) or whose lane is locked elsewhere.
+-- The same if some parts (those with a status) end their run: free its lane and store its answer. Parts that may not end
+-- their run (a cancel is requested, an approval was requested) or whose lane is locked are not written.
 with part as (
   select * from unnest($1::text::uuid[], $2::text::bigint[], $3::text::bigint[], $4::text::int[], $5::text::bool[],
                        $6::text::text[], $7::text::text[], $8::text::text[], $9::text::text[], $10::text::text[], $11::text::text[])
@@ -71,9 +71,8 @@ with part as (
 select t.no, t.base, t.cancel, coalesce(f.ready, false) as ready from tip t left join freed f on f.key = t.lane_key;
 
 -- name: publish
--- Publish runs up to a seq, never back; close those that ended, or that are at rest as they were in the given turn, and
--- move the state of those that ended. Rows that another transaction has locked are skipped and come back: one run never
--- waits for another.
+-- Advance cursors, never back; close those of ended runs, and of queued or waiting runs whose turn is unchanged, and set
+-- the state of ended runs. Return the rows that another transaction has locked: one run never waits for another.
 with mark as (
   select * from unnest($1::text::uuid[], $2::text::bigint[], $3::text::int[], $4::text::text[]) as m (run_id, upto, turn, state)
 ), ended as materialized (

@@ -1,107 +1,107 @@
 -- name: keys_in_use
--- The keys that have sealed something here.
+-- The keys that sealed content in this database.
 select id, proof from encryption_keys order by id;
 
 -- name: has_content
--- Whether there is content: what was said, done or remembered.
+-- Whether the database has content: events, messages or memory.
 select exists (select 1 from run_events) or exists (select 1 from messages) or exists (select 1 from memory_blocks)
     or exists (select 1 from passages) as found;
 
 -- name: insert_encryption_key
--- A key that will seal something here; the first proof of it stays.
+-- Insert a key that seals content here; an existing proof stays.
 insert into encryption_keys (id, proof, created_at) values ($1, $2, now_ms()) on conflict do nothing;
 
 -- name: forget_encryption_keys
--- Nothing is left that any other key than this one (or any at all) has sealed.
+-- Delete all keys except this one (or all): they have sealed nothing that is left.
 delete from encryption_keys where id is distinct from $1;
 
 -- name: seals_of_events
--- The next events in the order of keys; with their data, if that begins with $3 or ($4 false) does not.
+-- The next events in key order. Their data is null unless (it starts with $3) equals $4.
 select run_id, seq, id, case when (substr(data, 1, length($3::bytea)) = $3) = $4 then data end as data
   from run_events where (run_id, seq) > ($1, $2) order by run_id, seq limit $5;
 
 -- name: swap_events
--- Other bytes for the same content, unless somebody changed them meanwhile.
+-- Replace the data of events, unless another transaction changed it.
 update run_events e set data = s.new
   from unnest($1::text::uuid[], $2::text::bigint[], $3::text::bytea[], $4::text::bytea[]) as s (run_id, seq, old, new)
  where e.run_id = s.run_id and e.seq = s.seq and e.data = s.old;
 
 -- name: seals_of_messages
--- The next messages; with what they say, if the text begins with $2 or the sources with $3 or ($4 false) do not.
+-- The next messages. Their text is null unless (it starts with $2, or the sources with $3) equals $4.
 select id, sources, case when (left(text, length($2::text)) = $2) = $4
                            or (sources <> '[]' and (left(sources, length($3::text)) = $3) = $4) then text end as text
   from messages where id > $1 order by id limit $5;
 
 -- name: swap_messages
--- Another text for the same content, unless somebody changed it meanwhile.
+-- Replace the text and the sources of messages, unless another transaction changed them.
 update messages m set text = s.new, sources = s.new_sources
   from unnest($1::text::uuid[], $2::text::text[], $3::text::text[], $4::text::text[], $5::text::text[])
        as s (id, old, new, old_sources, new_sources)
  where m.id = s.id and m.text = s.old and m.sources = s.old_sources;
 
 -- name: seals_of_approvals
--- The next approvals; with their input, if that begins with $2 or ($3 false) does not.
+-- The next approvals. Their input is null unless (it starts with $2) equals $3.
 select id, case when (substr(input, 1, length($2::bytea)) = $2) = $3 then input end as input
   from approvals where id > $1 order by id limit $4;
 
 -- name: swap_approvals
--- Other bytes for the same content, unless somebody changed them meanwhile.
+-- Replace the input of approvals, unless another transaction changed it.
 update approvals a set input = s.new
   from unnest($1::text::text[], $2::text::bytea[], $3::text::bytea[]) as s (id, old, new)
  where a.id = s.id and a.input = s.old;
 
 -- name: seals_of_runs
--- The next runs; with their error, if that begins with $2 or ($3 false) does not.
+-- The next runs. Their error is null unless (it starts with $2) equals $3.
 select id, case when (left(error, length($2::text)) = $2) = $3 then error end as error from runs where id > $1 order by id limit $4;
 
 -- name: swap_runs
--- Another text for the same content, unless somebody changed it meanwhile.
+-- Replace the error of runs, unless another transaction changed it.
 update runs r set error = s.new from unnest($1::text::uuid[], $2::text::text[], $3::text::text[]) as s (id, old, new)
  where r.id = s.id and r.error = s.old;
 
 -- name: seals_of_checkpoints
--- The next checkpoints; with their data, if that begins with $2 or ($3 false) does not.
+-- The next checkpoints. Their data is null unless (it starts with $2) equals $3.
 select run_id as id, case when (substr(data, 1, length($2::bytea)) = $2) = $3 then data end as data
   from checkpoints where run_id > $1 order by run_id limit $4;
 
 -- name: swap_checkpoints
--- Other bytes for the same content, unless somebody changed them meanwhile.
+-- Replace the data of checkpoints, unless another transaction changed it.
 update checkpoints c set data = s.new
   from unnest($1::text::uuid[], $2::text::bytea[], $3::text::bytea[]) as s (run_id, old, new)
  where c.run_id = s.run_id and c.data = s.old;
 
 -- name: seals_of_blocks
--- The next blocks of memory; with their content, if that begins with $2 or ($3 false) does not.
+-- The next memory blocks. Their content is null unless (it starts with $2) equals $3.
 select id, agent, label, case when (left(content, length($2::text)) = $2) = $3 then content end as content
   from memory_blocks where id > $1 order by id limit $4;
 
 -- name: swap_blocks
--- Another text for the same content, unless somebody changed it meanwhile.
+-- Replace the content of blocks, unless another transaction changed it.
 update memory_blocks b set content = s.new from unnest($1::text::uuid[], $2::text::text[], $3::text::text[]) as s (id, old, new)
  where b.id = s.id and b.content = s.old;
 
 -- name: seals_of_passages
--- The next passages; with what they say, if the content begins with $2 or the tags with $3 or ($4 false) do not.
+-- The next passages. Their content is null unless (it starts with $2, or the tags with $3) equals $4.
 select id, tags, case when (left(content, length($2::text)) = $2) = $4
                         or (tags <> '[]' and (left(tags, length($3::text)) = $3) = $4) then content end as content
   from passages where id > $1 order by id limit $5;
 
 -- name: swap_passages
--- Another text for the same content.
+-- Replace the content and the tags of passages, unless another transaction changed them.
 update passages p set content = s.new, tags = s.new_tags
   from unnest($1::text::uuid[], $2::text::text[], $3::text::text[], $4::text::text[], $5::text::text[])
        as s (id, old, new, old_tags, new_tags)
  where p.id = s.id and p.content = s.old and p.tags = s.old_tags;
 
 -- name: seals_of_ledger
--- The next ledger messages. Their content is null unless it starts with $2, or their tool input with $3, equals $4.
+-- The next ledger messages. Their content is null unless (it starts with $2, or the tool input with $3) equals $4.
 select id, run_id, tool_input,
        case when (left(content, length($2::text)) = $2) = $4
               or coalesce((left(tool_input, length($3::text)) = $3) = $4, false) then content end as content
   from run_messages where id > $1 order by id limit $5;
 
 -- name: swap_ledger
--- Replace the content and the input of a tool, unless another transaction changed them.
+-- Replace the content and the tool input of ledger messages, unless another transaction changed them.
 update run_messages m set content = s.new, tool_input = s.new_input
   from unnest($1::text::uuid[], $2::text::text[], $3::text::text[], $4::text::text[], $5::text::text[])
        as s (id, old, new, old_input, new_input)

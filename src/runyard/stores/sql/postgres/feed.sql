@@ -1,35 +1,35 @@
 -- name: insert_feed
--- Tell those who watch; in the transaction of what happened.
+-- Insert feed entries, in the transaction of their cause.
 insert into feed (kind, thread_id, message_id, run_id, actor, role, emoji, created_at)
 select f.*, now_ms()
   from unnest($1::text::text[], $2::text::uuid[], $3::text::uuid[], $4::text::uuid[], $5::text::text[], $6::text::text[], $7::text::text[]) as f;
 
 -- name: unnumbered_feed
--- How far the feed goes, and whether there is anything without a number.
+-- The last number of the feed, and whether an entry has no number.
 select coalesce((select last from feed_head), 0) as last, exists (select 1 from feed where no is null) as has_new;
 
 -- name: feed_start
--- The number that the feed begins after.
+-- The number of the last deleted feed entry.
 select coalesce((select dropped from feed_head), 0) as dropped;
 
 -- name: lock_feed
--- Be the one who gives out numbers.
+-- Lock the head of the feed; one transaction at a time numbers entries.
 insert into feed_head (one, last) values (true, 0) on conflict (one) do update set last = feed_head.last
 returning last;
 
 -- name: number_feed
--- Number what is new, in the order it was written.
+-- Number new entries, in the order they were written.
 update feed set no = n.no
   from (select id, $1::bigint + row_number() over (order by id) as no from feed where no is null order by id limit $2) n
  where feed.id = n.id
 returning feed.id;
 
 -- name: move_feed_head
--- How far the feed goes now.
+-- Set the last number of the feed.
 update feed_head set last = $1;
 
 -- name: read_feed
--- A piece of the feed, in order, with the messages it tells of; and of each entry whether somebody may see it.
+-- A range of the feed, in order, with its messages, and whether the caller may see each entry.
 select f.no, f.kind, f.message_id, f.run_id as of_run, f.actor, f.role as actor_role, f.emoji, f.created_at as happened_at,
        f.thread_id, t.kind as thread_kind,
        t.kind in ('channel', 'dm') and (t.owner = $1 or (t.kind = 'channel' and not t.is_private)

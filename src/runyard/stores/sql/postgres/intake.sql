@@ -1,5 +1,5 @@
 -- name: insert_keys
--- Take idempotency keys, in key order so that two groups cannot deadlock; keys that come back are new.
+-- Insert idempotency keys, in key order so that two groups cannot deadlock; return the new ones.
 insert into idempotency_keys (scope, key, digest, result, created_at)
 select k.scope, k.key, k.digest, k.result, now_ms()
   from unnest($1::text::text[], $2::text::text[], $3::text::text[], $4::text::uuid[]) as k (scope, key, digest, result)
@@ -8,20 +8,20 @@ select k.scope, k.key, k.digest, k.result, now_ms()
 returning scope, key;
 
 -- name: get_key
--- What a key stands for.
+-- The result of the request with this idempotency key.
 select digest, result from idempotency_keys where scope = $1 and key = $2;
 
 -- name: forget_keys
--- Drop keys that are older than the given age.
+-- Delete keys that are older than the given age.
 delete from idempotency_keys where created_at < now_ms() - $1::bigint;
 
 -- name: named_runs
--- Runs that have these names already.
+-- Runs by their external ids.
 select r.id, r.owner, r.external_id from runs r
   join unnest($1::text[], $2::text[]) as n (owner, external_id) on r.owner = n.owner and r.external_id = n.external_id;
 
 -- name: open_lanes
--- Add runs to lanes, some of them held, locking the lanes in order, and learn the next free position of each.
+-- Add runs to lanes, some of them held; lock the lanes in order and return the next free position of each.
 insert into lanes as l (key, next_pos, runnable, ready_at)
 select k.key, k.n + 1, k.runnable, now_ms()
   from unnest($1::text::text[], $2::text::int[], $3::text::int[]) as k (key, n, runnable) order by k.key
@@ -36,7 +36,7 @@ returning {lane};
 select {thread} from threads where id = any($1::uuid[]) and kind = 'chat';
 
 -- name: open_threads
--- Make the threads of these names where an owner has none, in order so that two groups cannot deadlock.
+-- Insert the threads that an owner does not have, in order so that two groups cannot deadlock.
 insert into threads (id, owner, kind, external_id, user_id, agent, created_at)
 select * from unnest($1::text::uuid[], $2::text::text[], $3::text::text[], $4::text::text[], $5::text::text[], $6::text::text[],
                      $7::text::bigint[]) as t (id, owner, kind, external_id, user_id, agent, created_at)
@@ -44,12 +44,12 @@ select * from unnest($1::text::uuid[], $2::text::text[], $3::text::text[], $4::t
     on conflict (owner, external_id) where external_id is not null do nothing;
 
 -- name: named_threads
--- Threads by the names that clients gave them.
+-- Threads by their external ids.
 select t.id, t.owner, t.external_id from threads t
   join unnest($1::text[], $2::text[]) as n (owner, external_id) on t.owner = n.owner and t.external_id = n.external_id;
 
 -- name: insert_runs
--- Store accepted runs; some are claimed at once.
+-- Insert accepted runs; some are claimed in the same transaction.
 insert into runs (id, owner, face, lane_key, pos, agent, thread_id, trigger_message_id, parent_id, retry_of, created_at,
                   agent_version, status, fence, attempts, worker_id, started_at, external_id, held, after_run, pause_ms, depth,
                   last_seq)
@@ -61,7 +61,7 @@ select r.*, 1
               $20::text::uuid[], $21::text::int[], $22::text::int[]) as r;
 
 -- name: insert_messages
--- Store what was said.
+-- Insert messages.
 insert into messages (id, thread_id, run_id, role, text, sources, created_at)
 select * from unnest($1::text::uuid[], $2::text::uuid[], $3::text::uuid[], $4::text::text[], $5::text::text[], $6::text::text[], $7::text::bigint[]);
 
@@ -71,13 +71,13 @@ update threads t set head_run_id = h.run_id
   from unnest($1::text::uuid[], $2::text::uuid[]) as h (thread_id, run_id) where t.id = h.thread_id;
 
 -- name: supersede_runs
--- Note which run replaces these; their checkpoints are to be written again.
+-- Record which run replaces these; their checkpoints must be written again.
 update runs set superseded_by = $2, checkpoint_at = null where id = any($1::uuid[]);
 
 -- name: branches
--- Who follows whom in a thread.
+-- The runs of a thread with their parents.
 select id, parent_id, status, superseded_by from runs where thread_id = $1;
 
 -- name: count_queued
--- How many runs of an owner wait; no further than the limit.
+-- How many runs of an owner wait; the count stops at the limit.
 select count(*) as n from (select 1 from runs where owner = $1 and status = 'queued' limit $2::int) q;

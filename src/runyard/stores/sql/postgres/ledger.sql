@@ -1,5 +1,5 @@
 -- name: save_steps
--- Steps that began or ended; what is known of one stays.
+-- Insert or update steps; known values stay.
 insert into run_steps (id, run_id, step_number, status, model_id, input_tokens, output_tokens, usd, created_at, completed_at)
 select s.* from unnest($1::text::uuid[], $2::text::uuid[], $3::text::int[], $4::text::text[], $5::text::text[], $6::text::bigint[],
                        $7::text::bigint[], $8::text::float8[], $9::text::bigint[], $10::text::bigint[]) as s
@@ -8,13 +8,13 @@ select s.* from unnest($1::text::uuid[], $2::text::uuid[], $3::text::int[], $4::
        completed_at = excluded.completed_at;
 
 -- name: insert_ledger_messages
--- Messages of runs.
+-- Insert ledger messages.
 insert into run_messages (id, run_id, step_id, message_type, content, tool_name, tool_input, created_at)
 select m.* from unnest($1::text::uuid[], $2::text::uuid[], $3::text::uuid[], $4::text::text[], $5::text::text[], $6::text::text[],
                        $7::text::text[], $8::text::bigint[]) as m;
 
 -- name: close_steps
--- These runs are over: a step of theirs that did not end has failed, and so has the last one of those that failed ($2).
+-- Mark the unfinished steps of ended runs as failed, and the last step of those that failed ($2).
 update run_steps s set status = 'failed', completed_at = coalesce(s.completed_at, now_ms())
  where s.run_id = any($1::uuid[]) and (s.status = 'running' or s.run_id = any($2::uuid[])
    and not exists (select 1 from run_steps l where l.run_id = s.run_id and l.step_number > s.step_number));
@@ -25,19 +25,19 @@ select id, run_id, step_number, status, model_id, input_tokens, output_tokens, u
   from run_steps where run_id = $1 order by step_number;
 
 -- name: read_ledger_messages
--- The messages of a run, in order.
+-- The ledger messages of a run, in order.
 select id, run_id, step_id, message_type, content, tool_name, tool_input, created_at
   from run_messages where run_id = $1 order by created_at, id;
 
 -- name: usage_by_day
--- What the runs of an agent have cost their owner, day by day, the latest first.
+-- The cost of an agent's runs for an owner per day, latest first.
 select s.created_at / 86400000 as day, count(distinct s.run_id) as runs, count(*) as steps,
        sum(s.input_tokens)::bigint as input_tokens, sum(s.output_tokens)::bigint as output_tokens, sum(s.usd) as usd
   from runs r join run_steps s on s.run_id = r.id
  where r.agent = $2 and r.owner = $1 and r.face = 'channels' group by day order by day desc limit $3;
 
 -- name: list_mailbox_runs
--- An owner's runs in the mailbox of an agent, newest first.
+-- An owner's runs in an agent's mailbox, newest first.
 select {run} from runs r
  where r.agent = $2 and r.face = 'channels' and r.owner = $1 and ($3::uuid is null or r.id < $3)
  order by r.id desc limit $4;

@@ -5,11 +5,11 @@ r.resume_why, r.worker_id, r.asked, r.cancel_requested_at, r.cancel_deadline, r.
 r.external_id, r.state, r.detach_deadline, r.held, r.after_run, r.depth
 
 -- name: lock_runs
--- Runs, in order.
+-- Lock runs, in order.
 select {run}, now_ms() as now from runs r where r.id = any($1::uuid[]) order by r.id for update;
 
 -- name: save_runs
--- Write back runs that are locked.
+-- Update locked runs.
 update runs r set status = s.status, agent_version = s.agent_version, stop_reason = s.stop_reason, error_code =
        s.error_code, error = s.error, usage = s.usage, fence = s.fence, last_seq = s.last_seq, last_batch =
        s.last_batch, attempts = s.attempts, resume_why = s.resume_why, worker_id = s.worker_id, asked = s.asked,
@@ -24,21 +24,21 @@ update runs r set status = s.status, agent_version = s.agent_version, stop_reaso
  where r.id = s.id;
 
 -- name: write_events
--- Events of runs that are locked, at seqs that are known.
+-- Insert events of locked runs, with their seqs.
 insert into run_events (run_id, seq, id, ts, type, source, name, fn, data, fence)
 select * from unnest($1::text::uuid[], $2::text::bigint[], $3::text::uuid[], $4::text::bigint[], $5::text::text[], $6::text::text[], $7::text::text[], $8::text::text[],
                      $9::text::bytea[], $10::text::bigint[]);
 
 -- name: read_events
--- A piece of a log, in order.
+-- A range of a log, in order.
 select seq, id, ts, type, data, name, fn, source, v from run_events where run_id = $1 and seq > $2 order by seq limit $3;
 
 -- name: heads
--- How far logs go and whether they have ended.
+-- The heads of logs: last seq, published seq, and whether the run has ended.
 select r.id, r.last_seq, r.status in ('done', 'error', 'canceled') as finished, o.next_seq - 1 as published,
        r.detach_deadline is not null as detached
   from runs r join run_outbox o on o.run_id = r.id where r.id = any($1::uuid[]);
 
 -- name: maintain
--- Routine care: the log's next partitions exist before they are needed.
+-- Create the log's next partitions before they are needed.
 select add_event_partitions(4);

@@ -1,16 +1,16 @@
 -- name: old_runs
--- Runs that were made before a time, in order of their ids.
+-- Runs from before a time, in the order of their ids.
 select id, lane_key, thread_id from runs where id > $1::uuid and id < $2::uuid order by id limit $3;
 
 -- name: droppable_runs
--- Those of these runs that go alone, having ended before the horizon: they belong to no thread, or were set off in a
--- conversation and nobody is held behind them. Whether they were the last of their queue; a mailbox stays.
+-- Those of these runs that are deleted alone and ended before the horizon: runs without a thread, and runs in a
+-- conversation with no run held behind them. `is_last`: its lane is deleted too; a mailbox stays.
 select id, lane_key, thread_id is null and superseded_by is null as is_last from runs r
  where id = any($1::uuid[]) and (thread_id is null or face = 'channels') and finished_at < $2::bigint
    and not exists (select 1 from runs h where h.after_run = r.id and h.held and h.status = 'queued') order by id;
 
 -- name: droppable_threads
--- Those of these threads that are chats whose runs all ended before the horizon, and from which none was forked.
+-- Those of these threads that are chats without forks whose runs all ended before the horizon.
 select t.id from threads t where t.id = any($1::uuid[]) and t.kind = 'chat'
    and not exists (select 1 from runs r where r.thread_id = t.id and (r.finished_at is null or r.finished_at >= $2::bigint))
    and not exists (select 1 from threads f where f.forked_from = t.id);
@@ -20,63 +20,63 @@ select t.id from threads t where t.id = any($1::uuid[]) and t.kind = 'chat'
 select id from runs where thread_id = any($1::uuid[]);
 
 -- name: keep_tombstones
--- What is kept of these runs.
+-- Insert the tombstones of runs.
 insert into dropped_runs (id, owner, external_id, agent, status, stop_reason, error_code, last_seq, created_at, finished_at,
                           dropped_at, has_log)
 select id, owner, external_id, agent, status, stop_reason, error_code, last_seq, created_at, finished_at, now_ms(), true
   from runs where id = any($1::uuid[]);
 
 -- name: drop_events
--- The logs of these runs; on Postgres they go later, as whole parts of the log.
+-- Delete the logs of runs. On Postgres they are dropped later, as whole partitions.
 select 1 where $1::uuid[] is null;
 
 -- name: drop_approvals
--- The approvals of these runs.
+-- Delete the approvals of runs.
 delete from approvals where run_id = any($1::uuid[]);
 
 -- name: drop_outbox
--- The cursors of these runs.
+-- Delete the cursors of runs.
 delete from run_outbox where run_id = any($1::uuid[]);
 
 -- name: drop_checkpoints
--- The checkpoints of these runs.
+-- Delete the checkpoints of runs.
 delete from checkpoints where run_id = any($1::uuid[]);
 
 -- name: drop_runs
--- These runs.
+-- Delete runs.
 delete from runs where id = any($1::uuid[]);
 
 -- name: drop_messages
--- What was said in these threads.
+-- Delete the messages of threads.
 delete from messages where thread_id = any($1::uuid[]);
 
 -- name: drop_threads
--- These threads.
+-- Delete threads.
 delete from threads where id = any($1::uuid[]);
 
 -- name: drop_lanes
--- These queues.
+-- Delete lanes.
 delete from lanes where key = any($1::text[]);
 
 -- name: drop_logs
--- The parts of the log in which nothing is left to keep; rows, where something is.
+-- Drop partitions of the log without runs to keep, and delete rows in the others.
 select drop_event_partitions($1::bigint) as dropped;
 
 -- name: forget_tombstones
--- Of what was dropped so long ago nothing is kept.
+-- Delete tombstones from before a time.
 delete from dropped_runs where dropped_at < $1::bigint and not has_log;
 
 -- name: get_tombstone
--- What is kept of a run of an owner, by its id or its name.
+-- The tombstone of a run of an owner, by its id or its external id.
 select id, agent, status, stop_reason, error_code, last_seq, created_at, finished_at, dropped_at from dropped_runs
  where owner = $1 and ($2 in (id::text, external_id)) order by id desc limit 1;
 
 -- name: old_messages
--- What was said before a time, in order of its ids.
+-- Messages from before a time, in the order of their ids.
 select id from messages where id > $1::uuid and id < $2::uuid order by id limit $3;
 
 -- name: drop_old_messages
--- Of these words those that were said in conversations, with no later reply and no run that has yet to end.
+-- Delete those of these messages that are in conversations, have no later reply, and belong to no unfinished run.
 delete from messages m using threads t
  where m.id = any($1::uuid[]) and t.id = m.thread_id and t.kind <> 'chat'
    and not exists (select 1 from messages r where r.parent_id = m.id and r.id >= $2::uuid)
@@ -85,36 +85,36 @@ delete from messages m using threads t
 returning m.id;
 
 -- name: drop_reactions
--- The reactions to these words.
+-- Delete the reactions to messages.
 delete from reactions where message_id = any($1::uuid[]);
 
 -- name: oldest_feed
--- The first entries of the feed that have a number.
+-- The first numbered entries of the feed.
 select no, created_at from feed where no is not null order by no limit $1;
 
 -- name: drop_feed
--- The feed up to a number.
+-- Delete feed entries up to a number.
 delete from feed where no <= $1;
 
 -- name: move_feed_start
--- The number that the feed begins after from now on.
+-- Set the number of the last deleted feed entry.
 update feed_head set dropped = $1;
 
 -- name: insert_removed_threads
--- These threads are deleted; their files go next.
+-- Record that threads are deleted, so that processes remove their files.
 insert into removals (id, owner, chat, removed_at)
 select id, owner, coalesce(external_id, id::text), now_ms() from threads where id = any($1::uuid[]);
 
 -- name: insert_removed_runs
--- Those of these runs that belong to no thread are deleted; their files go next.
+-- Record that runs without a thread are deleted, so that processes remove their files.
 insert into removals (id, owner, chat, removed_at)
 select id, owner, null, now_ms() from runs where thread_id is null and id = any($1::uuid[]);
 
 -- name: read_removals
--- What was deleted from a time on, after a position among what was deleted at that time.
+-- Removals from a time on, after a position among those of that time.
 select id, owner, chat, removed_at from removals
  where removed_at > $1::bigint or (removed_at = $1::bigint and id > $2::uuid) order by removed_at, id limit $3;
 
 -- name: forget_removals
--- What was deleted before a time is no longer told.
+-- Delete records of removals from before a time.
 delete from removals where removed_at < $1;

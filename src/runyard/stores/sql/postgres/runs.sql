@@ -3,7 +3,7 @@
 select {run} from runs r where r.owner = $1 and r.id = $2;
 
 -- name: get_named_run
--- The run of an owner that a client gave this name.
+-- One run of an owner by its external id.
 select {run} from runs r where r.owner = $1 and r.external_id = $2;
 
 -- name: list_runs
@@ -14,7 +14,7 @@ select {run} from runs r
  order by r.id desc limit $5;
 
 -- name: list_runs_by_status
--- The same of one status, which may be rare: a statement of its own, so that an index finds them.
+-- An owner's runs of one status. A separate statement, so that an index finds a rare status.
 select {run} from runs r
  where r.owner = $1 and r.status = $6 and r.id < coalesce($2::uuid, 'ffffffff-ffff-ffff-ffff-ffffffffffff')
    and ($3::text is null or r.agent = $3) and ($4::uuid is null or r.thread_id = $4)

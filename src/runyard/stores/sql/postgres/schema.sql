@@ -1,7 +1,7 @@
 -- The whole schema on PostgreSQL (14 or later). Migrations add up to exactly this; a test compares the two.
 -- Times are milliseconds since 1970. Deadlines are compared with now_ms(), the database's clock, never with a worker's.
 -- Lock order: workers, lanes (sorted), runs (sorted). There are no foreign keys on the hot path: a thread can only be
--- deleted under its lane's lock with no live run, and a row there is only ever written under the same lock.
+-- deleted under its lane's lock with no live run, and rows of its runs are only written under the same lock.
 
 create function now_ms() returns bigint language sql volatile
   return (extract(epoch from clock_timestamp()) * 1000)::bigint;
@@ -16,7 +16,7 @@ create table threads (
   head_run_id  uuid,
   created_at   bigint not null,
   forked_from  uuid,
-  name         text,  -- what a channel is called; of a DM, who is in it
+  name         text,  -- of a channel; for a DM, its participants
   topic        text,
   is_private   boolean not null default false
 );
@@ -35,14 +35,14 @@ create table messages (
   created_at  bigint not null,
   sender      text,
   parent_id   uuid,
-  cause       text  -- the call that said it, `run_id:call_id`
+  cause       text  -- the tool call that posted it, `run_id:call_id`
 );
 create index messages_thread on messages (thread_id, id);
 create index messages_run on messages (run_id);
 create unique index messages_cause on messages (cause) where cause is not null;
 create index messages_parent on messages (parent_id) where parent_id is not null;
 
--- One narrow row per queue: the only thing workers contend for.
+-- One narrow row per lane: the only rows that workers contend for.
 create table lanes (
   key         text    primary key,
   next_pos    bigint  not null default 1,
@@ -85,14 +85,14 @@ create table runs (
   created_at           bigint  not null,
   started_at           bigint,
   finished_at          bigint,
-  state                text    not null default 'started',  -- S4's word, moved by the outbox alone
-  detach_deadline      bigint,  -- nobody follows it any more: canceled then, unless somebody comes back
+  state                text    not null default 'started',  -- only the outbox changes it
+  detach_deadline      bigint,  -- its client disconnected: canceled then, unless a client reconnects
   checkpoint_at        bigint,
   held                 boolean not null default false,  -- waits for its turn: not runnable, whatever its status
-  after_run            uuid,  -- whose end (or park) it waits for
-  pause_ms             integer,  -- and how long after that
-  due_at               bigint,  -- when its turn has come
-  depth                integer not null default 0  -- of the chain of runs that a person's message set off
+  after_run            uuid,  -- the run whose end (or park) it waits for
+  pause_ms             integer,  -- the pause after that
+  due_at               bigint,  -- when it may run
+  depth                integer not null default 0  -- in the chain of runs that a person's message started
 ) with (fillfactor = 70);
 create unique index runs_external on runs (owner, external_id) where external_id is not null;
 create unique index runs_queue on runs (lane_key, pos) where status = 'queued' and not held;
@@ -130,9 +130,9 @@ create table run_events (
 create unique index run_events_one_end on run_events (run_id) where type = 'run.finished';
 create table run_events_default partition of run_events default;
 
--- Makes the partitions of this week and the next `ahead` weeks where they are missing. Attaching takes no lock that stops
--- readers or writers; the advisory lock keeps two pods from making the same one. Rows that a server with a wrong clock put
--- into the default partition are moved first.
+-- Create the missing partitions of this week and the next `ahead` weeks. Attaching takes no lock that blocks readers or
+-- writers; the advisory lock keeps two processes from creating the same partition. Rows that a server with a wrong clock
+-- wrote into the default partition are moved first.
 create function add_event_partitions(ahead integer) returns integer language plpgsql as $$
 declare
   week  constant bigint := 7 * 24 * 3600 * 1000;
@@ -161,21 +161,21 @@ begin
   return made;
 end $$;
 
--- How far a run is published: every event below next_seq is. `open`: there may be more to publish, so the poll looks at
--- it; a run at rest (queued, waiting or ended) is closed by the outbox once all of it is published. `turn` rises whenever
--- somebody opens it again, so that a publisher who looked before that does not close it.
+-- The publication cursor of a run: every event below next_seq is published. `open`: there may be more to publish, so the
+-- poll reads it. The outbox closes a queued, waiting or ended run once all its events are published. `turn` rises whenever
+-- a transaction opens it again, so that a publisher with an older turn does not close it.
 create table run_outbox (
   run_id      uuid    primary key,
   next_seq    bigint  not null default 1,
   open        boolean not null default true,
   turn        integer not null default 0,
   updated_at  bigint  not null,
-  dated       boolean not null default false  -- when its events are published is kept, event by event
+  dated       boolean not null default false  -- the publication time of its events is stored
 ) with (fillfactor = 50, autovacuum_vacuum_scale_factor = 0.02, autovacuum_vacuum_threshold = 500,
         autovacuum_vacuum_cost_delay = 0);
 create index run_outbox_open on run_outbox (run_id) where open;
 
--- When the events of plans were published: all up to `upto` that no earlier row covers. A row never changes.
+-- Publication times of the events of plans: all events up to `upto` that no earlier row covers. A row never changes.
 create table publications (
   run_id        uuid   not null references run_outbox (run_id) on delete cascade,
   upto          bigint not null,
@@ -183,7 +183,7 @@ create table publications (
   primary key (run_id, upto)
 );
 
--- The events of plans, each with the time of its publication, null until then.
+-- The events of plans with their publication times, null until then.
 create view run_publication as
   select e.run_id, e.seq, e.id, e.ts, e.type, e.v, e.source, e.name, e.fn,
          (select p.published_at from publications p where p.run_id = e.run_id and p.upto >= e.seq
@@ -216,7 +216,7 @@ create index approvals_run on approvals (run_id);
 create index approvals_pending on approvals (id) where state = 'pending';
 create index approvals_expiry on approvals (expires_at) where state = 'pending' and expires_at is not null;
 
--- Copies of runs that have ended, in the words of the face that wants them. Derived: the log is the truth.
+-- Checkpoints: copies of ended runs in the format of a face. Derived from the log.
 create table checkpoints (
   run_id     uuid    primary key,
   thread_id  uuid    not null,
@@ -225,7 +225,7 @@ create table checkpoints (
 );
 create index checkpoints_thread on checkpoints (thread_id, run_id);
 
--- States of runs after one of their events, so that a reader need not begin at the first event. Derived: the log is the truth.
+-- Snapshots: states of runs from which a reader continues instead of folding the whole log. Derived from the log.
 create table run_snapshots (
   run_id    uuid not null references runs (id) on delete cascade,
   kind      text not null,
@@ -235,14 +235,14 @@ create table run_snapshots (
   primary key (run_id, kind, seq)
 );
 
--- The keys that have sealed something here, each with a value that it sealed, to know it by.
+-- The encryption keys that sealed content in this database, each with a sealed value as a proof.
 create table encryption_keys (
   id          text   primary key,
   proof       bytea  not null,
   created_at  bigint not null
 );
 
--- What is kept, for a while, of runs that were dropped. `has_log`: their events still take room in a part of the log.
+-- Tombstones of deleted runs, stored for a limited time. `has_log`: their events are still in a partition of the log.
 create table dropped_runs (
   id           uuid    primary key,
   owner        text    not null,
@@ -260,8 +260,8 @@ create table dropped_runs (
 create index dropped_runs_age on dropped_runs (dropped_at);
 create index dropped_runs_external on dropped_runs (owner, external_id) where external_id is not null;
 
--- Gives back the room of the log's parts that end before a time: a part with no run left goes as a whole, in an instant and
--- only if no reader stands in the way; from the others the logs of dropped runs are deleted, a few at a time.
+-- Free the space of the log's partitions that end before a time. A partition without runs is dropped as a whole, and only
+-- if no reader uses it; from the others the logs of deleted runs are removed, a few at a time.
 create function drop_event_partitions(before bigint) returns integer language plpgsql as $$
 declare
   week   constant bigint := 7 * 24 * 3600 * 1000;
@@ -313,7 +313,7 @@ create table workers (
 ) with (fillfactor = 50);
 create index workers_lease on workers (lease_until);
 
--- Who may come in. Of the secret of a key only a digest is kept; `last_used_at` is coarse.
+-- API keys. Only a digest of the secret is stored; `last_used_at` is coarse.
 create table api_keys (
   id            text    primary key,
   owner         text    not null,
@@ -347,8 +347,8 @@ create table documents (
 );
 create index documents_words on documents using gin (words);
 
--- Who answers. Agents that code declares have a row too (`owner` is null), so that what hangs on them has something to hang
--- on; what they are made of stays in the code. Deleting is `is_active = false`.
+-- Agents. Agents that code declares have a row too (`owner` is null), because other rows refer to it; their definition
+-- stays in the code. Deleting sets `is_active = false`.
 create table agents (
   id            text primary key,
   owner         text,
@@ -364,7 +364,7 @@ create table agents (
   updated_at    bigint not null
 );
 
--- Where an agent's next run in a conversation goes on, for kinds of agents that keep sessions.
+-- The session that an agent's next run in a conversation resumes, for kinds of agents with sessions.
 create table agent_sessions (
   agent       text not null references agents (id) on delete cascade,
   thread_id   uuid not null,
@@ -373,7 +373,7 @@ create table agent_sessions (
 );
 create index agent_sessions_thread on agent_sessions (thread_id);
 
--- Who is in a channel or a DM, in the order they joined.
+-- The members of channels and DMs, in the order they joined.
 create table thread_members (
   thread_id  uuid not null,
   member     text not null,
@@ -392,8 +392,8 @@ create table reactions (
   primary key (message_id, emoji, role, sender)
 );
 
--- Core memory: in every prompt of its agent for its owner, and of those that are linked to it if it is shared. `owner` is ''
--- for the memory of an agent that is declared as shared.
+-- Core memory: in every prompt of its agent for its owner and, if it is shared, of the agents that are linked to it. `owner`
+-- is '' for the memory of an agent that is declared as shared.
 create table memory_blocks (
   id          uuid primary key,
   agent       text not null references agents (id) on delete cascade,
@@ -413,7 +413,7 @@ create table shared_block_links (
 );
 create index shared_block_links_agent on shared_block_links (agent, owner);
 
--- What agents put away, to be found by its words.
+-- Passages: texts that agents store and search.
 create table passages (
   id          uuid   primary key,
   agent       text   not null references agents (id) on delete cascade,
@@ -428,10 +428,9 @@ create unique index passages_cause on passages (cause) where cause is not null;
 create index passages_agent on passages (agent, owner, id);
 create index passages_words on passages using gin (words);
 
--- What happened in conversations, for those who watch them. A row is written with its cause, in the same transaction, and
--- gets its number afterwards, from one writer at a time: so numbers become visible in order, and who has seen n has seen
--- all before it. `feed_head` is the last number given out (and the lock of that
--- writer), and the last that was dropped.
+-- The feed of conversations. A row is written in the transaction of its cause and numbered later, by one writer at a time:
+-- so numbers become visible in order, and a reader that has seen n has seen all rows before it. `feed_head` has the last number
+-- (its row is the lock of that writer) and the last deleted number.
 create table feed (
   id          bigint generated always as identity primary key,
   no          bigint,
@@ -453,7 +452,7 @@ create table feed_head (
   dropped  bigint  not null default 0
 );
 
--- What agents did in their mailboxes: written in the transaction of the events that it is made of.
+-- The ledger of runs in mailboxes, written in the transaction of their events.
 create table run_steps (
   id             uuid    primary key,
   run_id         uuid    not null references runs (id) on delete cascade,
@@ -484,16 +483,16 @@ create index run_messages_run on run_messages (run_id, created_at);
 create index run_messages_step on run_messages (step_id);
 create index runs_of_agent on runs (agent, id) where face = 'channels';
 
--- Threads, and runs without a thread, that were deleted: every process removes the files that belong to them.
+-- Deleted threads, and deleted runs without a thread: every process removes their files.
 create table removals (
   id          uuid    primary key,
   owner       text    not null,
-  chat        text,  -- what the chats face calls the thread; null for a run without a thread
+  chat        text,  -- the thread's name in the chats face; null for a run without a thread
   removed_at  bigint  not null
 );
 create index removals_age on removals (removed_at, id);
 
--- The runs in mailboxes, with the place that they were set off in.
+-- The runs in mailboxes, with the conversation that started them.
 create view agent_runs as
   select r.id, r.agent as agent_id,
          case r.status when 'queued' then 'created'
@@ -508,8 +507,8 @@ create view agent_runs as
     from runs r left join threads t on t.id = r.thread_id left join lanes l on l.key = r.lane_key
    where r.face = 'channels';
 
--- Deleting the row of an agent deletes its runs in mailboxes, with their logs and their ledger. (No foreign key: creating a
--- run would have to lock the row of its agent.)
+-- Deleting the row of an agent deletes its runs in mailboxes, with their logs and their ledger. (A foreign key would lock
+-- the agent row whenever a run is created.)
 create function drop_agent_runs() returns trigger language plpgsql as $$
 declare
   gone   uuid[];
@@ -528,8 +527,8 @@ begin
 end $$;
 create trigger agents_deleted after delete on agents for each row execute function drop_agent_runs();
 
--- Calls of tools that have a rate limit, numbered for each owner, agent and tool. Only the calls that a limit still needs
--- are kept. `last` is the number of the last call, and the row is the lock of the count.
+-- Calls of rate-limited tools, numbered for each owner, agent and tool. Only the calls that a limit needs are stored.
+-- `last` is the number of the last call, and the row is the lock of the count.
 create table tool_rates (
   owner      text   not null,
   agent      text   not null,

@@ -3,16 +3,16 @@ a.id, a.run_id, a.call_id, a.kind, a.tool, a.input, a.state, a.decided_by, a.cre
 a.expires_at
 
 -- name: insert_approvals
--- Open approvals; asking the same thing twice changes nothing.
+-- Insert pending approvals; a repeated insert changes nothing.
 insert into approvals (id, run_id, call_id, kind, tool, input, created_at, expires_at) values (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8)
     on conflict do nothing;
 
 -- name: void_approvals
--- Nobody needs to answer for runs that have ended.
+-- Make the pending approvals of ended runs void.
 update approvals set state = 'void' where run_id in (select value from json_each(?1)) and state = 'pending';
 
 -- name: count_decided
--- How many of these approvals have been decided.
+-- How many of these approvals have a decision.
 select count(*) as n from approvals where id in (select value from json_each(?1)) and state <> 'pending';
 
 -- name: get_approval
@@ -20,17 +20,17 @@ select count(*) as n from approvals where id in (select value from json_each(?1)
 select {approval}, r.lane_key from approvals a join runs r on r.id = a.run_id where r.owner = ?1 and a.id = ?2;
 
 -- name: list_approvals
--- An owner's open approvals, newest first.
+-- An owner's pending approvals, newest first.
 select {approval} from approvals a join runs r on r.id = a.run_id
  where r.owner = ?1 and a.state = 'pending' and (?2 is null or a.id < ?2) and (?4 is null or a.run_id = ?4)
  order by a.id desc limit ?3;
 
 -- name: decide_approval
--- The first decision counts.
+-- Record a decision, unless there is one.
 update approvals as a set state = ?2, decided_by = ?3, decided_at = now_ms() where a.id = ?1 and a.state = 'pending'
 returning id, run_id, call_id, kind, tool, input, state, decided_by, created_at, decided_at, expires_at;
 
 -- name: expired_approvals
--- Open approvals that nobody answered in time, with the owners and lanes of their runs.
+-- Pending approvals past their deadline, with the owners and lanes of their runs.
 select a.id, a.run_id, r.owner, r.lane_key from approvals a join runs r on r.id = a.run_id
  where a.state = 'pending' and a.expires_at <= now_ms() order by a.expires_at limit ?1;

@@ -1,14 +1,14 @@
 -- name: unsaved_runs
--- Runs that have ended and have no checkpoint, longest ended first.
+-- Ended runs without a checkpoint, longest ended first.
 select {run} from runs r
  where r.face = 'chats' and r.finished_at is not null and r.checkpoint_at is null order by r.finished_at limit ?1;
 
 -- name: mark_saved
--- The checkpoint of a run stands, unless the run was superseded since it was made.
+-- Record that a run has a checkpoint, unless it was superseded since the checkpoint was made.
 update runs set checkpoint_at = now_ms() where id = ?1 and superseded_by is ?2 returning id;
 
 -- name: put_checkpoint
--- The one checkpoint of a run.
+-- Insert or replace the checkpoint of a run.
 insert into checkpoints (run_id, thread_id, data, saved_at) values (?1, ?2, ?3, now_ms())
     on conflict (run_id) do update set data = excluded.data, saved_at = excluded.saved_at;
 
@@ -17,5 +17,5 @@ insert into checkpoints (run_id, thread_id, data, saved_at) values (?1, ?2, ?3, 
 select run_id, data from checkpoints where thread_id = ?1 and (?2 is null or run_id = ?2) order by run_id;
 
 -- name: delete_thread_checkpoints
--- The checkpoints of a thread's runs.
+-- Delete the checkpoints of a thread's runs.
 delete from checkpoints where thread_id = ?1;

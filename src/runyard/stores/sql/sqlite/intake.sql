@@ -1,24 +1,24 @@
 -- name: insert_keys
--- Take idempotency keys; keys that come back are new.
+-- Insert idempotency keys; return the new ones.
 insert into idempotency_keys (scope, key, digest, result, created_at) values (?1, ?2, ?3, ?4, now_ms())
     on conflict do nothing
 returning scope, key;
 
 -- name: get_key
--- What a key stands for.
+-- The result of the request with this idempotency key.
 select digest, result from idempotency_keys where scope = ?1 and key = ?2;
 
 -- name: forget_keys
--- Drop keys that are older than the given age.
+-- Delete keys that are older than the given age.
 delete from idempotency_keys where created_at < now_ms() - ?1;
 
 -- name: named_runs
--- Runs that have these names already.
+-- Runs by their external ids.
 select r.id, r.owner, r.external_id from runs r
   join json_each(?1) o join json_each(?2) n on n.key = o.key where r.owner = o.value and r.external_id = n.value;
 
 -- name: open_lanes
--- Add runs to lanes, some of them held, and learn the next free position of each.
+-- Add runs to lanes, some of them held, and return the next free position of each.
 insert into lanes (key, next_pos, runnable, ready_at) values (?1, ?2 + 1, ?3, now_ms())
     on conflict (key) do update set
        next_pos = next_pos + excluded.next_pos - 1,
@@ -31,17 +31,17 @@ returning {lane};
 select {thread} from threads where id in (select value from json_each(?1)) and kind = 'chat';
 
 -- name: open_threads
--- Make the threads of these names where an owner has none.
+-- Insert the threads that an owner does not have.
 insert into threads (id, owner, kind, external_id, user_id, agent, created_at) values (?1, ?2, ?3, ?4, ?5, ?6, ?7)
     on conflict (owner, external_id) where external_id is not null do nothing;
 
 -- name: named_threads
--- Threads by the names that clients gave them.
+-- Threads by their external ids.
 select t.id, t.owner, t.external_id from threads t
   join json_each(?1) o join json_each(?2) n on n.key = o.key where t.owner = o.value and t.external_id = n.value;
 
 -- name: insert_runs
--- Store accepted runs; some are claimed at once.
+-- Insert accepted runs; some are claimed in the same transaction.
 insert into runs (id, owner, face, lane_key, pos, agent, thread_id, trigger_message_id, parent_id, retry_of, created_at,
                   agent_version, status, fence, attempts, worker_id, started_at, external_id, held, after_run, pause_ms, depth,
                   last_seq)
@@ -49,7 +49,7 @@ values (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12, ?13, ?14, ?15, ?16, ?
         ?22, 1);
 
 -- name: insert_messages
--- Store what was said.
+-- Insert messages.
 insert into messages (id, thread_id, run_id, role, text, sources, created_at) values (?1, ?2, ?3, ?4, ?5, ?6, ?7);
 
 -- name: move_heads
@@ -57,13 +57,13 @@ insert into messages (id, thread_id, run_id, role, text, sources, created_at) va
 update threads set head_run_id = ?2 where id = ?1;
 
 -- name: supersede_runs
--- Note which run replaces these; their checkpoints are to be written again.
+-- Record which run replaces these; their checkpoints must be written again.
 update runs set superseded_by = ?2, checkpoint_at = null where id in (select value from json_each(?1));
 
 -- name: branches
--- Who follows whom in a thread.
+-- The runs of a thread with their parents.
 select id, parent_id, status, superseded_by from runs where thread_id = ?1;
 
 -- name: count_queued
--- How many runs of an owner wait; no further than the limit.
+-- How many runs of an owner wait; the count stops at the limit.
 select count(*) as n from (select 1 from runs where owner = ?1 and status = 'queued' limit ?2) q;

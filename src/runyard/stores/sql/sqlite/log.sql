@@ -5,31 +5,31 @@ r.resume_why, r.worker_id, r.asked, r.cancel_requested_at, r.cancel_deadline, r.
 r.external_id, r.state, r.detach_deadline, r.held, r.after_run, r.depth
 
 -- name: lock_runs
--- Runs, in order.
+-- Lock runs, in order.
 select {run}, now_ms() as now from runs r where r.id in (select value from json_each(?1)) order by r.id;
 
 -- name: save_runs
--- Write back runs.
+-- Update runs.
 update runs set status = ?2, agent_version = ?3, stop_reason = ?4, error_code = ?5, error = ?6, usage = ?7,
        fence = ?8, last_seq = ?9, last_batch = ?10, attempts = ?11, resume_why = ?12, worker_id = ?13, asked = ?14,
        cancel_requested_at = ?15, cancel_deadline = ?16, started_at = ?17, finished_at = ?18, detach_deadline = ?19
  where id = ?1;
 
 -- name: write_events
--- Events at seqs that are known.
+-- Insert events with their seqs.
 insert into run_events (run_id, seq, id, ts, type, source, name, fn, data, fence)
 values (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10);
 
 -- name: read_events
--- A piece of a log, in order.
+-- A range of a log, in order.
 select seq, id, ts, type, data, name, fn, source, v from run_events where run_id = ?1 and seq > ?2 order by seq limit ?3;
 
 -- name: heads
--- How far logs go and whether they have ended.
+-- The heads of logs: last seq, published seq, and whether the run has ended.
 select r.id, r.last_seq, r.status in ('done', 'error', 'canceled') as finished, o.next_seq - 1 as published,
        r.detach_deadline is not null as detached
   from runs r join run_outbox o on o.run_id = r.id where r.id in (select value from json_each(?1));
 
 -- name: maintain
--- Routine care: fresh statistics for the planner, where they are worth having.
+-- Update the statistics for the query planner.
 pragma optimize;

@@ -1,5 +1,5 @@
 -- name: overview
--- What is going on. Every count stops somewhere, so that a long queue does not make it slow.
+-- Counts over all owners. Each count stops at a limit, so that a long queue is not slow.
 select (select count(*) from (select 1 from runs where status = 'queued' limit ?1) q) as queued,
        (select count(*) from (select 1 from runs where status = 'running' limit ?1) q) as running,
        (select count(*) from (select 1 from approvals where state = 'pending' limit ?1) q) as approvals,

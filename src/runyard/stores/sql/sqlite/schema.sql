@@ -1,5 +1,5 @@
 -- The whole schema on SQLite (3.38 or later). Migrations add up to exactly this; a test compares the two.
--- Times are milliseconds since 1970; now_ms() is a function that the connection brings along. One connection writes.
+-- Times are milliseconds since 1970; the connection defines the function now_ms(). One connection writes.
 
 create table threads (
   id           text    primary key,
@@ -11,7 +11,7 @@ create table threads (
   head_run_id  text,
   created_at   integer not null,
   forked_from  text,
-  name         text,  -- what a channel is called; of a DM, who is in it
+  name         text,  -- of a channel; for a DM, its participants
   topic        text,
   is_private   integer not null default 0
 ) strict, without rowid;
@@ -30,14 +30,14 @@ create table messages (
   created_at  integer not null,
   sender      text,
   parent_id   text,
-  cause       text  -- the call that said it, `run_id:call_id`
+  cause       text  -- the tool call that posted it, `run_id:call_id`
 ) strict;
 create index messages_thread on messages (thread_id, id);
 create index messages_run on messages (run_id);
 create unique index messages_cause on messages (cause) where cause is not null;
 create index messages_parent on messages (parent_id) where parent_id is not null;
 
--- One narrow row per queue.
+-- One narrow row per lane.
 create table lanes (
   key         text    primary key,
   next_pos    integer not null default 1,
@@ -79,14 +79,14 @@ create table runs (
   created_at           integer not null,
   started_at           integer,
   finished_at          integer,
-  state                text    not null default 'started',  -- S4's word, moved by the outbox alone
-  detach_deadline      integer,  -- nobody follows it any more: canceled then, unless somebody comes back
+  state                text    not null default 'started',  -- only the outbox changes it
+  detach_deadline      integer,  -- its client disconnected: canceled then, unless a client reconnects
   checkpoint_at        integer,
   held                 integer not null default 0,  -- waits for its turn: not runnable, whatever its status
-  after_run            text,  -- whose end (or park) it waits for
-  pause_ms             integer,  -- and how long after that
-  due_at               integer,  -- when its turn has come
-  depth                integer not null default 0  -- of the chain of runs that a person's message set off
+  after_run            text,  -- the run whose end (or park) it waits for
+  pause_ms             integer,  -- the pause after that
+  due_at               integer,  -- when it may run
+  depth                integer not null default 0  -- in the chain of runs that a person's message started
 ) strict;
 create unique index runs_external on runs (owner, external_id) where external_id is not null;
 create unique index runs_queue on runs (lane_key, pos) where status = 'queued' and not held;
@@ -123,20 +123,20 @@ create table run_events (
 ) strict, without rowid;
 create unique index run_events_one_end on run_events (run_id) where type = 'run.finished';
 
--- How far a run is published: every event below next_seq is. `open`: there may be more to publish, so the poll looks at
--- it; a run at rest (queued, waiting or ended) is closed by the outbox once all of it is published. `turn` rises whenever
--- somebody opens it again, so that a publisher who looked before that does not close it.
+-- The publication cursor of a run: every event below next_seq is published. `open`: there may be more to publish, so the
+-- poll reads it. The outbox closes a queued, waiting or ended run once all its events are published. `turn` rises whenever
+-- a transaction opens it again, so that a publisher with an older turn does not close it.
 create table run_outbox (
   run_id      text    primary key,
   next_seq    integer not null default 1,
   open        integer not null default 1,
   turn        integer not null default 0,
   updated_at  integer not null,
-  dated       integer not null default 0  -- when its events are published is kept, event by event
+  dated       integer not null default 0  -- the publication time of its events is stored
 ) strict, without rowid;
 create index run_outbox_open on run_outbox (run_id) where open;
 
--- When the events of plans were published: all up to `upto` that no earlier row covers. A row never changes.
+-- Publication times of the events of plans: all events up to `upto` that no earlier row covers. A row never changes.
 create table publications (
   run_id        text    not null references run_outbox (run_id) on delete cascade,
   upto          integer not null,
@@ -144,7 +144,7 @@ create table publications (
   primary key (run_id, upto)
 ) strict, without rowid;
 
--- The events of plans, each with the time of its publication, null until then.
+-- The events of plans with their publication times, null until then.
 create view run_publication as
   select e.run_id, e.seq, e.id, e.ts, e.type, e.v, e.source, e.name, e.fn,
          (select p.published_at from publications p where p.run_id = e.run_id and p.upto >= e.seq
@@ -177,7 +177,7 @@ create index approvals_run on approvals (run_id);
 create index approvals_pending on approvals (id) where state = 'pending';
 create index approvals_expiry on approvals (expires_at) where state = 'pending' and expires_at is not null;
 
--- Copies of runs that have ended, in the words of the face that wants them. Derived: the log is the truth.
+-- Checkpoints: copies of ended runs in the format of a face. Derived from the log.
 create table checkpoints (
   run_id     text    primary key,
   thread_id  text    not null,
@@ -186,7 +186,7 @@ create table checkpoints (
 ) strict;
 create index checkpoints_thread on checkpoints (thread_id, run_id);
 
--- States of runs after one of their events, so that a reader need not begin at the first event. Derived: the log is the truth.
+-- Snapshots: states of runs from which a reader continues instead of folding the whole log. Derived from the log.
 create table run_snapshots (
   run_id    text not null references runs (id) on delete cascade,
   kind      text not null,
@@ -196,14 +196,14 @@ create table run_snapshots (
   primary key (run_id, kind, seq)
 ) strict;
 
--- The keys that have sealed something here, each with a value that it sealed, to know it by.
+-- The encryption keys that sealed content in this database, each with a sealed value as a proof.
 create table encryption_keys (
   id          text    primary key,
   proof       blob    not null,
   created_at  integer not null
 ) strict, without rowid;
 
--- What is kept, for a while, of runs that were dropped.
+-- Tombstones of deleted runs, stored for a limited time.
 create table dropped_runs (
   id           text    primary key,
   owner        text    not null,
@@ -229,7 +229,7 @@ create table workers (
 ) strict;
 create index workers_lease on workers (lease_until);
 
--- Who may come in. Of the secret of a key only a digest is kept; `last_used_at` is coarse.
+-- API keys. Only a digest of the secret is stored; `last_used_at` is coarse.
 create table api_keys (
   id            text    primary key,
   owner         text    not null,
@@ -257,8 +257,8 @@ create virtual table documents using fts5 (
   collection unindexed, id unindexed, title, text, tokenize = 'porter unicode61'
 );
 
--- Who answers. Agents that code declares have a row too (`owner` is null), so that what hangs on them has something to hang
--- on; what they are made of stays in the code. Deleting is `is_active = false`.
+-- Agents. Agents that code declares have a row too (`owner` is null), because other rows refer to it; their definition
+-- stays in the code. Deleting sets `is_active = false`.
 create table agents (
   id            text primary key,
   owner         text,
@@ -274,7 +274,7 @@ create table agents (
   updated_at    integer not null
 ) strict;
 
--- Where an agent's next run in a conversation goes on, for kinds of agents that keep sessions.
+-- The session that an agent's next run in a conversation resumes, for kinds of agents with sessions.
 create table agent_sessions (
   agent       text not null references agents (id) on delete cascade,
   thread_id   text not null,
@@ -283,7 +283,7 @@ create table agent_sessions (
 ) strict, without rowid;
 create index agent_sessions_thread on agent_sessions (thread_id);
 
--- Who is in a channel or a DM, in the order they joined.
+-- The members of channels and DMs, in the order they joined.
 create table thread_members (
   thread_id  text not null,
   member     text not null,
@@ -302,8 +302,8 @@ create table reactions (
   primary key (message_id, emoji, role, sender)
 ) strict, without rowid;
 
--- Core memory: in every prompt of its agent for its owner, and of those that are linked to it if it is shared. `owner` is ''
--- for the memory of an agent that is declared as shared.
+-- Core memory: in every prompt of its agent for its owner and, if it is shared, of the agents that are linked to it. `owner`
+-- is '' for the memory of an agent that is declared as shared.
 create table memory_blocks (
   id          text primary key,
   agent       text not null references agents (id) on delete cascade,
@@ -323,7 +323,7 @@ create table shared_block_links (
 ) strict, without rowid;
 create index shared_block_links_agent on shared_block_links (agent, owner);
 
--- What agents put away, to be found by its words.
+-- Passages: texts that agents store and search.
 create table passages (
   id          text    primary key,
   agent       text    not null references agents (id) on delete cascade,
@@ -347,10 +347,9 @@ create trigger passages_changed after update of content, tags on passages begin
   insert into passage_words (rowid, content, tags) values (new.rowid, new.content, new.tags);
 end;
 
--- What happened in conversations, for those who watch them. A row is written with its cause, in the same transaction, and
--- gets its number afterwards, from one writer at a time: so numbers become visible in order, and who has seen n has seen
--- all before it. `feed_head` is the last number given out, and the last that was
--- dropped.
+-- The feed of conversations. A row is written in the transaction of its cause and numbered later, by one writer at a time:
+-- so numbers become visible in order, and a reader that has seen n has seen all rows before it. `feed_head` has the last number
+-- and the last deleted number.
 create table feed (
   id          integer primary key,
   no          integer,
@@ -372,7 +371,7 @@ create table feed_head (
   dropped  integer not null default 0
 ) strict;
 
--- What agents did in their mailboxes: written in the transaction of the events that it is made of.
+-- The ledger of runs in mailboxes, written in the transaction of their events.
 create table run_steps (
   id             text    primary key,
   run_id         text    not null references runs (id) on delete cascade,
@@ -403,16 +402,16 @@ create index run_messages_run on run_messages (run_id, created_at);
 create index run_messages_step on run_messages (step_id);
 create index runs_of_agent on runs (agent, id) where face = 'channels';
 
--- Threads, and runs without a thread, that were deleted: every process removes the files that belong to them.
+-- Deleted threads, and deleted runs without a thread: every process removes their files.
 create table removals (
   id          text    primary key,
   owner       text    not null,
-  chat        text,  -- what the chats face calls the thread; null for a run without a thread
+  chat        text,  -- the thread's name in the chats face; null for a run without a thread
   removed_at  integer not null
 ) strict, without rowid;
 create index removals_age on removals (removed_at, id);
 
--- The runs in mailboxes, with the place that they were set off in.
+-- The runs in mailboxes, with the conversation that started them.
 create view agent_runs as
   select r.id, r.agent as agent_id,
          case r.status when 'queued' then 'created'
@@ -437,8 +436,8 @@ create trigger agents_deleted after delete on agents begin
   delete from runs where agent = old.id and face = 'channels';
 end;
 
--- Calls of tools that have a rate limit, numbered for each owner, agent and tool. Only the calls that a limit still needs
--- are kept. `last` is the number of the last call.
+-- Calls of rate-limited tools, numbered for each owner, agent and tool. Only the calls that a limit needs are stored.
+-- `last` is the number of the last call.
 create table tool_rates (
   owner      text    not null,
   agent      text    not null,

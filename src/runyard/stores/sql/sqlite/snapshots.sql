@@ -1,5 +1,5 @@
 -- name: put_snapshot
--- The state of a run after an event that its log has.
+-- Insert or replace the state of a run after an event that its log has.
 insert into run_snapshots (run_id, kind, seq, data, saved_at)
 select id, ?2, ?3, ?4, now_ms() from runs where id = ?1 and last_seq >= ?3
     on conflict (run_id, kind, seq) do update set data = excluded.data, saved_at = excluded.saved_at;
@@ -9,5 +9,5 @@ select id, ?2, ?3, ?4, now_ms() from runs where id = ?1 and last_seq >= ?3
 select seq, data from run_snapshots where run_id = ?1 and kind = ?2 and seq <= ?3 order by seq desc limit 1;
 
 -- name: drop_sealed_snapshots
--- Remove the states whose data begins with ?1 or (?2 false) does not; they are made again from the log.
+-- Delete the snapshots for which (their data starts with ?1) equals ?2; readers make them again from the log.
 delete from run_snapshots where (substr(data, 1, length(?1)) = ?1) = ?2 returning seq;

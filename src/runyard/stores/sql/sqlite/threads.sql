@@ -5,16 +5,16 @@ id, owner, kind, external_id, user_id, agent, head_run_id, created_at, forked_fr
 m.id, m.thread_id, m.run_id, m.role, m.text, m.sources, m.created_at, m.sender, m.parent_id
 
 -- name: insert_thread
--- Store a new thread.
+-- Insert a thread.
 insert into threads (id, owner, kind, external_id, user_id, agent, created_at) values (?1, ?2, ?3, ?4, ?5, ?6, ?7);
 
 -- name: fork_thread
--- A new thread that goes on from a run of another.
+-- Insert a thread that continues from a run of another thread.
 insert into threads (id, owner, kind, external_id, user_id, agent, created_at, head_run_id, forked_from)
 values (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9);
 
 -- name: get_named_thread
--- The thread of an owner that a client gave this name.
+-- One thread of an owner by its external id.
 select {thread} from threads where owner = ?1 and external_id = ?2;
 
 -- name: count_forks
@@ -30,7 +30,7 @@ select {thread} from threads where owner = ?1 and id = ?2;
 select {thread} from threads where owner = ?1 and kind = 'chat' and (?2 is null or id < ?2) order by id desc limit ?3;
 
 -- name: lock_thread
--- One thread of an owner that nobody may speak in meanwhile.
+-- One thread of an owner, locked against new messages.
 select {thread} from threads where owner = ?1 and id = ?2;
 
 -- name: count_live_runs
@@ -38,47 +38,47 @@ select {thread} from threads where owner = ?1 and id = ?2;
 select count(*) as n from runs where thread_id = ?1 and status in ('queued', 'running', 'waiting');
 
 -- name: delete_thread_events
--- The logs of a thread's runs.
+-- Delete the logs of a thread's runs.
 delete from run_events where run_id in (select id from runs where thread_id = ?1);
 
 -- name: delete_thread_approvals
--- The approvals of a thread's runs.
+-- Delete the approvals of a thread's runs.
 delete from approvals where run_id in (select id from runs where thread_id = ?1);
 
 -- name: delete_thread_reactions
--- The reactions to what was said in a thread.
+-- Delete the reactions to messages of a thread.
 delete from reactions where message_id in (select id from messages where thread_id = ?1);
 
 -- name: delete_thread_members
--- Who was in a thread.
+-- Delete the members of a thread.
 delete from thread_members where thread_id = ?1;
 
 -- name: delete_thread_sessions
--- The sessions that agents keep in a conversation.
+-- Delete the agents' sessions in a conversation.
 delete from agent_sessions where thread_id = ?1;
 
 -- name: delete_thread_feed
--- What was told of a thread.
+-- Delete the feed entries of a thread.
 delete from feed where thread_id = ?1;
 
 -- name: delete_thread_runs
--- The runs of a thread.
+-- Delete the runs of a thread.
 delete from runs where thread_id = ?1;
 
 -- name: delete_thread_messages
--- What was said in a thread.
+-- Delete the messages of a thread.
 delete from messages where thread_id = ?1;
 
 -- name: delete_thread
--- The thread itself.
+-- Delete a thread.
 delete from threads where owner = ?1 and id = ?2;
 
 -- name: delete_lane
--- The queue of a thread that is gone.
+-- Delete the lane of a deleted thread.
 delete from lanes where key = ?1;
 
 -- name: list_messages
--- Everything said in a thread, in order.
+-- All messages of a thread, in order.
 select {message} from messages m where m.thread_id = ?1 order by m.id;
 
 -- name: get_messages
@@ -86,7 +86,7 @@ select {message} from messages m where m.thread_id = ?1 order by m.id;
 select {message} from messages m where m.id in (select value from json_each(?1));
 
 -- name: history
--- The questions and answers of a run's ancestors, oldest first: back along parent_id, never sideways.
+-- The questions and answers of a run's ancestors by parent_id, oldest first.
 with recursive line as (
   select p.id, p.trigger_message_id, p.parent_id, 1 as depth
     from runs r join runs p on p.id = r.parent_id where r.id = ?1 and ?2 > 0

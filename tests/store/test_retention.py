@@ -7,7 +7,7 @@ from runyard.domain.run import Run
 from runyard.errors import NotFound
 from runyard.ids import first_id_at, made_at, new_id
 from runyard.store import Store, Swept
-from tests.store.making import (
+from tests.store.factories import (
     ANN,
     BOB,
     MANY,

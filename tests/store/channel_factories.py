@@ -1,19 +1,19 @@
-"""What the store tests of the office are made of: agents, channels, and things said in them."""
+"""Make agents, channels, messages and reactions for store tests."""
 
 from collections.abc import Sequence
 
 from runyard.domain.events import Drafter, RunQueued
 from runyard.domain.profile import Profile
-from runyard.domain.recipients import Party, next_depth
+from runyard.domain.recipients import Participant, next_depth
 from runyard.domain.run import Run, agent_lane
 from runyard.domain.thread import Conversation, Message, Reaction, Thread
 from runyard.ids import new_id
 from runyard.store import IdempotencyKey, NewMessage, Post, PostedMessage, Store
-from tests.store.making import ANN, clock
+from tests.store.factories import ANN, clock
 
-KEVIN, OSCAR, ANGELA, PAM = (Party(name) for name in ("kevin", "oscar", "angela", "pam"))
-A_PERSON = Party(ANN, "user")
-STAFF = (KEVIN, OSCAR, ANGELA, PAM)
+KEVIN, OSCAR, ANGELA, PAM = (Participant(name) for name in ("kevin", "oscar", "angela", "pam"))
+A_PERSON = Participant(ANN, "user")
+AGENTS = (KEVIN, OSCAR, ANGELA, PAM)
 
 
 def a_profile(agent: str, owner: str | None = None) -> Profile:
@@ -21,8 +21,8 @@ def a_profile(agent: str, owner: str | None = None) -> Profile:
     return Profile(id=agent, owner=owner, display_name=agent.title(), persona="...", created_at=now, updated_at=now)
 
 
-async def hire(store: Store, *agents: Party) -> None:
-    await store.declare_agents([a_profile(agent.id) for agent in agents or STAFF])
+async def declare_agents(store: Store, *agents: Participant) -> None:
+    await store.declare_agents([a_profile(agent.id) for agent in agents or AGENTS])
 
 
 def a_channel(name: str | None = None, *, owner: str = ANN, private: bool = False) -> Thread:
@@ -32,23 +32,23 @@ def a_channel(name: str | None = None, *, owner: str = ANN, private: bool = Fals
 
 
 async def channel(
-    store: Store, *members: Party, owner: str = ANN, private: bool = False, name: str | None = None
+    store: Store, *members: Participant, owner: str = ANN, private: bool = False, name: str | None = None
 ) -> Conversation:
     return await store.open_channel(a_channel(name, owner=owner, private=private), members)
 
 
-async def dm(store: Store, one: Party, other: Party, owner: str = ANN) -> Conversation:
+async def dm(store: Store, one: Participant, other: Participant, owner: str = ANN) -> Conversation:
     name = " ".join(sorted(f"{party.kind}:{party.id}" for party in (one, other)))
     thread = Thread(id=new_id(), owner=owner, kind="dm", name=name, is_private=True, created_at=clock.now_ms())
     return await store.open_dm(thread, [one, other])
 
 
-def words(
+def new_message(
     thread_id: str,
     text: str = "hello",
     *,
     caller: str = ANN,
-    sender: Party = A_PERSON,
+    sender: Participant = A_PERSON,
     parent: str | None = None,
     pause_ms: int = 0,
     run: Run | None = None,
@@ -67,7 +67,7 @@ def words(
         parent_id=parent,
     )
     depth = run.depth if run else None
-    ids: dict[str, str] = {}  # the same, whichever store asks
+    ids: dict[str, str] = {}  # the same ids for every store
 
     def wake(agent: str, owner: str, after: str | None) -> Post:
         return Post(
@@ -89,15 +89,15 @@ def words(
 
 
 async def said(store: Store, here: Conversation, text: str = "hello", **more: object) -> PostedMessage:
-    return await store.post_message(words(here.thread.id, text, **more))  # type: ignore[arg-type]
+    return await store.post_message(new_message(here.thread.id, text, **more))  # type: ignore[arg-type]
 
 
 async def woken(store: Store, said: PostedMessage) -> list[str]:
-    """The agents whose runs it started, in order."""
+    """Return the agents whose runs a message started, in order."""
     return [(await store.get_run(said.thread.owner, each.run_id)).agent for each in said.started]
 
 
-def a_reaction(message: Message, emoji: str = "+1", sender: Party = A_PERSON) -> Reaction:
+def a_reaction(message: Message, emoji: str = "+1", sender: Participant = A_PERSON) -> Reaction:
     return Reaction(
         message_id=message.id,
         emoji=emoji,
@@ -108,7 +108,7 @@ def a_reaction(message: Message, emoji: str = "+1", sender: Party = A_PERSON) ->
 
 
 async def feed(store: Store, caller: str = ANN, after: int = 0) -> list[tuple[str, str]]:
-    """What somebody is told: kind and actor, in order."""
+    """Return kind and actor of the feed entries that a caller sees, in order."""
     await store.number_feed(1000)
     window = await store.read_feed(caller, after, 1000)
     return [(entry.kind, entry.actor) for entry in window.entries]

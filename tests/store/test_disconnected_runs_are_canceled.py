@@ -1,11 +1,11 @@
-"""A run that nobody follows is canceled after its grace; coming back, waiting and ending all prevent that."""
+"""A run whose client disconnected is canceled after its grace, unless a client reconnects, or the run waits or ends."""
 
 import pytest
 
 from runyard.domain.run import Status
 from runyard.ids import new_id
 from runyard.store import Store
-from tests.store.making import (
+from tests.store.factories import (
     ANN,
     MANY,
     MINUTE,
@@ -77,7 +77,7 @@ async def test_one_that_waits_or_has_ended_is_left_alone(store: Store) -> None:
     assert await abandoned(store) == []
 
 
-async def test_to_park_forgets_that_nobody_follows(store: Store) -> None:
+async def test_parking_clears_the_disconnect_deadline(store: Store) -> None:
     run = await running(store)
     await store.detach(run.id, 0)
     approval = an_approval(run)

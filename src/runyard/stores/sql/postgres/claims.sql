@@ -2,37 +2,37 @@
 key, next_pos, runnable, active_run, ready_at, suspect, now_ms() as now
 
 -- name: register_worker
--- A new worker process with a lease.
+-- Insert a worker process with a lease.
 insert into workers (id, label, lease_until, started_at)
 select $1, $2, moment + $3::bigint, moment from (select now_ms() as moment) as it;
 
 -- name: renew_lease
--- Extend a lease that has not run out.
+-- Extend a lease that has not expired.
 update workers set lease_until = now_ms() + $2::bigint where id = $1 and lease_until > now_ms() returning id;
 
 -- name: runs_to_cancel
--- A worker's runs that somebody asked to stop.
+-- A worker's runs that have a cancel request.
 select id from runs where worker_id = $1 and status = 'running' and cancel_requested_at is not null;
 
 -- name: runs_held
--- What a worker has claimed.
+-- The runs that a worker has claimed.
 select {run} from runs r where r.worker_id = $1 and r.status = 'running';
 
 -- name: delete_workers
--- Forget workers.
+-- Delete workers.
 delete from workers where id = any($1::uuid[]);
 
 -- name: lock_worker
--- A worker's row. Waits for a claim of that worker whose transaction is still open.
+-- Lock a worker's row. Waits for a claim of that worker whose transaction is open.
 select id from workers where id = $1 for update;
 
 -- name: check_lease
--- Whether a worker lives. If a reaper has it just now it does not, for us: nobody waits for a worker while holding lanes.
+-- Whether a worker has a valid lease and no reaper has locked it. No transaction waits for a worker while it holds lanes.
 select id from workers where id = $1 and lease_until > now_ms() for key share skip locked;
 
 -- name: lock_ready_lanes
--- The longest waiting lanes that have something to run; what another worker is looking at is skipped. A dead worker gets
--- none, and the lock on its row keeps the reaper away until the claim is committed.
+-- Lock the longest waiting lanes with a run to start; skip lanes that another worker has locked. A dead worker gets none,
+-- and the lock on the worker's row keeps the reaper away until the claim is committed.
 with alive as materialized (
   select id from workers where id = $3 and lease_until > now_ms() for key share
 )
@@ -50,33 +50,33 @@ select {run}, m.id as message_id, m.run_id as message_run, m.role, m.text, m.cre
   left join messages m on m.id = r.trigger_message_id;
 
 -- name: lock_lanes
--- Lanes, in order.
+-- Lock lanes, in order.
 select {lane} from lanes where key = any($1::text[]) order by key for update;
 
 -- name: lock_free_lanes
--- Those of these lanes that nobody holds just now, in order.
+-- Lock those of these lanes that no other transaction holds, in order.
 select {lane} from lanes where key = any($1::text[]) order by key for update skip locked;
 
 -- name: save_lanes
--- Write back lanes that are locked.
+-- Update locked lanes.
 update lanes l set runnable = s.runnable, active_run = s.active_run, ready_at = s.ready_at, suspect = s.suspect
   from unnest($1::text::text[], $2::text::int[], $3::text::uuid[], $4::text::bigint[], $5::text::bool[]) as s (key, runnable, active_run, ready_at, suspect)
  where l.key = s.key;
 
 -- name: mark_suspects
--- Say of lanes whether their first queued run is under suspicion.
+-- Set whether the first queued run of each lane is a suspect.
 update lanes l set suspect = coalesce((select r.attempts >= $2 from runs r where r.lane_key = l.key and r.status = 'queued' and not r.held
                                         order by r.pos limit 1), false)
  where l.key = any($1::text[]);
 
 -- name: lock_dead_workers
--- Workers whose lease ran out; another reaper's are skipped.
+-- Lock workers whose lease has expired; skip those that another reaper has locked.
 select id from workers where lease_until <= now_ms() order by lease_until limit $1 for update skip locked;
 
 -- name: end_stuck_sessions
--- A process that was frozen in the middle of a transaction keeps its locks. If Postgres waits for the rest of a statement
--- of its (parsed, but not yet executed), none of its own time-outs counts; so whoever is well ends such a session.
-with stuck as materialized (  -- found first, and only then ended
+-- Terminate sessions of processes that froze in the middle of a transaction and keep its locks. While Postgres waits for
+-- the rest of a statement (parsed, but not executed), none of its own time-outs applies, so another process does it.
+with stuck as materialized (  -- find them first, then terminate them
   select pid from pg_stat_activity
    where datname = current_database() and usename = current_user and application_name = 'runyard'
      and state = 'active' and wait_event = 'ClientRead' and state_change < clock_timestamp() - interval '10 s'
@@ -84,7 +84,7 @@ with stuck as materialized (  -- found first, and only then ended
 select pg_terminate_backend(pid) from stuck;
 
 -- name: orphaned_runs
--- What dead workers held.
+-- The runs of dead workers.
 select id, lane_key from runs where worker_id = any($1::uuid[]) and status = 'running';
 
 -- name: stray_runs
@@ -93,26 +93,26 @@ select id, lane_key, worker_id from runs r
  where status = 'running' and not exists (select 1 from workers w where w.id = r.worker_id) limit $1;
 
 -- name: overdue_runs
--- Runs that did not stop in time after a cancel.
+-- Runs that did not stop before their cancel deadline.
 select id, lane_key from runs where status = 'running' and cancel_deadline <= now_ms() order by cancel_deadline limit $1;
 
 -- name: list_workers
--- Who is at work, and until when their leases last.
+-- All workers with their leases and the number of their runs.
 select w.id, w.label, w.lease_until, w.started_at,
        (select count(*) from runs r where r.worker_id = w.id and r.status = 'running') as runs
   from workers w order by w.id;
 
 -- name: detach_run
--- Nobody follows this run any more; if that stays so it is to be canceled. Not one that waits for a person.
+-- Set the disconnect deadline of a run; not of one that waits for a person.
 update runs set detach_deadline = now_ms() + $2::bigint
  where id = $1 and status in ('queued', 'running') and cancel_requested_at is null;
 
 -- name: attach_runs
--- Somebody follows these runs.
+-- Clear the disconnect deadline of runs that have a follower.
 update runs set detach_deadline = null where id = any($1::uuid[]) and detach_deadline is not null;
 
 -- name: detached_runs
--- Runs that nobody came back to in time.
+-- Runs past their disconnect deadline.
 select id, lane_key from runs
  where detach_deadline <= now_ms() and status in ('queued', 'running') and cancel_requested_at is null
  order by detach_deadline limit $1;

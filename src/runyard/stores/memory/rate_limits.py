@@ -1,10 +1,10 @@
-"""Calls of tools that have a rate limit: their times, for each owner, agent and tool."""
+"""Times of calls of rate-limited tools, for each owner, agent and tool."""
 
 from runyard.domain.rate import wait_ms
 from runyard.stores.memory.rows import Rows
 
 
-class Rates(Rows):
+class RateLimits(Rows):
     async def take_call(self, owner: str, agent: str, tool: str, most: int, window_ms: int) -> int:
         times = self._calls.setdefault((owner, agent, tool), [])
         wait = wait_ms(times[-most] if len(times) >= most else None, self._now(), window_ms)

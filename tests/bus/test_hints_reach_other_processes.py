@@ -1,4 +1,4 @@
-"""What one process sends, the others hear; nobody hears themselves, and nothing but hints is heard."""
+"""Hints of one process reach all others, never the sender, and only valid hints are received."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from runyard.bus import Hint
 from runyard.buses.reconnecting import WINDOW_SECONDS
 from runyard.ids import new_id
 from tests.bus.brokers import Broker, Remote
-from tests.bus.listening import eavesdropping, processes, until
+from tests.bus.bus_processes import eavesdropping, processes, until
 
 JUNK = [
     "",
@@ -19,12 +19,12 @@ JUNK = [
     "hello",
     "runyard1",
     "runyard1 ",
-    "runyard1 somebody",
-    "runyard1 somebody  ",
-    "runyard1 somebody x1 l:: l:x lä:1 c:-1 \n l1:1\n",
-    "runyard2 somebody l1:1",
-    "RUNYARD1 somebody l1:1",
-    "runyard1 somebody l1:" + "9" * 5_000,
+    "runyard1 sender",
+    "runyard1 sender  ",
+    "runyard1 sender x1 l:: l:x lä:1 c:-1 \n l1:1\n",
+    "runyard2 sender l1:1",
+    "RUNYARD1 sender l1:1",
+    "runyard1 sender l1:" + "9" * 5_000,
     "l" * 7_000,
     '{"kind": "log"}',
     "ünï\ufffd",
@@ -40,7 +40,7 @@ async def test_what_one_sends_all_others_hear(broker: Broker) -> None:
                 await other.has_heard(hint)
 
 
-async def test_nobody_hears_themselves(broker: Broker) -> None:
+async def test_a_process_does_not_receive_its_own_hints(broker: Broker) -> None:
     question, answer = Hint("log", new_id(), 1), Hint("log", new_id(), 2)
     async with processes(broker.bus(), broker.bus()) as (one, other):
         one.bus.send([question])

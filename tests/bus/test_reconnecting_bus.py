@@ -1,4 +1,4 @@
-"""Windows, pauses and ends of a line, on a link that does what the test says."""
+"""Windows, pauses and shutdown of a bus, on a connection that a test controls."""
 
 from __future__ import annotations
 
@@ -7,17 +7,17 @@ from collections.abc import Sequence
 from typing import NoReturn
 
 from runyard.bus import Hint, decode
-from runyard.buses.reconnecting import FAREWELL_SECONDS, WINDOW_SECONDS, Heard, ReconnectingBus
-from tests.bus.listening import processes, until
+from runyard.buses.reconnecting import FAREWELL_SECONDS, WINDOW_SECONDS, OnMessage, ReconnectingBus
+from tests.bus.bus_processes import processes, until
 
 
 class Link:
-    """Opens, publishes and closes as long as nobody says otherwise."""
+    """Open, publish and close without errors, unless a test sets one."""
 
     def __init__(self, line: FakeLine) -> None:
         self._line = line
 
-    async def open(self, heard: Heard) -> None:
+    async def open(self, on_message: OnMessage) -> None:
         self._line.opened += 1
         if self._line.is_refusing:
             raise ConnectionRefusedError
@@ -51,7 +51,7 @@ class FakeLine(ReconnectingBus):
         super().__init__()
         self.published: list[tuple[float, list[str]]] = []
 
-    def link(self) -> Link:
+    def new_connection(self) -> Link:
         return Link(self)
 
     def hints(self, number: int) -> list[Hint]:
@@ -59,7 +59,7 @@ class FakeLine(ReconnectingBus):
 
 
 async def a_few_turns() -> None:
-    """Of the event loop: no timer of a line can run out meanwhile."""
+    """Run a turn of the event loop, in which no timer of the bus expires."""
     for _ in range(5):
         await asyncio.sleep(0)
 
@@ -114,7 +114,7 @@ async def test_a_broker_that_refuses_is_asked_less_and_less_often() -> None:
     assert line.closed == line.opened
 
 
-async def test_a_link_that_fails_to_send_is_thrown_away_and_another_made() -> None:
+async def test_a_connection_that_fails_to_send_is_replaced() -> None:
     line = FakeLine()
     async with processes(line):
         line.is_broken = True

@@ -1,6 +1,7 @@
-"""Calls of tools that have a rate limit: counted under the lock of their owner, agent and tool.
+"""Calls of rate-limited tools, counted under the lock of their owner, agent and tool.
 
-Calls are numbered, so that the one that would leave the window is found by its number, however high the limit is."""
+Calls are numbered, so that the call that must have left the window is found by its number, however high the limit is.
+"""
 
 from runyard.domain.rate import wait_ms
 from runyard.stores.transactions.tx import Tx

@@ -1,12 +1,12 @@
-"""Retention in conversations: old words, runs and news go, one by one; the conversation and who is in it stay."""
+"""Retention in conversations deletes old messages, runs and feed entries; the conversation and its members stay."""
 
 import pytest
 
 from runyard.domain.run import Run
 from runyard.errors import NotFound
 from runyard.store import Store, Swept
-from tests.store.making import ANN, MANY, Writer, a_post, a_thread, a_worker, claims, clock, post, written
-from tests.store.office_making import KEVIN, OSCAR, a_reaction, channel, feed, hire, said
+from tests.store.channel_factories import KEVIN, OSCAR, a_reaction, channel, declare_agents, feed, said
+from tests.store.factories import ANN, MANY, Writer, a_post, a_thread, a_worker, claims, clock, post, written
 
 LATER = 10_000
 
@@ -21,7 +21,7 @@ async def at_work(store: Store) -> Run:
 
 
 async def test_words_go_with_their_reactions_and_the_channel_stays(store: Store) -> None:
-    await hire(store, KEVIN)
+    await declare_agents(store, KEVIN)
     here = await channel(store, KEVIN)
     hello = (await said(store, here)).message
     await store.react(ANN, a_reaction(hello))
@@ -33,7 +33,7 @@ async def test_words_go_with_their_reactions_and_the_channel_stays(store: Store)
 
 
 async def test_words_that_are_young_were_replied_to_later_or_are_at_work_stay(store: Store) -> None:
-    await hire(store, KEVIN)
+    await declare_agents(store, KEVIN)
     here = await channel(store, KEVIN)
     asked = (await said(store, here)).message
     assert await store.sweep_messages(asked.created_at - LATER, None, MANY) == Swept(0, 0, None)
@@ -64,7 +64,7 @@ async def test_a_sweep_of_words_goes_on_where_the_last_batch_ended(store: Store)
 
 
 async def test_a_run_in_a_mailbox_goes_alone_and_the_mailbox_works_on(store: Store) -> None:
-    await hire(store, KEVIN)
+    await declare_agents(store, KEVIN)
     here = await channel(store, KEVIN)
     await said(store, here)
     old = await at_work(store)
@@ -78,8 +78,8 @@ async def test_a_run_in_a_mailbox_goes_alone_and_the_mailbox_works_on(store: Sto
     assert (await at_work(store)).agent == KEVIN.id
 
 
-async def test_a_run_that_somebody_is_held_behind_stays(store: Store) -> None:
-    await hire(store, KEVIN, OSCAR)
+async def test_a_run_with_another_run_held_behind_it_stays(store: Store) -> None:
+    await declare_agents(store, KEVIN, OSCAR)
     here = await channel(store, KEVIN, OSCAR)
     await said(store, here, pause_ms=LATER * 100)
     first = await at_work(store)

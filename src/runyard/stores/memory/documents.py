@@ -1,4 +1,4 @@
-"""Search by plain words, for the store that has no search engine: the more of the query's words, the better."""
+"""Documents, and search by plain words: a document ranks by how many words of the query it contains."""
 
 import re
 from collections.abc import Iterable, Sequence

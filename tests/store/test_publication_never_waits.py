@@ -8,11 +8,11 @@ import asyncpg
 import pytest
 from msgspec.structs import replace
 
-from runyard.domain.publication import Mark
+from runyard.domain.publication import CursorAdvance
 from runyard.domain.run import Run, Status
 from runyard.stores.postgres.store import PostgresStore
 from tests.store.conftest import postgres_store
-from tests.store.making import ANN, Writer, a_moment, a_post, running, token, written
+from tests.store.factories import ANN, Writer, a_moment, a_post, running, token, written
 from tests.store.raw_sql import OpenDatabase
 
 
@@ -46,7 +46,7 @@ async def test_one_locked_cursor_does_not_stop_the_publication_of_other_runs(
     pg: PostgresStore, postgres_dsn: str
 ) -> None:
     runs = [await running(pg) for _ in range(3)]
-    marks = [Mark(run.id, 1) for run in runs]
+    marks = [CursorAdvance(run.id, 1) for run in runs]
     async with locked(postgres_dsn, "run_outbox", "run_id", runs[1].id):
         assert list(await pg.publish(marks)) == [runs[1].id]
         assert [await published(pg, run) for run in runs] == [1, 0, 1]
@@ -59,9 +59,9 @@ async def test_one_locked_cursor_does_not_stop_the_publication_of_other_runs(
 async def test_a_run_whose_row_is_locked_is_published_later_with_its_end(pg: PostgresStore, postgres_dsn: str) -> None:
     ended, other = await running(pg), await running(pg)
     await written(pg, Writer(ended).finish(Status.DONE))
-    end = Mark(ended.id, 3, state="finished")
+    end = CursorAdvance(ended.id, 3, state="finished")
     async with locked(postgres_dsn, "runs", "id", ended.id):
-        assert list(await pg.publish([end, Mark(other.id, 1)])) == [ended.id]
+        assert list(await pg.publish([end, CursorAdvance(other.id, 1)])) == [ended.id]
         assert (await published(pg, ended), await published(pg, other)) == (0, 1)
     assert list(await pg.publish([end])) == []
     assert (await pg.get_run(ANN, ended.id)).state == "finished"
@@ -76,16 +76,16 @@ async def test_the_time_of_a_publication_does_not_move(database: OpenDatabase) -
     await written(store, writer.part(token("x"), token("y")))
     times = "select published_at from run_publication order by seq"
     assert await database.values(times) == [None, None, None]
-    await store.publish([Mark(run.id, 2)])
+    await store.publish([CursorAdvance(run.id, 2)])
     first = await database.values(times)
     assert first[0] == first[1] is not None
     assert first[2] is None
     await a_moment()
-    await store.publish([Mark(run.id, 2)])
-    await store.publish([Mark(run.id, 3)])
+    await store.publish([CursorAdvance(run.id, 2)])
+    await store.publish([CursorAdvance(run.id, 3)])
     await a_moment()
     await written(store, writer.finish(Status.DONE))
-    await store.publish([Mark(run.id, 5, state="finished")])
+    await store.publish([CursorAdvance(run.id, 5, state="finished")])
     last = await database.values(times)
     assert last[:2] == first[:2]
     assert last[1] < last[2] < last[3] == last[4]
@@ -106,7 +106,7 @@ async def test_the_run_of_a_plan_has_a_version_and_the_time_of_its_last_change(d
     assert changed["updated_at"] > made["updated_at"] >= made["created_at"]
     await written(store, writer.finish(Status.DONE))
     await a_moment()
-    await store.publish([Mark(run.id, 4, state="finished")])
+    await store.publish([CursorAdvance(run.id, 4, state="finished")])
     [over] = await database.rows("select * from plan_runs")
     assert (over["state"], over["last_seq"]) == ("finished", 4)
     assert over["updated_at"] > changed["updated_at"]

@@ -1,4 +1,4 @@
-"""An app that puts one text everywhere that content can go, and a client that makes it do so."""
+"""An app that writes one text into every place for content, and a client that makes it do so."""
 
 from typing import Any
 
@@ -13,9 +13,9 @@ from tests.faces.live_server import Server
 from tests.faces.raw_stream import RawStream
 
 
-def telling(text: str) -> App:
-    """`thinker` thinks with a scripted model, `talker` is a python agent: both say the text in every way they have;
-    `failer` fails with it; `clerk` listens in a channel, and puts it away."""
+def content_app(text: str) -> App:
+    """Return an app with four agents: `thinker` (a scripted model) and `talker` (Python) write the text in every way
+    they have, `failer` fails with it, and `clerk` reads it in a channel and stores it."""
 
     @tool
     async def look(what: str) -> dict[str, Any]:
@@ -51,15 +51,15 @@ def telling(text: str) -> App:
         raise AgentError(f"it broke over {text}")
 
     kept = {"tool": "store_memory", "input": {"content": text, "tags": [text]}}
-    office_turns: list[dict[str, Any]] = [{"text": f"hm {text}", "calls": [kept]}, {"calls": [{"tool": "do_nothing"}]}]
-    clerk = Agent("clerk", model="scripted", turns=office_turns)
+    clerk_turns: list[dict[str, Any]] = [{"text": f"hm {text}", "calls": [kept]}, {"calls": [{"tool": "do_nothing"}]}]
+    clerk = Agent("clerk", model="scripted", turns=clerk_turns)
 
     declared = [thinker, talker, failer, clerk]
     return App({one.name: one for one in declared}, {}, "thinker")
 
 
-async def say_everywhere(server: Server, text: str) -> list[str]:
-    """Have every agent run to its end; the ids of the runs."""
+async def write_everywhere(server: Server, text: str) -> list[str]:
+    """Run every agent to its end, and return the ids of the runs."""
     headers = {"Idempotency-Key": "once"}
     body = {"user_message": f"do {text}"}
     stream = await RawStream.open(server.port, "/chats/c1/interactions", headers, body=body)
@@ -71,12 +71,12 @@ async def say_everywhere(server: Server, text: str) -> list[str]:
     await _approve(server, text)
     await server.ended(talked)
     await server.ended(await server.post("failer", f"fail {text}"))
-    await _say_in_the_office(server, text)
+    await _write_in_channels(server, text)
     return [run["run_id"] for run in (await server.http.get("/api/runs")).json()["runs"]]
 
 
-async def _say_in_the_office(server: Server, text: str) -> None:
-    """In a channel, where a message is changed and answered, and in an agent's memory."""
+async def _write_in_channels(server: Server, text: str) -> None:
+    """Write the text into a channel, change a message, and write it into an agent's memory."""
     http = server.http
     channel = (await http.post("/api/channels", json={"name": "general", "agents": ["clerk"]})).json()["id"]
     said = (await http.post("/api/messages", json={"channelId": channel, "text": f"all hear {text}"})).json()
@@ -90,8 +90,8 @@ async def _say_in_the_office(server: Server, text: str) -> None:
     assert kept.status_code == 201, kept.text
 
 
-async def office_of(server: Server) -> list[Any]:
-    """What a client sees of all that."""
+async def channel_views(server: Server) -> list[Any]:
+    """Return everything that a client sees of the channel and the memory."""
     http = server.http
     channels = (await http.get("/api/channels")).json()["channels"]
     if not channels:

@@ -14,7 +14,7 @@ from runyard.ids import new_id
 from runyard.store import Accepted, Claim, PostedMessage, Reaped, Store
 from runyard.stores.memory import MemoryStore
 from tests.store.conftest import empty
-from tests.store.making import (
+from tests.store.factories import (
     MANY,
     clock,
 )

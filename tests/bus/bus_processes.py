@@ -1,4 +1,4 @@
-"""Processes on a bus, as a test sees them: what each has heard, and waiting until it has."""
+"""Processes on a bus, with the hints that each received."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from runyard.bus import Hint
 from runyard.buses.reconnecting import ReconnectingBus
 from runyard.ids import new_id
 
-LONG = 30.0  # nothing takes so long; a test that waits for it has failed
+LONG = 30.0  # a test that waits this long has failed
 
 
 async def until(condition: Callable[[], bool], seconds: float = LONG) -> None:
@@ -21,7 +21,7 @@ async def until(condition: Callable[[], bool], seconds: float = LONG) -> None:
 
 
 class Process:
-    """A bus and what was heard on it."""
+    """A bus and the hints that it received."""
 
     def __init__(self, bus: ReconnectingBus) -> None:
         self.bus = bus
@@ -34,7 +34,7 @@ class Process:
         await until(lambda: hint in self.heard)
 
     async def gets_through_to(self, *others: Process) -> None:
-        """Send, again and again, until all have heard: a bus may lose what is sent while it reconnects."""
+        """Send until all others have received a hint: a bus may lose hints while it reconnects."""
         probe = new_id()
 
         def are_reached() -> bool:
@@ -58,14 +58,14 @@ async def processes(*buses: ReconnectingBus) -> AsyncIterator[list[Process]]:
 
 @asynccontextmanager
 async def eavesdropping(bus: ReconnectingBus) -> AsyncIterator[tuple[list[str], Callable[[Sequence[str]], object]]]:
-    """The messages themselves, as they pass, and a way to put any other between them."""
+    """Yield the raw messages on the wire, and a function that publishes raw messages."""
     messages: list[str] = []
-    link = bus.link()
-    await link.open(messages.append)
-    watching = asyncio.create_task(link.watch())
+    connection = bus.new_connection()
+    await connection.open(messages.append)
+    watching = asyncio.create_task(connection.watch())
     try:
-        yield messages, link.publish
+        yield messages, connection.publish
     finally:
         watching.cancel()
         await asyncio.gather(watching, return_exceptions=True)
-        await link.close()
+        await connection.close()
