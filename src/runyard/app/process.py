@@ -35,6 +35,8 @@ from runyard.domain.no_redaction import NO_REDACTION
 from runyard.engine.background import run_forever
 from runyard.engine.control.deleted_files import DeletedFiles
 from runyard.engine.control.retention import Retention
+from runyard.engine.log.snapshots import Snapshots
+from runyard.engine.running.database_wait import retrying
 from runyard.engine.running.run_services import ShowTraceback
 from runyard.errors import RunyardError
 from runyard.settings import Settings
@@ -96,14 +98,24 @@ class Process:
             channels.reply_order,
         )
 
-        self.worker = hints.worker = build_worker(resources, self.journal, channels, on_traceback) if worker else None
+        patient_store = retrying(self.store, settings.database_wait_seconds)
+        self._snapshots = (Snapshots(patient_store), Snapshots(self.store))  # of runs, and of requests
+        self.worker = hints.worker = (
+            build_worker(resources, self.journal, channels, self._snapshots[0], on_traceback) if worker else None
+        )
         self.watchdog = build_watchdog(settings, may_exit=may_exit)
         self.reaper = build_reaper(resources, self.tail)
         self.deleted_files = DeletedFiles(self.store, clock, (self._remove_workspace, self._remove_checkpoints))
         days = settings.retention_days
         self.retention = None if days is None else Retention(self.store, clock, days)
         self.engine = build_engine(
-            resources, pipeline, channels, worker=self.worker, admission=admission, deleted_files=self.deleted_files
+            resources,
+            pipeline,
+            channels,
+            worker=self.worker,
+            admission=admission,
+            deleted_files=self.deleted_files,
+            snapshots=self._snapshots[1],
         )
         self.interaction_stores, self.checkpoints = open_checkpoints(settings, self.engine, machine_clock)
         self._loops: list[asyncio.Task[None]] = []
@@ -168,6 +180,8 @@ class Process:
         await _within_last_seconds(self.engine.access.record_use())
         await _within_last_seconds(self.checkpoints.round())
         await self.checkpoints.close()
+        for snapshots in self._snapshots:
+            await _within_last_seconds(snapshots.close())
         await _within_last_seconds(self.bus.close())
         await self.store.close()
         await _within_last_seconds(run_in_thread(safely, self.tracer.exporter.close))

@@ -33,6 +33,7 @@ from runyard.engine.limits import Admission, AgentLimits, InputLimits, OutputLim
 from runyard.engine.log.journal import Journal
 from runyard.engine.log.outbox import Outbox
 from runyard.engine.log.publications import Publications
+from runyard.engine.log.snapshots import Snapshots
 from runyard.engine.log.stream import Streams
 from runyard.engine.log.tail import Tail
 from runyard.engine.queries.checkpoints import Checkpoints
@@ -42,6 +43,7 @@ from runyard.engine.running.database_wait import retrying
 from runyard.engine.running.run_services import RunLimits, RunServices, ShowTraceback
 from runyard.engine.running.watchdog import Watchdog
 from runyard.engine.running.worker import Worker
+from runyard.faces.chats.told import told_by
 from runyard.settings import Settings
 from runyard.store import Store
 from runyard.telemetry.metrics import Metrics
@@ -160,8 +162,16 @@ def build_admission(resources: Resources) -> Admission:
     return Admission(resources.store, resources.clock, limits)
 
 
+def _whole_message_agents(app: App) -> list[str]:
+    return [agent.name for agent in app.agents.values() if agent.kind in WHOLE_MESSAGES]
+
+
 def build_worker(
-    resources: Resources, journal: Journal, channels: Channels, on_traceback: ShowTraceback | None = None
+    resources: Resources,
+    journal: Journal,
+    channels: Channels,
+    snapshots: Snapshots,
+    on_traceback: ShowTraceback | None = None,
 ) -> Worker:
     settings, wait = resources.settings, resources.settings.database_wait_seconds
     directory = retrying(channels.agent_directory, wait)
@@ -178,6 +188,8 @@ def build_worker(
         tracer=resources.tracer,
         metrics=resources.metrics,
         on_traceback=on_traceback,
+        snapshots=snapshots,
+        folds={"chats": told_by(frozenset(_whole_message_agents(resources.app)).__contains__)},
     )
     return Worker(
         resources.store,
@@ -230,6 +242,7 @@ def build_engine(
     worker: Worker | None,
     admission: Admission,
     deleted_files: DeletedFiles,
+    snapshots: Snapshots,
 ) -> Engine:
     settings, app = resources.settings, resources.app
     grace = settings.chats_grace_seconds if settings.chats_on_disconnect == "cancel" else None
@@ -259,10 +272,11 @@ def build_engine(
         views=Views(
             resources.store,
             worker,
-            whole_message_agents=[agent.name for agent in app.agents.values() if agent.kind in WHOLE_MESSAGES],
+            whole_message_agents=_whole_message_agents(app),
             clock=resources.clock,
             retention_days=settings.retention_days,
             deleted_files=deleted_files,
+            snapshots=snapshots,
         ),
         streams=log.streams,
         cancel=cancel,

@@ -9,6 +9,7 @@ written again. `kept_text` and `kept_thinking` are the lengths of the text and t
 
 from collections.abc import Iterable
 from copy import copy
+from io import StringIO
 from typing import Any, Literal, assert_never
 
 from msgspec import Struct, field
@@ -121,40 +122,42 @@ class State(Struct, kw_only=True):
 
 def fold(events: Iterable[Event], state: State | None = None) -> State:
     """Return the state after `events`, which follow directly on the events of `state`."""
-    folding = _Folding(state or State())
+    folding = Folding(state or State())
     for event in events:
         folding.take(event)
-    return folding.done()
+    return folding.state
 
 
 class _Text:
-    """Growing text as a list of pieces. A log may have 100,000 pieces, and adding strings is quadratic."""
+    """Growing text. A log may have a million pieces, and adding strings is quadratic."""
 
     def __init__(self, text: str, kept: int) -> None:
-        self.pieces = [text]
+        self._text = StringIO()
+        self._text.write(text)
         self.length = len(text)
         self.kept = kept
 
     def add(self, piece: str) -> None:
-        self.pieces.append(piece)
+        self._text.write(piece)
         self.length += len(piece)
 
     def keep(self) -> None:
         self.kept = self.length
 
     def reset(self) -> None:
-        self.pieces = [self.joined()[: self.kept]]
+        self._text.seek(self.kept)
+        self._text.truncate()
         self.length = self.kept
 
     def joined(self) -> str:
-        return "".join(self.pieces)
+        return self._text.getvalue()
 
 
-class _Folding:
+class Folding:
     """A state under construction. It starts as a copy, so that the given state stays unchanged."""
 
     def __init__(self, state: State) -> None:
-        self.state = new = copy(state)
+        self._state = new = copy(state)
         new.steps = [copy(step) for step in state.steps]
         new.calls = [copy(call) for call in state.calls]
         new.approvals = {key: copy(approval) for key, approval in state.approvals.items()}
@@ -165,14 +168,16 @@ class _Folding:
         self.steps = {step.key: step for step in new.steps}
         self.calls = {call.call_id: call for call in new.calls}
 
-    def done(self) -> State:
-        state = self.state
+    @property
+    def state(self) -> State:
+        """The state after the events so far. It changes with the next event that is taken."""
+        state = self._state
         state.text, state.kept_text = self.text.joined(), self.text.kept
         state.thinking, state.kept_thinking = self.thinking.joined(), self.thinking.kept
         return state
 
     def take(self, event: Event) -> None:
-        state = self.state
+        state = self._state
         state.last_seq = event.seq
         state.counts[event.type] = state.counts.get(event.type, 0) + 1
         if event.source == "worker":
@@ -185,7 +190,7 @@ class _Folding:
             self.thinking.keep()
 
     def _apply(self, event: Event) -> None:
-        state = self.state
+        state = self._state
         match event.payload:
             case ModelToken(text):
                 self.text.add(text)
@@ -252,7 +257,7 @@ class _Folding:
             step.usage = finished.usage
 
     def _said(self, message: ModelMessage) -> None:
-        self.state.messages.append(message.message)
+        self._state.messages.append(message.message)
         self._spend(message.usage)
         if (step := self.steps.get(message.step)) is not None:
             step.usage = message.usage
@@ -272,7 +277,7 @@ class _Folding:
         call.text_to = self.text.length
 
     def _asked(self, seq: int, question: ApprovalRequested) -> None:
-        self.state.approvals[question.approval_id] = QuestionState(
+        self._state.approvals[question.approval_id] = QuestionState(
             call_id=question.call_id, kind=question.kind, input=question.input, requested_seq=seq
         )
         call = self.calls.get(question.call_id)
@@ -280,7 +285,7 @@ class _Folding:
             call.status = "waiting"
 
     def _decided(self, seq: int, decision: ApprovalDecided) -> None:
-        state = self.state
+        state = self._state
         if state.status is Status.WAITING:
             state.status = Status.QUEUED
         approval = state.approvals.get(decision.approval_id)
@@ -294,16 +299,16 @@ class _Folding:
 
     def _spend(self, usage: Usage | None) -> None:
         if usage is not None:
-            self.state.usage = (self.state.usage or Usage()) + usage
+            self._state.usage = (self._state.usage or Usage()) + usage
 
     def _step(self, key: str, name: str) -> StepState:
         if key not in self.steps:
             self.steps[key] = StepState(key=key, name=name)
-            self.state.steps.append(self.steps[key])
+            self._state.steps.append(self.steps[key])
         return self.steps[key]
 
     def _call(self, call_id: str, tool: str) -> CallState:
         if call_id not in self.calls:
             self.calls[call_id] = CallState(call_id=call_id, tool=tool)
-            self.state.calls.append(self.calls[call_id])
+            self._state.calls.append(self.calls[call_id])
         return self.calls[call_id]

@@ -12,6 +12,7 @@ same parts are sent again, and writers become `congested`. A part that the store
 """
 
 import asyncio
+import sys
 from collections import deque
 from collections.abc import Callable, Sequence
 from contextvars import Context
@@ -40,7 +41,9 @@ RETRY_SECONDS = (0.05, 0.1, 0.2, 0.5, 1.0)
 
 
 class RunWriter:
-    """Writes the log of one claimed run. Not usable after an error, except through `reset_after_refusal`."""
+    """Writes the log of one claimed run. Not usable after an error, except through `reset_after_refusal`.
+
+    `on_committed` is called when `call_at` events are committed. It returns the next such number."""
 
     def __init__(self, journal: "Journal", run: Run) -> None:
         self._journal = journal
@@ -61,6 +64,8 @@ class RunWriter:
         self.cancel_requested = False
         self.lane_ready = False
         self.on_cancel: Callable[[], None] | None = None
+        self.call_at = sys.maxsize  # committed events
+        self.on_committed: Callable[[int], int] | None = None
 
     def write(self, draft: Draft) -> None:
         """Buffer an event. Raise the writer's error if the claim is over."""
@@ -80,6 +85,11 @@ class RunWriter:
         self._approvals.append(approval)
         for draft in drafts:
             self.write(draft)
+
+    @property
+    def committed(self) -> int:
+        """How many events of this claim are durable."""
+        return self._committed
 
     @property
     def congested(self) -> bool:
@@ -161,6 +171,8 @@ class RunWriter:
         if cancel_requested and self.on_cancel is not None:
             self.on_cancel()
         self._committed += len(part.drafts)
+        if self._committed >= self.call_at and self.on_committed is not None:
+            self.call_at = self.on_committed(self._committed)
         reached = self._committed + (part.move is not None)
         while self._waiting and self._waiting[0][0] <= reached:
             _wake(self._waiting.popleft()[1], None)

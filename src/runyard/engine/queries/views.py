@@ -1,20 +1,21 @@
 """Threads, messages, runs, approvals, and the state of a run at any seq. Read-only, except for `delete_thread`."""
 
-from collections.abc import AsyncIterator, Collection, Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from contextlib import suppress
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import msgspec
 from msgspec import Struct
 
 from runyard.clock import Clock, SystemClock
 from runyard.domain.approval import Approval
-from runyard.domain.events import Event, RunOutput, clean
-from runyard.domain.fold import State, fold
+from runyard.domain.events import RunOutput, clean
+from runyard.domain.fold import State
 from runyard.domain.run import Run, Status
 from runyard.domain.thread import Message, Thread
 from runyard.engine.control.deleted_files import DeletedFiles
 from runyard.engine.control.retention import DAY_MS
+from runyard.engine.log.snapshots import FoldedLog, FoldKind, Snapshots
 from runyard.errors import Gone, Invalid, NotFound, RunyardError
 from runyard.ids import is_id, made_at
 from runyard.store import Document, RunColumn, Store
@@ -22,7 +23,6 @@ from runyard.store import Document, RunColumn, Store
 if TYPE_CHECKING:
     from runyard.engine.running.worker import Worker
 
-READ_EVENTS = 5000
 READ_RUNS = 500
 GONE = "The run was deleted by the retention policy. `snapshot` holds what is still known of it."
 
@@ -45,6 +45,7 @@ class Views:
         clock: Clock | None = None,
         retention_days: float | None = None,
         deleted_files: DeletedFiles | None = None,
+        snapshots: Snapshots | None = None,
     ) -> None:
         """`whole_message_agents`: the agents that record whole messages in addition to their pieces.
         `retention_days`: None keeps runs for ever. `deleted_files` removes the files of a deleted thread."""
@@ -52,6 +53,7 @@ class Views:
         self._clock = clock or SystemClock()
         self._retention_ms = None if retention_days is None else int(retention_days * DAY_MS)
         self._store = store
+        self._snapshots = snapshots or Snapshots(store)
         self._worker = worker
         self._whole_message_agents = frozenset(whole_message_agents)
 
@@ -102,12 +104,9 @@ class Views:
             found += page
         return found[::-1]
 
-    async def log(self, run: Run) -> AsyncIterator[Sequence[Event]]:
-        """Yield the run's events so far, in pages."""
-        last = 0
-        while last < run.last_seq and (events := await self._store.read(run.id, last, READ_EVENTS)):
-            last = events[-1].seq
-            yield events
+    async def folded(self, run: Run, kinds: Sequence[FoldKind[Any]]) -> list[FoldedLog[Any]]:
+        """Fold the run's events so far, in several ways at once."""
+        return await self._snapshots.folded(run, kinds)
 
     async def delete_thread(self, owner: str, thread_id: str) -> None:
         """Delete a thread with everything that belongs to it. Files that cannot be removed now are removed later."""
@@ -216,12 +215,9 @@ class Views:
         last = run.last_seq if at is None else at
         if not 0 <= last <= run.last_seq:
             raise Invalid(f"The run has no event with that seq. Its last seq is {run.last_seq}.")
-        state = State(agent=run.agent)
-        while state.last_seq < last:
-            events = await self._store.read(run_id, state.last_seq, min(READ_EVENTS, last - state.last_seq))
-            if not events:
-                raise NotFound("The run has been deleted.")
-            state = fold(events, state)
+        state = await self._snapshots.state(run, last)
+        if state.last_seq < last:
+            raise NotFound("The run has been deleted.")
         return state
 
 

@@ -10,12 +10,11 @@ from typing import Any
 import msgspec
 
 from runyard.domain.conversation import messages
-from runyard.domain.fold import State, fold
 from runyard.domain.run import Run
+from runyard.engine.log.snapshots import Snapshots
 from runyard.errors import NotFound
 from runyard.store import Store
 
-READ_EVENTS = 5000
 _json = msgspec.json.Encoder().encode
 
 
@@ -25,7 +24,7 @@ def fitting(sizes: Iterable[int], most: int | None) -> int:
 
 
 async def earlier_conversations(
-    store: Store, run: Run, limit: int, most: int | None = None
+    store: Store, snapshots: Snapshots, run: Run, limit: int, most: int | None = None
 ) -> AsyncIterator[list[dict[str, Any]]]:
     """Yield the conversations of up to `limit` ancestors, newest first, of about `most` characters in total."""
     parent = run.parent_id
@@ -37,7 +36,7 @@ async def earlier_conversations(
             ancestor = await store.get_run(run.owner, parent)
         except NotFound:
             return  # deleted meanwhile, and its ancestors with it
-        conversation = messages(await fold_log(store, ancestor), texts.get(ancestor.trigger_message_id or ""))
+        conversation = messages(await snapshots.state(ancestor), texts.get(ancestor.trigger_message_id or ""))
         if most is not None:
             most -= len(_json(conversation))
             if most < 0:
@@ -46,14 +45,3 @@ async def earlier_conversations(
         if ancestor.parent_id is None:
             return
         parent = ancestor.parent_id
-
-
-async def fold_log(store: Store, run: Run) -> State:
-    """Fold a run's log up to `run.last_seq`."""
-    state = State(agent=run.agent)
-    while state.last_seq < run.last_seq:
-        events = await store.read(run.id, state.last_seq, READ_EVENTS)
-        if not events:
-            break
-        state = fold(events, state)
-    return state

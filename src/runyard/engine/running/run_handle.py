@@ -192,7 +192,9 @@ class RunHandle:
         return messages[len(messages) - newest :]
 
     def earlier_runs(self, limit: int) -> AsyncIterator[list[dict[str, Any]]]:
-        return earlier_conversations(self._services.store, self.run, limit, self._history_chars)
+        return earlier_conversations(
+            self._services.store, self._services.snapshots, self.run, limit, self._history_chars
+        )
 
     @property
     def _history_chars(self) -> int | None:

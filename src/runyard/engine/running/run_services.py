@@ -4,7 +4,8 @@ import sys
 from collections.abc import Awaitable, Callable, Mapping, Sequence
 from contextlib import suppress
 from pathlib import Path
-from typing import TYPE_CHECKING, NamedTuple
+from types import MappingProxyType
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import structlog
 
@@ -16,6 +17,8 @@ from runyard.domain.no_redaction import NO_REDACTION
 from runyard.domain.run import Run
 from runyard.engine.limits import OutputLimits
 from runyard.engine.log.journal import Journal
+from runyard.engine.log.snapshots import STATE, FoldKind, Snapshots
+from runyard.engine.running.run_snapshots import RunSnapshots
 from runyard.errors import RunyardError
 from runyard.store import Claim, Store
 from runyard.telemetry.metrics import Metrics
@@ -32,6 +35,9 @@ Orchestrate = Callable[[Agent, Run, RunAgent], Awaitable[Output | None]]
 """Prepare an agent for its mailbox, run it with the given function, and return its output."""
 ShowTraceback = Callable[[Run, str, str], None]
 """Show a developer what an agent's own code raised: the run, a title, the traceback."""
+
+
+NO_FOLDS: Mapping[str, FoldKind[Any]] = MappingProxyType({})
 
 
 class RunLimits(NamedTuple):
@@ -56,9 +62,14 @@ class RunServices:
         tracer: Tracer | None = None,
         metrics: Metrics | None = None,
         on_traceback: ShowTraceback | None = None,
+        snapshots: Snapshots | None = None,
+        folds: Mapping[str, FoldKind[Any]] = NO_FOLDS,
     ) -> None:
-        """`find_agent` looks up agents that are not declared in code; `orchestrate` runs an agent in its mailbox."""
+        """`find_agent` looks up agents that are not declared in code; `orchestrate` runs an agent in its mailbox.
+        `folds`: the folds that faces keep snapshots of, by the name of the face."""
         self.store = store
+        self.snapshots = snapshots or Snapshots(store)
+        self._folds = folds
         self.journal = journal
         self.clock = clock
         self.draft = Drafter(clock, "worker")
@@ -82,6 +93,11 @@ class RunServices:
         if name in self.agents or self._find_agent is None:
             return self.agents.get(name)
         return await self._find_agent(name)
+
+    def snapshots_of(self, run: Run) -> RunSnapshots:
+        """Return what saves the snapshots of a run while this process executes it."""
+        own = self._folds.get(run.face)
+        return RunSnapshots(self.snapshots, run, [STATE] if own is None else [STATE, own])
 
     def show_traceback(self, run: Run, title: str, text: str | None) -> None:
         """Show a traceback to the developer who watches this process, if there is one. Never raises."""

@@ -32,7 +32,6 @@ from runyard.domain.fold import State
 from runyard.domain.run import Run, Status, StopReason
 from runyard.domain.thread import Message
 from runyard.engine.running.database_wait import DatabaseAway
-from runyard.engine.running.earlier_runs import fold_log
 from runyard.engine.running.lease import Lease
 from runyard.engine.running.run_handle import RunHandle
 from runyard.engine.running.run_services import RunServices
@@ -76,6 +75,8 @@ class RunTask:
         self._outcome = "lost"
         self._failure: AgentError | None = None
         self._writer.on_cancel = lambda: self.stop("cancel")
+        self._snapshots = services.snapshots_of(claim.run)
+        self._writer.call_at, self._writer.on_committed = self._snapshots.next_at, self._snapshots.reached
 
     @property
     def run(self) -> Run:
@@ -118,6 +119,7 @@ class RunTask:
                 log.error("run.write_failed", code=error.code)
             finally:
                 self._writer.abandon()
+                self._snapshots.stop()
 
     async def _execute_traced(self) -> None:
         try:
@@ -180,7 +182,7 @@ class RunTask:
             raise self._claim.problem
         if self._run.last_seq <= 1 and self._run.trigger_message_id is not None:
             return State(agent=self._run.agent)
-        return await fold_log(self._services.store, self._run)
+        return await self._services.snapshots.state(self._run)
 
     async def _conclude(self, agent: Agent, runner: "asyncio.Task[Output | None]") -> None:
         """Make the move that the runner's result calls for. A stop counts only if the agent did not end by itself."""
@@ -272,6 +274,7 @@ class RunTask:
         if finish.status is Status.DONE and any(len(draft.data) > most for draft in drafts):
             await self._end_error(AnswerTooLarge.code, AnswerTooLarge(most).message)
             return
+        await self._snapshots.save_last(self._writer.committed)
         await self._writer.move(finish, drafts)
         self._outcome = "ok" if finish.status is Status.DONE else finish.error_code or finish.status.value
         log.info("run.finished", status=finish.status.value, code=finish.error_code)

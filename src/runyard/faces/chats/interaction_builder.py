@@ -12,13 +12,15 @@ from typing import Any
 import msgspec
 
 from runyard.domain.conversation import messages
-from runyard.domain.fold import State, fold
+from runyard.domain.fold import State
 from runyard.domain.run import STOPPED_EARLY, Run
 from runyard.domain.thread import Thread
 from runyard.domain.times import iso
 from runyard.engine.engine import Engine
+from runyard.engine.log.snapshots import STATE
 from runyard.faces.chats.lookup import chat_id, run_of
-from runyard.faces.chats.translate import STATUS, Thoughts, agent_event, interaction_id
+from runyard.faces.chats.told import told_by
+from runyard.faces.chats.translate import STATUS, interaction_id
 from runyard.faces.chats.wire import AgentEvent, AgentState, AgentStatePart, Chat, Interaction
 from runyard.web.responses import fields
 
@@ -39,6 +41,7 @@ def decoded(data: bytes) -> Interaction:
 class InteractionBuilder:
     def __init__(self, engine: Engine) -> None:
         self._engine = engine
+        self._told = told_by(engine.views.has_whole_messages)
 
     async def of_run(self, run: Run) -> Interaction:
         """Return an interaction as a checkpoint holds it: with its own part of the conversation."""
@@ -131,16 +134,12 @@ class InteractionBuilder:
         kept = await self._engine.checkpoints.of_run(run) if run.status.is_terminal else None
         if kept is not None and (state := decoded(kept).final_agent_state) is not None:
             return state.messages
-        folded, _ = await self._fold(run)
-        return (await self._final(run, messages(folded, await self._engine.views.question(run)))).messages
+        [folded] = await self._engine.views.folded(run, [STATE])
+        return (await self._final(run, messages(folded.fold.state, await self._engine.views.question(run)))).messages
 
     async def _fold(self, run: Run) -> tuple[State, list[AgentEvent]]:
-        thoughts = Thoughts() if self._engine.views.has_whole_messages(run.agent) else None
-        state, found = State(), []
-        async for events in self._engine.views.log(run):
-            state = fold(events, state)
-            found += [each for event in events if (each := agent_event(event, thoughts)) is not None]
-        return state, found
+        state, told = await self._engine.views.folded(run, [STATE, self._told])
+        return state.fold.state, told.fold.events
 
 
 async def json_of(interactions: InteractionBuilder, run: Run, kept: Interaction) -> AsyncIterator[bytes]:

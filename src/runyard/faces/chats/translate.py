@@ -7,7 +7,7 @@ agent goes on to something else. A rejected tool call has no result here; the ev
 """
 
 import re
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from typing import Any, assert_never
 
 import msgspec
@@ -68,34 +68,34 @@ class Thoughts:
     It ends at the first token of the answer, or with the message. A turn that restarts after a crash does not release
     its thinking again. Needs every event of a run, in order."""
 
-    def __init__(self) -> None:
-        self._pieces: list[str] = []
-        self._is_sent = False
+    def __init__(self, pieces: Iterable[str] = (), is_sent: bool = False) -> None:
+        self.pieces = list(pieces)
+        self.is_sent = is_sent
 
     def take(self, event: Event) -> str | None:
         """Return the thinking that ends with this event."""
         if event.type == "model.token":
-            return self._whole() if self._pieces else None
+            return self._whole() if self.pieces else None
         match event.payload:
             case ModelThinking(text):
-                self._pieces.append(text)
+                self.pieces.append(text)
             case ModelReset():
-                self._pieces.clear()
+                self.pieces.clear()
             case ModelMessage(message=message):
-                thought = _thought(message, self._is_sent)
-                self._pieces.clear()
-                self._is_sent = False
+                thought = _thought(message, self.is_sent)
+                self.pieces.clear()
+                self.is_sent = False
                 return thought
             case _:
                 pass
         return None
 
     def _whole(self) -> str | None:
-        thought = "".join(self._pieces)
-        self._pieces.clear()
-        if self._is_sent or not thought.strip():
+        thought = "".join(self.pieces)
+        self.pieces.clear()
+        if self.is_sent or not thought.strip():
             return None
-        self._is_sent = True
+        self.is_sent = True
         return thought
 
 

@@ -1,0 +1,63 @@
+"""Snapshots of a run that a worker of this process executes.
+
+After every `EVERY` committed events the run's log is folded as far as it goes, in the background. Before a long run
+ends, its state is folded and saved once more, so that the next run of the thread and every other reader find it.
+A run with fewer events costs nothing.
+"""
+
+import asyncio
+from collections.abc import Sequence
+from typing import Any
+
+import structlog
+
+from runyard.domain.run import Run
+from runyard.engine.log.snapshots import AT_END, EVERY, FoldedLog, FoldKind, Snapshots
+
+log = structlog.get_logger()
+
+LAST_SECONDS = 3.0  # how long the end of a run waits for its last snapshot
+
+
+class RunSnapshots:
+    def __init__(self, snapshots: Snapshots, run: Run, kinds: Sequence[FoldKind[Any]]) -> None:
+        self._snapshots = snapshots
+        self._run = run
+        self._kinds = kinds
+        self._folds: list[FoldedLog[Any]] | None = None
+        self._folding: asyncio.Task[None] | None = None
+        self.next_at = EVERY - self._run.last_seq % EVERY  # committed events of this claim
+
+    def reached(self, committed: int) -> int:
+        """Fold what was committed, in the background. Return after how many committed events to call this again."""
+        self.next_at = committed + EVERY
+        if self._folding is None or self._folding.done():
+            self._folding = asyncio.create_task(self._fold(), name=f"snapshot {self._run.id}")
+        return self.next_at
+
+    async def save_last(self, committed: int) -> None:
+        """Save the state of a long run that is about to end, if that takes no longer than `LAST_SECONDS`."""
+        if self._run.last_seq + committed < EVERY:
+            return
+        try:
+            async with asyncio.timeout(LAST_SECONDS):
+                if self._folding is not None:
+                    await self._folding
+                await self._fold(is_last=True)
+        except TimeoutError:
+            log.warning("snapshot.too_slow", run_id=self._run.id)
+
+    def stop(self) -> None:
+        if self._folding is not None:
+            self._folding.cancel()
+
+    async def _fold(self, is_last: bool = False) -> None:
+        try:
+            if self._folds is None:
+                self._folds = await self._snapshots.opened(self._run, self._kinds)
+            await self._snapshots.advance(self._run, self._folds)
+            for each in self._folds:
+                if each.is_due or (is_last and each.events >= AT_END):
+                    await self._snapshots.save(self._run, each.kind, each.snapshot())
+        except Exception as error:  # a derived copy must not change how a run ends
+            log.warning("snapshot.fold_failed", run_id=self._run.id, error=type(error).__name__)
