@@ -19,17 +19,18 @@ from rich.table import Table
 from bench.stand import POSTGRES, SQLITE, Stand
 from bench.steps import console
 from runyard.agents.context import Context
-from runyard.agents.declared.agent import agent
+from runyard.agents.declared.kinds import agent
 from runyard.agents.declared.loading import App
 from runyard.app.process import Process
+from runyard.domain.events import Event
 from runyard.domain.run import Run
 from runyard.engine.log import snapshots as snapshots_module
 from runyard.engine.log.snapshots import Snapshots
 from runyard.engine.running import run_snapshots
-from runyard.engine.running.earlier_runs import past
+from runyard.engine.running.earlier_runs import earlier_conversations
 from runyard.faces.chats.interactions import Interactions
 from runyard.settings import Settings
-from runyard.store import Event, Snapshot
+from runyard.store import Snapshot
 
 OWNER = "ann"
 HISTORY = 20
@@ -117,7 +118,7 @@ async def measure(url: str, tokens: int, folder: Path) -> Table:
         table = Table("asked for", "from", "events read", "CPU ms", "ms", "longest hold of the loop, ms")
         long, short = [await process.engine.intake.open_thread(OWNER, None, None) for _ in range(2)]
         for use in (False, True):
-            run_snapshots.EVERY = snapshots_module.EVERY if use else snapshots_module.FAR
+            vars(run_snapshots)["EVERY"] = snapshots_module.EVERY if use else snapshots_module.FAR
             cpu, began = time.process_time(), time.perf_counter()
             run = await said(process, long.id, tokens)
             cpu, took = time.process_time() - cpu, time.perf_counter() - began
@@ -130,7 +131,7 @@ async def measure(url: str, tokens: int, folder: Path) -> Table:
 
         def conversation(of: Run) -> Ask:
             async def ask() -> None:
-                async for _ in past(process.store, snapshots, of, 1 if of is after_long else HISTORY):
+                async for _ in earlier_conversations(process.store, snapshots, of, 1 if of is after_long else HISTORY):
                     pass
 
             return ask

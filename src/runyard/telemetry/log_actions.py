@@ -187,6 +187,14 @@ LOG_ACTIONS = (
         "files.removal_failed", "error", "Files of a deleted object could not be removed; repeated.", _CHECK_DISK
     ),
     LogAction("files.cleanup_failed", "warning", "The list of deleted objects could not be read.", _CHECK_DATABASE),
+    LogAction("snapshot.ignored", "info", "A snapshot of another version was ignored; the log was read instead."),
+    LogAction(
+        "snapshot.save_failed", "warning", "A snapshot was not saved; readers read more of the log.", _CHECK_DATABASE
+    ),
+    LogAction("snapshot.fold_failed", "warning", "A snapshot of a running run could not be made.", _CHECK_DATABASE),
+    LogAction(
+        "snapshot.timed_out", "warning", "A run ended before its last snapshot was made; readers read more of the log."
+    ),
     LogAction("checkpoint.round_failed", "warning", "Due checkpoints could not be read.", _CHECK_DATABASE),
     LogAction(
         "checkpoint.save_failed", "error", "A checkpoint was not saved; a fallback copy is written.", _CHECK_DISK

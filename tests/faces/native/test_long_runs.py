@@ -12,7 +12,7 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from runyard.agents.context import Context
-from runyard.agents.declared.agent import agent
+from runyard.agents.declared.kinds import agent
 from runyard.agents.declared.loading import App
 from runyard.domain.events import Event
 from runyard.domain.fold import fold
@@ -20,7 +20,7 @@ from runyard.domain.run import Run
 from runyard.engine.log import snapshots as module
 from runyard.engine.log.snapshots import Snapshots
 from runyard.engine.running import run_snapshots
-from runyard.engine.running.earlier_runs import past
+from runyard.engine.running.earlier_runs import earlier_conversations
 from runyard.store import Snapshot
 from tests.faces.agents_for_tests import Gate
 from tests.faces.serving import Serve, Server
@@ -150,7 +150,7 @@ async def test_the_next_message_reads_the_same_after_a_long_answer_as_after_shor
 
 
 async def _conversation(server: Server, run: Run) -> list[Any]:
-    found = past(server.store, server.process._snapshots[1], run, 20)
+    found = earlier_conversations(server.store, server.process._snapshots[1], run, 20)
     return [conversation async for conversation in found]
 
 
@@ -158,7 +158,7 @@ async def test_at_once_after_a_long_answer_the_next_message_need_not_read_it(ser
     thread = await server.thread()
     await written(server, TOKENS, thread)
     last, reads = await written(server, 1, thread), Reads(server)
-    [conversation] = [each async for each in past(server.store, Snapshots(server.store), last, 1)]
+    [conversation] = [each async for each in earlier_conversations(server.store, Snapshots(server.store), last, 1)]
     assert reads.since() < 2 * EVERY
     assert conversation[1]["content"].startswith("0 1 2 ")
 
@@ -180,18 +180,15 @@ async def test_the_chat_object_is_read_from_a_snapshot(server: Server, face: str
     assert reads.since() < 2 * EVERY
 
 
-async def test_a_run_that_is_taken_over_is_not_read_from_its_start(serve: Serve, gate: Gate) -> None:
-    first = await serve(writers(gate))
-    run_id = await first.post("held")
-    await _is_known(first, gate, run_id)
-    await first.process.drain(0)
-    second = await serve(writers(gate), worker=False)
-    reads = Reads(second)
-    run = await second.process.engine.views.run(OWNER, run_id)
+async def test_a_run_that_is_taken_over_is_not_read_from_its_start(server: Server, gate: Gate) -> None:
+    run_id = await server.post("held")
+    await _is_known(server, gate, run_id)
+    await server.process.drain(0)
+    run, reads = await server.process.engine.views.run(OWNER, run_id), Reads(server)
     assert run.last_seq > TOKENS
-    state = await Snapshots(second.store).state(run)
+    state = await Snapshots(server.store).state(run)  # as the worker does that claims it next
     assert reads.since() < TOKENS / 2
-    assert state == fold(await whole_log(second, run))
+    assert state == fold(await whole_log(server, run))
 
 
 async def _is_known(server: Server, gate: Gate, run_id: str) -> None:

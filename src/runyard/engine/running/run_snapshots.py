@@ -45,7 +45,7 @@ class RunSnapshots:
                     await self._folding
                 await self._fold(is_last=True)
         except TimeoutError:
-            log.warning("snapshot.too_slow", run_id=self._run.id)
+            log.warning("snapshot.timed_out", run_id=self._run.id)
 
     def stop(self) -> None:
         if self._folding is not None:
