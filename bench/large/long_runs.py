@@ -28,7 +28,7 @@ from runyard.engine.log import snapshots as snapshots_module
 from runyard.engine.log.snapshots import Snapshots
 from runyard.engine.running import run_snapshots
 from runyard.engine.running.earlier_runs import earlier_conversations
-from runyard.faces.chats.interactions import Interactions
+from runyard.faces.chats.interaction_builder import InteractionBuilder
 from runyard.settings import Settings
 from runyard.store import Snapshot
 
@@ -127,7 +127,7 @@ async def measure(url: str, tokens: int, folder: Path) -> Table:
         for _ in range(20):
             await said(process, short.id, 2000)
         after_long, after_short = await said(process, long.id, 1), await said(process, short.id, 1)
-        interactions, snapshots = Interactions(process.engine), Snapshots(process.store)
+        interactions, snapshots = InteractionBuilder(process.engine), Snapshots(process.store)
 
         def conversation(of: Run) -> Ask:
             async def ask() -> None:

@@ -28,7 +28,8 @@ from runyard.domain.no_redaction import NO_REDACTION
 from runyard.domain.run import Run, Status
 from runyard.domain.times import iso
 from runyard.engine.access import LOCAL_CALLER, Access, Caller
-from runyard.engine.queries.views import READ_EVENTS, Views, checked_id
+from runyard.engine.log.snapshots import READ_EVENTS
+from runyard.engine.queries.views import Views, checked_id
 from runyard.errors import Invalid, ScopeMissing
 from runyard.faces.native.translate import envelope
 

@@ -23,7 +23,7 @@ from runyard.engine.running import run_snapshots
 from runyard.engine.running.earlier_runs import earlier_conversations
 from runyard.store import Snapshot
 from tests.faces.agents_for_tests import Gate
-from tests.faces.serving import Serve, Server
+from tests.faces.live_server import Serve, Server
 from tests.support.patience import eventually
 
 EVERY, AT_END, PAGE = 200, 20, 50
