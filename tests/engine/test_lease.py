@@ -37,7 +37,7 @@ class Beats:
     async def heartbeat(self, worker_id: str, ttl_ms: int) -> Beat:
         self.heartbeats += 1
         self.time += self.seconds.pop(0) if self.seconds else 0.0
-        if self.asked <= self.away:
+        if self.heartbeats <= self.away:
             raise Unavailable
         return self.beat
 
@@ -81,7 +81,7 @@ async def test_a_database_that_is_away_for_a_moment_is_asked_again() -> None:
     lease = store.lease()
     store.time, store.away = 5.0, 3
     await lease.confirm(run(), 0)
-    assert store.asked == 4
+    assert store.heartbeats == 4
 
 
 async def test_a_database_that_is_away_until_the_lease_runs_out_ends_the_claim() -> None:
