@@ -1,4 +1,4 @@
-"""An assistant for docs/chats.md: it echoes, and asks before it deletes anything.
+"""An assistant for docs/chats.md: it echoes, and deletes a file only after an approval.
 
 runyard dev examples/chat.py
 """
@@ -6,7 +6,6 @@ runyard dev examples/chat.py
 import asyncio
 
 import runyard
-from runyard.errors import Rejected
 
 
 @runyard.tool(effects="none")
@@ -27,7 +26,7 @@ async def assistant(ctx: runyard.Context) -> str:
         await ctx.thinking("That cannot be undone, so a person has to agree.")
         try:
             done = await ctx.call("delete_file", path=rest)
-        except Rejected as refused:
+        except runyard.Rejected as refused:
             return f"I left it alone. {refused.reason or ''}".strip()
         return f"Deleted {done['deleted']}."
     if word == "wait":

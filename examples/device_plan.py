@@ -4,7 +4,7 @@
     curl -N localhost:8000/agents/runs/try-1/stream
 
 shows 13 events: RunStarted, NodeStarted and NodeFinished of every node, one DebugTrace, RunFinished. Kill the server in
-the middle and start it again: nodes that have finished are not done again.
+the middle and start it again: finished nodes are not run again.
 """
 
 import asyncio
@@ -14,7 +14,7 @@ import runyard
 
 
 class FakeDevice:
-    """Stands for a phone on a desk. It answers by key, as a good driver does, so that asking twice does no harm."""
+    """A fake phone. It remembers its answers by idempotency key, so a second request with the same key is harmless."""
 
     async def do(self, what: str, key: str) -> dict[str, Any]:
         await asyncio.sleep(0.5)

@@ -1,4 +1,4 @@
-"""What `make run` serves: the demo that `runyard dev` has by itself, and the ferry company of examples/office."""
+"""The app of `make run`: the demo agents of `runyard dev`, and the ferry company of examples/office."""
 
 from office.app import boro, ilse, mara, nadia, pip, teo
 

@@ -6,8 +6,8 @@ Start the services of this folder on their ports, then
     curl http://127.0.0.1:8010/agents/run/sync -H 'Content-Type: application/json' -d '{
         "request_id": "try-1", "task_type": "EVIDENCE_SYNTHESIS", "inputs": {"query": "aspirin stroke"}}'
 
-What the request carries (`request_id`, `workflow_id`, `mode`, ...) reaches every service as it is, and so does what is
-left of its time. LITERATURE_URL, RETRIEVAL_URL and POLICY_URL say where the services are.
+Every service gets the labels of the request (`request_id`, `workflow_id`, `mode`, ...) unchanged, and the rest of its
+time. LITERATURE_URL, RETRIEVAL_URL and POLICY_URL are the addresses of the services.
 """
 
 import os

@@ -108,7 +108,7 @@ async def test_trouble_without_progress_is_given_up_after_the_limit() -> None:
     assert len(server.requests) == 10
 
 
-async def test_progress_begins_the_count_of_failures_anew() -> None:
+async def test_progress_resets_the_count_of_failures() -> None:
     faults = [fault for n in range(6) for fault in (REFUSED, REFUSED, lambda r: stream([frame(LOG[after_of(r)])], CUT))]
     assert await seqs_of(FakeServer(*faults), attempts=4) == SEQS
 

@@ -27,7 +27,7 @@ class AskedApproval(Struct, frozen=True):
 
     `kind` is `tool` for a tool call, `question` for `ctx.request_approval`, and `unknown_outcome` for a call that may
     or may not have taken effect. `name` is the name of the tool, or the text of the question. `decision` is None while
-    nobody has decided.
+    the approval is pending.
     """
 
     kind: Literal["tool", "question", "unknown_outcome"]

@@ -125,9 +125,9 @@ async def test_a_cancel_stops_the_script_before_the_next_event() -> None:
         ([{"tokens": "ab"}], "Script entry 0 (tokens) is wrong: Expected `array`, got `str` - at `$.tokens`."),
         (
             [{"word": "a"}],
-            "Script entry 0 has none of the words token, tokens, thinking, tool, pause_ms, trace, fail, output.",
+            "Script entry 0 needs one of the keys token, tokens, thinking, tool, pause_ms, trace, fail, output.",
         ),
-        (["a"], "Script entry 0 has none of the words"),
+        (["a"], "Script entry 0 needs one of the keys"),
         ([{"token": "a", "every_ms": 1}], "Script entry 0 (token) is wrong: Object contains unknown field `every_ms`."),
         ([{"pause_ms": -1}], "Script entry 0 (pause_ms) is wrong: Expected `int` >= 0 - at `$.pause_ms`."),
         ([{"tool": "t", "output": object()}], "Script entry 0 (tool) is not JSON."),

@@ -1,1 +1,1 @@
-"""What a user declares: agents of every kind, their settings, their documents, and the app that holds them."""
+"""Declarations of users: agents of every kind, their settings and documents, and the app that holds them."""

@@ -1,10 +1,9 @@
-"""Agents that Claude Agent SDK runs: `runyard.claude("clerk", model="claude-sonnet-5", instructions="...")`.
+"""Agents that the Claude Agent SDK runs: `runyard.claude("clerk", model="claude-sonnet-5", instructions="...")`.
 
-The SDK asks the model and decides what comes next; we give it a prompt, tools and limits. It gets no tool but ours, no
-settings of the machine and no folder but one of its own. In a channel or a DM an agent goes on with its last session of
-that place, whose transcript the SDK keeps in a folder of that place below the workspaces. Elsewhere every run is a
-session of its own, and what was said before is told to it. Those files are neither sealed nor redacted: where that is
-wanted, `sessions=False`.
+The SDK calls the model and decides the next action; Runyard supplies prompt, tools and limits. The SDK has only
+Runyard's tools, no settings of the machine, and a folder of its own. In a channel or a DM an agent resumes its last
+session there; the SDK keeps the transcript in a folder below the workspaces. Elsewhere every run is a new session, and
+the prompt holds the earlier messages. The transcripts are neither encrypted nor redacted; `sessions=False` avoids them.
 """
 
 import os
@@ -29,8 +28,8 @@ QUIET = {
 
 
 class Claude(Struct, frozen=True, kw_only=True):
-    """What the SDK is told beside prompt and tools. `environment` may hold a key, so it is shown nowhere; `session` is
-    where this run goes on."""
+    """The options of the SDK besides prompt and tools. `environment` may hold a key and is never shown. `session` is
+    the session that this run resumes."""
 
     model: str
     max_turns: int = 5
@@ -49,18 +48,18 @@ class Claude(Struct, frozen=True, kw_only=True):
         return f"Claude({self.model!r})"
 
     def digest(self, instructions: str) -> bytes:
-        """What it is made of, as far as a run could tell."""
+        """Return bytes that change when the agent's behaviour changes."""
         return msgspec.json.encode([self.model, instructions])
 
     def process_environment(self, home: Path) -> dict[str, str]:
-        """The environment of the SDK's process, in which none of our own settings is."""
+        """Return the environment of the SDK's process, without Runyard's own settings."""
         ours = {name: "" for name in os.environ if name.upper().startswith("RUNYARD_")}
         return {**ours, **QUIET, **self.environment, "HOME": str(home), "CLAUDE_CONFIG_DIR": str(home)}
 
 
 @contextmanager
 def home_of(agent: str, place: str | None) -> Iterator[Path]:
-    """The folder of the SDK: one for the agent in this place, the id of a conversation, or one for this run alone."""
+    """Give the SDK its folder: that of the agent in this place (the id of a conversation), or a temporary one."""
     if place is None:
         with tempfile.TemporaryDirectory(prefix="runyard-claude-", ignore_cleanup_errors=True) as folder:
             yield Path(folder)
@@ -78,12 +77,12 @@ def remove_homes(workspaces: Path, place: str) -> None:
 
 
 def is_kept(home: Path, session: str) -> bool:
-    """Whether there is a transcript to go on with."""
+    """Return whether the session has a transcript to resume."""
     return any(home.glob(f"projects/*/{session}.jsonl"))
 
 
 def spent_before(home: Path, session: str) -> float:
-    """What a session had cost when its last run ended: the SDK counts on from there."""
+    """Return the cost of a session when its last run ended. The SDK counts on from there."""
     try:
         return float((home / f"{session}.usd").read_text())
     except (OSError, ValueError):

@@ -1,6 +1,6 @@
-"""The functions that a user brings, an agent's or a node's: what they must look like, and what they were made of.
+"""Checks of the functions of agents and nodes, and the bytes from which versions are made.
 
-They are checked when they are declared, so that a mistake is one sentence at the start and not a failed run.
+Functions are checked when they are declared, so that a mistake is one sentence at the start and not a failed run.
 """
 
 import inspect
@@ -10,7 +10,7 @@ from typing import Any, Literal
 
 from runyard.errors import Invalid
 
-# What makes one, and what to do instead of yielding.
+# The words of the errors, and what to do instead of yielding.
 _WORDS = {
     "agent": ("A python agent", "an agent", "an agent writes with `await ctx.token(...)` and returns its output"),
     "node": ("A node", "a node", "a node returns its result"),
@@ -18,7 +18,7 @@ _WORDS = {
 
 
 def check_function(fn: object, kind: Literal["agent", "node"]) -> None:
-    """Invalid, in one sentence, unless `fn` is an `async def f(ctx)`."""
+    """Raise Invalid unless `fn` is an `async def f(ctx)`."""
     some, one, instead = _WORDS[kind]
     name = getattr(fn, "__name__", "the function")
     if not callable(fn):
@@ -34,11 +34,11 @@ def check_function(fn: object, kind: Literal["agent", "node"]) -> None:
 
 
 def source(fn: Callable[..., Any]) -> bytes:
-    """What the function was made of: its text, or what it was compiled to."""
+    """Return the source of a function, or its bytecode if there is no source."""
     try:
         return inspect.getsource(fn).encode()
     except (OSError, TypeError):
-        # typed into a prompt: what it was compiled to will do
+        # typed into a prompt
         return _code(getattr(fn, "__code__", None))
 
 

@@ -1,4 +1,4 @@
-"""What an agent thinks with: its model, how much it may spend on one run, and how far back it remembers."""
+"""The model of an agent, its limits for one run, and how many earlier runs it reads."""
 
 from collections.abc import Mapping, Sequence
 from typing import Any
@@ -18,8 +18,8 @@ MOST_HISTORY = 200
 
 
 class ModelSettings(Struct, frozen=True, kw_only=True):
-    """Checked when it is made. `turns` are the scripted model's; `options` go to the provider and may hold a key, so
-    they are shown nowhere."""
+    """The settings of a model agent, checked when they are made. `turns` belong to the scripted model. `options` go to
+    the provider; they may hold a key and are never shown."""
 
     model: str
     turns: Turns = ()
@@ -34,24 +34,24 @@ class ModelSettings(Struct, frozen=True, kw_only=True):
         if not self.model:
             raise Invalid('A model is a name that litellm knows, such as "openai/gpt-5-mini", or "scripted".')
         if self.is_scripted != bool(self.turns):
-            raise Invalid('The model "scripted" has turns, and only that one does.')
+            raise Invalid('The model "scripted" needs turns, and no other model takes them.')
         if not callable(self.turns):
             parse(self.turns)
         limits = (self.max_turns, self.max_usd, self.max_output_tokens, self.max_context_tokens)
         if any(limit is not None and not limit > 0 for limit in limits):
             raise Invalid("max_turns, max_usd, max_output_tokens and max_context_tokens must be more than 0.")
         if not 0 <= self.history <= MOST_HISTORY:
-            raise Invalid(f"history is the number of earlier runs that the model is told of: 0 to {MOST_HISTORY}.")
+            raise Invalid(f"history is the number of earlier runs that the model reads: 0 to {MOST_HISTORY}.")
 
     def __repr__(self) -> str:
-        return f"Mind({self.model!r})"
+        return f"ModelSettings({self.model!r})"
 
     @property
     def is_scripted(self) -> bool:
         return self.model == SCRIPTED
 
     def within(self, budget: Budget) -> "ModelSettings":
-        """The same, with the tighter limits."""
+        """Return these settings with the tighter of both limits."""
         return replace(
             self,
             max_output_tokens=_tighter(self.max_output_tokens, budget.max_output_tokens),
@@ -59,7 +59,7 @@ class ModelSettings(Struct, frozen=True, kw_only=True):
         )
 
     def digest(self, instructions: str, tools: Sequence[Tool[..., Any]]) -> bytes:
-        """What it is made of, as far as a run could tell."""
+        """Return bytes that change when the agent's behaviour changes."""
         turns = source(self.turns) if callable(self.turns) else msgspec.json.encode(self.turns)
         shape = [self.model, instructions, [(tool.name, tool.description, tool.schema) for tool in tools]]
         return msgspec.json.encode(shape) + turns

@@ -1,13 +1,12 @@
 """Agents behind the HTTP contract: `runyard.remote("literature", url="https://...", task_type="LIT_RETRIEVAL")`.
 
-A remote agent is asked over its stream and its progress is shown as a tool's output. The call is recorded: its start is
-durable before it is made, its result before anybody gets it. One that had begun when its worker died follows `effects`,
-which is `once` unless declared otherwise: a person is asked. What the request carries (`request_id`, `workflow_id`,
-`mode`, ...) is that of the task that is being done; what is left of its time, its other budgets and its trace go with
-it.
+A remote agent is called over its stream, and its progress becomes a tool's output. The call is recorded: its start is
+durable before the request, its result before the caller gets it. A call that had started when its worker died follows
+`effects`; the default `once` asks a person. The request carries the labels of the current task (`request_id`,
+`workflow_id`, `mode`, ...), the rest of its time, its other budgets and its trace.
 
-Only public addresses are called, unless a network is allowed by name (`outbound.py`). A service that fails again and
-again is left alone for a while (`contract/breaker.py`).
+Only public addresses are called, unless a network is allowed by name (`tools/outbound.py`). After repeated failures a
+service is not called for a while (`contract/breaker.py`).
 """
 
 import re
@@ -34,8 +33,8 @@ TROUBLES = {kind.code: kind for kind in (RemoteUnavailable, RemoteNotAllowed, Re
 
 
 class Remote:
-    """A service and how to ask it; checked when it is made. `message_as`: under which name the text of a message is
-    given, where there is no task; `labels`: what else a request carries then."""
+    """A service and its options, checked when it is made. Without a task the text of a message is the input
+    `message_as`, and the request carries `labels`."""
 
     def __init__(
         self,
@@ -66,7 +65,7 @@ class Remote:
         if allow:
             from runyard.agents.tools.outbound import Allowed
 
-            Allowed(allow)  # a mistake is told when it is declared
+            Allowed(allow)  # so that a mistake is an error at the declaration
 
         async def ask(inputs: dict[str, Any], idempotency_key: str) -> Any:
             return msgspec.to_builtins(await self.ask(inputs, idempotency_key))
@@ -75,13 +74,13 @@ class Remote:
 
     @property
     def digest(self) -> bytes:
-        """Changes when what is asked does."""
+        """Bytes that change when the requests change."""
         return msgspec.json.encode([self.url, self.task_type, self.tool.effects])
 
     async def ask(self, inputs: Mapping[str, Any], key: str) -> Result:
-        """Do the task there. The same `key` again means the same task."""
+        """Give the service a task and return its result. The same `key` means the same task."""
         if self._breaker.state == "open":
-            raise RemoteUnavailable("The remote agent failed too often and is left alone for a minute.")
+            raise RemoteUnavailable("The remote agent failed too often and is not called for a minute.")
         execution = current_execution()
         try:
             answer = await self._asked(execution, inputs, key)
@@ -128,7 +127,7 @@ async def _show(progress: Progress) -> None:
 
 
 def _trace(execution: CurrentExecution | None) -> dict[str, str]:
-    """So that what is done there is part of the same trace."""
+    """Return the header that makes the remote work a part of this trace."""
     call = current_call()
     return {} if execution is None or call is None else {"traceparent": execution.traceparent(call.call_id)}
 
@@ -144,13 +143,13 @@ def _budgets(task: Task | None, left: float | None) -> dict[str, Any]:
 
 
 def flat(answer: Result) -> dict[str, Any]:
-    """A result as the outputs of an agent: what stands beside them in the envelope stands among them, by its name."""
+    """Return a result as the outputs of an agent, with grounding, warnings and artifacts among them."""
     beside = {"artifacts": answer.artifacts, "warnings": answer.warnings, "grounding": answer.grounding}
     return {**answer.outputs, **{name: value for name, value in beside.items() if value}}
 
 
 def failure(code: str) -> RemoteFailed:
-    """The error of a task that the remote agent would not or could not do: its code is that of the service."""
+    """Return the error of a task that the remote agent refused or failed. Its code is that of the service."""
     kind = type("RemoteTaskFailed", (RemoteFailed,), {"code": code.lower(), "__doc__": RemoteFailed.__doc__})
     error: RemoteFailed = kind(f"The remote agent answered {code}.")
     return error

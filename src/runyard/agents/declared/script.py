@@ -1,11 +1,11 @@
-"""A script: what a scripted agent plays, as data. Checked when the agent is declared, entry by entry.
+"""The script of a scripted agent. Each entry is checked when the agent is declared.
 
 {"token": "Hello"}                                          one token
-{"tokens": ["a", "b"], "every_ms": 50}                      several, each after a pause (none: flat out)
+{"tokens": ["a", "b"], "every_ms": 50}                      several tokens, each after a pause
 {"thinking": "..."}                                         a piece of reasoning
-{"tool": "name", "input": {}, "output": {}, "ms": 200}      a tool call that takes as long
-{"pause_ms": 100}                                           nothing, for a while
-{"trace": "fn"}                                             a mark for whoever debugs
+{"tool": "name", "input": {}, "output": {}, "ms": 200}      a tool call that takes `ms`
+{"pause_ms": 100}                                           a pause
+{"trace": "fn"}                                             a mark for debugging
 {"fail": "code", "message": "..."}                          the end, as an error
 {"output": {"text": "...", "sources": [], "outputs": {}}}   the end (without text: all tokens joined)
 """
@@ -87,7 +87,7 @@ _KINDS: dict[str, type[Entry]] = {
 
 
 def parse(entries: object) -> Script:
-    """The script that `entries` describe, or Invalid naming the entry (counted from 0) that cannot be played."""
+    """Return the script that `entries` describe; Invalid names the wrong entry, counted from 0."""
     if isinstance(entries, str | bytes) or not isinstance(entries, Sequence):
         raise Invalid("A script is a list of entries.")
     script = tuple(_entry(index, entry) for index, entry in enumerate(entries))
@@ -100,7 +100,7 @@ def parse(entries: object) -> Script:
 def _entry(index: int, entry: object) -> Entry:
     word = next((word for word in _KINDS if isinstance(entry, Mapping) and word in entry), None)
     if word is None:
-        raise Invalid(f"Script entry {index} has none of the words {', '.join(_KINDS)}.")
+        raise Invalid(f"Script entry {index} needs one of the keys {', '.join(_KINDS)}.")
     try:
         return msgspec.convert(plain(entry), _KINDS[word])
     except msgspec.ValidationError as error:
