@@ -36,7 +36,7 @@ class ProcessFaults:
             return True
 
     async def _freeze(self, fault: Fault) -> bool:
-        """SIGSTOP at any moment, also inside a transaction, for up to four leases."""
+        """SIGSTOP at any moment, also inside a transaction, for up to two leases."""
         async with self.places[fault.pod].hit() as pod:
             if pod is None:
                 return False

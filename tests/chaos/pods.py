@@ -19,7 +19,7 @@ from tests.support.proxy import Proxy
 GRACE_SECONDS = 66.0
 PAUSE_SECONDS = 0.3  # before a process is started again
 SETTINGS: dict[str, Any] = {
-    "lease_seconds": 2,
+    "lease_seconds": 4,  # longer than a restart of Postgres: runs at work wait for it
     "drain_seconds": 1,
     "stop_seconds": 1,
     "max_attempts": 100_000,  # a run is never given up for the crashes of its workers

@@ -138,7 +138,7 @@ class PostgresFaults(ProcessFaults):
             await asyncio.sleep(lasting(fault, 1, 2))
             proxy.hang("log")
             _lose_nothing(proxy)
-            await asyncio.sleep(lasting(fault, 4, 7))
+            await asyncio.sleep(lasting(fault, 6, 9))
             proxy.go_on("log")
             return True
 
