@@ -41,8 +41,8 @@ Operation = Callable[Concatenate[Transactions, P], Coroutine[Any, Any, T]]
 def query(script: Script[P, T]) -> Operation[P, T]:
     """Declare an operation that only reads."""
 
-    def operation(store: Transactions, /, *args: P.args, **kwargs: P.kwargs) -> Coroutine[Any, Any, T]:
-        return store._read(script, *args, **kwargs)
+    async def operation(store: Transactions, /, *args: P.args, **kwargs: P.kwargs) -> T:
+        return await store._read(script, *args, **kwargs)
 
     return _named(operation, script)
 
@@ -50,8 +50,8 @@ def query(script: Script[P, T]) -> Operation[P, T]:
 def transaction(purpose: Purpose, script: Script[P, T]) -> Operation[P, T]:
     """Declare an operation that writes in one transaction."""
 
-    def operation(store: Transactions, /, *args: P.args, **kwargs: P.kwargs) -> Coroutine[Any, Any, T]:
-        return store._write(purpose, script, *args, **kwargs)
+    async def operation(store: Transactions, /, *args: P.args, **kwargs: P.kwargs) -> T:
+        return await store._write(purpose, script, *args, **kwargs)
 
     return _named(operation, script)
 
@@ -59,8 +59,8 @@ def transaction(purpose: Purpose, script: Script[P, T]) -> Operation[P, T]:
 def statement(purpose: Purpose, script: Script[P, T]) -> Operation[P, T]:
     """Declare an operation that writes with one statement, without a transaction around it."""
 
-    def operation(store: Transactions, /, *args: P.args, **kwargs: P.kwargs) -> Coroutine[Any, Any, T]:
-        return store._write_one(purpose, script, *args, **kwargs)
+    async def operation(store: Transactions, /, *args: P.args, **kwargs: P.kwargs) -> T:
+        return await store._write_one(purpose, script, *args, **kwargs)
 
     return _named(operation, script)
 
