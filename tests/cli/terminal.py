@@ -68,7 +68,7 @@ def terminal(folder: Path, *arguments: str, env: Mapping[str, str]) -> Iterator[
     pid, descriptor = pty.fork()
     if pid == 0:
         os.chdir(folder)
-        signal.signal(signal.SIGINT, signal.SIG_DFL)  # whoever runs the tests in the background ignores it
+        signal.signal(signal.SIGINT, signal.SIG_DFL)  # a shell that runs the tests in the background ignores it
         os.execve(RUNYARD, ["runyard", *arguments], environment(**env, TERM="dumb"))
     shown = Terminal(pid, descriptor)
     try:

@@ -1,4 +1,4 @@
-"""Copies of an SQLite database are made while it is written to, whole, and put back only where nobody is."""
+"""Copies of an SQLite database are made while it is written to, and restored only while no process uses it."""
 
 import asyncio
 import json

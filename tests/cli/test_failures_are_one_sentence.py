@@ -7,7 +7,7 @@ import pytest
 
 from tests.cli.command import runyard
 
-NOBODY = "http://127.0.0.1:9"
+NO_SERVER = "http://127.0.0.1:9"
 
 
 @pytest.mark.parametrize(
@@ -18,7 +18,7 @@ NOBODY = "http://127.0.0.1:9"
         (["dev", "nowhere.py"], {}, 2, "nowhere.py does not exist."),
         (["worker"], {}, 2, "SQLite has one process"),
         (["serve", "--no-worker"], {}, 2, "SQLite has one process"),
-        (["runs", "list"], {"RUNYARD_URL": NOBODY}, 1, f"No server answers at {NOBODY}; start one with `runyard dev`."),
+        (["runs", "list"], {"RUNYARD_URL": NO_SERVER}, 1, f"No server answers at {NO_SERVER}; start one"),
         (["approvals", "approve", "x", "--input", "1"], {}, 1, "--input must be a JSON object."),
         (
             ["migrate"],
@@ -59,7 +59,7 @@ def test_a_port_in_use_is_said(tmp_path: Path) -> None:
         assert done.returncode == 2
         assert f"Cannot listen on 127.0.0.1:{port}" in done.stderr
 
-        doctor = runyard(tmp_path, "doctor", env={"RUNYARD_PORT": port, "RUNYARD_URL": NOBODY})
+        doctor = runyard(tmp_path, "doctor", env={"RUNYARD_PORT": port, "RUNYARD_URL": NO_SERVER})
         assert doctor.returncode == 1
         assert "✗  port" in doctor.stdout
 

@@ -56,9 +56,9 @@ def made(folder: Path, *arguments: str, env: Mapping[str, str] | None = None) ->
 async def test_serve_needs_a_key_from_the_first_to_the_last(tmp_path: Path) -> None:
     with started(tmp_path, "serve") as (url, said):
         assert httpx2.get(f"{url}/api/runs").status_code == 401
-        nobody = runyard(tmp_path, "keys", "create", "--owner", "ann", env={"RUNYARD_URL": url})
-        assert (nobody.returncode, nobody.stdout) == (1, "")
-        assert "set RUNYARD_API_KEY" in nobody.stderr
+        without_key = runyard(tmp_path, "keys", "create", "--owner", "ann", env={"RUNYARD_URL": url})
+        assert (without_key.returncode, without_key.stdout) == (1, "")
+        assert "set RUNYARD_API_KEY" in without_key.stderr
     assert len([line for line in said if "api_keys.missing" in line and "runyard keys create --owner" in line]) == 1
 
     root = made(tmp_path, "--owner", "root", "--scope", "all")
@@ -134,7 +134,7 @@ def test_on_postgres_keys_are_made_while_servers_run(tmp_path: Path, pg_database
         (["create", "--owner", "a b"], "--owner has 1 to 128 letters"),
         (["create", "--owner", "ann", "--scope", "everything"], "--scope must be read, write, approve, operate or all"),
         (["create", "--owner", "ann", "--expires", "soon"], "--expires must be a time like 30m, 12h or 90d"),
-        (["revoke", "nobody"], "There is no API key with that id"),
+        (["revoke", "without_key"], "There is no API key with that id"),
     ],
 )
 def test_a_mistake_is_one_sentence(tmp_path: Path, arguments: list[str], says: str) -> None:
@@ -145,8 +145,8 @@ def test_a_mistake_is_one_sentence(tmp_path: Path, arguments: list[str], says: s
 
 
 def test_a_key_in_the_settings_is_never_shown(tmp_path: Path) -> None:
-    with socket.create_server(("127.0.0.1", 0)) as nobody:
-        url = f"http://127.0.0.1:{nobody.getsockname()[1]}"
+    with socket.create_server(("127.0.0.1", 0)) as without_key:
+        url = f"http://127.0.0.1:{without_key.getsockname()[1]}"
     for key in ("xMARKERx", "ry_xMARKERx", f"ry_aaaaaaaaaaaa_{'xMARKERx' * 6}"[:59]):
         env = {"RUNYARD_API_KEY": key, "RUNYARD_URL": url, "RUNYARD_DEBUG": "1", "COLUMNS": "500"}
         for verb in (["runs", "list"], ["keys", "list"], ["doctor"]):

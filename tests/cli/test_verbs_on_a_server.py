@@ -146,7 +146,7 @@ async def test_follow_outlives_its_server(end: signal.Signals, tmp_path: Path) -
 
 
 async def test_without_a_server_the_database_itself_is_read(folder: Path) -> None:
-    nobody = {"RUNYARD_URL": "http://127.0.0.1:9"}
+    no_server = {"RUNYARD_URL": "http://127.0.0.1:9"}
     with serving(folder, "app.py") as url:
         run = await start(url, "greeter")
         waiting = await start(url, "clerk")
@@ -155,20 +155,20 @@ async def test_without_a_server_the_database_itself_is_read(folder: Path) -> Non
             async for event in client.follow(waiting):
                 if event.type == "run.waiting":
                     break
-        held = runyard(folder, "runs", "list", env=nobody)
+        held = runyard(folder, "runs", "list", env=no_server)
         assert held.returncode == 2
         assert "set RUNYARD_URL" in held.stderr
         assert "has the file" in runyard(folder, "doctor", env={"RUNYARD_URL": url, "RUNYARD_PORT": "0"}).stdout
 
-    listed = runyard(folder, "runs", "list", env=nobody)
+    listed = runyard(folder, "runs", "list", env=no_server)
     assert run in listed.stdout
     assert listed.stderr.startswith("No server answers at http://127.0.0.1:9; reading .runyard/runyard.db")
-    assert runyard(folder, "runs", "follow", run, env=nobody).stdout == "Hello there\n"
-    stuck = runyard(folder, "runs", "follow", waiting, env=nobody)
+    assert runyard(folder, "runs", "follow", run, env=no_server).stdout == "Hello there\n"
+    stuck = runyard(folder, "runs", "follow", waiting, env=no_server)
     assert stuck.returncode == 1
     assert "no worker executes it" in stuck.stderr
-    assert runyard(folder, "runs", "cancel", waiting, env=nobody).stdout == "canceled\n"
-    assert runyard(folder, "runs", "show", "x", env=nobody).returncode == 1
+    assert runyard(folder, "runs", "cancel", waiting, env=no_server).stdout == "canceled\n"
+    assert runyard(folder, "runs", "show", "x", env=no_server).returncode == 1
 
 
 def test_the_demo_answers_as_the_banner_promises(tmp_path: Path) -> None:

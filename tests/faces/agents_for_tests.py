@@ -106,7 +106,7 @@ def agents(gate: Gate) -> App:
 
     @agent
     async def long_thread(ctx: Context) -> str:
-        """A step in a thread that nobody can stop."""
+        """A step in a thread that cannot be stopped."""
 
         def block() -> None:
             loop.call_soon_threadsafe(gate.reached.set)
@@ -181,7 +181,7 @@ NODES = ["EnsureDevice", "Warmup", "OpenApp", "Ping", "Teardown"]
 
 def plans(gate: Gate) -> list[Agent]:
     async def work(ctx: NodeContext) -> dict[str, Any]:
-        """Leaves the mark of the reference plan, and finds something that nobody may read."""
+        """Leaves the mark of the reference plan, and returns content that must stay private."""
         gate.calls[f"{ctx.run_id} {ctx.node}"] += 1
         if ctx.node == "EnsureDevice":
             await ctx.trace("ensureDevice.check")

@@ -2,7 +2,7 @@
 
 `Server` is one pod: a `Process` and uvicorn, as `runyard.app.server` puts them together, on a free port of
 127.0.0.1. Two of them may share a store, and are then two pods. Nothing here waits for a time: a test waits for
-bytes, for the end of a stream or for an event of the agent's. Nobody needs an API key, unless the test says so.
+bytes, for the end of a stream or for an event of the agent's. Requests need an API key only if the test says so.
 """
 
 import asyncio
@@ -30,7 +30,7 @@ QUICK: Mapping[str, Any] = {
     "poll_seconds": 0.05,
     "drain_seconds": 0,
     "stop_seconds": 1,
-    "agent_models": "nobody/nothing,openai/gpt-5-mini",
+    "agent_models": "fake/model,openai/gpt-5-mini",
 }
 
 

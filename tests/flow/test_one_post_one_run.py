@@ -1,5 +1,5 @@
-"""The same request with the same key, at once on two pods, is one run; the same key for another request is refused
-(STORAGE fault 35)."""
+"""The same request with the same key, at once on two pods, is one run; the same key for another request is
+refused."""
 
 from __future__ import annotations
 

@@ -189,7 +189,7 @@ class Visit:
         await self.send("POST", "/api/messages/{message_id}/reactions", ids)
 
     async def _agents(self) -> None:
-        clerk = await self.send("POST", "/api/agents", id="clerk", modelId="nobody/nothing")
+        clerk = await self.send("POST", "/api/agents", id="clerk", modelId="fake/model")
         ids = {"agent_id": clerk["id"], "label": MAIL}
         await self.send("PATCH", "/api/agents/{agent_id}", ids)
         await self.send("PUT", "/api/agents/{agent_id}/memory/{label}", ids)

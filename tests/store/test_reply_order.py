@@ -65,7 +65,7 @@ async def test_a_run_that_waits_for_a_person_releases_the_next(channel_store: St
     [again] = await let_go(channel_store)
     assert again.id == kevin.id
     await written(channel_store, Writer(again).finish())
-    assert await let_go(channel_store) == [], "nobody is let go a second time"
+    assert await let_go(channel_store) == [], "no run is released a second time"
 
 
 @pytest.mark.req("S3.40")
@@ -157,7 +157,7 @@ async def test_a_held_run_that_is_canceled_releases_nothing_early(channel_store:
     assert await let_go(channel_store) == [], "Kevin has not ended"
     await written(channel_store, Writer(kevin).finish())
     assert [run.id for run in await let_go(channel_store)] == [started[2]]
-    assert ("agent_done", "oscar") not in await feed(channel_store), "nobody was told that it had begun"
+    assert ("agent_done", "oscar") not in await feed(channel_store), "no entry said that it had begun"
 
 
 async def test_a_run_canceled_in_its_pause_releases_the_next(channel_store: Store) -> None:

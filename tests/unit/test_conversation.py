@@ -95,7 +95,7 @@ def test_an_edited_call_says_so() -> None:
     [
         ("rejected", None, "A person rejected this call; it was not made."),
         ("rejected", "too much", "A person rejected this call; it was not made. Reason: too much"),
-        ("expired", None, "Nobody allowed this call in time; it was not made."),
+        ("expired", None, "This call was not decided in time; it was not made."),
     ],
 )
 def test_a_refusal_is_the_result(decision: Any, reason: str | None, said: str) -> None:

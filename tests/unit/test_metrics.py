@@ -64,7 +64,7 @@ def test_tokens_and_dollars_are_those_of_an_agent_and_its_model() -> None:
 def test_labels_are_words_of_a_closed_set() -> None:
     """Whatever a model calls, and whatever a database still holds of an app of yesterday."""
     metrics = Metrics(MODELS, ["search"])
-    metrics.run_started("somebody of yesterday")
+    metrics.run_started("agent of yesterday")
     metrics.tool_called("writer", "search", None)
     metrics.tool_called("writer", "made up by a model", "unknown_tool")
     metrics.tool_called("counter", "look", "ValueError")

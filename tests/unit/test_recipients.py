@@ -45,7 +45,7 @@ def test_who_replies_in_accounting_is_left_out(sender: Participant) -> None:
     others = [party.id for party in (KEVIN, OSCAR, ANGELA) if party != sender]
     accounting = channel(ACCOUNTING, private=True, spoken=[KEVIN, OSCAR, ANGELA])
     assert recipients(person, accounting) == ["kevin", "oscar", "angela"]
-    assert recipients(sender, channel(ACCOUNTING, private=True)) == []  # an agent's words wake nobody in a channel
+    assert recipients(sender, channel(ACCOUNTING, private=True)) == []  # an agent's message starts no run in a channel
     assert [each for each in recipients(ANN, accounting) if each != sender.id] == others
 
 

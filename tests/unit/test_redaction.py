@@ -38,7 +38,7 @@ SECRETS = {
     "Hush hush HUSH": "[word]",
     "x marks the y": "[pair]",
 }
-# looks like one, and is none
+# looks like a match but is not
 INNOCENT = [
     "4111 1111 1111 1112",  # the check digit
     "DE88 1704 1144 1532 1130 00",

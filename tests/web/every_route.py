@@ -145,7 +145,7 @@ async def _create_channel_objects(server: Server) -> dict[str, str]:
         assert answer.status_code == 201, answer.text
         return str(answer.json()["id"])
 
-    clerk = await make("/api/agents", id="anns-clerk", modelId="nobody/nothing")
+    clerk = await make("/api/agents", id="anns-clerk", modelId="fake/model")
     channel = await make("/api/channels", name="accounting", kind="private", agents=[clerk])
     dm = await make("/api/dms", agentId="happy")
     message = await make("/api/messages", dmConversationId=dm, text="hello")

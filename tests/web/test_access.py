@@ -1,4 +1,4 @@
-"""Nobody gets past the door without a key, with somebody else's key, or with one that is for something else."""
+"""Requests without a key, with another owner's key, or with a key of another scope are refused."""
 
 from collections.abc import Awaitable, Callable, Mapping
 from contextvars import ContextVar
@@ -127,7 +127,7 @@ asked: ContextVar[list[str] | None] = ContextVar("asked", default=None)
 
 
 class NotingStore(MemoryStore):
-    """Notes, for whoever wants it, which operations a request takes."""
+    """Records which store operations a request uses."""
 
     def __getattribute__(self, name: str) -> Any:
         found, noted = super().__getattribute__(name), asked.get()
@@ -189,7 +189,7 @@ async def test_lists_hold_ones_own_and_names_are_free_for_everybody(locked: Serv
     assert len((await _get(locked, "/chats/my-chat", bob))["interactions"]) == 1
     assert len((await _get(locked, "/chats/my-chat", ann))["interactions"]) == 2
     started = await locked.http.post("/agents/runs", json={"runId": "my-plan", "plan": "device"}, headers=bearer(bob))
-    assert started.status_code == 201  # 200 would be: attached to the run of somebody else
+    assert started.status_code == 201  # 200 would mean: attached to another owner's run
     for key in (ann, bob):
         answer = await locked.http.post("/api/threads", json={}, headers={**bearer(key), "Idempotency-Key": "once"})
         assert answer.status_code == 201

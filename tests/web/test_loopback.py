@@ -1,4 +1,4 @@
-"""A server without keys answers this machine, and no web page from elsewhere that somebody has open on it."""
+"""A server without keys answers this machine, but no foreign web page that is open on it."""
 
 from typing import Any
 
@@ -83,7 +83,7 @@ async def test_every_name_that_a_request_gives_counts(headers: list[tuple[bytes,
         sent.append(message)
 
     async def receive() -> Any:
-        raise AssertionError("nobody reads the body")
+        raise AssertionError("the body must not be read")
 
     await LoopbackOnly(app, ["http://localhost:5173"])(
         {"type": "http", "method": "POST", "path": "/", "headers": headers}, receive, send

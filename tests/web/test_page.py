@@ -1,4 +1,4 @@
-"""The page is served to anybody, under a policy that lets it load and run nothing but itself; without a build, one
+"""The page is served without a key, under a policy that lets it load and run nothing but itself; without a build, one
 sentence says how to get it."""
 
 import json

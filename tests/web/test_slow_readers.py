@@ -1,4 +1,4 @@
-"""Readers that are slow, stuck or gone: what they cost is bounded, and nobody else notices. And how streams end when
+"""Readers that are slow, stuck or gone: their cost is bounded, and no other client notices. And how streams end when
 the process does."""
 
 import asyncio

@@ -132,7 +132,7 @@ TABLE: dict[str, Sequence[Try]] = {
     ],
     "DELETE /api/messages/{message_id}/reactions/{emoji}": [gone({**MESSAGE, "emoji": "ok"})],
     # agents: hers, and one that is declared and remembers something of hers
-    "POST /api/agents": [Try(409, body={"id": "<agent>", "modelId": "nobody/nothing"})],
+    "POST /api/agents": [Try(409, body={"id": "<agent>", "modelId": "fake/model"})],
     "GET /api/agents": [none(), none(inactive="true")],
     "GET /api/agents/{agent_id}": [gone(AGENT), none(CLERK)],
     "PATCH /api/agents/{agent_id}": [gone(AGENT, {"title": "mine"}), Try(403, CLERK, body={"title": "mine"})],
@@ -233,7 +233,7 @@ async def _own(bob: Person) -> dict[str, str]:
     """What Bob has, to be used together with what Ann has."""
     dm = await bob.make("/api/dms", {"agentId": "clerk"})
     await bob.make("/api/messages", {"dmConversationId": dm, "text": "hello"})
-    agent = await bob.make("/api/agents", {"id": "bobs-agent", "modelId": "nobody/nothing"})
+    agent = await bob.make("/api/agents", {"id": "bobs-agent", "modelId": "fake/model"})
     block = await bob.ask("PUT", f"/api/agents/{agent}/memory/own", json={"content": "of bob", "isShared": True})
     assert block.status_code == 200
     return {

@@ -14,7 +14,7 @@ BODIES: dict[str, dict[str, Any]] = {
     "/api/channels": {"name": "all"},
     "/api/dms": {"agentId": "happy"},
     "/api/messages": {"text": "hello"},
-    "/api/agents": {"id": "clerk-2", "modelId": "nobody/nothing"},
+    "/api/agents": {"id": "clerk-2", "modelId": "fake/model"},
 }
 
 

@@ -100,7 +100,7 @@ async def move_in(ann: Person) -> dict[str, str]:
 async def _talk(ann: Person, agent: str, label: str) -> dict[str, str]:
     """A private channel, a DM and two agents, one of her own and one of everybody's, with a memory."""
     ids: dict[str, str] = {}
-    await ann.make("/api/agents", {"id": agent, "modelId": "nobody/nothing", "systemPrompt": MARKER})
+    await ann.make("/api/agents", {"id": agent, "modelId": "fake/model", "systemPrompt": MARKER})
     channel = {"name": MARKER, "kind": "private", "topic": MARKER, "agents": ["clerk", agent]}
     ids["channel"] = await ann.make("/api/channels", channel, headers=ONCE)
     ids["dm"] = await ann.make("/api/dms", {"agentId": "clerk"})

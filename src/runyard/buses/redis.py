@@ -36,7 +36,7 @@ class _RedisConnection:
             protocol=2,
             socket_timeout=None,  # ReconnectingBus has its own time-outs
             socket_connect_timeout=self._patience,
-            retry=Retry(NoBackoff(), 0),  # the line connects anew, nobody else
+            retry=Retry(NoBackoff(), 0),  # only ReconnectingBus reconnects
             client_name="runyard",
         )
         self._channel = f"runyard:{client.connection_pool.connection_kwargs.get('db', 0)}"

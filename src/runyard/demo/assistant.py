@@ -110,7 +110,7 @@ def _propose(order: str) -> Mapping[str, Any]:
 
 
 def _outcome(order: str, result: str) -> str:
-    if "rejected" in result or "Nobody allowed" in result:
+    if "rejected" in result or "was not decided" in result:
         return f"My colleague did not agree to the refund of {order}, so nothing was paid."
     if "not known" in result:
         return f"I cannot tell whether the refund of {order} was paid; please ask a colleague to look."

@@ -15,7 +15,7 @@ _EMPTY = frozenset(
     _WORD.findall(
         """a about all an and any anyone are as at be best both but by can candidate candidates cv cvs do does
         experience experienced find fits for from get give has have hello help her hi his how i in is it know knows list
-        looking me most my need of on one or our people person please search show some somebody someone strong tell than
+        looking me most my need of on one or our people person please search show some someone strong tell than
         that the their them there these they to us want we well what which who whom whose with work worked working works
         would year years you your"""
     )

@@ -61,7 +61,7 @@ def _result(call: CallState | None, decided: QuestionState | None) -> str:
 
 
 def _refusal(decided: QuestionState) -> str:
-    said = "A person rejected this call" if decided.state == "rejected" else "Nobody allowed this call in time"
+    said = "A person rejected this call" if decided.state == "rejected" else "This call was not decided in time"
     return f"{said}; it was not made." + (f" Reason: {decided.reason}" if decided.reason else "")
 
 

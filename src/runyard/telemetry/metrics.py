@@ -185,7 +185,7 @@ class Metrics:
         """`code` is that of one of our errors."""
         self._counters[REFUSED].labels(code).inc()
 
-    # --- what is looked up when somebody asks
+    # --- gauges, read at each scrape
 
     def watch(self, metric: Metric, value: Callable[[], float]) -> None:
         def known() -> float:
@@ -206,7 +206,7 @@ class Metrics:
         return generate_latest(self)
 
     def collect(self) -> Iterator[Family]:
-        """Without the `_created` times, which nobody asked for."""
+        """Render the metrics without the `_created` times."""
         for family in self._registry.collect():
             family.samples = [sample for sample in family.samples if not sample.name.endswith("_created")]
             yield family

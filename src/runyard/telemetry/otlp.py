@@ -1,9 +1,9 @@
 """Spans, counters and decisions to a collector of OpenTelemetry, over OTLP/HTTP. Needs the extra `otlp`.
 
-A span is sent soon after it has ended, so what a process did before it was killed is not lost with it. Sending is done
-by threads of the SDK: nobody waits for it, and what cannot be sent in time is dropped. Nothing else of the process is
-looked at: no provider is made global and nothing is instrumented. Credentials and certificates are those of the
-environment variables that every exporter of OpenTelemetry reads (`OTEL_EXPORTER_OTLP_HEADERS` and so on).
+A span is sent soon after it has ended, so a killed process loses few spans. Threads of the SDK send: no run waits, and
+spans that cannot be sent in time are dropped. No provider is made global and nothing is instrumented. Credentials and
+certificates are those of the environment variables that every exporter of OpenTelemetry reads
+(`OTEL_EXPORTER_OTLP_HEADERS` and so on).
 """
 
 import threading
@@ -89,7 +89,7 @@ class Otlp:
         self._logger.emit(record)
 
     def close(self) -> None:
-        """Side by side and for no longer than that: a collector that is away keeps nobody."""
+        """Flush all exporters concurrently, within this time, even if a collector is away."""
         sending = (self._spans.shutdown, self._meters.shutdown, self._logs.shutdown)
         threads = [threading.Thread(target=send, name="otlp", daemon=True) for send in sending]
         until = time.monotonic() + FLUSH_SECONDS

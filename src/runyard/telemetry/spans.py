@@ -1,11 +1,11 @@
 """Spans, counters and decisions of agents at work: ids, names, counts, durations and codes, never content.
 
-A span that has no parent is a root. What is begun inside of another (`inside`) is its child, also in tasks that are
-started there. All of a run has the trace of its id, so that what another process goes on with is the same trace; a run
-that somebody else's trace led to belongs to that one (`join`). `traceparent` names a span to whoever is called.
+A span without a parent is a root. A span that starts inside another (`inside`) is its child, also in tasks that start
+there. The trace of a run has the run's id, so a run that another process continues stays in the same trace. A run that
+a caller's trace caused belongs to that trace (`join`). `traceparent` passes a span on to a called service.
 
-The exporter is chosen in wiring: Sentry (`sentry.py`), OTLP (`otlp.py`), both, or a `Recorder` that keeps the last ones
-in memory.
+`app/factories.py` chooses the exporter: Sentry (`sentry.py`), OTLP (`otlp.py`), both, or a `Recorder` that keeps the
+last spans in memory.
 """
 
 import re
@@ -26,7 +26,7 @@ _TRACEPARENT = re.compile(r"(?!ff)[0-9a-f]{2}-(?!0{32})([0-9a-f]{32})-(?!0{16})(
 
 class Span:
     """`trace` is an id of ours or 32 hex digits. `began` and `ended` are seconds since 1970. `outcome` is `ok` or a
-    code. `caller` is the span of somebody else that a root lies below."""
+    code. `caller` is the remote span above a root."""
 
     def __init__(
         self, name: str, trace: str, parent: "Span | None", began: float, attributes: dict[str, Attribute]
@@ -67,7 +67,7 @@ class Span:
         return f"00-{self.trace_id}-{self.id}-01"
 
     def join(self, traceparent: str | None) -> None:
-        """Go on with the trace of whoever asked for this, before anything is begun below."""
+        """Join the caller's trace, before a span is started."""
         found = None if traceparent is None else _TRACEPARENT.fullmatch(traceparent)
         if found is not None:
             self.trace, self.caller = found[1], found[2]
@@ -92,7 +92,7 @@ class Exporter(Protocol):
 
 
 class Recorder:
-    """Keeps the last ones, for tests and for whoever has no Sentry."""
+    """Keeps the last spans in memory: for tests and without an exporter."""
 
     def __init__(self) -> None:
         self.spans: deque[Span] = deque(maxlen=KEPT)

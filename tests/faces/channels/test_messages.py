@@ -67,7 +67,7 @@ async def test_who_comes_later_in_a_group_sees_what_was_said_before(company: Com
 @pytest.mark.req("S3.17", "S3.18")
 async def test_what_an_agent_returns_is_not_posted(company: Company) -> None:
     async def babble(ctx: Context) -> str:
-        return "raw text that nobody asked for"
+        return "raw text outside of a tool"
 
     company.deeds["kevin"] = babble
     watch = await company.watch()
@@ -141,7 +141,7 @@ async def test_agents_talk_to_each_other_until_the_chain_is_too_long(company: Co
     await done(watch, 4)
     assert company.begun == [("kevin", "hi"), ("oscar", "hi!"), ("kevin", "hi!!"), ("oscar", "hi!!!")]
     page = (await company.http.get("/api/messages", params={"dmConversationId": between})).json()["messages"]
-    assert [message["text"] for message in page] == ["hi!", "hi!!", "hi!!!", "hi!!!!"], "said, but nobody is woken"
+    assert [message["text"] for message in page] == ["hi!", "hi!!", "hi!!!", "hi!!!!"], "sent, and no agent is started"
     runs = await company.server.store.list_runs("local", {}, None, 99)  # type: ignore[union-attr]
     assert sorted(run.depth for run in runs) == [0, 1, 2, 3]
     await watch.close()

@@ -1,4 +1,4 @@
-"""Cancel: told at once, obeyed soon, and the end is in the log whoever reads it."""
+"""Cancel: acknowledged at once, effective soon, and the end is in the log for every reader."""
 
 import time
 

@@ -1,4 +1,4 @@
-"""Checkpoints: one for every interaction that has ended, whoever ended it, in either store; and what a failing store
+"""Checkpoints: one for every interaction that has ended, however it ended, in either store; and what a failing store
 costs."""
 
 import asyncio
@@ -311,7 +311,7 @@ async def test_a_cut_off_interaction_leaves_a_state_that_can_be_gone_on_from(kep
     await chat.cancel(interaction_of(waiting))
     cut = await saved(kept, chat.id, interaction_of(waiting))
     assert cut.final_agent_state is not None
-    assert cut.final_agent_state.messages == [{"role": "user", "content": "run it"}], "no call without a result (C24)"
+    assert cut.final_agent_state.messages == [{"role": "user", "content": "run it"}], "no call without a result"
     assert (await kept.store.get_run(LOCAL, interaction_of(waiting)[4:])).status is Status.CANCELED
     await waiting.close()
 

@@ -1,4 +1,4 @@
-"""A client that goes away: its run is canceled after a grace, unless somebody comes back (DESIGN decision 1)."""
+"""A client disconnects: its run is canceled after a grace time, unless a client reconnects."""
 
 import asyncio
 from typing import Any
@@ -25,7 +25,7 @@ async def until_left(server: Server, stream: RawStream, left: bool = True) -> No
     async def so() -> bool:
         return ((await run_of(server, stream)).detach_deadline is not None) == left
 
-    await eventually("somebody left, or came back", so)
+    await eventually("a client left or came back", so)
 
 
 async def until_ended(server: Server, stream: RawStream) -> Run:
@@ -43,7 +43,7 @@ async def test_a_run_whose_client_left_is_canceled_after_the_grace(serve: Serve,
     chat = Chat(server)
     stream = await chat.start("hello", "gated")
     await gate.until_reached()
-    assert (await run_of(server, stream)).detach_deadline is None, "not while somebody is there"
+    assert (await run_of(server, stream)).detach_deadline is None, "not while a client follows"
     stream.abort()
     run = await until_ended(server, stream)
     assert run.status is Status.CANCELED
@@ -100,7 +100,7 @@ async def test_a_reader_who_comes_to_another_pod_saves_the_run(serve: Serve, gat
 
 @pytest.mark.parametrize("backend", ["memory", pytest.param("postgres", marks=pytest.mark.postgres)])
 async def test_a_reader_on_another_pod_who_was_there_before_keeps_the_run(serve: Serve, gate: Gate) -> None:
-    """The pod that was left knows nothing of them and notes that nobody is there; the watch of theirs knows better."""
+    """The pod that saw the disconnect does not know of followers on other pods; their own watch clears the deadline."""
     one, two = await serve(chat_agents(gate), **LONG), await serve(chat_agents(gate), worker=False, **LONG)
     stream = await Chat(one).start("hello", "gated")
     reader = await two.stream(f"/chats/chat_123/interactions/{interaction_of(stream)}")

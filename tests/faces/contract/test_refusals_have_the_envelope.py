@@ -31,9 +31,9 @@ def refused(answer: httpx2.Response, status: int, code: str) -> dict[str, Any]:
 @pytest.mark.parametrize("route", ROUTES)
 async def test_401_403_413_and_429_have_the_envelope(serve: Serve, route: str) -> None:
     server = await serve(keys=True, max_body_bytes=1000, rate_per_key=0.001, max_streams=1)
-    nobody = await server.http.post(route, json=ASKED)
-    refused(nobody, 401, "KEY_REQUIRED")
-    assert nobody.headers["www-authenticate"] == "Bearer"
+    without_key = await server.http.post(route, json=ASKED)
+    refused(without_key, 401, "KEY_REQUIRED")
+    assert without_key.headers["www-authenticate"] == "Bearer"
     reader, writer = await server.key("ann", "read"), await server.key("ann")
     refused(await server.http.post(route, json=ASKED, headers=bearer(reader)), 403, "SCOPE_MISSING")
     large = {**ASKED, "inputs": {"text": "x" * 1000}}

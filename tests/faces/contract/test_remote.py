@@ -125,7 +125,7 @@ async def test_a_cancel_closes_the_call(serve: Serve) -> None:
 @pytest.mark.req("S3.35")
 @pytest.mark.parametrize("given", [None, OTHERS, "00-a secret-01"])
 async def test_the_trace_goes_with_the_task(serve: Serve, given: str | None) -> None:
-    """From whoever asked, through the run, to the agent that is asked in turn: one trace, each below the other."""
+    """One trace from the caller through the run to the remote agent, each span below the other."""
     with served() as stranger:
         far = remote("far", url=stranger.url, task_type=TASK, allow=["127.0.0.1"])
         server = await serve(App({"far": far}, {}, "far"))

@@ -1,4 +1,4 @@
-"""What the contract face says of every core event; the table of DESIGN, cell by cell."""
+"""The frames of the contract face for every core event, cell by cell."""
 
 import pytest
 from msgspec.structs import replace

@@ -92,7 +92,7 @@ async def test_what_was_finished_by_then_is_on_record_and_is_not_repeated(serve:
     seen = (await server.http.get(f"/api/threads/{fork}")).json()["messages"]
     assert [message["content"] for message in seen] == ["to Rome", "and now?", "Now something else."]
     [waiting] = (await server.http.get("/api/approvals")).json()["approvals"]
-    assert waiting["run_id"] == run_id, "nobody is asked twice"
+    assert waiting["run_id"] == run_id, "no person is asked twice"
 
 
 async def test_the_copy_says_what_the_log_said_and_where_it_was_cut(server: Server) -> None:

@@ -1,4 +1,4 @@
-"""Persist, outbox, bus, SSE: this face shows what is published, and nobody hears of it before."""
+"""Persist, outbox, bus, SSE: this face shows published events, and no client sees them before."""
 
 import asyncio
 from collections.abc import Sequence

@@ -1,4 +1,4 @@
-"""A client's stream is the same whoever executes: the process it talks to, or a worker elsewhere."""
+"""A client's stream is the same whether its own server executes the run or a worker elsewhere."""
 
 from typing import Any
 

@@ -287,6 +287,6 @@ async def test_a_tool_that_writes_faster_than_the_database_waits_for_it() -> Non
 
 
 async def test_outside_of_a_call_output_goes_nowhere() -> None:
-    await runyard.stream_output("nobody hears this")
+    await runyard.stream_output("no run streams this")
     with pytest.raises(TypeError):
         runyard.stream_output(3)  # type: ignore[arg-type]

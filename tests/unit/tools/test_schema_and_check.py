@@ -49,7 +49,7 @@ async def order(
     note: Annotated[str, "what the courier reads"] = "",
 ) -> dict[str, Any]:
     """Order goods
-    for somebody.
+    for a customer.
 
     It takes a while.
 
@@ -78,7 +78,7 @@ def test_the_schema_describes_every_parameter() -> None:
     properties = order.schema["properties"]
 
     assert order.name == "order"
-    assert order.description == "Order goods for somebody."
+    assert order.description == "Order goods for a customer."
     assert order.schema["type"] == "object"
     assert order.schema["additionalProperties"] is False
     assert order.schema["required"] == ["lines", "pay", "to", "options"]

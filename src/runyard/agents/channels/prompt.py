@@ -15,9 +15,9 @@ LAST_MESSAGES = 20
 MESSAGES = "## Recent messages"
 NO_MESSAGES = "Nothing has been said here yet."
 HOW_TO_SPEAK = """## How to speak
-Use the tool `send_message` to say something. It is the only way to be heard: never answer with raw text, nobody reads \
-it. You can react to a message with `react_to_message`, and use `search_memory`, `store_memory` and `update_memory` \
-for what you want to remember."""
+Use the tool `send_message` to say something. It is the only way to be heard: never answer with raw text, it is not \
+delivered. You can react to a message with `react_to_message`, and use `search_memory`, `store_memory` and \
+`update_memory` for what you want to remember."""
 SILENCE = """## Doing nothing
 You do not have to respond. If there is nothing for you to say or do, call `do_nothing`."""
 

@@ -75,7 +75,7 @@ class Reaper:
         self._stop_run = stop_run
         self._draft = Drafter(clock, "api")
         self._end_reaped = EndWithoutWorker(clock, "not stopped in time")
-        self._end_disconnected = EndWithoutWorker(clock, "nobody followed it any more")
+        self._end_disconnected = EndWithoutWorker(clock, "its client did not reconnect")
         self._housekeeping = Interval(clock, HOUSEKEEPING_SECONDS)
         self._unsticking = Interval(clock, STUCK_SECONDS)
 

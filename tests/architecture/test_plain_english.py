@@ -1,0 +1,59 @@
+"""Words and codes that no text of the project may use. CONTRIBUTING.md says what to write instead."""
+
+from __future__ import annotations
+
+import re
+import subprocess
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+ROOT = Path(__file__).parents[2]
+
+# A pronoun hides the actor, and these phrases hide the thing. Say client, worker, process, caller, operator or model.
+BANNED = re.compile(
+    r"(?<![\w`])(?:(?i:nobody|somebody|anybody|whoever|anew)|but for|it all|(?:that|which|and) (?:is|are) none)"
+    r"\b(?![`\"])"
+)
+
+# Codes of documents outside this repository. Requirement lines (S0.1) are explained in docs/requirements.md.
+OUTSIDE_CODES = re.compile(r"\bDESIGN\b|\bSTORAGE\b|\bREQUIREMENTS\b \d|\bfault \d+\b|\((?:C|D)\d{1,2}\)")
+
+READ = {".py", ".md", ".sql", ".ts", ".tsx", ".toml", ".css", ".html", ".yaml", ".conf", ".mjs"}
+# Released migrations never change. Lines of the specifications are quoted as they are.
+QUOTED = ("src/runyard/stores/migrations/versions/", "docs/requirements", "tests/architecture/test_plain_english.py")
+
+
+def texts() -> Iterator[tuple[str, str]]:
+    """Every tracked text file with its content."""
+    names = subprocess.run(["git", "ls-files"], cwd=ROOT, capture_output=True, text=True, check=True).stdout.split("\n")
+    for name in filter(None, names):
+        path = ROOT / name
+        if path.suffix in READ and path.is_file() and not name.startswith(QUOTED):
+            yield name, path.read_text(encoding="utf-8")
+
+
+def found(pattern: re.Pattern[str], text: str) -> list[int]:
+    return [number for number, line in enumerate(text.split("\n"), 1) if pattern.search(line)]
+
+
+@pytest.mark.parametrize("pattern", [BANNED, OUTSIDE_CODES], ids=["words", "codes"])
+def test_no_text_uses_a_banned_word_or_an_outside_code(pattern: re.Pattern[str]) -> None:
+    places = [f"{name}:{line}" for name, text in texts() for line in found(pattern, text)]
+    assert places == [], "name the actor and the thing (CONTRIBUTING.md, Language)"
+
+
+@pytest.mark.parametrize("line", ["Nobody waits here.", "# made anew", "all but for one", "a pattern that is none"])
+def test_the_rule_sees_a_banned_word(line: str) -> None:
+    assert found(BANNED, line) == [1]
+
+
+@pytest.mark.parametrize("line", ["a renewed lease", "if found is None:", "`nobody` is a user", "it allows this"])
+def test_the_rule_leaves_other_words_alone(line: str) -> None:
+    assert found(BANNED, line) == []
+
+
+@pytest.mark.parametrize("line", ["as DESIGN says", "(C36)", "STORAGE fault 27"])
+def test_the_rule_sees_an_outside_code(line: str) -> None:
+    assert found(OUTSIDE_CODES, line) == [1]
