@@ -138,7 +138,7 @@ async def test_the_next_message_reads_the_same_after_a_long_answer_as_after_shor
         thread = await server.thread()
         for tokens in answers:
             await written(server, tokens, thread)
-        await _conversation(server, await written(server, 1, thread))  # whoever comes first may save something
+        await _conversation(server, await written(server, 1, thread))  # the first reader may save a snapshot
         await saved(server)
         last = await written(server, 1, thread)
         reads.since()
@@ -168,7 +168,7 @@ async def test_the_chat_object_is_read_from_a_snapshot(server: Server, face: str
     if face == "threads":
         run = await written(server)
         chat = run.thread_id
-        await server.http.get(f"/chats/{chat}")  # nobody looked at it as a chat before
+        await server.http.get(f"/chats/{chat}")  # the first read as a chat
         await saved(server)
     else:
         chat = "c"
