@@ -5,7 +5,7 @@ from typing import Any
 
 import msgspec
 import pytest
-from hypothesis import given
+from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from runyard.domain.events import Payload, RunOutput, RunQueued, StepFinished, ToolFinished
@@ -16,6 +16,7 @@ from tests.unit.test_fold import _payloads, log
 SCHEMA = "51298bcea45da0c4"
 
 
+@settings(suppress_health_check=[HealthCheck.too_slow], deadline=None)
 @given(st.lists(_payloads, max_size=25), st.integers(0, 25))
 def test_folding_on_from_a_kept_state_is_folding_the_whole_log(payloads: list[Payload], cut: int) -> None:
     events = log(*payloads)
