@@ -1,4 +1,4 @@
-"""Write the pages of docs/ that are made from the code.
+"""Write the pages of docs/ that are made from the code and the tests.
 
 python -m scripts.pages            write them
 python -m scripts.pages --check    write nothing; exit 1 when one is stale
@@ -14,6 +14,7 @@ from scripts import (
     cli_table,
     contract_doc,
     events_table,
+    invariants_table,
     log_actions_table,
     metrics_table,
     routes_table,
@@ -33,6 +34,7 @@ PAGES = [
         cli_table,
         contract_doc,
         api_doc,
+        invariants_table,
     )
 ]
 

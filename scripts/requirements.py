@@ -12,13 +12,14 @@ pass is not this script's job. Where the tests prove less than the line says, an
 from __future__ import annotations
 
 import argparse
-import ast
 import re
 import sys
 from collections import Counter
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, replace
 from pathlib import Path
+
+from scripts.test_marks import MarkError, tests_by_mark
 
 ROOT = Path(__file__).parents[1]
 LINES = Path("docs/requirements/lines.txt")
@@ -74,14 +75,7 @@ def _limited(line: list[Line], raw: str, number: int) -> Line:
 
 def read_tests(root: Path = ROOT) -> dict[str, list[str]]:
     """Which tests name which line: id -> ["tests/...::test_...", ...], sorted."""
-    found: dict[str, set[str]] = {}
-    for path in sorted((root / "tests").rglob("test_*.py")):
-        name = path.relative_to(root).as_posix()
-        tree = ast.parse(path.read_text(encoding="utf-8"), filename=name)
-        for test, ids in _tests_in(tree.body, name, _pytestmark(tree.body, name)):
-            for line_id in ids:
-                found.setdefault(line_id, set()).add(test)
-    return {line_id: sorted(tests) for line_id, tests in found.items()}
+    return tests_by_mark(root, "req", str, "line ids written out, such as 'S0.17'")
 
 
 def unknown_lines(lines: Iterable[Line], tests: Mapping[str, list[str]]) -> list[str]:
@@ -128,46 +122,6 @@ def _status(line: Line, tests: list[str]) -> str:
     return line.limit or ("covered" if tests else "planned")
 
 
-def _tests_in(body: list[ast.stmt], prefix: str, inherited: frozenset[str]) -> Iterator[tuple[str, frozenset[str]]]:
-    for node in body:
-        if isinstance(node, ast.ClassDef):
-            own = _ids(node.decorator_list, prefix) | _pytestmark(node.body, prefix)
-            yield from _tests_in(node.body, f"{prefix}::{node.name}", inherited | own)
-        elif isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef) and node.name.startswith("test"):
-            yield f"{prefix}::{node.name}", inherited | _ids(node.decorator_list, prefix)
-        elif isinstance(node, ast.Assign) and (machine := _state_machine(node)):
-            yield f"{prefix}::{machine}", inherited
-
-
-def _state_machine(node: ast.Assign) -> str | None:
-    """Hypothesis turns `TestStore = StoreMachine.TestCase` into a test."""
-    target = node.targets[0]
-    is_case = isinstance(node.value, ast.Attribute) and node.value.attr == "TestCase"
-    return target.id if is_case and isinstance(target, ast.Name) and target.id.startswith("Test") else None
-
-
-def _pytestmark(body: list[ast.stmt], where: str) -> frozenset[str]:
-    values = [
-        node.value
-        for node in body
-        if isinstance(node, ast.Assign)
-        and any(isinstance(target, ast.Name) and target.id == "pytestmark" for target in node.targets)
-    ]
-    return _ids(values, where)
-
-
-def _ids(expressions: Iterable[ast.expr], where: str) -> frozenset[str]:
-    """The arguments of every `pytest.mark.req(...)`, also inside lists and `pytest.param(..., marks=...)`."""
-    ids: set[str] = set()
-    for node in (inner for expression in expressions for inner in ast.walk(expression)):
-        if isinstance(node, ast.Call) and ast.unparse(node.func) in {"pytest.mark.req", "mark.req"}:
-            for argument in node.args:
-                if not (isinstance(argument, ast.Constant) and isinstance(argument.value, str)):
-                    raise RequirementsError(f"{where}:{node.lineno}: req takes line ids written out, such as 'S0.17'.")
-                ids.add(argument.value)
-    return frozenset(ids)
-
-
 def problems(root: Path = ROOT) -> list[str]:
     """What is wrong, a sentence each; nothing when the table is true."""
     lines, tests = read_lines(root), read_tests(root)
@@ -186,7 +140,7 @@ def main(arguments: list[str] | None = None) -> int:
         if not options.check:
             (ROOT / TABLE).write_text(render(read_lines(), read_tests()), encoding="utf-8")
         wrong = problems()
-    except RequirementsError as error:
+    except (MarkError, RequirementsError) as error:
         wrong = [str(error)]
     for sentence in wrong:
         print(f"requirements: {sentence}", file=sys.stderr)

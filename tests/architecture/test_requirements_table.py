@@ -7,6 +7,7 @@ from pathlib import Path
 import pytest
 
 from scripts import requirements
+from scripts.test_marks import MarkError
 
 
 @pytest.fixture
@@ -73,7 +74,7 @@ def test_a_written_table_is_not_stale(project: Path) -> None:
 
 def test_a_line_that_is_not_written_out_is_refused(project: Path) -> None:
     (project / "tests/test_a.py").write_text("import pytest\n@pytest.mark.req(LINE)\ndef test_f(): ...\n")
-    with pytest.raises(requirements.RequirementsError, match="written out"):
+    with pytest.raises(MarkError, match="written out"):
         requirements.read_tests(project)
 
 
