@@ -19,8 +19,8 @@ _HEADER = """# Invariants and the tests that prove them
 
 Made by `make docs` from [ARCHITECTURE.md](../ARCHITECTURE.md) and the `invariant` markers of the tests; do not edit.
 
-Every test in `tests/flow/` and the chaos run also check the database, the logs and the clients after its faults
-(`tests/support/invariants.py`). The table lists the tests that are about one invariant.
+The table lists the tests that are about one invariant. After its faults, every scenario in `tests/flow/` and every
+chaos run also checks the database, the logs and the clients (`tests/support/invariants.py`).
 """
 
 
@@ -38,7 +38,11 @@ def read_tests(root: Path = ROOT) -> dict[int, list[str]]:
 
 def problems(invariants: Mapping[int, str], tests: Mapping[int, list[str]]) -> list[str]:
     """Return one sentence for each invariant without a test and for each mark with an unknown number."""
-    unproved = [f"Invariant {number} has no test; mark one with @pytest.mark.invariant({number})." for number in invariants if number not in tests]
+    unproved = [
+        f"Invariant {number} has no test; mark one with @pytest.mark.invariant({number})."
+        for number in invariants
+        if number not in tests
+    ]
     unknown = [
         f"{', '.join(where)} names invariant {number}, which ARCHITECTURE.md does not have."
         for number, where in sorted(tests.items())

@@ -42,7 +42,9 @@ class _MarkReader(Generic[T]):
         self._kind = kind
         self._expected = expected
 
-    def tests_in(self, body: list[ast.stmt], prefix: str, inherited: frozenset[T]) -> Iterator[tuple[str, frozenset[T]]]:
+    def tests_in(
+        self, body: list[ast.stmt], prefix: str, inherited: frozenset[T]
+    ) -> Iterator[tuple[str, frozenset[T]]]:
         for node in body:
             if isinstance(node, ast.ClassDef):
                 own = self._arguments(node.decorator_list, prefix) | self.of_body(node.body, prefix)
@@ -66,7 +68,10 @@ class _MarkReader(Generic[T]):
         """Return the arguments of every such mark, also inside lists and `pytest.param(..., marks=...)`."""
         found: set[T] = set()
         for node in (inner for expression in expressions for inner in ast.walk(expression)):
-            if isinstance(node, ast.Call) and ast.unparse(node.func) in {f"pytest.mark.{self._mark}", f"mark.{self._mark}"}:
+            if isinstance(node, ast.Call) and ast.unparse(node.func) in {
+                f"pytest.mark.{self._mark}",
+                f"mark.{self._mark}",
+            }:
                 for argument in node.args:
                     if not (isinstance(argument, ast.Constant) and isinstance(argument.value, self._kind)):
                         raise MarkError(f"{where}:{node.lineno}: {self._mark} takes {self._expected}.")

@@ -49,7 +49,9 @@ def test_an_invariant_without_a_test_and_an_unknown_number_are_named(project: Pa
 
 
 def test_the_page_has_each_invariant_with_its_tests(project: Path) -> None:
-    (project / "tests/test_a.py").write_text("import pytest\npytestmark = pytest.mark.invariant(1)\ndef test_f(): ...\n")
+    (project / "tests/test_a.py").write_text(
+        "import pytest\npytestmark = pytest.mark.invariant(1)\ndef test_f(): ...\n"
+    )
     page = invariants_table.render(invariants_table.read_invariants(project), invariants_table.read_tests(project))
     assert "| 1 | One thing. | `tests/test_a.py::test_f` |" in page
     assert "| 2 | Another \\| thing. |  |" in page

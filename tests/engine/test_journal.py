@@ -72,6 +72,7 @@ async def test_a_group_has_a_largest_size_and_every_writer_is_served(monkeypatch
     assert [len(await log(store, run.id)) for run in runs] == [6] * 6
 
 
+@pytest.mark.invariant(7)
 async def test_followers_have_an_event_only_after_its_commit() -> None:
     store = NotingStore()
     [writer], [run], tail = await writers(store, 1)
@@ -97,6 +98,7 @@ async def test_a_part_that_cannot_be_stored_fails_alone() -> None:
     assert await log(store, runs[2].id) == ["run.queued"]
 
 
+@pytest.mark.invariant(5)
 @pytest.mark.parametrize("faults", [["away"], ["lost"], ["away", "away", "lost"], ["lost", "lost"], ["away"] * 9])
 async def test_while_the_database_is_away_the_same_part_is_offered_until_it_is_taken_once(faults: list[str]) -> None:
     store = StoreWithFaults(*faults)
@@ -125,6 +127,7 @@ async def test_what_is_written_while_the_database_is_away_comes_after_and_in_ord
     assert texts == [b'{"text":"a"}', b'{"text":"b"}']
 
 
+@pytest.mark.invariant(9)
 async def test_a_part_whose_lane_is_locked_is_offered_again_and_its_neighbours_are_not_held_up() -> None:
     store = StoreWithFaults("busy", "busy")
     (one, two), runs, _ = await writers(store, 2)
@@ -205,6 +208,7 @@ async def test_an_abandoned_pen_writes_nothing_more() -> None:
     assert len(store.appended) == 1
 
 
+@pytest.mark.invariant(2)
 async def test_a_writer_that_lost_its_run_gets_fenced_and_writes_nothing() -> None:
     store = NotingStore()
     [writer], [run], tail = await writers(store, 1)

@@ -86,6 +86,7 @@ async def store() -> StoreThatFails:
     return StoreThatFails()
 
 
+@pytest.mark.invariant(11)
 @pytest.mark.req("S4.7", "S4.11", "S4.40")
 async def test_nothing_is_announced_before_the_outbox_has_moved_the_cursor(store: StoreThatFails) -> None:
     pod = Pod(store)
@@ -101,6 +102,7 @@ async def test_nothing_is_announced_before_the_outbox_has_moved_the_cursor(store
     assert (await store.heads([run.id]))[run.id].published == 5
 
 
+@pytest.mark.invariant(11)
 @pytest.mark.req("S4.33", "S4.15")
 async def test_events_are_published_in_order_as_they_come(store: StoreThatFails) -> None:
     pod = Pod(store)
@@ -127,6 +129,7 @@ async def test_commits_during_a_round_are_published_by_the_next(store: StoreThat
     ]
 
 
+@pytest.mark.invariant(11)
 @pytest.mark.req("S4.13", "S4.35")
 @pytest.mark.parametrize("end", [Status.DONE, Status.ERROR, Status.CANCELED])
 async def test_publishing_the_end_moves_the_state(store: StoreThatFails, end: Status) -> None:
@@ -219,6 +222,7 @@ async def everything(pod: Pod, run_id: str, after: int = 0) -> list[int]:
     return seen
 
 
+@pytest.mark.invariant(11)
 @pytest.mark.req("S4.18")
 async def test_a_follower_of_what_is_published_sees_no_further_than_the_cursor(store: StoreThatFails) -> None:
     pod = Pod(store)

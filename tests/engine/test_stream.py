@@ -65,6 +65,7 @@ class Log:
                 pass
 
 
+@pytest.mark.invariant(7)
 @settings(max_examples=60, deadline=None)
 @given(
     ops=OPS,

@@ -9,6 +9,8 @@ import pytest
 
 from tests.support.flow import Flow
 
+pytestmark = pytest.mark.invariant(7)
+
 WORDS = "".join(f"t{n} " for n in range(15))
 
 

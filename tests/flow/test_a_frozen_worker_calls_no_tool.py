@@ -9,6 +9,8 @@ from tests.support.flow import Flow
 from tests.support.patience import eventually
 from tests.support.pods import Pod
 
+pytestmark = pytest.mark.invariant(6)
+
 POINT = "after.tool.started"
 FAULT = f"{POINT}:1:hang"
 

@@ -11,6 +11,8 @@ import pytest
 from tests.support.flow import Flow
 from tests.support.patience import eventually
 
+pytestmark = pytest.mark.invariant(12)
+
 NAMES = ["player", "second", "third"]
 AT_ONCE: dict[str, Any] = {"group_pause_min_seconds": 0, "group_pause_max_seconds": 0}
 

@@ -14,6 +14,7 @@ from tests.support.flow import Flow
 WORDS = "".join(f"t{n} " for n in range(20))
 
 
+@pytest.mark.invariant(1)
 @pytest.mark.req("S0.33", "S0.36", "S0.38")
 @pytest.mark.parametrize("k", [1, 7, 20])
 async def test_in_the_middle_of_a_stream(any_flow: Flow, k: int) -> None:
@@ -67,6 +68,7 @@ async def test_by_a_signal_that_nobody_expects(any_flow: Flow, k: int) -> None:
     assert reader.data[-2]["text"] == WORDS, "the output is whole"
 
 
+@pytest.mark.invariant(1)
 async def test_again_and_again(any_flow: Flow) -> None:
     """A run that makes progress is never given up, however often its worker dies."""
     flow = any_flow
@@ -82,6 +84,7 @@ async def test_again_and_again(any_flow: Flow) -> None:
     assert flow.effects("step") == [f"{run_id}:s{n}" for n in range(6)]
 
 
+@pytest.mark.invariant(6)
 @pytest.mark.parametrize("tool", ["look", "save", "pay"])
 async def test_between_the_commit_of_tool_started_and_the_call(any_flow: Flow, tool: str) -> None:
     flow = any_flow
@@ -98,6 +101,7 @@ async def test_between_the_commit_of_tool_started_and_the_call(any_flow: Flow, t
     assert flow.effects(tool) == [f"{run_id}:{tool}#1"]
 
 
+@pytest.mark.invariant(6)
 async def test_after_the_effect_an_idempotent_tool_sees_the_same_key(any_flow: Flow) -> None:
     flow = any_flow
     worker = await flow.first(fault="before.tool.finished:1")
@@ -111,6 +115,7 @@ async def test_after_the_effect_an_idempotent_tool_sees_the_same_key(any_flow: F
     assert reader.count("tool.started") == reader.count("tool.finished") == 1
 
 
+@pytest.mark.invariant(6)
 @pytest.mark.parametrize("decision", ["approve", "reject"])
 async def test_after_the_effect_a_once_tool_is_never_repeated_silently(any_flow: Flow, decision: str) -> None:
     flow = any_flow
@@ -151,6 +156,7 @@ async def test_between_the_claim_and_the_first_append(any_flow: Flow) -> None:
     assert [event["type"] for event in await flow.log(run_id)][:2] == ["run.queued", "run.resumed"]
 
 
+@pytest.mark.invariant(3)
 @pytest.mark.parametrize("moment", ["before", "after"])
 @pytest.mark.parametrize("status", ["done", "canceled"])
 async def test_around_the_commit_that_ends_the_run(any_flow: Flow, moment: str, status: str) -> None:

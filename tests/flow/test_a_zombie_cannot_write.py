@@ -47,6 +47,7 @@ async def stopped(flow: Flow, run_id: str, pod: Pod) -> None:
     )
 
 
+@pytest.mark.invariant(2)
 @pytest.mark.req("S0.38")
 async def test_a_frozen_worker_that_wakes_up_stops_its_runs(flow: Flow) -> None:
     run_id, reader, zombie, successor = await frozen_until_succeeded(flow)
@@ -65,6 +66,7 @@ async def test_a_frozen_worker_that_wakes_up_stops_its_runs(flow: Flow) -> None:
     assert zombie.said("worker.registered") > 1
 
 
+@pytest.mark.invariant(2)
 async def test_even_one_that_never_hears_of_it_cannot_write(flow: Flow) -> None:
     run_id, reader, zombie, successor = await frozen_until_succeeded(flow, unsafe="lease")
     await refused(flow, zombie)
@@ -94,6 +96,7 @@ async def test_a_blocked_event_loop_does_not_keep_the_lease(flow: Flow) -> None:
     assert reader.text == "t0 t1 t0 t1 t2 "
 
 
+@pytest.mark.invariant(2)
 async def test_a_worker_that_comes_back_with_the_same_name_is_another_one(flow: Flow) -> None:
     """Fault 8: the label is the host's; the id is the life's."""
     await flow.start("api")

@@ -79,12 +79,14 @@ async def to_its_end(flow: Flow, run_id: str) -> list[str]:
     return list(asked.values())
 
 
+@pytest.mark.invariant(6)
 @pytest.mark.req("S1.17", "S1.22", "S0.36")
 @pytest.mark.parametrize(("fault", "calls"), MOMENTS, ids=[moment for moment, _ in MOMENTS])
 async def test_killed_at_any_event_a_once_tool_is_never_called_twice(sqlite_flow: Flow, fault: str, calls: int) -> None:
     await killed_at(sqlite_flow, fault, calls)
 
 
+@pytest.mark.invariant(6)
 @pytest.mark.parametrize(
     ("fault", "calls"),
     [moment for moment in MOMENTS if moment[0].endswith((".started:2", ".finished:2", "message:1", "park:1"))],

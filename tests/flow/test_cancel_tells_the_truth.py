@@ -11,6 +11,8 @@ import pytest
 from tests.support.flow import Flow
 from tests.support.patience import eventually
 
+pytestmark = pytest.mark.invariant(10)
+
 CALLERS = [1, 10]
 
 

@@ -6,8 +6,12 @@ from __future__ import annotations
 import asyncio
 from collections.abc import Sequence
 
+import pytest
+
 from tests.support.flow import Flow
 from tests.support.pods import Pod
+
+pytestmark = pytest.mark.invariant(9)
 
 
 async def frozen_with_runs(flow: Flow, workers: Sequence[Pod]) -> Pod:

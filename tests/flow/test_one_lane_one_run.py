@@ -9,6 +9,8 @@ import pytest
 
 from tests.support.flow import Flow
 
+pytestmark = pytest.mark.invariant(4)
+
 
 @pytest.mark.req("S0.38")
 async def test_two_workers_never_work_on_one_thread_at_once(flow: Flow) -> None:

@@ -81,6 +81,7 @@ async def test_connections_killed_all_the_time(flow: Flow) -> None:
     assert {reader.text for reader in readers} == {WORDS}
 
 
+@pytest.mark.invariant(5)
 @pytest.mark.parametrize("only_commits", [True, False], ids=["of commits", "of anything"])
 async def test_answers_that_never_arrive(flow: Flow, only_commits: bool) -> None:
     """The server has done it, the connection ends before its answer: claims, appends, intake, leases, everything."""
@@ -103,6 +104,7 @@ async def test_answers_that_never_arrive(flow: Flow, only_commits: bool) -> None
         assert {reader.text for reader in readers} == {"".join(f"t{n} " for n in range(8))}
 
 
+@pytest.mark.invariant(5)
 @pytest.mark.parametrize("what", ["claim", "heartbeat", "append", "park", "release", "done", "reap", "runs_to_cancel"])
 async def test_one_lost_answer_of(flow: Flow, what: str) -> None:
     """Each operation that a pod repeats or gives up by itself, alone: whatever was lost, the run goes on."""

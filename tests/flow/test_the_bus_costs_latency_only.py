@@ -90,6 +90,7 @@ async def test_a_bus_that_is_away_from_the_start_keeps_nobody_from_working(flow:
     await published(flow, run_id)
 
 
+@pytest.mark.invariant(11)
 @pytest.mark.req("S4.52")
 @pytest.mark.parametrize("when", ["before", "after"])
 async def test_a_publisher_that_dies_around_the_cursor_is_made_up_for(flow: Flow, when: str) -> None:
@@ -105,6 +106,7 @@ async def test_a_publisher_that_dies_around_the_cursor_is_made_up_for(flow: Flow
     await published(flow, run_id)
 
 
+@pytest.mark.invariant(11)
 @pytest.mark.req("S4.14", "S4.15")
 async def test_many_publishers_and_runs_at_once_publish_everything_in_order(flow: Flow) -> None:
     pods = [await flow.start("serve", outbox_poll_seconds=0.02) for _ in range(3)]

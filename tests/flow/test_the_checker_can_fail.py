@@ -11,6 +11,7 @@ from tests.support.invariants import InvariantBroken
 from tests.support.patience import eventually
 
 
+@pytest.mark.invariant(2)
 async def test_without_the_fence_a_zombie_is_caught(flow: Flow) -> None:
     _, _, zombie, successor = await frozen_until_succeeded(flow, unsafe="fence lease")
     before = sum(words[2] == str(zombie.pid) for words in flow.notes.read("acknowledged"))
@@ -24,6 +25,7 @@ async def test_without_the_fence_a_zombie_is_caught(flow: Flow) -> None:
         await flow.check()
 
 
+@pytest.mark.invariant(5)
 @pytest.mark.parametrize("unsafe", ["", "batch"])
 async def test_without_the_batch_number_a_repeat_after_a_lost_answer_is_caught(flow: Flow, unsafe: str) -> None:
     await flow.start("api")

@@ -1,5 +1,7 @@
 """A run that need not queue is claimed in the commit that accepts it, for a worker that has room."""
 
+import pytest
+
 from runyard.domain.run import Status
 from runyard.errors import Fenced
 from runyard.ids import new_id
@@ -44,6 +46,7 @@ async def test_a_run_in_an_idle_lane_is_claimed_as_it_is_accepted(store: Store) 
     await written(store, Writer(run).part(token("a")))
 
 
+@pytest.mark.invariant(4)
 async def test_only_the_first_of_a_lane_is_claimed_and_the_rest_follow_in_order(store: Store) -> None:
     room = Room(await a_worker(store), 10)
     first, second, third = [a_post(lane="agent:a") for _ in range(3)]
@@ -56,6 +59,7 @@ async def test_only_the_first_of_a_lane_is_claimed_and_the_rest_follow_in_order(
     assert [run.id for run in await claims(store)] == [second.run_id]
 
 
+@pytest.mark.invariant(4, 8)
 async def test_a_lane_that_has_others_waiting_is_not_claimed_from(store: Store) -> None:
     await post(store, a_post(lane="agent:a"))
     [accepted] = await accept(store, a_post(lane="agent:a"), room=Room(await a_worker(store), 10))

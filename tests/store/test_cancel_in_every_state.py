@@ -54,6 +54,7 @@ async def test_a_run_canceled_in_the_queue_is_never_claimed(store: Store) -> Non
     assert (await store.get_run(ANN, first)).status is Status.CANCELED
 
 
+@pytest.mark.invariant(8)
 async def test_canceling_the_last_of_a_lane_leaves_the_lane_usable(store: Store) -> None:
     await cancel(store, await post(store, a_post(lane="agent:a")))
     assert await claims(store) == []
@@ -61,6 +62,7 @@ async def test_canceling_the_last_of_a_lane_leaves_the_lane_usable(store: Store)
     assert (await claimed(store)).id == again
 
 
+@pytest.mark.invariant(8)
 async def test_a_run_behind_the_active_one_can_be_canceled(store: Store) -> None:
     active = await running(store, a_post(lane="agent:a"))
     behind, last = await post(store, a_post(lane="agent:a")), await post(store, a_post(lane="agent:a"))
@@ -116,6 +118,7 @@ async def test_a_worker_is_told_which_of_its_runs_to_cancel(store: Store) -> Non
     assert list(await store.runs_to_cancel(worker)) == [two.id]
 
 
+@pytest.mark.invariant(10)
 @pytest.mark.req("S0.28")
 @pytest.mark.parametrize("status", [Status.DONE, Status.ERROR])
 async def test_a_run_that_is_to_be_canceled_cannot_end_otherwise(store: Store, status: Status) -> None:
@@ -129,6 +132,7 @@ async def test_a_run_that_is_to_be_canceled_cannot_end_otherwise(store: Store, s
     assert await log(store, writer.run.id) == ["run.queued", "run.canceled", "run.finished"]
 
 
+@pytest.mark.invariant(10)
 async def test_a_run_that_is_to_be_canceled_neither_parks_nor_goes_back(store: Store) -> None:
     run = await running(store)
     await cancel(store, run.id)
@@ -148,6 +152,7 @@ async def test_a_run_that_came_back_to_the_queue_can_be_canceled(store: Store) -
     assert await claims(store) == []
 
 
+@pytest.mark.invariant(3, 10)
 @pytest.mark.req("S0.8")
 @pytest.mark.parametrize("status", ENDED)
 async def test_an_ended_run_stays_as_it_is(store: Store, status: Status) -> None:
@@ -174,6 +179,7 @@ async def test_a_repeated_cancel_does_not_move_the_deadline(store: Store) -> Non
     assert [reaped.run_id for reaped in await store.reap(10, 9, ending)] == [run.id]
 
 
+@pytest.mark.invariant(10)
 @pytest.mark.parametrize("status", Status)
 async def test_of_many_callers_at_once_all_see_the_same_end(store: Store, status: Status) -> None:
     run = await in_state(store, status)
@@ -190,6 +196,7 @@ async def test_of_many_callers_at_once_all_see_the_same_end(store: Store, status
         assert (await log(store, run.id)).count("run.finished") == 1
 
 
+@pytest.mark.invariant(3, 10)
 @pytest.mark.req("S0.28", "S4.23")
 async def test_a_cancel_that_races_the_finish_leaves_one_end(store: Store) -> None:
     for _ in range(5):

@@ -61,6 +61,7 @@ async def test_each_claim_raises_fence_and_attempts_and_only_the_first_sets_the_
     assert second.last_batch == 0
 
 
+@pytest.mark.invariant(4, 8)
 @pytest.mark.req("S3.10")
 async def test_one_run_of_a_lane_is_active_at_a_time(store: Store) -> None:
     first, second = a_post(lane="agent:a"), a_post(lane="agent:a")
@@ -69,6 +70,7 @@ async def test_one_run_of_a_lane_is_active_at_a_time(store: Store) -> None:
     assert await claims(store) == []
 
 
+@pytest.mark.invariant(4)
 @pytest.mark.req("S3.9")
 async def test_a_lane_is_first_in_first_out(store: Store) -> None:
     requests = [a_post(lane="agent:a") for _ in range(5)]
@@ -109,6 +111,7 @@ async def test_a_lane_goes_on_when_its_run_lets_go_of_it(store: Store, how: str)
     assert (await claimed(store)).id == follower
 
 
+@pytest.mark.invariant(8)
 async def test_a_waiting_run_that_holds_its_lane_keeps_others_out(store: Store) -> None:
     await waiting(store, a_post(lane="agent:a"))
     await post(store, a_post(lane="agent:a"))
@@ -147,6 +150,7 @@ async def test_a_deep_lane_does_not_starve_the_others(store: Store) -> None:
     assert [first.lane_key, second.lane_key] == ["agent:deep", "agent:shallow"]
 
 
+@pytest.mark.invariant(4)
 async def test_a_run_that_comes_back_takes_its_old_place_in_the_lane(store: Store) -> None:
     first = await running(store, a_post(lane="agent:a"))
     await post(store, a_post(lane="agent:a"))
@@ -164,6 +168,7 @@ async def test_a_worker_whose_lease_ran_out_gets_nothing(store: Store) -> None:
     await claimed(store)
 
 
+@pytest.mark.invariant(4)
 @pytest.mark.req("S3.10", "S3.11")
 async def test_of_many_claimers_at_once_one_gets_the_lane(store: Store) -> None:
     await store.accept([a_post(lane="agent:a") for _ in range(3)])
@@ -179,6 +184,7 @@ async def test_of_many_claimers_at_once_one_gets_the_lane(store: Store) -> None:
     assert await store.list_runs(ANN, {"status": "running"}, None, 10) == [run]
 
 
+@pytest.mark.invariant(4)
 async def test_many_claimers_at_once_share_the_lanes_without_overlap(store: Store) -> None:
     posted = [await post(store) for _ in range(12)]
     taken: list[Run] = []

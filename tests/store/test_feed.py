@@ -20,6 +20,7 @@ async def numbers(channel_store: Store, caller: str = ANN, after: int = 0, limit
     return [entry.no for entry in (await channel_store.read_feed(caller, after, limit)).entries]
 
 
+@pytest.mark.invariant(13)
 async def test_what_has_no_number_is_not_read(channel_store: Store) -> None:
     await said(channel_store, await channel(channel_store))
     assert (await channel_store.read_feed(ANN, 0, 9)).upto == 0
@@ -29,6 +30,7 @@ async def test_what_has_no_number_is_not_read(channel_store: Store) -> None:
     assert await channel_store.number_feed(1000) == 1
 
 
+@pytest.mark.invariant(13)
 async def test_numbers_are_contiguous_and_read_in_pieces(channel_store: Store) -> None:
     here = await channel(channel_store)
     for n in range(5):
@@ -49,6 +51,7 @@ async def test_a_reader_goes_on_past_what_it_may_not_see(channel_store: Store) -
     assert ([entry.no for entry in window.entries], window.upto) == ([2], 3)
 
 
+@pytest.mark.invariant(13)
 async def test_what_is_deleted_leaves_the_head_where_it_was(channel_store: Store) -> None:
     here = await channel(channel_store)
     await said(channel_store, here)
@@ -59,6 +62,7 @@ async def test_what_is_deleted_leaves_the_head_where_it_was(channel_store: Store
     assert await numbers(channel_store) == [2]
 
 
+@pytest.mark.invariant(13)
 async def test_many_who_number_at_once_give_each_entry_one_number(
     channel_store: Store, connect: Callable[[], Store], request: pytest.FixtureRequest
 ) -> None:

@@ -28,6 +28,8 @@ from tests.store.factories import (
     written,
 )
 
+pytestmark = pytest.mark.invariant(2)
+
 WRITES: dict[str, Callable[[Writer], Part]] = {
     "append": lambda writer: writer.part(token("late")),
     "finish": lambda writer: writer.finish(answer="late"),

@@ -28,6 +28,7 @@ from tests.store.factories import (
 )
 
 
+@pytest.mark.invariant(1)
 @pytest.mark.req("S0.11", "S4.10")
 async def test_drafts_get_the_next_seqs_without_gap(store: Store) -> None:
     run = await running(store)
@@ -86,6 +87,7 @@ async def test_an_expected_seq_that_is_not_the_next_one_fails_and_changes_nothin
     assert await append(store, writer.part(token("yes"), batch=1, expected_seq=2)) == Appended(2, 2)
 
 
+@pytest.mark.invariant(1)
 @pytest.mark.req("S4.9", "S0.11")
 async def test_two_writers_of_one_seq_cannot_both_succeed(store: Store) -> None:
     run = await running(store)
@@ -101,6 +103,7 @@ async def test_two_writers_of_one_seq_cannot_both_succeed(store: Store) -> None:
     assert [event.seq for event in await store.read(run.id, 0, MANY)] == [1, 2]
 
 
+@pytest.mark.invariant(1)
 @pytest.mark.req("S4.34", "S4.7")
 async def test_one_commit_writes_parts_of_several_runs_each_to_its_own_log(store: Store) -> None:
     for _ in range(3):
@@ -113,6 +116,7 @@ async def test_one_commit_writes_parts_of_several_runs_each_to_its_own_log(store
         assert {event.run_id for event in await store.read(run.id, 0, MANY)} == {run.id}
 
 
+@pytest.mark.invariant(5)
 async def test_a_part_is_refused_alone(store: Store) -> None:
     for _ in range(4):
         await post(store)
@@ -137,6 +141,7 @@ async def test_an_empty_append_is_nothing(store: Store) -> None:
     assert await store.append([]) == []
 
 
+@pytest.mark.invariant(3)
 @pytest.mark.req("S4.23", "S0.8")
 @pytest.mark.parametrize("status", [Status.DONE, Status.ERROR, Status.CANCELED])
 async def test_nothing_follows_the_terminal_event(store: Store, status: Status) -> None:
@@ -152,6 +157,7 @@ async def test_nothing_follows_the_terminal_event(store: Store, status: Status) 
     assert await store.get_run(ANN, run.id) == ended
 
 
+@pytest.mark.invariant(1)
 @pytest.mark.req("S4.10")
 async def test_a_log_with_several_writers_stays_contiguous(store: Store) -> None:
     """A worker and people's decisions write to one log at the same time."""
@@ -182,6 +188,7 @@ async def test_heads_tell_how_far_logs_go_and_leave_out_what_is_unknown(store: S
     assert await store.heads([]) == {}
 
 
+@pytest.mark.invariant(3)
 @pytest.mark.req("S0.8", "S0.29")
 async def test_a_finish_and_its_events_are_one_commit(store: Store) -> None:
     run = await running(store)

@@ -60,6 +60,7 @@ async def test_a_new_run_has_a_cursor_at_its_first_event_in_the_commit_that_made
     assert (await store.get_run(ANN, run_id)).state == "started"
 
 
+@pytest.mark.invariant(11)
 @pytest.mark.req("S4.10", "S4.25", "S4.26", "S4.32")
 async def test_a_cursor_advances_and_never_goes_back(store: Store) -> None:
     run = await running(store)
@@ -89,6 +90,7 @@ async def test_only_runs_whose_log_goes_further_than_their_cursor_are_behind(sto
     assert (await published(store, first.id), await published(store, second.id)) == (2, 1)
 
 
+@pytest.mark.invariant(11)
 @pytest.mark.req("S4.16")
 async def test_a_batch_takes_a_run_so_far_and_no_further(store: Store) -> None:
     run = await running(store)
@@ -104,6 +106,7 @@ async def test_a_batch_takes_a_run_so_far_and_no_further(store: Store) -> None:
     assert await behind(store) == []
 
 
+@pytest.mark.invariant(11)
 @pytest.mark.req("S4.1", "S4.13", "S4.24", "S4.32", "S4.35")
 @pytest.mark.parametrize("status", THE_END)
 async def test_the_state_of_a_run_moves_when_its_end_is_published_and_not_before(store: Store, status: Status) -> None:
@@ -115,6 +118,7 @@ async def test_the_state_of_a_run_moves_when_its_end_is_published_and_not_before
     assert run.finished_at is not None
 
 
+@pytest.mark.invariant(11)
 async def test_a_state_moves_only_once(store: Store) -> None:
     run = await ended(store)
     await store.publish([CursorAdvance(run.id, 3, state="finished")])
@@ -205,6 +209,7 @@ async def test_the_longest_untouched_run_comes_first_and_the_limit_holds(store: 
     assert [each.run_id for each in await store.unpublished(0, 2)] == runs[:2]
 
 
+@pytest.mark.invariant(11)
 @pytest.mark.req("S4.14", "S4.15", "S4.34")
 async def test_many_publishers_at_once_leave_every_cursor_at_the_end(store: Store) -> None:
     for _ in range(12):

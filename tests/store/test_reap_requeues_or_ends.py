@@ -88,6 +88,7 @@ async def test_an_unknown_worker_is_not_alive(store: Store) -> None:
     assert list(await store.runs_to_cancel(new_id())) == []
 
 
+@pytest.mark.invariant(3)
 async def test_a_run_that_lost_its_last_attempt_ends_as_poison(store: Store) -> None:
     thread = await store.create_thread(a_thread())
     run = await running(store, a_post(thread))
@@ -120,6 +121,7 @@ async def test_a_second_loss_is_followed_by_a_pause(store: Store) -> None:
     assert await claims(store, suspects=True) == []
 
 
+@pytest.mark.invariant(10)
 async def test_a_run_that_was_to_be_canceled_is_canceled_when_its_worker_dies(store: Store) -> None:
     run = await running(store)
     await store.cancel(ANN, run.id, MINUTE, ending)
@@ -194,6 +196,7 @@ async def test_of_many_reapers_at_once_one_takes_the_run(store: Store) -> None:
     assert await log(store, run.id) == ["run.queued", "run.error", "run.finished"]
 
 
+@pytest.mark.invariant(2, 9)
 async def test_reaping_and_writing_at_once_end_in_one_truth(store: Store) -> None:
     """Either the part came first and stands in the log, or the reaper did and it was refused; no deadlock."""
     for _ in range(5):

@@ -24,6 +24,8 @@ from tests.store.factories import (
     written,
 )
 
+pytestmark = pytest.mark.invariant(12)
+
 
 @pytest.fixture
 async def channel_store(store: Store) -> Store:
@@ -84,6 +86,7 @@ async def test_a_pause_lies_between_runs_and_blocks_no_other_run(channel_store: 
     )
 
 
+@pytest.mark.invariant(4, 8)
 @pytest.mark.req("S3.10", "S3.40")
 async def test_a_held_run_does_not_block_its_lane(channel_store: Store) -> None:
     first = await said(channel_store, await channel(channel_store, KEVIN, OSCAR))
@@ -96,6 +99,7 @@ async def test_a_held_run_does_not_block_its_lane(channel_store: Store) -> None:
     assert [run.id for run in await let_go(channel_store)] == [runs_of(first)[1]]
 
 
+@pytest.mark.invariant(4)
 async def test_a_released_run_keeps_its_position(channel_store: Store) -> None:
     first = await said(channel_store, await channel(channel_store, KEVIN, OSCAR))
     other = await channel(channel_store, OSCAR)
@@ -133,6 +137,7 @@ async def test_a_run_that_is_given_up_releases_the_next(channel_store: Store) ->
     assert await feed(channel_store) == told
 
 
+@pytest.mark.invariant(13)
 @pytest.mark.req("S3.22")
 @pytest.mark.parametrize("status", [Status.DONE, Status.ERROR, Status.CANCELED])
 async def test_the_feed_shows_when_an_agent_starts_and_ends(channel_store: Store, status: Status) -> None:

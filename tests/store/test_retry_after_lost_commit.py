@@ -30,6 +30,8 @@ from tests.store.factories import (
     written,
 )
 
+pytestmark = pytest.mark.invariant(5)
+
 
 async def test_a_part_sent_again_is_recognised_and_not_written(store: Store) -> None:
     run = await running(store)
@@ -57,6 +59,7 @@ async def test_of_a_group_only_what_was_not_committed_is_written(store: Store) -
     assert await store.append([first, second]) == [Repeated(2), Appended(2, 2)]
 
 
+@pytest.mark.invariant(3)
 @pytest.mark.req("S4.23")
 async def test_a_finish_sent_again_is_recognised_and_ends_nothing_twice(store: Store) -> None:
     thread = await store.create_thread(a_thread())

@@ -481,6 +481,7 @@ def _explore(setting: Setting, examples: int, steps: int) -> None:
     )
 
 
+@pytest.mark.invariant(1, 3)
 @pytest.mark.req("S0.11", "S0.12", "S4.8", "S4.10", "S4.23")
 def test_memory_and_sqlite_agree(empty_sqlite: Path, tmp_path: Path) -> None:
     (tmp_path / "examples").mkdir()
@@ -488,6 +489,7 @@ def test_memory_and_sqlite_agree(empty_sqlite: Path, tmp_path: Path) -> None:
         _explore(OnSqlite(runner, empty_sqlite, tmp_path / "examples"), examples=50, steps=40)
 
 
+@pytest.mark.invariant(1, 3)
 @pytest.mark.req("S0.11", "S0.12", "S4.8", "S4.10", "S4.23")
 @pytest.mark.postgres
 def test_memory_and_postgres_agree(postgres_dsn: str) -> None:

@@ -177,6 +177,7 @@ async def test_the_first_run_gets_the_same_json_as_a_replay() -> None:
     assert seen == [{"t": [1, 2], "3": ["s"], "n": "\ufffd"}] * 2
 
 
+@pytest.mark.invariant(6)
 async def test_a_result_is_durable_before_it_is_used() -> None:
     @tool
     def one() -> int:
