@@ -18,7 +18,7 @@ from tests.support.postgres_server import PrivatePostgres, StopMode
 from tests.support.proxy import Proxy
 from tests.support.redis_server import PrivateRedis
 
-CLAIM_SECONDS = 30.0  # how long a claim with something in it is waited for
+CLAIM_SECONDS = 15.0  # how long a claim with something in it is waited for
 Change = Callable[[Proxy], None]
 
 
@@ -134,8 +134,10 @@ class PostgresFaults(ProcessFaults):
             if pod is None:
                 return False
             proxy = _proxy(place)
+            before = proxy.claims_lost
             proxy.lose_every, proxy.only_commits, proxy.lose_channel = 1, True, "claims"
-            await asyncio.sleep(lasting(fault, 1, 2))
+            with suppress(TimeoutError):
+                await eventually("a claim is lost", lambda: proxy.claims_lost > before, CLAIM_SECONDS)
             proxy.hang("log")
             _lose_nothing(proxy)
             await asyncio.sleep(lasting(fault, 6, 9))

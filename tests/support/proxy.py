@@ -53,6 +53,7 @@ class Proxy:
         self.delay_seconds = 0.0  # of everything that passes
         self.claim_delay_seconds = 0.0  # of each COMMIT of a claim on its way to the server
         self.claims_delayed = 0  # those that claimed something
+        self.claims_lost = 0  # answers to those
         self._inside = asyncio.Event()  # whether anything passes after BEGIN
         self._inside.set()
         self.lose_every = 0  # of the replies (or commits) that pass; 0: none
@@ -204,6 +205,7 @@ class Proxy:
         if self._passed % self.lose_every:
             return False
         self.lost += 1
+        self.claims_lost += link.channel == "claims" and link.requests > WRITES_AFTER
         return True
 
 
