@@ -130,7 +130,7 @@ $(AXE): tests/page/axe/package-lock.json | $(NODE)
 
 test: setup servers-for-tests programs-for-tests page-for-tests ## run every test on all cores, on private servers, with the coverage threshold
 	$(call say,running the tests)
-	@$(BIN)/python -m pytest -n $(TESTERS) --dist worksteal --cov --cov-report=term
+	@$(BIN)/python -m pytest -n $(TESTERS) --dist worksteal --durations=10 --cov --cov-report=term
 
 # SECONDS=600 SEED=1 DATABASE=both are the defaults; DATABASE is postgres or sqlite. WITHOUT=... removes a defence
 # (tests/support/defences.py) from every process: the run must then end red. KEEP=1 keeps the logs of the processes.

@@ -39,7 +39,7 @@ class _MarkReader(Generic[T]):
 
     def __init__(self, mark: str, kind: type[T], expected: str) -> None:
         self._mark = mark
-        self._kind = kind
+        self._kind: type[T] = kind
         self._expected = expected
 
     def tests_in(

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import ast
 import re
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from pathlib import Path
 
 import pytest
@@ -24,6 +24,38 @@ SQL = re.compile(
     re.DOTALL,
 )
 SLEEP = re.compile(r"(?:(?:time|asyncio|anyio)\.)?sleep")
+
+FILE_LINES = 350
+FUNCTION_LINES = 60  # without the docstring
+FOLDER_ENTRIES = 16  # without __init__.py
+# Longer than the rule, each with its present size, which may only shrink. An entry that is not needed must be removed.
+LONG_FILES = {
+    "src/runyard/agents/context.py": (354, "every call that an agent can make, with documentation and examples"),
+    "src/runyard/client/client.py": (378, "every call of the HTTP client"),
+    "src/runyard/contract/checks.py": (365, "one list of checks, one function each"),
+    "src/runyard/domain/events.py": (363, "every core event, documented field by field"),
+    "tests/engine/test_outbox.py": (363, "one store with faults for the outbox and its followers"),
+    "tests/faces/chats/test_checkpoints.py": (407, "could be split into writing and reading"),
+    "tests/store/test_stores_agree.py": (502, "one state machine: every operation of the store is a rule"),
+}
+LONG_FUNCTIONS = {
+    "src/runyard/app/process.py::__init__": (64, "names every part of a process once"),
+    "src/runyard/app/wiring.py::build_engine": (65, "names every part of the engine once"),
+    "tests/contract/test_nothing_of_a_patient_is_logged.py::patients": (78, "one agent with all its steps"),
+    "tests/faces/agents_for_tests.py::agents": (121, "one list of small agents"),
+    "tests/faces/chats/chats_client.py::chat_agents": (81, "one list of small agents"),
+}
+FULL_FOLDERS = {
+    "src/runyard": (28, "one entry for each layer, and the modules at the bottom of the import order"),
+    "src/runyard/agents": (18, "one folder for each kind of agent"),
+    "src/runyard/cli": (21, "one module for each command"),
+    "src/runyard/domain": (27, "one module for each noun; pure code"),
+    "src/runyard/stores/memory": (25, "one module for each of `transactions`, and its rows"),
+    "src/runyard/stores/migrations/versions": (None, "grows with every change of the schema"),
+    "src/runyard/stores/sql/postgres": (23, "one file for each of `transactions`"),
+    "src/runyard/stores/sql/sqlite": (23, "one file for each of `transactions`"),
+    "src/runyard/stores/transactions": (23, "one module for each group of store operations"),
+}
 ON_PURPOSE = re.compile(r"# waits on purpose: \S")
 
 
@@ -61,6 +93,55 @@ def test_every_module_says_what_it_is() -> None:
         _name(path) for path in _python_files(SOURCE) if not ast.get_docstring(ast.parse(path.read_text("utf-8")))
     ]
     assert silent == []
+
+
+def test_files_and_functions_are_short() -> None:
+    places = [ROOT / "src", TESTS, ROOT / "scripts", ROOT / "bench"]
+    sources = {_name(path): path.read_text("utf-8") for place in places for path in _python_files(place)}
+    files = {name: len(source.splitlines()) for name, source in sources.items()}
+    functions = {f"{name}::{f}": n for name, source in sources.items() for f, n in function_lengths(source)}
+    assert too_large(files, FILE_LINES, LONG_FILES) == [], (
+        "a file has one idea: move the second one into a file of its own"
+    )
+    assert too_large(functions, FUNCTION_LINES, LONG_FUNCTIONS) == [], "split the function by its steps"
+
+
+def test_a_folder_can_be_read_at_a_glance() -> None:
+    folders = [
+        SOURCE,
+        *(path.parent for path in SOURCE.rglob("__init__.py")),
+        *(path.parent for path in SOURCE.rglob("*.sql")),
+    ]
+    entries = {_name(folder): len(list(entries_of(folder))) for folder in folders}
+    assert too_large(entries, FOLDER_ENTRIES, FULL_FOLDERS) == [], "group files that belong together in a folder"
+
+
+def entries_of(folder: Path) -> Iterator[str]:
+    """The files and folders that a reader sees, without caches and `__init__.py`."""
+    return (path.name for path in folder.iterdir() if path.name not in {"__pycache__", "__init__.py"})
+
+
+def function_lengths(source: str) -> Iterator[tuple[str, int]]:
+    """Each function and its number of lines, without the docstring."""
+    for node in ast.walk(ast.parse(source)):
+        if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef):
+            first = node.body[0]
+            is_docstring = ast.get_docstring(node) is not None
+            docstring = (first.end_lineno or 0) - first.lineno + 1 if is_docstring else 0
+            yield node.name, (node.end_lineno or 0) - node.lineno + 1 - docstring
+
+
+def too_large(
+    sizes: Mapping[str, int], limit: int, exceptions: Mapping[str, tuple[int | None, str]]
+) -> list[tuple[str, str]]:
+    """What is larger than the limit or its exception, and exceptions that are not needed."""
+    found = []
+    for name, size in sizes.items():
+        allowed = exceptions[name][0] if name in exceptions else limit
+        if allowed is not None and size > allowed:
+            found.append((name, f"has {size}, may have {allowed}"))
+    unneeded = [name for name in exceptions if sizes.get(name, 0) <= limit]
+    return found + [(name, "needs no exception any more: remove it") for name in unneeded]
 
 
 def sql_strings(source: str) -> Iterator[int]:
@@ -138,3 +219,22 @@ def test_the_sleep_rule_sees_a_fixed_wait(call: str) -> None:
 )
 def test_the_sleep_rule_leaves_yields_and_reasons_alone(call: str) -> None:
     assert not list(fixed_sleeps(call))
+
+
+def test_the_size_rule_sees_what_is_too_large_and_what_needs_no_exception() -> None:
+    exceptions = {
+        "known": (20, "a reason"),
+        "small": (20, "a reason"),
+        "gone": (20, "a reason"),
+        "any": (None, "grows"),
+    }
+    sizes = {"fine": 10, "long": 11, "known": 20, "small": 10, "any": 99}
+    assert [name for name, _ in too_large(sizes, 10, exceptions)] == ["long", "small", "gone"]
+    assert too_large({"known": 21}, 10, {"known": (20, "a reason")}) == [("known", "has 21, may have 20")]
+
+
+def test_the_length_of_a_function_is_that_of_its_code() -> None:
+    source = (
+        'def f():\n    """One.\n\n    Two."""\n    return 1\n\n\nclass C:\n    async def g(self):\n        return 2\n'
+    )
+    assert list(function_lengths(source)) == [("f", 2), ("g", 2)]

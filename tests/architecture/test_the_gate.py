@@ -33,7 +33,9 @@ def test_the_checks_are_lint_formatting_types_and_imports(tool: str) -> None:
 
 @pytest.mark.req("S4.45")
 def test_no_test_is_left_out_and_the_coverage_has_a_threshold() -> None:
-    assert re.search(r"pytest -n \$\(TESTERS\) --dist worksteal --cov --cov-report=term\n", recipe("test"))
+    assert re.search(
+        r"pytest -n \$\(TESTERS\) --dist worksteal --durations=10 --cov --cov-report=term\n", recipe("test")
+    )
     options = PROJECT["tool"]["pytest"]["ini_options"]
     assert not re.search(r"(^| )(-m|-k|--deselect|--ignore)", " ".join(options.get("addopts", [])))
     assert PROJECT["tool"]["coverage"]["report"]["fail_under"] >= 90

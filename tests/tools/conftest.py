@@ -1,5 +1,6 @@
 """The sandbox of this machine. Tests that need one are reported as missing if the kernel does not allow it."""
 
+import json
 import shutil
 import tempfile
 from collections.abc import Iterator
@@ -56,3 +57,20 @@ def home(monkeypatch: pytest.MonkeyPatch, tmp_path_factory: pytest.TempPathFacto
     left = made.inhabitants(), list(made.folder.iterdir())
     shutil.rmtree(made.folder, ignore_errors=True)
     assert left == ([], [])
+
+
+async def ask(sandbox: Sandbox, expression: str) -> object:
+    """Return the value of an expression inside the sandbox, or the name of its error."""
+    program = f"""
+import ctypes, errno, glob, json, os, signal, socket, subprocess, sys
+def outcome():
+    try:
+        return {expression}
+    except Exception as error:
+        return type(error).__name__
+print(json.dumps(outcome()))
+"""
+    ended = await sandbox.run(program)
+    assert ended.stopped is None, ended
+    assert ended.code == 0, ended
+    return json.loads(ended.output)

@@ -12,6 +12,7 @@ from runyard.agents.context import Context
 from runyard.agents.declared.agent import Agent, Output
 from runyard.agents.declared.kinds import agent
 from runyard.agents.execution import Parked
+from runyard.agents.python.runner import run_python
 from runyard.agents.runners import RUNNERS
 from runyard.domain.approval import Approval
 from runyard.domain.events import ApprovalDecided, Drafter, Event, Payload, RunQueued, RunResumed, place
@@ -171,6 +172,11 @@ class FakeExecution:
 
 def python_agent(fn: Callable[[Context], Awaitable[Output | str | None]]) -> Agent:
     return agent(fn)
+
+
+async def answer(fn: object, execution: FakeExecution | None = None) -> Output:
+    """Run a function as a Python agent and return its output."""
+    return await run_python(python_agent(fn), execution or FakeExecution())  # type: ignore[arg-type]
 
 
 async def run_until_parked(agent: Agent, execution: FakeExecution) -> list[str]:
