@@ -54,14 +54,18 @@ class Settings(  # the table in docs/settings.md has the last of these first
 
         def __init__(self, **options: Any) -> None:
             fields = type(self).model_fields
-            values = {**from_file(fields), **from_environment(fields), **options}
             try:
-                super().__init__(**values)
+                super().__init__(**{**self._from_outside(), **options})
             except ValidationError as error:
                 problem = error.errors(include_input=False, include_url=False)[0]
             else:
                 return
             raise StartupError(sentence(problem, fields))
+
+    @classmethod
+    def _from_outside(cls) -> dict[str, Any]:
+        """Return the values of `runyard.toml` and, above them, of the environment."""
+        return {**from_file(cls.model_fields), **from_environment(cls.model_fields)}
 
     @property
     def checkpoint_path(self) -> Path:

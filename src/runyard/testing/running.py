@@ -15,7 +15,6 @@ from typing import Any
 
 import structlog
 from msgspec.structs import replace
-from pydantic_settings import BaseSettings, PydanticBaseSettingsSource
 
 from runyard.agents.declared.agent import Agent
 from runyard.agents.declared.documents import Documents
@@ -40,16 +39,11 @@ _SILENT = structlog.make_filtering_bound_logger(logging.CRITICAL)
 
 
 class _TestSettings(Settings):
+    """Settings that ignore the environment and `runyard.toml`."""
+
     @classmethod
-    def settings_customise_sources(
-        cls,
-        settings_cls: type[BaseSettings],
-        init_settings: PydanticBaseSettingsSource,
-        env_settings: PydanticBaseSettingsSource,
-        dotenv_settings: PydanticBaseSettingsSource,
-        file_secret_settings: PydanticBaseSettingsSource,
-    ) -> tuple[PydanticBaseSettingsSource, ...]:
-        return (init_settings,)
+    def _from_outside(cls) -> dict[str, Any]:
+        return {}
 
 
 async def run_agent(
