@@ -18,7 +18,7 @@ import runyard.demo
 from runyard.agents.declared.loading import app_of, load
 from runyard.settings import Settings
 from tests.faces.live_server import Server, served
-from tests.page.view import Tab, a_tab, ended
+from tests.page.page_tab import Tab, a_tab, ended
 from tests.support.browser import browser
 
 ROOT = Path(__file__).parents[1]

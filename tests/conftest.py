@@ -17,7 +17,7 @@ from typing import Any
 import pytest
 from coverage import Coverage
 
-from tests.support.missing import pytest_runtest_makereport, pytest_terminal_summary
+from tests.support.missing_programs import pytest_runtest_makereport, pytest_terminal_summary
 from tests.support.postgres_server import PostgresMissingError, PostgresServer, PrivatePostgres
 
 __all__ = ["pytest_runtest_makereport", "pytest_terminal_summary"]  # hooks

@@ -25,8 +25,8 @@ from tests.chaos.schedule import DatabaseKind, schedule
 from tests.chaos.sqlite_faults import SqliteFaults, small_disk
 from tests.support.daemon import DaemonMissingError
 from tests.support.databases import PostgresDatabase, SqliteDatabase
+from tests.support.eventually import eventually
 from tests.support.flow import Flow
-from tests.support.patience import eventually
 from tests.support.pods import Kind, Nursery
 from tests.support.postgres_server import PrivatePostgres
 from tests.support.proxy import Proxy

@@ -9,8 +9,8 @@ from contextlib import asynccontextmanager, suppress
 from typing import Any
 
 from tests.chaos.report import Report
-from tests.support.clocks import JUMPS
 from tests.support.flow import Flow
+from tests.support.jumping_clock import JUMPS
 from tests.support.pods import Kind, Pod, PodDied
 from tests.support.proxy import Proxy
 

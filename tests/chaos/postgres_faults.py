@@ -11,8 +11,8 @@ from tests.chaos.faults import Inject, ProcessFaults, lasting
 from tests.chaos.pods import Place
 from tests.chaos.report import Report
 from tests.chaos.schedule import Fault
-from tests.support.clocks import CLOCK_DAYS
-from tests.support.patience import eventually
+from tests.support.eventually import eventually
+from tests.support.jumping_clock import CLOCK_DAYS
 from tests.support.pods import PodDied
 from tests.support.postgres_server import PrivatePostgres, StopMode
 from tests.support.proxy import Proxy

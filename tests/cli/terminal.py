@@ -10,8 +10,8 @@ from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from pathlib import Path
 
-from tests.cli.command import RUNYARD, environment
-from tests.support.patience import PATIENCE
+from tests.cli.cli_process import RUNYARD, environment
+from tests.support.eventually import PATIENCE
 
 _STYLE = re.compile(r"\x1b\[[0-9;?]*[a-zA-Z]")
 

@@ -4,7 +4,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.cli.command import runyard, serving
+from tests.cli.cli_process import runyard, serving
 from tests.cli.terminal import terminal
 
 pytestmark = [pytest.mark.flow, pytest.mark.req("S1.57")]

@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.cli.command import runyard
+from tests.cli.cli_process import runyard
 
 NO_SERVER = "http://127.0.0.1:9"
 

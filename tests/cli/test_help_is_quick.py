@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.cli.command import RUNYARD, environment
+from tests.cli.cli_process import RUNYARD, environment
 
 HEAVY = {
     "fastapi",

@@ -13,8 +13,8 @@ import pytest
 
 from runyard.client import Client
 from runyard.errors import KeyRequired, ScopeMissing
-from tests.cli.command import RUNYARD, environment, runyard
-from tests.support.patience import PATIENCE
+from tests.cli.cli_process import RUNYARD, environment, runyard
+from tests.support.eventually import PATIENCE
 
 pytestmark = pytest.mark.flow
 

@@ -13,8 +13,8 @@ from pathlib import Path
 
 import pytest
 
-from tests.cli.command import RUNYARD, environment
-from tests.support.patience import PATIENCE
+from tests.cli.cli_process import RUNYARD, environment
+from tests.support.eventually import PATIENCE
 
 STAND_IN = """
 import os, time

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.cli.command import runyard
+from tests.cli.cli_process import runyard
 from tests.cli.test_help_is_quick import without_coverage
 
 HEAVY = {

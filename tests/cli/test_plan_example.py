@@ -5,8 +5,8 @@ from pathlib import Path
 import httpx2
 import pytest
 
-from tests.cli.command import runyard, serving
-from tests.support.patience import PATIENCE
+from tests.cli.cli_process import runyard, serving
+from tests.support.eventually import PATIENCE
 
 pytestmark = pytest.mark.flow
 

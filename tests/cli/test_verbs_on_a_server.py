@@ -7,8 +7,8 @@ from pathlib import Path
 import pytest
 
 from runyard.client import Client
-from tests.cli.command import following, runyard, serving
-from tests.support.patience import PATIENCE
+from tests.cli.cli_process import following, runyard, serving
+from tests.support.eventually import PATIENCE
 
 pytestmark = pytest.mark.flow
 

@@ -16,8 +16,8 @@ from runyard.clock import SystemClock
 from runyard.settings import Settings
 from runyard.stores.memory import MemoryStore
 from tests.faces import live_server
-from tests.support.missing import need
-from tests.support.patience import PATIENCE
+from tests.support.eventually import PATIENCE
+from tests.support.missing_programs import need
 
 PAGE = (Path(__file__).parents[2] / "docs" / "contract.md").read_text(encoding="utf-8")
 BLOCKS = re.findall(r"^```(\w+)\n(.*?)^```$", PAGE, re.MULTILINE | re.DOTALL)

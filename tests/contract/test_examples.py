@@ -28,7 +28,7 @@ from runyard.settings import Settings
 from runyard.stores.memory import MemoryStore
 from tests.contract.app_in_thread import app_on_a_port
 from tests.faces import live_server
-from tests.support.patience import PATIENCE
+from tests.support.eventually import PATIENCE
 
 ROOT = Path(__file__).parents[2]
 EXAMPLES = ROOT / "examples" / "contract"

@@ -12,7 +12,7 @@ from runyard.cli import program
 from runyard.contract import checks, report
 from runyard.errors import StartupError
 from tests.contract.agent_server import GOOD, TASK, as_json, served
-from tests.support.patience import PATIENCE
+from tests.support.eventually import PATIENCE
 
 SCRIPT = Path(__file__).parents[2] / "scripts" / "check-agent-contract.py"
 LEAKS = "what the patient said"

@@ -17,7 +17,7 @@ from runyard.settings import Settings
 from runyard.store import Accepted, Beat, Post, Room, Store
 from runyard.stores.memory import MemoryStore
 from tests.store.factories import a_post, claims, post
-from tests.support.patience import PATIENCE
+from tests.support.eventually import PATIENCE
 
 QUICK: dict[str, Any] = {
     "lease_seconds": 5,

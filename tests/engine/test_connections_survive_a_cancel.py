@@ -13,7 +13,7 @@ from runyard.stores.postgres.store import PostgresStore
 from runyard.stores.transactions import claims as scripts
 from runyard.stores.transactions.tx import Tx
 from tests.store.factories import MINUTE, a_worker, ending, post
-from tests.support.patience import eventually
+from tests.support.eventually import eventually
 
 
 async def test_a_heartbeat_that_was_cut_off_does_not_spoil_those_after_it(

@@ -18,7 +18,7 @@ from runyard.errors import CancelRequested, Fenced, WriteRefused
 from runyard.store import Store
 from tests.engine.fakes import NO_LISTENER, NotingStore, StoreThatRefuses, StoreWithFaults, claimed_runs
 from tests.store.factories import ANN, MANY, a_post, a_worker, clock, ending, last_words, log, lose, post, token
-from tests.support.patience import PATIENCE
+from tests.support.eventually import PATIENCE
 
 DONE = Finish(status=Status.DONE, stop_reason="end_turn")
 

@@ -20,7 +20,7 @@ from runyard.stores.memory import MemoryStore
 from runyard.telemetry.metrics import Metrics
 from tests.engine.fakes import until
 from tests.store.factories import ANN, Writer, decide, last_words, running, token, waiting, written
-from tests.support.patience import PATIENCE
+from tests.support.eventually import PATIENCE
 
 clock = SystemClock()
 

@@ -20,7 +20,7 @@ from runyard.stores.memory import MemoryStore
 from runyard.telemetry.metrics import Metrics
 from tests.engine.fakes import NO_LISTENER, claimed_runs, until
 from tests.store.factories import ANN, Writer, running, token
-from tests.support.patience import PATIENCE
+from tests.support.eventually import PATIENCE
 
 OPS = st.lists(
     st.one_of(

@@ -14,7 +14,7 @@ from runyard.domain.run import SUSPECT_ATTEMPTS, Status
 from runyard.store import Store
 from tests.engine.fakes import NotingStore, StoreThatForgetsWorkers, process_of, until
 from tests.store.factories import ANN, a_post, a_suspect, ending, log, post
-from tests.support.patience import PATIENCE
+from tests.support.eventually import PATIENCE
 
 
 class Gate:

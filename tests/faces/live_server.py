@@ -21,8 +21,8 @@ from runyard.domain.api_key import ALL_SCOPES, Scope
 from runyard.settings import Settings
 from runyard.store import Store
 from tests.faces.raw_stream import RawStream
-from tests.support.patience import PATIENCE
-from tests.support.quick_apps import create_app
+from tests.support.app_factory import create_app
+from tests.support.eventually import PATIENCE
 
 QUICK: Mapping[str, Any] = {
     "lease_seconds": 5,

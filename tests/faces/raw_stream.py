@@ -13,7 +13,7 @@ from typing import Any, NamedTuple
 
 import msgspec
 
-from tests.support.patience import PATIENCE
+from tests.support.eventually import PATIENCE
 
 _FRAME = re.compile(rb"id: ([1-9][0-9]*)\nevent: ([a-z_.]+)\ndata: ([^\n\r]*)")
 _COMMENT = re.compile(rb": [^\n\r]*")

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import signal
 
-from tests.support.clocks import JUMPS
 from tests.support.flow import Flow
+from tests.support.jumping_clock import JUMPS
 
 HOUR_SECONDS = 3600
 

@@ -25,8 +25,8 @@ import yaml  # type: ignore[import-untyped]
 
 from runyard.settings import OTHER_VARIABLES, Settings, variable
 from runyard.sse import Parser
+from tests.support.eventually import PATIENCE, eventually
 from tests.support.nginx_server import PrivateNginx
-from tests.support.patience import PATIENCE, eventually
 from tests.support.postgres_server import free_port
 
 ROOT = Path(__file__).parents[2]

@@ -5,8 +5,8 @@ from __future__ import annotations
 
 import pytest
 
+from tests.support.eventually import eventually
 from tests.support.flow import Flow
-from tests.support.patience import eventually
 from tests.support.pods import Pod
 
 pytestmark = pytest.mark.invariant(6)

@@ -8,8 +8,8 @@ from typing import Any
 
 import pytest
 
+from tests.support.eventually import eventually
 from tests.support.flow import Flow
-from tests.support.patience import eventually
 
 pytestmark = pytest.mark.invariant(12)
 

@@ -7,8 +7,8 @@ import asyncio
 from contextlib import suppress
 from pathlib import Path
 
+from tests.support.eventually import PATIENCE
 from tests.support.flow import Flow
-from tests.support.patience import PATIENCE
 from tests.support.pods import Pod
 
 MANY = 300

@@ -8,8 +8,8 @@ import time
 
 import pytest
 
+from tests.support.eventually import eventually
 from tests.support.flow import Flow
-from tests.support.patience import eventually
 
 WORDS = "".join(f"t{n} " for n in range(60))
 

@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 from tests.flow.test_a_group_keeps_its_order import AT_ONCE, channel, say
+from tests.support.eventually import eventually
 from tests.support.flow import Flow
-from tests.support.patience import eventually
 
 if TYPE_CHECKING:
     from tests.support.otlp_sink import Arrived

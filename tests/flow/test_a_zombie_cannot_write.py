@@ -8,8 +8,8 @@ import pytest
 
 from runyard.stores.postgres import connections as _connections
 from tests.support.databases import PostgresDatabase
+from tests.support.eventually import eventually
 from tests.support.flow import Flow
-from tests.support.patience import eventually
 from tests.support.pods import Pod
 from tests.support.reader import Reader
 

@@ -10,8 +10,8 @@ from typing import Any
 import httpx2
 import pytest
 
+from tests.support.eventually import eventually
 from tests.support.flow import Flow
-from tests.support.patience import eventually
 
 
 def wants(*calls: tuple[str, dict[str, Any]], **more: Any) -> dict[str, Any]:

@@ -13,8 +13,8 @@ import httpx2
 import pytest
 
 from runyard.sse import Parser
+from tests.support.eventually import PATIENCE, eventually
 from tests.support.flow import Flow
-from tests.support.patience import PATIENCE, eventually
 from tests.support.pods import Pod
 
 CHAT = "chat_123"

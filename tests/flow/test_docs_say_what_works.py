@@ -12,9 +12,9 @@ from typing import Any
 
 import pytest
 
+from tests.support.eventually import PATIENCE, eventually
 from tests.support.flow import Flow
-from tests.support.missing import need
-from tests.support.patience import PATIENCE, eventually
+from tests.support.missing_programs import need
 
 ROOT = Path(__file__).parents[2]
 PROGRAMS = Path(sys.executable).parent

@@ -7,8 +7,8 @@ from typing import Any
 
 import pytest
 
+from tests.support.eventually import eventually
 from tests.support.flow import Flow
-from tests.support.patience import eventually
 from tests.support.pods import Kind, Pod
 
 BLOCKED: dict[str, Any] = {"lease_seconds": 6, "max_blocked_seconds": 1, "stop_seconds": 1}

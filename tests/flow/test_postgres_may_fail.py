@@ -13,8 +13,8 @@ import pytest
 from runyard.clock import SystemClock
 from runyard.stores.postgres.store import PostgresStore
 from tests.support.databases import PostgresDatabase
+from tests.support.eventually import eventually
 from tests.support.flow import Flow
-from tests.support.patience import eventually
 from tests.support.pods import Kind, Nursery
 from tests.support.postgres_server import PrivatePostgres
 from tests.support.proxy import Proxy

@@ -13,8 +13,8 @@ from typing import Any
 import pytest
 
 from tests.support.databases import PostgresDatabase
+from tests.support.eventually import eventually
 from tests.support.flow import Flow
-from tests.support.patience import eventually
 
 NEVER = 3600
 DEAF: dict[str, Any] = {"poll_seconds": NEVER, "outbox_poll_seconds": NEVER, "reap_seconds": NEVER, "lease_seconds": 60}

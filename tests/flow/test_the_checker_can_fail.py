@@ -6,9 +6,9 @@ from __future__ import annotations
 import pytest
 
 from tests.flow.test_a_zombie_cannot_write import frozen_until_succeeded
+from tests.support.eventually import eventually
 from tests.support.flow import Flow
 from tests.support.invariants import InvariantBroken
-from tests.support.patience import eventually
 
 
 @pytest.mark.invariant(2)

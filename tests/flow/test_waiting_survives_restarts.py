@@ -7,8 +7,8 @@ import asyncio
 import pytest
 
 from tests.support.databases import PostgresDatabase
+from tests.support.eventually import eventually
 from tests.support.flow import Flow
-from tests.support.patience import eventually
 
 MANY = 1000
 AT_ONCE = 50

@@ -17,7 +17,7 @@ from runyard.stores.migrations import upgrade
 from runyard.stores.postgres.store import PostgresStore
 from runyard.stores.sqlite.store import SqliteStore
 from tests.migration import catalogs
-from tests.support.patience import PATIENCE
+from tests.support.eventually import PATIENCE
 
 OPEN = """
 import asyncio, sys

@@ -11,7 +11,7 @@ from runyard.agents.execution import Canceled, ModelOutput
 from runyard.agents.runners import RUNNERS
 from runyard.agents.tools.tool import tool
 from runyard.models.loading import load
-from tests.support.patience import PATIENCE
+from tests.support.eventually import PATIENCE
 from tests.support.scripted_openai import ScriptedOpenAI, begin, call, end, scripted_openai, text
 from tests.unit.agent.fake_execution import FakeExecution
 

@@ -13,7 +13,7 @@ from runyard.errors import ContextTooLong, ModelError, ModelRefused, ModelTimedO
 from runyard.model import AnswerPiece, Finished, Request, Text, Thinking
 from runyard.models.litellm import LitellmModel, Patience, _by
 from runyard.models.loading import load
-from tests.support.patience import PATIENCE
+from tests.support.eventually import PATIENCE
 from tests.support.scripted_openai import (
     ScriptedOpenAI,
     begin,

@@ -19,11 +19,11 @@ from runyard.settings import Settings
 from runyard.web import page
 from tests.faces.channels.conftest import AT_ONCE
 from tests.faces.live_server import QUICK, Server, served
-from tests.page.agents import Gates, app
-from tests.page.view import Tab, a_tab
+from tests.page.page_agents import Gates, app
+from tests.page.page_tab import Tab, a_tab
 from tests.support.browser import browser as launched
+from tests.support.eventually import PATIENCE
 from tests.support.nginx_server import PrivateNginx
-from tests.support.patience import PATIENCE
 from tests.support.postgres_server import PostgresServer
 
 expect.set_options(timeout=1000 * PATIENCE)

@@ -3,10 +3,10 @@
 import pytest
 from playwright.async_api import expect
 
-from tests.page.agents import MANY
 from tests.page.conftest import NewTab, Site
-from tests.page.view import Tab
-from tests.support.patience import eventually
+from tests.page.page_agents import MANY
+from tests.page.page_tab import Tab
+from tests.support.eventually import eventually
 
 MOST_ROWS = 200
 

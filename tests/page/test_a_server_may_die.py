@@ -14,7 +14,7 @@ from playwright.async_api import Locator, expect
 
 from tests.flow.conftest import empty_file, nursery, postgres_database, template
 from tests.page.conftest import NewTab
-from tests.page.view import Tab, answer, ended
+from tests.page.page_tab import Tab, answer, ended
 from tests.support.databases import SqliteDatabase
 from tests.support.flow import Flow
 from tests.support.nginx_server import PrivateNginx

@@ -3,7 +3,7 @@
 from playwright.async_api import Locator, expect
 
 from tests.page.conftest import NewTab, Site
-from tests.page.view import Tab
+from tests.page.page_tab import Tab
 
 
 def said_by(where: Locator, who: str) -> Locator:

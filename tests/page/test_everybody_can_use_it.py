@@ -14,7 +14,7 @@ import pytest
 from playwright.async_api import ViewportSize, expect
 
 from tests.page.conftest import NewTab, Site
-from tests.page.view import Tab, answer, ended
+from tests.page.page_tab import Tab, answer, ended
 
 AXE = Path(sysconfig.get_path("data")) / "axe" / "node_modules" / "axe-core" / "axe.min.js"
 SERIOUS = ("serious", "critical")

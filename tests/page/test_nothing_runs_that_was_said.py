@@ -5,9 +5,9 @@ import re
 
 from playwright.async_api import Locator, expect
 
-from tests.page.agents import HOSTILE, OUT
 from tests.page.conftest import NewTab, Site
-from tests.page.view import Tab, answer, ended
+from tests.page.page_agents import HOSTILE, OUT
+from tests.page.page_tab import Tab, answer, ended
 
 FORBIDDEN = (
     "script:not([src]), img:not([src^='/assets/']), iframe, object, embed, video, style, form[action], svg, base,"

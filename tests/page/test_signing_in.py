@@ -6,9 +6,9 @@ import pytest
 from playwright.async_api import expect
 
 from tests.faces.live_server import Server, served
-from tests.page.agents import Gates, app
 from tests.page.conftest import NewTab, settings
-from tests.page.view import answer, ended
+from tests.page.page_agents import Gates, app
+from tests.page.page_tab import answer, ended
 
 
 @pytest.fixture(scope="module")

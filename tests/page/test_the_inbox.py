@@ -8,7 +8,7 @@ import pytest
 from playwright.async_api import Locator, Request, expect
 
 from tests.page.conftest import NewTab, Site
-from tests.page.view import Tab
+from tests.page.page_tab import Tab
 
 POLL = "document.dispatchEvent(new Event('visibilitychange'))"
 

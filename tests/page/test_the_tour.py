@@ -4,9 +4,9 @@ import asyncio
 
 from playwright.async_api import Route, expect
 
-from tests.page.agents import STREAMED
 from tests.page.conftest import NewTab, Site
-from tests.page.view import Tab, answer, ended
+from tests.page.page_agents import STREAMED
+from tests.page.page_tab import Tab, answer, ended
 
 
 async def test_one_asks_and_watches_it_think_and_write(tab: Tab, any_site: Site) -> None:

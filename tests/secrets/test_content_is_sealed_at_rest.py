@@ -10,7 +10,7 @@ from runyard.encryption.cipher import make
 from runyard.settings import Settings
 from tests.faces.live_server import QUICK, Serve, served
 from tests.secrets.content_app import channel_views, content_app, write_everywhere
-from tests.secrets.traces import columns_with, files_with
+from tests.secrets.stored_text import columns_with, files_with
 
 # Where content is kept. Everything else of the schema holds ids, names, times, counts and codes (docs/encryption.md).
 CONTENT = {

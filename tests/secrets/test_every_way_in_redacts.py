@@ -13,7 +13,7 @@ from runyard.settings import Settings
 from tests.faces.agents_for_tests import Gate, agents
 from tests.faces.live_server import QUICK, Server, served
 from tests.faces.raw_stream import RawStream
-from tests.secrets.traces import columns_with
+from tests.secrets.stored_text import columns_with
 from tests.web.every_route import Operation, operations
 
 MAIL = "zqann@example.com"

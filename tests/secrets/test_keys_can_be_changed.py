@@ -15,10 +15,10 @@ from runyard.cli.encryption import rotate
 from runyard.encryption.cipher import make
 from runyard.errors import StartupError
 from runyard.settings import Settings
-from tests.cli.command import environment, runyard
+from tests.cli.cli_process import environment, runyard
 from tests.faces.live_server import QUICK, served
 from tests.secrets.content_app import channel_views, content_app, write_everywhere
-from tests.secrets.traces import columns_with, files_with
+from tests.secrets.stored_text import columns_with, files_with
 
 OLD, NEW = make("old"), make("new")
 TEXT = "zqcontent"

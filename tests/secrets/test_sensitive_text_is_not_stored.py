@@ -9,7 +9,7 @@ from runyard.errors import StartupError
 from runyard.settings import Settings
 from tests.faces.live_server import QUICK, Serve, served
 from tests.secrets.content_app import content_app, write_everywhere
-from tests.secrets.traces import columns_with, files_with
+from tests.secrets.stored_text import columns_with, files_with
 
 MAIL = "zqann.lee@example.com"
 TICKET = "ZQ-12345"

@@ -13,13 +13,13 @@ from scripts import programs
 
 ROOT = Path(__file__).parents[2]
 MISSING_TEST = """
-from tests.support.missing import ProgramMissing, pytest_runtest_makereport, pytest_terminal_summary
+from tests.support.missing_programs import ProgramMissing, pytest_runtest_makereport, pytest_terminal_summary
 from scripts import programs
 programs.is_strict = lambda: {strict}
 """
 USERS = """
 import pytest
-from tests.support.missing import ProgramMissing
+from tests.support.missing_programs import ProgramMissing
 @pytest.fixture
 def browser():
     raise ProgramMissing("No chromium was found.", "chromium")

@@ -13,7 +13,7 @@ from contextlib import asynccontextmanager
 from playwright.async_api import Browser, async_playwright
 
 from scripts import node
-from tests.support.missing import need
+from tests.support.missing_programs import need
 
 # No sandbox: tests may be run by root, and what is opened is our own. No GPU, and /dev/shm of containers is small.
 ARGUMENTS = ("--no-sandbox", "--disable-gpu", "--disable-dev-shm-usage")

@@ -19,8 +19,8 @@ from abc import ABC, abstractmethod
 from pathlib import Path
 from typing import ClassVar, Self
 
-from tests.support.missing import ProgramMissing
-from tests.support.patience import PATIENCE
+from tests.support.eventually import PATIENCE
+from tests.support.missing_programs import ProgramMissing
 from tests.support.postgres_server import free_port, wait_for
 
 _KEEPER = """

@@ -18,9 +18,9 @@ from typing import Any
 import httpx2
 
 from tests.support.databases import PostgresDatabase, SqliteDatabase
+from tests.support.eventually import PATIENCE, eventually
+from tests.support.facts_and_gates import FOLDER, Notes
 from tests.support.invariants import ENDED, Answer, Evidence, InvariantBroken, Row, check
-from tests.support.notes import FOLDER, Notes
-from tests.support.patience import PATIENCE, eventually
 from tests.support.pods import APP, Kind, Nursery, Pod
 from tests.support.reader import Reader
 

@@ -23,7 +23,7 @@ from typing import Any
 import runyard
 from runyard.errors import Rejected, UnknownOutcome
 from runyard.model import Conversation
-from tests.support.notes import FOLDER, Notes
+from tests.support.facts_and_gates import FOLDER, Notes
 
 notes = Notes(Path(os.environ[FOLDER]))
 

@@ -37,7 +37,7 @@ from typing import Any, Protocol
 import runyard.web.body  # noqa: F401 (its errors are among the known ones)
 from runyard import errors
 from runyard.domain.run import TERMINAL_STATUSES, Status
-from tests.support.notes import Notes
+from tests.support.facts_and_gates import Notes
 
 Row = Mapping[str, Any]
 LEAVES = ("run.waiting", "run.finished")

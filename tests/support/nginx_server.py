@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from tests.support.daemon import Daemon
-from tests.support.missing import need
+from tests.support.missing_programs import need
 
 CONFIGURATION = Path(__file__).parents[2] / "deploy" / "nginx.conf"
 

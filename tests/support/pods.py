@@ -1,7 +1,7 @@
 """Real pods for the flow tests: started, signalled, watched and always cleaned up.
 
-`Nursery` is the test's end of `pod.py`: one process per test session that forks a pod on demand. If the test process
-dies, the nursery sees its input end and kills every pod.
+`Nursery` controls `pod_process.py`: one process per test session that forks a pod on demand. If the test process dies,
+the nursery sees its input end and kills every pod.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ from concurrent.futures import Future
 from pathlib import Path
 from typing import Any, Literal, Self
 
-from tests.support.patience import PATIENCE
+from tests.support.eventually import PATIENCE
 
 ROOT = Path(__file__).parents[2]
 APP = Path(__file__).with_name("flow_app.py")
@@ -94,7 +94,7 @@ class Nursery:
         environment = {name: value for name, value in os.environ.items() if not name.startswith("RUNYARD_")}
         with log.open("ab") as errors:
             self._process = subprocess.Popen(
-                [sys.executable, "-m", "tests.support.pod"],
+                [sys.executable, "-m", "tests.support.pod_process"],
                 cwd=ROOT,
                 env=environment,
                 stdin=subprocess.PIPE,

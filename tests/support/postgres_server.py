@@ -27,8 +27,8 @@ from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any, Literal, Self
 
-from tests.support.missing import ProgramMissing
-from tests.support.patience import PATIENCE
+from tests.support.eventually import PATIENCE
+from tests.support.missing_programs import ProgramMissing
 
 StopMode = Literal["smart", "fast", "immediate"]
 

@@ -10,8 +10,8 @@ from typing import TYPE_CHECKING, Any
 import httpx2
 
 from runyard.sse import Parser
+from tests.support.eventually import PATIENCE, eventually
 from tests.support.invariants import Seen
-from tests.support.patience import PATIENCE, eventually
 from tests.support.pods import Pod
 
 if TYPE_CHECKING:

@@ -12,8 +12,8 @@ from pathlib import Path
 import pytest
 
 from tests.support.daemon import Daemon, DaemonMissingError
+from tests.support.eventually import PATIENCE
 from tests.support.nats_server import PrivateNats
-from tests.support.patience import PATIENCE
 from tests.support.postgres_server import wait_for
 from tests.support.redis_server import PrivateRedis
 

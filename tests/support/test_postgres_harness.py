@@ -12,7 +12,7 @@ from pathlib import Path
 import asyncpg
 import pytest
 
-from tests.support.patience import PATIENCE
+from tests.support.eventually import PATIENCE
 from tests.support.postgres_server import PostgresFailedError, PostgresServer, PrivatePostgres, wait_for, wheel_programs
 
 _ROOT = Path(__file__).parents[2]

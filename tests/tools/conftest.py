@@ -10,7 +10,7 @@ import pytest
 
 from runyard.agents.sandbox.bubblewrap import Limits
 from runyard.agents.sandbox.sandbox import Sandbox
-from tests.support.missing import MARK, need
+from tests.support.missing_programs import MARK, need
 
 
 @pytest.fixture

@@ -14,7 +14,7 @@ import pytest
 
 from runyard.agents.sandbox import seccomp
 from runyard.agents.sandbox.sandbox import ProgramEnd, Sandbox
-from tests.support.patience import PATIENCE
+from tests.support.eventually import PATIENCE
 from tests.tools.conftest import Home, ask, ready
 
 pytestmark = pytest.mark.req("S1.46")

@@ -11,7 +11,7 @@ from pathlib import Path
 import pytest
 
 from runyard.agents.sandbox.sandbox import Sandbox
-from tests.support.patience import PATIENCE
+from tests.support.eventually import PATIENCE
 from tests.tools.conftest import Home, ask, ready
 
 pytestmark = pytest.mark.req("S1.46")

@@ -13,7 +13,7 @@ from runyard.buses.postgres import PostgresBus
 from runyard.buses.redis import RedisBus
 from runyard.errors import StartupError
 from runyard.settings import Settings
-from tests.cli.command import environment
+from tests.cli.cli_process import environment
 
 POSTGRES = "postgresql://me:hunter2@127.0.0.1:1/x"
 

@@ -20,7 +20,7 @@ from schemathesis.schemas import APIOperation
 from runyard.settings import Settings
 from tests.faces.agents_for_tests import Gate, agents
 from tests.faces.live_server import QUICK, Server, served
-from tests.support.patience import PATIENCE
+from tests.support.eventually import PATIENCE
 
 EXAMPLES = 3
 ENDLESS = "/api/sse"

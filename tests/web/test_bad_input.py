@@ -6,7 +6,7 @@ from collections.abc import AsyncIterator
 import pytest
 
 from tests.faces.live_server import Serve, Server
-from tests.support.patience import PATIENCE
+from tests.support.eventually import PATIENCE
 
 MEMORY = pytest.mark.parametrize("backend", ["memory"])
 JSON = {"content-type": "application/json"}

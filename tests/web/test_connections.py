@@ -12,7 +12,7 @@ from runyard.web.limits import connections
 from runyard.web.limits.connections import ConnectionLimits
 from tests.faces.agents_for_tests import Gate
 from tests.faces.live_server import Serve, Server
-from tests.support.patience import PATIENCE
+from tests.support.eventually import PATIENCE
 from tests.web.test_problems import MEMORY
 
 pytestmark = MEMORY

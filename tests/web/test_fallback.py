@@ -11,7 +11,7 @@ from runyard.stores.memory import MemoryStore
 from runyard.web import body
 from tests.faces.agents_for_tests import Gate, agents
 from tests.faces.live_server import QUICK, Server, served
-from tests.support.patience import PATIENCE
+from tests.support.eventually import PATIENCE
 from tests.web.test_problems import MEMORY, problem
 
 

@@ -10,7 +10,7 @@ import pytest
 
 from runyard.web import page
 from tests.faces.live_server import Serve
-from tests.support.missing import need_node
+from tests.support.missing_programs import need_node
 from tests.web.test_problems import MEMORY, problem
 
 ROOT = Path(__file__).parents[2]

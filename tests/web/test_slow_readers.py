@@ -14,7 +14,7 @@ from runyard.web import sse
 from tests.faces.agents_for_tests import Gate
 from tests.faces.live_server import Serve, Server
 from tests.faces.raw_stream import RawStream
-from tests.support.patience import PATIENCE
+from tests.support.eventually import PATIENCE
 
 MEMORY = pytest.mark.parametrize("backend", ["memory"])
 TOKENS = 20_000

@@ -17,8 +17,8 @@ from runyard.domain.api_key import DEFAULT_SCOPES
 from tests.faces.channels.conftest import AT_ONCE
 from tests.faces.live_server import Serve, Server
 from tests.faces.raw_stream import RawStream
+from tests.support.eventually import PATIENCE
 from tests.support.fake_claude_sdk import SESSION, FakeAssistantMessage, FakeResultMessage, FakeText, calls, install
-from tests.support.patience import PATIENCE
 
 MARKER = "heliotrope"
 

@@ -10,7 +10,7 @@ from runyard.faces.chats.approval_manager import ApprovalManager
 from tests.faces.agents_for_tests import Gate
 from tests.faces.chats.chats_client import Chat, answer_of, chat_agents, interaction_of
 from tests.faces.live_server import Serve
-from tests.support.patience import PATIENCE
+from tests.support.eventually import PATIENCE
 
 
 @pytest.mark.req("S1.17", "S1.18", "S1.45")

@@ -25,7 +25,7 @@ from runyard.settings import Settings
 from tests.faces.agents_for_tests import Gate
 from tests.faces.chats.chats_client import Chat, chat_agents, interaction_of
 from tests.faces.live_server import Serve, Server
-from tests.support.patience import eventually
+from tests.support.eventually import eventually
 
 FIELDS = ["id", "status", "user_message", "agent_events", "final_agent_state", "created_at", "completed_at"]
 

@@ -13,7 +13,7 @@ from runyard.domain.api_key import LOCAL
 from runyard.faces.chats.wire import Interaction
 from tests.faces.chats.chats_client import Chat, interaction_of
 from tests.faces.live_server import Serve, Server
-from tests.support.patience import eventually
+from tests.support.eventually import eventually
 
 
 def writing_agents() -> App:

@@ -11,7 +11,7 @@ from tests.faces.agents_for_tests import Gate
 from tests.faces.chats.chats_client import Chat, chat_agents, interaction_of
 from tests.faces.live_server import Serve, Server
 from tests.faces.raw_stream import RawStream
-from tests.support.patience import eventually
+from tests.support.eventually import eventually
 
 LONG: dict[str, Any] = {"chats_grace_seconds": 3600, "reap_seconds": 0.02}
 SHORT: dict[str, Any] = {"chats_grace_seconds": 0.2, "reap_seconds": 0.02}

@@ -9,7 +9,7 @@ from runyard.faces.chats.interaction_builder import InteractionBuilder, json_of
 from tests.faces.agents_for_tests import Gate
 from tests.faces.chats.chats_client import Chat, chat_agents, interaction_of
 from tests.faces.live_server import Serve, Server
-from tests.support.patience import eventually
+from tests.support.eventually import eventually
 
 TURNS, SIZE = 8, 20_000
 

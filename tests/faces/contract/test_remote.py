@@ -20,7 +20,7 @@ from tests.faces import live_server
 from tests.faces.agents_for_tests import Gate
 from tests.faces.contract.contract_client import asked, contract_agents, stream, sync
 from tests.faces.live_server import Serve
-from tests.support.patience import eventually
+from tests.support.eventually import eventually
 
 OTHERS = "00-4bf92f3577b34da6a3ce929d0e0e4736-00f067aa0ba902b7-01"
 LABELS = {"workflow_id": "w", "mode": "LIVE"}

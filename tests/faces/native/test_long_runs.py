@@ -24,7 +24,7 @@ from runyard.engine.running.earlier_runs import earlier_conversations
 from runyard.store import Snapshot
 from tests.faces.agents_for_tests import Gate
 from tests.faces.live_server import Serve, Server
-from tests.support.patience import eventually
+from tests.support.eventually import eventually
 
 EVERY, AT_END, PAGE = 200, 20, 50
 TOKENS = 3000

@@ -13,7 +13,7 @@ from runyard.agents.declared.nodes import Node
 from runyard.agents.plan.node_context import NodeContext
 from runyard.telemetry.spans import Recorder, Span
 from tests.faces.live_server import Serve, Server
-from tests.support.patience import eventually
+from tests.support.eventually import eventually
 
 SECRET = "a secret"
 

@@ -5,7 +5,7 @@ import pytest
 from runyard.domain.run import Run
 from tests.faces.live_server import Serve, Server
 from tests.store.factories import a_worker, claimed, die
-from tests.support.patience import eventually
+from tests.support.eventually import eventually
 
 
 async def run_of_a_dead_worker(server: Server) -> Run:

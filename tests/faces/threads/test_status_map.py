@@ -10,7 +10,7 @@ from runyard.faces.threads import translate
 from runyard.faces.threads.wire import RunStatus
 from tests.faces.agents_for_tests import Gate
 from tests.faces.live_server import Serve, Server
-from tests.support.patience import eventually
+from tests.support.eventually import eventually
 
 MAP = {
     "queued": "queued",

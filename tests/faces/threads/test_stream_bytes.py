@@ -10,7 +10,7 @@ from runyard.faces.threads.wire import EventName
 from tests.faces.agents_for_tests import SECRET, Gate
 from tests.faces.live_server import Serve, Server
 from tests.faces.raw_stream import RawStream
-from tests.support.patience import PATIENCE
+from tests.support.eventually import PATIENCE
 
 GOLDEN = Path(__file__).parent / "golden"
 TYPES = {"token", "tool_start", "tool_end", "final", "error", "canceled", "state"}  # and the heartbeat, a comment

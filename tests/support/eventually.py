@@ -1,5 +1,5 @@
-"""How long a test waits for what should happen at once, in seconds. It costs time only where something is broken, so it
-is meant for the slowest machine, with all its cores taken."""
+"""Wait for a condition. `PATIENCE` is the deadline in seconds; only a failing test waits that long, so it suits the
+slowest machine."""
 
 import asyncio
 import time
@@ -10,7 +10,7 @@ PATIENCE = 90.0
 
 
 async def eventually(what: str, condition: Callable[[], Any], seconds: float = PATIENCE) -> Any:
-    """Look again every few milliseconds until the condition (plain or async) gives something true, and return that."""
+    """Poll the condition (plain or async) until its result is true, and return the result."""
     deadline = time.monotonic() + seconds
     while True:
         found = condition()

@@ -9,9 +9,9 @@ is `before.` or `after.` and what is counted: a store method (`claim` counts run
 move (`finish`, `park`, `release`), an end (`done`, `error`, `canceled`) or an event type (`after.model.token:7`: the
 commit that holds the seventh token). Actions: `exit` (at once, like kill -9), `lose` (the commit happened, its answer
 did not arrive), `break` (an unexpected error), `hang` (until the file `open/<point>` exists). `UNSAFE` names
-defences to remove (`defences.py`). `CLOCK_DAYS` and `CLOCK_JUMPS` make its clock wrong (`clocks.py`). `BUS` spoils what
-this pod sends to the others: `silent` (nothing arrives), `doubling` (everything twice), `shuffled` (late, the last
-thing first). `BROKEN` names a sink of telemetry that fails (`broken_sinks.py`). Requests need an API key only if `KEYS`
+defences to remove (`defences.py`). `CLOCK_DAYS` and `CLOCK_JUMPS` make its clock wrong (`jumping_clock.py`). `BUS`
+spoils the hints that this pod sends: `silent` (none arrives), `doubling` (each arrives twice), `shuffled` (late, last
+one first). `BROKEN` names a sink of telemetry that fails (`broken_sinks.py`). Requests need an API key only if `KEYS`
 is set.
 """
 
@@ -38,12 +38,12 @@ from runyard.domain.append import Appended, Finish, Outcome, Part, Repeated
 from runyard.errors import Fenced, RunyardError, Unavailable
 from runyard.settings import Settings
 from runyard.store import Accepted, Claim, Post, Store
+from tests.support.app_factory import create_app
 from tests.support.broken_sinks import BROKEN
-from tests.support.clocks import install as install_clock
 from tests.support.defences import REMOVE
-from tests.support.notes import FOLDER, Notes
+from tests.support.facts_and_gates import FOLDER, Notes
+from tests.support.jumping_clock import install as install_clock
 from tests.support.proxy import CHANNEL
-from tests.support.quick_apps import create_app
 
 T = TypeVar("T")
 
@@ -81,7 +81,7 @@ class FaultyBus:
                     asyncio.get_running_loop().call_later(0.03, self._flush)
                 self._kept += hints
             case _:
-                raise SystemExit(f"tests/support/pod.py: BUS cannot be {self._how!r}")
+                raise SystemExit(f"tests/support/pod_process.py: BUS cannot be {self._how!r}")
 
     def _flush(self) -> None:
         kept, self._kept = self._kept, []

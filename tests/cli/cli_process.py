@@ -9,7 +9,7 @@ from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from pathlib import Path
 
-from tests.support.patience import PATIENCE
+from tests.support.eventually import PATIENCE
 
 RUNYARD = Path(sys.executable).parent / "runyard"
 

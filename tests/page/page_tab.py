@@ -8,7 +8,7 @@ from urllib.parse import urlsplit
 
 from playwright.async_api import Browser, ConsoleMessage, Locator, Page, Request, expect
 
-from tests.support.patience import PATIENCE
+from tests.support.eventually import PATIENCE
 
 QUIET = re.compile(r"Failed to load resource|net::ERR_")  # an answer of 4xx, or a server that is away
 WIDE = {"width": 1280, "height": 800}

@@ -1,4 +1,4 @@
-"""`runyard.create_app`, made quicker for those who make it a thousand times.
+"""`create_app`, quicker for test suites that build a thousand apps.
 
 Half of the work of building an app is that FastAPI makes a pydantic adapter for every parameter of every route. An
 adapter depends on nothing but the type, so here it is made once.

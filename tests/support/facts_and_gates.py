@@ -1,4 +1,4 @@
-"""What the processes of a flow test tell the test, and how the test holds them back: files in a folder.
+"""Facts that the processes of a flow test record, and gates at which the test stops them: files in a folder.
 
 Facts are lines in append-only files, each written with a single O_APPEND write, so that they survive a `kill -9` of the
 writer and never mix. A gate is open when the file `open/<gate>` (or `open/<gate>.<pid>`, for one process) exists.
