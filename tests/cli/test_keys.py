@@ -35,7 +35,7 @@ def started(folder: Path, *arguments: str, env: Mapping[str, str] | None = None)
     try:
         for line in process.stdout:
             said.append(line)
-            if ready := re.search(r"is ready at (http://\S+)|server\.ready.*?(http://[^\"]+)", line):
+            if ready := re.search(r"is ready at (http://\S+)|\"url\": \"(http://[^\"]+)\".*server\.started", line):
                 yield ready[1] or ready[2], said
                 break
         else:
