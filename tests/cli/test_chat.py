@@ -107,7 +107,7 @@ def test_a_question_that_was_left_open_is_asked_again(folder: Path) -> None:
             assert "yes it is\n" in person.until("> ")
 
 
-def test_nobody_to_talk_to_is_said_at_once(folder: Path) -> None:
+def test_a_missing_server_or_agent_is_reported_at_once(folder: Path) -> None:
     alone = runyard(folder, "chat", env={"RUNYARD_URL": "http://127.0.0.1:9"})
     assert (alone.returncode, alone.stderr) == (
         1,
@@ -116,4 +116,4 @@ def test_nobody_to_talk_to_is_said_at_once(folder: Path) -> None:
     with serving(folder, "app.py") as url, terminal(folder, "chat", "nobody", env={"RUNYARD_URL": url}) as person:
         person.until("> ")
         person.type("hello\n")
-        assert "No agent of that name" in person.until("> ")
+        assert "no agent with that name" in person.until("> ")

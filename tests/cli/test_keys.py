@@ -79,7 +79,7 @@ async def test_serve_needs_a_key_from_the_first_to_the_last(tmp_path: Path) -> N
         assert "No runs" in runyard(tmp_path, "runs", "list", env=env).stdout
         refused = runyard(tmp_path, "runs", "list", env={"RUNYARD_URL": url})
         assert refused.returncode == 1
-        assert "`runyard keys create` makes one" in refused.stderr
+        assert "runyard keys create" in refused.stderr
 
         rows = json.loads(runyard(tmp_path, "keys", "list", "--json", env=env).stdout)
         assert [(row["owner"], row["label"]) for row in rows] == [("ann", "laptop"), ("root", "")]
@@ -131,7 +131,7 @@ def test_on_postgres_keys_are_made_while_servers_run(tmp_path: Path, pg_database
 @pytest.mark.parametrize(
     ("arguments", "says"),
     [
-        (["create", "--owner", "a b"], "--owner has 1 to 128 letters"),
+        (["create", "--owner", "a b"], "--owner must have 1 to 128 letters"),
         (["create", "--owner", "ann", "--scope", "everything"], "--scope must be read, write, approve, operate or all"),
         (["create", "--owner", "ann", "--expires", "soon"], "--expires must be a time like 30m, 12h or 90d"),
         (["revoke", "without_key"], "There is no API key with that id"),

@@ -36,7 +36,7 @@ def documented(answer: str) -> set[str]:
 
 
 def test_every_column_that_can_hold_text_is_in_the_table() -> None:
-    assert documented("yes") == CONTENT
+    assert documented("yes") == {*CONTENT, "run_snapshots.data"}  # of long runs only
     assert documented("yes") | documented("no") == columns("postgres", "text|bytea|uuid|tsvector")
 
 

@@ -64,7 +64,7 @@ async def test_the_example_of_mcp_servers(tmp_path: Path, monkeypatch: pytest.Mo
         return real(words.replace("python a_server.py", ours), **options)
 
     monkeypatch.setattr(runyard, "mcp", mcp)
-    agent: Agent = example(2)["agent"]
+    agent: Agent = example(2)["helper"]
     output = await run_python(await equipped(agent), FakeExecution())
     for source in agent.sources:
         await source.close()
@@ -76,10 +76,10 @@ def test_the_numbers_are_those_of_the_code() -> None:
     said = {
         f"at most {limits.processes};",
         f"{limits.memory_bytes // MIB} MiB for each process",
-        f"{limits.file_bytes // MIB} MiB a file, {limits.folder_bytes // MIB} MiB (of blocks",
+        f"{limits.file_bytes // MIB} MiB a file, {limits.folder_bytes // MIB} MiB of blocks",
         f"and {limits.folder_files} files in all",
         f"{limits.cpu_seconds} s of processor time for each process, {limits.seconds:g} s in all",
         f"{limits.output_bytes // 1024} KiB, streamed",
-        f"A file may have {FILE_BYTES // MIB} MiB, a folder {FOLDER_BYTES // MIB} MiB and\n{FOLDER_FILES} files",
+        f"A file may have {FILE_BYTES // MIB} MiB, a folder {FOLDER_BYTES // MIB} MiB and {FOLDER_FILES} files",
     }
     assert {sentence for sentence in said if sentence not in PAGE} == set()

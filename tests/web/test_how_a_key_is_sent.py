@@ -91,7 +91,7 @@ async def test_two_keys_that_disagree_are_400(locked: Server) -> None:
         [("X-API-Key", one), ("X-API-Key", "x")],
     ):
         answer = await locked.http.get("/api/runs", headers=headers)
-        assert "Two different API keys" in problem(answer, 400, "bad_request")["detail"]
+        assert "two different API keys" in problem(answer, 400, "bad_request")["detail"]
 
 
 @MEMORY

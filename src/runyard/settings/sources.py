@@ -94,4 +94,4 @@ def _what_is_wrong(problem: ErrorDetails) -> str:
     if problem["type"].startswith("float_"):
         return "must be a number"
     text = problem["msg"].removeprefix("Value error, ")
-    return text.replace("Input should be", "must be").replace("valid ", "").rstrip(".")
+    return text.replace("Input should be a valid", "must be a").replace("Input should be", "must be").rstrip(".")
