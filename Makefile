@@ -139,6 +139,10 @@ chaos: setup servers-for-tests ## inject faults at random (SECONDS=600 SEED=1 DA
 	@$(BIN)/python -m tests.chaos $(if $(SECONDS),--seconds "$(SECONDS)") $(if $(SEED),--seed "$(SEED)") \
 		$(if $(DATABASE),--database "$(DATABASE)") $(if $(WITHOUT),--without "$(WITHOUT)") $(if $(KEEP),--keep)
 
+test-again: ## run the tests that failed last, alone; fails if one fails again
+	$(call say,running the failed tests again)
+	@$(BIN)/python -m pytest -n 0 --last-failed --last-failed-no-failures none
+
 # FRESH=run or FRESH=test does one part, WHO=root or WHO=user one person, COMMAND='...' another command in the clone.
 fresh: ## run both README commands on a fresh Debian, as root and as a user, and report times (needs root, debootstrap)
 	@python3 -m scripts.fresh $(if $(FRESH),--parts "$(FRESH)") $(if $(WHO),--who "$(WHO)") $(if $(COMMAND),--command "$(COMMAND)")

@@ -132,10 +132,15 @@ async def test_what_an_agent_raises_is_printed_by_dev_and_kept_for_runs_show(fol
 @pytest.mark.parametrize("end", [signal.SIGKILL, signal.SIGTERM])
 async def test_follow_outlives_its_server(end: signal.Signals, tmp_path: Path) -> None:
     with serving(tmp_path, end=end) as url:
-        run = await start(url, "slow")
-        follower = following(tmp_path, url, run)
-        assert follower.stdout is not None
-        first = follower.stdout.read(1)
+        for _ in range(10):  # on a slow machine a run may end before its follower has started
+            run = await start(url, "slow")
+            follower = following(tmp_path, url, run)
+            assert follower.stdout is not None
+            first = follower.stdout.read(1)
+            async with Client(url) as client:
+                if (await client.run(run)).status == "running":
+                    break
+            follower.communicate(timeout=PATIENCE)
     with serving(tmp_path, port=int(url.rpartition(":")[2])):
         rest, notes = follower.communicate(timeout=PATIENCE)
     assert follower.returncode == 0, notes

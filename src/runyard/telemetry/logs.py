@@ -1,9 +1,8 @@
 """Log lines: each has a stable `action`, and ids, names, counts, durations and codes. Never content, never the text of
 an exception.
 
-Messages of libraries may contain content, so only their source and the class of the exception are kept. The messages of
-`PLAIN` loggers are kept without arguments. Tracebacks that Python would print itself (a crashed thread, a failed
-destructor) become log lines, too.
+Messages of libraries may contain content, so only their source and the class of the exception are kept. Tracebacks
+that Python would print itself (a crashed thread, a failed destructor) become log lines, too.
 
 A line that cannot be written is dropped: `harmless.Lines` never raises and never blocks.
 """
@@ -19,9 +18,6 @@ import structlog
 from runyard.telemetry.harmless import Lines, failures
 
 Format = Literal["console", "json"]
-
-# Loggers whose messages, without arguments, are only about the server itself.
-PLAIN = frozenset({"uvicorn", "uvicorn.error"})
 
 
 def configure(format: Format, level: str) -> None:
@@ -90,9 +86,8 @@ def _no_exception(logger: Any, method: str, event: structlog.typing.EventDict) -
 def _foreign(logger: Any, method: str, event: structlog.typing.EventDict) -> structlog.typing.EventDict:
     """Keep only the source of a library's log record."""
     record: logging.LogRecord = event["_record"]
-    words = record.msg.strip() if record.name in PLAIN and isinstance(record.msg, str) else "library.logged"
     kept: dict[str, Any] = {name: event[name] for name in ("_record", "_from_structlog") if name in event}
-    kept |= {"event": words, "logger": record.name, "where": f"{record.module}:{record.lineno}"}
+    kept |= {"event": "library.logged", "logger": record.name, "where": f"{record.module}:{record.lineno}"}
     if record.exc_info and record.exc_info[0] is not None:
         kept["error"] = record.exc_info[0].__name__
     record.exc_info = record.exc_text = record.stack_info = None

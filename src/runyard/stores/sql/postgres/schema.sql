@@ -294,7 +294,7 @@ begin
       (select 1 from run_events_default e where e.run_id = dropped_runs.id) order by id limit 200) d;
   delete from run_events_default where run_id = any(gone);
   update dropped_runs set has_log = false where id = any(gone);
-  if cardinality(empty) > 0 then  -- last: no session writes from here to the commit
+  if cardinality(empty) > 0 then  -- last: from here to the commit nobody writes
     begin
       set local lock_timeout = '200ms';
       execute 'drop table ' || (select string_agg(quote_ident(name), ', ') from unnest(empty) as e (name));
