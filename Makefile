@@ -119,6 +119,8 @@ servers-for-tests: setup
 programs-for-tests: setup
 	@$(BIN)/python -m scripts.programs --tests bwrap curl nginx chromium
 
+# Exists after a run in which tests failed, and not if pytest itself failed.
+FAILED := $(VENV)/.tests-failed
 AXE := $(VENV)/axe/.installed
 page-for-tests: setup
 	@$(MAKE) page $(AXE)
@@ -130,7 +132,9 @@ $(AXE): tests/page/axe/package-lock.json | $(NODE)
 
 test: setup servers-for-tests programs-for-tests page-for-tests ## run every test on all cores, on private servers, with the coverage threshold
 	$(call say,running the tests)
-	@$(BIN)/python -m pytest -n $(TESTERS) --dist worksteal --durations=10 --cov --cov-report=term
+	@rm -f $(FAILED)
+	@$(BIN)/python -m pytest -n $(TESTERS) --dist worksteal --durations=10 --cov --cov-report=term \
+		|| { code=$$?; [ $$code -ne 1 ] || touch $(FAILED); exit $$code; }
 
 # SECONDS=600 SEED=1 DATABASE=both are the defaults; DATABASE is postgres or sqlite. WITHOUT=... removes a defence
 # (tests/support/defences.py) from every process: the run must then end red. KEEP=1 keeps the logs of the processes.
@@ -139,8 +143,9 @@ chaos: setup servers-for-tests ## inject faults at random (SECONDS=600 SEED=1 DA
 	@$(BIN)/python -m tests.chaos $(if $(SECONDS),--seconds "$(SECONDS)") $(if $(SEED),--seed "$(SEED)") \
 		$(if $(DATABASE),--database "$(DATABASE)") $(if $(WITHOUT),--without "$(WITHOUT)") $(if $(KEEP),--keep)
 
-test-again: ## run the tests that failed last, alone; fails if one fails again
+test-again: ## run the tests that failed last, alone; fails if one fails again, or if more than tests failed
 	$(call say,running the failed tests again)
+	@[ -f $(FAILED) ] || { echo "test-again: the run of the tests itself failed." >&2; exit 1; }
 	@$(BIN)/python -m pytest -n 0 --last-failed --last-failed-no-failures none
 
 # FRESH=run or FRESH=test does one part, WHO=root or WHO=user one person, COMMAND='...' another command in the clone.

@@ -118,7 +118,7 @@ def test_a_folder_can_be_read_at_a_glance() -> None:
 
 def entries_of(folder: Path) -> Iterator[str]:
     """The files and folders that a reader sees, without caches and `__init__.py`."""
-    return (path.name for path in folder.iterdir() if path.name not in {"__pycache__", "__init__.py"})
+    return (path.name for path in folder.iterdir() if path.name not in {"__pycache__", "__init__.py", "built"})
 
 
 def function_lengths(source: str) -> Iterator[tuple[str, int]]:

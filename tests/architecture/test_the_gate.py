@@ -27,6 +27,7 @@ def test_ci_runs_the_checks_and_then_every_test() -> None:
 
 def test_a_test_that_fails_twice_fails_ci() -> None:
     """The second try runs exactly the tests that failed, and it is an error if there are none to run."""
+    assert "[ -f $(FAILED) ] ||" in recipe("test-again")
     assert "pytest -n 0 --last-failed --last-failed-no-failures none\n" in recipe("test-again")
 
 
@@ -39,7 +40,7 @@ def test_the_checks_are_lint_formatting_types_and_imports(tool: str) -> None:
 @pytest.mark.req("S4.45")
 def test_no_test_is_left_out_and_the_coverage_has_a_threshold() -> None:
     assert re.search(
-        r"pytest -n \$\(TESTERS\) --dist worksteal --durations=10 --cov --cov-report=term\n", recipe("test")
+        r"pytest -n \$\(TESTERS\) --dist worksteal --durations=10 --cov --cov-report=term ", recipe("test")
     )
     options = PROJECT["tool"]["pytest"]["ini_options"]
     assert not re.search(r"(^| )(-m|-k|--deselect|--ignore)", " ".join(options.get("addopts", [])))
