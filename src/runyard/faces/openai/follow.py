@@ -1,0 +1,155 @@
+"""Finds the responses of a run, and follows one of them: as a stream, or until its end.
+
+A response may end before its run does, so a follower of a response stands between the log and the stream.
+"""
+
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import aclosing
+from typing import Any, Protocol
+
+import msgspec
+from starlette.requests import Request
+
+from runyard.domain.events import Event
+from runyard.domain.run import Run
+from runyard.engine.engine import Engine
+from runyard.engine.log.snapshots import FoldKind
+from runyard.engine.log.stream import Pause, Streams
+from runyard.errors import NotFound
+from runyard.faces.openai import objects
+from runyard.faces.openai.state import State
+from runyard.faces.openai.translate import Translation, frame
+from runyard.web.context import Context
+from runyard.web.run_to_end import ShuttingDown, events_until_end
+from runyard.web.sse import LiveStream
+
+_encode = msgspec.json.Encoder().encode
+_decode = msgspec.json.Decoder(State).decode
+NO_RESPONSE = "There is no response with that id."
+VERSION = b"1"  # of the state: a snapshot of another version is not used
+
+
+def _decoded(run: Run, data: bytes) -> Translation:
+    if data[:1] != VERSION:
+        raise ValueError("another version")
+    return Translation(run.id, _decode(data[1:]))
+
+
+TRANSLATION: FoldKind[Translation] = FoldKind(
+    "openai",
+    lambda run: Translation(run.id),
+    lambda translation: VERSION + _encode(translation.state),
+    _decoded,
+)
+
+
+async def translated(engine: Engine, run: Run) -> Translation:
+    """Return the translation of a run's log so far."""
+    [folded] = await engine.views.folded(run, [TRANSLATION])
+    found: Translation = folded.fold
+    return found
+
+
+async def find(engine: Engine, owner: str, response_id: str) -> tuple[Run, int]:
+    """Return the run and the part that a client names by the id of a response."""
+    found = objects.parsed_id(response_id)
+    if found is None:
+        raise NotFound(NO_RESPONSE)
+    try:
+        return await engine.views.run(owner, found[0]), found[1]
+    except NotFound:
+        raise NotFound(NO_RESPONSE) from None
+
+
+async def existing(engine: Engine, run: Run, part: int) -> dict[str, Any]:
+    """Return a response as it is now. Raises NotFound if it has not begun."""
+    found = (await translated(engine, run)).response(part)
+    if found is None:
+        raise NotFound(NO_RESPONSE)
+    return found
+
+
+async def until_end(request: Request, streams: Streams, run_id: str, part: int) -> dict[str, Any]:
+    """Return a response when it is complete. Raises StillRunning, or ClientGone like `events_until_end`."""
+    translation = Translation(run_id)
+    try:
+        async with aclosing(events_until_end(request, streams, run_id)) as events:
+            async for event in events:
+                translation.take(event)
+                if len(translation.state.ended) >= part:
+                    break
+    except ShuttingDown:
+        raise StillRunning(run_id, part) from None
+    found = translation.response(part)
+    assert found is not None  # a log that has ended has ended all of its responses
+    return found
+
+
+class StillRunning(ShuttingDown):
+    """This process is shutting down; the run goes on."""
+
+    code = "still_running"
+
+    def __init__(self, run_id: str, part: int) -> None:
+        name = objects.response_id(run_id, part)
+        super().__init__(f"This process is shutting down; the run goes on. Retrieve the response {name}.")
+
+
+class Encoder(Protocol):
+    """Makes the bytes of one response. `is_over`: it has made the last ones."""
+
+    is_over: bool
+
+    def take(self, event: Event) -> bytes: ...
+
+
+class EventEncoder:
+    """Encodes the events of one response whose sequence number is greater than `after`."""
+
+    def __init__(self, run_id: str, part: int, after: int = -1) -> None:
+        self._translation = Translation(run_id)
+        self._part = part
+        self._after = after
+        self.is_over = False
+
+    def take(self, event: Event) -> bytes:
+        shown = self._translation.take(event)
+        self.is_over = len(self._translation.state.ended) >= self._part
+        if self._translation.state.part != self._part:
+            return b""
+        return b"".join([frame(each) for each in shown if each["sequence_number"] > self._after])
+
+
+class ResponseFollower:
+    """A cursor over one response: follows the log from its beginning and ends with the response."""
+
+    def __init__(self, streams: Streams, run_id: str, encoder: Encoder) -> None:
+        self._log = streams.follow(run_id, 0)
+        self._encoder = encoder
+
+    async def next(self, patience: float) -> Sequence[bytes] | Pause:
+        if self._encoder.is_over:
+            return Pause.END
+        found = await self._log.next(patience)
+        if isinstance(found, Pause):
+            return found
+        return [piece for chunk in found for piece in self._encoded(chunk.events)]
+
+    def _encoded(self, events: Sequence[Event]) -> Iterator[bytes]:
+        for event in events:
+            if not self._encoder.is_over:
+                yield self._encoder.take(event)
+
+    def leave(self) -> None:
+        self._log.leave()
+
+    def close(self) -> None:
+        self._log.close()
+
+
+class ResponseStream(LiveStream):
+    """The stream of one response."""
+
+    def __init__(self, context: Context, run_id: str, encoder: Encoder, headers: Mapping[str, str]) -> None:
+        follow: Callable[[], ResponseFollower] = lambda: ResponseFollower(context.engine.streams, run_id, encoder)  # noqa: E731
+        super().__init__(follow, bytes, context.heartbeat, headers)

@@ -1,0 +1,56 @@
+"""What the translation of a log knows after an event. It is JSON, so a snapshot can hold it."""
+
+from typing import Any
+
+from msgspec import Struct, field
+
+from runyard.domain.events import RunError, Usage
+
+
+class OpenText(Struct):
+    """A message or reasoning item that is being written."""
+
+    kind: str
+    id: str
+    index: int
+    text: list[str] = field(default_factory=list)
+
+
+class Handed(Struct):
+    """A tool call of the client. `part`: the response that handed it out, 0 if none has yet."""
+
+    name: str
+    arguments: str
+    part: int = 0
+    output: str | None = None
+
+
+class State(Struct, kw_only=True):
+    """What the translation knows after an event. Snapshots hold it."""
+
+    run_id: str
+    part: int = 0
+    is_open: bool = False
+    ended: list[dict[str, Any]] = field(default_factory=list)  # the finished responses
+    base: dict[str, Any] = field(default_factory=dict)  # the fields that every response of the run has
+    echo: dict[str, Any] = field(default_factory=dict)
+    created_at: int = 0
+    status: str = "in_progress"
+    sequence: int = 0
+    added: int = 0  # items of this response so far
+    text: OpenText | None = None
+    unkept: list[int] = field(default_factory=list)  # items that a reset withdraws
+    items: dict[int, dict[str, Any]] = field(default_factory=dict)  # items of this response by index
+    calls: dict[str, int] = field(default_factory=dict)  # open calls of the server, by call id
+    written: list[str] = field(default_factory=list)  # the text of all responses, in pieces
+    kept: int = 0  # pieces that a reset does not withdraw
+    is_silent: bool = True  # this response has no text yet
+    is_replaced: bool = False  # the answer was not the text that had been written
+    waits: dict[str, dict[str, Any]] = field(default_factory=dict)  # open waits for people
+    client_calls: dict[str, str] = field(default_factory=dict)  # wait ids by call id
+    handed: dict[str, Handed] = field(default_factory=dict)  # calls of the client by wait id
+    usage: Usage = Usage()
+    reported: Usage = Usage()  # by earlier responses
+    spent_by: set[str] = field(default_factory=set)  # steps whose usage a message has told
+    sources: list[str] = field(default_factory=list)
+    error: RunError | None = None

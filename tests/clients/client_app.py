@@ -1,0 +1,60 @@
+"""The agents that clients of others talk to: a scripted model that does what the first word of the message says."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable, Mapping
+from typing import Any
+
+import runyard
+from runyard.model import Conversation
+
+
+@runyard.tool(effects="none")
+async def look_up(order: str) -> str:
+    """Look up an order."""
+    return f"{order} is paid"
+
+
+@runyard.tool(effects="once", approval="always")
+async def refund(order: str) -> str:
+    """Refund an order."""
+    return f"{order} is refunded"
+
+
+COUNT = [f"{n} " for n in range(30)]
+USAGE = {"input_tokens": 5, "output_tokens": 3}
+
+
+def turn(conversation: Conversation) -> Mapping[str, Any]:
+    """Return the next turn. The conversation ends with the message of the user, or with results of tools."""
+    asked = next(each["content"] for each in reversed(conversation) if each["role"] == "user")
+    results = [each["content"] for each in conversation if each["role"] == "tool"]
+    is_first = conversation[-1]["role"] == "user"
+    return WORDS.get(str(asked).partition(" ")[0], _greet)(is_first, results, conversation)
+
+
+def _greet(is_first: bool, results: list[str], conversation: Conversation) -> Mapping[str, Any]:
+    return {"thinking": ["hm, ", "a guest"], "text": ["Hello, ", "dear ", "guest."], "usage": USAGE}
+
+
+def _call(tool: str, given: dict[str, Any], before: str = "") -> Callable[..., Mapping[str, Any]]:
+    def turn(is_first: bool, results: list[str], conversation: Conversation) -> Mapping[str, Any]:
+        if is_first:
+            return {"text": before, "calls": [{"tool": tool, "input": given}], "usage": USAGE}
+        return {"text": ["So: ", results[-1], "."], "usage": USAGE}
+
+    return turn
+
+
+WORDS: dict[str, Callable[[bool, list[str], Conversation], Mapping[str, Any]]] = {
+    "look": _call("look_up", {"order": "A-1"}),
+    "refund": _call("refund", {"order": "A-1"}),
+    "weather": _call("get_weather", {"city": "Kyoto"}, "Let me see."),
+    "count": lambda *_: {"thinking": "1, 2, 3", "text": COUNT, "every_ms": int(os.environ.get("EVERY_MS", "0"))},
+    "endless": lambda *_: {"text": ["x "] * 10_000, "every_ms": 10},
+    "fail": lambda *_: {"text": "oh", "error": "rate_limited"},
+    "repeat": lambda first, results, said: {"text": "; ".join(f"{each['role']}: {each['content']}" for each in said)},
+}
+
+helper = runyard.Agent("helper", model="scripted", turns=turn, tools=[look_up, refund], instructions="Be kind.")

@@ -1,0 +1,117 @@
+"""Clients of others, unmodified and pinned, against real server processes.
+
+A client's program runs as a process of its own, with the packages of `.venv-clients` (`requirements/clients.txt`, and
+`node/package.json` for Node), because they need versions of libraries that Runyard's own do not allow. `make test` sets
+that environment up; `make clients-for-tests` does only that.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import os
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from tests.flow.conftest import (
+    any_flow,
+    empty_file,
+    flow,
+    nursery,
+    postgres_database,
+    pytest_runtest_makereport,
+    sqlite_flow,
+    template,
+)
+from tests.support.eventually import PATIENCE
+from tests.support.flow import Flow
+
+__all__ = [
+    "any_flow",
+    "empty_file",
+    "flow",
+    "nursery",
+    "postgres_database",
+    "pytest_runtest_makereport",
+    "sqlite_flow",
+    "template",
+]
+
+HERE = Path(__file__).parent
+APP = HERE / "client_app.py"
+ENVIRONMENT = HERE.parents[1] / ".venv-clients"
+MISSING = "The clients of others are not installed. Run `make clients-for-tests`."
+
+
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    for item in items:
+        if item.path.is_relative_to(HERE):
+            item.add_marker("flow")
+
+
+class Program:
+    """A running program of a client. It prints JSON objects, one per line."""
+
+    def __init__(self, process: asyncio.subprocess.Process) -> None:
+        self._process = process
+
+    async def line(self) -> dict[str, Any]:
+        """Return the next object that the program prints."""
+        assert self._process.stdout is not None
+        async with asyncio.timeout(PATIENCE):
+            said = await self._process.stdout.readline()
+        if not said:
+            await self._fail()
+        found: dict[str, Any] = json.loads(said)
+        return found
+
+    async def result(self) -> dict[str, Any]:
+        """Return the last object that the program prints. Fails if the program does."""
+        async with asyncio.timeout(PATIENCE):
+            said, errors = await self._process.communicate()
+        assert self._process.returncode == 0, errors.decode()[-4000:]
+        found: dict[str, Any] = json.loads(said.splitlines()[-1])
+        return found
+
+    async def _fail(self) -> None:
+        _, errors = await self._process.communicate()
+        pytest.fail(errors.decode()[-4000:])
+
+
+@asynccontextmanager
+async def running(program: str, case: str, url: str, **variables: str) -> AsyncIterator[Program]:
+    """Start a program of `programs/`: a Python one, or one for Node."""
+    script = HERE / "programs" / program
+    assert (ENVIRONMENT / ".installed").exists(), MISSING
+    command = "node" if script.suffix == ".mjs" else str(ENVIRONMENT / "bin" / "python")
+    process = await asyncio.create_subprocess_exec(
+        command,
+        str(script),
+        case,
+        env={"PATH": os.environ["PATH"], "BASE_URL": url, "CLIENTS": str(ENVIRONMENT / "node"), **variables},
+        stdout=asyncio.subprocess.PIPE,
+        stderr=asyncio.subprocess.PIPE,
+        limit=2**24,
+    )
+    try:
+        yield Program(process)
+    finally:
+        if process.returncode is None:
+            process.kill()
+            await process.communicate()
+
+
+async def ran(program: str, case: str, url: str, **variables: str) -> dict[str, Any]:
+    """Run a program to its end and return its result."""
+    async with running(program, case, url, **variables) as found:
+        return await found.result()
+
+
+@pytest.fixture
+async def url(sqlite_flow: Flow) -> str:
+    """The address of a server on SQLite that needs no key."""
+    return (await sqlite_flow.start("serve", app=APP)).url

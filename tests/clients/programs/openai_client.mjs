@@ -1,0 +1,87 @@
+// Drives the library `openai` for Node, unmodified: `node openai_client.mjs <case>`. The folder of the library is in
+// CLIENTS. Every line that it prints is a JSON object; the last one is the result.
+
+import { createRequire } from 'node:module'
+
+const OpenAI = createRequire(`${process.env.CLIENTS}/package.json`)('openai').default
+const client = new OpenAI({ baseURL: `${process.env.BASE_URL}/v1`, apiKey: process.env.API_KEY ?? 'none' })
+const model = 'helper'
+const tool = {
+  type: 'function',
+  name: 'get_weather',
+  parameters: { type: 'object', properties: { city: { type: 'string' } }, required: ['city'] },
+}
+
+const say = (what) => console.log(JSON.stringify(what))
+const shown = (response) => ({
+  id: response.id,
+  status: response.status,
+  text: response.output.flatMap((item) => (item.type === 'message' ? item.content.map((part) => part.text) : [])).join(''),
+  items: response.output.map((item) => item.type),
+})
+
+const cases = {
+  async answer() {
+    const response = await client.responses.create({ model, input: 'hello' })
+    say(shown(await client.responses.retrieve(response.id)))
+  },
+
+  async stream() {
+    const events = client.responses.stream({ model, input: 'look' })
+    const types = []
+    for await (const event of events) types.push(event.type)
+    say({ ...shown(await events.finalResponse()), types })
+  },
+
+  async client_tool() {
+    const first = await client.responses.create({ model, input: 'weather', tools: [tool] })
+    const input = first.output
+      .filter((item) => item.type === 'function_call')
+      .map((item) => ({ type: 'function_call_output', call_id: item.call_id, output: 'rain' }))
+    const second = await client.responses.create({ model, input, previous_response_id: first.id, tools: [tool] })
+    say({ first: shown(first), second: shown(second) })
+  },
+
+  async cancel() {
+    const response = await client.responses.create({ model, input: 'endless', background: true })
+    const seen = []
+    for await (const event of await client.responses.retrieve(response.id, { stream: true })) {
+      seen.push(event.type)
+      if (seen.length === 10) await client.responses.cancel(response.id)
+    }
+    say({ last: seen.at(-1), status: (await client.responses.retrieve(response.id)).status })
+  },
+
+  async resume() {
+    const seen = []
+    let final, id
+    let connections = 0
+    let events = await client.responses.create({ model, input: 'count', stream: true, background: true })
+    while (!final) {
+      connections += 1
+      try {
+        for await (const event of events) {
+          seen.push([event.sequence_number, event.type])
+          if (event.type === 'response.created') id = event.response.id
+          if (event.type === 'response.completed') final = event.response
+        }
+      } catch (broken) {
+        if (!(broken instanceof Error)) throw broken
+      }
+      if (!final) events = await client.responses.retrieve(id, { stream: true, starting_after: seen.at(-1)[0] })
+    }
+    say({ ...shown(final), seen, connections })
+  },
+
+  async chat() {
+    const messages = [{ role: 'user', content: 'hello' }]
+    let text = ''
+    for await (const chunk of await client.chat.completions.create({ model, messages, stream: true })) {
+      text += chunk.choices[0]?.delta.content ?? ''
+    }
+    const whole = await client.chat.completions.create({ model, messages })
+    say({ text, whole: whole.choices[0].message.content })
+  },
+}
+
+await cases[process.argv[2]]()

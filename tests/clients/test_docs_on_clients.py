@@ -1,0 +1,42 @@
+"""The scripts of docs/clients do what the pages say, with the unmodified libraries."""
+
+from __future__ import annotations
+
+import asyncio
+import os
+
+from tests.clients.conftest import ENVIRONMENT
+from tests.flow.test_docs_say_what_works import blocks
+from tests.support.eventually import PATIENCE
+from tests.support.flow import Flow
+
+KNOWS = "I know the weather everywhere . "
+
+
+async def _run(script: str, url: str) -> str:
+    process = await asyncio.create_subprocess_exec(
+        str(ENVIRONMENT / "bin" / "python"),
+        "-c",
+        script,
+        env={"PATH": os.environ["PATH"], "OPENAI_BASE_URL": f"{url}/v1", "OPENAI_API_KEY": "any"},
+        stdout=asyncio.subprocess.PIPE,
+        stderr=asyncio.subprocess.PIPE,
+    )
+    said, errors = await asyncio.wait_for(process.communicate(), PATIENCE)
+    assert process.returncode == 0, errors.decode()
+    return said.decode()
+
+
+async def test_the_scripts_of_the_page_on_openai(sqlite_flow: Flow) -> None:
+    app, *scripts = blocks("clients/openai.md", "python")
+    path = sqlite_flow.folder / "guide.py"
+    path.write_text(app, encoding="utf-8")
+    pod = await sqlite_flow.start("serve", app=path)
+    said = [await _run(script, pod.url) for script in scripts]
+    assert said == [
+        f"{KNOWS}\n{KNOWS}completed\n",
+        "In Kyoto there is rain.\n",
+        f"{KNOWS}\n",
+        "completed\ncompleted\n",
+        f"{KNOWS}\n",
+    ]
