@@ -1,6 +1,6 @@
 /** The page: the frame, and in it the view that the address names. */
 
-import { Approvals } from "./approvals/inbox";
+import { Inbox } from "./approvals/inbox";
 import { needsKey } from "./api/key";
 import { useCell } from "./cell";
 import { Channels } from "./channels/view";
@@ -36,6 +36,6 @@ function View({ route }: { route: Route }) {
     case "runs":
       return route.id === undefined ? <RunList /> : <Inspector key={route.id} id={route.id} />;
     case "approvals":
-      return <Approvals />;
+      return <Inbox />;
   }
 }

@@ -5,7 +5,7 @@ import type { Turn } from "../log/branches";
 import type { Route } from "../route";
 import { change, get, newKey, part, send } from "./http";
 import { frames } from "./sse";
-import type { Agent, ApprovalRow, Interaction, RunRow, Source, Thread, ThreadRow } from "./wire";
+import type { Agent, Interaction, RunRow, Source, Thread, ThreadRow, WaitRow } from "./wire";
 
 // --- chats
 
@@ -101,24 +101,31 @@ export async function placeOf(threadId: string): Promise<Route> {
   return { view: (await is("/api/channels")) ? "channels" : "dms", id: threadId };
 }
 
-// --- approvals
+// --- waits
 
-/** All approvals that wait for a decision, newest first. */
-export async function approvals(): Promise<ApprovalRow[]> {
-  const found: ApprovalRow[] = [];
+/** Everything that waits for a person or a client, newest first. */
+export async function waits(): Promise<WaitRow[]> {
+  const found: WaitRow[] = [];
   let before: string | undefined;
   do {
-    const page: { approvals: ApprovalRow[]; next: string | null } = await get("/api/approvals", { limit: 200, before });
-    found.push(...page.approvals);
+    const page: { waits: WaitRow[]; next: string | null } = await get("/api/waits", { limit: 200, before });
+    found.push(...page.waits);
     before = page.next ?? undefined;
   } while (before !== undefined);
   return found;
 }
 
-export type Answer = { decision: "approve" | "reject"; reason?: string; input?: Json };
+export type Verdict = { decision: "approve" | "reject"; reason?: string; input?: Json };
 
-export const decide = (id: string, answer: Answer): Promise<ApprovalRow> =>
-  change("POST", `/api/approvals/${part(id)}`, answer);
+export const decide = (id: string, verdict: Verdict): Promise<unknown> =>
+  change("POST", `/api/approvals/${part(id)}`, verdict);
+
+export const answerWait = (id: string, value: Json): Promise<WaitRow> =>
+  change("POST", `/api/waits/${part(id)}`, { value });
+
+/** Tell the model that the tool of the client failed. */
+export const failWait = (id: string, error: string): Promise<WaitRow> =>
+  change("POST", `/api/waits/${part(id)}`, { error });
 
 // --- agents
 

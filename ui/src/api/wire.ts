@@ -1,6 +1,6 @@
 /** The words of the API, as far as the page uses them (docs/http.md). */
 
-import type { Json, Status } from "../log/events";
+import type { Json, Schema, Status } from "../log/events";
 
 export type ThreadRow = {
   thread_id: string;
@@ -30,17 +30,22 @@ export type RunRow = {
   finished_at: string | null;
   error: string | null;
   superseded_by: string | null;
+  parent_run_id?: string | null;
 };
 
-export type ApprovalRow = {
-  approval_id: string;
+/** What a run waits for from a person or a client: an approval, a question, or a tool of the client. */
+export type WaitRow = {
+  wait_id: string;
   run_id: string;
   call_id: string;
-  kind: "tool" | "unknown_outcome" | "question";
-  tool: string;
+  kind: "tool" | "unknown_outcome" | "confirmation" | "question" | "client_tool";
+  name: string;
+  prompt: string | null;
   input: Json;
+  answer_schema: Schema | null;
   state: string;
   created_at: string;
+  expires_at: string | null;
 };
 
 export type Agent = {

@@ -1,19 +1,22 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import type { ApprovalRow } from "../api/wire";
+import type { WaitRow } from "../api/wire";
 import { arrange, idOf, neighbour, successor, type Item } from "./arrange";
 
-const row = (id: string): ApprovalRow => ({
-  approval_id: id,
+const row = (id: string): WaitRow => ({
+  wait_id: id,
   run_id: `run of ${id}`,
   call_id: "c",
   kind: "tool",
-  tool: "send",
+  name: "send",
+  prompt: null,
+  answer_schema: null,
+  expires_at: null,
   input: {},
   state: "pending",
   created_at: "2026-01-01T00:00:00Z",
 });
-const rows = (ids: string): ApprovalRow[] => [...ids].map(row);
+const rows = (ids: string): WaitRow[] => [...ids].map(row);
 const items = (ids: string): Item[] => arrange([], rows(ids), undefined);
 const ids = (found: Item[]): string => found.map((item) => idOf(item) + (item.isGone ? "!" : "")).join("");
 

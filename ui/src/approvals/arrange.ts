@@ -1,15 +1,15 @@
 /** The order of the inbox. An item never changes its place because another arrives, and the selected one never vanishes. */
 
-import type { ApprovalRow } from "../api/wire";
+import type { WaitRow } from "../api/wire";
 
 /** `isGone`: it was decided elsewhere, expired, or its run ended. It stays on screen while it is selected. */
-export type Item = { row: ApprovalRow; isGone: boolean };
+export type Item = { row: WaitRow; isGone: boolean };
 
-export const idOf = (item: Item): string => item.row.approval_id;
+export const idOf = (item: Item): string => item.row.wait_id;
 
 /** Items that were shown keep their order, new ones come last; of those that no longer wait only the selected one stays. */
-export function arrange(before: readonly Item[], waiting: readonly ApprovalRow[], selected: string | undefined): Item[] {
-  const now = new Map(waiting.map((row) => [row.approval_id, row]));
+export function arrange(before: readonly Item[], waiting: readonly WaitRow[], selected: string | undefined): Item[] {
+  const now = new Map(waiting.map((row) => [row.wait_id, row]));
   const known = before.flatMap((item) => {
     const row = now.get(idOf(item));
     now.delete(idOf(item));

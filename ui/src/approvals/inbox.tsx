@@ -1,5 +1,5 @@
 /**
- * Everything that waits for a decision, in one list that can be worked through with the keyboard.
+ * Everything that waits for a decision or an answer, in one list that can be worked through with the keyboard.
  *
  * A key press decides one item: the one that is selected, has the focus and is wholly on screen. Anything else that a key
  * could mean only brings the selected item into view. Arrivals, and decisions made elsewhere, never move the selection.
@@ -9,18 +9,21 @@ import { useEffect, useLayoutEffect, useRef, useState } from "preact/hooks";
 import { useCell } from "../cell";
 import { onKey } from "../frame/help";
 import { href } from "../route";
+import type { WaitRow } from "../api/wire";
 import { Decide, wording } from "../run/approval";
+import { question, TimeLeft, titleOf } from "../run/wait";
 import { Input } from "../text/input";
 import { ago, short } from "../text/words";
 import { arrange, idOf, neighbour, successor, type Item } from "./arrange";
 import { bringIntoView, isInView } from "./in-view";
+import { AnswerForm } from "../waits/answer";
 import { useSteadyClicks } from "./steady";
 import { look, remove, waiting } from "./waiting";
 
 /** Keys that press the button or link of the selected item that carries them as `data-key`. */
 const PRESSES = new Set(["a", "e", "r", "o"]);
 
-export function Approvals() {
+export function Inbox() {
   const found = useCell(waiting);
   const list = useRef<HTMLUListElement>(null);
   const { items, selected, select, finish } = useSelection(list);
@@ -37,7 +40,9 @@ export function Approvals() {
       if (by || !card) return select(neighbour(items, selected, by || 1));
       if (!card.contains(document.activeElement)) return select(selected);
       if (!isInView(card)) return bringIntoView(card, "end");
-      card.querySelector<HTMLElement>(`[data-key="${key}"]`)?.click();
+      const pressed = card.querySelector<HTMLElement>(`[data-key="${key}"]`);
+      if (pressed) return pressed.click();
+      if (key === "e") card.querySelector<HTMLElement>(".answer-form :is(input, select, textarea)")?.focus();
     }),
   );
 
@@ -45,11 +50,11 @@ export function Approvals() {
   return (
     <main class="view page">
       <div class="column">
-        <h1>Approvals</h1>
+        <h1>Inbox</h1>
         <p class="lead">
-          {found === undefined ? "Loading…" : count ? `${count} waiting for a decision.` : "No pending approvals."}
+          {found === undefined ? "Loading…" : count ? `${count} waiting for you.` : "No run waits for you."}
         </p>
-        <ul class="inbox" aria-label="Waiting approvals" ref={list} onClickCapture={steady}>
+        <ul class="inbox" aria-label="Waiting" ref={list} onClickCapture={steady}>
           {items.map((item) => (
             <Row
               key={idOf(item)}
@@ -62,7 +67,7 @@ export function Approvals() {
         </ul>
         {items.length > 0 && (
           <p class="faint keys-hint">
-            <kbd>j</kbd> <kbd>k</kbd> move · <kbd>a</kbd> approve · <kbd>e</kbd> edit · <kbd>r</kbd> reject ·{" "}
+            <kbd>j</kbd> <kbd>k</kbd> move · <kbd>a</kbd> approve · <kbd>e</kbd> edit, or fill in · <kbd>r</kbd> reject ·{" "}
             <kbd>o</kbd> open
           </p>
         )}
@@ -117,39 +122,70 @@ function useSelection(list: { current: HTMLUListElement | null }): Selection {
 }
 
 const cardOf = (list: HTMLUListElement | null, id: string | undefined): HTMLElement | null =>
-  id === undefined ? null : (list?.querySelector(`[data-approval="${CSS.escape(id)}"] > [role=group]`) ?? null);
+  id === undefined ? null : (list?.querySelector(`[data-wait="${CSS.escape(id)}"] > [role=group]`) ?? null);
 
 type Shown = { item: Item; isCurrent: boolean; choose: () => void; done: (isDecided: boolean) => Promise<void> };
 
 function Row({ item: { row, isGone }, isCurrent, choose, done }: Shown) {
-  const approval = { id: row.approval_id, kind: row.kind, tool: row.tool, input: row.input };
   return (
     <li
       class={`approval${isCurrent ? " current" : ""}${isGone ? " gone" : ""}`}
       aria-current={isCurrent}
-      data-approval={row.approval_id}
+      data-wait={row.wait_id}
       onFocusIn={() => isCurrent || choose()}
       onClick={() => isCurrent || choose()}
     >
-      <div role="group" aria-label={`Approval ${row.tool}`} tabIndex={-1}>
+      <div role="group" aria-label={nameOf(row)} tabIndex={-1}>
         <p class="asks">
-          {wording(approval)}
+          {askedBy(row)}
           <span class="faint">
             {ago(row.created_at)} ·{" "}
             <a href={href({ view: "runs", id: row.run_id })} data-key="o">
               run {short(row.run_id)}
             </a>
+            <Deadline at={row.expires_at} />
           </span>
         </p>
-        <Input input={row.input} />
+        {row.input !== null && <Input input={row.input} />}
         {isGone ? (
           <p class="faint" role="status">
-            No longer waiting: it was decided elsewhere, it expired, or its run ended.
+            No longer waiting: it was answered elsewhere, it expired, or its run ended.
           </p>
         ) : (
-          <Decide approval={approval} done={done} />
+          <Reply row={row} done={done} />
         )}
       </div>
     </li>
   );
+}
+
+const Deadline = ({ at }: { at: string | null }) =>
+  at === null ? null : (
+    <>
+      {" "}
+      · <TimeLeft until={Date.parse(at)} /> left
+    </>
+  );
+
+/** An approval in the words of the card; undefined for anything else that waits. */
+function approvalOf({ wait_id: id, kind, name: tool, input }: WaitRow) {
+  if (kind === "question" || kind === "client_tool") return undefined;
+  return { id, kind: kind === "confirmation" ? ("question" as const) : kind, tool, input };
+}
+
+function askedBy(row: WaitRow): string {
+  const approval = approvalOf(row);
+  return approval ? wording(approval) : question(row);
+}
+
+function nameOf(row: WaitRow): string {
+  return approvalOf(row) ? `Approval ${row.name}` : titleOf(row);
+}
+
+function Reply({ row, done }: { row: WaitRow; done: Shown["done"] }) {
+  const approval = approvalOf(row);
+  if (approval) return <Decide approval={approval} done={done} />;
+  const kind = row.kind === "client_tool" ? row.kind : "question";
+  const wait = { id: row.wait_id, kind, name: row.name, schema: row.answer_schema ?? undefined } as const;
+  return <AnswerForm wait={wait} done={done} />;
 }

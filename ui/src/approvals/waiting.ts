@@ -1,31 +1,31 @@
-/** The approvals that wait for a decision, oldest first. The whole page shows how many there are. */
+/** Everything that waits for a person or a client, oldest first. The whole page shows how many there are. */
 
-import { approvals } from "../api/calls";
-import type { ApprovalRow } from "../api/wire";
+import { waits } from "../api/calls";
+import type { WaitRow } from "../api/wire";
 import { keyGiven } from "../api/key";
 import { Cell } from "../cell";
 
 const EVERY = 3000;
 
-export const waiting = new Cell<ApprovalRow[] | undefined>(undefined);
+export const waiting = new Cell<WaitRow[] | undefined>(undefined);
 
-/** Decided in this tab: an answer that was asked for before the decision must not bring it back. */
-const decided = new Set<string>();
+/** Answered in this tab: a list that was asked for before the answer must not bring it back. */
+const answered = new Set<string>();
 let asked = 0;
 let shown = 0;
 
 export async function look(): Promise<void> {
   const mine = ++asked;
-  const found = (await approvals()).reverse().filter((row) => !decided.has(row.approval_id));
+  const found = (await waits()).reverse().filter((row) => !answered.has(row.wait_id));
   if (mine < shown) return; // a later answer came first
   shown = mine;
   if (JSON.stringify(found) !== JSON.stringify(waiting.get())) waiting.set(found);
 }
 
-/** Take an approval off the list that this tab has decided. */
+/** Take a wait off the list that this tab has answered. */
 export function remove(id: string): void {
-  decided.add(id);
-  waiting.set(waiting.get()?.filter((row) => row.approval_id !== id));
+  answered.add(id);
+  waiting.set(waiting.get()?.filter((row) => row.wait_id !== id));
 }
 
 /** Look now and then, while the tab is visible. */

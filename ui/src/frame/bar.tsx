@@ -25,7 +25,7 @@ export function Bar({ route, help }: { route: Route; help: () => void }) {
         <Place to={{ view: "chats" }} isHere={route.view === "chats"} name="Chats" />
         <Place to={{ view: "channels" }} isHere={inChannels} name="Channels" />
         <Place to={{ view: "runs" }} isHere={route.view === "runs"} name="Runs" />
-        <Place to={{ view: "approvals" }} isHere={route.view === "approvals"} name="Approvals" count={count} />
+        <Place to={{ view: "approvals" }} isHere={route.view === "approvals"} name="Inbox" count={count} />
       </nav>
       <Connection />
       <Overview />

@@ -11,7 +11,7 @@ const KEYS: [string, [string, string][]][] = [
       ["g c", "chats"],
       ["g h", "channels"],
       ["g r", "runs"],
-      ["g a", "approvals"],
+      ["g a", "inbox"],
       ["n", "new chat"],
       ["/", "search"],
       ["?", "this list"],
@@ -26,11 +26,11 @@ const KEYS: [string, [string, string][]][] = [
     ],
   ],
   [
-    "Approvals",
+    "Inbox",
     [
       ["j k", "next, previous"],
       ["a", "approve"],
-      ["e", "edit the input"],
+      ["e", "edit the input, or fill in the answer"],
       ["r", "reject"],
       ["o", "open the run"],
     ],

@@ -5,6 +5,11 @@ export type Json = null | boolean | number | string | Json[] | { [key: string]: 
 export type Usage = { input_tokens?: number; output_tokens?: number; usd?: number };
 export type ApprovalKind = "tool" | "unknown_outcome" | "question";
 export type Decision = "approved" | "rejected" | "expired";
+/** What a run waits for that is not an approval. */
+export type WaitKind = "question" | "client_tool" | "child" | "timer" | "event";
+export type Outcome = "answered" | "failed" | "expired";
+/** A JSON Schema, as it came. */
+export type Schema = { [keyword: string]: Json };
 export type Why = "crash" | "drain" | "decision";
 export type End = "done" | "error" | "canceled";
 export type Status = "queued" | "running" | "waiting" | End;
@@ -13,8 +18,10 @@ export type Status = "queued" | "running" | "waiting" | End;
 export type Origin = { run_id: string; seq: number };
 
 type Payloads = {
-  "run.queued": { agent: string; trigger?: string; task?: Json; copied?: Origin };
+  "run.queued": { agent: string; trigger?: string; task?: Json; copied?: Origin; parent?: string };
   "run.resumed": { attempt: number; why: Why };
+  "message.received": { message_id: string; text: string };
+  "message.taken": { message_id: string };
   "step.started": { step: string; name: string; model?: string };
   "step.finished": { step: string; name: string; usage?: Usage; result?: Json; error?: string; traceback?: string };
   "model.thinking": { text: string };
@@ -31,10 +38,31 @@ type Payloads = {
     expires_at?: number;
   };
   "approval.decided": { approval_id: string; decision: Decision; by: string; input?: Json; reason?: string };
+  "wait.requested": {
+    wait_id: string;
+    call_id: string;
+    kind: WaitKind;
+    name: string;
+    prompt?: string;
+    input?: Json;
+    schema?: Schema;
+    default?: Json;
+    child?: string;
+    expires_at?: number;
+  };
+  "wait.answered": {
+    wait_id: string;
+    outcome: Outcome;
+    by: string;
+    value?: Json;
+    code?: string;
+    message?: string;
+    usage?: Usage;
+  };
   "tool.started": { call_id: string; tool: string; input: Json };
   "tool.output": { call_id: string; text: string };
   "tool.finished": { call_id: string; tool: string; output?: Json; error?: string; ms?: number; traceback?: string };
-  "run.waiting": { approvals: string[] };
+  "run.waiting": { waits: string[] };
   trace: { fn: string };
   "run.output": { text: string; sources: string[]; outputs: { [name: string]: Json }; last?: string };
   "run.error": { code: string; message: string; traceback?: string };
@@ -66,6 +94,7 @@ const PROGRESS: ReadonlySet<EventType> = new Set([
   "tool.finished",
   "model.message",
   "approval.decided",
+  "wait.answered",
 ]);
 
 export const isProgress = (event: RunEvent): boolean => PROGRESS.has(event.type);

@@ -7,7 +7,9 @@
  */
 
 import { isOver, isProgress, never, type Json, type ModelMessage, type RunEvent, type Usage } from "./events";
-import { EMPTY, type Approval, type Call, type Item, type RunState, type Step, type Text } from "./state";
+import { add, change, hasCall, without } from "./items";
+import { EMPTY, type Call, type Item, type RunState, type Step, type Text } from "./state";
+import { answered, asked, decided, voided, wanted } from "./waits";
 
 export function fold(events: Iterable<RunEvent>, from: RunState = EMPTY): RunState {
   let state = from;
@@ -29,12 +31,13 @@ function arrived(state: RunState, event: RunEvent): RunState {
 function apply(state: RunState, event: RunEvent): RunState {
   switch (event.type) {
     case "run.queued": {
-      const { agent, trigger, copied } = event.data;
+      const { agent, trigger, copied, parent } = event.data;
       return {
         ...state,
         agent,
         ...(trigger && { trigger }),
         ...(copied && { copied }),
+        ...(parent && { parent }),
         status: "queued",
         queuedAt: event.ts,
       };
@@ -92,8 +95,14 @@ function apply(state: RunState, event: RunEvent): RunState {
       return asked(state, event);
     case "approval.decided":
       return decided(state, event);
+    case "wait.requested":
+      return wanted(state, event);
+    case "wait.answered":
+      return spend(answered(state, event), event.data.usage);
     case "run.waiting":
       return { ...state, status: "waiting" };
+    case "message.received":
+    case "message.taken":
     case "trace":
       return state;
     case "run.output": {
@@ -114,29 +123,11 @@ function apply(state: RunState, event: RunEvent): RunState {
         finishedAt: event.ts,
         usage: { ...state.usage, ...usage },
       };
-      return { ...ended, items: state.items.map((item) => questions(item, voided)) };
+      return { ...ended, items: state.items.map(voided) };
     }
     default:
       return never(event);
   }
-}
-
-// --- items
-
-const add = (state: RunState, item: Item): RunState => ({ ...state, items: [...state.items, item] });
-
-const without = (state: RunState, key: string): RunState =>
-  state.items.some((item) => item.key === key)
-    ? { ...state, items: state.items.filter((item) => item.key !== key) }
-    : state;
-
-type Of<K extends Item["kind"]> = Extract<Item, { kind: K }>;
-
-/** The state with the last item of that kind and key changed; unchanged if no item has them. */
-function change<K extends Item["kind"]>(state: RunState, kind: K, key: string, to: (item: Of<K>) => Of<K>): RunState {
-  const place = state.items.findLastIndex((item) => item.kind === kind && item.key === key);
-  if (place < 0) return state;
-  return { ...state, items: state.items.with(place, to(state.items[place] as Of<K>)) };
 }
 
 // --- text
@@ -173,7 +164,7 @@ function said(state: RunState, message: ModelMessage, seq: number): RunState {
   return typeof content === "string" && isNew("text") ? write(thinking, "text", content, seq) : thinking;
 }
 
-// --- calls and questions
+// --- calls
 
 const call = (callId: string, tool: string, input: Json): Call => ({
   kind: "call",
@@ -184,63 +175,12 @@ const call = (callId: string, tool: string, input: Json): Call => ({
   state: "requested",
   streamed: "",
   approvals: [],
+  waits: [],
 });
 
 /** The state in which this call is known: Python agents start calls without a request event. */
 const known = (state: RunState, callId: string, tool: string, input: Json): RunState =>
   hasCall(state, callId) ? state : add(state, call(callId, tool, input));
-
-const hasCall = (state: RunState, callId: string): boolean =>
-  state.items.findLastIndex((item) => item.key === callId && item.kind === "call") >= 0;
-
-function asked(state: RunState, event: Extract<RunEvent, { type: "approval.requested" }>): RunState {
-  const { approval_id: id, call_id: callId, kind, tool, input, expires_at: expiresAt } = event.data;
-  const approval: Approval = { id, callId, kind, tool, input, state: "pending", ...(expiresAt && { expiresAt }) };
-  if (!hasCall(state, callId)) {
-    return add(state, { kind: "question", key: id, approval });
-  }
-  return change(state, "call", callId, (waiting) => ({
-    ...waiting,
-    state: "waiting",
-    approvals: [...waiting.approvals, approval],
-  }));
-}
-
-function decided(state: RunState, event: Extract<RunEvent, { type: "approval.decided" }>): RunState {
-  const { approval_id, decision, by, input, reason } = event.data;
-  const answered = (approval: Approval): Approval =>
-    approval.id === approval_id && approval.state === "pending"
-      ? {
-          ...approval,
-          state: decision,
-          by,
-          ...(input !== undefined && input !== null && { edited: input }),
-          ...(reason && { reason }),
-        }
-      : approval;
-  const items = state.items.map((item) => {
-    const after = questions(item, answered);
-    return after !== item && after.kind === "call" && after.state === "waiting"
-      ? { ...after, state: "requested" as const }
-      : after;
-  });
-  return { ...state, items, status: state.status === "waiting" ? "queued" : state.status };
-}
-
-/** The item with its approvals changed; itself if none was. */
-function questions(item: Item, to: (approval: Approval) => Approval): Item {
-  if (item.kind === "question") {
-    const approval = to(item.approval);
-    return approval === item.approval ? item : { ...item, approval };
-  }
-  if (item.kind !== "call") return item;
-  const approvals = item.approvals.map(to);
-  return approvals.every((approval, place) => approval === item.approvals[place]) ? item : { ...item, approvals };
-}
-
-/** The run ended before a decision. */
-const voided = (approval: Approval): Approval =>
-  approval.state === "pending" ? { ...approval, state: "void" } : approval;
 
 function spend(state: RunState, more: Usage | undefined): RunState {
   if (!more) return state;

@@ -2,7 +2,7 @@
 
 import type { EventType, RunEvent } from "./events";
 
-const BY_API: ReadonlySet<EventType> = new Set<EventType>(["run.queued", "approval.decided"]);
+const BY_API: ReadonlySet<EventType> = new Set<EventType>(["run.queued", "approval.decided", "wait.answered"]);
 
 type Data<T extends EventType> = Extract<RunEvent, { type: T }>["data"];
 export type Line = { [T in EventType]: readonly [T, Data<T>] }[EventType];
@@ -45,7 +45,7 @@ export const REFUND: Line[] = [
   ["step.finished", { step: "turn#1", name: "think", usage: { input_tokens: 10, output_tokens: 4, usd: 0.01 } }],
   ["tool.requested", { call_id: "c1", tool: "refund", input: { amount: 38.5 } }],
   ["approval.requested", { approval_id: "a1", call_id: "c1", kind: "tool", tool: "refund", input: { amount: 38.5 } }],
-  ["run.waiting", { approvals: ["a1"] }],
+  ["run.waiting", { waits: ["a1"] }],
   ["approval.decided", { approval_id: "a1", decision: "approved", by: "ann", input: { amount: 20 } }],
   ["run.resumed", { attempt: 2, why: "decision" }],
   ["tool.started", { call_id: "c1", tool: "refund", input: { amount: 20 } }],

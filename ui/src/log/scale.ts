@@ -1,20 +1,24 @@
 /**
  * Where a moment is drawn on a waterfall, from 0 to 1. A person may take a day to decide what a program did in a
- * second; while nothing but that goes on, time is drawn shorter, so that the second can still be seen. Pure.
+ * second, and a timer may be set to days; while nothing but that goes on, time is drawn shorter, so that the second can still be seen. Pure.
  */
 
-import type { Waterfall } from "./waterfall";
+import type { Bar, BarKind, Waterfall } from "./waterfall";
 
 type Span = readonly [from: number, to: number];
 
 const MOST = 0.25; // all waits together, as a part of the rest
 
+/** Kinds of bars in which nothing works. */
+const IDLE: ReadonlySet<BarKind> = new Set<BarKind>(["person", "timer", "event"]);
+export const isIdle = (bar: Bar): boolean => IDLE.has(bar.kind);
+
 export type Scale = { at: (ts: number) => number; isShortened: boolean };
 
 export function scaleOf({ bars, from }: Waterfall, to: number): Scale {
-  const spans = (isPerson: boolean) =>
+  const spans = (idle: boolean) =>
     bars
-      .filter((bar) => (bar.kind === "person") === isPerson)
+      .filter((bar) => isIdle(bar) === idle)
       .map((bar): Span => [bar.from, Math.min(bar.to ?? to, to)]);
   const waits = without(merged(spans(true)), merged(spans(false)));
   const waited = waits.reduce((sum, span) => sum + length(span), 0);

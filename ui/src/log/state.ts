@@ -1,9 +1,20 @@
 /** A run as it is shown: what the fold makes of a log, up to any seq. */
 
-import type { ApprovalKind, Decision, Json, Origin, Status, Usage, Why } from "./events";
+import type {
+  ApprovalKind,
+  Decision,
+  Json,
+  Origin,
+  Outcome,
+  Schema,
+  Status,
+  Usage,
+  WaitKind,
+  Why,
+} from "./events";
 
 /** Something a reader sees, in the order in which it began. */
-export type Item = Text | Call | Step | Question | Resumption;
+export type Item = Text | Call | Step | Question | Waiting | Resumption;
 
 /** What the model wrote or thought. `kept`: so much of it stays if a reset takes back the rest. */
 export type Text = { kind: "text" | "thinking"; key: string; text: string; kept: number };
@@ -23,6 +34,7 @@ export type Call = {
   ms?: number;
   startedAt?: number;
   approvals: Approval[];
+  waits: Wait[];
 };
 
 /** A step of a plan or of a Python agent; questions to a model are not shown as such. */
@@ -30,6 +42,9 @@ export type Step = { kind: "step"; key: string; name: string; done: boolean; err
 
 /** A question that belongs to no tool call. */
 export type Question = { kind: "question"; key: string; approval: Approval };
+
+/** A wait that belongs to no tool call. */
+export type Waiting = { kind: "wait"; key: string; wait: Wait };
 
 export type Resumption = { kind: "resumed"; key: string; attempt: number; why: Why };
 
@@ -46,6 +61,26 @@ export type Approval = {
   reason?: string;
 };
 
+/** A question, a tool of the client, another run, a time or an event, and its answer. */
+export type Wait = {
+  id: string;
+  callId: string;
+  kind: WaitKind;
+  name: string;
+  prompt?: string;
+  input: Json;
+  schema?: Schema;
+  child?: string;
+  state: "pending" | Outcome | "void";
+  at: number;
+  expiresAt?: number;
+  by?: string;
+  value?: Json;
+  code?: string;
+  reason?: string;
+  endedAt?: number;
+};
+
 export type RunState = {
   runId: string;
   seq: number;
@@ -53,6 +88,7 @@ export type RunState = {
   agent: string;
   trigger?: string;
   copied?: Origin;
+  parent?: string;
   attempt: number;
   items: readonly Item[];
   usage: Required<Usage>;

@@ -1,8 +1,9 @@
-/** A log as bars over time: the wait in the queue, steps, tool calls, and waits for people. Pure. */
+/** A log as bars over time: the wait in the queue, steps, tool calls, and everything that the run waited for. Pure. */
 
-import type { RunEvent } from "./events";
+import type { RunEvent, WaitKind } from "./events";
 
-export type BarKind = "queue" | "step" | "tool" | "person";
+/** `person`: also a tool of the client. `timer` and `event`: nothing works meanwhile. */
+export type BarKind = "queue" | "step" | "tool" | "person" | "child" | "timer" | "event";
 
 export type Bar = {
   key: string;
@@ -12,6 +13,7 @@ export type Bar = {
   to: number | undefined; // still going on
   seq: number;
   failed: boolean;
+  child?: string; // the run that works meanwhile
 };
 
 /** The moment an attempt began that was not the first. */
@@ -26,7 +28,7 @@ export function waterfall(events: Iterable<RunEvent>): Waterfall {
   let from = 0;
   let to = 0;
 
-  const begin = (key: string, kind: BarKind, label: string, event: RunEvent) => {
+  const begin = (key: string, kind: BarKind, label: string, event: RunEvent, child?: string) => {
     end(key, event.ts);
     const bar: Bar = {
       key: `${key} ${event.seq}`,
@@ -36,6 +38,7 @@ export function waterfall(events: Iterable<RunEvent>): Waterfall {
       to: undefined,
       seq: event.seq,
       failed: false,
+      ...(child && { child }),
     };
     open.set(key, bar);
     bars.push(bar);
@@ -76,6 +79,14 @@ export function waterfall(events: Iterable<RunEvent>): Waterfall {
       case "approval.decided":
         end(`person ${event.data.approval_id}`, event.ts, event.data.decision === "expired");
         break;
+      case "wait.requested": {
+        const { wait_id, kind, name, prompt, child } = event.data;
+        begin(`wait ${wait_id}`, KINDS[kind], kind === "timer" ? "sleep" : (prompt ?? name), event, child);
+        break;
+      }
+      case "wait.answered":
+        end(`wait ${event.data.wait_id}`, event.ts, event.data.outcome !== "answered");
+        break;
       case "run.finished":
         for (const key of [...open.keys()]) end(key, event.ts, true);
         break;
@@ -83,3 +94,11 @@ export function waterfall(events: Iterable<RunEvent>): Waterfall {
   }
   return { bars, marks, from, to };
 }
+
+const KINDS: Record<WaitKind, BarKind> = {
+  question: "person",
+  client_tool: "person",
+  child: "child",
+  timer: "timer",
+  event: "event",
+};

@@ -1,7 +1,7 @@
 /** A question to a person, and what was answered: approve, approve with another input, or reject with a reason. */
 
 import { useRef, useState } from "preact/hooks";
-import { decide, type Answer } from "../api/calls";
+import { decide, type Verdict as Answer } from "../api/calls";
 import { useDoing } from "../requests";
 import type { Json } from "../log/events";
 import type { Approval } from "../log/state";

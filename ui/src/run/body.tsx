@@ -6,11 +6,12 @@ import type { Item, RunState } from "../log/state";
 import { href } from "../route";
 import { CodeBlock } from "../text/code";
 import { Markdown } from "../text/markdown";
-import { duration, shown } from "../text/words";
+import { duration, short, shown } from "../text/words";
 import { ApprovalCard } from "./approval";
 import { CallCard } from "./call";
 import { Sources } from "./sources";
 import { Trouble } from "./trouble";
+import { WaitCard } from "./wait";
 
 const MOST = 200; // items that are drawn, unless the user asks for more
 
@@ -28,6 +29,11 @@ export function RunBody({ state, isPast = false, retry }: Shape) {
         <p class="mark">
           Forked from <a href={href({ view: "runs", id: state.copied.run_id })}>another run</a> at event{" "}
           {state.copied.seq}.
+        </p>
+      )}
+      {state.parent && (
+        <p class="mark">
+          A child of <a href={href({ view: "runs", id: state.parent })}>run {short(state.parent)}</a>.
         </p>
       )}
       {left > 0 && (
@@ -66,6 +72,8 @@ function Shown({ item, isLast, state, isPast }: Drawn) {
       );
     case "call":
       return <CallCard call={item} isPast={isPast} isOver={isOver(state.status)} />;
+    case "wait":
+      return <WaitCard wait={item.wait} isPast={isPast || isOver(state.status)} />;
     case "question":
       return <ApprovalCard approval={item.approval} isPast={isPast} />;
     case "step":

@@ -6,10 +6,11 @@ import { CodeBlock } from "../text/code";
 import { Input } from "../text/input";
 import { brief, duration, shown } from "../text/words";
 import { ApprovalCard } from "./approval";
+import { WaitCard } from "./wait";
 
 const WORDS: Record<Call["state"], string> = {
   requested: "to be called",
-  waiting: "waits for a decision",
+  waiting: "waits for an answer",
   started: "running",
   finished: "done",
   failed: "failed",
@@ -52,6 +53,9 @@ export function CallCard({ call, isPast, isOver }: { call: Call; isPast: boolean
           )}
         </div>
       </details>
+      {call.waits.map((wait) => (
+        <WaitCard key={wait.id} wait={wait} isPast={isPast || isOver} isInCall />
+      ))}
       {call.approvals.map((approval) => (
         <ApprovalCard key={approval.id} approval={approval} isPast={isPast || (isOver && approval === pending)} />
       ))}

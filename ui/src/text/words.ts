@@ -11,6 +11,15 @@ export function duration(ms: number): string {
   return hours < 48 ? `${hours} h ${minutes % 60} min` : `${Math.floor(hours / 24)} days`;
 }
 
+/** The time that is left, with the seconds: 3 d 4 h, 1:02:03, 4:05. */
+export function countdown(ms: number): string {
+  const seconds = Math.max(0, Math.ceil(ms / 1000));
+  const [days, hours, minutes] = [Math.floor(seconds / 86_400), Math.floor(seconds / 3600) % 24, Math.floor(seconds / 60) % 60];
+  const two = (n: number) => String(n).padStart(2, "0");
+  if (days > 0) return `${days} d ${hours} h`;
+  return hours > 0 ? `${hours}:${two(minutes)}:${two(seconds % 60)}` : `${minutes}:${two(seconds % 60)}`;
+}
+
 export function ago(then: string | number, now = Date.now()): string {
   const ms = now - new Date(then).getTime();
   if (ms < 45_000) return "just now";
