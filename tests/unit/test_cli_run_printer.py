@@ -6,7 +6,7 @@ import msgspec
 import pytest
 
 from runyard.cli import chat
-from runyard.cli.run_printer import RunPrinter
+from runyard.cli.terminal.run_printer import RunPrinter
 from runyard.client import LogEvent
 
 
@@ -72,7 +72,7 @@ def test_tools_questions_and_trouble_are_notes(capsys: pytest.CaptureFixture[str
             "approval.requested",
             {"approval_id": "a1", "call_id": "c", "kind": "tool", "tool": "send", "input": {"n": 1}},
         ),
-        ("run.waiting", {"approvals": ["a1"]}),
+        ("run.waiting", {"waits": ["a1"]}),
         ("approval.decided", {"approval_id": "a1", "decision": "approved", "by": "me"}),
         ("tool.started", {"call_id": "c", "tool": "send", "input": {"n": 1}}),
         ("tool.finished", {"call_id": "c", "tool": "send", "error": "timeout"}),
@@ -84,12 +84,39 @@ def test_tools_questions_and_trouble_are_notes(capsys: pytest.CaptureFixture[str
     assert notes == [
         '? send {"n":1}',
         "  runyard approvals approve a1",
-        "waiting for a decision",
+        "waiting",
         "! approved by me",
         '→ send {"n":1}',
         "← send failed: timeout",
         "agent_error: It broke.",
         "error",
+    ]
+
+
+def test_waits_are_notes_that_say_how_to_answer(capsys: pytest.CaptureFixture[str]) -> None:
+    def wait(kind: str, name: str, **more: Any) -> tuple[str, dict[str, Any]]:
+        return "wait.requested", {"wait_id": f"w-{kind}", "call_id": "c", "kind": kind, "name": name, **more}
+
+    _, notes, _ = shown(
+        capsys,
+        wait("question", "ask", prompt="Which row?"),
+        wait("client_tool", "locate", input={"why": "map"}),
+        wait("child", "researcher", child="r2"),
+        wait("timer", "sleep"),
+        wait("event", "order.paid", input="A-17"),
+        ("wait.answered", {"wait_id": "w-question", "outcome": "answered", "by": "ann", "value": 12}),
+        DONE,
+    )
+    assert notes == [
+        "? Which row?",
+        "  runyard waits answer w-question",
+        '? tool of the client: locate {"why":"map"}',
+        "  runyard waits answer w-client_tool",
+        "⋯ researcher in run r2",
+        "⋯ sleeping",
+        "⋯ order.paid A-17",
+        "! answered by ann",
+        "done",
     ]
 
 

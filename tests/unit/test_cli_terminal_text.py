@@ -4,7 +4,7 @@ from datetime import UTC, datetime
 
 import pytest
 
-from runyard.cli.terminal_text import age, duration, one_line, span
+from runyard.cli.terminal.text import age, duration, one_line, span
 
 NOW = datetime(2026, 1, 2, tzinfo=UTC)
 

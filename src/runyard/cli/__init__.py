@@ -1,15 +1,12 @@
 """The `runyard` command: one file per command.
 
-`--help` is quick: at their top the files import only Typer and the errors, and a command imports the rest when it runs.
-Help is plain text, because Rich would double the time. A failure prints one sentence on stderr, with exit code 2 if
-Runyard cannot start and 1 otherwise. RUNYARD_DEBUG=1 shows tracebacks.
+Every command is quick to start: at their top the files import little of the standard library and the errors, and a
+command imports the rest when it runs (ADR 30). A failure prints one sentence on stderr, with exit code 2 if Runyard
+cannot start or the command line is wrong, and 1 otherwise. RUNYARD_DEBUG=1 shows tracebacks.
 """
 
 import os
 import sys
-from typing import Annotated
-
-import typer
 
 from runyard.cli import (
     approvals,
@@ -19,23 +16,22 @@ from runyard.cli import (
     dev,
     doctor,
     encryption,
+    events,
     keys,
     migrate,
     runs,
     serve,
     status,
+    waits,
     worker,
 )
+from runyard.cli.commands import Exit, Group
+from runyard.cli.terminal.output import echo, secho
 from runyard.errors import RunyardError, StartupError
 
-program = typer.Typer(
-    name="runyard",
-    help="A self-hosted server for agent runs: one run, one log, every client.",
-    no_args_is_help=True,
-    add_completion=False,
-    rich_markup_mode=None,
-    pretty_exceptions_enable=False,
-)
+INTERRUPTED = 130
+
+program = Group("A self-hosted server for agent runs: one run, one log, every client.")
 for verb in (
     dev.dev,
     chat.chat,
@@ -49,42 +45,50 @@ for verb in (
     check.check,
 ):
     program.command()(verb)
-program.add_typer(runs.program, name="runs")
-program.add_typer(approvals.program, name="approvals")
+program.entries["runs"] = runs.program
+program.entries["approvals"] = approvals.program
+program.entries["waits"] = waits.program
+program.entries["events"] = events.program
 keys.program.command("make-encryption")(encryption.make_encryption)
 keys.program.command("rotate-encryption")(encryption.rotate_encryption)
-program.add_typer(keys.program, name="keys")
+program.entries["keys"] = keys.program
 
 
-def _version(wanted: bool) -> None:
-    if wanted:
-        from runyard import __version__
+def _version() -> None:
+    """Show the version and exit."""
+    from runyard import __version__
 
-        typer.echo(f"runyard {__version__}")
-        raise typer.Exit
-
-
-@program.callback()
-def _options(
-    version: Annotated[
-        bool, typer.Option("--version", callback=_version, is_eager=True, help="Show the version and exit.")
-    ] = False,
-) -> None:
-    pass
+    echo(f"runyard {__version__}")
 
 
 def main() -> None:
-    if os.environ.get("RUNYARD_DEBUG", "") not in {"", "0"}:
-        program()
+    sys.exit(run(sys.argv[1:]))
+
+
+def run(words: list[str]) -> int:
+    """Run the command that these words name and return its exit code."""
     try:
-        program()
-    except RunyardError as error:
-        _fail(error.message, 2 if isinstance(error, StartupError) else 1)
-    except Exception as error:  # a user sees a traceback only with RUNYARD_DEBUG
+        program.run("runyard", words, {"--version": _version})
+        sys.stdout.flush()
+    except Exit as end:
+        return end.code
+    except KeyboardInterrupt:
+        return INTERRUPTED
+    except BrokenPipeError:  # the reader of our output has ended: there is no one to tell
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        return 1
+    except Exception as error:
+        if os.environ.get("RUNYARD_DEBUG", "") not in {"", "0"}:
+            raise
+        if isinstance(error, RunyardError):
+            return _failed(error.message, 2 if isinstance(error, StartupError) else 1)
         message = " ".join(str(error).split())
-        _fail(f"{type(error).__name__}: {message}\nThis is a bug in Runyard; set RUNYARD_DEBUG=1 to see where.", 1)
+        return _failed(
+            f"{type(error).__name__}: {message}\nThis is a bug in Runyard; set RUNYARD_DEBUG=1 to see where.", 1
+        )
+    return 0
 
 
-def _fail(message: str, code: int) -> None:
-    typer.secho(f"runyard: {message}", err=True, fg="red" if sys.stderr.isatty() else None)
-    sys.exit(code)
+def _failed(message: str, code: int) -> int:
+    secho(f"runyard: {message}", err=True, fg="red")
+    return code

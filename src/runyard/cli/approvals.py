@@ -2,32 +2,30 @@
 
 from typing import TYPE_CHECKING, Annotated, Any
 
-import typer
-
+from runyard.cli.commands import Argument, Group, Option
 from runyard.cli.open_client import run_with_client
 from runyard.cli.options import Json
 from runyard.cli.short_ids import whole_approval_id
+from runyard.cli.terminal.output import echo
 from runyard.errors import Invalid
 
 if TYPE_CHECKING:
     from runyard.cli.open_client import AnyClient
 
-program = typer.Typer(
-    help="List and decide the approvals that runs wait for.", no_args_is_help=True, rich_markup_mode=None
-)
+program = Group("List and decide the approvals that runs wait for.")
 ApprovalId = Annotated[
     str,
-    typer.Argument(help="The id of an approval, or 8 or more characters of its beginning or end.", show_default=False),
+    Argument(help="The id of an approval, or 8 or more characters of its beginning or end."),
 ]
 
 
 @program.command("list")
-def list_approvals(json: Json = False) -> None:
+def list_waits(json: Json = False) -> None:
     """List pending approvals, newest first."""
 
     async def work(client: "AnyClient", has_workers: bool) -> None:
         found = [approval async for approval in client.approvals()]
-        from runyard.cli import tables
+        from runyard.cli.terminal import tables
 
         tables.print_json(found) if json else tables.print_approvals(found)
 
@@ -37,15 +35,15 @@ def list_approvals(json: Json = False) -> None:
 @program.command()
 def approve(
     approval_id: ApprovalId,
-    input: Annotated[str | None, typer.Option(help="Call the tool with this input (JSON) instead.")] = None,
-    reason: Annotated[str | None, typer.Option(help="The reason.")] = None,
+    input: Annotated[str | None, Option(help="Call the tool with this input (JSON) instead.")] = None,
+    reason: Annotated[str | None, Option(help="The reason.")] = None,
 ) -> None:
     """Approve; the run continues."""
     edited = None if input is None else _object(input)
 
     async def work(client: "AnyClient", has_workers: bool) -> None:
         whole = await whole_approval_id(client, approval_id)
-        typer.echo((await client.approve(whole, reason=reason, input=edited)).state)
+        echo((await client.approve(whole, reason=reason, input=edited)).state)
 
     run_with_client(work)
 
@@ -53,13 +51,13 @@ def approve(
 @program.command()
 def reject(
     approval_id: ApprovalId,
-    reason: Annotated[str | None, typer.Option(help="The reason; the agent receives it.")] = None,
+    reason: Annotated[str | None, Option(help="The reason; the agent receives it.")] = None,
 ) -> None:
     """Reject; the run continues without the call."""
 
     async def work(client: "AnyClient", has_workers: bool) -> None:
         whole = await whole_approval_id(client, approval_id)
-        typer.echo((await client.reject(whole, reason=reason)).state)
+        echo((await client.reject(whole, reason=reason)).state)
 
     run_with_client(work)
 

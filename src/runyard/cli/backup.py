@@ -3,34 +3,34 @@
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
-import typer
-
+from runyard.cli.commands import Argument, Option
 from runyard.cli.options import settings_with
+from runyard.cli.terminal.output import echo
 from runyard.errors import StartupError
 
 if TYPE_CHECKING:
     from runyard.settings import Settings
 
 
-def backup(copy: Annotated[Path, typer.Argument(help="The file to write.", show_default=False)]) -> None:
+def backup(copy: Annotated[Path, Argument(help="The file to write.")]) -> None:
     """Copy the SQLite database while it is in use. The copy is consistent, and no request waits for it."""
     from runyard.cli.status import size
     from runyard.stores.sqlite import backup as sqlite_backup
 
     written = sqlite_backup.backup(_database(settings_with()), copy)
-    typer.echo(f"{copy}: {size(written)}.")
+    echo(f"{copy}: {size(written)}.")
 
 
 def restore(
-    copy: Annotated[Path, typer.Argument(help="The file that `runyard backup` wrote.", show_default=False)],
-    replace: Annotated[bool, typer.Option("--replace", help="Overwrite the existing database.")] = False,
+    copy: Annotated[Path, Argument(help="The file that `runyard backup` wrote.")],
+    replace: Annotated[bool, Option("--replace", help="Overwrite the existing database.")] = False,
 ) -> None:
     """Replace the SQLite database by a copy. No server may have it open."""
     from runyard.stores.sqlite import backup as sqlite_backup
 
     database = _database(settings_with())
     version = sqlite_backup.restore(copy, database, replace)
-    typer.echo(f"{database}: restored, schema {version}.")
+    echo(f"{database}: restored, schema {version}.")
 
 
 def _database(settings: "Settings") -> Path:

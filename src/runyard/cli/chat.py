@@ -1,35 +1,41 @@
 """`runyard chat`: a conversation with an agent in the terminal.
 
-Text streams in as the agent writes it. A run that needs an approval asks for it here. Ctrl-C cancels the run, not the
-program; Ctrl-D at the prompt ends the program. `--thread` continues a conversation, and first follows those of its runs
-that have not ended.
+Text streams in as the agent writes it. A run that needs an approval asks for it here, and a question is a form. Ctrl-C
+cancels the run, not the program; Ctrl-D at the prompt ends the program. `--thread` continues a conversation, and first
+follows those of its runs that have not ended.
 """
 
-import sys
 from collections.abc import Coroutine
-from contextlib import AsyncExitStack, aclosing, suppress
+from contextlib import AsyncExitStack, aclosing
 from typing import TYPE_CHECKING, Annotated, Any
 
-import typer
-
+from runyard.cli.commands import Argument, Exit, Option
 from runyard.cli.options import settings_with
-from runyard.cli.terminal_text import plain
+from runyard.cli.terminal.input import read_line
+from runyard.cli.terminal.output import echo, secho
+from runyard.cli.terminal.text import plain
 from runyard.errors import Invalid, RunyardError
 
 if TYPE_CHECKING:
     from asyncio import Runner
 
-    from runyard.cli.run_printer import RunPrinter
+    from runyard.cli.terminal.run_printer import RunPrinter
     from runyard.client import Client, LogEvent
+    from runyard.client.client import WhileRunning
 
-Question = dict[str, Any]  # the data of approval.requested
+Question = dict[str, Any]  # the data of approval.requested or wait.requested
 # Events that are not shown in a conversation, or are shown in another way.
 QUIET = frozenset({"step.started", "step.finished", "approval.requested", "run.waiting", "run.finished"})
+NOT_FROM_PEOPLE = frozenset({"child", "timer", "event"})
 
 
 def chat(
-    agent: Annotated[str | None, typer.Argument(help="The agent to talk to.", show_default="the default agent")] = None,
-    thread: Annotated[str | None, typer.Option(help="Continue this conversation.")] = None,
+    agent: Annotated[str | None, Argument(help="The agent to talk to.", show_default="the default agent")] = None,
+    thread: Annotated[str | None, Option(help="Continue this conversation.")] = None,
+    while_running: Annotated[
+        str | None,
+        Option(help="With --thread: post while a run is under way, and steer, interrupt, queue or reject."),
+    ] = None,
 ) -> None:
     """Talk to an agent in the terminal.
 
@@ -43,26 +49,42 @@ def chat(
         stack = AsyncExitStack()
         client = runner.run(stack.enter_async_context(server_client(settings_with())))
         try:
-            Conversation(runner, client, agent, thread).hold()
+            Conversation(runner, client, agent, thread, _mode(while_running)).hold()
         finally:
             runner.run(stack.aclose())
 
 
+def _mode(while_running: str | None) -> "WhileRunning | None":
+    """Return the mode that `--while-running` names. Raises Invalid."""
+    modes: dict[str, WhileRunning] = {"queue": "queue", "steer": "steer", "interrupt": "interrupt", "reject": "reject"}
+    if while_running is not None and while_running not in modes:
+        raise Invalid(f"--while-running is one of {', '.join(modes)}.")
+    return None if while_running is None else modes[while_running]
+
+
 class Conversation:
-    def __init__(self, runner: "Runner", client: "Client", agent: str | None, thread: str | None) -> None:
+    def __init__(
+        self,
+        runner: "Runner",
+        client: "Client",
+        agent: str | None,
+        thread: str | None,
+        while_running: "WhileRunning | None" = None,
+    ) -> None:
         self._runner = runner
         self._client = client
         self._agent = agent
         self._thread = thread
+        self._while_running = while_running
         self._questions: dict[str, Question] = {}
 
     def hold(self) -> None:
         """Read messages and show answers until the end of the input."""
         try:
-            if self._thread is not None:
+            if self._thread is not None and self._while_running is None:
                 for run_id in self._runner.run(self._under_way(self._thread)):
                     self._hear(run_id)
-            while (text := _read_line("> ")) is not None:
+            while (text := read_line("> ")) is not None:
                 if text.strip():
                     self._answer(text)
         finally:
@@ -73,7 +95,7 @@ class Conversation:
         try:
             self._hear(self._say(text))
         except RunyardError as error:
-            typer.secho(error.message, err=True, fg="red")
+            secho(error.message, err=True, fg="red")
 
     async def _under_way(self, thread: str) -> list[str]:
         """Return the runs of the thread that have not ended, oldest first."""
@@ -89,7 +111,7 @@ class Conversation:
         key, thread = new_id(), self._thread
 
         def post() -> Coroutine[Any, Any, str]:
-            return self._client.post(thread, text, self._agent, key)
+            return self._client.post(thread, text, self._agent, key, while_running=self._while_running or "queue")
 
         try:
             return self._runner.run(post())
@@ -99,8 +121,8 @@ class Conversation:
             return run_id
 
     def _hear(self, run_id: str) -> None:
-        """Show a run to its end, and ask for a decision whenever it waits for one."""
-        from runyard.cli.run_printer import RunPrinter
+        """Show a run to its end, and ask for a decision or a value whenever it waits for one."""
+        from runyard.cli.terminal.run_printer import RunPrinter
 
         answer, seq = RunPrinter(_is_shown), 0
         while True:
@@ -108,7 +130,7 @@ class Conversation:
             if not questions:
                 return
             for question in questions:
-                self._decide(question)
+                self._reply(question) if "wait_id" in question else self._decide(question)
 
     async def _listen(self, run_id: str, after: int, answer: "RunPrinter") -> tuple[int, list[Question]]:
         """Show events until the run ends or waits. Return the last seq and the open questions."""
@@ -118,8 +140,8 @@ class Conversation:
             async with aclosing(self._client.follow(run_id, after)) as events:
                 async for event in events:
                     after = event.seq
-                    if event.type == "approval.requested":
-                        self._questions[event.data["approval_id"]] = event.data
+                    if event.type in ("approval.requested", "wait.requested"):
+                        self._questions[event.data.get("approval_id") or event.data["wait_id"]] = event.data
                     answer.take(event)
                     if event.type == "run.waiting" and (open_ones := await self._open_questions(run_id)):
                         answer.end()
@@ -133,9 +155,27 @@ class Conversation:
         return after, []
 
     async def _open_questions(self, run_id: str) -> list[Question]:
-        """Return the pending approvals of the run, oldest first; none if they have been decided meanwhile."""
-        known = (await self._client.state(run_id))["approvals"]
-        return [self._questions[approval_id] for approval_id, asked in known.items() if asked["state"] == "pending"]
+        """Return what the run waits for from this person, oldest first; nothing if it has been answered meanwhile."""
+        known = (await self._client.state(run_id))["waits"]
+        return [
+            self._questions[wait_id]
+            for wait_id, asked in known.items()
+            if asked["state"] == "pending" and asked["kind"] not in NOT_FROM_PEOPLE
+        ]
+
+    def _reply(self, question: Question) -> None:
+        """Ask for a value, and send it. If the run no longer waits for it, say so."""
+        from runyard.cli.terminal.ask_for_values import ask_for_value
+        from runyard.cli.terminal.forms import FormEnded
+        from runyard.errors import AlreadyDecided
+
+        try:
+            value = ask_for_value(question)
+            self._runner.run(self._client.answer_wait(question["wait_id"], value))
+        except FormEnded:
+            raise Exit from None
+        except AlreadyDecided as error:
+            _note(error.message)
 
     def _decide(self, question: Question) -> None:
         """Ask until there is a decision, by this or another client. The end of the input ends the program."""
@@ -145,17 +185,17 @@ class Conversation:
         is_a_call = question["kind"] == "tool"
         _note(_question_text(question), fg="magenta")
         for name, value in given.items():
-            typer.echo(f"  {plain(name)}: {_shown(value)}", err=True)
+            echo(f"  {plain(name)}: {_shown(value)}", err=True)
         while True:
-            choice = _read_line(f"  [y]es, [n]o{', [e]dit' if is_a_call else ''}: ")
+            choice = read_line(f"  [y]es, [n]o{', [e]dit' if is_a_call else ''}: ")
             if choice is None:
-                raise typer.Exit
+                raise Exit
             try:
                 match choice.strip().lower()[:1]:
                     case "y":
                         self._runner.run(self._client.approve(approval_id))
                     case "n":
-                        reason = (_read_line("  Reason (sent to the agent, may be empty): ") or "").strip()
+                        reason = (read_line("  Reason (sent to the agent, may be empty): ") or "").strip()
                         self._runner.run(self._client.reject(approval_id, reason=reason or None))
                     case "e" if is_a_call:
                         edited = _edited(given)
@@ -165,13 +205,13 @@ class Conversation:
             except AlreadyDecided as error:
                 _note(error.message)
             except Invalid as error:  # the edited input is invalid: ask again
-                typer.secho(error.message, err=True, fg="red")
+                secho(error.message, err=True, fg="red")
                 continue
             return
 
 
 def _is_shown(event: "LogEvent") -> bool:
-    from runyard.cli.run_printer import stopped_early
+    from runyard.cli.terminal.run_printer import stopped_early
 
     if stopped_early(event) is not None:
         return True
@@ -179,32 +219,10 @@ def _is_shown(event: "LogEvent") -> bool:
     return event.type not in QUIET and not went_on
 
 
-def _read_line(prompt: str, given: str = "") -> str | None:
-    """Read a line that starts as `given`; None at the end of the input. Ctrl-C starts the line again."""
-    is_terminal = sys.stdin.isatty()
-    readline: Any = None
-    if is_terminal:
-        with suppress(ImportError):
-            import readline
-    if readline is not None:
-        readline.set_startup_hook(lambda: readline.insert_text(given))
-    try:
-        while True:
-            try:
-                return input(prompt if is_terminal else "")
-            except KeyboardInterrupt:
-                typer.echo()
-    except EOFError:
-        return None
-    finally:
-        if readline is not None:
-            readline.set_startup_hook()
-
-
 def _edited(value: Any) -> dict[str, Any]:
     import msgspec
 
-    text = _read_line("  input: ", msgspec.json.encode(value).decode())
+    text = read_line("  input: ", msgspec.json.encode(value).decode())
     try:
         return msgspec.json.decode(text or "", type=dict[str, Any])
     except msgspec.DecodeError:
@@ -233,4 +251,4 @@ def _shown(value: Any) -> str:
 
 
 def _note(text: str, **style: Any) -> None:
-    typer.secho(text, err=True, **(style or {"dim": True}))
+    secho(text, err=True, **(style or {"dim": True}))

@@ -2,15 +2,15 @@
 
 from typing import Annotated
 
-import typer
-
+from runyard.cli.commands import Argument, Exit
 from runyard.cli.options import Json
+from runyard.cli.terminal.output import echo
 
 
 def check(
     targets: Annotated[
         list[str] | None,
-        typer.Argument(help="http://host:8000=TASK_TYPE, any number.", metavar="URL=TASK_TYPE...", show_default=False),
+        Argument(help="http://host:8000=TASK_TYPE, any number.", metavar="URL=TASK_TYPE"),
     ] = None,
     json: Json = False,
 ) -> None:
@@ -22,5 +22,5 @@ def check(
     from runyard.contract import report
 
     reports = report.check(report.targets(targets or ()))
-    typer.echo(report.to_json(reports) if json else report.table(reports))
-    raise typer.Exit(report.exit_code(reports))
+    echo(report.to_json(reports) if json else report.table(reports))
+    raise Exit(report.exit_code(reports))

@@ -2,10 +2,9 @@
 
 from typing import TYPE_CHECKING
 
-import typer
-
 from runyard.cli.options import App, Host, Port, settings_with
-from runyard.cli.terminal_text import plain
+from runyard.cli.terminal.output import echo, style
+from runyard.cli.terminal.text import plain
 
 if TYPE_CHECKING:
     from runyard.agents.declared.loading import App as LoadedApp
@@ -23,10 +22,7 @@ def dev(app: App = None, host: Host = None, port: Port = None) -> None:
     By default it uses SQLite and a readable log without access log. On a loopback address clients need no API key.
     Exceptions of agents and tools are printed on stderr.
     """
-    settings = settings_with(app=app, host=host, port=port)
-    calm = {"log_format": "console", "access_log": False}
-    unsaid = {name: value for name, value in calm.items() if name not in settings.model_fields_set}
-    settings = settings.model_copy(update=unsaid)
+    settings = settings_with(app=app, host=host, port=port).with_defaults(log_format="console", access_log=False)
 
     from runyard.app import factories as opening
     from runyard.app import server as serving
@@ -34,14 +30,14 @@ def dev(app: App = None, host: Host = None, port: Port = None) -> None:
     loaded = opening.load_app(settings)
 
     def ready(url: str, needs_key: bool) -> None:
-        typer.echo(banner(settings, loaded, url, needs_key))
+        echo(banner(settings, loaded, url, needs_key))
 
     serving.run(serving.serve(settings, loaded, keys="needed_off_loopback", ready=ready, on_traceback=print_traceback))
 
 
 def print_traceback(run: "Run", what: str, text: str) -> None:
     """Print an exception of an agent or a tool, with the id of the run."""
-    typer.echo(f"{what}, run {run.id}:\n{plain(text)}", err=True)
+    echo(f"{what}, run {run.id}:\n{plain(text)}", err=True)
 
 
 def banner(settings: "Settings", app: "LoadedApp", url: str, needs_key: bool = False) -> str:
@@ -58,7 +54,7 @@ def banner(settings: "Settings", app: "LoadedApp", url: str, needs_key: bool = F
         "keys      required: create one with `runyard keys create`, set RUNYARD_API_KEY to it\n  " if needs_key else ""
     )
     return f"""
-  {typer.style(f"Runyard {__version__}", bold=True)} is ready at {typer.style(url, fg="green", bold=True)}
+  {style(f"Runyard {__version__}", bold=True)} is ready at {style(url, fg="green", bold=True)}
 
   agents    {agents}
   database  {settings.database_label}

@@ -4,8 +4,7 @@ import sys
 from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING, NamedTuple
 
-import typer
-
+from runyard.cli.commands import Exit
 from runyard.cli.options import settings_with
 from runyard.errors import RunyardError
 
@@ -38,7 +37,7 @@ def doctor() -> None:
     findings = asyncio.run(examine())
     _print(findings)
     if not all(finding.ok for finding in findings):
-        raise typer.Exit(1)
+        raise Exit(1)
 
 
 async def examine() -> list[Finding]:
@@ -148,7 +147,7 @@ async def _leases(settings: "Settings") -> list[Finding]:
 
 
 def _listed(workers: "Sequence[WorkerRow]", now: int) -> Finding:
-    from runyard.cli.terminal_text import span
+    from runyard.cli.terminal.text import span
 
     if not workers:
         return Finding(True, "workers", "none", "`runyard serve` or `runyard worker` starts one.")
@@ -228,13 +227,11 @@ def _family(host: str) -> int:
 
 
 def _print(findings: list[Finding]) -> None:
-    from rich.markup import escape
+    from runyard.cli.terminal.output import style
+    from runyard.cli.terminal.text_table import TextTable
 
-    from runyard.cli.tables import console, table
-
-    made = table("", "what", "found", "note")
-    made.columns[3].no_wrap = False
+    made = TextTable("", "what", "found", "note", wraps=[3])
     for finding in findings:
-        mark = "[green]✓[/]" if finding.ok else "[red]✗[/]"
-        made.add_row(mark, finding.what, escape(finding.found), escape(finding.advice))
-    console().print(made)
+        mark = style("✓", fg="green") if finding.ok else style("✗", fg="red")
+        made.add_row(mark, finding.what, finding.found, finding.advice)
+    made.echo()

@@ -2,9 +2,9 @@
 
 from typing import TYPE_CHECKING, Annotated
 
-import typer
-
+from runyard.cli.commands import Argument, Exit, Option
 from runyard.cli.options import settings_with
+from runyard.cli.terminal.output import echo
 from runyard.errors import Invalid, StartupError
 
 if TYPE_CHECKING:
@@ -16,20 +16,20 @@ if TYPE_CHECKING:
 
 def make_encryption(
     name: Annotated[
-        str, typer.Argument(help="The name of the key, which is stored with everything that it encrypts.")
+        str, Argument(help="The name of the key, which is stored with everything that it encrypts.")
     ] = "k1",
 ) -> None:
     """Print a new key for RUNYARD_ENCRYPTION_KEYS. Runyard does not store it: keep it safe."""
     from runyard.encryption.cipher import make
 
     try:
-        typer.echo(make(name))
+        echo(make(name))
     except ValueError as error:
         raise Invalid(f"{str(error)[0].upper()}{str(error)[1:]}.") from None
 
 
 def rotate_encryption(
-    decrypt: Annotated[bool, typer.Option("--decrypt", help="Decrypt everything instead.")] = False,
+    decrypt: Annotated[bool, Option("--decrypt", help="Decrypt everything instead.")] = False,
 ) -> None:
     """Encrypt all stored content with the first key of RUNYARD_ENCRYPTION_KEYS.
 
@@ -47,9 +47,9 @@ def rotate_encryption(
     serving.run(work())
     what = "plain" if decrypt else "sealed with the first key"
     if left:
-        typer.echo(f"{settings.database_label}: {left} values are not {what} yet; run it again, with every key.")
-        raise typer.Exit(1)
-    typer.echo(f"{settings.database_label}: everything is {what}; no other key is needed any more.")
+        echo(f"{settings.database_label}: {left} values are not {what} yet; run it again, with every key.")
+        raise Exit(1)
+    echo(f"{settings.database_label}: everything is {what}; no other key is needed any more.")
 
 
 async def rotate(settings: "Settings", decrypt: bool, report: "Callable[[Progress], None]") -> int:
@@ -81,4 +81,4 @@ async def rotate(settings: "Settings", decrypt: bool, report: "Callable[[Progres
 def _report(at: "Progress") -> None:
     """Print a line for each finished table, and one for every 50,000 rows."""
     if at.done or at.seen % 50_000 == 0:
-        typer.echo(f"{at.table}: {at.seen} seen, {at.swapped} changed, {at.unreadable} unreadable")
+        echo(f"{at.table}: {at.seen} seen, {at.swapped} changed, {at.unreadable} unreadable")

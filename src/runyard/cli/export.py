@@ -7,9 +7,9 @@ from pathlib import Path
 from typing import TYPE_CHECKING, BinaryIO
 
 import msgspec
-import typer
 
-from runyard.cli.terminal_text import moment, seconds_in
+from runyard.cli.terminal.output import echo
+from runyard.cli.terminal.text import moment, seconds_in
 from runyard.client.wire import RunInfo
 from runyard.errors import Invalid
 
@@ -30,7 +30,7 @@ async def export_runs(client: "AnyClient", to: Path | None, before: str | None, 
         with part.open("wb") as file:
             count = await _write(client, file, newest, status)
         part.replace(to)
-    typer.echo(f"{count} runs exported.", err=True)
+    echo(f"{count} runs exported.", err=True)
 
 
 def _ago(before: str) -> datetime:
@@ -48,7 +48,7 @@ async def _write(client: "AnyClient", file: BinaryIO, newest: datetime | None, s
                 file.write(await _line(client, run))
                 count += 1
                 if count % EVERY == 0:
-                    typer.echo(f"{count} runs, back to {run.created_at}", err=True)
+                    echo(f"{count} runs, back to {run.created_at}", err=True)
     file.flush()
     return count
 

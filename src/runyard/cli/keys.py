@@ -5,32 +5,30 @@ from collections.abc import AsyncIterator, Awaitable, Callable
 from contextlib import asynccontextmanager
 from typing import TYPE_CHECKING, Annotated
 
-import typer
-
+from runyard.cli.commands import Argument, Group, Option
 from runyard.cli.options import Json, settings_with
-from runyard.cli.terminal_text import seconds_in
+from runyard.cli.terminal.output import echo, secho
+from runyard.cli.terminal.text import seconds_in
 from runyard.errors import Invalid, KeyRequired, StartupError
 
 if TYPE_CHECKING:
     from runyard.cli.open_client import AnyClient
     from runyard.settings import Settings
 
-program = typer.Typer(help="Create, list and revoke API keys.", no_args_is_help=True, rich_markup_mode=None)
+program = Group("Create, list and revoke API keys.")
 
 
 @program.command()
 def create(
     owner: Annotated[
-        str, typer.Option(help="The owner whose threads and runs the key gives access to; `runyard dev` uses `local`.")
+        str, Option(help="The owner whose threads and runs the key gives access to; `runyard dev` uses `local`.")
     ],
     scope: Annotated[
         list[str] | None,
-        typer.Option(
-            help="A scope of the key: read, write, approve, operate or all.", show_default="read write approve"
-        ),
+        Option(help="A scope of the key: read, write, approve, operate or all.", show_default="read write approve"),
     ] = None,
-    label: Annotated[str, typer.Option(help="A note on what the key is for.")] = "",
-    expires: Annotated[str | None, typer.Option(help="How long the key is valid: 30m, 12h, 90d.")] = None,
+    label: Annotated[str, Option(help="A note on what the key is for.")] = "",
+    expires: Annotated[str | None, Option(help="How long the key is valid: 30m, 12h, 90d.")] = None,
 ) -> None:
     """Create an API key and print it. It cannot be shown again."""
     from runyard.domain.api_key import OWNER
@@ -42,21 +40,19 @@ def create(
 
     async def work(client: "AnyClient") -> None:
         made = await client.create_key(owner, label=label, scopes=scopes, expires_in=seconds)
-        typer.secho(f"Key {made.key_id} for {made.owner} ({' '.join(made.scopes)}); it is not shown again:", err=True)
-        typer.echo(made.key)
+        secho(f"Key {made.key_id} for {made.owner} ({' '.join(made.scopes)}); it is not shown again:", err=True)
+        echo(made.key or "")
 
     _run(work)
 
 
 @program.command("list")
-def list_keys(
-    owner: Annotated[str | None, typer.Option(help="Only keys of this owner.")] = None, json: Json = False
-) -> None:
+def list_keys(owner: Annotated[str | None, Option(help="Only keys of this owner.")] = None, json: Json = False) -> None:
     """List API keys, newest first, without their secrets."""
 
     async def work(client: "AnyClient") -> None:
         found = [key async for key in client.keys(owner=owner)]
-        from runyard.cli import tables
+        from runyard.cli.terminal import tables
 
         tables.print_json([tables.without_key(key) for key in found]) if json else tables.print_keys(found)
 
@@ -64,12 +60,12 @@ def list_keys(
 
 
 @program.command()
-def revoke(key_id: Annotated[str, typer.Argument(help="The id of a key.", show_default=False)]) -> None:
+def revoke(key_id: Annotated[str, Argument(help="The id of a key.")]) -> None:
     """Revoke an API key. Other processes reject it within seconds."""
 
     async def work(client: "AnyClient") -> None:
         revoked = await client.revoke_key(key_id)
-        typer.echo(f"{revoked.key_id} is revoked.")
+        echo(f"{revoked.key_id} is revoked.")
 
     _run(work)
 
@@ -97,7 +93,7 @@ async def _connected(settings: "Settings") -> "AsyncIterator[AnyClient]":
         return
     from runyard.client import Client
 
-    async with Client(settings.url, api_key=settings.plain_api_key, attempts=1) as client:
+    async with Client(settings.url, api_key=settings.api_key, attempts=1) as client:
         try:
             yield client
         except KeyRequired:

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any, Literal, TypeVar, cast
 
 import msgspec
 
+from runyard.cli.local_rows import approval_info, key_info, log_event, run_info, status_name, wait_info
 from runyard.client.wire import (
     ApprovalInfo,
     DatabaseInfo,
@@ -20,23 +21,23 @@ from runyard.client.wire import (
     OverviewInfo,
     PodInfo,
     RunInfo,
+    WaitInfo,
     WorkerInfo,
-    decode_event,
 )
 from runyard.clock import SystemClock
 from runyard.domain.no_redaction import NO_REDACTION
 from runyard.domain.run import Run, Status
-from runyard.domain.times import iso
 from runyard.engine.access import LOCAL_CALLER, Access, Caller
 from runyard.engine.log.snapshots import READ_EVENTS
 from runyard.engine.queries.views import Views, checked_id
 from runyard.errors import Invalid, ScopeMissing
-from runyard.faces.native.translate import envelope
+from runyard.ids import new_id
 
 if TYPE_CHECKING:
     from runyard.domain.api_key import ApiKey, Scope
-    from runyard.domain.approval import Approval
     from runyard.domain.events import Event
+    from runyard.domain.wait import Wait
+    from runyard.engine.control.waits import Waits
     from runyard.engine.log.tail import Tail
     from runyard.settings import Settings
     from runyard.store import Store
@@ -44,16 +45,16 @@ if TYPE_CHECKING:
 PAGE = 100
 POLL_SECONDS = 0.2
 CANCEL_SECONDS = 1.0  # that a worker of another process has to stop the run before its status is returned
-Row = TypeVar("Row", "Run", "Approval", "ApiKey")
+Row = TypeVar("Row", "Run", "Wait", "ApiKey")
 
 
 @asynccontextmanager
 async def open_local_client(settings: "Settings", api_key: str | None) -> "AsyncIterator[LocalClient]":
     """Open the database. With an API key, the client acts as the key's owner, within the key's scopes."""
     from runyard.app.factories import open_store
-    from runyard.telemetry import logs
+    from runyard.telemetry.logger import configure_at_first_line
 
-    logs.configure("console", "error")
+    configure_at_first_line("error", _configure_logs)
     clock = SystemClock()
     store = open_store(settings, clock)
     await store.open()
@@ -83,7 +84,7 @@ class LocalClient:
     # --- runs
 
     async def run(self, run_id: str) -> RunInfo:
-        return _run(await self._views.run(self._owner("read"), run_id))
+        return run_info(await self._views.run(self._owner("read"), run_id))
 
     async def state(self, run_id: str, at: int | None = None) -> dict[str, Any]:
         state = await self._views.state(self._owner("read"), run_id, at)
@@ -103,7 +104,7 @@ class LocalClient:
             return await self._views.runs(owner, before, page, status=wanted, agent=agent, thread_id=thread_id)
 
         async for run in _rows(read, page):
-            yield _run(run)
+            yield run_info(run)
 
     async def follow(self, run_id: str, after: int = 0) -> AsyncGenerator[LogEvent, None]:
         """Yield every event with seq > `after`, in order, until the run has ended."""
@@ -113,7 +114,7 @@ class LocalClient:
             events = await self._store.read(run.id, after, READ_EVENTS)
             for event in events:
                 after = event.seq
-                yield _event(event)
+                yield log_event(event)
             if events and events[-1].type == "run.finished":
                 return
             if not events:
@@ -142,7 +143,7 @@ class LocalClient:
         if run.status is Status.RUNNING and self._settings.sqlite_path is None:
             await asyncio.sleep(CANCEL_SECONDS)
             run = await self._store.get_run(owner, run.id)
-        return _name_of(run.status)
+        return status_name(run.status)
 
     async def retry(self, run_id: str, idempotency_key: str | None = None) -> str:
         from runyard.engine.intake.intake import Intake
@@ -168,11 +169,12 @@ class LocalClient:
     async def approvals(self) -> AsyncGenerator[ApprovalInfo, None]:
         owner = self._owner("read")
 
-        async def read(before: str | None) -> "Sequence[Approval]":
-            return await self._views.approvals(owner, before, PAGE)
+        async def read(before: str | None) -> "Sequence[Wait]":
+            return await self._store.list_waits(owner, before, PAGE)
 
-        async for approval in _rows(read, PAGE):
-            yield _approval(approval)
+        async for wait in _rows(read, PAGE):
+            if wait.is_approval:
+                yield approval_info(wait)
 
     async def approve(
         self, approval_id: str, *, reason: str | None = None, input: dict[str, Any] | None = None
@@ -189,20 +191,51 @@ class LocalClient:
         reason: str | None,
         edited: dict[str, Any] | None = None,
     ) -> ApprovalInfo:
-        from runyard.engine.control.approvals import Approvals
+        owner = self._owner("approve")
+        return approval_info(await self._waits().decide(owner, approval_id, decision, owner, reason, edited))
+
+    async def waits(self, run_id: str | None = None) -> AsyncGenerator[WaitInfo, None]:
+        owner = self._owner("read")
+        run = None if run_id is None else (await self._views.run(owner, run_id)).id
+
+        async def read(before: str | None) -> "Sequence[Wait]":
+            return await self._store.list_waits(owner, before, PAGE, run)
+
+        async for wait in _rows(read, PAGE):
+            yield wait_info(wait)
+
+    async def wait(self, wait_id: str) -> WaitInfo:
+        return wait_info(await self._waits().get(self._owner("read"), wait_id))
+
+    async def answer_wait(self, wait_id: str, value: Any) -> WaitInfo:
+        owner = self._owner("approve")
+        return wait_info(await self._waits().answer(owner, wait_id, value, owner))
+
+    async def fail_wait(self, wait_id: str, error: str) -> WaitInfo:
+        owner = self._owner("approve")
+        return wait_info(await self._waits().fail(owner, wait_id, error, owner))
+
+    async def send_event(
+        self, name: str, *, key: str | None = None, data: Any = None, event_id: str | None = None
+    ) -> bool:
+        """Keep the event. A server or worker on this database answers the run that waits for it."""
+        return await self._waits().deliver(self._owner("write"), event_id or new_id(), name, key, data)
+
+    def _waits(self) -> "Waits":
+        from runyard.engine.control.waits import Waits
         from runyard.telemetry.metrics import Metrics
 
-        owner = self._owner("approve")
-        approvals = Approvals(
+        return Waits(
             self._store,
             _tail(),
             clock=SystemClock(),
             agents={},
             wake_workers=lambda: None,
             metrics=Metrics(),
+            match_event=_deliver_nothing,
+            event_seconds=self._settings.event_seconds,
             redactor=self._settings.redactor or NO_REDACTION,
         )
-        return _approval(await approvals.decide(owner, approval_id, decision, owner, reason, edited))
 
     # --- for operators
 
@@ -210,11 +243,10 @@ class LocalClient:
         from runyard.engine.log.publications import Publications
         from runyard.engine.log.stream import Streams
         from runyard.engine.queries.overview import Overviews, waiting_ms
-        from runyard.telemetry.metrics import Metrics
 
         self._owner("operate")
         streams = Streams(self._store, _tail(), Publications())
-        report = await Overviews(self._store, streams, None, SystemClock(), Metrics()).report()
+        report = await Overviews(self._store, streams, None, SystemClock(), metrics=None).report()
         found = report.all
         return OverviewInfo(
             queued=found.queued,
@@ -239,7 +271,7 @@ class LocalClient:
         self._owner("operate")
         wanted = DEFAULT_SCOPES if scopes is None else cast("Sequence[Scope]", scopes)
         made, key = await self._access.create(owner, label, wanted, expires_in)
-        return _key(made, key)
+        return key_info(made, key)
 
     async def keys(self, *, owner: str | None = None) -> AsyncGenerator[KeyInfo, None]:
         self._owner("operate")
@@ -248,11 +280,17 @@ class LocalClient:
             return await self._access.list_keys(owner, before, PAGE)
 
         async for key in _rows(read, PAGE):
-            yield _key(key)
+            yield key_info(key)
 
     async def revoke_key(self, key_id: str) -> KeyInfo:
         self._owner("operate")
-        return _key(await self._access.revoke(key_id))
+        return key_info(await self._access.revoke(key_id))
+
+
+def _configure_logs() -> None:
+    from runyard.telemetry import logs
+
+    logs.configure("console", "error")
 
 
 class _NoOutbox:
@@ -287,57 +325,5 @@ def _status(text: str) -> Status:
         raise Invalid(f"--status must be {', '.join(Status)}.") from None
 
 
-def _name_of(status: Status) -> str:
-    """Return the status as the HTTP API names it: a waiting run is running."""
-    return Status.RUNNING.value if status is Status.WAITING else status.value
-
-
-def _event(event: "Event") -> LogEvent:
-    return decode_event(envelope(event))
-
-
-def _run(run: Run) -> RunInfo:
-    return RunInfo(
-        run_id=run.id,
-        thread_id=run.thread_id,
-        agent=run.agent,
-        status=_name_of(run.status),
-        waiting=run.status is Status.WAITING,
-        stop_reason=run.stop_reason,
-        attempts=run.attempts,
-        last_seq=run.last_seq,
-        created_at=iso(run.created_at) or "",
-        started_at=iso(run.started_at),
-        finished_at=iso(run.finished_at),
-        error_code=run.error_code,
-        error=run.error,
-        retry_of=run.retry_of,
-        superseded_by=run.superseded_by,
-    )
-
-
-def _approval(approval: "Approval") -> ApprovalInfo:
-    return ApprovalInfo(
-        approval_id=approval.id,
-        run_id=approval.run_id,
-        call_id=approval.call_id,
-        kind=approval.kind,
-        tool=approval.tool,
-        input=approval.input,
-        state=approval.state,
-        created_at=iso(approval.created_at) or "",
-    )
-
-
-def _key(key: "ApiKey", text: str | None = None) -> KeyInfo:
-    return KeyInfo(
-        key_id=key.id,
-        owner=key.owner,
-        label=key.label,
-        scopes=sorted(key.scopes),
-        created_at=iso(key.created_at) or "",
-        expires_at=iso(key.expires_at),
-        last_used_at=iso(key.last_used_at),
-        revoked_at=iso(key.revoked_at),
-        key=text,
-    )
+async def _deliver_nothing(target: str | None) -> None:
+    """Events are delivered by a server."""

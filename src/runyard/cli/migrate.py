@@ -2,16 +2,16 @@
 
 from typing import TYPE_CHECKING, Annotated
 
-import typer
-
+from runyard.cli.commands import Exit, Option
 from runyard.cli.options import settings_with
+from runyard.cli.terminal.output import echo
 
 if TYPE_CHECKING:
     from runyard.settings import Settings
 
 
 def migrate(
-    check: Annotated[bool, typer.Option("--check", help="Change nothing; exit 1 if the database is behind.")] = False,
+    check: Annotated[bool, Option("--check", help="Change nothing; exit 1 if the database is behind.")] = False,
 ) -> None:
     """Upgrade the database schema. Servers and workers do this when they start."""
     from runyard.app import server as serving
@@ -24,9 +24,9 @@ async def _check(settings: "Settings") -> None:
     from runyard.stores.migrations.current import current
 
     version = await current(settings.database_url)
-    typer.echo(f"{settings.database_label}: schema {version or 'none'}, newest {HEAD}.")
+    echo(f"{settings.database_label}: schema {version or 'none'}, newest {HEAD}.")
     if version is None or version < HEAD:
-        raise typer.Exit(1)
+        raise Exit(1)
 
 
 async def _apply(settings: "Settings") -> None:
@@ -39,4 +39,4 @@ async def _apply(settings: "Settings") -> None:
     await store.open()
     await store.close()
     done = "is up to date" if before == HEAD else f"went from {before or 'nothing'} to {HEAD}"
-    typer.echo(f"{settings.database_label}: schema {done}.")
+    echo(f"{settings.database_label}: schema {done}.")

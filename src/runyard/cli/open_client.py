@@ -10,9 +10,8 @@ from contextlib import AsyncExitStack, asynccontextmanager
 from typing import TYPE_CHECKING
 from urllib.parse import urlsplit
 
-import typer
-
 from runyard.cli.options import settings_with
+from runyard.cli.terminal.output import secho
 from runyard.errors import StartupError
 
 if TYPE_CHECKING:
@@ -55,7 +54,7 @@ async def server_client(settings: "Settings") -> "AsyncIterator[Client]":
 
     async with Client(settings.url, attempts=1) as client:
         await client.check()
-    async with Client(settings.url, api_key=settings.plain_api_key, attempts=ATTEMPTS) as client:
+    async with Client(settings.url, api_key=settings.api_key, attempts=ATTEMPTS) as client:
         yield client
 
 
@@ -65,14 +64,14 @@ async def _local_client(settings: "Settings") -> "AsyncIterator[LocalClient]":
 
     async with AsyncExitStack() as stack:
         try:
-            client = await stack.enter_async_context(open_local_client(settings, settings.plain_api_key))
+            client = await stack.enter_async_context(open_local_client(settings, settings.api_key))
         except StartupError as error:
             raise StartupError(
                 f"No server answers at {settings.url}, and the database cannot be opened: {error} "
                 "If a server listens elsewhere, set RUNYARD_URL to its address."
             ) from None
         note = f"No server answers at {settings.url}; reading {settings.database_label} directly."
-        typer.secho(note, dim=True, err=True)
+        secho(note, dim=True, err=True)
         yield client
 
 

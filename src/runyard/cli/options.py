@@ -3,20 +3,20 @@
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
-import typer
+from runyard.cli.commands import Argument, Option
 
 if TYPE_CHECKING:
     from runyard.settings import Settings
 
 App = Annotated[
     Path | None,
-    typer.Argument(help="The Python file or folder that declares the agents.", show_default="the demo"),
+    Argument(help="The Python file or folder that declares the agents.", show_default="the demo"),
 ]
-Host = Annotated[str | None, typer.Option(help="The address to listen on.", show_default="127.0.0.1")]
+Host = Annotated[str | None, Option(help="The address to listen on.", show_default="127.0.0.1")]
 Port = Annotated[
-    int | None, typer.Option(min=0, max=65535, help="The port to listen on; 0 takes any free one.", show_default="8000")
+    int | None, Option(min=0, max=65535, help="The port to listen on; 0 takes any free one.", show_default="8000")
 ]
-Json = Annotated[bool, typer.Option("--json", help="Print JSON instead of a table.")]
+Json = Annotated[bool, Option("--json", help="Print JSON instead of a table.")]
 
 
 def settings_with(**options: Any) -> "Settings":

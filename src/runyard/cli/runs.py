@@ -4,32 +4,30 @@ from contextlib import aclosing
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
-import typer
-
+from runyard.cli.commands import Argument, Exit, Group, Option
 from runyard.cli.open_client import run_with_client
 from runyard.cli.options import Json
 from runyard.cli.short_ids import whole_run_id
+from runyard.cli.terminal.output import echo, secho
 from runyard.errors import Conflict
 
 if TYPE_CHECKING:
     from runyard.cli.open_client import AnyClient
     from runyard.client import RunInfo
 
-program = typer.Typer(
-    help="List, show, follow, cancel, retry and export runs.", no_args_is_help=True, rich_markup_mode=None
-)
+program = Group("List, show, follow, cancel, retry and export runs.")
 RunId = Annotated[
     str,
-    typer.Argument(help="The id of a run, or 8 or more characters of its beginning or end.", show_default=False),
+    Argument(help="The id of a run, or 8 or more characters of its beginning or end."),
 ]
 
 
 @program.command("list")
 def list_runs(
-    status: Annotated[str | None, typer.Option(help="Only runs with this status.")] = None,
-    agent: Annotated[str | None, typer.Option(help="Only runs of this agent.")] = None,
-    thread: Annotated[str | None, typer.Option(help="Only runs of this thread.")] = None,
-    limit: Annotated[int, typer.Option(min=1, help="The largest number of runs to show.")] = 20,
+    status: Annotated[str | None, Option(help="Only runs with this status.")] = None,
+    agent: Annotated[str | None, Option(help="Only runs of this agent.")] = None,
+    thread: Annotated[str | None, Option(help="Only runs of this thread.")] = None,
+    limit: Annotated[int, Option(min=1, help="The largest number of runs to show.")] = 20,
     json: Json = False,
 ) -> None:
     """List runs, newest first."""
@@ -41,7 +39,7 @@ def list_runs(
                 found.append(run)
                 if len(found) >= limit:
                     break
-        from runyard.cli import tables
+        from runyard.cli.terminal import tables
 
         tables.print_json(found) if json else tables.print_runs(found)
 
@@ -55,7 +53,7 @@ def show(run_id: RunId, json: Json = False) -> None:
     async def work(client: "AnyClient", has_workers: bool) -> None:
         whole = await whole_run_id(client, run_id)
         run, state = await client.run(whole), await client.state(whole)
-        from runyard.cli import tables
+        from runyard.cli.terminal import tables
 
         tables.print_json({"run": run, "state": state}) if json else tables.print_run(run, state)
 
@@ -65,7 +63,7 @@ def show(run_id: RunId, json: Json = False) -> None:
 @program.command()
 def follow(
     run_id: RunId,
-    after: Annotated[int, typer.Option(min=0, help="Start after this event.")] = 0,
+    after: Annotated[int, Option(min=0, help="Start after this event.")] = 0,
 ) -> None:
     """Follow a run to its end: its text on stdout, the rest on stderr; exit code 1 unless its status is done."""
 
@@ -81,12 +79,12 @@ def cancel(run_id: RunId) -> None:
 
     async def work(client: "AnyClient", has_workers: bool) -> None:
         status = await client.cancel(await whole_run_id(client, run_id))
-        typer.echo(status)
+        echo(status)
         if not has_workers and status in {"queued", "running", "waiting"}:
             note = (
                 "The cancel is stored, but no server is running to stop the run. It stops when you start `runyard dev`."
             )
-            typer.secho(note, dim=True, err=True)
+            secho(note, dim=True, err=True)
 
     run_with_client(work)
 
@@ -94,13 +92,13 @@ def cancel(run_id: RunId) -> None:
 @program.command()
 def retry(
     run_id: RunId,
-    watch: Annotated[bool, typer.Option("--follow", help="Follow the new run.")] = False,
+    watch: Annotated[bool, Option("--follow", help="Follow the new run.")] = False,
 ) -> None:
     """Start a new run with the same input; print its id."""
 
     async def work(client: "AnyClient", has_workers: bool) -> None:
         new = await client.retry(await whole_run_id(client, run_id))
-        typer.echo(new, err=watch)
+        echo(new, err=watch)
         if watch:
             await _follow(client, has_workers, new)
 
@@ -109,11 +107,11 @@ def retry(
 
 @program.command()
 def export(
-    to: Annotated[Path | None, typer.Option("--to", help="The file to write.", show_default="stdout")] = None,
+    to: Annotated[Path | None, Option("--to", help="The file to write.", show_default="stdout")] = None,
     before: Annotated[
-        str | None, typer.Option(help="Only runs that are older than this: 30d, 12h.", show_default="all")
+        str | None, Option(help="Only runs that are older than this: 30d, 12h.", show_default="all")
     ] = None,
-    status: Annotated[str | None, typer.Option(help="Only runs with this status.")] = None,
+    status: Annotated[str | None, Option(help="Only runs with this status.")] = None,
 ) -> None:
     """Write runs that have ended as JSON, one per line: the run and its whole log.
 
@@ -128,7 +126,7 @@ def export(
 
 
 async def _follow(client: "AnyClient", has_workers: bool, run_id: str, after: int = 0) -> None:
-    from runyard.cli.run_printer import RunPrinter
+    from runyard.cli.terminal.run_printer import RunPrinter
 
     if not has_workers and not (await client.run(run_id)).has_ended:
         raise Conflict("The run has not ended and no worker executes it; it continues when you start `runyard dev`.")
@@ -138,4 +136,4 @@ async def _follow(client: "AnyClient", has_workers: bool, run_id: str, after: in
             printer.take(event)
     status = printer.status or (await client.run(run_id)).status
     if status != "done":
-        raise typer.Exit(1)
+        raise Exit(1)

@@ -2,8 +2,7 @@
 
 from typing import Annotated
 
-import typer
-
+from runyard.cli.commands import Option
 from runyard.cli.options import App, Host, Port, settings_for_production
 
 
@@ -13,9 +12,7 @@ def serve(
     port: Port = None,
     worker: Annotated[
         bool,
-        typer.Option(
-            "--worker/--no-worker", help="Whether this process also executes runs (--no-worker: Postgres only)."
-        ),
+        Option("--worker/--no-worker", help="Whether this process also executes runs (--no-worker: Postgres only)."),
     ] = True,
 ) -> None:
     """Serve an app: HTTP and (unless --no-worker) a worker."""
@@ -25,14 +22,13 @@ def serve(
 
         raise StartupError("SQLite has one process, which must include the worker; use Postgres for --no-worker.")
 
-    import structlog
-
     from runyard.app import factories as opening
     from runyard.app import server as serving
+    from runyard.telemetry.logger import get_logger
 
     loaded = opening.load_app(settings)
 
     def ready(url: str, needs_key: bool) -> None:
-        structlog.get_logger().info("server.started", url=url, worker=worker, agents=sorted(loaded.agents))
+        get_logger().info("server.started", url=url, worker=worker, agents=sorted(loaded.agents))
 
     serving.run(serving.serve(settings, loaded, worker=worker, ready=ready))

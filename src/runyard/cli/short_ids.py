@@ -10,6 +10,7 @@ if TYPE_CHECKING:
 
 RUN = len("01a1e52c-90ef-716f-aa47-9cf6bf642cc5")
 APPROVAL = RUN + len("approval_")
+WAIT = RUN + len("wait_")
 SHORTEST = 8
 NEWEST = 2_000  # ids that are searched
 SHOWN = 10
@@ -29,13 +30,20 @@ async def whole_approval_id(client: "AnyClient", given: str) -> str:
     return await _whole(given, "approval", (asked.approval_id async for asked in client.approvals()))
 
 
+async def whole_wait_id(client: "AnyClient", given: str) -> str:
+    """Return the id of the only pending wait that starts or ends like this. A whole id is returned unchanged."""
+    if len(given) >= WAIT:
+        return given
+    return await _whole(given, "wait", (wait.wait_id async for wait in client.waits()))
+
+
 async def _whole(given: str, what: str, ids: AsyncIterator[str]) -> str:
     if len(given) < SHORTEST:
         raise Invalid(f"The short id of a {what} needs at least {SHORTEST} characters of its beginning or end.")
     found: list[str] = []
     seen = 0
     async for whole in ids:
-        starts = (whole, whole.rpartition("_")[2])  # an approval's id also without its prefix
+        starts = (whole, whole.rpartition("_")[2])  # the id of an approval or a wait also without its prefix
         if any(start.startswith(given) for start in starts) or whole.endswith(given):
             found.append(whole)
         seen += 1

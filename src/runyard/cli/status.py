@@ -1,16 +1,16 @@
 """`runyard status`: the state of the installation in one table."""
 
+import sys
 from typing import TYPE_CHECKING, Annotated
 
-import typer
-
+from runyard.cli.commands import Option
 from runyard.cli.open_client import run_with_client
 from runyard.cli.options import Json
+from runyard.cli.terminal.output import echo, style
 
 if TYPE_CHECKING:
-    from rich.table import Table
-
     from runyard.cli.open_client import AnyClient
+    from runyard.cli.terminal.text_table import TextTable
     from runyard.client.wire import OverviewInfo
 
 MOST_COUNTED = 100_000
@@ -21,7 +21,7 @@ SKEW_MS = 2000
 
 def status(
     json: Json = False,
-    watch: Annotated[bool, typer.Option("--watch", help="Refresh every two seconds, until Ctrl-C.")] = False,
+    watch: Annotated[bool, Option("--watch", help="Refresh every two seconds, until Ctrl-C.")] = False,
 ) -> None:
     """Show the queue, approvals, the outbox, workers, streams and the database.
 
@@ -29,43 +29,35 @@ def status(
     """
 
     async def work(client: "AnyClient", has_workers: bool) -> None:
-        from runyard.cli import tables
+        from runyard.cli.terminal import tables
 
         if watch:
             await _watch(client)
         else:
             found = await client.overview()
-            tables.print_json(found) if json else tables.console().print(overview(found))
+            tables.print_json(found) if json else overview(found).echo()
 
-    try:
-        run_with_client(work)
-    except KeyboardInterrupt:
-        raise typer.Exit(130) from None
+    run_with_client(work)
 
 
 async def _watch(client: "AnyClient") -> None:
     import asyncio
 
-    from rich.live import Live
+    lines = 0
+    while True:
+        found = overview(await client.overview())
+        if lines:
+            echo(f"\x1b[{lines}A\x1b[J" if sys.stdout.isatty() else "", nl=not sys.stdout.isatty())  # over the last one
+        lines = found.echo()
+        await asyncio.sleep(2)
 
-    from runyard.cli.tables import console
 
-    with Live(overview(await client.overview()), console=console(), auto_refresh=False) as live:
-        while True:
-            await asyncio.sleep(2)
-            live.update(overview(await client.overview()), refresh=True)
-
-
-def overview(found: "OverviewInfo") -> "Table":
+def overview(found: "OverviewInfo") -> "TextTable":
     """Return the table; values that need attention are yellow."""
-    from rich.markup import escape
-    from rich.table import Table
+    from runyard.cli.terminal.text import plain, span
+    from runyard.cli.terminal.text_table import TextTable
 
-    from runyard.cli.terminal_text import plain, span
-
-    made = Table(box=None, show_header=False, pad_edge=False)
-    made.add_column(style="dim", no_wrap=True)
-    made.add_column(overflow="fold")
+    made = TextTable("", "", wraps=[1], header=False)
     waiting = span(found.oldest_waiting_ms / 1000)
     made.add_row(
         "queued", f"{_count(found.queued)}" + (f", the oldest since {waiting}" if found.oldest_waiting_ms else "")
@@ -81,12 +73,12 @@ def overview(found: "OverviewInfo") -> "Table":
     for worker in found.workers or []:
         left = worker.lease_left_ms
         lease = f"lease for {span(left / 1000)}" if left > 0 else "lease expired"
-        made.add_row("worker", _mark(f"{escape(plain(worker.label))}: {worker.runs} runs, {lease}", left <= 0))
+        made.add_row("worker", _mark(f"{plain(worker.label)}: {worker.runs} runs, {lease}", left <= 0))
     if not found.workers:
         made.add_row("worker", _mark("none", True))
     made.add_row("streams", str(found.pod.open_streams))
     database = found.database
-    made.add_row("database", f"{escape(database.version)}, {size(database.size_bytes)}, {database.latency_ms:g} ms")
+    made.add_row("database", f"{plain(database.version)}, {size(database.size_bytes)}, {database.latency_ms:g} ms")
     made.add_row("clock skew", _mark(f"{database.clock_skew_ms} ms", abs(database.clock_skew_ms) > SKEW_MS))
     if database.xmin_age is not None:
         made.add_row("xmin age", _mark(str(database.xmin_age), database.xmin_age > OLD_XMIN))
@@ -98,7 +90,7 @@ def _count(number: int) -> str:
 
 
 def _mark(text: str, is_odd: bool) -> str:
-    return f"[yellow]{text}[/]" if is_odd else text
+    return style(text, fg="yellow" if is_odd else None)
 
 
 def size(count: float) -> str:

@@ -6,10 +6,9 @@ that names the variable or key. An unknown name is an error, so that a misspelt 
 and no repr shows the value of `api_key`, `encryption_keys`, `database_url` or `bus_url`.
 """
 
+from collections.abc import Mapping
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
-
-from pydantic import ConfigDict, ValidationError
+from typing import TYPE_CHECKING, Any, Self
 
 from runyard.errors import StartupError
 from runyard.settings.addresses import address
@@ -19,7 +18,7 @@ from runyard.settings.command_line import CommandLineSettings
 from runyard.settings.database import DatabaseSettings
 from runyard.settings.http import HttpSettings
 from runyard.settings.privacy import PrivacySettings
-from runyard.settings.sources import FILE, OTHER_VARIABLES, from_environment, from_file, sentence, variable
+from runyard.settings.sources import FILE, OTHER_VARIABLES, from_environment, from_file, name_of, unknown, variable
 from runyard.settings.telemetry import TelemetrySettings
 from runyard.settings.workers import WorkerSettings
 
@@ -48,24 +47,38 @@ class Settings(  # the table in docs/settings.md has the last of these first
         9000
     """
 
-    model_config = ConfigDict(frozen=True, extra="forbid", validate_default=True)
-
     if not TYPE_CHECKING:  # a type checker takes the arguments from the fields
 
         def __init__(self, **options: Any) -> None:
-            fields = type(self).model_fields
-            try:
-                super().__init__(**{**self._from_outside(), **options})
-            except ValidationError as error:
-                problem = error.errors(include_input=False, include_url=False)[0]
-            else:
-                return
-            raise StartupError(sentence(problem, fields))
+            for name in options:
+                if name not in self.fields:
+                    raise StartupError(unknown(name, name, self.fields))
+            self._set({**self._from_outside(), **options})
 
     @classmethod
     def _from_outside(cls) -> dict[str, Any]:
         """Return the values of `runyard.toml` and, above them, of the environment."""
-        return {**from_file(cls.model_fields), **from_environment(cls.model_fields)}
+        return {**from_file(cls.fields), **from_environment(cls.fields)}
+
+    def _set(self, given: Mapping[str, Any]) -> None:
+        values = vars(self)  # attributes cannot be assigned
+        values["_given"] = frozenset(given)
+        for name, field in self.fields.items():
+            try:
+                values[name] = field.parsed(given[name]) if name in given else field.default_for(values)
+            except ValueError as error:
+                problem = f"{name_of(name)} {error}."
+            else:
+                continue
+            raise StartupError(problem)
+
+    def with_defaults(self, **defaults: Any) -> Self:
+        """Return these settings with other defaults: values for settings that have been given nowhere."""
+        given = vars(self)["_given"]
+        changed = object.__new__(type(self))
+        changed._set({name: vars(self)[name] for name in given} | {n: v for n, v in defaults.items() if n not in given})
+        vars(changed)["_given"] = given
+        return changed
 
     @property
     def checkpoint_path(self) -> Path:

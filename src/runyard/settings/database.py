@@ -4,44 +4,47 @@ from pathlib import Path
 from typing import Annotated
 from urllib.parse import urlsplit
 
-from pydantic import AfterValidator, BaseModel, Field
-
 from runyard.settings.addresses import checked_bus, checked_database
+from runyard.settings.model import SettingsGroup, setting
 from runyard.settings.values import Count, Seconds
 
 
-class DatabaseSettings(BaseModel):
-    database_url: Annotated[str, AfterValidator(checked_database)] = Field(
-        "sqlite:///.runyard/runyard.db",
+class DatabaseSettings(SettingsGroup):
+    database_url: Annotated[str, checked_database] = setting(
+        default="sqlite:///.runyard/runyard.db",
         repr=False,
         description="The database: `sqlite:///path` for one process, `postgresql://...` for any number.",
     )
-    database_answer_seconds: Seconds = Field(
-        15, description="Seconds without a response from Postgres before a connection is replaced."
+    database_answer_seconds: Seconds = setting(
+        default=15, description="Seconds without a response from Postgres before a connection is replaced."
     )
-    database_wait_seconds: Seconds = Field(
-        60, description="Seconds that a run waits for an unavailable database before its worker gives it up."
+    database_wait_seconds: Seconds = setting(
+        default=60, description="Seconds that a run waits for an unavailable database before its worker gives it up."
     )
-    bus_url: Annotated[str | None, AfterValidator(checked_bus)] = Field(
-        None,
+    bus_url: Annotated[str | None, checked_bus] = setting(
+        default=None,
         repr=False,
         description="The bus that wakes other processes: `postgresql://...`, `redis://...`, `rediss://...`,"
         " `nats://...` or `memory` (none); by default Postgres itself, and none on SQLite.",
     )
-    poll_seconds: Seconds = Field(0.2, description="Seconds between two polls for changes made by other processes.")
-    outbox_poll_seconds: Seconds = Field(
-        0.2, description="Seconds between two polls for events that a stopped process committed and did not publish."
+    poll_seconds: Seconds = setting(
+        default=0.2, description="Seconds between two polls for changes made by other processes."
     )
-    outbox_batch: Count = Field(
-        10, description="Events of one such run that are published at a time, before the next run's turn."
+    outbox_poll_seconds: Seconds = setting(
+        default=0.2,
+        description="Seconds between two polls for events that a stopped process committed and did not publish.",
     )
-    tail_bytes: int = Field(
-        64 * 1024 * 1024, ge=0, description="Bytes of memory that hold recent events for clients that follow runs."
+    outbox_batch: Count = setting(
+        default=10, description="Events of one such run that are published at a time, before the next run's turn."
     )
-    retention_days: float | None = Field(
-        None,
+    tail_bytes: int = setting(
+        default=64 * 1024 * 1024,
+        ge=0,
+        description="Bytes of memory that hold recent events for clients that follow runs.",
+    )
+    retention_days: float | None = setting(
+        default=None,
         gt=0,
-        allow_inf_nan=False,
         description="Days after their end when runs are deleted, and threads with their last run; without it, never.",
     )
 

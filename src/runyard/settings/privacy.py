@@ -3,7 +3,7 @@
 from collections.abc import Mapping
 from typing import TYPE_CHECKING, Annotated
 
-from pydantic import AfterValidator, BaseModel, Field
+from runyard.settings.model import SettingsGroup, setting
 
 if TYPE_CHECKING:
     from runyard.domain.redaction import Redactor
@@ -36,20 +36,21 @@ def _checked_patterns(patterns: dict[str, str]) -> dict[str, str]:
     return patterns
 
 
-class PrivacySettings(BaseModel):
-    encryption_keys: Annotated[str | None, AfterValidator(_checked_ring)] = Field(
-        None,
+class PrivacySettings(SettingsGroup):
+    encryption_keys: Annotated[str | None, _checked_ring] = setting(
+        default=None,
         repr=False,
         description="Keys that encrypt stored content, `name:base64-of-32-bytes` separated by commas: the first one"
         " encrypts, all decrypt (`runyard keys make-encryption` makes one); without keys, nothing is encrypted.",
     )
-    redact: Annotated[str | None, AfterValidator(_checked_names)] = Field(
-        None,
+    redact: Annotated[str | None, _checked_names] = setting(
+        default=None,
         description="Kinds of text that are removed from all content before it is stored, separated by commas: `email`,"
         " `phone`, `card`, `iban`, `us_ssn`, `api_key`.",
     )
-    redact_patterns: Annotated[dict[str, str], AfterValidator(_checked_patterns)] = Field(
-        {}, description="Regular expressions of your own to redact, by name: a table in `runyard.toml`, or JSON."
+    redact_patterns: Annotated[dict[str, str], _checked_patterns] = setting(
+        default={},
+        description="Regular expressions of your own to redact, by name: a table in `runyard.toml`, or JSON.",
     )
 
     @property

@@ -116,7 +116,13 @@ LOG_ACTIONS = (
         "A run waits for the database and repeats a call.",
         _CHECK_DATABASE,
     ),
-    LogAction("approval.expired", "info", "An approval request passed its deadline without a decision."),
+    LogAction("wait.expired", "info", "A timer was due, or a wait passed its deadline without an answer."),
+    LogAction(
+        "waits.answer_delayed",
+        "warning",
+        "A run ended, but the run that waits for it could not be answered yet. A sweep repeats it.",
+        _CHECK_DATABASE,
+    ),
     LogAction("deadline.cancel_failed", "warning", "A run past its deadline could not be canceled.", _CHECK_DATABASE),
     LogAction(
         "disconnect.save_failed",

@@ -1,9 +1,9 @@
-"""What one process counts, and how Prometheus reads it.
+"""The metrics of one process, and their text format for Prometheus.
 
-`TABLE` is the whole list; docs/metrics.md is made from it. Every `Metrics` has a registry of its own, so that several
-apps in one Python process do not add up. Methods take counts: a hot path calls them once for a commit or for a run, not
-for each event. Labels are words of a closed set (the agents, models and tools that the app declares, statuses, codes),
-never ids and never content; what is not in the set is `other`. Counting never raises. Not for several threads.
+`TABLE` lists every metric; docs/metrics.md is generated from it. Every `Metrics` has its own registry, so that several
+apps in one Python process are counted separately. A hot path calls a method once per commit or per run, not once per
+event. Label values come from closed sets (agents, models and tools that the app declares, statuses, error codes), never
+from ids or content; any other value becomes `other`. Methods that count never raise. They are not thread-safe.
 """
 
 import math
@@ -45,31 +45,37 @@ class Metric(NamedTuple):
 
 
 RUNS_STARTED = Metric("runs_started", "counter", ("agent",), "Runs that this process accepted.")
-RUNS_FINISHED = Metric("runs_finished", "counter", ("status", "agent"), "Runs that this process brought to an end.")
-RUNS_RESUMED = Metric("runs_resumed", "counter", ("why",), "Runs that this process went on with, and why.")
-RUNS_ACTIVE = Metric("runs_active", "gauge", (), "Runs that this process works on now.")
-RUN_WAIT = Metric("run_wait_seconds", "histogram", (), "From a request to the first claim of its run.", SECONDS)
+RUNS_FINISHED = Metric("runs_finished", "counter", ("status", "agent"), "Runs that this process ended.")
+RUNS_RESUMED = Metric("runs_resumed", "counter", ("why",), "Runs that this process resumed, by reason.")
+RUNS_ACTIVE = Metric("runs_active", "gauge", (), "Runs that this process executes now.")
+RUN_WAIT = Metric("run_wait_seconds", "histogram", (), "Seconds from a request to the first claim of its run.", SECONDS)
 RUN_TIME = Metric(
-    "run_seconds", "histogram", ("status",), "From a run's first claim to its end, waiting included.", SECONDS
+    "run_seconds",
+    "histogram",
+    ("status",),
+    "Seconds from a run's first claim to its end, including time spent waiting.",
+    SECONDS,
 )
 FIRST_TOKEN = Metric(
-    "first_token_seconds", "histogram", ("agent",), "From a request to the first token of its run.", SECONDS
+    "first_token_seconds", "histogram", ("agent",), "Seconds from a request to the first token of its run.", SECONDS
 )
 EVENTS_PERSISTED = Metric("events_persisted", "counter", (), "Events that this process committed to logs.")
 BATCH_EVENTS = Metric("journal_batch_events", "histogram", (), "Events in one commit of the journal.", EVENTS)
-COMMIT_MS = Metric("journal_commit_ms", "histogram", (), "Milliseconds that one commit of the journal took.", MS)
-WRITES_FENCED = Metric("writes_fenced", "counter", (), "Writes refused because another worker had the run.")
-LEASES_LOST = Metric("leases_lost", "counter", (), "How often this process's worker lost its lease.")
+COMMIT_MS = Metric("journal_commit_ms", "histogram", (), "Duration of one commit of the journal, in milliseconds.", MS)
+WRITES_FENCED = Metric("writes_fenced", "counter", (), "Writes refused because another worker owns the run.")
+LEASES_LOST = Metric("leases_lost", "counter", (), "Leases that the worker of this process lost.")
 OUTBOX_LAG_MS = Metric("outbox_lag_ms", "histogram", (), "Milliseconds from a commit to its publication.", MS)
-SSE_CLIENTS = Metric("sse_clients", "gauge", (), "Streams that are open at this process.")
-SSE_LAG = Metric("sse_lag_events", "gauge", (), "Events that the slowest of them has not been handed yet.")
-TOOL_CALLS = Metric("tool_calls", "counter", ("tool", "outcome"), "Calls of tools that ended, and how.")
-TOKENS = Metric("tokens", "counter", ("agent", "model", "direction"), "Tokens of models, `input` and `output`.")
-COST = Metric("cost_usd", "counter", ("agent", "model"), "What models cost, in US dollars, as far as they say.")
+SSE_CLIENTS = Metric("sse_clients", "gauge", (), "Open streams of this process.")
+SSE_LAG = Metric("sse_lag_events", "gauge", (), "Events that the slowest open stream has not read yet.")
+TOOL_CALLS = Metric("tool_calls", "counter", ("tool", "outcome"), "Finished tool calls, by outcome.")
+TOKENS = Metric(
+    "tokens", "counter", ("agent", "model", "direction"), "Tokens that models read (`input`) and wrote (`output`)."
+)
+COST = Metric("cost_usd", "counter", ("agent", "model"), "Cost of model calls in US dollars, as reported by the model.")
 REFUSED = Metric("requests_refused", "counter", ("code",), "Requests refused because of a limit.")
-QUEUE_DEPTH = Metric("queue_depth", "gauge", (), "Runs that are queued, in the whole installation.")
-QUEUE_OLDEST = Metric("queue_oldest_seconds", "gauge", (), "How long the lane that waits longest has been ready.")
-APPROVALS_WAITING = Metric("approvals_waiting", "gauge", (), "Questions that wait for a person, in all.")
+QUEUE_DEPTH = Metric("queue_depth", "gauge", (), "Queued runs of the whole installation.")
+QUEUE_OLDEST = Metric("queue_oldest_seconds", "gauge", (), "Seconds that the longest waiting lane has been ready.")
+APPROVALS_WAITING = Metric("approvals_waiting", "gauge", (), "Pending approvals of the whole installation.")
 TABLE = (
     RUNS_STARTED,
     RUNS_FINISHED,
@@ -97,7 +103,9 @@ TABLE = (
 
 
 class Metrics:
-    """`models`: the agents of the app, each with its model (none: empty); `tools`: the names of their tools."""
+    """Counters, gauges and histograms of one process.
+
+    `models`: the model of each agent, empty if it has none. `tools`: the names of the tools of the app."""
 
     def __init__(self, models: Mapping[str, str] = MappingProxyType({}), tools: Collection[str] = ()) -> None:
         self._models = dict(models)
@@ -119,16 +127,16 @@ class Metrics:
 
     @harmless
     def run_finished(self, status: Status, agent: str, seconds: float | None = None) -> None:
-        """`status` is one that a run ends in; `seconds` since its first claim, if there was one."""
+        """Count a run that ended with a terminal `status`, `seconds` after its first claim if it was claimed."""
         if status not in TERMINAL_STATUSES:
-            raise ValueError(f"{status} is no end.")
+            raise ValueError(f"{status} is not a terminal status.")
         self._counters[RUNS_FINISHED].labels(status.value, self._agent(agent)).inc()
         if seconds is not None:
             self._histograms[RUN_TIME].labels(status.value).observe(max(0.0, seconds))
 
     @harmless
     def run_claimed(self, waited: float, resume_why: str | None) -> None:
-        """For the first time after so many seconds; or to go on with it."""
+        """Count a claim: the first one with the seconds that the run waited, a later one with the reason to resume."""
         if resume_why is None:
             self._histograms[RUN_WAIT].observe(max(0.0, waited))
         else:
@@ -147,8 +155,10 @@ class Metrics:
 
     @harmless
     def tool_called(self, agent: str, tool: str, error: str | None) -> None:
-        """`error` is the code of how it failed; one that is not ours counts as `error`. What an agent without a model
-        calls is named by its code, so such names are learnt; a model may make up any."""
+        """Count a finished call. `error` is the code of the failure; an unknown code counts as `error`.
+
+        An agent without a model names its tools in code, so new names are added to the labels. A model may invent
+        names, which count as `other`."""
         if tool not in self._tools and self._models.get(agent) == "" and len(self._tools) < MOST_TOOLS:
             self._tools.add(tool)
         outcome = "ok" if error is None else error if error in OUTCOMES else "error"
@@ -162,7 +172,7 @@ class Metrics:
 
     @harmless
     def committed(self, events: int, seconds: float) -> None:
-        """One commit of the journal."""
+        """Count one commit of the journal."""
         self._histograms[BATCH_EVENTS].observe(events)
         self._histograms[COMMIT_MS].observe(seconds * 1000)
 
@@ -176,18 +186,20 @@ class Metrics:
 
     @harmless
     def outbox_lag(self, ms: Iterable[float]) -> None:
-        """One for each commit that was published. Clocks of two machines may differ: less than nothing is nothing."""
+        """Count published commits with their lag. A negative lag (two clocks differ) counts as 0."""
         for one in ms:
             self._histograms[OUTBOX_LAG_MS].observe(max(0.0, one))
 
     @harmless
     def refused(self, code: str) -> None:
-        """`code` is that of one of our errors."""
+        """Count a refused request. `code`: of an error of `runyard.errors`."""
         self._counters[REFUSED].labels(code).inc()
 
     # --- gauges, read at each scrape
 
     def watch(self, metric: Metric, value: Callable[[], float]) -> None:
+        """Read a gauge by calling `value` at each scrape. If it raises, the gauge is NaN."""
+
         def known() -> float:
             try:
                 return value()
@@ -202,11 +214,11 @@ class Metrics:
         self._gauges[metric].set(value)
 
     def render(self) -> bytes:
-        """All of it, in Prometheus' text format."""
+        """Return all metrics in the text format of Prometheus."""
         return generate_latest(self)
 
     def collect(self) -> Iterator[Family]:
-        """Render the metrics without the `_created` times."""
+        """Yield the metrics without their `_created` samples."""
         for family in self._registry.collect():
             family.samples = [sample for sample in family.samples if not sample.name.endswith("_created")]
             yield family

@@ -1,19 +1,18 @@
 """Print a run while it happens: the answer's text on stdout; tools, waits and the end on stderr."""
 
 import sys
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
-import typer
-
-from runyard.cli.terminal_text import STATUS_COLOURS, one_line, plain
+from runyard.cli.terminal.output import echo, secho
+from runyard.cli.terminal.text import STATUS_COLOURS, one_line, plain
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Mapping
 
     from runyard.client import LogEvent
 
 # `model.reset` discards the text since the last of these events.
-KEEPS = frozenset({"step.finished", "tool.finished", "model.message", "approval.decided"})
+KEEPS = frozenset({"step.finished", "tool.finished", "model.message", "approval.decided", "wait.answered"})
 
 
 def stopped_early(event: "LogEvent") -> str | None:
@@ -71,8 +70,12 @@ class RunPrinter:
                 self._note(f"  runyard approvals approve {data['approval_id']}")
             case "approval.decided":
                 self._note(f"! {data['decision']} by {one_line(data['by'])}")
+            case "wait.requested":
+                self._wait(data)
+            case "wait.answered":
+                self._note(f"! {data['outcome']} by {one_line(data['by'])}")
             case "run.waiting":
-                self._note("waiting for a decision")
+                self._note("waiting")
             case "run.output":
                 if "".join(self._shown) != data["text"]:
                     self._end_line()
@@ -91,6 +94,24 @@ class RunPrinter:
             case _:
                 pass
 
+    def _wait(self, data: "Mapping[str, Any]") -> None:
+        name = one_line(data["name"])
+        match data["kind"]:
+            case "question":
+                self._note(f"? {one_line(data.get('prompt') or name, 500)}")
+            case "client_tool":
+                self._note(f"? tool of the client: {name} {one_line(data.get('input'))}")
+            case "child":
+                self._note(f"⋯ {name} in run {data['child']}")
+                return
+            case "timer":
+                self._note("⋯ sleeping")
+                return
+            case _:
+                self._note(f"⋯ {name} {one_line(data.get('input') or '')}".rstrip())
+                return
+        self._note(f"  runyard waits answer {data['wait_id']}")
+
     def end(self) -> None:
         """Leave the cursor at the start of a line."""
         self._end_line()
@@ -107,7 +128,7 @@ class RunPrinter:
         """A piece of what is not the answer: reasoning, a tool's output."""
         if self._line_is_open:
             self._end_line()
-        typer.secho(plain(text), err=True, dim=True, nl=False)
+        secho(plain(text), err=True, dim=True, nl=False)
         if text:
             self._aside_is_open = not text.endswith("\n")
 
@@ -116,9 +137,9 @@ class RunPrinter:
             sys.stdout.write("\n")
             sys.stdout.flush()
         if self._aside_is_open:
-            typer.echo(err=True)
+            echo(err=True)
         self._line_is_open = self._aside_is_open = False
 
     def _note(self, text: str, colour: str | None = None) -> None:
         self._end_line()
-        typer.secho(text, err=True, dim=colour is None, fg=colour)
+        secho(text, err=True, dim=colour is None, fg=colour)

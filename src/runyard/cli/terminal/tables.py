@@ -5,48 +5,13 @@ from collections.abc import Iterable, Iterator, Mapping
 from typing import Any
 
 import msgspec
-from rich.console import Console
-from rich.markup import escape
-from rich.table import Column, Table
-from rich.text import Text
 
-from runyard.cli.terminal_text import STATUS_COLOURS, age, duration, one_line, plain, until
-from runyard.client.wire import ApprovalInfo, KeyInfo, RunInfo
+from runyard.cli.terminal.output import echo, style
+from runyard.cli.terminal.text import STATUS_COLOURS, age, duration, one_line, plain, until
+from runyard.cli.terminal.text_table import TextTable
+from runyard.client.wire import ApprovalInfo, KeyInfo, RunInfo, WaitInfo
 
 WIDTH_OF_AN_ID = 36
-WRAPPED = 20  # the least width of a column that may wrap
-
-
-def console() -> Console:
-    """Return a console for stdout; for a file or a pipe it has 200 columns."""
-    return Console(highlight=False, width=None if sys.stdout.isatty() else 200)
-
-
-def show(made: Table, if_empty: str = "") -> None:
-    """Print a table. Ids are never cut: in a narrow terminal the lines are longer than the terminal is wide."""
-    shown = console()
-    if not made.rows:
-        shown.print(f"[dim]{if_empty}[/]")
-        return
-    needed = sum(_least_width(column) + 2 for column in made.columns)
-    if needed > shown.width:
-        shown = Console(highlight=False, width=needed)
-    shown.print(made)
-
-
-def _least_width(column: Column) -> int:
-    """Return the least width of a column: that of its widest cell, unless it may wrap."""
-    if not column.no_wrap:
-        return column.min_width or WRAPPED
-    cells = [column.header, *column.cells]
-    return max(Text.from_markup(str(cell)).cell_len for cell in cells)
-
-
-def table(*columns: str) -> Table:
-    made = Table(box=None, pad_edge=False, header_style="dim")
-    for column in columns:
-        made.add_column(column, no_wrap=column not in {"error", "input"}, overflow="fold")
-    return made
 
 
 def print_json(value: object) -> None:
@@ -54,46 +19,44 @@ def print_json(value: object) -> None:
 
 
 def print_runs(runs: Iterable[RunInfo]) -> None:
-    made = table("run", "agent", "status", "age", "took", "events", "error")
+    made = TextTable("run", "agent", "status", "age", "took", "events", "error", wraps=[6])
     for run in runs:
         made.add_row(
             run.run_id,
-            escape(plain(run.agent or "")),
+            plain(run.agent or ""),
             coloured("waiting" if run.waiting else run.status),
             age(run.created_at),
             duration(run.started_at, run.finished_at),
             str(run.last_seq),
-            escape(one_line(run.error or "")),
+            one_line(run.error or ""),
         )
-    show(made, "No runs")
+    made.echo("No runs")
 
 
 def print_run(run: RunInfo, state: Mapping[str, Any]) -> None:
-    made = Table(box=None, show_header=False, pad_edge=False)
-    made.add_column(style="dim", no_wrap=True)
-    made.add_column(overflow="fold", min_width=WIDTH_OF_AN_ID)
+    made = TextTable("", "", wraps=[1], narrowest=WIDTH_OF_AN_ID, header=False)
     # the state has `waiting`, where the run says running
     status, reason = str(state.get("status", run.status)), state.get("stop_reason")
     made.add_row("run", run.run_id)
     made.add_row("thread", run.thread_id or "-")
-    made.add_row("agent", escape(plain(str(state.get("agent") or "-"))))
+    made.add_row("agent", plain(str(state.get("agent") or "-")))
     made.add_row("status", coloured(status) + (f" ({reason})" if reason else ""))
     made.add_row("age", age(run.created_at))
     made.add_row("took", duration(run.started_at, run.finished_at))
     made.add_row("events", str(state.get("last_seq", "-")))
     for step in state.get("steps", ()):
         outcome = f"failed: {step['error']}" if step.get("error") else "finished" if step.get("finished") else "started"
-        made.add_row("step", escape(f"{plain(step['name'])} {outcome}"))
+        made.add_row("step", f"{plain(step['name'])} {outcome}")
     for call in state.get("calls", ()):
-        made.add_row("tool", escape(f"{plain(call['tool'])} {call['status']} {one_line(call.get('input'))}"))
+        made.add_row("tool", f"{plain(call['tool'])} {call['status']} {one_line(call.get('input'))}")
     if run.error:
-        made.add_row("error", escape(plain(run.error)))
+        made.add_row("error", plain(run.error))
     text = (state.get("output") or {}).get("text") or state.get("text")
     if text:
-        made.add_row("answer", escape(plain(text)))
-    show(made)
+        made.add_row("answer", plain(text))
+    made.echo()
     for what, raised in _tracebacks(state):
-        console().print(f"\n[dim]{escape(plain(what))}[/]\n{escape(plain(raised))}", soft_wrap=True)
+        echo(f"\n{style(plain(what), dim=True)}\n{plain(raised)}")
 
 
 def _tracebacks(state: Mapping[str, Any]) -> Iterator[tuple[str, str]]:
@@ -109,41 +72,68 @@ def _tracebacks(state: Mapping[str, Any]) -> Iterator[tuple[str, str]]:
 
 
 def print_approvals(approvals: Iterable[ApprovalInfo]) -> None:
-    made = table("approval", "run", "tool", "kind", "age", "input")
+    made = TextTable("approval", "run", "tool", "kind", "age", "input", wraps=[5])
     for approval in approvals:
         made.add_row(
             approval.approval_id,
             approval.run_id,
-            escape(plain(approval.tool)),
+            plain(approval.tool),
             approval.kind,
             age(approval.created_at),
-            escape(one_line(approval.input)),
+            one_line(approval.input),
         )
-    show(made, "No pending approvals")
+    made.echo("No pending approvals")
+
+
+def print_waits(waits: Iterable[WaitInfo]) -> None:
+    made = TextTable("wait", "kind", "age", "asked", wraps=[3], narrowest=14)  # fits into 80 columns
+    for wait in waits:
+        asked = wait.prompt or f"{wait.name} {one_line(wait.input)}"
+        made.add_row(wait.wait_id, wait.kind, age(wait.created_at), one_line(asked))
+    made.echo("No run waits for a person or a client")
+
+
+def print_wait(wait: WaitInfo) -> None:
+    made = TextTable("", "", wraps=[1], narrowest=WIDTH_OF_AN_ID, header=False)
+    made.add_row("wait", wait.wait_id)
+    made.add_row("run", wait.run_id)
+    made.add_row("kind", wait.kind)
+    made.add_row("state", wait.state)
+    made.add_row("age", age(wait.created_at))
+    if wait.expires_at is not None:
+        made.add_row("expires in", until(wait.expires_at) or "-")
+    if wait.prompt:
+        made.add_row("question", plain(wait.prompt))
+    else:
+        made.add_row("tool", plain(wait.name))
+    for name, value in (("input", wait.input), ("schema", wait.answer_schema)):
+        if value is not None:
+            made.add_row(name, plain(msgspec.json.format(msgspec.json.encode(value), indent=2).decode()))
+    made.echo()
 
 
 def print_keys(keys: Iterable[KeyInfo]) -> None:
-    made = table("key", "owner", "scopes", "label", "age", "used", "state")
+    made = TextTable("key", "owner", "scopes", "label", "age", "used", "state")
     for key in keys:
         made.add_row(
             key.key_id,
-            escape(plain(key.owner)),
+            plain(key.owner),
             " ".join(key.scopes),
-            escape(one_line(key.label)),
+            one_line(key.label),
             age(key.created_at),
             "never" if key.last_used_at is None else f"{age(key.last_used_at)} ago",
             _state(key),
         )
-    show(made, "No keys")
+    made.echo("No keys")
 
 
 def _state(key: KeyInfo) -> str:
     if key.revoked_at is not None:
-        return "[red]revoked[/]"
+        return style("revoked", fg="red")
     if key.expires_at is None:
         return "valid"
     left = until(key.expires_at)
-    return f"valid for {left}" if left else "[yellow]expired[/]"
+    return f"valid for {left}" if left else style("expired", fg="yellow")
 
 
 def without_key(key: KeyInfo) -> dict[str, Any]:
@@ -152,5 +142,4 @@ def without_key(key: KeyInfo) -> dict[str, Any]:
 
 
 def coloured(status: str) -> str:
-    colour = STATUS_COLOURS.get(status)
-    return f"[{colour}]{status}[/]" if colour else status
+    return style(status, fg=STATUS_COLOURS.get(status))

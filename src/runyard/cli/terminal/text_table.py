@@ -1,0 +1,109 @@
+"""A table for a terminal: aligned columns without borders.
+
+A cell may be styled (`output.style`). Columns are as wide as their widest cell and never cut; only columns that wrap
+become narrower if the terminal is too small. In a terminal that is smaller still, lines are longer than it is wide.
+"""
+
+import sys
+import unicodedata
+from collections.abc import Iterator, Sequence
+from shutil import get_terminal_size
+
+from runyard.cli.terminal.output import echo, style, unstyled
+
+GAP = "  "
+NARROWEST = 20
+NO_TERMINAL = 200  # columns of a file or a pipe
+
+
+class TextTable:
+    """`wraps`: the columns that may wrap, to no less than `narrowest`. Without `header`, the first column is dim."""
+
+    def __init__(
+        self, *columns: str, wraps: Sequence[int] = (), narrowest: int = NARROWEST, header: bool = True
+    ) -> None:
+        self._rows: list[Sequence[str]] = []
+        self._columns = columns
+        self._wraps = frozenset(wraps)
+        self._narrowest = narrowest
+        self._header = header
+
+    def add_row(self, *cells: str) -> None:
+        first = cells[0] if self._header else style(cells[0], dim=True)
+        self._rows.append([first, *(cell.expandtabs(4) for cell in cells[1:])])
+
+    def echo(self, if_empty: str = "") -> int:
+        """Print the table, or a sentence if it has no rows. Return the number of lines."""
+        lines = self.lines(get_terminal_size().columns if sys.stdout.isatty() else NO_TERMINAL) if self._rows else []
+        if not lines and if_empty:
+            lines = [style(if_empty, dim=True)]
+        echo("\n".join(lines))
+        return len(lines)
+
+    def lines(self, width: int) -> list[str]:
+        head = [[style(column, dim=True) for column in self._columns]] if self._header else []
+        rows = [*head, *self._rows]
+        widths = self._widths(rows, width)
+        return [line for row in rows for line in _lines(row, widths)]
+
+    def _widths(self, rows: Sequence[Sequence[str]], width: int) -> list[int]:
+        widths = [max(_width(cell) for cell in column) for column in zip(*rows, strict=True)]
+        for place in self._wraps:
+            too_much = sum(widths) + len(GAP) * (len(widths) - 1) - width
+            if too_much > 0:
+                widths[place] = min(widths[place], max(self._narrowest, widths[place] - too_much))
+        return widths
+
+
+def _lines(row: Sequence[str], widths: Sequence[int]) -> Iterator[str]:
+    """Yield the lines of one row: a cell may have several."""
+    cells = [list(_wrapped(cell, width)) for cell, width in zip(row, widths, strict=True)]
+    for place in range(max(map(len, cells))):
+        parts = [cell[place] if place < len(cell) else "" for cell in cells]
+        yield GAP.join(_padded(part, width) for part, width in zip(parts, widths, strict=True)).rstrip()
+
+
+def _wrapped(cell: str, width: int) -> Iterator[str]:
+    """Yield the lines of a cell, broken between words where possible."""
+    for line in cell.split("\n"):
+        if _width(line) <= width:
+            yield line
+            continue
+        rest = ""
+        for word in unstyled(line).split(" "):
+            if rest and _width(rest) + 1 + _width(word) <= width:
+                rest += f" {word}"
+                continue
+            if rest:
+                yield rest
+            *full, rest = _pieces(word, width)
+            yield from full
+        yield rest
+
+
+def _pieces(word: str, width: int) -> list[str]:
+    """Cut a word into pieces that fit."""
+    pieces, length = [""], 0
+    for letter in word:
+        size = _letter_width(letter)
+        if length + size > width and pieces[-1]:
+            pieces.append("")
+            length = 0
+        pieces[-1] += letter
+        length += size
+    return pieces
+
+
+def _padded(text: str, width: int) -> str:
+    return text + " " * (width - _width(text))
+
+
+def _width(text: str) -> int:
+    """Return how many columns of a terminal the longest line of a text takes."""
+    return max(len(line) if line.isascii() else sum(map(_letter_width, line)) for line in unstyled(text).split("\n"))
+
+
+def _letter_width(letter: str) -> int:
+    if unicodedata.combining(letter) or unicodedata.category(letter) in {"Mn", "Me", "Cf"}:
+        return 0
+    return 2 if unicodedata.east_asian_width(letter) in {"W", "F"} else 1

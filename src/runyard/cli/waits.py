@@ -1,0 +1,94 @@
+"""`runyard waits`: list, show and answer what runs wait for."""
+
+import sys
+from typing import TYPE_CHECKING, Annotated, Any
+
+from runyard.cli.commands import Argument, Exit, Group, Option
+from runyard.cli.open_client import run_with_client
+from runyard.cli.options import Json
+from runyard.cli.short_ids import whole_wait_id
+from runyard.cli.terminal.output import echo
+from runyard.errors import Invalid
+
+if TYPE_CHECKING:
+    from runyard.cli.open_client import AnyClient
+    from runyard.client import WaitInfo
+
+program = Group("List and answer what runs wait for: questions and client tools.")
+WaitId = Annotated[
+    str,
+    Argument(help="The id of a wait, or 8 or more characters of its beginning or end."),
+]
+
+
+@program.command("list")
+def list_waits(run: Annotated[str | None, Option(help="Only waits of this run.")] = None, json: Json = False) -> None:
+    """List what runs wait for from people and clients, newest first."""
+
+    async def work(client: "AnyClient", has_workers: bool) -> None:
+        found = [wait async for wait in client.waits(run)]
+        from runyard.cli.terminal import tables
+
+        tables.print_json(found) if json else tables.print_waits(found)
+
+    run_with_client(work)
+
+
+@program.command()
+def show(wait_id: WaitId, json: Json = False) -> None:
+    """Show a wait: the question, the input of the client tool, the schema of the answer."""
+
+    async def work(client: "AnyClient", has_workers: bool) -> None:
+        found = await client.wait(await whole_wait_id(client, wait_id))
+        from runyard.cli.terminal import tables
+
+        tables.print_json(found) if json else tables.print_wait(found)
+
+    run_with_client(work)
+
+
+@program.command()
+def answer(
+    wait_id: WaitId,
+    value: Annotated[str | None, Argument(help="The answer as JSON.", show_default="a form, in a terminal")] = None,
+    error: Annotated[str | None, Option(help="Report that the client tool failed, with this message.")] = None,
+) -> None:
+    """Answer a question or a client tool; the run continues. Approvals: see `runyard approvals`."""
+    if value is not None and error is not None:
+        raise Invalid("Give a value or --error, not both.")
+    given = None if value is None else _json(value)
+
+    async def work(client: "AnyClient", has_workers: bool) -> None:
+        wait = await client.wait(await whole_wait_id(client, wait_id))
+        if wait.is_approval:
+            raise Invalid(f"This is an approval. Decide it with `runyard approvals approve {wait.wait_id}`, or reject.")
+        if error is not None:
+            done = await client.fail_wait(wait.wait_id, error)
+        else:
+            done = await client.answer_wait(wait.wait_id, given if value is not None else _filled_in(wait))
+        echo(done.state)
+
+    run_with_client(work)
+
+
+def _filled_in(wait: "WaitInfo") -> Any:
+    """Ask for the answer in the terminal."""
+    from runyard.cli.terminal.ask_for_values import ask_for_value
+    from runyard.cli.terminal.forms import FormEnded
+
+    if not sys.stdin.isatty():
+        raise Invalid("Give the answer as JSON: runyard waits answer ID VALUE.")
+    try:
+        asked = {"kind": wait.kind, "name": wait.name, "prompt": wait.prompt, "input": wait.input}
+        return ask_for_value({**asked, "schema": wait.answer_schema})
+    except FormEnded:
+        raise Exit(1) from None
+
+
+def _json(text: str) -> Any:
+    import msgspec
+
+    try:
+        return msgspec.json.decode(text)
+    except msgspec.DecodeError:
+        raise Invalid("The answer must be JSON; put text into quotes: '\"text\"'.") from None

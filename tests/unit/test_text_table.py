@@ -1,0 +1,79 @@
+"""Tables of the command line: columns are aligned, ids are never cut, and only text wraps."""
+
+import io
+import sys
+
+import pytest
+
+from runyard.cli.terminal.output import echo, secho, style, unstyled
+from runyard.cli.terminal.text_table import TextTable
+
+ID = "01a1e52c-90ef-716f-aa47-9cf6bf642cc5"
+
+
+def shown(table: TextTable, width: int) -> list[str]:
+    return [unstyled(line) for line in table.lines(width)]
+
+
+def test_columns_are_as_wide_as_their_widest_cell() -> None:
+    table = TextTable("run", "status")
+    table.add_row("a", style("done", fg="green"))
+    table.add_row("long", "x")
+    assert shown(table, 80) == ["run   status", "a     done", "long  x"]
+
+
+def test_wide_and_combining_letters_are_aligned_as_a_terminal_shows_them() -> None:
+    table = TextTable("a", "b")
+    table.add_row("日本", "x")
+    table.add_row("e\u0301", "x")
+    assert shown(table, 80) == ["a     b", "日本  x", "e\u0301     x"]
+
+
+@pytest.mark.parametrize("width", [1, 40, 60])
+def test_an_id_is_never_cut(width: int) -> None:
+    table = TextTable("run", "error", wraps=[1])
+    table.add_row(ID, "words that go on for a while")
+    lines = shown(table, width)
+    assert lines[1].startswith(ID + "  ")
+    assert " ".join(" ".join(line.removeprefix(ID) for line in lines[1:]).split()) == "words that go on for a while"
+    assert max(map(len, lines)) <= max(width, len(ID) + 2 + 20)
+
+
+def test_a_word_longer_than_its_column_is_broken() -> None:
+    table = TextTable("a", "b", wraps=[1])
+    table.add_row("x", "y" * 50)
+    assert shown(table, 23) == ["a  b", "x  " + "y" * 20, "   " + "y" * 20, "   " + "y" * 10]
+
+
+def test_a_cell_keeps_its_lines() -> None:
+    table = TextTable("", "", wraps=[1], header=False)
+    table.add_row("answer", "one\n\n\ttwo")
+    assert shown(table, 80) == ["answer  one", "", "            two"]
+
+
+def test_an_empty_table_says_so(capsys: pytest.CaptureFixture[str]) -> None:
+    TextTable("run").echo("No runs")
+    assert capsys.readouterr().out == "No runs\n"
+
+
+class Terminal(io.StringIO):
+    def isatty(self) -> bool:
+        return True
+
+
+def test_colours_are_for_terminals_that_show_them(monkeypatch: pytest.MonkeyPatch) -> None:
+    for terminal, variables, coloured in (
+        (Terminal(), {}, True),
+        (Terminal(), {"NO_COLOR": "1"}, False),
+        (Terminal(), {"TERM": "dumb"}, False),
+        (io.StringIO(), {}, False),
+    ):
+        with monkeypatch.context() as patch:
+            patch.delenv("NO_COLOR", raising=False)
+            patch.setenv("TERM", "xterm")
+            for name, value in variables.items():
+                patch.setenv(name, value)
+            patch.setattr(sys, "stdout", terminal)
+            secho("done", fg="green")
+            echo(style("x", bold=True, dim=True), nl=False)
+        assert terminal.getvalue() == ("\x1b[32mdone\x1b[0m\n\x1b[1;2mx\x1b[0m" if coloured else "done\nx")
