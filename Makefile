@@ -26,7 +26,7 @@ PAGE := src/runyard/web/built/index.html
 PAGE_SOURCES := $(shell find ui/src -type f 2>/dev/null) ui/build.mjs ui/package-lock.json
 NODE_MODULES := ui/node_modules/.installed
 
-.PHONY: page page-if-possible help setup run test chaos fresh check format lock docs bench bench-large bench-rivals clean servers-for-tests page-for-tests programs-for-tests screenshots
+.PHONY: page page-if-possible help setup run test chaos fresh check format lock docs bench bench-large bench-rivals clean servers-for-tests page-for-tests programs-for-tests schemas-for-tests clients-for-tests screenshots
 SANDBOX := $(VENV)/.sandbox
 NODE := $(VENV)/.node
 # Node trusts its own list of authorities; where the system has one (and perhaps a proxy of yours in it), that counts too.
@@ -117,11 +117,15 @@ servers-for-tests: setup
 
 # One message says what is missing. In CI and for root that is an error; otherwise the tests that need it are reported.
 programs-for-tests: setup
-	@$(BIN)/python -m scripts.programs --tests bwrap curl nginx chromium
+	@$(BIN)/python -m scripts.programs --tests bwrap curl nginx chromium prometheus promtool
 
 # Exists after a run in which tests failed, and not if pytest itself failed.
 FAILED := $(VENV)/.tests-failed
 AXE := $(VENV)/axe/.installed
+# Clients of others, which tests/clients drives: they need versions of libraries that Runyard's own do not allow.
+CLIENTS := .venv-clients
+CLIENTS_PYTHON := $(CLIENTS)/.installed
+CLIENTS_NODE := $(CLIENTS)/node/.installed
 page-for-tests: setup
 	@$(MAKE) page $(AXE)
 
@@ -130,7 +134,29 @@ $(AXE): tests/page/axe/package-lock.json | $(NODE)
 	@$(WITH) npm --prefix $(@D) ci --silent --ignore-scripts --no-audit --no-fund
 	@touch $@
 
-test: setup servers-for-tests programs-for-tests page-for-tests ## run every test on all cores, on private servers, with the coverage threshold
+# The types of objects that are not Kubernetes' own, and tsc, which compares the chart with them.
+CRDS := $(VENV)/crds/.installed
+schemas-for-tests: setup
+	@$(MAKE) $(CRDS) $(NODE_MODULES)
+
+$(CRDS): tests/deploy/crds/package-lock.json | $(NODE)
+	@mkdir -p $(@D) && cp tests/deploy/crds/*.json $(@D)
+	@$(WITH) npm --prefix $(@D) ci --silent --ignore-scripts --no-audit --no-fund
+	@touch $@
+
+clients-for-tests: setup
+	@$(MAKE) $(CLIENTS_PYTHON) $(CLIENTS_NODE)
+
+$(CLIENTS_PYTHON): requirements/clients.txt | $(STAMP)
+	@$(INSTALL) --into $(CLIENTS) requirements/clients.txt
+	@touch $@
+
+$(CLIENTS_NODE): tests/clients/node/package.json tests/clients/node/package-lock.json | $(NODE)
+	@mkdir -p $(@D) && cp tests/clients/node/*.json $(@D)
+	@$(WITH) npm --prefix $(@D) ci --silent --ignore-scripts --no-audit --no-fund
+	@touch $@
+
+test: setup servers-for-tests programs-for-tests page-for-tests schemas-for-tests clients-for-tests ## run every test on all cores, on private servers, with the coverage threshold
 	$(call say,running the tests)
 	@rm -f $(FAILED)
 	@$(BIN)/python -m pytest -n $(TESTERS) --dist worksteal --durations=10 --cov --cov-report=term \
@@ -188,6 +214,8 @@ lock: ## write the lock files anew after a change of dependencies (UPGRADE=1: ta
 	done
 	$(call say,locking requirements/rivals.txt)
 	@$(COMPILE) requirements/rivals.in -o requirements/rivals.txt
+	$(call say,locking requirements/clients.txt)
+	@$(COMPILE) requirements/clients.in -o requirements/clients.txt
 	@if grep -nE '://|^-|[ (]/' requirements/*.txt; then \
 		echo "lock: an address or a path of this machine got into a lock file (above); remove it." >&2; exit 1; fi
 
@@ -195,6 +223,7 @@ docs: setup ## write the pages of docs/ that are made from the code and the test
 	$(call say,writing the tables of docs/)
 	@$(BIN)/python -m scripts.requirements
 	@$(BIN)/python -m scripts.pages
+	@$(BIN)/python -m scripts.chart_schema
 
 screenshots: setup programs-for-tests page-for-tests ## take the pictures of the page in docs/images anew; look at them afterwards
 	$(call say,taking pictures of the page)
@@ -215,9 +244,9 @@ bench-rivals: setup servers-for-tests ## measure LangGraph, DBOS and Redis Strea
 	@$(BIN)/python -m bench.rivals
 	@$(BIN)/python -m bench.report
 
-clean: ## remove .venv, .venv-rivals, the built page, caches and reports (never .runyard, which holds your data)
+clean: ## remove .venv, .venv-rivals, .venv-clients, the built page, caches and reports (never .runyard, which holds your data)
 	$(call say,removing $(VENV) and all caches and reports)
-	@rm -rf $(VENV) .venv-rivals .mypy_cache .ruff_cache .pytest_cache .import_linter_cache .hypothesis .schemathesis htmlcov dist build \
+	@rm -rf $(VENV) .venv-rivals $(CLIENTS) .mypy_cache .ruff_cache .pytest_cache .import_linter_cache .hypothesis .schemathesis htmlcov dist build \
 		ui/node_modules ui/.tests src/runyard/web/built
 	@rm -f .coverage .coverage.*
 	@find . \( -path ./.git -o -path ./.runyard \) -prune -o \

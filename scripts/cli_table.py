@@ -2,12 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-from typing import Any
-
-import typer
-
 from runyard.cli import program
+from runyard.cli.commands import Command, Parameter
 from scripts.page import Page
 
 _HEADER = """# The command line
@@ -24,27 +20,17 @@ start, 1 for everything else.
 
 def render() -> str:
     """The whole of docs/cli.md."""
-    rows = [_row(name, command) for name, command in verbs(typer.main.get_command(program))]
+    rows = [_row(name, command) for name, command in program.commands("runyard")]
     return "\n".join([_HEADER, *rows]) + "\n"
 
 
-def verbs(command: Any, name: str = "runyard") -> Iterator[tuple[str, Any]]:
-    """Every command that does something, with its whole name."""
-    for part, inner in getattr(command, "commands", {}).items():
-        yield from verbs(inner, f"{name} {part}")
-    if not hasattr(command, "commands"):
-        yield name, command
+def _row(name: str, command: Command) -> str:
+    said = command.help.split("\n\n")[0].replace("\n", " ")
+    return f"| `{name}` | {said} | {'<br>'.join(map(_parameter, command.parameters))} |"
 
 
-def _row(name: str, command: Any) -> str:
-    said = (command.help or "").split("\n\n")[0].replace("\n", " ").strip()
-    parameters = [_parameter(parameter) for parameter in command.params if parameter.name != "help"]
-    return f"| `{name}` | {said} | {'<br>'.join(parameters)} |"
-
-
-def _parameter(parameter: Any) -> str:
-    shown = parameter.opts[0] if parameter.param_type_name == "option" else parameter.name.upper()
-    return f"`{shown}` {parameter.help}"
+def _parameter(parameter: Parameter) -> str:
+    return f"`{parameter.label}` {parameter.help}"
 
 
 PAGE = Page("cli.md", lambda _: render())

@@ -30,6 +30,8 @@ class Images(NamedTuple):
 IMAGES: dict[EventType, Images] = {
     "run.queued": Images(None, "interaction_started", "started", "run row `created`", "RunStarted"),
     "run.resumed": Images(None, None, "progress", "log"),
+    "message.received": Images(contract="progress"),
+    "message.taken": Images(contract="progress"),
     "step.started": Images(None, None, "progress", "run_steps row, span", "NodeStarted"),
     "step.finished": Images(None, None, "progress", "run_steps closed", "NodeFinished"),
     "model.thinking": Images(),
@@ -41,6 +43,8 @@ IMAGES: dict[EventType, Images] = {
     "tool.requested": Images(),
     "approval.requested": Images(None, "approval_required", "progress"),
     "approval.decided": Images(None, "approved / rejected (expired = rejected)", "progress"),
+    "wait.requested": Images(contract="progress"),
+    "wait.answered": Images(contract="progress"),
     "tool.started": Images("tool_start", "tool_call", "progress", "tool_call_message, span"),
     "tool.output": Images(),
     "tool.finished": Images("tool_end", "tool_result", "progress", "tool_return_message"),

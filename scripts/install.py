@@ -1,6 +1,7 @@
 """Install locked requirements into the running environment: with uv, and with pip where uv does not work.
 
     python -m scripts.install requirements/runtime.txt
+    python -m scripts.install --into .venv-clients requirements/clients.txt    into another one, made if it is missing
     python -m scripts.install --project            the project itself, editable, built without fetching anything
 
 Only the standard library is used, because nothing else is installed yet. uv comes from requirements/build.txt, by pip.
@@ -32,6 +33,9 @@ PINNED = re.compile(r"^[a-z0-9]", re.MULTILINE | re.IGNORECASE)
 
 def main(words: Sequence[str]) -> int:
     try:
+        if words[:1] == ["--into"]:
+            install(Path(words[2]), _environment(Path(words[1])))
+            return 0
         for word in words:
             if word == "--project":
                 _install_project()
@@ -43,14 +47,22 @@ def main(words: Sequence[str]) -> int:
     return 0
 
 
-def install(lock: Path) -> None:
-    """Install every package of a lock file. Raises CalledProcessError if both uv and pip fail."""
+def _environment(folder: Path) -> str:
+    """Return the Python of an environment. It is made if it is missing."""
+    python = folder / "bin" / "python"
+    if not python.exists():
+        _run((sys.executable, "-m", "venv", str(folder)), os.environ)
+    return str(python)
+
+
+def install(lock: Path, python: str = sys.executable) -> None:
+    """Install every package of a lock file for `python`. Raises CalledProcessError if both uv and pip fail."""
     count = len(PINNED.findall(lock.read_text(encoding="utf-8")))
     print(f"==> installing {count} packages of {_short(lock)}", flush=True)
     began = time.monotonic()
     wanted = ("--require-hashes", "-r", str(lock))
-    if not (_has_uv() and _run_uv(wanted)):
-        _run((*PIP_INSTALL, *wanted), _pip_environment())
+    if not (_has_uv() and _run_uv(wanted, python)):
+        _run((python, *PIP_INSTALL[1:], *wanted), _pip_environment())
     print(f"==> installed {_short(lock)} in {time.monotonic() - began:.0f} s", flush=True)
 
 
@@ -74,8 +86,8 @@ def _has_uv() -> bool:
     return True
 
 
-def _run_uv(wanted: Sequence[str]) -> bool:
-    command = [str(UV), "pip", "install", "--python", sys.executable, *index_options(_pip_configuration()), *wanted]
+def _run_uv(wanted: Sequence[str], python: str) -> bool:
+    command = [str(UV), "pip", "install", "--python", python, *index_options(_pip_configuration()), *wanted]
     if not sys.stderr.isatty():
         command.append("--quiet")  # no progress bar can be shown, and a list of all packages says little
     try:

@@ -12,7 +12,7 @@ from scripts.page import Page
 
 SOURCE = Path(__file__).parents[1] / "src" / "runyard"
 METHODS = ("debug", "info", "warning", "error", "exception", "critical")
-LOGGERS = ("log", "structlog.get_logger()")
+LOGGERS = ("log", "get_logger()", "structlog.get_logger()")
 
 _HEADER = """# Log lines
 

@@ -1,4 +1,4 @@
-"""Bring the programs that Python packages do not contain, without root: bubblewrap, curl, nginx and Chromium.
+"""Bring the programs that Python packages do not contain, without root: bubblewrap, curl, nginx, Chromium, Prometheus.
 
     python -m scripts.programs bwrap                  for `make run`: a missing program is noted, never an error
     python -m scripts.programs --tests bwrap nginx    for `make test`: in CI and for root, it is an error
@@ -57,6 +57,10 @@ PROGRAMS = {
         "--version",
         "the web page",
     ),
+    "prometheus": Program(
+        ("prometheus",), ("prometheus",), "usr/bin/prometheus", "--version", "the dashboard and the alerts"
+    ),
+    "promtool": Program(("promtool",), ("prometheus",), "usr/bin/promtool", "--version", "the alerts"),
 }
 
 
@@ -65,7 +69,7 @@ def main(words: Sequence[str]) -> int:
     wanted = [word for word in words if word != "--tests"]
     absent = [name for name in wanted if find(name) is None]
     if absent and shutil.which("apt-get"):
-        packages = " ".join(PROGRAMS[name].packages[0] for name in absent)
+        packages = " ".join(_packages(absent))
         print(f"==> fetching {packages} from the distribution's packages", flush=True)
         _bring(absent)
     absent = [name for name in absent if find(name) is None]
@@ -85,13 +89,19 @@ def is_strict() -> bool:
 
 def message(absent: Iterable[str]) -> str:
     """One message for everything that is missing, and the one command that brings it."""
+    absent = list(absent)
     lines = [f"==> MISSING: {name}, needed for {PROGRAMS[name].purpose}" for name in absent]
-    packages = " ".join(PROGRAMS[name].packages[0] for name in absent)
+    packages = " ".join(_packages(absent))
     if shutil.which("apt-get"):
         sudo = "" if os.geteuid() == 0 else "sudo "
         command = f"{sudo}apt-get update && {sudo}apt-get install -y --no-install-recommends {packages}"
         return "\n".join([*lines, f"    to install: {command}"])
     return "\n".join([*lines, f"    to install: these packages of your system: {packages}"])
+
+
+def _packages(absent: Iterable[str]) -> Iterable[str]:
+    """The package of each program; one package may have several."""
+    return dict.fromkeys(PROGRAMS[name].packages[0] for name in absent)
 
 
 def find(name: str) -> Path | None:

@@ -17,9 +17,13 @@ from scripts.public_api import Public, members, names
 
 # Why a whole value may be Any.
 ANY = {
+    "Client.answer_wait": "an answer is JSON",
+    "Client.send_event": "the data of an event is JSON",
+    "Context.ask": "the answer to a JSON Schema is JSON",
     "Context.call": "a tool that is named by a str has any arguments and any result",
     "Context.call_agent": "the inputs of a task are JSON",
     "Context.request_approval": "the details of a question are JSON",
+    "Context.wait_for": "the data of an event is JSON",
     "NodeContext.call_agent": "the inputs of a task are JSON",
     "runyard.testing.RecordedStep": "the result of a step is JSON",
     "runyard.testing.ToolCall": "the input and output of a tool are JSON",

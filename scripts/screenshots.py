@@ -127,7 +127,7 @@ async def _runs(tab: Tab) -> None:
 
 async def _approvals(tab: Tab) -> None:
     await tab.open("approvals")
-    await tab.page.get_by_role("list", name="Waiting approvals").get_by_role("listitem").first.wait_for()
+    await tab.page.get_by_role("list", name="Waiting").get_by_role("listitem").first.wait_for()
 
 
 async def _channels(tab: Tab) -> None:

@@ -3,13 +3,10 @@
 from __future__ import annotations
 
 from pathlib import Path
-from types import NoneType, UnionType
 from typing import Any, Literal, get_args, get_origin
 
-from pydantic import SecretStr
-from pydantic.fields import FieldInfo
-
 from runyard.settings import OTHER_VARIABLES, Settings, variable
+from runyard.settings.model import Setting
 from scripts.page import Page
 
 _HEADER = """# Settings
@@ -39,13 +36,13 @@ Not settings, but variables the command line reads:
 
 def render() -> str:
     """The whole of docs/settings.md."""
-    rows = [_row(name, field) for name, field in Settings.model_fields.items()]
+    rows = [_row(name, field) for name, field in Settings.fields.items()]
     others = [f"| `{name}` | {what} |" for name, what in OTHER_VARIABLES.items()]
     return "\n".join([_HEADER, *rows, _FOOTER, *others]) + "\n"
 
 
-def _row(name: str, field: FieldInfo) -> str:
-    return f"| `{variable(name)}` | `{name}` | {_kind(field.annotation)} | {_default(field)} | {field.description} |"
+def _row(name: str, field: Setting) -> str:
+    return f"| `{variable(name)}` | `{name}` | {_kind(field.kind)} | {_default(field)} | {field.description} |"
 
 
 KINDS: dict[Any, str] = {
@@ -53,24 +50,21 @@ KINDS: dict[Any, str] = {
     int: "whole number",
     float: "number",
     str: "text",
-    SecretStr: "text",
     Path: "path",
 }
 
 
-def _kind(annotation: Any) -> str:
-    if get_origin(annotation) is Literal:
-        return ", ".join(f"`{choice}`" for choice in get_args(annotation))
-    if get_origin(annotation) is UnionType:
-        annotation = next(kind for kind in get_args(annotation) if kind is not NoneType)
-    if get_origin(annotation) is dict:
+def _kind(kind: Any) -> str:
+    if get_origin(kind) is Literal:
+        return ", ".join(f"`{choice}`" for choice in get_args(kind))
+    if get_origin(kind) is dict:
         return "table of texts"
-    return KINDS[annotation]
+    return KINDS[kind]
 
 
-def _default(field: FieldInfo) -> str:
+def _default(field: Setting) -> str:
     if field.default_factory is not None:
-        return f"`{Settings.model_construct().url}`"
+        return f"`{field.default_for({each.name: each.default for each in Settings.fields.values()})}`"
     return f"`{field.default}`" if field.default not in (None, {}) else ""
 
 

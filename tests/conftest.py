@@ -25,7 +25,7 @@ __all__ = ["pytest_runtest_makereport", "pytest_terminal_summary"]  # hooks
 HERE = Path(__file__).parent
 # Programs that the set-up brought lie beside our Python. Tests and what they start find them first.
 os.environ["PATH"] = f"{sysconfig.get_path('scripts')}{os.pathsep}{os.environ.get('PATH', os.defpath)}"
-TALKERS = {"bench", "cli", "flow", "page"}
+TALKERS = {"bench", "cli", "clients", "deploy", "flow", "page"}
 _SERVER = pytest.StashKey[PrivatePostgres]()
 _POSTGRES_FIXTURES = {"postgres", "pg_database"}
 

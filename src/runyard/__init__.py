@@ -22,12 +22,15 @@ if TYPE_CHECKING:
     from runyard.agents.tools.builtins.documents import search_documents
     from runyard.agents.tools.builtins.files import read_file, write_file
     from runyard.agents.tools.tool import Tool, tool
+    from runyard.agents.tools.waiting_tools import client_tool
     from runyard.agents.user_code.current_call import stream_output
     from runyard.app.asgi import create_app
     from runyard.client import Client
     from runyard.contract.timeouts import Timeouts
     from runyard.errors import (
         AgentError,
+        AnswerTimedOut,
+        ChildFailed,
         Invalid,
         InvalidTask,
         NodeFailed,
@@ -47,7 +50,9 @@ if TYPE_CHECKING:
 __all__ = [
     "Agent",
     "AgentError",
+    "AnswerTimedOut",
     "App",
+    "ChildFailed",
     "Client",
     "Context",
     "Documents",
@@ -71,6 +76,7 @@ __all__ = [
     "__version__",
     "agent",
     "claude",
+    "client_tool",
     "create_app",
     "errors",
     "mcp",
@@ -98,12 +104,15 @@ _NAMES_BY_MODULE = {
     "runyard.agents.tools.builtins.documents": ["search_documents"],
     "runyard.agents.tools.builtins.files": ["read_file", "write_file"],
     "runyard.agents.tools.tool": ["Tool", "tool"],
+    "runyard.agents.tools.waiting_tools": ["client_tool"],
     "runyard.agents.user_code.current_call": ["stream_output"],
     "runyard.app.asgi": ["create_app"],
     "runyard.client": ["Client"],
     "runyard.contract.timeouts": ["Timeouts"],
     "runyard.errors": [
         "AgentError",
+        "AnswerTimedOut",
+        "ChildFailed",
         "Invalid",
         "InvalidTask",
         "NodeFailed",

@@ -17,6 +17,11 @@ def new_approval_id() -> str:
     return f"approval_{made[:14]}4{made[15:]}"
 
 
+def new_wait_id() -> str:
+    """Return the id of a wait that is not an approval."""
+    return f"wait_{new_id()}"
+
+
 def first_id_at(ms: int) -> str:
     """Return the smallest id of a millisecond, as a bound for ranges of ids by time."""
     return str(UUID(int=(ms << 80) | (7 << 76) | (2 << 62)))

@@ -25,6 +25,8 @@ CLASSES = [
 ]
 ERRORS = [
     "AgentError",
+    "AnswerTimedOut",
+    "ChildFailed",
     "Invalid",
     "InvalidTask",
     "NodeFailed",
@@ -37,7 +39,18 @@ ERRORS = [
     "Unavailable",
     "UnknownOutcome",
 ]
-FUNCTIONS = ["agent", "claude", "create_app", "mcp", "plan", "remote", "scripted", "stream_output", "tool"]
+FUNCTIONS = [
+    "agent",
+    "claude",
+    "client_tool",
+    "create_app",
+    "mcp",
+    "plan",
+    "remote",
+    "scripted",
+    "stream_output",
+    "tool",
+]
 BUILTINS = ["read_file", "run_python", "search_documents", "write_file"]
 NAMES = [*CLASSES, *ERRORS, *FUNCTIONS, *BUILTINS, "__version__", "errors"]
 

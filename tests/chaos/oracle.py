@@ -94,7 +94,7 @@ async def _ends(flow: Flow, report: Report) -> AsyncIterator[str]:
         errors = await flow.database.rows("select run_id, data from run_events where type = 'run.error'")
         for row in [row for row in errors if str(row["run_id"]) in failed][:10]:
             yield f"{row['run_id']} ended in an error: {json.loads(row['data'])}"
-    for row in await flow.database.rows("select run_id from approvals where state = 'expired'"):
+    for row in await flow.database.rows("select run_id from waits where state = 'expired'"):
         yield f"{row['run_id']}: an approval expired before its hour"
     if isinstance(flow.database, PostgresDatabase):
         [row] = await flow.database.rows("select count(*) as n from run_events_default")

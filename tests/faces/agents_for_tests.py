@@ -13,8 +13,10 @@ from runyard.agents.declared.loading import App
 from runyard.agents.declared.nodes import Node
 from runyard.agents.plan.node_context import NodeContext
 from runyard.agents.tools.tool import tool
+from runyard.agents.tools.waiting_tools import client_tool
 
 SECRET = "the secret of the agent"
+SEAT: dict[str, Any] = {"type": "object", "properties": {"row": {"type": "integer"}}, "required": ["row"]}
 
 HAPPY: list[dict[str, Any]] = [
     {"tool": "rag.search", "input": {"query": "who knows Rust?"}, "output": {"sources": ["cv_001"], "chunks": 2}},
@@ -51,6 +53,14 @@ class Gate:
     async def until_reached(self) -> None:
         async with asyncio.timeout(20):
             await self.reached.wait()
+
+
+@agent(tools=[client_tool("where", "Return the position of the user.")])
+async def books(ctx: Context) -> str:
+    """Asks a person for a seat, and the client for a position."""
+    seat = await ctx.ask(f"Which seat? {ctx.message.text}", SEAT)
+    place = await ctx.call("where", why=ctx.message.text)
+    return f"{seat['row']} {place}"
 
 
 def agents(gate: Gate) -> App:
@@ -164,7 +174,7 @@ def agents(gate: Gate) -> App:
             nested = [nested]
         return "yes" if await ctx.request_approval("deep?", nested=nested) else "no"
 
-    python = [gated, silent, endless, steps, long_step, long_thread, deaf, raises, asks, mails, whole, deep]
+    python = [gated, silent, endless, steps, long_step, long_thread, deaf, raises, asks, books, mails, whole, deep]
     scripts = {
         "happy": HAPPY,
         "fails": FAILS,

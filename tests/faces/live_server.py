@@ -88,12 +88,12 @@ class Server:
         stream = await self.whole_stream(f"/api/runs/{run_id}/log")
         return [frame.json for frame in stream.frames]
 
-    async def waiting(self, run_id: str) -> str:
-        """The id of the approval that the run waits for, once it does."""
+    async def waiting(self, run_id: str, times: int = 1) -> str:
+        """The id of what the run waits for, once it has left its worker so many times."""
         stream = await self.stream(f"/api/runs/{run_id}/log")
-        await stream.until(lambda: any(frame.event == "run.waiting" for frame in stream.frames))
+        await stream.until(lambda: sum(frame.event == "run.waiting" for frame in stream.frames) >= times)
         await stream.close()
-        return str([frame for frame in stream.frames if frame.event == "run.waiting"][-1].json["data"]["approvals"][0])
+        return str([frame for frame in stream.frames if frame.event == "run.waiting"][-1].json["data"]["waits"][0])
 
 
 @asynccontextmanager

@@ -5,6 +5,8 @@ from runyard.domain.events import (
     ApprovalRequested,
     Drafter,
     Event,
+    MessageReceived,
+    MessageTaken,
     ModelMessage,
     ModelReset,
     ModelThinking,
@@ -25,6 +27,8 @@ from runyard.domain.events import (
     ToolStarted,
     Trace,
     Usage,
+    WaitAnswered,
+    WaitRequested,
     place,
 )
 
@@ -32,6 +36,8 @@ RUN_ID = "01890000-0000-7000-8000-000000000001"
 PAYLOADS: list[Payload] = [
     RunQueued("happy", "message"),
     RunResumed(2, "crash"),
+    MessageReceived("message-2", "and this"),
+    MessageTaken("message-2"),
     StepStarted("look up#1", "look up", hash="abc"),
     StepFinished("look up#1", "look up", Usage(1, 2, 0.5), {"found": 1}),
     ModelThinking("hm"),
@@ -41,6 +47,8 @@ PAYLOADS: list[Payload] = [
     ToolRequested("call#1", "mail", {"to": "ann"}),
     ApprovalRequested("approval", "call#1", "tool", "mail", {"to": "ann"}),
     ApprovalDecided("approval", "approved", "ann", {"to": "bob"}, "fine"),
+    WaitRequested("wait", "ask#1", "question", "ask", "Which seat?", schema={"type": "string"}),
+    WaitAnswered("wait", "answered", "ann", "12A"),
     ToolStarted("call#1", "mail", {"to": "bob"}),
     ToolOutput("call#1", "sending"),
     ToolFinished("call#1", "mail", {"sent": True}, None, 12),

@@ -16,7 +16,7 @@ async def test_an_approval_has_its_hour(flow: Flow) -> None:
     worker.signal(signal.SIGUSR1)
     run_id = await flow.post(["approve", "Go on?"])
     approval = await flow.approval(run_id)
-    [row] = await flow.database.rows("select expires_at - now_ms() as left from approvals")
+    [row] = await flow.database.rows("select expires_at - now_ms() as left from waits")
     assert 0 < row["left"] <= HOUR_SECONDS * 1000
     assert (await flow.decide(approval, "approve")).status_code == 200
     await flow.reached(run_id, "done")

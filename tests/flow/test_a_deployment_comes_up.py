@@ -37,7 +37,7 @@ OURS = [name for name, service in SERVICES.items() if service["image"] == "runya
 
 
 def test_every_variable_of_the_compose_file_and_the_image_is_a_setting() -> None:
-    known = {variable(name) for name in Settings.model_fields} | set(OTHER_VARIABLES)
+    known = {variable(name) for name in Settings.fields} | set(OTHER_VARIABLES)
     text = (ROOT / "deploy" / "compose.yaml").read_text() + (ROOT / "Dockerfile").read_text()
     used = set(re.findall(r"RUNYARD_[A-Z_]+", text))
     assert used - known == set()

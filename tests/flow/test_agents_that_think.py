@@ -65,7 +65,7 @@ async def to_its_end(flow: Flow, run_id: str) -> list[str]:
         status = (await flow.run(run_id))["status"]
         if status != "waiting":  # who answers at once keeps it from being parked at all
             return bool(status == "done")
-        rows = await flow.database.rows("select id, run_id, kind, state from approvals")
+        rows = await flow.database.rows("select id, run_id, kind, state from waits")
         for row in rows:
             if row["run_id"] == run_id and row["state"] == "pending":
                 asked[row["id"]] = row["kind"]
@@ -170,7 +170,7 @@ async def test_a_rejection_goes_to_the_model_and_the_run_goes_on(any_flow: Flow)
     assert flow.effects("send") == []
     assert not {"tool.started", "tool.finished"} & set(reader.types)
     state = (await flow.request("GET", f"/api/runs/{run_id}/state")).json()
-    assert [approval["reason"] for approval in state["approvals"].values()] == ["Not today."]
+    assert [approval["reason"] for approval in state["waits"].values()] == ["Not today."]
 
 
 PLACES: dict[str, list[Any]] = {

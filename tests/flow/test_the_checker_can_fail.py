@@ -73,6 +73,29 @@ DAMAGE = {
 }
 
 
+LOST = {
+    "forgotten": "update steered_messages set state = 'new'",
+    "without a row": "delete from steered_messages",
+    "taken twice": "update run_events set type = 'message.taken' where type = 'message.received'",
+    "counted wrongly": "update runs set unread = 1",
+    "without its run": "update steered_messages set state = 'left'",
+}
+
+
+@pytest.mark.parametrize("how", LOST)
+async def test_a_lost_message_is_caught(flow: Flow, how: str) -> None:
+    await flow.start("serve")
+    thread = await flow.thread()
+    run_id = await flow.post(["wait", "gate"], ["messages"], thread=thread)
+    await flow.at_gate("gate")
+    assert (await flow.steer(thread, "also")) == (run_id, True)
+    flow.notes.open_gate("gate")
+    await flow.reached(run_id, "done")
+    await flow.database.rows(LOST[how])
+    with pytest.raises(InvariantBroken, match=r"(^|\n)I18 "):
+        await flow.check(seconds=5)
+
+
 @pytest.mark.parametrize("number", DAMAGE)
 async def test_damage_to_the_database_is_caught(flow: Flow, number: str) -> None:
     await flow.start("serve")

@@ -40,7 +40,7 @@ async def test_a_thousand_wait_everything_is_restarted_and_each_goes_on(any_flow
     began = len(flow.notes.read("began"))
     for _ in range(count):
         await flow.start("serve", lease_seconds=LONG)
-    asked = await flow.database.rows("select id, run_id from approvals where state = 'pending'")
+    asked = await flow.database.rows("select id, run_id from waits where state = 'pending'")
     assert {row["run_id"] for row in asked} == set(runs)
     assert flow.effects("send") == []
 

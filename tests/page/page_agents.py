@@ -35,6 +35,41 @@ HOSTILE = [
 PAPER = Document("paper-7", HOSTILE[1], "\n\n".join(HOSTILE))
 
 
+SEAT: dict[str, Any] = {
+    "type": "object",
+    "properties": {
+        "row": {"type": "integer", "maximum": 30, "description": "Counted from the front."},
+        "side": {"enum": ["left", "right"]},
+        "vegan": {"type": "boolean"},
+        "bags": {"type": "array", "items": {"type": "string"}},
+        "guest": {"type": "object", "properties": {"name": {"type": "string"}}},
+    },
+    "required": ["row", "side"],
+}
+
+
+@runyard.agent(tools=[runyard.client_tool("locate", "Return the position of the user.")])
+async def booker(ctx: Context) -> str:
+    """Asks a person for a seat, then the client for a position."""
+    seat = await ctx.ask(f"Which seat for {ctx.message.text}?", SEAT)
+    place = await ctx.call("locate", why="to find the gate")
+    return f"Booked {seat} from {place}."
+
+
+@runyard.agent
+async def parent(ctx: Context) -> str:
+    """Lets a booker work, and takes a nap of an hour."""
+    found = await ctx.run("booker", "a child")
+    await ctx.sleep(hours=1)
+    return found.text
+
+
+@runyard.agent
+async def sleeper(ctx: Context) -> str:
+    await ctx.sleep(days=2)
+    return "awake"
+
+
 class Gates:
     """What a test and the agents of a server in the same process say to each other."""
 
@@ -97,7 +132,20 @@ def app(gates: Gates) -> App:
         await ctx.token("I will ")
         raise ValueError("only the owner reads this")
 
-    declared = [words, mailer, rememberer, hostile, failing, _traveller(gates), _flood(), _porter(gates), _tireless()]
+    declared = [
+        booker,
+        parent,
+        sleeper,
+        words,
+        mailer,
+        rememberer,
+        hostile,
+        failing,
+        _traveller(gates),
+        _flood(),
+        _porter(gates),
+        _tireless(),
+    ]
     return App({each.name: each for each in declared}, {"papers": [PAPER]}, "words")
 
 

@@ -95,7 +95,7 @@ async def test_everything_can_be_done_with_keys(new_tab: NewTab, site: Site) -> 
     await tab.open()
     await expect(page.get_by_role("textbox", name="Message")).to_be_focused()
     await page.get_by_role("textbox", name="Message").blur()
-    for keys, heading in (("gr", "Runs"), ("ga", "Approvals"), ("gc", "Talk to an agent")):
+    for keys, heading in (("gr", "Runs"), ("ga", "Inbox"), ("gc", "Talk to an agent")):
         for key in keys:
             await page.keyboard.press(key)
         await expect(page.get_by_role("heading", name=heading, exact=True)).to_be_visible()

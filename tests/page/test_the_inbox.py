@@ -28,7 +28,7 @@ class Inbox:
 
     @property
     def items(self) -> Locator:
-        return self.page.get_by_role("list", name="Waiting approvals").get_by_role("listitem")
+        return self.page.get_by_role("list", name="Waiting").get_by_role("listitem")
 
     def item(self, name: str) -> Locator:
         return self.items.filter(has_text=f'"{name}"')

@@ -160,8 +160,8 @@ async def test_all_that_waits_is_in_one_inbox_that_keys_can_work_through(tab: Ta
     for name in ("gina", "hugo"):
         await tab.begin("mailer", name)
         await expect(tab.approval("send_mail")).to_be_visible()
-    await page.get_by_role("navigation", name="Main").get_by_role("link", name="Approvals").click()
-    waiting = page.get_by_role("list", name="Waiting approvals").get_by_role("listitem")
+    await page.get_by_role("navigation", name="Main").get_by_role("link", name="Inbox").click()
+    waiting = page.get_by_role("list", name="Waiting").get_by_role("listitem")
     await expect(waiting).to_have_count(2)
     await expect(page).to_have_title("(2) Runyard")
     for key, place in (("k", 0), ("j", 1)):  # "k" stays at the first item, whether it was selected or not

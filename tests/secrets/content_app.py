@@ -114,3 +114,5 @@ async def _approve(server: Server, text: str, **more: Any) -> None:
     body = {"decision": "approve", "reason": f"because {text}", **more}
     decided = await server.http.post(f"/api/approvals/{approval['approval_id']}", json=body)
     assert decided.status_code == 200, decided.text
+    event = {"id": f"event-{approval['approval_id']}", "name": "order.paid", "data": {"by": text}}
+    assert (await server.http.post("/api/events", json=event)).status_code == 202

@@ -9,6 +9,7 @@ from typing import Any
 import pytest
 
 from runyard.app.asgi import create_app
+from runyard.faces.openai.wire import NewCompletion, NewConversation, NewResponse
 from runyard.settings import Settings
 from tests.faces.agents_for_tests import Gate, agents
 from tests.faces.live_server import QUICK, Server, served
@@ -23,9 +24,12 @@ MEMBER = "/api/channels/{channel_id}/members/{kind}/{member_id}"
 READER = "/api/agents/{agent_id}/memory/{label}/readers/{reader_id}"
 EDITED = {"to": MAIL, "text": SAID}
 TASK = {"inputs": {"question": SAID, MAIL: {"deep": [SAID]}}, "user_id": MAIL, "mode": MAIL, "risk_tier": MAIL}
+TOOL = {"name": "look", "description": SAID, "input_schema": {"description": SAID}}
 TASK |= {"domain_id": MAIL, "workflow_id": MAIL, "stage_id": MAIL}
 CONTENT: dict[tuple[str, str], dict[str, Any]] = {
-    ("POST", "/api/threads/{thread_id}/messages"): {"content": SAID},
+    ("POST", "/api/threads/{thread_id}/messages"): {"content": SAID, "tools": [TOOL]},
+    ("POST", "/api/waits/{wait_id}"): {"value": {"row": 1, "why": SAID}, "error": SAID},
+    ("POST", "/api/events"): {"key": MAIL, "data": {MAIL: [SAID]}},
     ("POST", "/api/approvals/{approval_id}"): {"reason": SAID, "input": EDITED},
     ("POST", "/api/keys"): {"label": SAID},
     ("POST", "/chats/{chat_id}/interactions"): {"user_message": SAID},
@@ -33,6 +37,20 @@ CONTENT: dict[tuple[str, str], dict[str, Any]] = {
     ("POST", APPROVE): {"reason": SAID, "tool_input": EDITED},
     ("POST", "/agents/run/sync"): TASK,
     ("POST", "/agents/run/stream"): TASK,
+    ("POST", "/v1/responses"): {
+        "input": [{"role": "assistant", "content": SAID}, {"role": "user", "content": SAID}],
+        "instructions": SAID,
+        "metadata": {MAIL: SAID},
+        "tools": [{"type": "function", "name": "look", "description": SAID, "parameters": {"description": SAID}}],
+    },
+    ("POST", "/v1/chat/completions"): {
+        "messages": [
+            {"role": "system", "content": SAID},
+            {"role": "user", "content": [{"type": "text", "text": SAID}]},
+        ],
+        "metadata": {MAIL: SAID},
+        "tools": [{"type": "function", "function": {"name": "look", "description": SAID}}],
+    },
     ("POST", "/api/channels"): {"name": SAID, "topic": SAID},
     ("PATCH", "/api/channels/{channel_id}"): {"name": SAID, "topic": SAID},
     ("POST", "/api/messages"): {"text": SAID},
@@ -53,6 +71,7 @@ IDS: dict[tuple[str, str], set[str]] = {
     ("POST", "/api/threads/{thread_id}/messages"): {"agent"},
     ("POST", "/api/threads/{thread_id}/fork"): {"run_id", "at_seq"},
     ("POST", "/api/approvals/{approval_id}"): {"decision"},
+    ("POST", "/api/events"): {"id", "name"},
     ("POST", "/api/keys"): {"owner", "scopes", "expires_in"},
     ("POST", "/chats/{chat_id}/interactions"): {"agent"},
     ("POST", "/chats/{chat_id}/interactions/{interaction_id}/edit"): {"agent"},
@@ -69,7 +88,12 @@ IDS: dict[tuple[str, str], set[str]] = {
     ("PATCH", "/api/agents/{agent_id}"): {"modelId", "maxTurns", "maxBudgetUsd", "isActive"},
     ("PUT", "/api/agents/{agent_id}/memory/{label}"): {"isShared"},
 }
+# parameters that are ignored, refused, or chosen from a few
+IDS["POST", "/v1/responses"] = set(NewResponse.model_fields) - CONTENT["POST", "/v1/responses"].keys()
+IDS["POST", "/v1/chat/completions"] = set(NewCompletion.model_fields) - CONTENT["POST", "/v1/chat/completions"].keys()
+IDS["POST", "/v1/conversations"] = set(NewConversation.model_fields)
 NO_BODY = {
+    ("POST", "/v1/responses/{response_id}/cancel"),
     ("POST", "/api/runs/{run_id}/cancel"),
     ("POST", "/api/runs/{run_id}/retry"),
     ("POST", "/agents/runs/{run_id}/cancel"),
@@ -151,6 +175,8 @@ class Visit:
         await self._chats()
         await self._channels()
         await self._agents()
+        await self.send("POST", "/v1/responses", model="happy")
+        await self.send("POST", "/v1/chat/completions", model="happy")
         for path in ("/agents/run/sync", "/agents/run/stream"):
             self.sent.add(("POST", path))
             asked = {**CONTENT["POST", path], "request_id": "r1", "task_type": "happy"}
@@ -166,6 +192,14 @@ class Visit:
         await self.send("POST", "/api/approvals/{approval_id}", {"approval_id": approval}, decision="approve")
         await self.server.ended(run["run_id"])
         await self.send("POST", "/api/keys", owner="ann")
+        await self._waits(thread)
+
+    async def _waits(self, thread: str) -> None:
+        run = await self.send("POST", "/api/threads/{thread_id}/messages", {"thread_id": thread}, agent="books")
+        path = "/api/waits/{wait_id}"
+        await self.send("POST", path, {"wait_id": await self.server.waiting(run["run_id"])}, error=None)
+        await self.send("POST", path, {"wait_id": await self.server.waiting(run["run_id"], times=2)})  # a client tool
+        await self.send("POST", "/api/events", id="e1", name="order.paid")
 
     async def _chats(self) -> None:
         ids = {"chat_id": "c1"}

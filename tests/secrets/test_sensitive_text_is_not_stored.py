@@ -38,7 +38,7 @@ async def test_no_column_holds_it_and_clients_see_its_name(database_url: str, tm
 async def test_without_it_the_same_search_finds_it(database_url: str) -> None:
     async with served(Settings(database_url=database_url, **QUICK), content_app(MAIL)) as server:
         await write_everywhere(server, MAIL)
-    assert {"run_events.data", "messages.text", "approvals.input"} <= await columns_with(MAIL, database_url)
+    assert {"run_events.data", "messages.text", "waits.input"} <= await columns_with(MAIL, database_url)
 
 
 @pytest.mark.req("S1.48")

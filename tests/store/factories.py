@@ -8,12 +8,12 @@ from msgspec.structs import replace
 
 from runyard.clock import SystemClock
 from runyard.domain.append import Appended, Finish, Move, Outcome, Park, Part
-from runyard.domain.approval import Approval
 from runyard.domain.events import (
     ApprovalDecided,
     ApprovalRequested,
     Draft,
     Drafter,
+    MessageReceived,
     RunCanceled,
     RunError,
     RunFinished,
@@ -24,6 +24,7 @@ from runyard.domain.events import (
 )
 from runyard.domain.run import Fate, Run, Status, StopReason, thread_lane
 from runyard.domain.thread import Message, Thread
+from runyard.domain.wait import Wait
 from runyard.ids import new_id
 from runyard.store import Accepted, Excerpt, IdempotencyKey, Post, Store
 
@@ -85,6 +86,12 @@ def a_chat_post(name: str, text: str = "hello", *, owner: str = ANN, key: Idempo
     return replace(a_post(thread, text, owner=owner, key=key, face="chats"), thread=thread)
 
 
+def received(post: Post) -> Draft:
+    """The event of a message for a run that is under way."""
+    assert post.message is not None
+    return Drafter(clock, "api")(MessageReceived(post.message.id, post.message.text))
+
+
 def an_excerpt(run: Run, thread: Thread, text: str = "hello") -> Excerpt:
     """The beginning of a run, and one event more, as the first run of a thread."""
     run_id, now = new_id(), clock.now_ms()
@@ -134,11 +141,11 @@ class Writer:
     def finish(self, status: Status = Status.DONE, answer: str | None = None) -> Part:
         return self.part(*last_words(status), move=finish(self.run, status, answer))
 
-    def park(self, *approvals: Approval, hold: bool = True) -> Part:
+    def park(self, *approvals: Wait, hold: bool = True) -> Part:
         """Ask these questions and wait for them, in one part."""
         ids = [approval.id for approval in approvals]
         drafts = [*map(asked, approvals), draft(RunWaiting(ids))]
-        return self.part(*drafts, approvals=approvals, move=Park(approvals=ids, hold=hold))
+        return self.part(*drafts, waits=approvals, move=Park(waits=ids, hold=hold))
 
 
 async def append(store: Store, *parts: Part) -> Outcome:
@@ -192,28 +199,28 @@ def ending(run: Run, fate: Fate) -> Sequence[Draft]:
 # --- approvals ------------------------------------------------------------------------------------------------------
 
 
-def an_approval(run: Run) -> Approval:
-    return Approval(
+def an_approval(run: Run) -> Wait:
+    return Wait(
         id=new_id(),
         run_id=run.id,
         call_id="call_1",
         kind="tool",
-        tool="send_mail",
+        name="send_mail",
         input={"to": "ann"},
         created_at=clock.now_ms(),
     )
 
 
-def asked(approval: Approval) -> Draft:
-    return draft(ApprovalRequested(approval.id, approval.call_id, approval.kind, approval.tool, approval.input))
+def asked(approval: Wait) -> Draft:
+    return draft(ApprovalRequested(approval.id, approval.call_id, "tool", approval.name, approval.input))
 
 
-def decision(approval: Approval, by: str = ANN) -> Draft:
+def decision(approval: Wait, by: str = ANN) -> Draft:
     return Drafter(clock, "api")(ApprovalDecided(approval.id, "approved", by))
 
 
-async def decide(store: Store, approval: Approval, by: str = ANN) -> Approval:
-    return await store.decide(ANN, approval.id, "approved", by, decision(approval, by))
+async def decide(store: Store, approval: Wait, by: str = ANN) -> Wait:
+    return await store.answer(ANN, approval.id, "approved", by, decision(approval, by))
 
 
 # --- runs in a given state ------------------------------------------------------------------------------------------
@@ -256,7 +263,7 @@ async def running(store: Store, request: Post | None = None) -> Run:
     return run
 
 
-async def waiting(store: Store, request: Post | None = None, hold: bool = True) -> tuple[Run, Approval]:
+async def waiting(store: Store, request: Post | None = None, hold: bool = True) -> tuple[Run, Wait]:
     run = await running(store, request)
     approval = an_approval(run)
     await written(store, Writer(run).park(approval, hold=hold))

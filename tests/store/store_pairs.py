@@ -113,7 +113,8 @@ def seen(answer: Any, exact: bool) -> Any:
         case Event():
             return (answer.run_id, answer.seq, answer.type, answer.data, answer.source, answer.name, answer.fn)
         case Accepted():
-            return (answer.run_id, seen(answer.event, exact), answer.repeated)
+            stopped = None if answer.interrupted is None else seen(answer.interrupted, exact)
+            return (answer.run_id, seen(answer.event, exact), answer.repeated, answer.steered, stopped)
         case PostedMessage():
             return (seen(answer.message, exact), seen(list(answer.started), exact), answer.repeated)
         case Claim():

@@ -76,8 +76,8 @@ async def test_a_waiting_run_ends_at_once_and_frees_its_lane(store: Store) -> No
     follower = await post(store, a_post(lane="agent:a"))
     assert (await cancel(store, run.id)).status is Status.CANCELED
     assert (await log(store, run.id))[-2:] == ["run.canceled", "run.finished"]
-    assert (await store.get_approval(ANN, approval.id)).state == "void"
-    assert await store.list_approvals(ANN, None, 10) == []
+    assert (await store.get_wait(ANN, approval.id)).state == "void"
+    assert await store.list_waits(ANN, None, 10) == []
     assert (await claimed(store)).id == follower
 
 
@@ -140,7 +140,7 @@ async def test_a_run_that_is_to_be_canceled_neither_parks_nor_goes_back(store: S
     assert isinstance(await append(store, Writer(run).park(approval)), CancelRequested)
     assert isinstance(await append(store, Writer(run).part(move=Release())), CancelRequested)
     with pytest.raises(NotFound):
-        await store.get_approval(ANN, approval.id)
+        await store.get_wait(ANN, approval.id)
     assert (await store.get_run(ANN, run.id)).status is Status.RUNNING
 
 

@@ -52,7 +52,7 @@ async def test_a_zombie_is_refused_while_its_successor_runs(store: Store, write:
 
     assert await store.get_run(ANN, successor.run.id) == before
     assert await log(store, before.id) == ["run.queued", "model.token", "model.token"]
-    assert await store.list_approvals(ANN, None, 10) == []
+    assert await store.list_waits(ANN, None, 10) == []
     assert len(await store.list_messages(thread.id)) == 1
     await written(store, successor.finish())
 

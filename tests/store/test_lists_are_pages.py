@@ -4,9 +4,9 @@ from collections.abc import Sequence
 
 import pytest
 
-from runyard.domain.approval import Approval
 from runyard.domain.run import Run, Status
 from runyard.domain.thread import Thread
+from runyard.domain.wait import Wait
 from runyard.errors import NotFound
 from runyard.ids import new_id
 from runyard.store import Store
@@ -28,7 +28,7 @@ from tests.store.factories import (
 )
 
 
-def ids(rows: Sequence[Thread | Run | Approval]) -> list[str]:
+def ids(rows: Sequence[Thread | Run | Wait]) -> list[str]:
     return [row.id for row in rows]
 
 
@@ -95,10 +95,10 @@ async def test_a_run_is_found_by_its_owner_only(store: Store) -> None:
 async def test_pending_approvals_are_listed_newest_first_in_pages(store: Store) -> None:
     run = await running(store)
     approvals = [an_approval(run) for _ in range(4)]
-    await written(store, Writer(run).part(*map(asked, approvals), approvals=approvals))
+    await written(store, Writer(run).part(*map(asked, approvals), waits=approvals))
     await waiting(store, a_post(owner=BOB))
     made = ids(approvals[::-1])
-    assert ids(await store.list_approvals(ANN, None, MANY)) == made
-    assert ids(await store.list_approvals(ANN, None, 3)) == made[:3]
-    assert ids(await store.list_approvals(ANN, made[2], 3)) == made[3:]
-    assert len(await store.list_approvals(BOB, None, MANY)) == 1
+    assert ids(await store.list_waits(ANN, None, MANY)) == made
+    assert ids(await store.list_waits(ANN, None, 3)) == made[:3]
+    assert ids(await store.list_waits(ANN, made[2], 3)) == made[3:]
+    assert len(await store.list_waits(BOB, None, MANY)) == 1

@@ -5,9 +5,9 @@ from anyio import create_task_group
 from msgspec.structs import replace
 
 from runyard.domain.append import Appended, Outcome, Park
-from runyard.domain.approval import Approval
 from runyard.domain.events import ApprovalDecided
 from runyard.domain.run import Status
+from runyard.domain.wait import Wait
 from runyard.errors import AlreadyDecided, NotFound, NotParked
 from runyard.ids import new_id
 from runyard.store import Store
@@ -48,18 +48,18 @@ async def test_a_parked_run_has_no_worker_and_a_clean_record(store: Store) -> No
 async def test_an_approval_is_kept_as_it_was_asked(store: Store) -> None:
     run = await running(store)
     approval = replace(an_approval(run), kind="unknown_outcome", input={"to": ["ann", 1, None, 2.5, {"é": True}]})
-    await written(store, Writer(run).part(asked(approval), approvals=[approval]))
-    assert await store.get_approval(ANN, approval.id) == approval
-    assert await store.list_approvals(ANN, None, 10) == [approval]
+    await written(store, Writer(run).part(asked(approval), waits=[approval]))
+    assert await store.get_wait(ANN, approval.id) == approval
+    assert await store.list_waits(ANN, None, 10) == [approval]
 
 
 async def test_a_decision_is_recorded_with_its_event_and_brings_the_run_back(store: Store) -> None:
     run, approval = await waiting(store)
-    decided = await store.decide(ANN, approval.id, "rejected", "carol", decision(approval, "carol"))
-    assert decided == replace(approval, state="rejected", decided_by="carol", decided_at=decided.decided_at)
-    assert decided.decided_at is not None
-    assert await store.get_approval(ANN, approval.id) == decided
-    assert await store.list_approvals(ANN, None, 10) == []
+    decided = await store.answer(ANN, approval.id, "rejected", "carol", decision(approval, "carol"))
+    assert decided == replace(approval, state="rejected", answered_by="carol", answered_at=decided.answered_at)
+    assert decided.answered_at is not None
+    assert await store.get_wait(ANN, approval.id) == decided
+    assert await store.list_waits(ANN, None, 10) == []
     back = await store.get_run(ANN, run.id)
     assert (back.status, back.resume_why, back.last_seq) == (Status.QUEUED, "decision", run.last_seq + 1)
     event = (await store.read(run.id, run.last_seq, MANY))[0]
@@ -71,17 +71,17 @@ async def test_a_decision_is_recorded_with_its_event_and_brings_the_run_back(sto
 
 async def test_the_first_decision_wins(store: Store) -> None:
     run, approval = await waiting(store)
-    first = await store.decide(ANN, approval.id, "rejected", "carol", decision(approval, "carol"))
+    first = await store.answer(ANN, approval.id, "rejected", "carol", decision(approval, "carol"))
     for state in ("approved", "rejected"):
         with pytest.raises(AlreadyDecided):
-            await store.decide(ANN, approval.id, state, "dave", decision(approval, "dave"))
-    assert await store.get_approval(ANN, approval.id) == first
+            await store.answer(ANN, approval.id, state, "dave", decision(approval, "dave"))
+    assert await store.get_wait(ANN, approval.id) == first
     assert (await log(store, run.id)).count("approval.decided") == 1
 
 
 async def test_of_many_deciders_at_once_one_wins(store: Store) -> None:
     run, approval = await waiting(store)
-    won: list[Approval] = []
+    won: list[Wait] = []
     lost: list[AlreadyDecided] = []
 
     async def call(by: str) -> None:
@@ -94,7 +94,7 @@ async def test_of_many_deciders_at_once_one_wins(store: Store) -> None:
         for n in range(10):
             tasks.start_soon(call, f"user {n}")
     assert (len(won), len(lost)) == (1, 9)
-    assert await store.get_approval(ANN, approval.id) == won[0]
+    assert await store.get_wait(ANN, approval.id) == won[0]
     assert (await log(store, run.id)).count("approval.decided") == 1
     assert (await claimed(store)).id == run.id
 
@@ -104,12 +104,12 @@ async def test_a_run_that_ended_makes_its_open_approvals_void(store: Store, stat
     run = await running(store)
     writer = Writer(run)
     approval, decided = an_approval(run), an_approval(run)
-    await written(store, writer.part(asked(approval), asked(decided), approvals=[approval, decided]))
+    await written(store, writer.part(asked(approval), asked(decided), waits=[approval, decided]))
     await decide(store, decided)
     await written(store, writer.finish(status))
-    assert (await store.get_approval(ANN, approval.id)).state == "void"
-    assert (await store.get_approval(ANN, decided.id)).state == "approved"
-    assert await store.list_approvals(ANN, None, 10) == []
+    assert (await store.get_wait(ANN, approval.id)).state == "void"
+    assert (await store.get_wait(ANN, decided.id)).state == "approved"
+    assert await store.list_waits(ANN, None, 10) == []
     whole = await log(store, run.id)
     with pytest.raises(AlreadyDecided):
         await decide(store, approval)
@@ -129,7 +129,7 @@ async def test_a_decision_while_the_run_is_at_work_is_noted_and_nothing_else(sto
     run = await running(store)
     writer = Writer(run)
     approval = an_approval(run)
-    await written(store, writer.part(asked(approval), approvals=[approval]))
+    await written(store, writer.part(asked(approval), waits=[approval]))
     await decide(store, approval)
     still = await store.get_run(ANN, run.id)
     assert (still.status, still.worker_id, still.fence) == (Status.RUNNING, run.worker_id, run.fence)
@@ -140,13 +140,13 @@ async def test_a_decision_that_came_before_the_park_is_not_slept_through(store: 
     run = await running(store)
     writer = Writer(run)
     approval, other = an_approval(run), an_approval(run)
-    await written(store, writer.part(asked(approval), asked(other), approvals=[approval, other]))
+    await written(store, writer.part(asked(approval), asked(other), waits=[approval, other]))
     await decide(store, approval)
-    park = writer.part(token("a"), move=Park(approvals=[approval.id, other.id]))
+    park = writer.part(token("a"), move=Park(waits=[approval.id, other.id]))
     assert isinstance(await append(store, park), NotParked)
     assert (await store.get_run(ANN, run.id)).status is Status.RUNNING
     assert "model.token" not in await log(store, run.id)
-    await written(store, writer.part(batch=park.batch, move=Park(approvals=[other.id])))
+    await written(store, writer.part(batch=park.batch, move=Park(waits=[other.id])))
     assert (await store.get_run(ANN, run.id)).status is Status.WAITING
 
 
@@ -155,13 +155,11 @@ async def test_a_decision_that_races_the_park_is_never_lost(store: Store) -> Non
         run = await running(store)
         writer = Writer(run)
         approval = an_approval(run)
-        await written(store, writer.part(asked(approval), approvals=[approval]))
+        await written(store, writer.part(asked(approval), waits=[approval]))
         outcomes: list[Outcome] = []
 
-        async def park(
-            writer: Writer = writer, approval: Approval = approval, outcomes: list[Outcome] = outcomes
-        ) -> None:
-            outcomes.append(await append(store, writer.part(move=Park(approvals=[approval.id]))))
+        async def park(writer: Writer = writer, approval: Wait = approval, outcomes: list[Outcome] = outcomes) -> None:
+            outcomes.append(await append(store, writer.part(move=Park(waits=[approval.id]))))
 
         async with create_task_group() as tasks:
             tasks.start_soon(park)
@@ -182,7 +180,7 @@ async def test_any_decision_of_several_brings_the_run_back_and_it_may_park_again
     await decide(store, two)
     again = await claimed(store)
     assert again.id == run.id
-    await written(store, Writer(again).part(move=Park(approvals=[one.id])))
+    await written(store, Writer(again).part(move=Park(waits=[one.id])))
     assert await claims(store) == []
     await decide(store, one)
     assert (await claimed(store)).id == run.id
@@ -234,16 +232,16 @@ async def test_a_run_that_came_back_survives_the_loss_of_its_worker(store: Store
 async def test_an_approval_of_another_owner_is_not_found(store: Store) -> None:
     run, approval = await waiting(store)
     with pytest.raises(NotFound):
-        await store.get_approval(BOB, approval.id)
+        await store.get_wait(BOB, approval.id)
     with pytest.raises(NotFound):
-        await store.decide(BOB, approval.id, "approved", BOB, decision(approval))
-    assert await store.list_approvals(BOB, None, 10) == []
+        await store.answer(BOB, approval.id, "approved", BOB, decision(approval))
+    assert await store.list_waits(BOB, None, 10) == []
     assert (await store.get_run(ANN, run.id)).status is Status.WAITING
 
 
 async def test_an_unknown_approval_is_not_found(store: Store) -> None:
     run = await running(store)
     with pytest.raises(NotFound):
-        await store.get_approval(ANN, new_id())
+        await store.get_wait(ANN, new_id())
     with pytest.raises(NotFound):
         await decide(store, an_approval(run))

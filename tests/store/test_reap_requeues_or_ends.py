@@ -93,7 +93,7 @@ async def test_a_run_that_lost_its_last_attempt_ends_as_poison(store: Store) -> 
     thread = await store.create_thread(a_thread())
     run = await running(store, a_post(thread))
     approval = an_approval(run)
-    await written(store, Writer(run).part(asked(approval), approvals=[approval]))
+    await written(store, Writer(run).part(asked(approval), waits=[approval]))
     follower = await post(store, a_post(thread))
     await die(store, run.worker_id)
     assert await store.reap(10, 1, ending) == [Reaped(run.id, "poison")]
@@ -102,7 +102,7 @@ async def test_a_run_that_lost_its_last_attempt_ends_as_poison(store: Store) -> 
     assert (poison.worker_id, poison.fence > run.fence) == (None, True)
     assert poison.finished_at is not None
     assert (await log(store, run.id))[-2:] == ["run.error", "run.finished"]
-    assert (await store.get_approval(ANN, approval.id)).state == "void"
+    assert (await store.get_wait(ANN, approval.id)).state == "void"
     assert (await claimed(store)).id == follower
 
 

@@ -72,7 +72,7 @@ async def test_what_is_younger_waits_or_is_at_work_stays(store: Store) -> None:
         await store.get_run(ANN, young)
     for run_id in (asking.id, working.id, queued):
         assert (await store.get_run(ANN, run_id)).id == run_id
-    assert len(await store.list_approvals(ANN, None, MANY)) == 1
+    assert len(await store.list_waits(ANN, None, MANY)) == 1
 
 
 async def test_a_thread_goes_as_a_whole_and_only_when_its_last_run_is_old(store: Store) -> None:

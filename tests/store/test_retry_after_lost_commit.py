@@ -114,11 +114,11 @@ async def test_a_release_sent_again_changes_nothing(store: Store) -> None:
 async def test_approvals_sent_again_are_asked_once(store: Store) -> None:
     run = await running(store)
     approval = an_approval(run)
-    part = Writer(run).part(asked(approval), approvals=[approval])
+    part = Writer(run).part(asked(approval), waits=[approval])
     await written(store, part)
     await decide(store, approval)
     assert await append(store, part) == Repeated(3)
-    assert (await store.get_approval(ANN, approval.id)).state == "approved"
+    assert (await store.get_wait(ANN, approval.id)).state == "approved"
 
 
 async def test_progress_sent_again_does_not_count_again(store: Store) -> None:

@@ -24,11 +24,11 @@ from hypothesis.stateful import (
 from msgspec.structs import replace
 
 from runyard.domain.append import Appended, Busy, Outcome, Part, Release
-from runyard.domain.approval import Approval
-from runyard.domain.events import Event, StepFinished
+from runyard.domain.events import Event, MessageTaken, StepFinished
 from runyard.domain.recipients import Participant
 from runyard.domain.run import Run, Status
 from runyard.domain.thread import Thread
+from runyard.domain.wait import Wait
 from runyard.ids import new_id
 from runyard.store import Accepted, IdempotencyKey, Post, PostedMessage, Snapshot, Store
 from tests.store.channel_factories import a_channel, a_profile, new_message
@@ -48,6 +48,7 @@ from tests.store.factories import (
     decision,
     draft,
     ending,
+    received,
     token,
 )
 from tests.store.store_pairs import OnPostgres, OnSqlite, Setting, answer_of, ignoring_order, seen, told
@@ -60,10 +61,12 @@ pytestmark = pytest.mark.timeout(600)
 PartKind = Literal[
     "tokens", "nothing", "progress", "old fence", "new fence", "skipped batch", "wrong seq", "right seq", "ask",
     "ask for a moment",
-    "park", "park and yield", "release", "release for later", "done", "error", "canceled",
+    "take messages", "park", "park and yield", "release", "release for later", "done", "error", "canceled",
 ]  # fmt: skip
 MOVES_ON: tuple[PartKind, ...] = ("park", "park and yield", "release", "release for later", "done", "error", "canceled")
-STAYS: tuple[PartKind, ...] = ("tokens", "nothing", "progress", "right seq", "ask", "ask for a moment")
+STAYS: tuple[PartKind, ...] = (
+    "tokens", "nothing", "progress", "right seq", "ask", "ask for a moment", "take messages",
+)  # fmt: skip
 REFUSED: tuple[PartKind, ...] = ("old fence", "new fence", "skipped batch", "wrong seq")
 
 picks = st.integers(0, 50)
@@ -88,7 +91,7 @@ class Agreement(RuleBasedStateMachine):
         self.workers: list[str] = []
         self.writers: list[Writer] = []
         self.sent: list[Part] = []
-        self.approvals: list[Approval] = []
+        self.approvals: list[Wait] = []
 
     @property
     def exact(self) -> bool:
@@ -207,6 +210,48 @@ class Agreement(RuleBasedStateMachine):
             if copy is not None:
                 self.runs[copy.run.id] = owner
 
+    # --- steering
+
+    @rule(
+        pick=picks,
+        aimed=aims,
+        key=keys("steering"),
+        agent=st.sampled_from([None, None, "poet"]),
+        most=st.sampled_from([None, None, 1]),
+        stranger=strangers,
+    )
+    def steer(
+        self, pick: int, aimed: bool, key: IdempotencyKey | None, agent: str | None, most: int | None, stranger: bool
+    ) -> None:
+        """Post a message to a thread, mostly one whose run has not ended."""
+        post = self._post_to_a_thread(pick, aimed, key, agent, most, stranger)
+        event = received(post)
+        self._started(self.both(lambda store: store.steer(post, lambda _: event)), post)
+
+    @rule(pick=picks, aimed=aims, key=keys("steering"), grace_ms=st.sampled_from([0, HOUR]), stranger=strangers)
+    def interrupt(self, pick: int, aimed: bool, key: IdempotencyKey | None, grace_ms: int, stranger: bool) -> None:
+        post = self._post_to_a_thread(pick, aimed, key, None, None, stranger)
+        self._started(self.both(lambda store: store.interrupt(post, grace_ms, ending)), post)
+
+    @rule(pick=picks, aimed=aims, key=keys("steering"), stranger=strangers)
+    def accept_if_idle(self, pick: int, aimed: bool, key: IdempotencyKey | None, stranger: bool) -> None:
+        post = self._post_to_a_thread(pick, aimed, key, None, None, stranger)
+        self._started(self.both(lambda store: store.accept_if_idle(post)), post)
+
+    def _post_to_a_thread(
+        self, pick: int, aimed: bool, key: IdempotencyKey | None, agent: str | None, most: int | None, stranger: bool
+    ) -> Post:
+        busy = {run.thread_id for run in self._model_runs() if not run.status.is_terminal}
+        fitting = [thread for thread in self.threads if thread.id in busy]
+        thread = _pick(fitting if aimed and fitting else self.threads, pick)
+        owner = BOB if stranger else thread.owner
+        return replace(a_post(thread, owner=owner, key=key, agent=agent), most_queued=most)
+
+    def _started(self, answer: object, post: Post) -> None:
+        """Remember the run that the post started, or may start when the steered run ends."""
+        if isinstance(answer, Accepted) and not answer.repeated:
+            self.runs[post.run_id] = post.owner
+
     # --- conversations
 
     @rule(pick=picks, caller=owners, early=st.booleans(), key=keys("words"))
@@ -240,7 +285,7 @@ class Agreement(RuleBasedStateMachine):
     @rule(grace_ms=st.sampled_from([0, HOUR]))
     def deadlines(self, grace_ms: int) -> None:
         self.both(lambda store: store.abandon(MANY, grace_ms, ending), ignoring_order)
-        self.both(lambda store: store.expire(MANY, decision), ignoring_order)
+        self.both(lambda store: store.expire(MANY, lambda wait: ("expired", decision(wait))), lambda found: found[0])
 
     @rule(pick=picks, data=st.sampled_from([b"{}", b"[]", None]), stale=strangers)
     def save(self, pick: int, data: bytes | None, stale: bool) -> None:
@@ -340,7 +385,7 @@ class Agreement(RuleBasedStateMachine):
         outcomes = self.both(lambda store: _append(store, parts))
         for part, outcome in zip(parts, outcomes, strict=True):
             if isinstance(outcome, Appended):
-                self.approvals += part.approvals
+                self.approvals += part.waits
                 for writer in self.writers:
                     if (writer.run.id, writer.run.fence) == (part.run_id, part.fence):
                         writer.batch = part.batch
@@ -373,7 +418,10 @@ class Agreement(RuleBasedStateMachine):
                 return writer.part(token("a"), expected_seq=seq[run.id].last_seq + 1 if run.id in seq else 2)
             case "ask" | "ask for a moment":
                 approval = replace(an_approval(run), expires_at=clock.now_ms() - HOUR if kind != "ask" else None)
-                return writer.part(asked(approval), approvals=[approval])
+                return writer.part(asked(approval), waits=[approval])
+            case "take messages":
+                new = [message.id for message in self.setting.run(self.model.new_messages(run.id))]
+                return writer.part(*(draft(MessageTaken(message_id)) for message_id in new), takes=new)
             case "park" | "park and yield":
                 open_ones = [each for each in self.approvals if each.run_id == run.id][-1:]
                 return writer.park(*(open_ones or [an_approval(run)]), hold=kind == "park")
@@ -399,7 +447,7 @@ class Agreement(RuleBasedStateMachine):
         approval = _pick(wanted if aimed and wanted else self.approvals, pick)
         owner = "stranger" if stranger else self.runs[approval.run_id]
         event = decision(approval)
-        self.both(lambda store: store.decide(owner, approval.id, state, "carol", event))
+        self.both(lambda store: store.answer(owner, approval.id, state, "carol", event))
 
     def _model_runs(self) -> list[Run]:
         return [run for owner in (ANN, BOB) for run in self.setting.run(_runs_of(self.model, owner))]
@@ -415,7 +463,7 @@ class Agreement(RuleBasedStateMachine):
     def lists_are_the_same(self) -> None:
         for owner in (ANN, BOB):
             self.both(lambda store, owner=owner: store.list_runs(owner, {}, None, MANY))  # type: ignore[misc]
-        self.both(lambda store: store.list_approvals(ANN, None, MANY))
+        self.both(lambda store: store.list_waits(ANN, None, MANY))
         if self.exact:
             self.both(lambda store: store.list_workers())
 
@@ -426,7 +474,7 @@ class Agreement(RuleBasedStateMachine):
             self.both(lambda store, thread=thread: store.read_checkpoints(thread.id))  # type: ignore[misc]
         for approval in self.approvals:
             owner = self.runs[approval.run_id]
-            self.both(lambda store, owner=owner, it=approval: store.get_approval(owner, it.id))  # type: ignore[misc]
+            self.both(lambda store, owner=owner, it=approval: store.get_wait(owner, it.id))  # type: ignore[misc]
         for place in self.places:
             self.both(lambda store, place=place: store.recent_messages(place.id, None, MANY))  # type: ignore[misc]
         self.both(lambda store: store.number_feed(MANY))
@@ -434,6 +482,7 @@ class Agreement(RuleBasedStateMachine):
             self.both(lambda store, caller=caller: told(store, caller))  # type: ignore[misc]
         heads = self.both(lambda store: store.heads(list(self.runs)))
         for run_id in self.runs:
+            self.both(lambda store, run_id=run_id: store.new_messages(run_id))  # type: ignore[misc]
             self.both(lambda store, run_id=run_id: store.history(run_id, 3))  # type: ignore[misc]
             self.both(lambda store, run_id=run_id: store.snapshot(run_id, "state", MANY))  # type: ignore[misc]
             events = self.both(lambda store, run_id=run_id: store.read(run_id, 0, MANY))  # type: ignore[misc]

@@ -112,7 +112,7 @@ async def test_deleting_a_thread_removes_everything_in_it(store: Store) -> None:
     with pytest.raises(NotFound):
         await store.get_run(ANN, run.id)
     with pytest.raises(NotFound):
-        await store.get_approval(ANN, approval.id)
+        await store.get_wait(ANN, approval.id)
     assert await store.list_threads(ANN, None, MANY) == []
     assert await store.list_runs(ANN, {}, None, MANY) == []
     assert await store.list_messages(thread.id) == []

@@ -47,7 +47,7 @@ async def test_threads_runs_and_logs_are_there_again(store: Store, reopen: Reope
     assert await store.list_runs(ANN, {}, None, MANY) == [queued, run, done]
     assert await store.list_messages(thread.id) == messages
     assert await store.read(run.id, 0, MANY) == events
-    assert await store.get_approval(ANN, approval.id) == approval
+    assert await store.get_wait(ANN, approval.id) == approval
     assert [hit.id for hit in await store.search("cvs", "python", 5)] == ["cv_001"]
 
 
@@ -84,5 +84,5 @@ async def test_maintenance_changes_no_data(store: Store) -> None:
     await store.maintain()
     await store.maintain()
     assert await store.get_run(ANN, run.id) == run
-    assert await store.get_approval(ANN, approval.id) == approval
+    assert await store.get_wait(ANN, approval.id) == approval
     assert len(await store.read(run.id, 0, MANY)) == run.last_seq

@@ -35,10 +35,10 @@ def without_fence() -> None:
     """Let a worker that once owned a run write to it for ever. Batches count per fence, so a foreign one is never a
     repeat."""
 
-    def judge(part: Part, run: Run | None, decided: bool = False) -> Outcome:
+    def judge(part: Part, run: Run | None, answered: bool = False) -> Outcome:
         if run is not None and part.fence != run.fence:
             return Appended(run.last_seq + 1, run.last_seq + len(part.drafts))
-        return appending.judge(part, run, decided)
+        return appending.judge(part, run, answered)
 
     runyard.stores.transactions.log.judge = judge  # type: ignore[attr-defined]
     _rewrite_appends(
@@ -50,10 +50,10 @@ def without_fence() -> None:
 def without_batch() -> None:
     """Write a repeat after a lost answer again."""
 
-    def judge(part: Part, run: Run | None, decided: bool = False) -> Outcome:
+    def judge(part: Part, run: Run | None, answered: bool = False) -> Outcome:
         if run is not None:
             part = msgspec.structs.replace(part, batch=run.last_batch + 1)
-        return appending.judge(part, run, decided)
+        return appending.judge(part, run, answered)
 
     runyard.stores.transactions.log.judge = judge  # type: ignore[attr-defined]
     _rewrite_appends(("and r.last_batch = p.batch - 1", ""))

@@ -90,6 +90,43 @@ async def _approve(ctx: runyard.Context, question: str) -> None:
     await ctx.token("yes" if await ctx.request_approval(question) else "no")
 
 
+locate = runyard.client_tool("locate", "Return the position.", answer={"type": "string"})
+
+
+async def _ask(ctx: runyard.Context, question: str, seconds: float | None = None, default: int | None = None) -> None:
+    row = (
+        await ctx.ask(question, int, timeout=seconds)
+        if default is None
+        else (await ctx.ask(question, int, timeout=seconds, default=default))
+    )
+    await ctx.token(f"[row {row}]")
+
+
+async def _client(ctx: runyard.Context) -> None:
+    await ctx.token(f"[{await ctx.call(locate)}]")
+
+
+async def _children(ctx: runyard.Context, *programs: Any) -> None:
+    """Run the programs side by side, each in a child run."""
+    ends = await asyncio.gather(
+        *[ctx.run("player", json.dumps(program)) for program in programs], return_exceptions=True
+    )
+    for end in ends:
+        await ctx.token(f"[{end.text}]" if isinstance(end, runyard.Output) else f"[{type(end).__name__}]")
+
+
+async def _sleep(ctx: runyard.Context, seconds: float) -> None:
+    await ctx.sleep(seconds)
+    notes.write("woke", ctx.run_id, time.time_ns())
+
+
+async def _event(ctx: runyard.Context, name: str, key: str, seconds: float | None = None) -> None:
+    try:
+        await ctx.token(f"[{await ctx.wait_for(name, key, timeout=seconds)}]")
+    except runyard.AnswerTimedOut:
+        await ctx.token("[no event]")
+
+
 async def _wait(ctx: runyard.Context, gate: str) -> None:
     await _gate(gate)
 
@@ -215,11 +252,22 @@ async def _history(ctx: runyard.Context) -> None:
     await ctx.token(f"{len(await ctx.history())} messages ")
 
 
+async def _messages(ctx: runyard.Context) -> None:
+    """Read the messages that came meanwhile."""
+    for message in await ctx.new_messages():
+        await ctx.token(f"<{message.text}>")
+
+
 OPERATIONS: dict[str, Callable[..., Awaitable[None]]] = {
     "tokens": _tokens,
     "step": _step,
     "call": _call,
     "approve": _approve,
+    "ask": _ask,
+    "client": _client,
+    "children": _children,
+    "sleep": _sleep,
+    "event": _event,
     "wait": _wait,
     "die": _die,
     "block": _block,
@@ -229,6 +277,7 @@ OPERATIONS: dict[str, Callable[..., Awaitable[None]]] = {
     "hang-in-a-child": _hang_in_a_child,
     "leave": _leave,
     "history": _history,
+    "messages": _messages,
 }
 
 
@@ -262,6 +311,27 @@ def _turn(conversation: Conversation) -> Mapping[str, Any]:
     return {"text": json.dumps(conversation[:asked])} if turn == "repeat" else turn
 
 
+def _answer_all(conversation: Conversation) -> Mapping[str, Any]:
+    """Look twice, then answer every message that came since the last answer."""
+    open_from = 1 + max(
+        (
+            place
+            for place, each in enumerate(conversation)
+            if each["role"] == "assistant" and not each.get("tool_calls")
+        ),
+        default=-1,
+    )
+    since = conversation[open_from:]
+    looks = sum(message["role"] == "assistant" for message in since)
+    if looks < 2:
+        return {"text": "Looking.", "calls": [{"tool": "look", "input": {"what": "it"}}]}
+    asked = [message["content"] for message in since if message["role"] == "user"]
+    return {"text": [f"<{text}>" for text in asked]}
+
+
+steerable = runyard.Agent(
+    "steerable", model="scripted", turns=_answer_all, tools=[look], instructions="Answer.", max_turns=100
+)
 thinker = runyard.Agent("thinker", model="scripted", turns=_turn, tools=list(TOOLS.values()), instructions="Play.")
 
 

@@ -59,7 +59,7 @@ async def calls(ctx: runyard.Context) -> runyard.Output:
     await ctx.call(pay)  # error
     await ctx.call(price, item="tea")  # error
     await ctx.token(3)  # error
-    await ctx.ask("May I?")  # error
+    await ctx.ask("Which row?", nmae=3)  # error
     return runyard.Output("done")
 
 

@@ -14,6 +14,8 @@ from runyard.domain.events import (
     Draft,
     Drafter,
     Event,
+    MessageReceived,
+    MessageTaken,
     ModelMessage,
     ModelReset,
     ModelThinking,
@@ -34,6 +36,8 @@ from runyard.domain.events import (
     ToolStarted,
     Trace,
     Usage,
+    WaitAnswered,
+    WaitRequested,
     place,
 )
 from runyard.domain.fold import State, fold
@@ -66,6 +70,10 @@ _payloads: st.SearchStrategy[Payload] = st.one_of(
     st.builds(ToolRequested, _keys, _texts, _json),
     st.builds(ApprovalRequested, _keys, _keys, st.sampled_from(["tool", "unknown_outcome", "question"]), _texts, _json),
     st.builds(ApprovalDecided, _keys, st.sampled_from(["approved", "rejected", "expired"]), _texts, _json),
+    st.builds(WaitRequested, _keys, _keys, st.sampled_from(["question", "child", "timer"]), _texts, input=_json),
+    st.builds(MessageReceived, _keys, _texts),
+    st.builds(MessageTaken, _keys),
+    st.builds(WaitAnswered, _keys, st.sampled_from(["answered", "failed", "expired"]), _texts, _json, usage=_usage),
     st.builds(ToolStarted, _keys, _texts, _json),
     st.builds(ToolOutput, _keys, _texts),
     st.builds(ToolFinished, _keys, _texts, _json, st.none() | _texts, st.integers(0, 9)),
@@ -121,6 +129,10 @@ def _one_of_each() -> list[Payload]:
         ToolOutput("t#1", "..."),
         ToolFinished("t#1", "t", {"n": 1}, None, 7),
         Trace("fn"),
+        WaitRequested("w", "ask#1", "question", "ask", "Which?", schema={"type": "integer"}),
+        WaitAnswered("w", "answered", "ada", 7),
+        MessageReceived("m2", "and this"),
+        MessageTaken("m2"),
         RunOutput("yes"),
         RunError("code", "sentence"),
         RunCanceled("why"),
@@ -183,7 +195,7 @@ def test_the_first_decision_counts() -> None:
     asked = ApprovalRequested("ap", "t#1", "question", "approve", None)
     yes, no = ApprovalDecided("ap", "approved", "ada"), ApprovalDecided("ap", "rejected", "bob")
 
-    assert fold(log(asked, yes, no)).approvals["ap"].state == "approved"
+    assert fold(log(asked, yes, no)).waits["ap"].state == "approved"
 
 
 def test_usage_adds_up_until_the_end_says_what_it_was() -> None:

@@ -116,7 +116,7 @@ def test_the_text_is_what_it_always_was() -> None:
         "# HELP runyard_runs_started_total Runs that this process accepted.",
         "# TYPE runyard_runs_started_total counter",
         'runyard_runs_started_total{agent="writer"} 1.0',
-        "# HELP runyard_runs_finished_total Runs that this process brought to an end.",
+        "# HELP runyard_runs_finished_total Runs that this process ended.",
         'runyard_runs_finished_total{agent="writer",status="canceled"} 1.0',
         'runyard_runs_finished_total{agent="writer",status="done"} 0.0',
     ):

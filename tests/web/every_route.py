@@ -66,6 +66,10 @@ class OwnedObjects:
                 return {"content": "hello"}
             case ("POST", "/api/approvals/{approval_id}"):
                 return {"decision": "approve"}
+            case ("POST", "/api/waits/{wait_id}"):
+                return {"value": "hello"}
+            case ("POST", "/api/events"):
+                return {"id": "e1", "name": "order.paid"}
             case ("POST", "/chats/{chat_id}/interactions"):
                 return {"user_message": "hello"}
             case ("POST", "/chats/{chat_id}/interactions/{interaction_id}/edit"):
@@ -95,6 +99,7 @@ def unknown() -> Iterator[dict[str, str]]:
         "run_id",
         "chat_id",
         "approval_id",
+        "wait_id",
         "key_id",
         "channel_id",
         "dm_id",
@@ -104,10 +109,19 @@ def unknown() -> Iterator[dict[str, str]]:
         "reader_id",
         "passage_id",
         "name",
+        "model",
     )
     same = {"kind": "agent", "label": "notes", "emoji": "ok"}
-    yield {name: new_id() for name in names} | same | {"interaction_id": f"int_{new_id()}"}
-    yield {name: new_name(9) for name in names} | same | {"interaction_id": new_name(9)}
+    yield (
+        {name: new_id() for name in names}
+        | same
+        | {
+            "interaction_id": f"int_{new_id()}",
+            "response_id": f"resp_{new_id()}",
+            "conversation_id": f"conv_{new_id()}",
+        }
+    )
+    yield {name: new_name(9) for name in (*names, "interaction_id", "response_id", "conversation_id")} | same
 
 
 async def create_objects(server: Server, key: str) -> OwnedObjects:
@@ -123,15 +137,21 @@ async def create_objects(server: Server, key: str) -> OwnedObjects:
         done, _ = await _start_interaction(server, "happy", "interaction_complete", said)
         asked, approval = await _start_interaction(server, "asks", "approval_required", said)
         channel_objects = await _create_channel_objects(server)
+        response = await server.http.post("/v1/responses", json={"model": "happy", "input": "hello"})
+        conversation = await server.http.post("/v1/conversations", json={})
     finally:
         del server.http.headers["authorization"]
     ids = {
         "thread_id": thread_id,
         "run_id": run_id,
         "approval_id": approval_id,
+        "wait_id": approval_id,
         "chat_id": "my-chat",
         "interaction_id": done,
         "key_id": "none",
+        "response_id": response.json()["id"],
+        "conversation_id": conversation.json()["id"],
+        "model": "happy",
         **channel_objects,
     }
     return OwnedObjects(ids, {"interaction_id": asked, "approval": approval})
@@ -165,7 +185,7 @@ async def _waiting(server: Server, run_id: str, said: Mapping[str, str]) -> str:
     stream = await server.stream(f"/api/runs/{run_id}/log", said)
     await stream.frames_to("run.waiting")
     await stream.close()
-    return str(stream.wire[-1][1]["data"]["approvals"][0])
+    return str(stream.wire[-1][1]["data"]["waits"][0])
 
 
 async def _start_interaction(server: Server, agent: str, until: str, said: Mapping[str, str]) -> tuple[str, str]:

@@ -55,7 +55,9 @@ class ServerThread:
                 await server.ended(run_id)
                 approval_id = await server.waiting(await server.post("asks"))
                 known = {"thread_id": thread_id, "run_id": run_id, "approval_id": approval_id}
+                known["wait_id"] = await server.waiting(await server.post("books"))
                 known |= {"chat_id": thread_id, "interaction_id": f"int_{run_id}"}
+                known |= {"response_id": f"resp_{run_id}", "conversation_id": f"conv_{thread_id}", "model": "happy"}
                 self._ready.set_result((server.port, known | await _talk(server)))
                 await self._over.wait()
         except BaseException as error:

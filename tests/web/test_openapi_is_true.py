@@ -7,10 +7,11 @@ from tests.faces.agents_for_tests import Gate, agents
 CONTRACT = ("/agents/run/sync", "/agents/run/stream")
 
 
-def test_every_operation_declares_its_errors_as_problems_and_the_contract_its_envelope() -> None:
+def test_every_operation_declares_its_errors_as_problems_or_in_the_shape_of_its_protocol() -> None:
     document = create_app(Settings(), agents(Gate())).openapi()
     for path, operations in document["paths"].items():
-        kind = "application/json" if path in CONTRACT else "application/problem+json"
+        has_own_shape = path in CONTRACT or path.startswith("/v1/")
+        kind = "application/json" if has_own_shape else "application/problem+json"
         for method, operation in operations.items():
             declared = operation["responses"]
             needed = {"400", "413", "422", "500", "503"} | ({"401", "403", "429"} if operation["security"] else set())

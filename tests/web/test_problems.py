@@ -32,6 +32,12 @@ def problem(answer: httpx2.Response, status: int, code: str) -> dict[str, Any]:
         error = dict(answer.json()["error"])
         assert error["code"] == code.upper()
         return {**error, "detail": error["message"]}
+    if answer.request.url.path.startswith("/v1/"):  # the routes of the OpenAI face have the errors of its API
+        assert answer.headers["content-type"] == "application/json"
+        error = dict(answer.json()["error"])
+        assert (set(error), error["code"]) == ({"message", "type", "param", "code"}, code)
+        where = "body" if error["param"] is None else f"body.{error['param']}"
+        return {**error, "detail": error["message"], "errors": [{"where": where, "what": error["message"]}]}
     assert answer.headers["content-type"] == "application/problem+json"
     body = dict(answer.json())
     assert set(body) - {"errors"} == {"type", "title", "status", "code", "detail"}

@@ -45,7 +45,7 @@ THREAD, RUN = {"thread_id": "<thread>"}, {"run_id": "<run>"}
 CHAT, DONE = {"chat_id": "<chat>"}, {"chat_id": "<chat>", "interaction_id": "<done>"}
 CHANNEL, DM, MESSAGE = {"channel_id": "<channel>"}, {"dm_id": "<dm>"}, {"message_id": "<message>"}
 PLAN, CLERK, AGENT = {"run_id": "<plan>"}, {"agent_id": "clerk"}, {"agent_id": "<agent>"}
-LABEL = {"label": "<label>"}
+LABEL, RESPONSE = {"label": "<label>"}, {"response_id": "<response>"}
 RUNS = [gone(RUN), gone({"run_id": "<asking>"}), gone({"run_id": "<letter>"}), gone({"run_id": "<task>"})]
 OPERATORS = [Try(403)]
 PUBLIC = [none()]
@@ -80,6 +80,17 @@ TABLE: dict[str, Sequence[Try]] = {
     "POST /api/approvals/{approval_id}": [
         gone({"approval_id": "<approval>"}, {"decision": "approve"}),
         gone({"approval_id": "<chat_approval>"}, {"decision": "reject"}),
+    ],
+    "GET /api/waits": [none(), none(before="<wait>"), gone(run_id="<booking>")],
+    "GET /api/waits/{wait_id}": [gone({"wait_id": "<wait>"}), gone({"wait_id": "<approval>"})],
+    "POST /api/waits/{wait_id}": [
+        gone({"wait_id": "<wait>"}, {"value": {"row": 1}}),
+        gone({"wait_id": "<approval>"}, {"value": True}),
+        gone({"wait_id": "<wait>"}, {"error": "no"}),
+    ],
+    "POST /api/events": [
+        Try(202, body={"id": "anns-event", "name": "order.paid", "key": "A-1", "data": "of bob"}),
+        Try(202, body={"id": "bobs-event", "name": "order.paid", "key": "A-1", "data": "of bob"}),
     ],
     # channels: places
     "GET /api/sse": [none()],
@@ -191,6 +202,26 @@ TABLE: dict[str, Sequence[Try]] = {
     "GET /agents/runs/{run_id}/stream": [gone(PLAN), *RUNS],
     "POST /agents/runs/{run_id}/cancel": [gone(PLAN), *RUNS],
     "POST /agents/runs": [Try(201, headers=ONCE, body={"runId": "<plan>", "plan": "device"})],
+    # the OpenAI face
+    "POST /v1/responses": [
+        gone(body={"input": "hello", "previous_response_id": "<response>"}),
+        gone(body={"input": "hello", "conversation": "<conversation>"}),
+        Try(400, body={"input": [{"type": "function_call_output", "call_id": "<wait>", "output": "mine"}]}),
+        Try(200, headers=ONCE, body={"input": "of bob"}),
+    ],
+    "GET /v1/responses/{response_id}": [gone(RESPONSE), gone(RESPONSE, stream="true")],
+    "GET /v1/responses/{response_id}/input_items": [gone(RESPONSE)],
+    "POST /v1/responses/{response_id}/cancel": [gone(RESPONSE)],
+    "DELETE /v1/responses/{response_id}": [gone(RESPONSE)],
+    "POST /v1/chat/completions": [
+        Try(400, body={"model": "clerk", "messages": [{"role": "tool", "tool_call_id": "<wait>", "content": "mine"}]}),
+        Try(200, headers=ONCE, body={"model": "clerk", "messages": [{"role": "user", "content": "of bob"}]}),
+    ],
+    "GET /v1/models": PUBLIC,
+    "GET /v1/models/{model}": [none({"model": "clerk"}), gone({"model": "<agent>"})],
+    "POST /v1/conversations": [Try(200, body={})],
+    "GET /v1/conversations/{conversation_id}": [gone({"conversation_id": "<conversation>"})],
+    "DELETE /v1/conversations/{conversation_id}": [gone({"conversation_id": "<conversation>"})],
     # the agent contract
     "POST /agents/run/sync": [Try(200, headers=ONCE, body={**TASK, "inputs": {"query": "of bob"}})],
     "POST /agents/run/stream": [

@@ -15,6 +15,8 @@ BODIES: dict[str, dict[str, Any]] = {
     "/api/dms": {"agentId": "happy"},
     "/api/messages": {"text": "hello"},
     "/api/agents": {"id": "clerk-2", "modelId": "fake/model"},
+    "/v1/responses": {"model": "happy", "input": "hello"},
+    "/v1/chat/completions": {"model": "happy", "messages": [{"role": "user", "content": "hello"}]},
 }
 
 

@@ -1,5 +1,6 @@
 """Everything that Ann has, with a marker in all of its content, and Bob, who has a few things of his own."""
 
+from asyncio import gather
 from collections.abc import Mapping
 from typing import Any
 
@@ -23,6 +24,8 @@ def app() -> App:
     async def clerk(ctx: Context) -> str:
         """Repeats what it is told, and asks before it does so if it is told to ask."""
         text = str(ctx.inputs.get("query")) if ctx.task is not None else ctx.message.text
+        if text.startswith("book"):
+            await gather(ctx.ask(f"Which seat? {text}", {"type": "object"}), ctx.wait_for("order.paid", key="A-1"))
         if text.startswith("ask") and not await ctx.request_approval(f"May I {text}?", what=text):
             return "no"
         return text
@@ -77,7 +80,14 @@ async def move_in(ann: Person) -> dict[str, str]:
     asking = await ann.make("/api/threads", {}, "thread_id")
     ids["asking"] = await ann.make(f"/api/threads/{asking}/messages", {"content": f"ask {MARKER}"}, "run_id")
     waits = await ann.until(f"/api/runs/{ids['asking']}/log", "run.waiting")
-    ids["approval"] = str(waits.frames[-1].json["data"]["approvals"][0])
+    ids["approval"] = str(waits.frames[-1].json["data"]["waits"][0])
+    booking = await ann.make("/api/threads", {}, "thread_id")
+    ids["booking"] = await ann.make(f"/api/threads/{booking}/messages", {"content": f"book {MARKER}"}, "run_id")
+    await ann.until(f"/api/runs/{ids['booking']}/log", "run.waiting")
+    [asked] = (await ann.ask("GET", f"/api/waits?run_id={ids['booking']}")).json()["waits"]
+    ids["wait"] = asked["wait_id"]
+    sent = {"id": "anns-event", "name": "order.paid", "key": "A-2", "data": MARKER}
+    assert (await ann.ask("POST", "/api/events", json=sent)).json() == {"delivered": True}
     for name, text, until in (
         ("done", MARKER, "interaction_complete"),
         ("waits", f"ask {MARKER}", "approval_required"),
@@ -94,6 +104,9 @@ async def move_in(ann: Person) -> dict[str, str]:
     answer = await ann.ask("POST", "/agents/run/sync", json=TASK, headers=ONCE)
     assert MARKER in answer.text
     ids["task"] = (await ann.ask("GET", "/api/runs")).json()["runs"][0]["run_id"]
+    ids["response"] = await ann.make("/v1/responses", {"input": MARKER}, headers=ONCE)
+    ids["conversation"] = await ann.make("/v1/conversations", {})
+    await ann.make("/v1/responses", {"input": MARKER, "conversation": ids["conversation"]})
     return {**ids, **await _talk(ann, ids["agent"], ids["label"])}
 
 
@@ -122,11 +135,12 @@ async def belongings(ann: Person, ids: Mapping[str, str]) -> dict[str, Any]:
     """All that Ann sees, to be compared before and after."""
     agents = [f"/api/agents/{who}" for who in ("clerk", ids["agent"])]
     paths = [
-        "/api/threads", "/api/runs", "/api/approvals", "/api/channels", "/api/dms", "/api/agents", "/chats",
+        "/api/threads", "/api/runs", "/api/approvals", "/api/waits", "/api/channels", "/api/dms", "/api/agents",
+        "/chats", f"/v1/responses/{ids['response']}", f"/v1/responses/{ids['response']}/input_items",
         f"/api/threads/{ids['thread']}", f"/chats/{ids['chat']}", f"/agents/runs/{ids['plan']}",
         f"/api/channels/{ids['channel']}", f"/api/dms/{ids['dm']}", f"/api/messages/{ids['message']}",
         f"/api/messages?channelId={ids['channel']}", f"/api/messages?dmConversationId={ids['dm']}",
-        *(f"/api/runs/{ids[run]}/state" for run in ("run", "asking", "task", "letter")),
+        *(f"/api/runs/{ids[run]}/state" for run in ("run", "asking", "booking", "task", "letter")),
         *(f"{agent}{part}" for agent in agents for part in ("", "/memory", "/passages", "/prompt", "/runs", "/usage")),
     ]  # fmt: skip
     seen = {path: await ann.ask("GET", path) for path in paths}

@@ -15,7 +15,6 @@ from typing import Any, ClassVar, Concatenate, ParamSpec, TypeVar, overload
 
 import msgspec
 
-from runyard.agents.current_run import CurrentRun
 from runyard.agents.declared.agent import Agent
 from runyard.agents.declared.remote import TROUBLES, failure, flat
 from runyard.agents.durable.parking import Parking
@@ -25,6 +24,7 @@ from runyard.agents.durable.replay import Replay
 from runyard.agents.durable.tool_call import current_recorded_call
 from runyard.agents.execution import Execution
 from runyard.agents.tools.tool import Effects, Tool
+from runyard.agents.waiting import Waiting
 from runyard.contract.result import Result
 from runyard.domain.events import ModelThinking, Trace, clean
 from runyard.domain.thread import Message
@@ -35,7 +35,7 @@ P = ParamSpec("P")
 R = TypeVar("R")
 
 
-class Context(CurrentRun):
+class Context(Waiting):
     """What an agent function gets. Runners make one for each execution.
 
     Every method except `cancelled` ends the function if a cancel was requested. Use the context in the thread of the
@@ -103,6 +103,25 @@ class Context(CurrentRun):
         self._go_on()
         with self._parking.working():
             return await self._execution.history(limit)
+
+    async def new_messages(self) -> Sequence[Message]:
+        """Return the messages that users sent to this run since it began or since the last call, oldest first.
+
+        A message reaches a run that is under way if it is posted with `while_running` set to `"steer"`. The result is
+        recorded like that of a step. A message that the function does not read starts the next run of the thread.
+
+        Example:
+            >>> @runyard.agent
+            ... async def counter(ctx: runyard.Context) -> str:
+            ...     words = [ctx.message.text]
+            ...     words += [message.text for message in await ctx.new_messages()]
+            ...     return f"{len(words)} messages"
+            >>> run_agent_sync(counter, "one").text
+            '1 messages'
+        """
+        self._go_on()
+        self._pause()
+        return await self._calls.new_messages()
 
     async def search(self, collection: str, query: str, limit: int = 5) -> Sequence[Hit]:
         """Return the documents of a collection that contain any word of the query, best first.
@@ -334,20 +353,6 @@ class Context(CurrentRun):
         if found.error is not None:
             raise failure(found.error)
         return flat(found)
-
-    async def request_approval(self, question: str, /, **details: Any) -> bool:
-        """Ask a person and return whether they approved. The run leaves its worker until they decide.
-
-        Args:
-            question: The question.
-            details: More facts for the person, by name. Values are JSON.
-
-        Returns:
-            True if a person approved, False if they rejected or the approval expired.
-        """
-        self._go_on()
-        self._pause()
-        return await self._calls.approve(question, details)
 
     async def _drain(self) -> None:
         with self._parking.working():

@@ -13,11 +13,12 @@ from typing import TYPE_CHECKING, Any, Protocol, TypeVar
 
 from runyard.agents.declared.agent import Agent, Output
 from runyard.agents.user_code.containment import Signal
-from runyard.domain.approval import Approval
 from runyard.domain.events import Payload
 from runyard.domain.fold import State
 from runyard.domain.run import Run, StopReason
+from runyard.domain.task import Budget
 from runyard.domain.thread import Message
+from runyard.domain.wait import Wait, WaitKind
 from runyard.errors import AgentError
 from runyard.store import Hit
 
@@ -70,8 +71,8 @@ class Execution(Protocol):
     def fail(self, error: AgentError) -> None:
         """End the run with this error, whatever its agent does next. Only the first call has an effect."""
 
-    def ask(self, approval: Approval, *payloads: Payload) -> None:
-        """Emit these events and store the approval, in one append."""
+    def wait(self, wait: Wait, *payloads: Payload) -> None:
+        """Emit these events and store the wait, in one append."""
 
     async def commit(self) -> None:
         """Wait until every emitted event is durable. Raise WriteRefused if the store rejects them."""
@@ -87,6 +88,16 @@ class Execution(Protocol):
 
     async def history(self, limit: int) -> Sequence[Message]: ...
 
+    @property
+    def has_new_messages(self) -> bool:
+        """Whether messages came for this run that were not taken, as far as this worker knows."""
+
+    async def new_messages(self) -> Sequence[Message]:
+        """Return the messages that came for this run and that were not taken, in order."""
+
+    def take_message(self, message: Message) -> None:
+        """Emit that the agent continues with this message. A message that is not taken starts the next run."""
+
     def earlier_runs(self, limit: int) -> AsyncIterator[list[dict[str, Any]]]:
         """Yield the conversations of up to `limit` earlier runs on this branch, newest first. Each is read when the
         caller asks for it."""
@@ -101,7 +112,23 @@ class Execution(Protocol):
     def traceparent(self, call_id: str) -> str:
         """Return the W3C Trace Context header for requests that this call sends to other services."""
 
-    def new_approval_id(self) -> str: ...
+    def new_wait_id(self, kind: WaitKind) -> str: ...
+
+    # --- waits for values
+
+    @property
+    def child_limits(self) -> tuple[int, int]:
+        """How many child runs a run may start, and how deep they may be nested."""
+
+    def knows_agent(self, name: str) -> bool:
+        """Whether this process declares an agent of this name."""
+
+    async def start_child(self, run_id: str, agent: str, text: str, budget: Budget, deadline: int | None) -> None:
+        """Start a child run under this id, unless it was started. It gets what is left of this run's budget, at most
+        `budget`, and ends at the deadline (milliseconds since 1970)."""
+
+    async def match_event(self, target: str) -> None:
+        """Answer the waits for this event if it was delivered before they were requested."""
 
 
 class ModelOutput(Output, frozen=True):
@@ -125,11 +152,11 @@ class Runner(Protocol):
 
 
 class Parked(Signal):
-    """The run waits for a decision on any of these approvals."""
+    """The run waits for an answer to any of these waits."""
 
-    def __init__(self, approvals: list[str]) -> None:
-        super().__init__(approvals)
-        self.approvals = approvals
+    def __init__(self, waits: list[str]) -> None:
+        super().__init__(waits)
+        self.waits = waits
 
 
 class Canceled(Signal):

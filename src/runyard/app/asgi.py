@@ -4,19 +4,18 @@ from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager, suppress
 from typing import TYPE_CHECKING, Any
 
-import structlog
-
 from runyard import __version__
 from runyard.agents.declared.loading import App
 from runyard.app.factories import load_app
 from runyard.app.process import Process
 from runyard.errors import RunyardError
 from runyard.settings import Settings
+from runyard.telemetry.logger import get_logger
 
 if TYPE_CHECKING:
     from fastapi import FastAPI
 
-log = structlog.get_logger()
+log = get_logger()
 
 
 def create_app(
@@ -50,6 +49,7 @@ def create_app(
     from runyard.faces.contract.routes import ContractOptions
     from runyard.faces.contract.routes import router as contract
     from runyard.faces.native.routes import router as native
+    from runyard.faces.openai.routes import router as openai
     from runyard.faces.plans.routes import router as plans
     from runyard.faces.threads.routes import router as threads
     from runyard.web.app import Limits, build
@@ -73,7 +73,7 @@ def create_app(
     )
     return build(
         Context(running.engine, running.metrics, settings.heartbeat_seconds, options),
-        (threads, channels, chats, contract, plans, native),
+        (threads, channels, chats, contract, plans, openai, native),
         keys=keys,
         version=__version__,
         limits=Limits(

@@ -3,12 +3,8 @@
 A driver is imported only if the settings choose it, so the others need not be installed.
 """
 
-import hashlib
-import tempfile
-from importlib.metadata import version
 from pathlib import Path
 from typing import TYPE_CHECKING
-from urllib.parse import quote
 
 from runyard.clock import Clock, SystemClock
 from runyard.domain.api_key import LOCAL
@@ -93,6 +89,8 @@ def open_bus(settings: Settings) -> "Bus":
 
 def open_checkpoints(settings: Settings, engine: "Engine", clock: Clock) -> "tuple[Stores, Checkpoints]":
     """Return the stores for interactions of chats, by owner, and the background task that writes to them."""
+    from urllib.parse import quote
+
     from runyard.checkpoints.database_store import DatabaseInteractionStore
     from runyard.checkpoints.file_store import FileInteractionStore
     from runyard.checkpoints.task import Checkpoints
@@ -118,6 +116,8 @@ def open_checkpoints(settings: Settings, engine: "Engine", clock: Clock) -> "tup
 def fallback_folder(settings: Settings) -> Path:
     """Return the folder for copies that take too long to save. It is apart from the folder that is slow."""
     if settings.checkpoint_fallback is None:
+        import tempfile
+
         durable = Path("/var/tmp")  # survives a restart of the machine
         return (durable if durable.is_dir() else Path(tempfile.gettempdir())) / f"{_folder_name(settings)}-slow"
     if settings.checkpoint_fallback.resolve().is_relative_to(settings.checkpoint_path.resolve()):
@@ -130,16 +130,22 @@ def fallback_folder(settings: Settings) -> Path:
 
 def temporary_folder(settings: Settings) -> Path:
     """Return the folder for copies that could be saved in no other place."""
+    import tempfile
+
     return Path(tempfile.gettempdir()) / _folder_name(settings)
 
 
 def _folder_name(settings: Settings) -> str:
     """Return a name that is different for servers with different databases."""
+    import hashlib
+
     return f"runyard-{hashlib.sha256(settings.database_url.encode()).hexdigest()[:16]}"
 
 
 def open_exporter(settings: Settings) -> "Exporter":
     """Return the exporter of traces: Sentry, an OTLP collector, both, or one that keeps the last ones in memory."""
+    from importlib.metadata import version
+
     from runyard.telemetry.spans import Recorder, Several
 
     exporters: list[Exporter] = []

@@ -9,8 +9,6 @@ import asyncio
 from collections.abc import Awaitable, Callable, Sequence
 from contextlib import suppress
 
-import structlog
-
 from runyard.agents.declared.claude import remove_homes
 from runyard.agents.declared.loading import App
 from runyard.agents.tools.workspace import Workspace
@@ -42,11 +40,12 @@ from runyard.errors import RunyardError
 from runyard.settings import Settings
 from runyard.store import Store
 from runyard.telemetry.harmless import safely
+from runyard.telemetry.logger import get_logger
 from runyard.telemetry.logs import contain
 from runyard.telemetry.metrics import RUNS_ACTIVE, SSE_CLIENTS, SSE_LAG, Metrics
 from runyard.telemetry.spans import Tracer
 
-log = structlog.get_logger()
+log = get_logger()
 
 LAST_SECONDS = 3.0  # for each of the last writes before the process ends
 
@@ -104,7 +103,6 @@ class Process:
             build_worker(resources, self.journal, channels, self._snapshots[0], on_traceback) if worker else None
         )
         self.watchdog = build_watchdog(settings, may_exit=may_exit)
-        self.reaper = build_reaper(resources, self.tail)
         self.deleted_files = DeletedFiles(self.store, clock, (self._remove_workspace, self._remove_checkpoints))
         days = settings.retention_days
         self.retention = None if days is None else Retention(self.store, clock, days)
@@ -117,6 +115,7 @@ class Process:
             deleted_files=self.deleted_files,
             snapshots=self._snapshots[1],
         )
+        self.reaper = build_reaper(resources, self.tail, self.engine.linked_runs)
         self.interaction_stores, self.checkpoints = open_checkpoints(settings, self.engine, machine_clock)
         self._loops: list[asyncio.Task[None]] = []
         self._watch_gauges()

@@ -15,8 +15,6 @@ from contextlib import asynccontextmanager, nullcontext, suppress
 from ipaddress import ip_address
 from typing import TYPE_CHECKING, Any, Literal
 
-import structlog
-
 from runyard.agents.declared.loading import App
 from runyard.app.asgi import create_app, warn_if_no_api_key
 from runyard.app.process import Process
@@ -24,11 +22,12 @@ from runyard.engine.running.run_services import ShowTraceback
 from runyard.errors import StartupError
 from runyard.settings import Settings, address
 from runyard.telemetry import logs
+from runyard.telemetry.logger import get_logger
 
 if TYPE_CHECKING:
     from runyard.web.limits.connections import Bounded
 
-log = structlog.get_logger()
+log = get_logger()
 
 # Longer than proxies and clients keep an idle connection, so that they close it, and never in the middle of a request.
 KEEP_ALIVE_SECONDS = 75

@@ -2,14 +2,13 @@
 
 import time
 
-import structlog
-
 from runyard.agents.declared.loading import App
 from runyard.agents.tools.workspace import check_writable
 from runyard.errors import StartupError
 from runyard.settings import Settings
+from runyard.telemetry.logger import get_logger
 
-log = structlog.get_logger()
+log = get_logger()
 
 
 async def check_and_load(settings: Settings, app: App, *, has_worker: bool) -> None:

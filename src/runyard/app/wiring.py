@@ -21,12 +21,13 @@ from runyard.engine.channels.conversations import Conversations
 from runyard.engine.channels.feed import Feed
 from runyard.engine.channels.orchestrator import Orchestrator
 from runyard.engine.channels.reply_order import ReplyOrder
-from runyard.engine.control.approvals import Approvals
 from runyard.engine.control.cancel import Cancel
 from runyard.engine.control.deadlines import Deadlines
 from runyard.engine.control.deleted_files import DeletedFiles
 from runyard.engine.control.disconnects import Disconnects
+from runyard.engine.control.linked_runs import LinkedRuns
 from runyard.engine.control.reaper import Reaper
+from runyard.engine.control.waits import Waits
 from runyard.engine.engine import Engine
 from runyard.engine.intake.intake import Intake
 from runyard.engine.limits import Admission, AgentLimits, InputLimits, OutputLimits, has_address
@@ -36,6 +37,7 @@ from runyard.engine.log.publications import Publications
 from runyard.engine.log.snapshots import Snapshots
 from runyard.engine.log.stream import Streams
 from runyard.engine.log.tail import Tail
+from runyard.engine.log.tree import Trees
 from runyard.engine.queries.checkpoints import Checkpoints
 from runyard.engine.queries.overview import Overviews
 from runyard.engine.queries.views import Views
@@ -212,7 +214,9 @@ def _run_limits(settings: Settings) -> RunLimits:
         settings.tell_tool_errors,
         settings.max_answer_bytes,
     )
-    return RunLimits(settings.stop_seconds, settings.approval_seconds, output)
+    return RunLimits(
+        settings.stop_seconds, settings.approval_seconds, output, settings.max_children, settings.max_child_depth
+    )
 
 
 def build_watchdog(settings: Settings, *, may_exit: bool) -> Watchdog:
@@ -220,7 +224,7 @@ def build_watchdog(settings: Settings, *, may_exit: bool) -> Watchdog:
     return Watchdog(limit or None, settings.lease_seconds, may_exit=may_exit)
 
 
-def build_reaper(resources: Resources, tail: Tail) -> Reaper:
+def build_reaper(resources: Resources, tail: Tail, linked_runs: LinkedRuns) -> Reaper:
     return Reaper(
         resources.store,
         tail,
@@ -230,8 +234,29 @@ def build_reaper(resources: Resources, tail: Tail) -> Reaper:
         wake_workers=resources.hints.wake_workers,
         stop_run=resources.hints.stop_run,
         metrics=resources.metrics,
+        linked_runs=linked_runs,
         recover_reply_order=resources.store.recover_held_runs,
     )
+
+
+def _link_runs(
+    resources: Resources, tail: Tail, intake: Intake, cancel: Cancel, snapshots: Snapshots, worker: Worker | None
+) -> LinkedRuns:
+    """Build what answers waits without a client, and connect the parts that end runs with it."""
+    linked_runs = LinkedRuns(
+        resources.store,
+        tail,
+        start_child=intake.start_child,
+        cancel=cancel,
+        snapshots=snapshots,
+        clock=resources.clock,
+        wake_workers=resources.hints.wake_workers,
+        metrics=resources.metrics,
+    )
+    cancel.on_ended = linked_runs.run_ended
+    if worker is not None:
+        worker.services.wait_support = linked_runs
+    return linked_runs
 
 
 def build_engine(
@@ -255,20 +280,26 @@ def build_engine(
         grace_seconds=settings.cancel_seconds,
         stop_run=resources.hints.stop_run,
         metrics=resources.metrics,
+        wake_workers=resources.hints.wake_workers,
     )
+    intake = Intake(
+        resources.store,
+        log.tail,
+        clock=resources.clock,
+        agents=list(app.agents),
+        default_agent=default_agent or "",
+        wake_workers=resources.hints.wake_workers,
+        worker=worker,
+        redactor=resources.redactor,
+        admission=admission,
+        plans=app.plans(default_agent),
+        cancel=cancel,
+        metrics=resources.metrics,
+    )
+    linked_runs = _link_runs(resources, log.tail, intake, cancel, snapshots, worker)
     return Engine(
-        intake=Intake(
-            resources.store,
-            log.tail,
-            clock=resources.clock,
-            agents=list(app.agents),
-            default_agent=default_agent or "",
-            wake_workers=resources.hints.wake_workers,
-            worker=worker,
-            redactor=resources.redactor,
-            admission=admission,
-            plans=app.plans(default_agent),
-        ),
+        intake=intake,
+        linked_runs=linked_runs,
         views=Views(
             resources.store,
             worker,
@@ -279,15 +310,18 @@ def build_engine(
             snapshots=snapshots,
         ),
         streams=log.streams,
+        trees=Trees(log.streams, resources.store, snapshots),
         cancel=cancel,
         deadlines=Deadlines(cancel, resources.clock),
-        approvals=Approvals(
+        waits=Waits(
             resources.store,
             log.tail,
             clock=resources.clock,
             agents=app.agents,
             wake_workers=resources.hints.wake_workers,
             metrics=resources.metrics,
+            match_event=linked_runs.match_event,
+            event_seconds=settings.event_seconds,
             redactor=resources.redactor,
         ),
         disconnects=Disconnects(resources.store, log.streams, grace),

@@ -11,12 +11,11 @@ from collections.abc import Awaitable, Callable, Coroutine, Sequence
 from contextlib import suppress
 from typing import Any, ClassVar, NoReturn, Protocol
 
-import structlog
-
 from runyard.bus import Hint, Kind, OnHints, decode, encode
 from runyard.ids import new_id
+from runyard.telemetry.logger import get_logger
 
-log = structlog.get_logger()
+log = get_logger()
 
 WINDOW_SECONDS = 0.012
 OPEN_SECONDS = 2.0

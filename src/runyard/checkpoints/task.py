@@ -17,7 +17,6 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 import msgspec
-import structlog
 
 from runyard.checkpoints.file_store import remove_drafts
 from runyard.checkpoints.store import InteractionStore
@@ -31,11 +30,12 @@ from runyard.faces.chats.lookup import chat_id
 from runyard.faces.chats.translate import run_id_of
 from runyard.faces.chats.wire import Interaction
 from runyard.private_files import make_folder, write_whole
+from runyard.telemetry.logger import get_logger
 
 if TYPE_CHECKING:
     from runyard.encryption.cipher import KeyRing
 
-log = structlog.get_logger()
+log = get_logger()
 
 SAVE_SECONDS = 5.0
 AGAIN_SECONDS = 30.0  # after a save that failed

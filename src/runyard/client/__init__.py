@@ -1,4 +1,4 @@
-"""A client for a Runyard server: start runs, follow them, decide approvals, cancel.
+"""A client for a Runyard server: start runs, follow them, answer what they wait for, cancel.
 
 The names are loaded when first used: the command line needs the HTTP library only if a server answers.
 """
@@ -8,9 +8,9 @@ from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
     from runyard.client.client import Client
-    from runyard.client.wire import ApprovalInfo, KeyInfo, LogEvent, RunInfo
+    from runyard.client.wire import ApprovalInfo, KeyInfo, LogEvent, RunInfo, WaitInfo
 
-__all__ = ["ApprovalInfo", "Client", "KeyInfo", "LogEvent", "RunInfo"]
+__all__ = ["ApprovalInfo", "Client", "KeyInfo", "LogEvent", "RunInfo", "WaitInfo"]
 
 if not TYPE_CHECKING:
 

@@ -6,25 +6,30 @@ a lost response, and does. Errors are Runyard's own (`runyard.errors`).
 """
 
 import asyncio
-from collections.abc import AsyncGenerator, Callable, Mapping, Sequence
+from collections.abc import AsyncGenerator, Callable, Sequence
 from contextlib import aclosing
 from types import TracebackType
-from typing import Any, Self
+from typing import TYPE_CHECKING, Any, Literal, Self
 from urllib.parse import quote
 
 import httpx2
 
 from runyard.client.connection import LONGEST_PAUSE, Connection, back_off, given
-from runyard.client.wire import ApprovalInfo, KeyInfo, LogEvent, Made, OverviewInfo, Page, RunInfo, decode_event, read
+from runyard.client.pages import PAGE, pages
+from runyard.client.waits import WaitCalls
+from runyard.client.wire import KeyInfo, LogEvent, Made, OverviewInfo, RunInfo, decode_event, read
 from runyard.errors import AgentError, Unavailable
 from runyard.ids import new_id
 from runyard.sse import Parser
 
+if TYPE_CHECKING:
+    from runyard.agents.tools.tool import Tool
+
 DEFAULT_URL = "http://127.0.0.1:8000"
-PAGE = 100
+WhileRunning = Literal["queue", "steer", "interrupt", "reject"]
 
 
-class Client:
+class Client(WaitCalls):
     """A client of a Runyard server. Use it as an async context manager.
 
     Args:
@@ -112,7 +117,14 @@ class Client:
         await self._connection.send("DELETE", f"/api/threads/{_id(thread_id)}", repeatable=False)
 
     async def post(
-        self, thread_id: str, text: str, agent: str | None = None, idempotency_key: str | None = None
+        self,
+        thread_id: str,
+        text: str,
+        agent: str | None = None,
+        idempotency_key: str | None = None,
+        *,
+        tools: "Sequence[Tool[..., Any]]" = (),
+        while_running: WhileRunning = "queue",
     ) -> str:
         """Post a message and return the id of the run that answers it.
 
@@ -121,12 +133,20 @@ class Client:
             text: The message.
             agent: The agent that answers, if it is not the thread's.
             idempotency_key: A key of the caller's own. The same key never starts a second run.
+            tools: Tools that the caller offers to the agent's model, made with `runyard.client_tool`. A call of one is
+                a wait; send its result with `answer_wait`.
+            while_running: What happens if a run of the thread has not ended. `"queue"`: the message is answered after
+                it. `"steer"`: that run gets the message while it goes on, and its id is returned. `"interrupt"`: that
+                run is canceled, and the next one answers both messages. `"reject"`: RunActive.
 
         Raises:
             KeyReused: If the key was used for a different message.
+            RunActive: If a run of the thread has not ended, and `while_running` is `"reject"`.
             TooLarge: If the message is too long.
         """
-        body = {"content": text, **given({"agent": agent})}
+        offered = [{"name": t.name, "description": t.description, "input_schema": t.schema} for t in tools]
+        wish = None if while_running == "queue" else while_running
+        body = {"content": text, **given({"agent": agent, "tools": offered or None, "while_running": wish})}
         key = idempotency_key or new_id()
         return read(
             await self._connection.send("POST", f"/api/threads/{_id(thread_id)}/messages", body, key=key), Made
@@ -193,7 +213,7 @@ class Client:
             page: The number of runs to fetch at once.
         """
         params = given({"status": status, "agent": agent, "thread_id": thread_id})
-        async for found in self._pages("/api/runs", params, page):
+        async for found in pages(self._connection, "/api/runs", params, page):
             for run in found.runs:
                 yield run
 
@@ -217,48 +237,6 @@ class Client:
         """
         key = idempotency_key or new_id()
         return read(await self._connection.send("POST", f"/api/runs/{_id(run_id)}/retry", key=key), Made).run_id
-
-    # --- approvals
-
-    async def approvals(self) -> AsyncGenerator[ApprovalInfo, None]:
-        """Return the pending approvals, newest first."""
-        async for page in self._pages("/api/approvals", {}, PAGE):
-            for approval in page.approvals:
-                yield approval
-
-    async def approve(
-        self, approval_id: str, *, reason: str | None = None, input: dict[str, Any] | None = None
-    ) -> ApprovalInfo:
-        """Approve a tool call or a question.
-
-        Args:
-            approval_id: The id of the approval.
-            reason: A reason, which the agent may read.
-            input: Another input for the tool.
-
-        Raises:
-            AlreadyDecided: If the approval was decided before, or its run has ended.
-            Invalid: If the input does not fit the tool.
-        """
-        return await self._decide(approval_id, {"decision": "approve", **given({"reason": reason, "input": input})})
-
-    async def reject(self, approval_id: str, *, reason: str | None = None) -> ApprovalInfo:
-        """Reject a tool call or a question.
-
-        Args:
-            approval_id: The id of the approval.
-            reason: A reason, which the agent may read.
-
-        Raises:
-            AlreadyDecided: If the approval was decided before, or its run has ended.
-        """
-        return await self._decide(approval_id, {"decision": "reject", **given({"reason": reason})})
-
-    async def _decide(self, approval_id: str, body: dict[str, Any]) -> ApprovalInfo:
-        return read(
-            await self._connection.send("POST", f"/api/approvals/{_id(approval_id)}", body, repeatable=False),
-            ApprovalInfo,
-        )
 
     # --- operators
 
@@ -289,7 +267,7 @@ class Client:
         Args:
             owner: Only the keys of this owner.
         """
-        async for page in self._pages("/api/keys", given({"owner": owner}), PAGE):
+        async for page in pages(self._connection, "/api/keys", given({"owner": owner}), PAGE):
             for key in page.keys:
                 yield key
 
@@ -361,16 +339,6 @@ class Client:
                     if event.seq == cursor + 1:
                         cursor = event.seq
                         yield event
-
-    async def _pages(self, path: str, params: Mapping[str, Any], limit: int) -> AsyncGenerator[Page, None]:
-        before: str | None = None
-        while True:
-            asked = {**params, "limit": limit, **given({"before": before})}
-            page = read(await self._connection.send("GET", path, params=asked), Page)
-            yield page
-            before = page.next
-            if before is None:
-                return
 
 
 def _id(text: str) -> str:

@@ -64,6 +64,29 @@ class ApprovalInfo(Struct, frozen=True, kw_only=True):
     input: Any = None
 
 
+class WaitInfo(Struct, frozen=True, kw_only=True):
+    """Something that a run waits for: an approval, a question or a client tool. `kind` says which (docs/waits.md).
+
+    `answer_schema` is the JSON Schema of the answer; without it, any JSON value is one."""
+
+    wait_id: str
+    run_id: str
+    call_id: str
+    kind: str
+    name: str
+    state: str
+    created_at: str
+    prompt: str | None = None
+    input: Any = None
+    answer_schema: dict[str, Any] | None = None
+    expires_at: str | None = None
+
+    @property
+    def is_approval(self) -> bool:
+        """Whether it is approved or rejected, and not answered with a value."""
+        return self.kind not in ("question", "client_tool")
+
+
 class KeyInfo(Struct, frozen=True, kw_only=True):
     """An API key. `key` is the key itself; only the response that creates it has it."""
 
@@ -133,6 +156,13 @@ class Page(Struct, frozen=True):
     runs: list[RunInfo] = []
     approvals: list[ApprovalInfo] = []
     keys: list[KeyInfo] = []
+    waits: list[WaitInfo] = []
+
+
+class Delivered(Struct, frozen=True):
+    """Whether an event was new."""
+
+    delivered: bool = True
 
 
 class Made(Struct, frozen=True):

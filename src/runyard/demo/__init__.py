@@ -1,9 +1,9 @@
-"""The demo app: what `runyard dev` serves when no app is named. No key, no network.
+"""The demo app: `runyard dev` serves it if no app is given. It needs no key and no network.
 
-`cv-screener` answers questions over thirty made-up CVs, through a search tool, with real sources. `tokens` and `slow`
-are for trying speed, resume and cancel by hand. `device` is a plan of five nodes on a fake device. `assistant` thinks,
-on a scripted model, and asks before it pays or runs code. `literature`, `retrieval` and `policy` do tasks of the agent
-contract: `runyard check http://127.0.0.1:8000=LIT_RETRIEVAL`.
+`cv-screener` answers questions about thirty invented CVs with a search tool and names its sources. Use `tokens` and
+`slow` to try speed, resume and cancel by hand. `device` is a plan of five nodes on a fake device. `assistant` runs on a
+scripted model and requests approval before it pays a refund or runs code. `literature`, `retrieval` and `policy` are
+agents of the agent contract: `runyard check http://127.0.0.1:8000=LIT_RETRIEVAL`.
 """
 
 import asyncio
@@ -39,14 +39,14 @@ cvs = Documents("cvs", [cv.document() for cv in CVS.values()])
 
 @tool(effects="none")
 async def search_cvs(ctx: Context, query: str) -> dict[str, list[dict[str, str]]]:
-    """Search the CVs for any of the words of the query; the best come first."""
+    """Search the CVs for any word of the query. The best matches come first."""
     hits = await ctx.search("cvs", query, limit=_NAMED)
     return {"hits": [{"id": hit.id, "title": hit.title} for hit in hits]}
 
 
 @agent(name="cv-screener", tools=[search_cvs])
 async def cv_screener(ctx: Context) -> Output:
-    """Names the candidates that fit what was asked, and says why."""
+    """Name the candidates that match the question, with reasons."""
     wanted = keywords(ctx.message.text)
     found = await ctx.call(search_cvs, query=" ".join(wanted)) if wanted else {"hits": []}
     best = [CVS[hit["id"]] for hit in found["hits"] if hit["id"] in CVS]

@@ -1,5 +1,7 @@
-"""An assistant of a small shop on a scripted model: it thinks, looks up two things at once, recovers from an error, and
-asks a person before it refunds anything or runs code. No key, no network: what it says is a function of what was said.
+"""The assistant of a small shop, on a scripted model.
+
+It thinks, calls two tools in parallel, recovers from a failed call, and requests approval before it pays a refund or
+runs code. Its turns are a function of the conversation, so it needs no key and no network.
 
 Try "I want my money back for A-1001", and "What is the average price of your goods?"."""
 
@@ -43,12 +45,12 @@ async def read_policy(topic: str) -> str:
 
 @tool(effects="once", approval="always")
 async def refund(order: str, amount: float) -> dict[str, Any]:
-    """Pay the price of an order back. A person must agree."""
+    """Refund the price of an order. A person must approve it."""
     return {"refund": f"R-{order}", "amount": amount}
 
 
 def _think(conversation: Conversation) -> Mapping[str, Any]:
-    """The next turn, from the question and the results so far."""
+    """Return the next turn for the last question and the tool results so far."""
     place = max(place for place, message in enumerate(conversation) if message["role"] == "user")
     question = str(conversation[place]["content"])
     results = [str(message["content"]) for message in conversation[place:] if message["role"] == "tool"]
@@ -59,7 +61,7 @@ def _think(conversation: Conversation) -> Mapping[str, Any]:
 
 
 def _calculate(results: list[str]) -> Mapping[str, Any]:
-    """Sums are not for models: a program does them."""
+    """Return the next turn for a calculation, which a Python program does."""
     match results:
         case []:
             code = (

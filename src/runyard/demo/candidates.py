@@ -1,4 +1,4 @@
-"""Thirty made-up CVs, what a question is about, and why a CV fits it. Plain words and templates, no model."""
+"""Thirty invented CVs, the keywords of a question, and the reasons why a CV matches. Word lists only, no model."""
 
 import re
 from pathlib import Path
@@ -10,7 +10,7 @@ from runyard.store import Document
 
 _WORD = re.compile(r"\w[\w+#./-]*(?<![./-])")
 
-# Words of a question that say nothing about a candidate.
+# Words of a question that describe no candidate.
 _EMPTY = frozenset(
     _WORD.findall(
         """a about all an and any anyone are as at be best both but by can candidate candidates cv cvs do does
@@ -43,13 +43,13 @@ CVS: dict[str, Cv] = {
 
 
 def keywords(question: str) -> list[str]:
-    """The words of a question that may be about a candidate, each once, in order."""
+    """Return the words of a question that may describe a candidate, each once, in order."""
     words = (word for word in _WORD.findall(question) if word.lower() not in _EMPTY)
     return list({word.lower(): word for word in words}.values())
 
 
 def reasons(cv: Cv, wanted: list[str]) -> str:
-    """Why this CV fits: the matching skills, else what else matches, else the sentence that does."""
+    """Return why a CV matches: its matching skills, else language, title or city, else a sentence of its text."""
     if skills := [skill for skill in cv.skills if _matches(skill, wanted)]:
         return f"knows {_listed(skills)}"
     if languages := [language for language in cv.languages if _matches(language, wanted)]:

@@ -1,7 +1,7 @@
 """The reference plan of the plans API, on a fake device: EnsureDevice, Warmup, OpenApp, Ping, Teardown.
 
-A run of it is exactly 13 events: the run's start and end, two for each node, and the one mark that `EnsureDevice`
-leaves. The nodes are pure: what they return depends on what the nodes before them returned, and on nothing else.
+A run has exactly 13 events: the start and the end of the run, two events per node, and one trace event of
+`EnsureDevice`. The nodes are deterministic: a result depends only on the results of earlier nodes.
 """
 
 import asyncio
@@ -11,7 +11,7 @@ from runyard.agents.declared.kinds import plan
 from runyard.agents.declared.nodes import Node
 from runyard.agents.plan.node_context import NodeContext
 
-WORK_SECONDS = 0.2  # stands for what a real device would take
+WORK_SECONDS = 0.2  # the time that a real device would need
 
 
 async def ensure_device(ctx: NodeContext) -> dict[str, Any]:

@@ -1,7 +1,7 @@
-"""Three agents for the agent contract, over made-up papers and guidelines: full-text search and plain rules, no model.
+"""Three agents for the agent contract, with invented papers and guidelines: full-text search and rules, no model.
 
-`literature` finds papers (LIT_RETRIEVAL), `retrieval` finds what an answer can rest on (RAG_RETRIEVE), `policy` says
-whether a text may be used (POLICY_REVIEW). They are in the demo, and each is a service of its own in
+`literature` finds papers (LIT_RETRIEVAL), `retrieval` finds passages for an answer (RAG_RETRIEVE), `policy` decides
+whether a text may be used (POLICY_REVIEW). They are part of the demo, and each is a separate service in
 `examples/contract`.
 """
 
@@ -23,7 +23,7 @@ _MOST = 20
 papers = Documents("papers", [{key: paper[key] for key in ("id", "title", "text")} for paper in _DATA["papers"]])
 guidelines = Documents("guidelines", _DATA["guidelines"])
 
-# What must not be in a text that is used, and what to say about it.
+# Words that a text must not contain, by the reason to refuse it.
 _RULES = {
     "PATIENT_NAME": ("patient name:", "mr.", "mrs."),
     "RECORD_NUMBER": ("mrn", "record number"),
@@ -33,7 +33,7 @@ _RULES = {
 
 @agent(task_type="LIT_RETRIEVAL")
 async def literature(ctx: Context) -> Output:
-    """Papers that fit a query."""
+    """Find papers for a query."""
     hits = await _search(ctx, "papers", _limit(ctx, "max_results", 5))
     found = [
         {"id": hit["id"], "title": hit["title"], "year": _YEARS.get(hit["id"]), "score": hit["score"]} for hit in hits
@@ -44,7 +44,7 @@ async def literature(ctx: Context) -> Output:
 
 @agent(task_type="RAG_RETRIEVE")
 async def retrieval(ctx: Context) -> Output:
-    """Pieces of the guidelines that an answer to a query can rest on."""
+    """Find passages of the guidelines that support an answer to a query."""
     limit = _limit(ctx, "topK", 5)
     hits = await _search(ctx, "guidelines", limit)
     chunks = [
@@ -61,7 +61,7 @@ async def retrieval(ctx: Context) -> Output:
 
 @agent(task_type="POLICY_REVIEW")
 async def policy(ctx: Context) -> Output:
-    """Whether a text may be used: not if it seems to name a person."""
+    """Decide whether a text may be used. Refuse a text that seems to identify a person."""
     text = ctx.inputs.get("text", "")
     if not isinstance(text, str):
         raise InvalidTask("text")

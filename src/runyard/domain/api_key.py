@@ -16,7 +16,7 @@ Scope = Literal["read", "write", "approve", "operate"]
 SCOPES: Mapping[Scope, str] = {
     "read": "read and follow all objects of the key's owner",
     "write": "start, cancel, edit, retry, fork and delete",
-    "approve": "decide approvals",
+    "approve": "decide approvals, answer questions and client tools",
     "operate": "read metrics; create, list and revoke keys of any owner",
 }
 ALL_SCOPES: frozenset[Scope] = frozenset(get_args(Scope))

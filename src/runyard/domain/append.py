@@ -10,16 +10,16 @@ from typing import TypeAlias
 
 from msgspec import Struct
 
-from runyard.domain.approval import Approval
 from runyard.domain.events import PROGRESS, Draft, Usage
 from runyard.domain.ledger import Ledger
 from runyard.domain.run import Fate, Run, Status, StopReason
 from runyard.domain.thread import Message
+from runyard.domain.wait import Wait
 from runyard.errors import CancelRequested, Fenced, NonMonotonicSeq, NotParked, WriteRefused
 
 
 class Finish(Struct, frozen=True, kw_only=True):
-    """End the run. Its pending approvals become void; `answer` becomes a message of the thread."""
+    """End the run. Its pending waits become void; `answer` becomes a message of the thread."""
 
     status: Status
     stop_reason: StopReason
@@ -44,9 +44,9 @@ END_OF: dict[Fate, Finish] = {
 
 
 class Park(Struct, frozen=True, kw_only=True):
-    """Leave the worker and wait for a decision on any of these approvals. With `hold` the run keeps its lane."""
+    """Leave the worker and wait for an answer to any of these waits. With `hold` the run keeps its lane."""
 
-    approvals: Sequence[str]
+    waits: Sequence[str]
     hold: bool = True
 
 
@@ -61,15 +61,17 @@ Move: TypeAlias = Finish | Park | Release
 
 class Part(Struct, frozen=True, kw_only=True):
     """One run's share of a group commit. `batch` counts the parts of this claim from 1, so that a retry is recognised.
-    `ledger` has the ledger entries of its drafts, for a run in a mailbox."""
+    `ledger` has the ledger entries of its drafts, for a run in a mailbox. `takes` are the messages that
+    its `message.taken` events name."""
 
     run_id: str
     lane_key: str
     fence: int
     batch: int
     drafts: Sequence[Draft] = ()
-    approvals: Sequence[Approval] = ()
+    waits: Sequence[Wait] = ()
     ledger: Ledger | None = None
+    takes: Sequence[str] = ()
     expected_seq: int | None = None
     move: Move | None = None
 
@@ -80,12 +82,13 @@ class Part(Struct, frozen=True, kw_only=True):
 
 class Appended(Struct, frozen=True):
     """The drafts are in the log from `first_seq` to `last_seq`. `lane_ready`: after the move the lane has a run to
-    claim."""
+    claim. `unread`: messages that came for the run and that its agent has not taken."""
 
     first_seq: int
     last_seq: int
     cancel_requested: bool = False
     lane_ready: bool = False
+    unread: int = 0
 
 
 class Repeated(Struct, frozen=True):
@@ -102,10 +105,10 @@ class Busy(Struct, frozen=True):
 Outcome: TypeAlias = Appended | Repeated | Busy | WriteRefused
 
 
-def judge(part: Part, run: Run | None, decided: bool = False) -> Outcome:
+def judge(part: Part, run: Run | None, answered: bool = False) -> Outcome:
     """Decide whether `part` may be written to `run`, which the caller has locked.
 
-    `decided` is true if one of the approvals that a Park waits for has a decision already.
+    `answered` is true if one of the waits of a Park has an answer already.
     """
     if run is None or run.fence != part.fence:
         return Fenced()
@@ -119,6 +122,7 @@ def judge(part: Part, run: Run | None, decided: bool = False) -> Outcome:
     move = part.move
     if cancel and move is not None and not (isinstance(move, Finish) and move.status is Status.CANCELED):
         return CancelRequested()
-    if decided and isinstance(move, Park):
+    if answered and isinstance(move, Park):
         return NotParked()
-    return Appended(run.last_seq + 1, run.last_seq + len(part.drafts), cancel)
+    unread = run.unread - len(part.takes)
+    return Appended(run.last_seq + 1, run.last_seq + len(part.drafts), cancel, unread=unread)

@@ -1,4 +1,5 @@
-"""A run as messages for a model: the question, the model's messages, and the result of every tool call.
+"""A run as messages for a model: messages that the client supplied, the question, the model's messages, and the result
+of every tool call. A message that came while the run was under way stands where the agent took it.
 
 They are made from the folded log alone, so a checkpoint, a fork at any seq and the next run of a thread start from the
 same messages. Every tool call has exactly one result. If the log has none, because the run was cut off, the result says
@@ -12,7 +13,7 @@ from typing import Any
 
 import msgspec
 
-from runyard.domain.fold import CallState, QuestionState, State
+from runyard.domain.fold import CallState, State, WaitState
 
 NOT_MADE = "The run was stopped before this call was made."
 NO_RESULT = "The run was stopped during this call. Whether it took effect is not known."
@@ -21,15 +22,24 @@ UNKNOWN = "The call had begun when its worker died. Whether it took effect is no
 
 def messages(state: State, question: str | None) -> list[dict[str, Any]]:
     """Return the messages of one run in the format of OpenAI's chat API, without a system message."""
-    said: list[dict[str, Any]] = [] if question is None else [{"role": "user", "content": question}]
+    said: list[dict[str, Any]] = [] if state.options is None else list(state.options.earlier)
+    if question is not None:
+        said.append({"role": "user", "content": question})
     calls = {call.call_id: call for call in state.calls}
-    for message in state.messages:
+    for turn, message in enumerate(state.messages):
+        said += taken_messages(state, turn)
         if message.get("content") or call_ids(message):  # providers refuse an empty message
             said.append(message)
         said += [tool_message(call_id, calls.get(call_id), decision(state, call_id)) for call_id in call_ids(message)]
+    said += taken_messages(state, len(state.messages))
     if not state.messages and state.output is not None and state.output.text:
         said.append({"role": "assistant", "content": state.output.text})
     return said
+
+
+def taken_messages(state: State, turn: int) -> list[dict[str, Any]]:
+    """Return the user's messages that the agent took when the model had written `turn` messages."""
+    return [{"role": "user", "content": each.text} for each in state.received if each.after == turn]
 
 
 def call_ids(message: dict[str, Any]) -> list[str]:
@@ -37,20 +47,20 @@ def call_ids(message: dict[str, Any]) -> list[str]:
     return [call["id"] for call in message.get("tool_calls") or ()]
 
 
-def decision(state: State, call_id: str) -> QuestionState | None:
+def decision(state: State, call_id: str) -> WaitState | None:
     """Return the decided approval of this call, or None."""
-    for question in state.approvals.values():
-        if question.call_id == call_id and question.kind == "tool" and question.decided_seq is not None:
+    for question in state.waits.values():
+        if question.call_id == call_id and question.kind == "tool" and question.answered_seq is not None:
             return question
     return None
 
 
-def tool_message(call_id: str, call: CallState | None, decided: QuestionState | None = None) -> dict[str, Any]:
+def tool_message(call_id: str, call: CallState | None, decided: WaitState | None = None) -> dict[str, Any]:
     """Return the tool message with the result of one call."""
     return {"role": "tool", "tool_call_id": call_id, "content": _result(call, decided)}
 
 
-def _result(call: CallState | None, decided: QuestionState | None) -> str:
+def _result(call: CallState | None, decided: WaitState | None) -> str:
     if call is not None and call.status == "finished":
         return _edited(call) + _text(call)
     if call is not None and call.started_seq is not None:
@@ -60,7 +70,7 @@ def _result(call: CallState | None, decided: QuestionState | None) -> str:
     return NOT_MADE
 
 
-def _refusal(decided: QuestionState) -> str:
+def _refusal(decided: WaitState) -> str:
     said = "A person rejected this call" if decided.state == "rejected" else "This call was not decided in time"
     return f"{said}; it was not made." + (f" Reason: {decided.reason}" if decided.reason else "")
 

@@ -15,7 +15,8 @@ import msgspec
 from msgspec import UNSET, Struct, UnsetType
 
 from runyard.clock import Clock
-from runyard.domain.task import Task
+from runyard.domain.task import RunOptions, Task
+from runyard.domain.wait import ValueKind
 from runyard.ids import new_id
 
 SCHEMA_VERSION = 1
@@ -23,6 +24,8 @@ SCHEMA_VERSION = 1
 EventType = Literal[
     "run.queued",
     "run.resumed",
+    "message.received",
+    "message.taken",
     "step.started",
     "step.finished",
     "model.thinking",
@@ -32,6 +35,8 @@ EventType = Literal[
     "tool.requested",
     "approval.requested",
     "approval.decided",
+    "wait.requested",
+    "wait.answered",
     "tool.started",
     "tool.output",
     "tool.finished",
@@ -47,7 +52,9 @@ Source = Literal["api", "worker"]
 TERMINAL: EventType = "run.finished"
 
 # Results. A resumed run does not repeat them, and they reset the count of attempts.
-PROGRESS: frozenset[EventType] = frozenset({"step.finished", "tool.finished", "model.message", "approval.decided"})
+PROGRESS: frozenset[EventType] = frozenset(
+    {"step.finished", "tool.finished", "model.message", "approval.decided", "wait.answered"}
+)
 
 
 class Usage(Struct, frozen=True, omit_defaults=True):
@@ -74,23 +81,52 @@ class Origin(Struct, frozen=True):
     seq: int
 
 
+class ClientTool(Struct, frozen=True, omit_defaults=True):
+    """A tool that the client calls, as it declares it with a request. `schema` is the JSON Schema of its input."""
+
+    name: str
+    description: str = ""
+    schema: dict[str, Any] = {}
+
+
 class RunQueued(_Payload, frozen=True):
     """The first event of every run, written by intake: the agent, and the id of the message that caused the run or its
-    task. `copied`: for forks, the run and seq that this log was copied from."""
+    task. `copied`: for forks, the run and seq that this log was copied from. `parent`: for child runs, the run that
+    waits for this one. `client_tools`: tools that the client supplied with its request. `options`: what else it asked
+    for."""
 
     type = "run.queued"
     agent: str
     trigger: str | None = None
     task: Task | None = None
     copied: Origin | None = None
+    parent: str | None = None
+    client_tools: list[ClientTool] = []
+    options: RunOptions | None = None
 
 
 class RunResumed(_Payload, frozen=True):
-    """A worker continues a run after a crash, a drain or a decision."""
+    """A worker continues a run after a crash, a drain or an answer. `decision` is the answer of any kind of wait."""
 
     type = "run.resumed"
     attempt: int
     why: Literal["crash", "drain", "decision"]
+
+
+class MessageReceived(_Payload, frozen=True):
+    """A message came for a run that had not ended. It belongs to this run if a `message.taken` follows. Otherwise it
+    starts the next run of the thread when this one ends."""
+
+    type = "message.received"
+    message_id: str
+    text: str
+
+
+class MessageTaken(_Payload, frozen=True):
+    """The agent continues with this message. A model gets it before its next turn."""
+
+    type = "message.taken"
+    message_id: str
 
 
 class StepStarted(_Payload, frozen=True):
@@ -165,7 +201,7 @@ class ApprovalRequested(_Payload, frozen=True):
     type = "approval.requested"
     approval_id: str
     call_id: str
-    kind: Literal["tool", "unknown_outcome", "question"]
+    kind: Literal["tool", "unknown_outcome", "question"]  # "question": a wait of the kind `confirmation`
     tool: str
     input: Any
     expires_at: int | None = None
@@ -180,6 +216,40 @@ class ApprovalDecided(_Payload, frozen=True):
     by: str
     input: Any = None
     reason: str | None = None
+
+
+class WaitRequested(_Payload, frozen=True):
+    """The run waits for a value. `name` is the name of the client's tool, of the child's agent or of the event.
+
+    `input` is the input of the client's tool, the text for the child or the key of the event. `schema` is the JSON
+    Schema of the answer. `child` is the id of the child run. After `expires_at` a timer is due, and any other wait is
+    answered with `default`, or expires if it has none."""
+
+    type = "wait.requested"
+    wait_id: str
+    call_id: str
+    kind: ValueKind
+    name: str
+    prompt: str | None = None
+    input: Any = None
+    schema: dict[str, Any] | None = None
+    default: Any = UNSET
+    child: str | None = None
+    expires_at: int | None = None
+
+
+class WaitAnswered(_Payload, frozen=True):
+    """The answer to a wait. The first one counts. `failed`: the child or the client's tool ended with an error (`code`
+    and `message`). `usage` is the usage of the child."""
+
+    type = "wait.answered"
+    wait_id: str
+    outcome: Literal["answered", "failed", "expired"]
+    by: str
+    value: Any = None
+    code: str | None = None
+    message: str | None = None
+    usage: Usage | None = None
 
 
 class ToolStarted(_Payload, frozen=True):
@@ -213,10 +283,10 @@ class ToolFinished(_Payload, frozen=True):
 
 
 class RunWaiting(_Payload, frozen=True):
-    """The run left its worker. A decision on any of these approvals resumes it."""
+    """The run left its worker. An answer to any of these waits resumes it."""
 
     type = "run.waiting"
-    approvals: list[str]
+    waits: list[str] = []
 
 
 class Trace(_Payload, frozen=True):
@@ -266,6 +336,8 @@ class RunFinished(_Payload, frozen=True):
 Payload: TypeAlias = (
     RunQueued
     | RunResumed
+    | MessageReceived
+    | MessageTaken
     | StepStarted
     | StepFinished
     | ModelThinking
@@ -275,6 +347,8 @@ Payload: TypeAlias = (
     | ToolRequested
     | ApprovalRequested
     | ApprovalDecided
+    | WaitRequested
+    | WaitAnswered
     | ToolStarted
     | ToolOutput
     | ToolFinished
@@ -353,6 +427,17 @@ def place(run_id: str, first_seq: int, drafts: Sequence[Draft]) -> list[Event]:
     return [
         Event(run_id, first_seq + n, d.id, d.ts, d.type, d.data, d.name, d.fn, d.source) for n, d in enumerate(drafts)
     ]
+
+
+def cleaned(value: Any) -> Any:
+    """Return a JSON value whose texts are clean, see `clean`."""
+    if isinstance(value, str):
+        return clean(value)
+    if isinstance(value, list):
+        return [cleaned(item) for item in value]
+    if isinstance(value, dict):
+        return {clean(key): cleaned(item) for key, item in value.items()}
+    return value
 
 
 def clean(text: str) -> str:

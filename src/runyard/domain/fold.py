@@ -14,13 +14,15 @@ from typing import Any, Literal, assert_never
 
 from msgspec import Struct, field
 
-from runyard.domain.approval import ApprovalKind, ApprovalState
 from runyard.domain.events import (
     PROGRESS,
     ApprovalDecided,
     ApprovalRequested,
+    ClientTool,
     Event,
     EventType,
+    MessageReceived,
+    MessageTaken,
     ModelMessage,
     ModelReset,
     ModelThinking,
@@ -40,9 +42,12 @@ from runyard.domain.events import (
     ToolStarted,
     Trace,
     Usage,
+    WaitAnswered,
+    WaitRequested,
 )
 from runyard.domain.run import Status
-from runyard.domain.task import Task
+from runyard.domain.task import RunOptions, Task
+from runyard.domain.wait import WaitKind, WaitStatus
 
 
 class StepState(Struct, kw_only=True):
@@ -81,17 +86,36 @@ class CallState(Struct, kw_only=True):
     text_to: int = 0
 
 
-class QuestionState(Struct, kw_only=True):
-    """An approval, from the log. `edited` is the approver's replacement for `input`."""
+class WaitState(Struct, kw_only=True):
+    """A wait, from the log. `edited` is an approver's replacement for `input`; `value` is the answer to other kinds.
+    A wait that failed has a `code` and a `reason`."""
 
     call_id: str
-    kind: ApprovalKind
-    state: ApprovalState = "pending"
+    kind: WaitKind
+    state: WaitStatus = "pending"
+    name: str = ""
+    prompt: str | None = None
     input: Any = None
+    schema: dict[str, Any] | None = None
+    child: str | None = None
+    expires_at: int | None = None
     edited: Any = None
+    value: Any = None
+    code: str | None = None
     reason: str | None = None
     requested_seq: int = 0
-    decided_seq: int | None = None
+    answered_seq: int | None = None
+
+
+class ReceivedMessage(Struct, kw_only=True):
+    """A message that came while the run was under way. `after`: how many messages the model had written when the agent
+    took it; None until then."""
+
+    message_id: str
+    text: str
+    after: int | None = None
+    received_seq: int = 0
+    taken_seq: int | None = None
 
 
 class State(Struct, kw_only=True):
@@ -101,13 +125,16 @@ class State(Struct, kw_only=True):
     status: Status = Status.QUEUED
     agent: str | None = None
     task: Task | None = None
+    client_tools: list[ClientTool] = field(default_factory=list)
+    options: RunOptions | None = None
     attempt: int = 1
     text: str = ""
     thinking: str = ""
     steps: list[StepState] = field(default_factory=list)
     calls: list[CallState] = field(default_factory=list)
-    approvals: dict[str, QuestionState] = field(default_factory=dict)
+    waits: dict[str, WaitState] = field(default_factory=dict)
     messages: list[dict[str, Any]] = field(default_factory=list)
+    received: list[ReceivedMessage] = field(default_factory=list)
     output: RunOutput | None = None
     error: RunError | None = None
     canceled: str | None = None
@@ -160,8 +187,9 @@ class Folding:
         self._state = new = copy(state)
         new.steps = [copy(step) for step in state.steps]
         new.calls = [copy(call) for call in state.calls]
-        new.approvals = {key: copy(approval) for key, approval in state.approvals.items()}
+        new.waits = {key: copy(wait) for key, wait in state.waits.items()}
         new.messages = list(state.messages)
+        new.received = [copy(message) for message in state.received]
         new.counts = dict(state.counts)
         self.text = _Text(state.text, state.kept_text)
         self.thinking = _Text(state.thinking, state.kept_thinking)
@@ -219,9 +247,17 @@ class Folding:
                 self._asked(event.seq, question)
             case ApprovalDecided() as decision:
                 self._decided(event.seq, decision)
-            case RunQueued(agent, task=task):
-                state.agent, state.task = agent, task
+            case WaitRequested() as wanted:
+                self._waits(event.seq, wanted)
+            case WaitAnswered() as answer:
+                self._answered(event.seq, answer)
+            case RunQueued(agent, task=task, client_tools=tools, options=options):
+                state.agent, state.task, state.client_tools, state.options = agent, task, tools, options
                 state.status = Status.QUEUED
+            case MessageReceived(message_id, text):
+                state.received.append(ReceivedMessage(message_id=message_id, text=text, received_seq=event.seq))
+            case MessageTaken(message_id):
+                self._taken(event.seq, message_id)
             case RunResumed(attempt):
                 state.attempt = attempt
             case RunWaiting():
@@ -262,6 +298,11 @@ class Folding:
         if (step := self.steps.get(message.step)) is not None:
             step.usage = message.usage
 
+    def _taken(self, seq: int, message_id: str) -> None:
+        for message in self._state.received:
+            if message.message_id == message_id:
+                message.after, message.taken_seq = len(self._state.messages), seq
+
     def _tool_started(self, seq: int, called: ToolStarted) -> None:
         call = self._call(called.call_id, called.tool)
         if call.asked is None:
@@ -277,25 +318,66 @@ class Folding:
         call.text_to = self.text.length
 
     def _asked(self, seq: int, question: ApprovalRequested) -> None:
-        self._state.approvals[question.approval_id] = QuestionState(
-            call_id=question.call_id, kind=question.kind, input=question.input, requested_seq=seq
+        kind: WaitKind = "confirmation" if question.kind == "question" else question.kind
+        self._wait_for(
+            question.approval_id,
+            WaitState(
+                call_id=question.call_id,
+                kind=kind,
+                name=question.tool,
+                input=question.input,
+                expires_at=question.expires_at,
+                requested_seq=seq,
+            ),
         )
-        call = self.calls.get(question.call_id)
+
+    def _waits(self, seq: int, wanted: WaitRequested) -> None:
+        self._wait_for(
+            wanted.wait_id,
+            WaitState(
+                call_id=wanted.call_id,
+                kind=wanted.kind,
+                name=wanted.name,
+                prompt=wanted.prompt,
+                input=wanted.input,
+                schema=wanted.schema,
+                child=wanted.child,
+                expires_at=wanted.expires_at,
+                requested_seq=seq,
+            ),
+        )
+
+    def _wait_for(self, wait_id: str, wait: WaitState) -> None:
+        self._state.waits[wait_id] = wait
+        call = self.calls.get(wait.call_id)
         if call is not None and call.status == "requested":
             call.status = "waiting"
 
     def _decided(self, seq: int, decision: ApprovalDecided) -> None:
+        wait = self._end_wait(seq, decision.approval_id)
+        if wait is not None:
+            wait.state, wait.edited, wait.reason = decision.decision, decision.input, decision.reason
+
+    def _answered(self, seq: int, answer: WaitAnswered) -> None:
+        wait = self._end_wait(seq, answer.wait_id)
+        if wait is not None:
+            wait.state, wait.value = answer.outcome, answer.value
+            wait.code, wait.reason = answer.code, answer.message
+            self._spend(answer.usage)
+
+    def _end_wait(self, seq: int, wait_id: str) -> WaitState | None:
+        """Return the wait that gets its first answer now."""
         state = self._state
         if state.status is Status.WAITING:
             state.status = Status.QUEUED
-        approval = state.approvals.get(decision.approval_id)
-        if approval is None or approval.decided_seq is not None:
-            return
-        approval.state, approval.decided_seq = decision.decision, seq
-        approval.edited, approval.reason = decision.input, decision.reason
-        call = self.calls.get(approval.call_id)
+        wait = state.waits.get(wait_id)
+        if wait is None or wait.answered_seq is not None:
+            return None
+        wait.answered_seq = seq
+        call = self.calls.get(wait.call_id)
         if call is not None and call.status == "waiting":
             call.status = "requested"
+        return wait
 
     def _spend(self, usage: Usage | None) -> None:
         if usage is not None:

@@ -11,11 +11,11 @@ from msgspec import Struct
 
 from runyard.domain.fold import State
 
-VERSION: Literal[1] = 1
+VERSION: Literal[3] = 3
 
 
 class _Kept(Struct):
-    v: Literal[1]
+    v: Literal[3]
     state: State
 
 

@@ -70,7 +70,7 @@ def claimed(run: Run, worker_id: str, version: str | None, now: int) -> Run:
     )
 
 
-def extended(run: Run, drafts: int, batch: int, progress: bool, asked: int) -> Run:
+def extended(run: Run, drafts: int, batch: int, progress: bool, asked: int, taken: int = 0) -> Run:
     """Return the run after a part was written to its log."""
     return replace(
         run,
@@ -78,10 +78,12 @@ def extended(run: Run, drafts: int, batch: int, progress: bool, asked: int) -> R
         last_batch=batch,
         attempts=0 if progress else run.attempts,
         asked=run.asked + asked,
+        unread=run.unread - taken,
     )
 
 
 def finished(run: Run, finish: Finish, now: int) -> Run:
+    """Return the run after its end. The caller starts the runs of its unread messages."""
     return replace(
         moved(run, finish.status),
         stop_reason=finish.stop_reason,
@@ -90,6 +92,7 @@ def finished(run: Run, finish: Finish, now: int) -> Run:
         usage=finish.usage,
         worker_id=None,
         finished_at=now,
+        unread=0,
     )
 
 

@@ -6,11 +6,13 @@ text may span several of them.
 
 from typing import TYPE_CHECKING, Any, TypeVar, cast
 
+from msgspec import UNSET
 from msgspec.structs import replace
 
 from runyard.domain.events import (
     ApprovalDecided,
     ApprovalRequested,
+    MessageReceived,
     ModelMessage,
     Payload,
     RunError,
@@ -19,6 +21,8 @@ from runyard.domain.events import (
     ToolFinished,
     ToolRequested,
     ToolStarted,
+    WaitAnswered,
+    WaitRequested,
 )
 
 if TYPE_CHECKING:
@@ -46,10 +50,18 @@ def _redacted(payload: Payload, redactor: "Redactor") -> Payload:
             return replace(payload, input=value(payload.input))
         case ToolFinished():
             return replace(payload, output=value(payload.output), traceback=value(payload.traceback))
+        case WaitRequested():
+            default = UNSET if payload.default is UNSET else value(payload.default)
+            told = {"prompt": value(payload.prompt), "input": value(payload.input), "schema": value(payload.schema)}
+            return replace(payload, default=default, **told)
+        case WaitAnswered():
+            return replace(payload, value=value(payload.value), message=value(payload.message))
         case ApprovalDecided():
             return replace(payload, input=value(payload.input), reason=value(payload.reason))
         case RunOutput():
             return RunOutput(value(payload.text), value(payload.sources), value(payload.outputs))
+        case MessageReceived():
+            return replace(payload, text=value(payload.text))
         case RunError():
             return replace(payload, message=value(payload.message), traceback=value(payload.traceback))
         case _:

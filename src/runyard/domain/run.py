@@ -50,12 +50,15 @@ SUSPECT_ATTEMPTS = 2
 
 
 class Run(Struct, frozen=True, kw_only=True):
-    """A run as the store has it. Times are milliseconds since 1970. `asked` counts all approvals that it requested.
+    """A run as the store has it. Times are milliseconds since 1970. `asked` counts all waits that it requested.
     `external_id` is a client's name for it, unique per owner. After `detach_deadline` it is canceled, because its
     client disconnected.
 
     A `held` run waits for `after_run`, an earlier run that the same message started. `depth` is the number of agent
-    messages between it and a person's message."""
+    messages (or parent runs) between it and a person's message. `parent_id` is the run before it on its branch;
+    `parent_run_id` is the run that started it and waits for its end. `unread` counts messages that came while it was
+    under way and that its agent has not taken. `has_client_tools`: its first event holds tools of the client or
+    options."""
 
     id: str
     owner: str
@@ -92,6 +95,9 @@ class Run(Struct, frozen=True, kw_only=True):
     held: bool = False
     after_run: str | None = None
     depth: int = 0
+    parent_run_id: str | None = None
+    has_client_tools: bool = False
+    unread: int = 0
 
     @property
     def in_mailbox(self) -> bool:

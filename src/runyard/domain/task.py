@@ -1,6 +1,7 @@
-"""A task: the input of a run without a message. It is stored in the first event of the run's log."""
+"""A task: the input of a run without a message. Options: what a client asks for besides a message. Both are stored in
+the first event of the run's log."""
 
-from typing import Any
+from typing import Any, TypeVar
 
 import msgspec
 from msgspec import Struct
@@ -14,6 +15,35 @@ class Budget(Struct, frozen=True, omit_defaults=True):
     max_context_tokens: int | None = None
     max_escalations: int | None = None
     timeout_ms: int | None = None
+    max_usd: float | None = None
+
+    def after(self, output_tokens: int, usd: float) -> "Budget":
+        """Return what is left of the tokens and the money after this was spent."""
+        return Budget(
+            max_output_tokens=None
+            if self.max_output_tokens is None
+            else max(0, self.max_output_tokens - output_tokens),
+            max_context_tokens=self.max_context_tokens,
+            max_escalations=self.max_escalations,
+            max_usd=None if self.max_usd is None else max(0.0, self.max_usd - usd),
+        )
+
+    def within(self, other: "Budget", *timeouts_ms: int | None) -> "Budget":
+        """Return the tighter of both budgets, and of these timeouts."""
+        return Budget(
+            max_output_tokens=_least(self.max_output_tokens, other.max_output_tokens),
+            max_context_tokens=_least(self.max_context_tokens, other.max_context_tokens),
+            max_escalations=_least(self.max_escalations, other.max_escalations),
+            timeout_ms=_least(self.timeout_ms, *timeouts_ms),
+            max_usd=_least(self.max_usd, other.max_usd),
+        )
+
+
+N = TypeVar("N", int, float)
+
+
+def _least(*limits: N | None) -> N | None:
+    return min((limit for limit in limits if limit is not None), default=None)
 
 
 class Task(Struct, frozen=True, omit_defaults=True):
@@ -33,6 +63,19 @@ class Task(Struct, frozen=True, omit_defaults=True):
         if len(values) == 1 and isinstance(values[0], str):
             return values[0]
         return msgspec.json.encode(self.inputs).decode()
+
+
+class RunOptions(Struct, frozen=True, omit_defaults=True):
+    """What a client asks for one run besides its message.
+
+    `instructions` are added to those of the agent. `earlier` are messages that came before, in the format of OpenAI's
+    chat API. `max_output_tokens` limits the run like a budget. `echo` is what the face needs to show the request again;
+    agents do not get it."""
+
+    instructions: str | None = None
+    earlier: list[dict[str, Any]] = []
+    max_output_tokens: int | None = None
+    echo: dict[str, Any] = {}
 
 
 def deadline(asked_at: int, task: Task | None) -> int | None:

@@ -123,7 +123,8 @@ class JsonColumn(Column[object]):
 
 EVENT_DATA = BytesColumn("run_events.data")
 MESSAGE_TEXT, MESSAGE_SOURCES = TextColumn("messages.text"), ListColumn("messages.sources")
-APPROVAL_INPUT = JsonColumn("approvals.input")
+WAIT_INPUT = JsonColumn("approvals.input")  # of the table `waits`; values are bound to its first name
+KEPT_EVENT_DATA = JsonColumn("kept_events.data")
 RUN_ERROR = TextColumn("runs.error")
 CHECKPOINT_DATA = BytesColumn("checkpoints.data")
 SNAPSHOT_DATA = BytesColumn("run_snapshots.data")  # derived: a change of keys deletes snapshots
@@ -148,7 +149,22 @@ class Table(Struct, frozen=True, kw_only=True):
 TABLES = (
     Table(name="events", columns=(EVENT_DATA,), key=("run_id", "seq"), first=(FIRST_ID, 0), scope="run_id", item="id"),
     Table(name="messages", columns=(MESSAGE_TEXT, MESSAGE_SOURCES)),
-    Table(name="approvals", columns=(APPROVAL_INPUT,), first=("",)),
+    Table(name="waits", columns=(WAIT_INPUT,), first=("",)),
+    Table(
+        name="kept_events",
+        columns=(KEPT_EVENT_DATA,),
+        key=("owner", "id"),
+        first=("", ""),
+        scope="owner",
+        item="id",
+    ),
+    Table(  # the first event of a run that may begin
+        name="steered",
+        columns=(EVENT_DATA,),
+        key=("message_id",),
+        scope="next_run_id",
+        item="id",
+    ),
     Table(name="runs", columns=(RUN_ERROR,)),
     Table(name="checkpoints", columns=(CHECKPOINT_DATA,)),
     Table(name="blocks", columns=(BLOCK_CONTENT,), scope="agent", item="label"),

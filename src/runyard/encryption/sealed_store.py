@@ -1,25 +1,24 @@
 """A store that seals content (`seals.py`) before the store below stores it, and opens it for callers.
 
-It changes only content: event data, messages, inputs of approvals, errors of runs, checkpoints, the ledger, and the
-memory of agents. Names of channels, topics, personas, labels of blocks and reactions stay plain. Without a key a
-process has no sealed store, and encryption costs nothing.
+It changes only content: event data, messages, inputs of waits, delivered events, errors of runs, checkpoints, the
+ledger, and the memory of agents. Names of channels, topics, personas, labels of blocks and reactions stay plain.
+Without a key a process has no sealed store, and encryption costs nothing.
 
 `UNSEALED` lists the operations without content. An operation must be there or be defined here: a test checks that.
 """
 
 from collections.abc import Callable, Mapping, Sequence
-from typing import Literal
 
 from msgspec.structs import replace
 
 from runyard.domain.append import Outcome, Part
-from runyard.domain.approval import Approval
 from runyard.domain.events import Draft, Event
 from runyard.domain.feed import Window
 from runyard.domain.ledger import Ledger
 from runyard.domain.memory import Block, Passage
 from runyard.domain.run import Run
 from runyard.domain.thread import Message, Thread
+from runyard.domain.wait import KeptEvent, Wait, WaitStatus
 from runyard.encryption.cipher import KeyRing
 from runyard.encryption.seals import Seals
 from runyard.errors import RunyardError, Sealed
@@ -44,7 +43,7 @@ from runyard.store import (
 UNSEALED = (
     *("open", "close", "ping", "check_disk", "maintain", "overview", "end_stuck_sessions"),
     *("create_thread", "get_thread", "get_named_thread", "list_threads", "delete_thread"),
-    *("count_queued", "forget_keys", "take_call", "forget_calls"),
+    *("count_queued", "forget_keys", "take_call", "forget_calls", "forget_events"),
     *("register", "retire", "list_workers", "runs_to_cancel", "detach", "attach"),
     *("heads", "unpublished", "publish"),
     *("sweep", "sweep_messages", "drop_feed", "drop_logs", "get_tombstone", "removals", "forget_removals"),
@@ -101,6 +100,25 @@ class SealedStore(Store):
     async def edit(self, owner: str, post: Post, run_id: str) -> Accepted:
         return self._seals.open_accepted(await self._store.edit(owner, self._seals.seal_post(post), run_id))
 
+    # --- steering
+
+    async def steer(self, post: Post, received: Callable[[str], Draft], room: Room | None = None) -> Accepted:
+        def sealed(run_id: str) -> Draft:
+            return self._seals.seal_draft(run_id, received(run_id))
+
+        return self._seals.open_accepted(await self._store.steer(self._seals.seal_post(post), sealed, room))
+
+    async def interrupt(self, post: Post, grace_ms: int, ending: Ending, room: Room | None = None) -> Accepted:
+        sealed = self._seals.seal_ending(ending)
+        accepted = await self._store.interrupt(self._seals.seal_post(post), grace_ms, sealed, room)
+        return self._seals.open_accepted(accepted)
+
+    async def accept_if_idle(self, post: Post, room: Room | None = None) -> Accepted:
+        return self._seals.open_accepted(await self._store.accept_if_idle(self._seals.seal_post(post), room))
+
+    async def new_messages(self, run_id: str) -> Sequence[Message]:
+        return [self._seals.open_message(kept) for kept in await self._store.new_messages(run_id)]
+
     # --- workers and claims
 
     async def heartbeat(self, worker_id: str, ttl_ms: int) -> Beat:
@@ -143,27 +161,46 @@ class SealedStore(Store):
         canceled = await self._store.abandon(limit, grace_ms, self._seals.seal_ending(ending))
         return [self._seals.open_run(run) for run in canceled]
 
-    # --- approvals
+    # --- waits
 
-    async def get_approval(self, owner: str, approval_id: str) -> Approval:
-        return self._seals.open_approval(await self._store.get_approval(owner, approval_id))
+    async def get_wait(self, owner: str | None, wait_id: str) -> Wait:
+        return self._seals.open_wait(await self._store.get_wait(owner, wait_id))
 
-    async def list_approvals(
-        self, owner: str, before: str | None, limit: int, run_id: str | None = None
-    ) -> Sequence[Approval]:
-        found = await self._store.list_approvals(owner, before, limit, run_id)
-        return [self._seals.open_approval(approval) for approval in found]
+    async def list_waits(self, owner: str, before: str | None, limit: int, run_id: str | None = None) -> Sequence[Wait]:
+        return [self._seals.open_wait(wait) for wait in await self._store.list_waits(owner, before, limit, run_id)]
 
-    async def decide(
-        self, owner: str, approval_id: str, state: Literal["approved", "rejected"], by: str, event: Draft
-    ) -> Approval:
-        run_id = (await self._store.get_approval(owner, approval_id)).run_id
+    async def answer(
+        self,
+        owner: str | None,
+        wait_id: str,
+        state: WaitStatus,
+        by: str,
+        event: Draft,
+        taken: KeptEvent | None = None,
+    ) -> Wait:
+        run_id = (await self._store.get_wait(owner, wait_id)).run_id
         sealed = self._seals.seal_draft(run_id, event)
-        return self._seals.open_approval(await self._store.decide(owner, approval_id, state, by, sealed))
+        return self._seals.open_wait(await self._store.answer(owner, wait_id, state, by, sealed, taken))
 
-    async def expire(self, limit: int, event: Callable[[Approval], Draft]) -> Sequence[Approval]:
-        expired = await self._store.expire(limit, self._seals.seal_expiry(event))
-        return [self._seals.open_approval(approval) for approval in expired]
+    async def expire(
+        self, limit: int, event: Callable[[Wait], tuple[WaitStatus, Draft]]
+    ) -> tuple[Sequence[Wait], int | None]:
+        expired, due_in = await self._store.expire(limit, self._seals.seal_expiry(event))
+        return [self._seals.open_wait(wait) for wait in expired], due_in
+
+    async def ended_children(self, limit: int, child: str | None = None) -> Sequence[tuple[str, Run]]:
+        found = await self._store.ended_children(limit, child)
+        return [(wait_id, self._seals.open_run(run)) for wait_id, run in found]
+
+    async def orphaned_children(self, limit: int, parent: str | None = None) -> Sequence[Run]:
+        return [self._seals.open_run(run) for run in await self._store.orphaned_children(limit, parent)]
+
+    async def keep_event(self, event: KeptEvent, keep_ms: int) -> bool:
+        return await self._store.keep_event(self._seals.seal_kept_event(event), keep_ms)
+
+    async def matched_events(self, limit: int, target: str | None = None) -> Sequence[tuple[Wait, KeptEvent]]:
+        found = await self._store.matched_events(limit, target)
+        return [(self._seals.open_wait(wait), self._seals.open_kept_event(event)) for wait, event in found]
 
     # --- checkpoints
 

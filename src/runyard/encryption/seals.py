@@ -6,19 +6,19 @@ from collections.abc import Callable, Sequence
 from msgspec.structs import replace
 
 from runyard.domain.append import GIVEN_UP, Finish, Part
-from runyard.domain.approval import Approval
 from runyard.domain.events import Draft, Event
 from runyard.domain.feed import Entry
 from runyard.domain.ledger import Ledger, LedgerMessage
 from runyard.domain.memory import Block, Passage
 from runyard.domain.run import Fate, Run
 from runyard.domain.thread import Message
+from runyard.domain.wait import KeptEvent, Wait, WaitStatus
 from runyard.encryption.cipher import KeyRing
 from runyard.encryption.columns import (
-    APPROVAL_INPUT,
     BLOCK_CONTENT,
     CHECKPOINT_DATA,
     EVENT_DATA,
+    KEPT_EVENT_DATA,
     LEDGER_CONTENT,
     LEDGER_INPUT,
     MESSAGE_SOURCES,
@@ -27,6 +27,7 @@ from runyard.encryption.columns import (
     PASSAGE_TAGS,
     RUN_ERROR,
     SNAPSHOT_DATA,
+    WAIT_INPUT,
 )
 from runyard.errors import Unreadable
 from runyard.store import Accepted, Claim, Ending, Excerpt, Post, Snapshot
@@ -73,7 +74,7 @@ class Seals:
         return replace(
             part,
             drafts=self.seal_drafts(run_id, part.drafts),
-            approvals=[self._seal_approval(approval) for approval in part.approvals],
+            waits=[self._seal_wait(wait) for wait in part.waits],
             ledger=None if part.ledger is None else self._seal_ledger(part.ledger),
             move=move,
         )
@@ -116,6 +117,7 @@ class Seals:
         return replace(
             accepted,
             event=None if event is None else self.open_event(event),
+            interrupted=None if accepted.interrupted is None else self.open_run(accepted.interrupted),
             claim=None if claim is None else self.open_claim(claim),
         )
 
@@ -129,16 +131,28 @@ class Seals:
         except Unreadable as error:
             return Claim(claim.run, None, error)
 
-    # --- approvals
+    # --- waits
 
-    def _seal_approval(self, approval: Approval) -> Approval:
-        return replace(approval, input=APPROVAL_INPUT.seal(self._ring, approval.input, approval.id))
+    def _seal_wait(self, wait: Wait) -> Wait:
+        return replace(wait, input=WAIT_INPUT.seal(self._ring, wait.input, wait.id))
 
-    def open_approval(self, kept: Approval) -> Approval:
-        return replace(kept, input=APPROVAL_INPUT.open(self._ring, kept.input, kept.id))
+    def open_wait(self, kept: Wait) -> Wait:
+        return replace(kept, input=WAIT_INPUT.open(self._ring, kept.input, kept.id))
 
-    def seal_expiry(self, event: Callable[[Approval], Draft]) -> Callable[[Approval], Draft]:
-        return lambda approval: self.seal_draft(approval.run_id, event(self.open_approval(approval)))
+    def seal_expiry(
+        self, event: Callable[[Wait], tuple[WaitStatus, Draft]]
+    ) -> Callable[[Wait], tuple[WaitStatus, Draft]]:
+        def sealed(wait: Wait) -> tuple[WaitStatus, Draft]:
+            state, draft = event(self.open_wait(wait))
+            return state, self.seal_draft(wait.run_id, draft)
+
+        return sealed
+
+    def seal_kept_event(self, event: KeptEvent) -> KeptEvent:
+        return replace(event, data=KEPT_EVENT_DATA.seal(self._ring, event.data, event.owner, event.id))
+
+    def open_kept_event(self, kept: KeptEvent) -> KeptEvent:
+        return replace(kept, data=KEPT_EVENT_DATA.open(self._ring, kept.data, kept.owner, kept.id))
 
     # --- checkpoints
 

@@ -10,7 +10,6 @@ from collections.abc import Awaitable, Callable, Collection, Sequence
 from functools import partial
 from typing import TYPE_CHECKING
 
-import structlog
 from msgspec import Struct
 
 from runyard.clock import Clock
@@ -32,11 +31,12 @@ from runyard.domain.no_redaction import NO_REDACTION
 from runyard.errors import KeyRequired, NotFound, RunyardError
 from runyard.ids import new_name, new_secret
 from runyard.store import Store
+from runyard.telemetry.logger import get_logger
 
 if TYPE_CHECKING:
     from runyard.domain.redaction import Redactor
 
-log = structlog.get_logger()
+log = get_logger()
 
 REMEMBERED_SECONDS = 5.0
 MOST_REMEMBERED = 10_000  # keys, and as many ids without a key

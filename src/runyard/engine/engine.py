@@ -7,12 +7,14 @@ from runyard.engine.channels.agent_directory import AgentDirectory
 from runyard.engine.channels.agent_history import AgentHistory
 from runyard.engine.channels.conversations import Conversations
 from runyard.engine.channels.feed import Feed
-from runyard.engine.control.approvals import Approvals
 from runyard.engine.control.cancel import Cancel
 from runyard.engine.control.deadlines import Deadlines
 from runyard.engine.control.disconnects import Disconnects
+from runyard.engine.control.linked_runs import LinkedRuns
+from runyard.engine.control.waits import Waits
 from runyard.engine.intake.intake import Intake
 from runyard.engine.log.stream import Streams
+from runyard.engine.log.tree import Trees
 from runyard.engine.queries.checkpoints import Checkpoints
 from runyard.engine.queries.overview import Overviews
 from runyard.engine.queries.views import Views
@@ -23,8 +25,10 @@ class Engine:
     intake: Intake
     views: Views
     streams: Streams
+    trees: Trees
     cancel: Cancel
-    approvals: Approvals
+    waits: Waits
+    linked_runs: LinkedRuns
     disconnects: Disconnects
     checkpoints: Checkpoints
     access: Access

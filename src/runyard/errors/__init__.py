@@ -51,6 +51,9 @@
     │   │               └── RemoteBroken       its response is cut off or not of the contract
     │   ├── NodeFailed                 a node of a plan raised
     │   │   └── NodeTimedOut           the node timed out
+    │   ├── AnswerTimedOut             no answer came in time
+    │   ├── ChildFailed                a child run failed or was canceled
+    │   ├── TooManyChildren            too many child runs, or nested too deep
     │   ├── UnknownOutcome             it is unknown whether a `once` call took effect
     │   └── ModelError                 the model returned no answer
     │       ├── ModelUnavailable       it is unreachable, or its answer is cut off
@@ -66,8 +69,10 @@ sent.
 
 from runyard.errors.agents import (
     AgentError,
+    AnswerTimedOut,
     AnswerTooLarge,
     BlockedLoop,
+    ChildFailed,
     EventTooLarge,
     InvalidTask,
     NestedCall,
@@ -76,6 +81,7 @@ from runyard.errors.agents import (
     Nondeterministic,
     ResultNotJson,
     StepFailed,
+    TooManyChildren,
     UnknownOutcome,
     WrongThread,
 )
@@ -139,11 +145,13 @@ from runyard.errors.tools import (
 __all__ = [
     "AgentError",
     "AlreadyDecided",
+    "AnswerTimedOut",
     "AnswerTooLarge",
     "BadRequest",
     "BlockedLoop",
     "CalledTooOften",
     "CancelRequested",
+    "ChildFailed",
     "ClockAhead",
     "Conflict",
     "ContextTooLong",
@@ -187,6 +195,7 @@ __all__ = [
     "StepFailed",
     "TooLarge",
     "TooMany",
+    "TooManyChildren",
     "TooManyRequests",
     "TooManyStreams",
     "ToolError",

@@ -99,6 +99,29 @@ class NodeTimedOut(NodeFailed):
     code = "node_timeout"
 
 
+class AnswerTimedOut(AgentError):
+    """No answer came in time."""
+
+    code = "answer_timed_out"
+
+
+class ChildFailed(AgentError):
+    """A child run failed."""
+
+    code = "child_failed"
+
+    # error: the error code of the child, or `canceled`
+    def __init__(self, agent: str = "", error: str = "error", message: str | None = None) -> None:
+        super().__init__(f"The child run of {agent} failed ({error}). {message or ''}".rstrip() if agent else None)
+        self.error = error
+
+
+class TooManyChildren(AgentError):
+    """The run may start no more child runs."""
+
+    code = "too_many_children"
+
+
 class UnknownOutcome(AgentError):
     """The worker died during a call. It is unknown whether the call took effect, so it was not repeated."""
 

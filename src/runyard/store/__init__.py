@@ -16,7 +16,6 @@ from runyard.domain.document import Document, Hit
 from runyard.domain.removal import Removal, Tombstone
 from runyard.store.agents import AgentStore
 from runyard.store.api_keys import ApiKeyStore
-from runyard.store.approvals import ApprovalStore
 from runyard.store.channels import ChannelStore, NewMessage, PostedMessage
 from runyard.store.checkpoints import CheckpointStore
 from runyard.store.database import Database, Overview
@@ -28,7 +27,9 @@ from runyard.store.rate_limits import RateLimitStore
 from runyard.store.retention import RetentionStore, Swept
 from runyard.store.runs import Ending, RunColumn, RunFilter, RunStore
 from runyard.store.snapshots import Snapshot, SnapshotStore
+from runyard.store.steering import SteeringStore
 from runyard.store.threads import Excerpt, ThreadStore
+from runyard.store.waits import WaitStore
 from runyard.store.workers import NO_VERSIONS, Beat, Claim, Reaped, WorkerRow, WorkerStore
 
 __all__ = [
@@ -36,7 +37,6 @@ __all__ = [
     "Accepted",
     "AgentStore",
     "ApiKeyStore",
-    "ApprovalStore",
     "Beat",
     "ChannelStore",
     "CheckpointStore",
@@ -66,10 +66,12 @@ __all__ = [
     "RunStore",
     "Snapshot",
     "SnapshotStore",
+    "SteeringStore",
     "Store",
     "Swept",
     "ThreadStore",
     "Tombstone",
+    "WaitStore",
     "WorkerRow",
     "WorkerStore",
 ]
@@ -79,10 +81,11 @@ class Store(
     Database,
     ThreadStore,
     IntakeStore,
+    SteeringStore,
     WorkerStore,
     RunStore,
     LogStore,
-    ApprovalStore,
+    WaitStore,
     CheckpointStore,
     SnapshotStore,
     RetentionStore,

@@ -7,6 +7,7 @@ from typing import Protocol
 from msgspec import Struct
 
 from runyard.domain.events import Draft, Event
+from runyard.domain.run import Run
 from runyard.domain.thread import Message, Thread
 from runyard.errors import RunyardError
 from runyard.store.workers import Claim
@@ -28,7 +29,7 @@ class Post(Struct, frozen=True, kw_only=True):
     thread, and its message and lane change accordingly.
 
     `trigger_id` names the message that causes the run if another request stores it. With `after_run` the new run is
-    held until that run has ended or parked, and `pause_ms` longer.
+    held until that run has ended or parked, and `pause_ms` longer. `parent_run_id` is the run that waits for its end.
     """
 
     owner: str
@@ -48,6 +49,8 @@ class Post(Struct, frozen=True, kw_only=True):
     after_run: str | None = None
     pause_ms: int = 0
     depth: int = 0
+    parent_run_id: str | None = None
+    has_client_tools: bool = False
     most_queued: int | None = None  # limit for runs in its lane, including this one
 
 
@@ -64,12 +67,15 @@ class Accepted(Struct, frozen=True):
     """The run that a post started. With `repeated`, the run that an earlier post started with the same key or the same
     external id.
 
-    `claim` is set if the run was claimed in the same commit for the worker with room."""
+    `claim` is set if the run was claimed in the same commit for the worker with room. `steered`: the message went to a
+    run that was under way, and `event` is its `message.received`. `interrupted`: the run that was canceled for it."""
 
     run_id: str
     event: Event | None
     repeated: bool = False
     claim: Claim | None = None
+    steered: bool = False
+    interrupted: Run | None = None
 
 
 class IntakeStore(Protocol):

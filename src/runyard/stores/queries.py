@@ -24,6 +24,8 @@ class Queries(Struct, frozen=True, kw_only=True):
 
     active_agents: str
     add_members: str
+    adopt_children: str
+    answer_wait: str
     attach_runs: str
     branches: str
     caused_message: str
@@ -34,20 +36,19 @@ class Queries(Struct, frozen=True, kw_only=True):
     check_lease: str
     clock: str
     close_steps: str
+    count_answered: str
     count_call: str
-    count_decided: str
     count_forks: str
     count_live_runs: str
     count_queued: str
-    decide_approval: str
     declare_agents: str
+    delete_child_lanes: str
     delete_documents: str
     delete_lane: str
     delete_message: str
     delete_reactions: str
     delete_replies: str
     delete_thread: str
-    delete_thread_approvals: str
     delete_thread_checkpoints: str
     delete_thread_events: str
     delete_thread_feed: str
@@ -57,10 +58,11 @@ class Queries(Struct, frozen=True, kw_only=True):
     delete_thread_reactions: str
     delete_thread_runs: str
     delete_thread_sessions: str
+    delete_thread_steered: str
+    delete_thread_waits: str
     delete_workers: str
     detach_run: str
     detached_runs: str
-    drop_approvals: str
     drop_block: str
     drop_calls: str
     drop_checkpoints: str
@@ -75,25 +77,29 @@ class Queries(Struct, frozen=True, kw_only=True):
     drop_reactions: str
     drop_runs: str
     drop_sealed_snapshots: str
+    drop_steered: str
     drop_threads: str
+    drop_waits: str
     droppable_runs: str
     droppable_threads: str
     due_runs: str
     end_stuck_sessions: str
-    expired_approvals: str
+    ended_children: str
+    expired_waits: str
     feed_start: str
     find_agent: str
     find_message: str
     find_passages: str
+    find_steered: str
     forget_calls: str
     forget_encryption_keys: str
+    forget_events: str
     forget_keys: str
     forget_removals: str
     forget_tombstones: str
     fork_thread: str
     get_agent: str
     get_api_key: str
-    get_approval: str
     get_call: str
     get_documents: str
     get_key: str
@@ -106,6 +112,7 @@ class Queries(Struct, frozen=True, kw_only=True):
     get_snapshot: str
     get_thread: str
     get_tombstone: str
+    get_wait: str
     has_content: str
     heads: str
     history: str
@@ -114,7 +121,6 @@ class Queries(Struct, frozen=True, kw_only=True):
     init_outbox: str
     insert_agent: str
     insert_api_key: str
-    insert_approvals: str
     insert_call: str
     insert_channel_message: str
     insert_conversation: str
@@ -128,14 +134,17 @@ class Queries(Struct, frozen=True, kw_only=True):
     insert_removed_runs: str
     insert_removed_threads: str
     insert_runs: str
+    insert_steered: str
     insert_thread: str
+    insert_waits: str
+    keep_event: str
     keep_tombstones: str
     keys_in_use: str
     lane_heads: str
+    leave_messages: str
     link_block: str
     list_agents: str
     list_api_keys: str
-    list_approvals: str
     list_conversations: str
     list_mailbox_runs: str
     list_members: str
@@ -145,6 +154,7 @@ class Queries(Struct, frozen=True, kw_only=True):
     list_runs: str
     list_runs_by_status: str
     list_threads: str
+    list_waits: str
     list_workers: str
     lock_conversation: str
     lock_dead_workers: str
@@ -159,18 +169,23 @@ class Queries(Struct, frozen=True, kw_only=True):
     maintain: str
     mark_saved: str
     mark_suspects: str
+    matched_events: str
     move_feed_head: str
     move_feed_start: str
     move_heads: str
+    move_messages: str
     named_runs: str
     named_threads: str
+    new_messages: str
     next_due: str
+    next_expiry: str
     number_feed: str
     old_messages: str
     old_runs: str
     oldest_feed: str
     open_lanes: str
     open_threads: str
+    orphaned_children: str
     orphaned_runs: str
     overdue_runs: str
     overview: str
@@ -205,32 +220,39 @@ class Queries(Struct, frozen=True, kw_only=True):
     save_runs: str
     save_session: str
     save_steps: str
-    seals_of_approvals: str
     seals_of_blocks: str
     seals_of_checkpoints: str
     seals_of_events: str
+    seals_of_kept_events: str
     seals_of_ledger: str
     seals_of_messages: str
     seals_of_passages: str
     seals_of_runs: str
+    seals_of_steered: str
+    seals_of_waits: str
     search_documents: str
     stray_runs: str
     supersede_runs: str
-    swap_approvals: str
     swap_blocks: str
     swap_checkpoints: str
     swap_events: str
+    swap_kept_events: str
     swap_ledger: str
     swap_messages: str
     swap_passages: str
     swap_runs: str
+    swap_steered: str
+    swap_waits: str
+    take_event: str
+    take_messages: str
     touch_api_keys: str
     unlink_block: str
     unnumbered_feed: str
     unpublished: str
     unsaved_runs: str
+    untaken_messages: str
     usage_by_day: str
-    void_approvals: str
+    void_waits: str
     write_events: str
 
 

@@ -7,12 +7,12 @@ import msgspec
 
 from runyard.domain.api_key import ApiKey
 from runyard.domain.append import Finish, Move
-from runyard.domain.approval import Approval
 from runyard.domain.branch import BranchRun
 from runyard.domain.events import Draft, Event, Usage
 from runyard.domain.lane import Lane
 from runyard.domain.run import Run, Status
 from runyard.domain.thread import Message, Thread
+from runyard.domain.wait import KeptEvent, Wait
 from runyard.store import Claim, Hit
 
 _json = msgspec.json.Encoder().encode
@@ -100,6 +100,9 @@ def run(row: Row) -> Run:
         held=bool(row["held"]),
         after_run=text_id(row["after_run"]),
         depth=row["depth"],
+        parent_run_id=text_id(row["parent_run_id"]),
+        has_client_tools=bool(row["has_client_tools"]),
+        unread=row["unread"],
     )
 
 
@@ -128,6 +131,8 @@ def new_run_values(new: Run, pause_ms: int | None) -> tuple[Any, ...]:
         new.after_run,
         pause_ms,
         new.depth,
+        new.parent_run_id,
+        new.has_client_tools,
     )
 
 
@@ -153,6 +158,7 @@ def run_values(now: Run) -> tuple[Any, ...]:
         now.started_at,
         now.finished_at,
         now.detach_deadline,
+        now.unread,
     )
 
 
@@ -220,33 +226,48 @@ def event_values(run_id: str, fence: int, first_seq: int, drafts: Sequence[Draft
     ]
 
 
-def approval(row: Row) -> Approval:
-    return Approval(
+def wait(row: Row) -> Wait:
+    return Wait(
         id=row["id"],
         run_id=str(row["run_id"]),
         call_id=row["call_id"],
         kind=row["kind"],
-        tool=row["tool"],
+        name=row["name"],
         input=msgspec.json.decode(row["input"]),
         state=row["state"],
-        decided_by=row["decided_by"],
+        answered_by=row["answered_by"],
         created_at=row["created_at"],
-        decided_at=row["decided_at"],
+        answered_at=row["answered_at"],
         expires_at=row["expires_at"],
+        target=row["target"],
     )
 
 
-def approval_values(asked: Approval) -> tuple[Any, ...]:
+def kept_event(row: Row) -> KeptEvent:
+    """Return the event of a row of `matched_events`."""
+    return KeptEvent(
+        id=row["event_id"],
+        owner=row["event_owner"],
+        name=row["event_name"],
+        target=row["target"],
+        data=msgspec.json.decode(row["event_data"]),
+        created_at=row["event_created_at"],
+        expires_at=row["event_expires_at"],
+    )
+
+
+def wait_values(asked: Wait) -> tuple[Any, ...]:
     asked_for = _json(asked.input)
     return (
         asked.id,
         asked.run_id,
         asked.call_id,
         asked.kind,
-        asked.tool,
+        asked.name,
         asked_for,
         asked.created_at,
         asked.expires_at,
+        asked.target,
     )
 
 

@@ -3,15 +3,17 @@
 A database adds `_append_fast`, the hot path of the log, for parts that have no move or only end their run.
 """
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import NamedTuple
 
 from runyard.domain.append import Appended, Finish, Outcome, Part
 from runyard.domain.document import Hit
+from runyard.domain.events import Draft
 from runyard.domain.memory import Passage
 from runyard.domain.publication import CursorAdvance
 from runyard.domain.run import MAILBOX
 from runyard.domain.thread import Thread
+from runyard.domain.wait import Wait, WaitStatus
 from runyard.errors import QueueFull, RunyardError
 from runyard.store import Accepted, IdempotencyKey, Post, Room
 from runyard.stores.full_disk import FullDisk
@@ -36,7 +38,9 @@ from runyard.stores.transactions import (
     retention,
     runs,
     snapshots,
+    steering,
     threads,
+    waits,
 )
 
 
@@ -46,6 +50,7 @@ class WrittenPart(NamedTuple):
     base: int
     cancel_requested: bool
     lane_ready: bool
+    unread: int
 
 
 class SqlStore(Transactions):
@@ -123,6 +128,13 @@ class SqlStore(Transactions):
     count_queued = query(intake.count_queued)
     forget_keys = transaction("other", intake.forget_keys)
 
+    # --- steering
+
+    steer = transaction("intake", steering.steer)
+    interrupt = transaction("intake", steering.interrupt)
+    accept_if_idle = transaction("intake", steering.accept_if_idle)
+    new_messages = query(steering.new_messages)
+
     # --- rate limits
 
     take_call = transaction("other", rate_limits.take)
@@ -147,7 +159,9 @@ class SqlStore(Transactions):
         if simple:
             for n, written in (await self._append_fast([parts[n] for n in simple])).items():
                 last = written.base + len(parts[simple[n]].drafts)
-                outcomes[simple[n]] = Appended(written.base + 1, last, written.cancel_requested, written.lane_ready)
+                outcomes[simple[n]] = Appended(
+                    written.base + 1, last, written.cancel_requested, written.lane_ready, written.unread
+                )
         left = [n for n in range(len(parts)) if n not in outcomes]
         if left:
             judged = await self._write("log", log.append, [parts[n] for n in left])
@@ -168,12 +182,25 @@ class SqlStore(Transactions):
     attach = statement("other", control.attach)
     abandon = transaction("other", control.abandon)
 
-    # --- approvals
+    # --- waits
 
-    get_approval = query(control.get_approval)
-    list_approvals = query(control.list_approvals)
-    decide = transaction("other", control.decide)
-    expire = transaction("other", control.expire)
+    get_wait = query(waits.get)
+    list_waits = query(waits.list_page)
+    answer = transaction("other", waits.answer)
+
+    async def expire(
+        self, limit: int, event: Callable[[Wait], tuple[WaitStatus, Draft]]
+    ) -> tuple[Sequence[Wait], int | None]:
+        due_in = await self._read(waits.due_in)
+        if due_in is None or due_in > 0:
+            return [], due_in  # the usual case: no write transaction is needed
+        return await self._write("other", waits.expire, limit, event), 0
+
+    ended_children = query(waits.ended_children)
+    orphaned_children = query(waits.orphaned_children)
+    keep_event = transaction("other", waits.keep_event)
+    matched_events = query(waits.matched_events)
+    forget_events = transaction("other", waits.forget_events)
 
     # --- checkpoints
 
@@ -284,4 +311,4 @@ def _is_simple(part: Part) -> bool:
     """Return whether the hot path can write a part: no move, or the end of a run outside mailboxes. The end of a
     mailbox run releases the run behind it."""
     ends = isinstance(part.move, Finish) and not part.lane_key.startswith(MAILBOX)
-    return (part.move is None or ends) and part.expected_seq is None and not part.approvals and part.ledger is None
+    return (part.move is None or ends) and part.expected_seq is None and not (part.waits or part.takes or part.ledger)

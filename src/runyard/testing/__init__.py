@@ -3,6 +3,7 @@
 `run_agent` runs an agent in the engine that serves it in production, over a store in memory.
 """
 
+from runyard.testing.answers import UnansweredWait
 from runyard.testing.decisions import Decision, Decisions, UndecidedApproval
 from runyard.testing.memory_store import MemoryStore
 from runyard.testing.result import AskedApproval, RecordedStep, RunFailure, RunResult, ToolCall
@@ -17,6 +18,7 @@ __all__ = [
     "RunFailure",
     "RunResult",
     "ToolCall",
+    "UnansweredWait",
     "UndecidedApproval",
     "run_agent",
     "run_agent_sync",

@@ -11,7 +11,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from copy import copy
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 import structlog
 from msgspec.structs import replace
@@ -24,17 +24,27 @@ from runyard.agents.declared.model_settings import SCRIPTED
 from runyard.app.process import Process
 from runyard.buses.memory import MemoryBus
 from runyard.domain.api_key import LOCAL
-from runyard.domain.events import Event, RunWaiting
+from runyard.domain.events import Event, RunWaiting, WaitRequested
 from runyard.domain.task import Task
 from runyard.engine.log.stream import Pause
-from runyard.errors import Invalid
+from runyard.errors import Invalid, RunyardError
 from runyard.models.scripted import Turns
 from runyard.settings import Settings
+from runyard.testing.answers import answer_wait
 from runyard.testing.decisions import Decisions, decide
 from runyard.testing.memory_store import MemoryStore
 from runyard.testing.result import RunResult, asked_in, result_of
 
 FACE = "threads"
+
+
+class _Given(NamedTuple):
+    """What a test answers."""
+
+    decisions: Decisions | None
+    answers: Mapping[str, Any]
+
+
 _SILENT = structlog.make_filtering_bound_logger(logging.CRITICAL)
 
 
@@ -53,6 +63,8 @@ async def run_agent(
     inputs: Mapping[str, Any] | None = None,
     history: Sequence[tuple[str, str]] = (),
     decisions: Decisions | None = None,
+    answers: Mapping[str, Any] | None = None,
+    agents: Sequence[Agent] = (),
     turns: Turns | None = None,
     documents: Sequence[Documents] = (),
     max_seconds: float = 30.0,
@@ -70,6 +82,9 @@ async def run_agent(
         history: Earlier exchanges of the thread: pairs of a message and its answer, oldest first.
         decisions: The answers to approvals: by the name of the tool or the text of the question, or a function that
             gets the approval. An answer is True, False or a `Decision`.
+        answers: The answers to questions (by their text), client tools and events (by their name). Time that the agent
+            sleeps passes at once; a wait with a timeout expires if it has no answer here.
+        agents: The agents that the agent runs (`ctx.run`), besides those among its tools.
         turns: The answers of a scripted model, which takes the place of a model agent's model.
         documents: The collections that the agent searches.
         max_seconds: The seconds that the run may take.
@@ -77,6 +92,7 @@ async def run_agent(
 
     Raises:
         UndecidedApproval: If the agent waits for an approval that `decisions` does not answer.
+        UnansweredWait: If it waits for something else that `answers` does not have.
         Invalid: If the agent needs a network: a remote or claude agent, or a model without `turns`.
         TimeoutError: If the run takes longer than `max_seconds`.
 
@@ -95,9 +111,11 @@ async def run_agent(
     """
     if inputs is not None and (text or history):
         raise Invalid("Pass a text (with its history) or the inputs of a task, not both.")
-    local = _local(agent, turns)
+    local, given = _local(agent, turns), _Given(decisions, answers or {})
     before = [scripted(f"{agent.name[:50]}.{n}", [{"token": answer}]) for n, (_, answer) in enumerate(history)]
-    app = App({one.name: one for one in (local, *before)}, {one.name: one.documents for one in documents}, local.name)
+    app = App(
+        {one.name: one for one in (local, *before, *agents)}, {one.name: one.documents for one in documents}, local.name
+    )
     with tempfile.TemporaryDirectory(prefix="runyard-test-") as folder, _quiet():
         process = Process(_settings(Path(folder)), app, store=store or MemoryStore(), bus=MemoryBus())
         await process.start()
@@ -106,11 +124,11 @@ async def run_agent(
                 if text:
                     thread = await process.engine.intake.open_thread(LOCAL, None, None)
                     for (earlier, _), speaker in zip(history, before, strict=True):
-                        await _said(process, thread.id, earlier, speaker, None)
-                    return result_of(await _said(process, thread.id, text, local, decisions))
+                        await _said(process, thread.id, earlier, speaker, given)
+                    return result_of(await _said(process, thread.id, text, local, given))
                 task = None if inputs is None else Task(local.task_type or local.name, dict(inputs))
                 started = await process.engine.intake.start(LOCAL, FACE, local.name, task=task)
-                return result_of(await _events(process, started.run_id, decisions))
+                return result_of(await _events(process, started.run_id, given))
         finally:
             await process.stop()
 
@@ -122,6 +140,8 @@ def run_agent_sync(
     inputs: Mapping[str, Any] | None = None,
     history: Sequence[tuple[str, str]] = (),
     decisions: Decisions | None = None,
+    answers: Mapping[str, Any] | None = None,
+    agents: Sequence[Agent] = (),
     turns: Turns | None = None,
     documents: Sequence[Documents] = (),
     max_seconds: float = 30.0,
@@ -143,6 +163,8 @@ def run_agent_sync(
             inputs=inputs,
             history=history,
             decisions=decisions,
+            answers=answers,
+            agents=agents,
             turns=turns,
             documents=documents,
             max_seconds=max_seconds,
@@ -179,17 +201,16 @@ def _settings(folder: Path) -> Settings:
     )
 
 
-async def _said(
-    process: Process, thread_id: str, text: str, agent: Agent, decisions: Decisions | None
-) -> Sequence[Event]:
+async def _said(process: Process, thread_id: str, text: str, agent: Agent, given: _Given) -> Sequence[Event]:
     """Post a message to an agent and return the events of the run that answers it."""
     posted = await process.engine.intake.post(LOCAL, FACE, thread_id, text, agent.name)
-    return await _events(process, posted.run_id, decisions)
+    return await _events(process, posted.run_id, given)
 
 
-async def _events(process: Process, run_id: str, decisions: Decisions | None) -> Sequence[Event]:
-    """Follow a run to its end, and decide the approvals that it waits for."""
+async def _events(process: Process, run_id: str, given: _Given) -> Sequence[Event]:
+    """Follow a run to its end, and answer what it and its children wait for."""
     events: list[Event] = []
+    children: list[asyncio.Task[Sequence[Event]]] = []
     follower = process.streams.follow(run_id, 0)
     try:
         while (found := await follower.next(3600)) is not Pause.END:
@@ -197,20 +218,49 @@ async def _events(process: Process, run_id: str, decisions: Decisions | None) ->
                 continue
             for event in (event for chunk in found for event in chunk.events):
                 events.append(event)
-                if isinstance(waiting := event.payload, RunWaiting):
-                    await _decide(process, events, waiting.approvals, decisions)
+                match event.payload:
+                    case RunWaiting(waits):
+                        await _decide(process, events, waits, given.decisions)
+                        await _answer(process, waits, given)
+                    case WaitRequested(child=str() as child):
+                        children.append(asyncio.create_task(_child_events(process, child, given)))
+                    case _:
+                        pass
         return events
     finally:
         follower.close()
+        await _failures_of(children)
 
 
-async def _decide(
-    process: Process, events: Sequence[Event], approvals: Sequence[str], decisions: Decisions | None
-) -> None:
+async def _child_events(process: Process, run_id: str, given: _Given) -> Sequence[Event]:
+    """Follow a child run, which may not be queued yet."""
+    while not await process.store.heads([run_id]):  # noqa: ASYNC110  # nothing tells when a run is queued
+        await asyncio.sleep(0.01)
+    return await _events(process, run_id, given)
+
+
+async def _failures_of(children: Sequence[asyncio.Task[Any]]) -> None:
+    """End the tasks that follow children, and raise what a test did not answer in one of them."""
+    for child in children:
+        if not child.done():
+            child.cancel()
+    for outcome in await asyncio.gather(*children, return_exceptions=True):
+        if isinstance(outcome, RunyardError):
+            raise outcome
+
+
+async def _answer(process: Process, waits: Sequence[str], given: _Given) -> None:
+    for wait_id in waits:
+        wait = await process.store.get_wait(LOCAL, wait_id)
+        if wait.state == "pending" and not wait.is_approval:
+            await answer_wait(process, wait, given.answers)
+
+
+async def _decide(process: Process, events: Sequence[Event], waits: Sequence[str], decisions: Decisions | None) -> None:
     for asked in asked_in(events):
-        if asked.approval_id in approvals and asked.decision is None:
+        if asked.approval_id in waits and asked.decision is None:
             answer = decide(decisions, asked)
-            await process.engine.approvals.decide(
+            await process.engine.waits.decide(
                 LOCAL,
                 asked.approval_id,
                 "approved" if answer.approved else "rejected",

@@ -13,9 +13,10 @@ from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from runyard.engine.access import Caller
 from runyard.ids import is_id
+from runyard.telemetry.logger import get_logger
 from runyard.web.errors.problems import CALLER
 
-log = structlog.get_logger()
+log = get_logger()
 
 ROUTE = "runyard.route"  # the key of the fast route's path in a request's scope
 METHODS = frozenset({"GET", "HEAD", "POST", "PUT", "PATCH", "DELETE", "OPTIONS"})

@@ -25,6 +25,7 @@ from runyard.web.limits.rates import Rates
 OPEN = ("/health", "/api/health", "/health/ready", "/", "/assets/{name}")  # public routes
 NEEDS: dict[tuple[str, str], api_key.Scope] = {
     ("POST", "/api/approvals/{approval_id}"): "approve",
+    ("POST", "/api/waits/{wait_id}"): "approve",
     ("POST", "/chats/{chat_id}/interactions/{interaction_id}/approve"): "approve",
     ("GET", "/metrics"): "operate",
     ("GET", "/api/overview"): "operate",

@@ -69,6 +69,7 @@ class Router(APIRouter):
         path: str,
         *,
         is_stream: bool = False,
+        or_json: bool = False,
         body: type[BaseModel] | None = None,
         status_code: int = 200,
         response_model: type[BaseModel] | None = None,
@@ -76,7 +77,8 @@ class Router(APIRouter):
     ) -> Callable[[Handler], Handler]:
         """Declare a fast route. Its handler reads the request by itself; `body` and `parameters` only document it.
 
-        Unless `parameters` says otherwise, a GET takes the parameters of a stream. A POST takes an Idempotency-Key."""
+        `or_json`: the response is a stream or JSON, as the request says. Unless `parameters` says otherwise, a GET
+        takes the parameters of a stream. A POST takes an Idempotency-Key."""
         if parameters is None:
             parameters = STREAM_PARAMETERS if method == "GET" else ()
 
@@ -89,6 +91,7 @@ class Router(APIRouter):
                 status_code=status_code,
                 response_model=response_model,
                 response_class=EventStreamResponse if is_stream else JSONResponse,
+                responses={200: {"content": {"application/json": {}}}} if or_json else None,
                 operation_id=f"{self._tag}_{handler.__name__}",
                 openapi_extra={"parameters": list(parameters)} if parameters else None,
             )

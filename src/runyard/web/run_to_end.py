@@ -1,7 +1,7 @@
 """Follows a run to its end within one request, for responses that are not a stream."""
 
 import asyncio
-from collections.abc import AsyncIterator
+from collections.abc import AsyncGenerator
 
 from starlette.requests import Request
 
@@ -22,7 +22,7 @@ class ClientGone(Exception):
     """The client disconnected before the response."""
 
 
-async def events_until_end(request: Request, streams: Streams, run_id: str) -> AsyncIterator[Event]:
+async def events_until_end(request: Request, streams: Streams, run_id: str) -> AsyncGenerator[Event, None]:
     """Yield every event of a run until its last.
 
     Raise ShuttingDown if this process stops first, ClientGone if the client disconnects first."""

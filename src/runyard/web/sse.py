@@ -11,7 +11,6 @@ from collections.abc import Awaitable, Callable, Mapping, Sequence
 from functools import partial
 from typing import Any, Protocol
 
-import structlog
 from fastapi import Request
 from starlette.responses import Response
 from starlette.types import Receive, Scope, Send
@@ -23,9 +22,10 @@ from runyard.engine.control.disconnects import Disconnects
 from runyard.engine.log.stream import Pause, Streams
 from runyard.engine.log.tail import Chunk
 from runyard.errors import BadRequest
+from runyard.telemetry.logger import get_logger
 from runyard.web.errors.problems import CALLER
 
-log = structlog.get_logger()
+log = get_logger()
 
 HEADERS = (
     (b"content-type", b"text/event-stream; charset=utf-8"),

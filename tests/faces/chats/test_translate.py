@@ -37,17 +37,19 @@ COLUMN: dict[EventType, bytes] = {
     "approval.requested": b'id: 10\nevent: approval_required\ndata: {"approval_id":"%b","action":"mail",'
     b'"tool_name":"mail","tool_input":"{\\"to\\": \\"ann\\"}","kind":"tool"}\n\n' % IT,
     "approval.decided": b'id: 11\nevent: approved\ndata: {"approval_id":"%b"}\n\n' % IT,
-    "tool.started": b'id: 12\nevent: tool_call\ndata: {"type":"TOOL_CALL","id":"call#1","tool_name":"mail",'
+    "wait.requested": b"",
+    "wait.answered": b"",
+    "tool.started": b'id: 14\nevent: tool_call\ndata: {"type":"TOOL_CALL","id":"call#1","tool_name":"mail",'
     b'"tool_input":"{\\"to\\": \\"bob\\"}"}\n\n',
     "tool.output": b"",
-    "tool.finished": b'id: 14\nevent: tool_result\ndata: {"type":"TOOL_RESULT","id":"call#1","tool_name":"mail",'
+    "tool.finished": b'id: 16\nevent: tool_result\ndata: {"type":"TOOL_RESULT","id":"call#1","tool_name":"mail",'
     b'"tool_output":"{\\"sent\\": true}"}\n\n',
     "run.waiting": b"",
     "trace": b"",
-    "run.output": 'id: 17\nevent: answer\ndata: {"type":"ANSWER","content":"Grüße"}\n\n'.encode(),
-    "run.error": b'id: 18\nevent: error\ndata: {"error":"It broke.","code":"broken"}\n\n',
-    "run.canceled": b'id: 19\nevent: cancelled\ndata: {"interaction_id":"%b","reason":"requested"}\n\n' % ME,
-    "run.finished": b'id: 20\nevent: interaction_complete\ndata: {"interaction_id":"%b","status":"COMPLETED"}\n\n' % ME,
+    "run.output": 'id: 19\nevent: answer\ndata: {"type":"ANSWER","content":"Grüße"}\n\n'.encode(),
+    "run.error": b'id: 20\nevent: error\ndata: {"error":"It broke.","code":"broken"}\n\n',
+    "run.canceled": b'id: 21\nevent: cancelled\ndata: {"interaction_id":"%b","reason":"requested"}\n\n' % ME,
+    "run.finished": b'id: 22\nevent: interaction_complete\ndata: {"interaction_id":"%b","status":"COMPLETED"}\n\n' % ME,
 }
 whole, pieces = frames(True), frames(False)
 

@@ -15,6 +15,8 @@ PROGRESS = {
     "step.finished",
     "approval.requested",
     "approval.decided",
+    "wait.requested",
+    "wait.answered",
     "tool.started",
     "tool.finished",
     "run.waiting",

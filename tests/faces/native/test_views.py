@@ -104,6 +104,7 @@ async def test_a_run_in_a_list_has_its_whole_row(server: Server) -> None:
         "error": "The script broke.",
         "retry_of": None,
         "superseded_by": None,
+        "parent_run_id": None,
     }
     assert (await server.http.get(f"/api/threads/{thread_id}")).status_code == 200
 

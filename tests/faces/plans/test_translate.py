@@ -25,6 +25,8 @@ COLUMN: dict[EventType, tuple[str, dict[str, str]]] = {
     "tool.requested": ("DebugTrace", {"fn": "tool.requested"}),
     "approval.requested": ("DebugTrace", {"fn": "approval.requested"}),
     "approval.decided": ("DebugTrace", {"fn": "approval.decided"}),
+    "wait.requested": ("DebugTrace", {"fn": "wait.requested"}),
+    "wait.answered": ("DebugTrace", {"fn": "wait.answered"}),
     "tool.started": ("DebugTrace", {"fn": "tool.started"}),
     "tool.output": ("DebugTrace", {"fn": "tool.output"}),
     "tool.finished": ("DebugTrace", {"fn": "tool.finished"}),

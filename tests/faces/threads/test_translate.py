@@ -20,15 +20,17 @@ COLUMN: dict[EventType, bytes] = {
     "tool.requested": b"",
     "approval.requested": b"",
     "approval.decided": b"",
-    "tool.started": b'id: 12\nevent: tool_start\ndata: {"tool":"mail","input":{"to":"bob"}}\n\n',
+    "wait.requested": b"",
+    "wait.answered": b"",
+    "tool.started": b'id: 14\nevent: tool_start\ndata: {"tool":"mail","input":{"to":"bob"}}\n\n',
     "tool.output": b"",
-    "tool.finished": b'id: 14\nevent: tool_end\ndata: {"tool":"mail","output":{"sent":true}}\n\n',
+    "tool.finished": b'id: 16\nevent: tool_end\ndata: {"tool":"mail","output":{"sent":true}}\n\n',
     "run.waiting": b"",
     "trace": b"",
-    "run.output": 'id: 17\nevent: final\ndata: {"text":"Grüße","sources":["cv_001"]}\n\n'.encode(),
-    "run.error": b'id: 18\nevent: error\ndata: {"error":"It broke."}\n\n',
-    "run.canceled": b'id: 19\nevent: canceled\ndata: {"reason":"requested"}\n\n',
-    "run.finished": b'id: 20\nevent: state\ndata: {"status":"done"}\n\n',
+    "run.output": 'id: 19\nevent: final\ndata: {"text":"Grüße","sources":["cv_001"]}\n\n'.encode(),
+    "run.error": b'id: 20\nevent: error\ndata: {"error":"It broke."}\n\n',
+    "run.canceled": b'id: 21\nevent: canceled\ndata: {"reason":"requested"}\n\n',
+    "run.finished": b'id: 22\nevent: state\ndata: {"status":"done"}\n\n',
 }
 
 

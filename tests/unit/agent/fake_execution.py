@@ -14,12 +14,13 @@ from runyard.agents.declared.kinds import agent
 from runyard.agents.execution import Parked
 from runyard.agents.python.runner import run_python
 from runyard.agents.runners import RUNNERS
-from runyard.domain.approval import Approval
-from runyard.domain.events import ApprovalDecided, Drafter, Event, Payload, RunQueued, RunResumed, place
+from runyard.domain.events import ApprovalDecided, Drafter, Event, MessageTaken, Payload, RunQueued, RunResumed, place
 from runyard.domain.fold import State, fold
 from runyard.domain.redaction import Redactor
 from runyard.domain.run import Run, Status
+from runyard.domain.task import Budget
 from runyard.domain.thread import Message
+from runyard.domain.wait import Wait, WaitKind
 from runyard.engine.running.redacting import EventRedactor
 from runyard.errors import AgentError
 from runyard.store import Hit
@@ -72,6 +73,7 @@ class FakeExecution:
             attempts=1,
         )
         self.message: Message | None = Message(id="m", thread_id="t", role="user", text=text, created_at=0)
+        self.new: list[Message] = []  # messages that came for the run
         self.cancelled = False
         self.congested = False
         self.drains = 0
@@ -81,7 +83,9 @@ class FakeExecution:
         self.read_back = 0
         self.log = list(log)
         self.lost: list[Event] = []
-        self.approvals: list[Approval] = []
+        self.approvals: list[Wait] = []
+        self.children: list[tuple[str, str, str]] = []
+        self.child_limits = (100, 5)
         self.commits: list[list[str]] = []
         self.calls_store: MemoryStore | None = None
         if not self.log:
@@ -104,8 +108,8 @@ class FakeExecution:
     def token(self, text: str) -> None:
         self.lost += place("run-1", len(self.log) + len(self.lost) + 1, [self._draft.token(text)])
 
-    def ask(self, approval: Approval, *payloads: Payload) -> None:
-        self.approvals.append(approval)
+    def wait(self, wait: Wait, *payloads: Payload) -> None:
+        self.approvals.append(wait)
         for payload in payloads:
             self.emit(payload)
 
@@ -130,6 +134,17 @@ class FakeExecution:
     async def history(self, limit: int) -> Sequence[Message]:
         return [self.message][:limit] if self.message else []
 
+    @property
+    def has_new_messages(self) -> bool:
+        return bool(self.new)
+
+    async def new_messages(self) -> Sequence[Message]:
+        return list(self.new)
+
+    def take_message(self, message: Message) -> None:
+        self.new.remove(message)
+        self.emit(MessageTaken(message.id))
+
     async def earlier_runs(self, limit: int) -> AsyncIterator[list[dict[str, Any]]]:
         for conversation in list(reversed(self.earlier))[:limit]:
             self.read_back += 1
@@ -148,9 +163,18 @@ class FakeExecution:
     def traceparent(self, call_id: str) -> str:
         return f"00-{1:032x}-{1:016x}-01"
 
-    def new_approval_id(self) -> str:
+    def new_wait_id(self, kind: WaitKind) -> str:
         self._new_ids += 1
         return f"approval-{len(self.log)}-{self._new_ids}"
+
+    def knows_agent(self, name: str) -> bool:
+        return True
+
+    async def start_child(self, run_id: str, agent: str, text: str, budget: Budget, deadline: int | None) -> None:
+        self.children.append((run_id, agent, text))
+
+    async def match_event(self, target: str) -> None:
+        pass
 
     # --- for tests -------------------------------------------------------------------------------------------------
 
@@ -185,7 +209,7 @@ async def run_until_parked(agent: Agent, execution: FakeExecution) -> list[str]:
         output = await RUNNERS[agent.kind](agent, execution)
     except Parked as signal:
         await execution.commit()
-        return signal.approvals
+        return signal.waits
     raise AssertionError(f"the run did not park; it answered {output}")
 
 

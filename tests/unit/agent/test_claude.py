@@ -133,7 +133,7 @@ async def test_a_tool_that_needs_approval_parks_the_run(monkeypatch: pytest.Monk
     install(monkeypatch, *calls("m1", ("send", {"text": "a"})), FakeResultMessage())
     execution = FakeExecution()
     await run_until_parked(CLERK, execution)
-    assert [(one.tool, one.input) for one in execution.approvals] == [("send", {"text": "a"})]
+    assert [(one.name, one.input) for one in execution.approvals] == [("send", {"text": "a"})]
     assert done == []
 
 

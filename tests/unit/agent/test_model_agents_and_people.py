@@ -18,7 +18,7 @@ async def test_a_call_that_needs_approval_starts_after_it() -> None:
     agent, first = model_agent(turn_with_calls(("pay", {"amount": 5})), DONE), FakeExecution()
     [approval_id] = await run_until_parked(agent, first)
     assert "tool.started" not in first.types()
-    assert first.approvals[0].tool == "pay"
+    assert first.approvals[0].name == "pay"
     assert first.approvals[0].input == {"amount": 5}
 
     execution = FakeExecution(log_with_decision(first.log, approval_id))

@@ -103,7 +103,7 @@ async def test_a_once_call_without_an_end_asks_a_person_and_is_not_made(by_step:
     assert sender.sent == []
     assert execution.types() == ["approval.requested"]
     (approval,) = execution.approvals
-    assert (approval.id, approval.kind, approval.call_id, approval.tool) == (
+    assert (approval.id, approval.kind, approval.call_id, approval.name) == (
         approval_id,
         "unknown_outcome",
         "send#1",

@@ -89,7 +89,7 @@ class Payer:
         self.execution = FakeExecution(log)
         with pytest.raises(Parked) as caught:
             await run_plan(self.agent, self.execution)
-        [approval_id] = caught.value.approvals
+        [approval_id] = caught.value.waits
         return self.execution.events, approval_id
 
 
@@ -116,7 +116,7 @@ async def test_a_once_node_that_had_begun_is_called_again_only_if_a_person_says_
     assert payer.paid == 0
     assert payer.execution is not None
     [approval] = payer.execution.approvals
-    assert (approval.id, approval.kind, approval.tool) == (approval_id, "unknown_outcome", "pay")
+    assert (approval.id, approval.kind, approval.name) == (approval_id, "unknown_outcome", "pay")
 
     waiting, same = await payer.parked(log)
     assert (same, payer.paid) == (approval_id, 0), "the question is not asked twice"

@@ -20,9 +20,9 @@ from runyard.agents.declared.agent import Agent
 from runyard.agents.declared.claude import Claude, home_of, is_kept, note_spent, spent_before
 from runyard.agents.durable.outcome import outcome
 from runyard.agents.durable.parking import Parking
-from runyard.agents.durable.questions import Questions
 from runyard.agents.durable.replay import Replay
 from runyard.agents.durable.tool_call import ToolCalls, error_text_for_model
+from runyard.agents.durable.waits import Waits
 from runyard.agents.execution import Execution, ModelOutput, Parked
 from runyard.agents.json_values import plain, same
 from runyard.agents.mcp.serving import mcp_server
@@ -40,7 +40,7 @@ async def run_claude(agent: Agent, execution: Execution, /) -> ModelOutput:
     parking = Parking()
     main = await parking.run_until_parked(_Query(agent, execution, parking).run(), f"agent:{execution.run.id}")
     if main is None:
-        raise Parked(parking.approvals)
+        raise Parked(parking.waits)
     return outcome(main, execution)
 
 
@@ -65,8 +65,8 @@ class _Query:
         self._execution = execution
         self._replay = replay
         self._context = Context(agent, execution, parking, Replay(State()))  # everything it writes is new
-        questions = Questions(execution, replay, parking, agent.on_unknown)
-        self._calls = ToolCalls(execution, replay, parking, questions, self._context.flush_text)
+        waits = Waits(execution, replay, parking, agent.on_unknown)
+        self._calls = ToolCalls(execution, replay, parking, waits, self._context.flush_text)
         self._known = {call.call_id: call for call in execution.state.calls}
         self._steps = len(execution.state.steps)
         self._step: _Step | None = None

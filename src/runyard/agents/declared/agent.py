@@ -23,6 +23,7 @@ from runyard.agents.declared.remote import Remote
 from runyard.agents.declared.script import Script
 from runyard.agents.tools.sources import ToolSource
 from runyard.agents.tools.tool import Tool
+from runyard.agents.tools.waiting_tools import AgentTool
 from runyard.errors import Invalid
 from runyard.models.scripted import Turns
 
@@ -63,7 +64,8 @@ class AgentOptions(TypedDict, total=False):
     """The options that several kinds of agents share."""
 
     instructions: str
-    tools: Sequence[Tool[..., Any] | ToolSource]
+    tools: "Sequence[Tool[..., Any] | ToolSource | Agent]"
+    description: str
     while_waiting: WhileWaiting
     on_code_change: OnCodeChange
     on_unknown: OnUnknown
@@ -83,7 +85,9 @@ class Agent:
         model: A name that litellm knows, such as `"openai/gpt-5-mini"`, or `"scripted"` with `turns`.
         turns: The answers of the model `"scripted"`: a list of turns, or a function of the conversation.
         instructions: The system prompt.
-        tools: Functions decorated with `runyard.tool`, and tool servers (`runyard.mcp`).
+        description: What the agent does, in a sentence: for people, and for models that use it as a tool.
+        tools: Functions decorated with `runyard.tool`, client tools, tool servers (`runyard.mcp`), and other agents,
+            which then work in child runs.
         model_options: Options that litellm passes to the provider, such as `{"temperature": 0}`.
         max_turns: How often one run may ask the model.
         max_usd: How much one run may spend.
@@ -112,6 +116,7 @@ class Agent:
     name: str
     kind: Kind
     instructions: str
+    description: str
     tools: tuple[Tool[..., Any], ...]
     sources: tuple[ToolSource, ...]
     while_waiting: WhileWaiting
@@ -134,7 +139,8 @@ class Agent:
         model: str,
         turns: Turns = (),
         instructions: str = "",
-        tools: Sequence[Tool[..., Any] | ToolSource] = (),
+        description: str = "",
+        tools: "Sequence[Tool[..., Any] | ToolSource | Agent]" = (),
         model_options: Mapping[str, Any] | None = None,
         max_turns: int = 5,
         max_usd: float = 0.10,
@@ -163,6 +169,7 @@ class Agent:
             name,
             "model",
             instructions=instructions,
+            description=description,
             tools=tools,
             while_waiting=while_waiting,
             on_code_change=on_code_change,
@@ -214,7 +221,8 @@ def _fill(agent: Agent, name: str, kind: Kind, **options: Unpack[AgentOptions]) 
     agent.name = checked_name(name)
     agent.kind = kind
     agent.instructions = options.get("instructions", "")
-    tools = options.get("tools", ())
+    agent.description = options.get("description", "")
+    tools = [_as_tool(one) if isinstance(one, Agent) else one for one in options.get("tools", ())]
     agent.sources = tuple(one for one in tools if isinstance(one, ToolSource))
     agent.tools = _checked_tools([one for one in tools if not isinstance(one, ToolSource)])
     agent.while_waiting = _one_of("while_waiting", options.get("while_waiting", "hold"), WhileWaiting)
@@ -228,13 +236,20 @@ def _fill(agent: Agent, name: str, kind: Kind, **options: Unpack[AgentOptions]) 
     agent.shared = options.get("shared", False)
 
 
-async def equipped(agent: Agent) -> Agent:
-    """Return the agent with the tools of its sources. Sources that have not been listed yet are listed now."""
-    if not agent.sources:
+def _as_tool(agent: Agent) -> Tool[..., Any]:
+    return AgentTool(agent.name, agent.description or f"Ask the agent {agent.name}.")
+
+
+async def equipped(agent: Agent, client_tools: Sequence[Tool[..., Any]] = ()) -> Agent:
+    """Return the agent with the tools of its sources, and those that a client supplied. Sources that have not been
+    listed yet are listed now. A client's tool does not replace a tool of the agent."""
+    if not agent.sources and not client_tools:
         return agent
     listed = await asyncio.gather(*(source.tools() for source in agent.sources))
     full = copy(agent)
-    full.tools = _checked_tools([*agent.tools, *(tool for tools in listed for tool in tools)])
+    own = [*agent.tools, *(tool for tools in listed for tool in tools)]
+    names = {tool.name for tool in own}
+    full.tools = _checked_tools([*own, *(tool for tool in client_tools if tool.name not in names)])
     return full
 
 

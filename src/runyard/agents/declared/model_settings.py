@@ -56,6 +56,7 @@ class ModelSettings(Struct, frozen=True, kw_only=True):
             self,
             max_output_tokens=_tighter(self.max_output_tokens, budget.max_output_tokens),
             max_context_tokens=_tighter(self.max_context_tokens, budget.max_context_tokens),
+            max_usd=self.max_usd if budget.max_usd is None else min(self.max_usd, budget.max_usd),
         )
 
     def digest(self, instructions: str, tools: Sequence[Tool[..., Any]]) -> bytes:

@@ -16,7 +16,6 @@ from typing import Any
 from urllib.parse import urlsplit
 
 import msgspec
-import structlog
 
 from runyard.agents.tools.tool import Effects, Tool
 from runyard.agents.user_code.current_call import CurrentExecution, current_call, current_execution
@@ -25,8 +24,9 @@ from runyard.contract.result import Progress, Result
 from runyard.contract.timeouts import Timeouts
 from runyard.domain.task import Task, deadline
 from runyard.errors import Invalid, RemoteBroken, RemoteFailed, RemoteNotAllowed, RemoteTimedOut, RemoteUnavailable
+from runyard.telemetry.logger import get_logger
 
-log = structlog.get_logger()
+log = get_logger()
 
 _NOT_IN_NAMES = re.compile(r"[^A-Za-z0-9_-]")
 TROUBLES = {kind.code: kind for kind in (RemoteUnavailable, RemoteNotAllowed, RemoteTimedOut, RemoteBroken)}

@@ -1,9 +1,9 @@
-"""Parking: detect that a run only waits for people, and stop its tasks.
+"""Parking: detect that a run only waits, and stop its tasks.
 
-A call that needs a decision does not return: it blocks in `wait_for` while its siblings (`asyncio.gather`) continue and
-are recorded. When calls are blocked and none is in flight, `wait_until_quiet` returns and the runner stops the agent.
-The next execution reaches the same place by replay. Work that an agent does outside its context is not tracked here: it
-may be cut off, and is done again after the decision like everything that is not recorded.
+A call that waits for an answer does not return: it blocks in `wait_for` while its siblings (`asyncio.gather`)
+continue and are recorded. When calls are blocked and none is in flight, `wait_until_quiet` returns and the runner stops
+the agent. The next execution reaches the same place by replay. Work that an agent does outside its context is not
+tracked here: it may be cut off, and is done again after the answer like everything that is not recorded.
 
 After `close`, calls of the context have no effect, so a task that refuses to end cannot write to the run.
 """
@@ -26,7 +26,7 @@ _CANCEL_SECONDS = 1.0
 
 class Parking:
     def __init__(self) -> None:
-        self.approvals: list[str] = []
+        self.waits: list[str] = []
         self.closed = False
         self._in_flight = 0
         self._quiet = asyncio.Event()
@@ -44,17 +44,17 @@ class Parking:
             self._in_flight -= 1
             self._check_quiet()
 
-    async def wait_for(self, approval_id: str) -> NoReturn:
+    async def wait_for(self, wait_id: str) -> NoReturn:
         """Block until the execution is stopped."""
         self._track_task()
-        if approval_id not in self.approvals:
-            self.approvals.append(approval_id)
+        if wait_id not in self.waits:
+            self.waits.append(wait_id)
         self._check_quiet()
         await asyncio.get_running_loop().create_future()
         raise asyncio.CancelledError
 
     async def wait_until_quiet(self) -> None:
-        """Return when calls wait for people and none is in flight."""
+        """Return when calls wait and none is in flight."""
         while True:
             await self._quiet.wait()
             for _ in range(_TURNS):
@@ -65,7 +65,7 @@ class Parking:
                 return
 
     async def run_until_parked(self, work: Coroutine[Any, Any, T], name: str) -> "asyncio.Task[T] | None":
-        """Run the work in its own task. Return the task when it has ended, or None when it only waits for people.
+        """Run the work in its own task. Return the task when it has ended, or None when it only waits.
 
         In both cases no task of the work is running afterwards."""
         main = asyncio.create_task(work, name=name)
@@ -91,7 +91,7 @@ class Parking:
                     task.exception()  # retrieved, so that asyncio does not log it as never retrieved
 
     def _check_quiet(self) -> None:
-        if self.approvals and not self._in_flight:
+        if self.waits and not self._in_flight:
             self._quiet.set()
 
     def _track_task(self) -> None:

@@ -7,20 +7,27 @@ A call that waits for a person blocks (`parking.py`); a later execution finishes
 """
 
 from collections.abc import Callable, Mapping
-from typing import Any
+from typing import Any, TypeVar
+
+import msgspec
 
 from runyard.agents.declared.agent import OnUnknown
 from runyard.agents.durable.parking import Parking
-from runyard.agents.durable.questions import UNKNOWN, Questions
+from runyard.agents.durable.recorded_waits import RecordedWaits
 from runyard.agents.durable.replay import Replay
 from runyard.agents.durable.tool_call import PREFIX, RecordedCall, ToolCalls, capture_result, current_recorded_call
+from runyard.agents.durable.waits import UNKNOWN, Waits
 from runyard.agents.execution import Execution
 from runyard.agents.json_values import digest, plain
 from runyard.agents.tools.tool import Effects, Tool, call
 from runyard.agents.user_code.tracebacks import traceback_of
 from runyard.domain.events import StepFinished, StepStarted
 from runyard.domain.fold import CallState, StepState
+from runyard.domain.thread import Message
 from runyard.errors import Invalid, NestedCall, ResultNotJson, StepFailed, ToolFailed, UnknownOutcome
+
+V = TypeVar("V")
+NEW_MESSAGES = "new_messages"  # the step that takes them
 
 
 class RecordedCalls:
@@ -43,8 +50,9 @@ class RecordedCalls:
         self._replay = replay
         self._parking = parking
         self._add_text = add_text
-        self._questions = Questions(execution, replay, parking, on_unknown)
-        self._tools = ToolCalls(execution, replay, parking, self._questions, flush_text)
+        self._waits = Waits(execution, replay, parking, on_unknown)
+        self.waits = RecordedWaits(execution, parking, self._waits, self._next_key, self._stored)
+        self._tools = ToolCalls(execution, replay, parking, self._waits, flush_text)
 
     # --- steps -----------------------------------------------------------------------------------------------------
 
@@ -63,11 +71,7 @@ class RecordedCalls:
             self._reuse(key, known)
             return _step_result(name, known.error, known.result)
         again = known is not None
-        if (
-            known is not None
-            and effects == "once"
-            and not await self._questions.repeat(key, name, {"step": name}, known)
-        ):
+        if known is not None and effects == "once" and not await self._waits.repeat(key, name, {"step": name}, known):
             await self._tools.record(StepFinished(key, name, error=UNKNOWN))
             return _step_result(name, UNKNOWN, None)
         self._replay.use(key)
@@ -88,6 +92,25 @@ class RecordedCalls:
             result = (await self._tools.record(ended)).result
         return _step_result(name, error, result, cause)
 
+    # --- messages ---------------------------------------------------------------------------------------------------
+
+    async def new_messages(self) -> list[Message]:
+        hashed = digest((), {})
+        key = self._next_key(NEW_MESSAGES)
+        known = self._replay.step(key, hashed)
+        if known is not None and known.finished:
+            self._reuse(key, known)
+            return msgspec.convert(known.result, list[Message])
+        self._replay.use(key)
+        with self._parking.working():
+            found = await self._execution.new_messages()
+            if known is None:
+                self._execution.emit(StepStarted(key, NEW_MESSAGES, hash=hashed))
+            for message in found:
+                self._execution.take_message(message)
+            ended = await self._tools.record(StepFinished(key, NEW_MESSAGES, result=plain(found)))
+        return msgspec.convert(ended.result, list[Message])
+
     # --- tools -----------------------------------------------------------------------------------------------------
 
     async def tool(self, tool: Tool[..., Any], given: Mapping[str, Any], context: object) -> Any:
@@ -106,13 +129,13 @@ class RecordedCalls:
     async def approve(self, question: str, details: Mapping[str, Any]) -> bool:
         asked = self._stored(plain({**details, "question": question}))
         key = self._next_key("approve")
-        answer = await self._questions.decision(key, "question", "approve", asked)
+        answer = await self._waits.decision(key, "confirmation", "approve", asked)
         self._replay.use(key)
         return answer.state == "approved"
 
     # --- what they share -------------------------------------------------------------------------------------------
 
-    def _stored(self, value: dict[str, Any]) -> dict[str, Any]:
+    def _stored(self, value: V) -> V:
         """Return the value as the log stores it, so that it can be compared with the record."""
         redactor = self._execution.redactor
         return value if redactor is None else redactor.value(value)

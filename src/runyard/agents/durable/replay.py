@@ -1,6 +1,6 @@
 """Replay: the results and the text that a resumed execution already has.
 
-A python agent is called again from the top. Every step, tool call and question gets the key `name#occurrence`, which is
+A python agent is called again from the top. Every step, tool call and wait gets the key `name#occurrence`, which is
 unique in a run. If the log has a record under that key, the record is used instead of calling again. A record that does
 not match the call raises Nondeterministic.
 
@@ -12,8 +12,8 @@ from collections import Counter
 from typing import Any
 
 from runyard.agents.json_values import same
-from runyard.domain.approval import ApprovalKind
-from runyard.domain.fold import CallState, QuestionState, State, StepState
+from runyard.domain.fold import CallState, State, StepState, WaitState
+from runyard.domain.wait import WaitKind
 from runyard.errors import Nondeterministic
 
 
@@ -47,11 +47,11 @@ class Replay:
     def __init__(self, state: State) -> None:
         self._steps = {step.key: step for step in state.steps}
         self._calls = {call.call_id: call for call in state.calls}
-        self._questions = state.approvals
+        self._waits = state.waits
         self._used: Counter[str] = Counter()
         self._ahead = {step.key for step in state.steps if step.finished}
         self._ahead |= {call.call_id for call in state.calls if call.status == "finished"}
-        self._ahead |= {key for key, question in state.approvals.items() if question.decided_seq is not None}
+        self._ahead |= {key for key, wait in state.waits.items() if wait.answered_seq is not None}
         self.text = ReplayedText(state.text[: state.kept_text])
         self.thinking = ReplayedText(state.thinking[: state.kept_thinking])
 
@@ -76,17 +76,17 @@ class Replay:
             raise Nondeterministic
         return call
 
-    def question(self, key: str, kind: ApprovalKind, after: int = 0) -> tuple[str, QuestionState] | None:
-        """Return the newest approval of this kind for `key` that was requested after seq `after`."""
-        for approval_id, question in reversed(self._questions.items()):
-            if question.call_id == key and question.kind == kind and question.requested_seq > after:
-                return approval_id, question
+    def wait(self, key: str, kind: WaitKind, after: int = 0) -> tuple[str, WaitState] | None:
+        """Return the newest wait of this kind for `key` that was requested after seq `after`."""
+        for wait_id, wait in reversed(self._waits.items()):
+            if wait.call_id == key and wait.kind == kind and wait.requested_seq > after:
+                return wait_id, wait
         return None
 
     def use(self, key: str) -> None:
-        """Mark the result under `key`, and the decisions that led to it, as used."""
+        """Mark the result under `key`, and the answers that led to it, as used."""
         if not self._ahead:
             return
         self._ahead.discard(key)
-        decided = [approval_id for approval_id in self._ahead if approval_id in self._questions]
-        self._ahead -= {approval_id for approval_id in decided if self._questions[approval_id].call_id == key}
+        answered = [wait_id for wait_id in self._ahead if wait_id in self._waits]
+        self._ahead -= {wait_id for wait_id in answered if self._waits[wait_id].call_id == key}

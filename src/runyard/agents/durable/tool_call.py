@@ -16,16 +16,19 @@ from typing import TYPE_CHECKING, Any, TypeVar
 
 from msgspec import Struct
 
+from runyard.agents.durable.child_runs import ChildRuns
 from runyard.agents.durable.parking import Parking
-from runyard.agents.durable.questions import UNKNOWN, Questions
 from runyard.agents.durable.replay import Replay
+from runyard.agents.durable.waits import UNKNOWN, Waits, Wanted
 from runyard.agents.execution import Execution
 from runyard.agents.json_values import plain
 from runyard.agents.tools.tool import Tool
+from runyard.agents.tools.waiting_tools import AgentTool, ClientTool
 from runyard.agents.user_code.current_call import error_code
 from runyard.agents.user_code.tracebacks import traceback_of
 from runyard.domain.events import Payload, ToolFinished, ToolRequested, ToolStarted, clean
-from runyard.domain.fold import CallState
+from runyard.domain.fold import CallState, WaitState
+from runyard.domain.task import Budget
 from runyard.errors import (
     Invalid,
     InvalidInput,
@@ -35,6 +38,7 @@ from runyard.errors import (
     RunyardError,
     ToolError,
     ToolFailed,
+    TooManyChildren,
     Unavailable,
     WriteRefused,
 )
@@ -74,14 +78,17 @@ class ToolCalls:
         execution: Execution,
         replay: Replay,
         parking: Parking,
-        questions: Questions,
+        waits: Waits,
         flush_text: Callable[[], None],
     ) -> None:
         self._execution = execution
         self._flush_text = flush_text
         self._replay = replay
         self._parking = parking
-        self._questions = questions
+        self._waits = waits
+        self._children = ChildRuns(execution, parking, waits)
+        self._announced: set[str] = {call.call_id for call in execution.state.calls}
+        self.budget_left: Callable[[], Budget] = Budget  # what a child run may spend; the model's loop sets it
 
     async def make(
         self, tool: Tool[..., Any], key: str, given: Mapping[str, Any], known: CallState | None, context: object
@@ -89,15 +96,62 @@ class ToolCalls:
         """Make the call under `key`; `known` is its record in the log, if any.
 
         Raise Rejected if a person rejected it, ToolFailed if the input that a person edited does not fit the tool."""
+        if isinstance(tool, ClientTool):
+            return await self._from_client(tool, key, given)
+        if isinstance(tool, AgentTool):
+            return await self._from_child(tool, key, given)
         if known is None or known.started_seq is None:
             wanted = await self._allowed(tool, key, given)
             return await self._perform(tool, key, wanted, context, announce=True)
         if tool.effects != "once":
             return await self._perform(tool, key, known.input, context, announce=False)
-        if await self._questions.repeat(key, tool.name, known.input, known):
+        if await self._waits.repeat(key, tool.name, known.input, known):
             return await self._perform(tool, key, known.input, context, announce=True)
         await self.record(ToolFinished(key, tool.name, error=UNKNOWN))
         return Result(error=UNKNOWN)
+
+    def request(self, tool: ClientTool, key: str, given: Mapping[str, Any]) -> None:
+        """Announce the call of a client's tool and the wait for its result, in one append. The wait comes before the
+        start, so that a reader knows at the start that the client makes the call."""
+        expires_at = None if tool.timeout is None else self._execution.now_ms() + int(tool.timeout * 1000)
+        wanted = Wanted(kind="client_tool", name=tool.name, input=given, schema=tool.answer, expires_at=expires_at)
+        started = ToolStarted(key, tool.name, given)
+        self._waits.request(key, wanted, ToolRequested(key, tool.name, given), after=[started])
+
+    async def _from_client(self, tool: ClientTool, key: str, given: Mapping[str, Any]) -> Result:
+        if not self._waits.is_asked(key, "client_tool"):
+            self.request(tool, key, given)
+        return await self._record_answer(tool, key, await self._waits.block(key, "client_tool"))
+
+    async def _from_child(self, tool: AgentTool, key: str, given: Mapping[str, Any]) -> Result:
+        before = () if key in self._announced else (ToolRequested(key, tool.name, given),)
+        started = ToolStarted(key, tool.name, given)
+        try:
+            found = await self._children.end_of(
+                key, tool.agent, given["message"], self.budget_left(), None, *before, started
+            )
+        except (Invalid, TooManyChildren) as error:
+            for event in (*before, started):
+                self._execution.emit(event)
+            stored = await self.record(ToolFinished(key, tool.name, f"{PREFIX}{error.message}", error.code))
+            return Result(stored.output, stored.error)
+        return await self._record_answer(tool, key, found)
+
+    async def _record_answer(self, tool: Tool[..., Any], key: str, found: WaitState) -> Result:
+        output, error = found.value, None
+        if found.state == "expired":
+            output, error = f"{PREFIX}No answer came in time.", "timeout"
+        elif found.state == "failed":
+            output, error = f"{PREFIX}{found.reason or found.code}", found.code or "error"
+        elif isinstance(tool, AgentTool):
+            output = output["outputs"] or output["text"]
+        stored = await self.record(ToolFinished(key, tool.name, output, error))
+        return Result(stored.output, stored.error)
+
+    def announce(self, requested: ToolRequested) -> None:
+        """Emit a requested call that is made later."""
+        self._announced.add(requested.call_id)
+        self._execution.emit(requested)
 
     async def record(self, payload: P) -> P:
         """Emit an event, wait until it is durable, and return it as stored."""
@@ -108,10 +162,10 @@ class ToolCalls:
 
     async def _allowed(self, tool: Tool[..., Any], key: str, given: Mapping[str, Any]) -> Mapping[str, Any]:
         """Return the input for the tool: as given, or as a person edited it."""
-        if not self._questions.is_asked(key, "tool") and not tool.needs_approval(given):
+        if not self._waits.is_asked(key, "tool") and not tool.needs_approval(given):
             return given
         wish = ToolRequested(key, tool.name, given)
-        answer = await self._questions.decision(key, "tool", tool.name, given, wish)
+        answer = await self._waits.decision(key, "tool", tool.name, given, wish)
         self._replay.use(key)
         if answer.state != "approved":
             raise Rejected(f"The call of {tool.name} was rejected.", reason=answer.reason)

@@ -11,14 +11,13 @@ from collections.abc import AsyncIterator, Awaitable, Callable, Mapping, Sequenc
 from contextlib import AsyncExitStack, asynccontextmanager
 from typing import TYPE_CHECKING, Any, TextIO, TypeVar
 
-import structlog
-
 from runyard.errors import ServerGone, ToolError
+from runyard.telemetry.logger import get_logger
 
 if TYPE_CHECKING:
     from mcp import Client
 
-log = structlog.get_logger()
+log = get_logger()
 T = TypeVar("T")
 
 _CONNECT_SECONDS = 30

@@ -2,7 +2,8 @@
 
 One request to the model is one step. Its message, the end of the step, and all requested calls with the approvals they
 need are one append: after a crash the log has all of a turn or nothing of it. The model is asked again when every call
-has a result (`tool_execution.py`).
+has a result (`tool_execution.py`). Messages that came meanwhile are taken before it is asked, never between calls and
+their results.
 
 After a crash the conversation is rebuilt from the log. Finished messages and calls are reused. The text of an
 unfinished message is withdrawn with `model.reset` and requested again. Calls that may have happened follow the rules of
@@ -17,19 +18,20 @@ from runyard.agents.context import Context
 from runyard.agents.declared.agent import Agent, Output
 from runyard.agents.declared.model_settings import ModelSettings
 from runyard.agents.durable.parking import Parking
-from runyard.agents.durable.questions import Questions
 from runyard.agents.durable.replay import Replay
 from runyard.agents.durable.tool_call import ToolCalls
+from runyard.agents.durable.waits import Waits
 from runyard.agents.execution import Canceled, Execution, ModelOutput
 from runyard.agents.json_values import plain
 from runyard.agents.model.output_limit import OutputLimit
 from runyard.agents.model.prompt import estimate_tokens, messages_before, tool_definitions
 from runyard.agents.model.requested_calls import RequestedCall, requested_calls, with_own_ids
 from runyard.agents.model.tool_execution import ToolExecution
-from runyard.domain.conversation import call_ids, messages
+from runyard.domain.conversation import call_ids, messages, taken_messages
 from runyard.domain.events import ModelMessage, ModelReset, StepFinished, StepStarted, Usage
 from runyard.domain.fold import State
 from runyard.domain.run import StopReason
+from runyard.domain.task import Budget
 from runyard.errors import AnswerTooLarge, ContextTooLong, ModelRefused, ModelUnavailable
 from runyard.model import Finished, Model, Request, Text, Thinking
 
@@ -48,15 +50,17 @@ class Loop:
         self._execution = execution
         self._state = state
         self._context = Context(agent, execution, parking, Replay(State()))  # everything it writes is new
-        questions = Questions(execution, replay, parking, agent.on_unknown)
-        calls = ToolCalls(execution, replay, parking, questions, self._context.flush_text)
-        self._tool_execution = ToolExecution(execution, replay, questions, calls, self._context)
+        waits = Waits(execution, replay, parking, agent.on_unknown)
+        calls = ToolCalls(execution, replay, parking, waits, self._context.flush_text)
+        calls.budget_left = self._budget_left
+        self._tool_execution = ToolExecution(execution, replay, waits, calls, self._context)
         self._tools = {tool.name: tool for tool in agent.tools}
         self._turns = len(state.messages)
         self._usage = state.usage or Usage()
         self._cut_short = any(step.key == _step(self._turns) and step.result == "length" for step in state.steps)
         self._text_before = state.text[: state.kept_text]
         self._conversation: list[Any] = []
+        self._retaken: list[Any] = []  # messages that an earlier attempt took before the model answered them
         self._acted = any(call.error not in INVALID for call in state.calls)
 
     async def run(self) -> Output:
@@ -65,12 +69,16 @@ class Loop:
             if message is None:
                 if (limit := self._limit()) is not None:
                     return self._answer(limit)
+                await self._take_messages()
                 message = await self._ask_model()
             if (end := self._end(message)) is not None:
-                return self._answer(end, message)
+                if end != "end_turn" or not await self._goes_on():
+                    return self._answer(end, message)
+                message = None
+                continue
             requested = requested_calls(message, self._tools)
             await self._make_calls(requested)
-            if all(call.ends_turn for call in requested):
+            if all(call.ends_turn for call in requested) and not await self._goes_on():
                 return self._answer("end_turn", message)
             if not any(call.is_valid for call in requested) and self._turns >= self._settings.max_turns:
                 return self._answer("invalid_tool_call")
@@ -83,10 +91,36 @@ class Loop:
         question = self._execution.message
         own = messages(self._state, None if question is None else question.text)
         last = self._state.messages[-1] if self._state.messages else None
+        self._retaken = taken_messages(self._state, len(self._state.messages))
+        own = own[: len(own) - len(self._retaken)]  # they follow the results of the last message's calls
         if last is not None:
             own = own[: len(own) - len(call_ids(last))]  # the results of its calls are added when they are known
         self._conversation = [*await messages_before(self._agent, self._settings, self._execution, own), *own]
         return last
+
+    async def _take_messages(self) -> None:
+        """Add the messages that came meanwhile to the conversation, where the model expects a message."""
+        taken, self._retaken = self._retaken, []
+        if self._execution.has_new_messages:
+            for message in await self._execution.new_messages():
+                self._execution.take_message(message)
+                taken.append({"role": "user", "content": message.text})
+        self._conversation += taken
+
+    async def _goes_on(self) -> bool:
+        """Take messages that came before the model had answered. Return whether it has to answer them too."""
+        if self._retaken:
+            return True
+        if not self._execution.has_new_messages:
+            return False
+        try:
+            if self._limit() is not None:
+                return False
+        except ContextTooLong:
+            return False  # they start the next run, which may leave out older messages
+        before = len(self._conversation)
+        await self._take_messages()
+        return len(self._conversation) > before
 
     async def _ask_model(self) -> dict[str, Any]:
         """Ask the model and record its message."""
@@ -177,6 +211,11 @@ class Loop:
         """Return all text of the run, as its followers saw it, and the last message if that differs."""
         text, last = self._text_before + self._context.written(), (message or {}).get("content")
         return ModelOutput(text=text, stop_reason=why, last=last if isinstance(last, str) and last != text else None)
+
+    def _budget_left(self) -> Budget:
+        """Return what a child run may spend."""
+        limits = Budget(max_usd=self._settings.max_usd, max_output_tokens=self._settings.max_output_tokens)
+        return limits.after(self._usage.output_tokens, self._usage.usd)
 
     def _request(self) -> Request:
         most = self._settings.max_output_tokens

@@ -25,7 +25,10 @@ async def messages_before(
     agent: Agent, model_settings: ModelSettings, execution: Execution, own: Sequence[Mapping[str, Any]]
 ) -> list[Any]:
     """Return the messages that come before the run's `own` messages. Both share the token limit."""
-    system = [{"role": "system", "content": agent.instructions}] if agent.instructions else []
+    options = execution.state.options
+    told = [agent.instructions, None if options is None else options.instructions]
+    instructions = "\n\n".join(each for each in told if each)
+    system = [{"role": "system", "content": instructions}] if instructions else []
     room = (model_settings.max_context_tokens or MOST_TOKENS) - estimate_tokens([*system, *own])
     earlier: list[list[dict[str, Any]]] = []
     if model_settings.history:

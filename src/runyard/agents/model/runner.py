@@ -12,6 +12,7 @@ from runyard.agents.durable.outcome import outcome
 from runyard.agents.durable.parking import Parking
 from runyard.agents.execution import Execution, Parked
 from runyard.agents.model.loop import Loop
+from runyard.domain.task import Budget
 from runyard.model import Model
 from runyard.models.litellm import LitellmModel
 from runyard.models.scripted import ScriptedModel
@@ -28,10 +29,12 @@ class ModelRunner:
     async def __call__(self, agent: Agent, execution: Execution, /) -> Output:
         assert agent.model_settings is not None  # the declaration was checked
         parking = Parking()
-        task = execution.state.task
+        task, options = execution.state.task, execution.state.options
         model_settings = agent.model_settings if task is None else agent.model_settings.within(task.budget)
+        if options is not None and options.max_output_tokens is not None:
+            model_settings = model_settings.within(Budget(max_output_tokens=options.max_output_tokens))
         loop = Loop(agent, model_settings, self._model_of(model_settings), execution, parking)
         main = await parking.run_until_parked(loop.run(), f"agent:{execution.run.id}")
         if main is None:
-            raise Parked(parking.approvals)
+            raise Parked(parking.waits)
         return outcome(main, execution)

@@ -10,24 +10,23 @@ from collections.abc import Sequence
 from typing import Any
 
 from runyard.agents.context import Context
-from runyard.agents.durable.questions import Questions
 from runyard.agents.durable.replay import Replay
 from runyard.agents.durable.tool_call import ToolCalls, error_text_for_model
+from runyard.agents.durable.waits import Waits
 from runyard.agents.execution import Execution
 from runyard.agents.model.requested_calls import RequestedCall
+from runyard.agents.tools.waiting_tools import ClientTool
 from runyard.domain.conversation import tool_message
 from runyard.domain.events import ToolFinished, ToolRequested, ToolStarted
-from runyard.domain.fold import CallState, QuestionState
+from runyard.domain.fold import CallState, WaitState
 from runyard.errors import Rejected, ToolFailed
 
 
 class ToolExecution:
-    def __init__(
-        self, execution: Execution, replay: Replay, questions: Questions, calls: ToolCalls, context: Context
-    ) -> None:
+    def __init__(self, execution: Execution, replay: Replay, waits: Waits, calls: ToolCalls, context: Context) -> None:
         self._execution = execution
         self._replay = replay
-        self._questions = questions
+        self._waits = waits
         self._calls = calls
         self._context = context
         self._known = {call.call_id: call for call in execution.state.calls}
@@ -38,9 +37,11 @@ class ToolExecution:
             known = self._known.get(call.call_id)
             requested = ToolRequested(call.call_id, call.name, call.given)
             if known is None and call.problem is None and _must_ask(call):
-                self._questions.ask(call.call_id, "tool", call.name, call.given, requested)
+                self._waits.ask(call.call_id, "tool", call.name, call.given, requested)
+            elif known is None and call.problem is None and isinstance(call.tool, ClientTool):
+                self._calls.request(call.tool, call.call_id, call.given)
             elif known is None:
-                self._execution.emit(requested)
+                self._calls.announce(requested)
             if call.problem is not None and not _is_finished(known):
                 self._fail(call, call.given, *call.problem)
 
@@ -75,8 +76,8 @@ class ToolExecution:
         decision = self._decision(call)
         return call.given if decision is None or decision.edited is None else decision.edited
 
-    def _decision(self, call: RequestedCall) -> QuestionState | None:
-        found = self._replay.question(call.call_id, "tool")
+    def _decision(self, call: RequestedCall) -> WaitState | None:
+        found = self._replay.wait(call.call_id, "tool")
         return None if found is None else found[1]
 
 

@@ -24,9 +24,9 @@ from runyard.agents.json_values import plain
 from runyard.agents.plan.node_context import NodeContext
 from runyard.agents.user_code.containment import with_deadline
 from runyard.agents.user_code.frames import Interrupted, calls_user_code
-from runyard.domain.approval import Approval
 from runyard.domain.events import ApprovalRequested, ModelReset, ModelToken, StepFinished, StepStarted
 from runyard.domain.fold import StepState
+from runyard.domain.wait import Wait
 from runyard.errors import NodeFailed, NodeTimedOut, Unavailable, UnknownOutcome, WriteRefused
 
 
@@ -71,22 +71,22 @@ def _repetition(agent: Agent, node: Node, begun: StepState, execution: Execution
     """Return if a person allowed the repetition. Otherwise park the run, or raise UnknownOutcome."""
     if agent.on_unknown == "fail":
         raise UnknownOutcome
-    found = Replay(execution.state).question(node.name, "unknown_outcome", begun.started_seq or 0)
+    found = Replay(execution.state).wait(node.name, "unknown_outcome", begun.started_seq or 0)
     if found is None:
         asked = {"node": node.name}
-        approval = Approval(
-            id=execution.new_approval_id(),
+        approval = Wait(
+            id=execution.new_wait_id("unknown_outcome"),
             run_id=execution.run.id,
             call_id=node.name,
             kind="unknown_outcome",
-            tool=node.name,
+            name=node.name,
             input=asked,
             created_at=execution.now_ms(),
         )
-        execution.ask(approval, ApprovalRequested(approval.id, node.name, "unknown_outcome", node.name, asked))
+        execution.wait(approval, ApprovalRequested(approval.id, node.name, "unknown_outcome", node.name, asked))
         raise Parked([approval.id])
     approval_id, question = found
-    if question.decided_seq is None:
+    if question.answered_seq is None:
         raise Parked([approval_id])
     if question.state != "approved":
         raise UnknownOutcome

@@ -28,7 +28,7 @@ async def run_python(agent: Agent, execution: Execution, /) -> Output:
     context = Context(agent, execution, parking)
     main = await parking.run_until_parked(_call(agent, context), f"agent:{execution.run.id}")
     if main is None:
-        raise Parked(parking.approvals)
+        raise Parked(parking.waits)
     context.flush_text()
     return _output(outcome(main, execution), context)
 

@@ -19,7 +19,6 @@ from threading import Thread
 from typing import Literal
 
 import msgspec
-import structlog
 
 from runyard.agents.sandbox import seccomp, self_test
 from runyard.agents.sandbox.bubblewrap import PREPARED, PYTHON, Descriptors, Limits, command
@@ -29,8 +28,9 @@ from runyard.agents.sandbox.staging import Stage, remove_stale
 from runyard.agents.sandbox.user_ids import SandboxUser
 from runyard.agents.user_code.run_in_thread import run_in_thread
 from runyard.errors import NoSandbox
+from runyard.telemetry.logger import get_logger
 
-log = structlog.get_logger()
+log = get_logger()
 
 _LOOK_SECONDS = 0.1
 _CHUNK_SECONDS = 0.05  # output within this time becomes one event

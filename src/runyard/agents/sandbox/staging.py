@@ -15,11 +15,10 @@ import tempfile
 import time
 from pathlib import Path
 
-import structlog
-
 from runyard.private_files import remove_tree
+from runyard.telemetry.logger import get_logger
 
-log = structlog.get_logger()
+log = get_logger()
 
 BEFORE = ".old"  # suffix of the old workspace while it is replaced
 NEW = ".new"  # suffix of the new one

@@ -34,7 +34,7 @@ import msgspec
 
 from runyard.agents.tools import docstrings
 from runyard.agents.tools.rates import Rate
-from runyard.agents.tools.schemas import convert, schema_of, without_values
+from runyard.agents.tools.schemas import converted, schema_of, without_values
 from runyard.agents.user_code.current_call import CurrentExecution, set_current_call, stream_chunks
 from runyard.agents.user_code.frames import calls_user_code
 from runyard.agents.user_code.run_in_thread import run_in_thread
@@ -157,7 +157,7 @@ class Tool(Generic[P, R_co]):
             InvalidInput: If the object does not fit. The message names the place and repeats no value.
         """
         try:
-            checked = convert(given, self._input_type)
+            checked = converted(given, self._input_type)
         except msgspec.ValidationError as error:
             raise InvalidInput(f"The arguments of {self.name} do not fit: {without_values(str(error))}.") from None
         return {name: getattr(checked, name) for name in given}

@@ -15,8 +15,6 @@ from contextvars import Context, ContextVar
 from pathlib import Path
 from typing import Any, Protocol
 
-import structlog
-
 from runyard.agents.user_code.frames import calls_user_code
 from runyard.agents.user_code.run_in_thread import run_in_thread
 from runyard.domain.events import Payload, ToolOutput, clean
@@ -24,8 +22,9 @@ from runyard.domain.fold import State
 from runyard.domain.run import Run
 from runyard.errors import AgentError, RunyardError
 from runyard.store import Hit
+from runyard.telemetry.logger import get_logger
 
-log = structlog.get_logger()
+log = get_logger()
 
 
 class CurrentExecution(Protocol):

@@ -10,14 +10,13 @@ import asyncio
 from collections.abc import Callable, Sequence
 from contextlib import suppress
 
-import structlog
-
 from runyard.domain.feed import Entry
 from runyard.engine.log.stream import AWAY_SECONDS, IdleTimer, Pause
 from runyard.errors import Gone, RunyardError, Unavailable
 from runyard.store import Store
+from runyard.telemetry.logger import get_logger
 
-log = structlog.get_logger()
+log = get_logger()
 
 AT_ONCE = 1000
 READ = 200

@@ -9,12 +9,11 @@ import asyncio
 from collections.abc import Callable
 from contextlib import suppress
 
-import structlog
-
 from runyard.errors import RunyardError
 from runyard.store import Store
+from runyard.telemetry.logger import get_logger
 
-log = structlog.get_logger()
+log = get_logger()
 
 AT_ONCE = 100
 

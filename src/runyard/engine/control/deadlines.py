@@ -9,13 +9,12 @@ import asyncio
 from collections.abc import Iterator
 from contextlib import contextmanager
 
-import structlog
-
 from runyard.clock import Clock
 from runyard.engine.control.cancel import Cancel
 from runyard.errors import RunyardError
+from runyard.telemetry.logger import get_logger
 
-log = structlog.get_logger()
+log = get_logger()
 
 GRACE_SECONDS = 0.5  # for a worker to end the run as timed out
 

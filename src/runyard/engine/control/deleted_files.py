@@ -9,13 +9,12 @@ that a machine that was off for less than that removes its files too.
 import asyncio
 from collections.abc import Awaitable, Callable, Sequence
 
-import structlog
-
 from runyard.clock import Clock
 from runyard.errors import RunyardError
 from runyard.store import Removal, Store
+from runyard.telemetry.logger import get_logger
 
-log = structlog.get_logger()
+log = get_logger()
 
 DAY_MS = 24 * 3600 * 1000
 KEPT_MS = 30 * DAY_MS

@@ -6,14 +6,13 @@ a run that waits for a decision. A follower in any process and on any face clear
 is over.
 """
 
-import structlog
-
 from runyard.domain.run import Run
 from runyard.engine.log.stream import Streams
 from runyard.errors import RunyardError
 from runyard.store import Store
+from runyard.telemetry.logger import get_logger
 
-log = structlog.get_logger()
+log = get_logger()
 
 
 class Disconnects:

@@ -1,27 +1,26 @@
 """Recovers and ends runs that their worker or client left.
 
 It requeues or ends runs of dead workers, ends canceled runs that did not stop in time, cancels runs without a client,
-expires approvals, terminates database sessions of frozen processes, and deletes old idempotency keys. Every process
-does it, with or without a worker; no process leads."""
+answers waits that are due, terminates database sessions of frozen processes, and deletes old idempotency keys. Every
+process does it, with or without a worker; no process leads."""
 
 import asyncio
 from collections.abc import Awaitable, Callable, Sequence
 
-import structlog
-
 from runyard.clock import Clock
 from runyard.domain.append import END_OF
-from runyard.domain.approval import Approval
 from runyard.domain.endings import EndWithoutWorker
-from runyard.domain.events import ApprovalDecided, Draft, Drafter
+from runyard.domain.events import Draft
 from runyard.domain.rate import FORGET_MS
 from runyard.domain.run import Fate, Run, Status
+from runyard.engine.control.linked_runs import LinkedRuns
 from runyard.engine.log.tail import Tail
 from runyard.errors import RunyardError
 from runyard.store import Store
+from runyard.telemetry.logger import get_logger
 from runyard.telemetry.metrics import Metrics
 
-log = structlog.get_logger()
+log = get_logger()
 
 WORKERS_AT_ONCE = 20
 EVENTS_OF_AN_END = 2  # the reason, and run.finished
@@ -60,11 +59,13 @@ class Reaper:
         wake_workers: Callable[[], None],
         stop_run: Callable[[str], None],
         metrics: Metrics,
+        linked_runs: LinkedRuns,
         recover_reply_order: Callable[[], Awaitable[None]] | None = None,
     ) -> None:
         """`stop_run` tells the worker of a run to stop it. `recover_reply_order` releases runs in channels whose turn
         was not given."""
         self._recover_reply_order = recover_reply_order
+        self._linked_runs = linked_runs
         self._store = store
         self._tail = tail
         self._clock = clock
@@ -73,7 +74,6 @@ class Reaper:
         self._wake_workers = wake_workers
         self._metrics = metrics
         self._stop_run = stop_run
-        self._draft = Drafter(clock, "api")
         self._end_reaped = EndWithoutWorker(clock, "not stopped in time")
         self._end_disconnected = EndWithoutWorker(clock, "its client did not reconnect")
         self._housekeeping = Interval(clock, HOUSEKEEPING_SECONDS)
@@ -88,17 +88,20 @@ class Reaper:
                     await self._unstick()
                 if reaping.is_due():
                     await self.reap()
-                await self.enforce_deadlines()
+                due_in = await self.enforce_deadlines()
             except RunyardError as error:
+                due_in = None
                 log.warning("reaper.round_failed", code=error.code)
-            await asyncio.sleep(min(interval, DEADLINE_SECONDS))
+            pause = min(interval, DEADLINE_SECONDS)
+            await asyncio.sleep(pause if due_in is None else min(pause, max(due_in, 1) / 1000))
 
     async def _unstick(self) -> None:
         if ended := await self._store.end_stuck_sessions():
             log.warning("database.sessions_terminated", sessions=ended)
 
-    async def enforce_deadlines(self) -> None:
-        """Cancel runs whose grace period after a disconnect is over, and expire approvals."""
+    async def enforce_deadlines(self) -> int | None:
+        """Cancel runs whose grace period after a disconnect is over, and answer waits that are due. Return the
+        milliseconds until the next wait is due."""
         for run in await self._store.abandon(AT_ONCE, self._cancel_ms, self._end_disconnected):
             log.info("run.abandoned", run_id=run.id, status=run.status.value)
             if run.status is Status.RUNNING:
@@ -107,19 +110,13 @@ class Reaper:
                 self._metrics.events_persisted(EVENTS_OF_AN_END)
                 self._metrics.run_finished(run.status, run.agent)
                 self._tail.mark_stale(run.id)
-        for approval in await self._store.expire(AT_ONCE, self._expiry_event):
-            log.info("approval.expired", run_id=approval.run_id)
-            self._metrics.events_persisted(1)
-            self._tail.mark_stale(approval.run_id)
-            self._wake_workers()
-
-    def _expiry_event(self, approval: Approval) -> Draft:
-        return self._draft(ApprovalDecided(approval.id, "expired", "runyard"))
+        return await self._linked_runs.expire()
 
     async def reap(self) -> None:
         """Requeue or end the runs of dead workers, and delete old rows once in `HOUSEKEEPING_SECONDS`."""
         if self._recover_reply_order is not None:
             await self._recover_reply_order()
+        await self._linked_runs.sweep()
         agents: dict[str, str] = {}
 
         def ending(run: Run, fate: Fate) -> Sequence[Draft]:
@@ -136,4 +133,5 @@ class Reaper:
         if self._housekeeping.is_due():
             await self._store.forget_keys(KEY_LIFE_MS)
             await self._store.forget_calls(FORGET_MS)
+            await self._store.forget_events()
             await self._store.maintain()

@@ -8,13 +8,12 @@ leads. A deleted run leaves a tombstone for the same time again: clients get 410
 import asyncio
 from collections.abc import Awaitable, Callable
 
-import structlog
-
 from runyard.clock import Clock
 from runyard.errors import RunyardError
 from runyard.store import Store, Swept
+from runyard.telemetry.logger import get_logger
 
-log = structlog.get_logger()
+log = get_logger()
 
 DAY_MS = 24 * 3600 * 1000
 SWEEP_SECONDS = 3600.0

@@ -71,8 +71,11 @@ async def _read(store: Store, run: Run, upto: int) -> Sequence[Event]:
 
 
 def _first_event(draft: Drafter, first: Event, run: Run, origin: Origin) -> Draft:
-    task = first.payload.task if isinstance(first.payload, RunQueued) else None
-    return replace(draft(RunQueued(run.agent, run.trigger_message_id, task, origin)), ts=first.ts)
+    asked = first.payload if isinstance(first.payload, RunQueued) else RunQueued(run.agent)
+    copied = RunQueued(
+        run.agent, run.trigger_message_id, asked.task, origin, client_tools=asked.client_tools, options=asked.options
+    )
+    return replace(draft(copied), ts=first.ts)
 
 
 def _copy(event: Event) -> Draft:

@@ -11,21 +11,25 @@ import msgspec
 from msgspec.structs import replace
 
 from runyard.clock import Clock
-from runyard.domain.events import Drafter, RunQueued, clean
+from runyard.domain.events import ClientTool, Drafter, RunQueued, clean, cleaned
 from runyard.domain.no_redaction import NO_REDACTION
 from runyard.domain.run import Run, run_lane, thread_lane
-from runyard.domain.task import Task
+from runyard.domain.task import Budget, RunOptions, Task
 from runyard.domain.thread import Message, Thread
+from runyard.engine.intake.client_tools import checked_client_tools
 from runyard.engine.intake.fork import copy_beginning
+from runyard.engine.intake.while_running import PostsWhileRunning, WhileRunning
 from runyard.engine.limits import Admission, InputLimits
 from runyard.engine.log.group import Group
 from runyard.engine.log.tail import Tail
 from runyard.errors import Conflict, Invalid, NotFound, RunyardError
 from runyard.ids import is_id, new_id
 from runyard.store import Accepted, IdempotencyKey, Post, Store
+from runyard.telemetry.metrics import Metrics
 
 if TYPE_CHECKING:
     from runyard.domain.redaction import Redactor
+    from runyard.engine.control.cancel import Cancel
     from runyard.engine.running.worker import Worker
 
 GROUP_POSTS = 200
@@ -54,6 +58,8 @@ class Intake:
         redactor: "Redactor" = NO_REDACTION,
         admission: Admission | None = None,
         plans: Sequence[str] = (),
+        cancel: "Cancel | None" = None,
+        metrics: Metrics | None = None,
     ) -> None:
         """`worker`: the worker of this process, which may claim new runs directly. `plans`: the agents that
         `start_plan` starts; the first is the default."""
@@ -68,6 +74,7 @@ class Intake:
         self._worker = worker
         self._wake_workers = wake_workers
         self._draft = Drafter(clock, "api")
+        self._post_while_running = PostsWhileRunning(store, tail, self._draft, worker, cancel, metrics or Metrics())
         self._commit_in_group: Group[Post, Accepted | RunyardError] = Group(self._commit, GROUP_POSTS)
 
     async def open_thread(
@@ -85,16 +92,37 @@ class Intake:
         return await self._store.create_thread(thread, key)
 
     async def post(
-        self, owner: str, face: str, thread_id: str, text: str, agent: str | None, key: IdempotencyKey | None = None
+        self,
+        owner: str,
+        face: str,
+        thread_id: str,
+        text: str,
+        agent: str | None,
+        key: IdempotencyKey | None = None,
+        client_tools: Sequence[ClientTool] = (),
+        while_running: WhileRunning = "queue",
+        options: RunOptions | None = None,
     ) -> Accepted:
-        """Store a user's message and queue the run that answers it."""
+        """Store a user's message and queue the run that answers it. Its agent may call the `client_tools`.
+        `while_running` says what happens if a run of the thread has not ended."""
         self._check_agent(agent)
-        return await self._accept(self._message(owner, face, thread_id, text, agent, key))
+        post = self._message(owner, face, thread_id, text, agent, key, client_tools, options)
+        return await self._accept(post, while_running)
 
     def _message(
-        self, owner: str, face: str, thread_id: str, text: str, agent: str | None, key: IdempotencyKey | None
+        self,
+        owner: str,
+        face: str,
+        thread_id: str,
+        text: str,
+        agent: str | None,
+        key: IdempotencyKey | None,
+        client_tools: Sequence[ClientTool] = (),
+        options: RunOptions | None = None,
     ) -> Post:
+        tools = [self._redacted_tool(tool) for tool in checked_client_tools(client_tools)]
         self._admission.check(owner, text)
+        asked = None if options is None else self._options_as_stored(options)
         now = self._clock.now_ms()
         run_id = new_id()
         text = self._redactor.text(clean(text))
@@ -107,7 +135,8 @@ class Intake:
             thread_id=thread_id,
             agent=agent,
             default_agent=self._default_agent,
-            queued=lambda agent: self._draft(RunQueued(agent, message.id)),
+            queued=lambda agent: self._draft(RunQueued(agent, message.id, client_tools=tools, options=asked)),
+            has_client_tools=bool(tools) or asked is not None,
             message=message,
             created_at=now,
             key=key,
@@ -115,15 +144,25 @@ class Intake:
         )
 
     async def post_by_name(
-        self, owner: str, face: str, name: str, text: str, agent: str | None, key: IdempotencyKey | None = None
+        self,
+        owner: str,
+        face: str,
+        name: str,
+        text: str,
+        agent: str | None,
+        key: IdempotencyKey | None = None,
+        client_tools: Sequence[ClientTool] = (),
+        while_running: WhileRunning = "queue",
+        options: RunOptions | None = None,
     ) -> Accepted:
         """Store a message in the thread that its client calls `name`, and queue the run that answers it. The same
         commit creates the thread if it does not exist. A thread without a name is found by its id."""
         self._check_agent(agent)
         if is_id(name) and await self._has_no_name(owner, name):
-            return await self.post(owner, face, name, text, agent, key)
+            return await self.post(owner, face, name, text, agent, key, client_tools, while_running, options)
         thread = Thread(id=new_id(), owner=owner, external_id=name, created_at=self._clock.now_ms())
-        return await self._accept(replace(self._message(owner, face, thread.id, text, agent, key), thread=thread))
+        post = self._message(owner, face, thread.id, text, agent, key, client_tools, options)
+        return await self._accept(replace(post, thread=thread), while_running)
 
     async def _has_no_name(self, owner: str, thread_id: str) -> bool:
         try:
@@ -193,6 +232,26 @@ class Intake:
             )
         )
 
+    async def start_child(self, parent: Run, run_id: str, agent: str, text: str, budget: Budget) -> None:
+        """Queue a run that `parent` waits for, in a lane of its own, unless it was queued before. The parent was
+        admitted, so its children are not limited by the queues of their owner."""
+        task = Task("message", {"message": text}, budget=budget)
+        await self._accept(
+            Post(
+                owner=parent.owner,
+                face="native",
+                run_id=run_id,
+                lane_key=run_lane(run_id),
+                agent=agent,
+                default_agent=self._default_agent,
+                queued=lambda agent: self._draft(RunQueued(agent, task=task, parent=parent.id)),
+                external_id=f"child:{run_id}",
+                created_at=self._clock.now_ms(),
+                depth=parent.depth + 1,
+                parent_run_id=parent.id,
+            )
+        )
+
     async def start_plan(
         self, owner: str, face: str, plan: str | None, external_id: str | None, key: IdempotencyKey | None
     ) -> Accepted:
@@ -205,6 +264,9 @@ class Intake:
             raise Invalid(f"The agent {plan} is not a plan. Post it a message in a thread, or start one of: {plans}.")
         return await self.start(owner, face, plan or self._plans[0], external_id, key)
 
+    def _redacted_tool(self, tool: ClientTool) -> ClientTool:
+        return ClientTool(tool.name, self._redactor.text(tool.description), self._redactor.value(tool.schema))
+
     def as_stored(self, task: Task) -> Task:
         """Return the task with redacted inputs and labels. The request id stays, because answers repeat it."""
         if not self._redactor.is_on:
@@ -215,7 +277,19 @@ class Intake:
         }
         return replace(task, inputs=self._redactor.value(task.inputs), labels=labels)
 
-    async def _accept(self, post: Post) -> Accepted:
+    def _options_as_stored(self, options: RunOptions) -> RunOptions:
+        """Return the options with clean and redacted texts."""
+        instructions = options.instructions
+        return replace(
+            options,
+            instructions=None if instructions is None else self._redactor.text(clean(instructions)),
+            earlier=self._redactor.value(cleaned(options.earlier)),
+            echo=self._redactor.value(cleaned(options.echo)),
+        )
+
+    async def _accept(self, post: Post, while_running: WhileRunning = "queue") -> Accepted:
+        if while_running != "queue":
+            return self._announce(await self._post_while_running(post, while_running))
         result = await self._commit_in_group(post)
         if isinstance(result, RunyardError):
             raise result
@@ -225,7 +299,9 @@ class Intake:
         """Queue a new run with the message or task of a run that has ended."""
         self._admission.check(owner)
         old = await self._store.get_run(owner, run_id)
-        task = await self._task_of(old)
+        asked = await self._request_of(old)
+        tools, options = ([], None) if asked is None else (asked.client_tools, asked.options)
+        task = None if asked is None else asked.task
         post = Post(
             owner=owner,
             face=old.face,
@@ -233,18 +309,22 @@ class Intake:
             lane_key=old.lane_key,
             thread_id=old.thread_id,
             default_agent=old.agent,
-            queued=lambda agent: self._draft(RunQueued(agent, old.trigger_message_id, task)),
+            queued=lambda agent: self._draft(
+                RunQueued(agent, old.trigger_message_id, task, client_tools=tools, options=options)
+            ),
+            has_client_tools=old.has_client_tools,
             created_at=self._clock.now_ms(),
             key=key,
             most_queued=self._admission.queued_per_lane,
         )
         return self._announce(await self._store.retry(owner, post, run_id))
 
-    async def _task_of(self, run: Run) -> Task | None:
-        """Return the task of a run without a message."""
-        first = () if run.trigger_message_id else await self._store.read(run.id, 0, 1)
+    async def _request_of(self, run: Run) -> RunQueued | None:
+        """Return the first event of a run, or None if it has nothing besides its message."""
+        is_plain = run.trigger_message_id is not None and not run.has_client_tools
+        first = () if is_plain else await self._store.read(run.id, 0, 1)
         queued = first[0].payload if first else None
-        return queued.task if isinstance(queued, RunQueued) else None
+        return queued if isinstance(queued, RunQueued) else None
 
     async def _commit(self, posts: Sequence[Post]) -> Sequence[Accepted | RunyardError]:
         """Store all posts in one commit. It also claims runs that need not queue, as far as the worker has slots."""
@@ -255,13 +335,18 @@ class Intake:
 
     def _announce(self, accepted: Accepted) -> Accepted:
         """Pass `run.queued` to followers, and the run to a worker."""
-        if accepted.event is not None:
+        if accepted.event is not None and not accepted.steered:
             self._tail.add(accepted.run_id, [accepted.event])
             if self._worker is not None and accepted.claim is not None:
                 self._worker.start_run(accepted.claim)
             else:
                 self._wake_workers()
         return accepted
+
+    @property
+    def agents(self) -> Sequence[str]:
+        """The names of the declared agents that take messages."""
+        return sorted(self._agents - set(self._plans))
 
     def _check_agent(self, agent: str | None) -> None:
         if agent is not None and agent not in self._agents:

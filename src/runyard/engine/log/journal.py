@@ -19,19 +19,18 @@ from contextvars import Context
 from time import perf_counter
 from typing import cast
 
-import structlog
-
 from runyard.domain.append import Appended, Busy, Move, Outcome, Park, Part, Repeated
-from runyard.domain.approval import Approval
 from runyard.domain.events import Draft, place
 from runyard.domain.ledger import Ledger, LedgerMessage, Step
 from runyard.domain.run import Run
+from runyard.domain.wait import Wait
 from runyard.engine.log.tail import Tail
 from runyard.errors import Fenced, RunyardError, Unavailable, WriteRefused
 from runyard.store import Store
+from runyard.telemetry.logger import get_logger
 from runyard.telemetry.metrics import Metrics
 
-log = structlog.get_logger()
+log = get_logger()
 
 GROUP_EVENTS = 2000  # events in one commit
 SECOND_GROUP_EVENTS = 500  # waiting events that make a second, concurrent commit worthwhile
@@ -52,9 +51,10 @@ class RunWriter:
         self._fence = run.fence
         self._batch = run.last_batch
         self._drafts: list[Draft] = []
-        self._approvals: list[Approval] = []
+        self._waits_requested: list[Wait] = []
         self._steps: dict[str, Step] = {}
         self._lines: list[LedgerMessage] = []
+        self._takes: list[str] = []
         self._move: Move | None = None
         self._written = 0
         self._committed = 0
@@ -63,6 +63,7 @@ class RunWriter:
         self.offered: Part | None = None
         self.cancel_requested = False
         self.lane_ready = False
+        self.unread = run.unread  # messages for the run that were not taken, as last reported
         self.on_cancel: Callable[[], None] | None = None
         self.call_at = sys.maxsize  # committed events
         self.on_committed: Callable[[int], int] | None = None
@@ -80,11 +81,16 @@ class RunWriter:
         self._steps |= {step.id: step for step in ledger.steps}
         self._lines += ledger.messages
 
-    def request_approval(self, approval: Approval, drafts: Sequence[Draft]) -> None:
-        """Write an approval row and the events that announce it, in one part."""
-        self._approvals.append(approval)
+    def request_wait(self, wait: Wait, drafts: Sequence[Draft]) -> None:
+        """Write a wait row and the events that announce it, in one part."""
+        self._waits_requested.append(wait)
         for draft in drafts:
             self.write(draft)
+
+    def take_message(self, message_id: str, draft: Draft) -> None:
+        """Write that the agent takes a message, with the event that says so."""
+        self._takes.append(message_id)
+        self.write(draft)
 
     @property
     def committed(self) -> int:
@@ -112,7 +118,7 @@ class RunWriter:
         """Write the last part of this claim, in one commit with the events that are still uncommitted.
 
         If the store refuses it, none of the part is written, and the writer can try another move. Before a park the
-        uncommitted events are committed first, so that a refused park does not lose the approval requests."""
+        uncommitted events are committed first, so that a refused park does not lose the requests of waits."""
         if self._error is not None:
             raise self._error
         if isinstance(move, Park):
@@ -142,9 +148,10 @@ class RunWriter:
         """Return the part to commit next: the unanswered one again, or a new one of all that was written since."""
         if self.offered is None:
             drafts, self._drafts = self._drafts, []
-            approvals, self._approvals = self._approvals, []
+            waits, self._waits_requested = self._waits_requested, []
             steps, self._steps = self._steps, {}
             lines, self._lines = self._lines, []
+            takes, self._takes = self._takes, []
             self._batch += 1
             self.offered = Part(
                 run_id=self._run_id,
@@ -152,8 +159,9 @@ class RunWriter:
                 fence=self._fence,
                 batch=self._batch,
                 drafts=drafts,
-                approvals=approvals,
+                waits=waits,
                 ledger=Ledger(list(steps.values()), lines) if steps or lines else None,
+                takes=takes,
                 move=self._move,
             )
             self._move = None
@@ -188,9 +196,10 @@ class RunWriter:
         self.offered = None
         self._move = None
         self._drafts.clear()
-        self._approvals.clear()
+        self._waits_requested.clear()
         self._steps.clear()
         self._lines.clear()
+        self._takes.clear()
         while self._waiting:
             _wake(self._waiting.popleft()[1], error)
 
@@ -320,8 +329,9 @@ class Journal:
         if writer.offered is not part:
             return
         match outcome:
-            case Appended(cancel_requested=cancel, lane_ready=ready):
+            case Appended(cancel_requested=cancel, lane_ready=ready, unread=unread):
                 writer.lane_ready = ready
+                writer.unread = unread
                 writer.mark_committed(part, cancel)
             case Repeated(cancel_requested=cancel):
                 writer.lane_ready = True

@@ -16,8 +16,6 @@ import asyncio
 from collections.abc import Sequence
 from contextlib import suppress
 
-import structlog
-
 from runyard.bus import Bus, Hint
 from runyard.clock import Clock
 from runyard.domain.events import Event, RunFinished, RunQueued
@@ -26,9 +24,10 @@ from runyard.domain.run import Status
 from runyard.engine.log.publications import Publications
 from runyard.errors import RunyardError
 from runyard.store import Store
+from runyard.telemetry.logger import get_logger
 from runyard.telemetry.metrics import Metrics
 
-log = structlog.get_logger()
+log = get_logger()
 
 PACE_SECONDS = 0.01
 MOST_PER_POLL = 1000

@@ -16,7 +16,6 @@ from collections.abc import Callable, Sequence
 from typing import Any, Generic, Protocol, TypeVar
 
 import msgspec
-import structlog
 from msgspec import Struct
 
 from runyard.domain import kept_state
@@ -25,8 +24,9 @@ from runyard.domain.fold import Folding, State
 from runyard.domain.run import Run
 from runyard.errors import RunyardError
 from runyard.store import Snapshot, Store
+from runyard.telemetry.logger import get_logger
 
-log = structlog.get_logger()
+log = get_logger()
 
 READ_EVENTS = 1000
 EVERY = 10_000  # events between two snapshots in the middle of a log, at least
@@ -39,7 +39,7 @@ FAR = 2**62
 class Fold(Protocol):
     """A fold over the events of one run."""
 
-    def take(self, event: Event) -> None: ...
+    def take(self, event: Event) -> object: ...
 
 
 F = TypeVar("F", bound=Fold)

@@ -17,15 +17,14 @@ from collections.abc import Sequence
 from contextlib import suppress
 from enum import Enum
 
-import structlog
-
 from runyard.engine.log.publications import Publications
 from runyard.engine.log.tail import Chunk, Tail
 from runyard.engine.log.wakeups import Wakeups
 from runyard.errors import RunyardError, Unavailable
 from runyard.store import Store
+from runyard.telemetry.logger import get_logger
 
-log = structlog.get_logger()
+log = get_logger()
 
 READ_EVENTS = 1000  # events read from the store at once
 AWAY_SECONDS = 0.2  # between reads while the database is unavailable

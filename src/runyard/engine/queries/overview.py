@@ -10,10 +10,10 @@ from runyard.clock import Clock
 from runyard.engine.log.stream import Streams
 from runyard.errors import RunyardError
 from runyard.store import Overview, Store
-from runyard.telemetry.metrics import APPROVALS_WAITING, QUEUE_DEPTH, QUEUE_OLDEST, Metrics
 
 if TYPE_CHECKING:
     from runyard.engine.running.worker import Worker
+    from runyard.telemetry.metrics import Metrics
 
 MOST_COUNTED = 100_000
 FRESH_SECONDS = 5.0
@@ -31,7 +31,10 @@ class StatusReport(Struct, frozen=True):
 
 
 class Overviews:
-    def __init__(self, store: Store, streams: Streams, worker: "Worker | None", clock: Clock, metrics: Metrics) -> None:
+    def __init__(
+        self, store: Store, streams: Streams, worker: "Worker | None", clock: Clock, metrics: "Metrics | None"
+    ) -> None:
+        """`metrics`: those that have the gauges of the whole installation; None for a process that serves none."""
         self._store = store
         self._streams = streams
         self._worker = worker
@@ -51,8 +54,10 @@ class Overviews:
     async def refresh_gauges(self) -> None:
         """Set the gauges of the whole installation, at most once in `FRESH_SECONDS`. If the database is unavailable,
         they keep their values."""
-        if self._clock.monotonic() - self._refreshed_at < FRESH_SECONDS:
+        if self._metrics is None or self._clock.monotonic() - self._refreshed_at < FRESH_SECONDS:
             return
+        from runyard.telemetry.metrics import APPROVALS_WAITING, QUEUE_DEPTH, QUEUE_OLDEST
+
         self._refreshed_at = self._clock.monotonic()
         with suppress(RunyardError, TimeoutError):
             async with asyncio.timeout(TIMEOUT_SECONDS):

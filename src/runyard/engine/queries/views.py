@@ -8,7 +8,6 @@ import msgspec
 from msgspec import Struct
 
 from runyard.clock import Clock, SystemClock
-from runyard.domain.approval import Approval
 from runyard.domain.events import RunOutput, clean
 from runyard.domain.fold import State
 from runyard.domain.run import Run, Status
@@ -205,9 +204,6 @@ class Views:
         if thread_id is not None:
             where["thread_id"] = checked_cursor(thread_id) or ""
         return await self._store.list_runs(owner, where, checked_cursor(before), limit)
-
-    async def approvals(self, owner: str, before: str | None, limit: int) -> Sequence[Approval]:
-        return await self._store.list_approvals(owner, None if before is None else clean(before), limit)
 
     async def state(self, owner: str, run_id: str, at: int | None) -> State:
         """Return the state of a run after the event `at`, or after the last one."""

@@ -11,11 +11,10 @@ from collections.abc import Awaitable, Callable
 from itertools import chain, repeat
 from typing import Any, TypeVar, cast
 
-import structlog
-
 from runyard.errors import Unavailable
+from runyard.telemetry.logger import get_logger
 
-log = structlog.get_logger()
+log = get_logger()
 
 T = TypeVar("T")
 PAUSES = (0.05, 0.1, 0.2, 0.5, 1.0)

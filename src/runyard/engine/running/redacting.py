@@ -4,9 +4,9 @@ from typing import TYPE_CHECKING, TypeVar, cast
 
 from msgspec.structs import replace
 
-from runyard.domain.approval import Approval
 from runyard.domain.events import Payload, StepFinished, ToolFinished, ToolOutput
 from runyard.domain.redacted import redacted
+from runyard.domain.wait import Wait
 
 if TYPE_CHECKING:
     from runyard.domain.redaction import Redactor, Stream
@@ -22,8 +22,8 @@ class EventRedactor:
         self._redactor = redactor
         self._outputs: dict[str, Stream] = {}
 
-    def redact_approval(self, approval: Approval) -> Approval:
-        return replace(approval, input=self._redactor.value(approval.input))
+    def redact_wait(self, wait: Wait) -> Wait:
+        return replace(wait, input=self._redactor.value(wait.input))
 
     def redact(self, payload: P) -> tuple[P, list[Payload]]:
         """Return the event as it is stored, and the events to write now: output that was held back and the event

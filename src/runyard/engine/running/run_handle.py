@@ -1,4 +1,4 @@
-"""What a runner can do with its run: write events, request approvals, read history. Implements
+"""What a runner can do with its run: write events, request waits, read history. Implements
 `agents.execution.Execution`.
 
 An event is redacted, measured, entered into the ledger, traced and written, in this order. So the stored event, the
@@ -13,10 +13,10 @@ from msgspec.structs import replace
 
 from runyard.agents.declared.agent import Agent
 from runyard.agents.execution import Canceled
-from runyard.domain.approval import Approval
 from runyard.domain.events import (
     ApprovalRequested,
     Draft,
+    MessageTaken,
     ModelMessage,
     ModelThinking,
     Payload,
@@ -24,12 +24,14 @@ from runyard.domain.events import (
     ToolFinished,
     ToolOutput,
     Usage,
+    WaitRequested,
 )
 from runyard.domain.fold import State
 from runyard.domain.ledger import LedgerRecorder
 from runyard.domain.run import Run
-from runyard.domain.task import Task, deadline
+from runyard.domain.task import Budget, Task, deadline
 from runyard.domain.thread import Message
+from runyard.domain.wait import APPROVALS, Wait, WaitKind
 from runyard.engine.log.journal import RunWriter
 from runyard.engine.running.earlier_runs import earlier_conversations, fitting
 from runyard.engine.running.lease import Lease
@@ -37,7 +39,7 @@ from runyard.engine.running.redacting import EventRedactor
 from runyard.engine.running.run_services import RunServices
 from runyard.engine.running.run_trace import RunTrace
 from runyard.errors import AgentError, AnswerTooLarge, EventTooLarge, Fenced
-from runyard.ids import new_approval_id
+from runyard.ids import new_approval_id, new_wait_id
 from runyard.store import Claim, Hit
 
 P = TypeVar("P", bound=Payload)
@@ -68,6 +70,8 @@ class RunHandle:
         self.state = state
         self.usage: Usage | None = state.usage
         self.cancelled = False
+        self._started_children = False
+        self._taken = {message.message_id for message in state.received if message.after is not None}
         self._is_silent = state.last_seq <= 1
         self.tells_tool_errors = services.limits.tells_tool_errors
         self.most_answer_bytes = services.most_answer_bytes
@@ -148,17 +152,17 @@ class RunHandle:
         for piece in _pieces(text, self._services.most_event_bytes):
             self._writer.write(self._services.draft.token(piece))
 
-    def ask(self, approval: Approval, *payloads: Payload) -> None:
+    def wait(self, wait: Wait, *payloads: Payload) -> None:
         lifetime = self._services.approval_ms
-        if lifetime is not None and approval.expires_at is None:
-            approval = replace(approval, expires_at=approval.created_at + lifetime)
-        if self.deadline is not None:  # the run ends then, so a later decision has no effect
-            approval = replace(approval, expires_at=min(self.deadline, approval.expires_at or self.deadline))
-        events = [_with_expiry(payload, approval.expires_at) for payload in payloads]
+        if lifetime is not None and wait.expires_at is None and wait.is_approval:
+            wait = replace(wait, expires_at=wait.created_at + lifetime)
+        if self.deadline is not None:  # the run ends then, so a later answer has no effect
+            wait = replace(wait, expires_at=min(self.deadline, wait.expires_at or self.deadline))
+        events = [_with_expiry(payload, wait.expires_at) for payload in payloads]
         if self._redacting is not None:
-            approval = self._redacting.redact_approval(approval)
+            wait = self._redacting.redact_wait(wait)
             events = [each for event in events for each in self._redacting.redact(event)[1]]
-        self._writer.request_approval(approval, [self._services.draft(event) for event in events])
+        self._writer.request_wait(wait, [self._services.draft(event) for event in events])
 
     @property
     def seconds_left(self) -> float | None:
@@ -187,9 +191,36 @@ class RunHandle:
         await self._writer.drain()
 
     async def history(self, limit: int) -> Sequence[Message]:
-        messages = await self._services.store.history(self.run.id, limit)
+        messages = [*await self._services.store.history(self.run.id, limit), *self._supplied()[-2 * limit :]]
         newest = fitting([len(message.text) for message in reversed(messages)], self._history_chars)
         return messages[len(messages) - newest :]
+
+    @property
+    def has_new_messages(self) -> bool:
+        return self._writer.unread > 0
+
+    async def new_messages(self) -> Sequence[Message]:
+        found = await self._services.store.new_messages(self.run.id)
+        return [message for message in found if message.id not in self._taken]
+
+    def take_message(self, message: Message) -> None:
+        self._taken.add(message.id)
+        self._writer.take_message(message.id, self._services.draft(MessageTaken(message.id)))
+
+    def _supplied(self) -> list[Message]:
+        """Return the texts of the messages that the client supplied with its request."""
+        options, run = self.state.options, self.run
+        return [
+            Message(
+                id=run.id,
+                thread_id=run.thread_id or "",
+                role=each["role"],
+                text=each["content"],
+                created_at=run.created_at,
+            )
+            for each in ([] if options is None else options.earlier)
+            if each.get("role") in ("user", "assistant") and isinstance(each.get("content"), str)
+        ]
 
     def earlier_runs(self, limit: int) -> AsyncIterator[list[dict[str, Any]]]:
         return earlier_conversations(
@@ -212,8 +243,38 @@ class RunHandle:
     def now_ms(self) -> int:
         return self._services.clock.now_ms()
 
-    def new_approval_id(self) -> str:
-        return new_approval_id()
+    def new_wait_id(self, kind: WaitKind) -> str:
+        return new_approval_id() if kind in APPROVALS else new_wait_id()
+
+    # --- waits for values
+
+    @property
+    def child_limits(self) -> tuple[int, int]:
+        return self._services.child_limits
+
+    def knows_agent(self, name: str) -> bool:
+        return name in self._services.agents
+
+    @property
+    def has_children(self) -> bool:
+        """Whether this run has started child runs."""
+        return self._started_children or any(wait.kind == "child" for wait in self.state.waits.values())
+
+    async def start_child(self, run_id: str, agent: str, text: str, budget: Budget, deadline: int | None) -> None:
+        assert self._services.wait_support is not None  # the engine is built
+        self._started_children = True
+        own = Budget() if self.state.task is None else self.state.task.budget
+        spent = self.usage or Usage()
+        left = own.after(spent.output_tokens, spent.usd)
+        left = budget.within(left, self._milliseconds_to(deadline), self._milliseconds_to(self.deadline))
+        await self._services.wait_support.start_child(self.run, run_id, agent, text, left)
+
+    def _milliseconds_to(self, deadline: int | None) -> int | None:
+        return None if deadline is None else max(1, deadline - self.now_ms())
+
+    async def match_event(self, target: str) -> None:
+        assert self._services.wait_support is not None  # the engine is built
+        await self._services.wait_support.match_event(target)
 
 
 def _pieces(text: str, most: int) -> Iterator[str]:
@@ -223,7 +284,8 @@ def _pieces(text: str, most: int) -> Iterator[str]:
 
 
 def _with_expiry(payload: Payload, expires_at: int | None) -> Payload:
-    return replace(payload, expires_at=expires_at) if isinstance(payload, ApprovalRequested) else payload
+    is_wait = isinstance(payload, ApprovalRequested | WaitRequested)
+    return replace(payload, expires_at=expires_at) if is_wait else payload
 
 
 def _task_message(run: Run, task: Task | None) -> Message | None:

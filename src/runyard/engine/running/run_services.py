@@ -5,9 +5,7 @@ from collections.abc import Awaitable, Callable, Mapping, Sequence
 from contextlib import suppress
 from pathlib import Path
 from types import MappingProxyType
-from typing import TYPE_CHECKING, Any, NamedTuple
-
-import structlog
+from typing import TYPE_CHECKING, Any, NamedTuple, Protocol
 
 from runyard.agents.declared.agent import Agent, Output
 from runyard.clock import Clock
@@ -15,19 +13,21 @@ from runyard.domain.append import Release
 from runyard.domain.events import Drafter
 from runyard.domain.no_redaction import NO_REDACTION
 from runyard.domain.run import Run
+from runyard.domain.task import Budget
 from runyard.engine.limits import OutputLimits
 from runyard.engine.log.journal import Journal
 from runyard.engine.log.snapshots import STATE, FoldKind, Snapshots
 from runyard.engine.running.run_snapshots import RunSnapshots
 from runyard.errors import RunyardError
 from runyard.store import Claim, Store
+from runyard.telemetry.logger import get_logger
 from runyard.telemetry.metrics import Metrics
 from runyard.telemetry.spans import Recorder, Tracer
 
 if TYPE_CHECKING:
     from runyard.domain.redaction import Redactor
 
-log = structlog.get_logger()
+log = get_logger()
 
 RunAgent = Callable[[Agent], Awaitable[Output | None]]
 """Run an agent to its output."""
@@ -44,6 +44,20 @@ class RunLimits(NamedTuple):
     stop_seconds: float  # for an agent to end after its cancellation
     approval_seconds: float | None = None  # until an approval without a deadline expires
     output: OutputLimits = OutputLimits()
+    children: int = 100  # child runs of one run
+    child_depth: int = 5
+
+
+class WaitSupport(Protocol):
+    """What the waits of runs need from the rest of the engine. `engine/control/linked_runs.py` implements it."""
+
+    @property
+    def start_child(self) -> Callable[[Run, str, str, str, Budget], Awaitable[None]]:
+        """Queue a run for a parent under an id, with an agent, a text and a budget, unless it was queued before."""
+
+    async def match_event(self, target: str | None) -> None: ...
+
+    async def run_ended(self, run: Run) -> None: ...
 
 
 class RunServices:
@@ -83,6 +97,8 @@ class RunServices:
         self.metrics = metrics or Metrics()
         self._on_traceback = on_traceback
         self.stop_seconds = limits.stop_seconds
+        self.child_limits = (limits.children, limits.child_depth)
+        self.wait_support: WaitSupport | None = None  # set once the engine is built
         self.approval_ms = None if limits.approval_seconds is None else int(limits.approval_seconds * 1000)
         self.limits = limits.output
         self.most_event_bytes = self.limits.event_bytes or sys.maxsize

@@ -9,12 +9,11 @@ import asyncio
 from collections.abc import Sequence
 from typing import Any
 
-import structlog
-
 from runyard.domain.run import Run
 from runyard.engine.log.snapshots import AT_END, EVERY, FoldedLog, FoldKind, Snapshots
+from runyard.telemetry.logger import get_logger
 
-log = structlog.get_logger()
+log = get_logger()
 
 LAST_SECONDS = 3.0  # how long the end of a run waits for its last snapshot
 

@@ -16,6 +16,7 @@ from msgspec import UNSET
 from runyard.agents.declared.agent import Agent, Output, equipped
 from runyard.agents.execution import Canceled, ModelOutput, Parked
 from runyard.agents.runners import RUNNERS
+from runyard.agents.tools.waiting_tools import ClientTool
 from runyard.agents.user_code.current_call import set_current_execution
 from runyard.agents.user_code.tracebacks import traceback_of
 from runyard.domain.append import Finish, Park, Release
@@ -49,11 +50,12 @@ from runyard.errors import (
 )
 from runyard.ids import new_id
 from runyard.store import Claim
+from runyard.telemetry.logger import get_logger
 
 if TYPE_CHECKING:
     from runyard.domain.redaction import Redactor
 
-log = structlog.get_logger()
+log = get_logger()
 
 UNKNOWN_AGENT_DELAY_MS = 2000
 Stop = Literal["cancel", "drain", "lost", "fail"]
@@ -95,6 +97,10 @@ class RunTask:
             self._stopped.set_result(why)
             if self._handle is not None:
                 self._handle.cancelled = why == "cancel"
+
+    def expect_message(self) -> None:
+        """Note that a message came for this run, before a commit reports it."""
+        self._writer.unread = max(1, self._writer.unread)
 
     def fail(self, error: AgentError) -> None:
         """Stop the agent and end the run with this error, even if the agent catches it. The first error counts."""
@@ -180,7 +186,7 @@ class RunTask:
         was not begun is not read. Raises Unreadable."""
         if isinstance(self._claim.problem, Unreadable):
             raise self._claim.problem
-        if self._run.last_seq <= 1 and self._run.trigger_message_id is not None:
+        if self._run.last_seq <= 1 and self._run.trigger_message_id is not None and not self._run.has_client_tools:
             return State(agent=self._run.agent)
         return await self._services.snapshots.state(self._run)
 
@@ -193,7 +199,7 @@ class RunTask:
             elif error is None:
                 await self._end_done(runner.result())
             elif isinstance(error, Parked):
-                await self._park(agent, error.approvals)
+                await self._park(agent, error.waits)
             elif isinstance(error, asyncio.CancelledError | Canceled):
                 await self._end_interrupted()
             elif isinstance(error, WriteRefused | DatabaseAway):
@@ -218,12 +224,12 @@ class RunTask:
         elif why is None:
             await self._end_error("agent_error", "The agent raised CancelledError.")
 
-    async def _park(self, agent: Agent, approvals: Sequence[str]) -> None:
-        """Park the run until a decision; if one was made meanwhile, put it back into the queue."""
+    async def _park(self, agent: Agent, waits: Sequence[str]) -> None:
+        """Park the run until an answer comes; if one came meanwhile, put it back into the queue."""
         self._outcome = "waiting"
-        waiting = self._draft(RunWaiting(list(approvals)))
+        waiting = self._draft(RunWaiting(list(waits)))
         try:
-            await self._writer.move(Park(approvals=approvals, hold=agent.while_waiting == "hold"), [waiting])
+            await self._writer.move(Park(waits=waits, hold=agent.while_waiting == "hold"), [waiting])
         except NotParked:
             await self._writer.move(Release(), [])
 
@@ -280,6 +286,13 @@ class RunTask:
         log.info("run.finished", status=finish.status.value, code=finish.error_code)
         took = self._services.clock.now_ms() - (self._run.started_at or self._run.created_at)
         self._services.metrics.run_finished(finish.status, self._run.agent, took / 1000)
+        await self._answer_linked_runs()
+
+    async def _answer_linked_runs(self) -> None:
+        """Answer the run that waits for this one, and cancel the children that this one leaves."""
+        has_children = self._handle is not None and self._handle.has_children
+        if self._services.wait_support is not None and (self._run.parent_run_id is not None or has_children):
+            await self._services.wait_support.run_ended(msgspec.structs.replace(self._run, asked=int(has_children)))
 
 
 def _as_stored(output: Output, redactor: "Redactor") -> ModelOutput:
@@ -299,7 +312,8 @@ async def _run_agent(agent: Agent, handle: RunHandle, services: RunServices) -> 
 
     async def run_agent(agent: Agent) -> Output | None:
         handle.record_prompt(agent)
-        return await RUNNERS[agent.kind](await equipped(agent), handle)
+        supplied = [ClientTool(tool.name, tool.description, tool.schema) for tool in handle.state.client_tools]
+        return await RUNNERS[agent.kind](await equipped(agent, supplied), handle)
 
     run, orchestrate = handle.run, services.orchestrate
     try:

@@ -4,14 +4,13 @@ A run that another process resumes has a second root in the same trace, with its
 mailbox, and a change of its memory, are also log lines, without content.
 """
 
-import structlog
-
 from runyard.domain.events import Payload, StepFinished, StepStarted, ToolFinished, ToolStarted
 from runyard.domain.ledger import THINK
 from runyard.domain.run import Run
+from runyard.telemetry.logger import get_logger
 from runyard.telemetry.spans import Span, Tracer
 
-log = structlog.get_logger()
+log = get_logger()
 MEMORY = frozenset({"update_memory", "store_memory"})
 UNKNOWN_TOOL = "unknown_tool"  # a model invented its name, so the name is content
 NO_ERROR = frozenset({"canceled", "released", "waiting"})  # outcomes that are not counted as errors

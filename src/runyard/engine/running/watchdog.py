@@ -25,13 +25,12 @@ import threading
 from contextlib import suppress
 from types import FrameType
 
-import structlog
-
 from runyard.agents.user_code.containment import Contained
 from runyard.agents.user_code.frames import Interrupted, is_user_code, place_of
 from runyard.errors import BlockedLoop
+from runyard.telemetry.logger import get_logger
 
-log = structlog.get_logger()
+log = get_logger()
 
 TICK = 0.25
 REPORT_AFTER = 1.0

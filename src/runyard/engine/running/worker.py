@@ -15,8 +15,6 @@ from collections.abc import Callable, Coroutine, Iterator, Sequence
 from contextlib import contextmanager, suppress
 from typing import Any
 
-import structlog
-
 from runyard.domain.run import SUSPECT_ATTEMPTS, Run
 from runyard.engine.background import run_forever
 from runyard.engine.running.lease import LEASE_MARGIN, Lease
@@ -25,9 +23,10 @@ from runyard.engine.running.run_task import RunTask, Stop
 from runyard.errors import RunyardError
 from runyard.ids import new_id
 from runyard.store import Claim, Room, Store
+from runyard.telemetry.logger import get_logger
 from runyard.telemetry.metrics import Metrics
 
-log = structlog.get_logger()
+log = get_logger()
 
 MOST_PER_CLAIM = 50
 RELEASE_SECONDS = 5.0  # for the last writes of a drain; the reaper releases the other runs
@@ -49,7 +48,7 @@ class Worker:
     ) -> None:
         """`on_mailbox_run` is called when a run in a mailbox begins or ends."""
         self._store = store
-        self._services = services
+        self._services = self.services = services
         self._label = label
         self._slots = slots
         self._lease_seconds = lease_seconds
@@ -118,6 +117,11 @@ class Worker:
         if running is not None:
             running.stop(why)
         return running is not None
+
+    def expect_message(self, run_id: str) -> None:
+        """Note that a message came for a run, if this worker executes it."""
+        if (running := self._running.get(run_id)) is not None:
+            running.expect_message()
 
     def owner_of(self, run_id: str) -> str | None:
         """Return the owner of a run that this worker executes, or None."""

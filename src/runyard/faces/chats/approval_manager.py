@@ -19,20 +19,18 @@ class ApprovalManager:
 
     async def request_approval(self, approval_id: str) -> bool:
         """Wait for the decision and return it. Return False if the run ended without a decision."""
-        approval = await self._engine.approvals.get(self._owner, approval_id)
+        approval = await self._engine.waits.get(self._owner, approval_id)
         run = await self._engine.views.run(self._owner, approval.run_id)
         follower = self._engine.streams.follow(run.id, run.last_seq)
         try:
             while approval.state == "pending":
                 if await follower.next(POLL_SECONDS) in (Pause.CUT, Pause.GONE):
                     raise ConnectionAbortedError("This process is shutting down. Ask another process.")
-                approval = await self._engine.approvals.get(self._owner, approval_id)
+                approval = await self._engine.waits.get(self._owner, approval_id)
         finally:
             follower.close()
         return approval.state == "approved"
 
     async def respond(self, approval_id: str, approved: bool) -> None:
         """Record a decision. Raise AlreadyDecided if there is one."""
-        await self._engine.approvals.decide(
-            self._owner, approval_id, "approved" if approved else "rejected", self._owner
-        )
+        await self._engine.waits.decide(self._owner, approval_id, "approved" if approved else "rejected", self._owner)

@@ -51,10 +51,15 @@ async def start(request: Request) -> Response:
     owner, chat = await owner_of(request), new_chat_id(request.path_params["chat_id"])
     body = await read(request, wire.NewInteraction)
     note = idempotency_key(owner, f"POST /chats/{chat}/interactions", key_of(request), body.model_dump())
-    accepted = await engine.intake.post_by_name(owner, FACE, chat, body.user_message, body.agent, note)
+    accepted = await engine.intake.post_by_name(
+        owner, FACE, chat, body.user_message, body.agent, note, while_running=body.while_running
+    )
+    if accepted.steered:
+        run = await engine.views.run(owner, accepted.run_id)
+        return await _attached(context, run, 0 if accepted.event is None else accepted.event.seq)
     if context.options(ChatOptions).while_waiting == "reject" and not accepted.repeated:
         thread = await thread_of(engine, owner, chat)
-        await engine.approvals.reject_open(owner, thread.id, owner, NEW_MESSAGE, except_run=accepted.run_id)
+        await engine.waits.reject_open(owner, thread.id, owner, NEW_MESSAGE, except_run=accepted.run_id)
     return await _started(context, owner, accepted.run_id, accepted.event)
 
 
@@ -107,12 +112,12 @@ async def interaction(request: Request) -> Response:
 async def approve(engine: EngineDep, owner: Owner, chat_id: str, interaction_id: str, body: wire.Decision) -> Response:
     """Approve or reject the tool call that an interaction waits for."""
     run = await run_in(engine, owner, chat_id, interaction_id)
-    if (await engine.approvals.get(owner, body.approval_id)).run_id != run.id:
+    if (await engine.waits.get(owner, body.approval_id)).run_id != run.id:
         raise NotFound("There is no approval with that id.")
     decision: Literal["approved", "rejected"] = "approved" if body.approved else "rejected"
     edited: Any = body.tool_input if body.approved else None
     try:
-        await engine.approvals.decide(owner, body.approval_id, decision, owner, body.reason, edited)
+        await engine.waits.decide(owner, body.approval_id, decision, owner, body.reason, edited)
     except RunEnded:
         raise
     except AlreadyDecided:

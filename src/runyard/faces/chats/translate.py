@@ -136,9 +136,13 @@ def image(event: Event, thoughts: Thoughts | None) -> Shown | None:
             return None if found is None else (_NAMES[type(found)], _fields(found))
         case (
             "run.resumed"
+            | "message.received"
+            | "message.taken"
             | "step.started"
             | "step.finished"
             | "tool.requested"
+            | "wait.requested"
+            | "wait.answered"
             | "tool.output"
             | "run.waiting"
             | "trace"

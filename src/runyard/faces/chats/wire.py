@@ -113,6 +113,11 @@ class ChatPage(BaseModel):
 class NewInteraction(RequestBody):
     user_message: str = Field(min_length=1)
     agent: str | None = Field(None, description="Which agent answers; the default agent if left out.")
+    while_running: Literal["queue", "steer", "interrupt", "reject"] = Field(
+        "queue",
+        description="If an interaction of the chat has not ended. `queue`: answer after it. `steer`: give it the "
+        "message while it goes on, and follow it. `interrupt`: cancel it and answer both messages. `reject`: 409.",
+    )
 
 
 class Edit(RequestBody):

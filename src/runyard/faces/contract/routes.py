@@ -12,7 +12,6 @@ import time
 from collections.abc import Mapping
 from typing import Any, NamedTuple
 
-import structlog
 from fastapi.exceptions import RequestValidationError
 from starlette.requests import Request
 from starlette.responses import Response
@@ -26,6 +25,7 @@ from runyard.errors import BadRequest, Conflict, NotFound, RunyardError
 from runyard.faces.contract import wire
 from runyard.faces.contract.translate import EnvelopeBuilder, Failure, refusal
 from runyard.ids import new_id
+from runyard.telemetry.logger import get_logger
 from runyard.web.auth import Owner, owner_of
 from runyard.web.body import NotJson, decoded, read
 from runyard.web.context import Context, context_of, engine_of
@@ -35,7 +35,7 @@ from runyard.web.routing import STREAM_PARAMETERS, Router
 from runyard.web.run_to_end import ClientGone, events_until_end
 from runyard.web.sse import EventStream, start_of
 
-log = structlog.get_logger()
+log = get_logger()
 
 FACE = "contract"
 
@@ -256,4 +256,4 @@ def _log(request_id: str, task_type: str | None, run_id: str | None, status: int
 
 
 for _path in ("/agents/run/sync", "/agents/run/stream"):
-    shape(_path, _in_envelope)
+    shape(_path, _in_envelope, "AgentRunResponse")

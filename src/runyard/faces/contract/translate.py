@@ -104,7 +104,17 @@ class EnvelopeBuilder:
                 return self._progress(event, self._keep(event))
             case "tool.started" | "tool.finished":
                 return self._progress(event, event.payload)
-            case "run.resumed" | "step.started" | "approval.requested" | "approval.decided" | "run.waiting":
+            case (
+                "run.resumed"
+                | "message.received"
+                | "message.taken"
+                | "step.started"
+                | "approval.requested"
+                | "approval.decided"
+                | "wait.requested"
+                | "wait.answered"
+                | "run.waiting"
+            ):
                 return self._progress(event)
             case "run.output" | "run.error" | "run.canceled":
                 self._keep(event)

@@ -1,4 +1,5 @@
-"""The routes of the native face. `keys.py` and `overview.py` have those for operators."""
+"""The routes of the native face. `waits.py` has those of waits and events, `keys.py` and `overview.py`
+those for operators."""
 
 from typing import Annotated, Any, Literal
 
@@ -6,18 +7,19 @@ from fastapi import Query
 from starlette.requests import Request
 from starlette.responses import Response
 
-from runyard.domain.approval import Approval
 from runyard.domain.run import Run, Status
 from runyard.domain.thread import Thread
 from runyard.domain.times import iso
+from runyard.domain.wait import Wait
 from runyard.engine.intake.intake import idempotency_key
+from runyard.engine.log.tree import parsed_cursor
 from runyard.engine.queries.views import checked_id
-from runyard.faces.native import keys, overview, translate, wire
+from runyard.faces.native import keys, overview, translate, waits, wire
 from runyard.web.auth import Owner, owner_of
 from runyard.web.context import EngineDep, context_of
 from runyard.web.responses import Json, Key
 from runyard.web.routing import Router
-from runyard.web.sse import EventStream, already_complete, start_of
+from runyard.web.sse import EventStream, LiveStream, already_complete, start_of
 
 FACE = "native"
 Limit = Annotated[int, Query(ge=1, le=200)]
@@ -31,11 +33,25 @@ router = Router(FACE)
 
 @router.fast("GET", "/api/runs/{run_id}/log", is_stream=True)
 async def log(request: Request) -> Response:
-    """Follow a run with complete events."""
-    context, after = context_of(request), start_of(request)
+    """Follow a run with complete events; with `children=true`, also its child runs, in one stream."""
+    context = context_of(request)
+    if request.query_params.get("children") in ("true", "1"):
+        return await _tree(request)
+    after = start_of(request)
     run = await context.engine.views.run(await owner_of(request), request.path_params["run_id"])
     over = already_complete(request, run)
     return over or EventStream(context.engine.streams, run.id, after, FACE, translate.frame, context.heartbeat)
+
+
+async def _tree(request: Request) -> Response:
+    context = context_of(request)
+    given = request.headers.get("last-event-id") or request.query_params.get("after")
+    positions = parsed_cursor(given)
+    run = await context.engine.views.run(await owner_of(request), request.path_params["run_id"])
+    if given and run.status.is_terminal and positions[""] >= run.last_seq:
+        return Response(status_code=204)
+    follow = await context.engine.trees.follow(run, positions)
+    return LiveStream(follow, translate.tree_frame, context.heartbeat)
 
 
 @router.get("/api/threads", response_model=wire.ThreadPage)
@@ -105,8 +121,9 @@ async def retry(engine: EngineDep, owner: Owner, run_id: str, key: Key = None) -
 @router.get("/api/approvals", response_model=wire.ApprovalPage)
 async def list_approvals(engine: EngineDep, owner: Owner, before: str | None = None, limit: Limit = 50) -> Response:
     """List pending approvals, newest first."""
-    page = await engine.views.approvals(owner, before, limit)
-    return Json(wire.ApprovalPage(approvals=[_approval(a) for a in page], next=_next([a.id for a in page], limit)))
+    page = await engine.waits.open(owner, before, limit)
+    found = [_approval(wait) for wait in page if wait.is_approval]
+    return Json(wire.ApprovalPage(approvals=found, next=_next([wait.id for wait in page], limit)))
 
 
 @router.post("/api/approvals/{approval_id}", response_model=wire.ApprovalRow)
@@ -114,11 +131,11 @@ async def decide(engine: EngineDep, owner: Owner, approval_id: str, body: wire.D
     """Approve or reject."""
     decision: Literal["approved", "rejected"] = "approved" if body.decision == "approve" else "rejected"
     edited: Any = body.input if decision == "approved" else None
-    decided = await engine.approvals.decide(owner, approval_id, decision, owner, body.reason, edited)
+    decided = await engine.waits.decide(owner, approval_id, decision, owner, body.reason, edited)
     return Json(_approval(decided))
 
 
-router.routes += [*keys.router.routes, *overview.router.routes]
+router.routes += [*waits.router.routes, *keys.router.routes, *overview.router.routes]
 
 
 def _next(ids: list[str], limit: int) -> str | None:
@@ -152,17 +169,18 @@ def _run(run: Run) -> wire.RunRow:
         error=run.error,
         retry_of=run.retry_of,
         superseded_by=run.superseded_by,
+        parent_run_id=run.parent_run_id,
     )
 
 
-def _approval(approval: Approval) -> wire.ApprovalRow:
+def _approval(wait: Wait) -> wire.ApprovalRow:
     return wire.ApprovalRow(
-        approval_id=approval.id,
-        run_id=approval.run_id,
-        call_id=approval.call_id,
-        kind=approval.kind,
-        tool=approval.tool,
-        input=approval.input,
-        state=approval.state,
-        created_at=iso(approval.created_at) or "",
+        approval_id=wait.id,
+        run_id=wait.run_id,
+        call_id=wait.call_id,
+        kind="question" if wait.kind == "confirmation" else wait.kind,
+        tool=wait.name,
+        input=wait.input,
+        state=wait.state,
+        created_at=iso(wait.created_at) or "",
     )

@@ -27,3 +27,9 @@ def envelope(event: Event) -> bytes:
 
 def frame(event: Event) -> bytes:
     return b"id: %d\nevent: %b\ndata: %b\n\n" % (event.seq, event.type.encode(), envelope(event))
+
+
+def tree_frame(item: tuple[Event, str]) -> bytes:
+    """Encode an event of a tree of runs. Its id is the cursor after it."""
+    event, cursor = item
+    return b"id: %b\nevent: %b\ndata: %b\n\n" % (cursor.encode(), event.type.encode(), envelope(event))

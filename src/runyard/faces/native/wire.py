@@ -35,6 +35,7 @@ class RunRow(BaseModel):
     error: str | None
     retry_of: str | None
     superseded_by: str | None
+    parent_run_id: str | None = Field(description="For a child run: the run that waits for it.")
 
 
 class RunPage(BaseModel):
@@ -106,6 +107,41 @@ class Decision(RequestBody):
     decision: Literal["approve", "reject"]
     reason: str | None = Field(None, description="With reject: the reason, for the agent.")
     input: dict[str, Any] | None = Field(None, description="With approve: call the tool with this input instead.")
+
+
+class WaitRow(BaseModel):
+    wait_id: str
+    run_id: str
+    call_id: str
+    kind: str = Field(description="`tool`, `unknown_outcome` or `confirmation` (approvals), `question`, `client_tool`.")
+    name: str = Field(description="The tool, or `ask` for a question.")
+    prompt: str | None = Field(description="The question.")
+    input: Any = Field(description="The input of the tool.")
+    answer_schema: dict[str, Any] | None = Field(description="The JSON Schema of the answer; null: any JSON value.")
+    state: str
+    created_at: str
+    expires_at: str | None
+
+
+class WaitPage(BaseModel):
+    waits: list[WaitRow]
+    next: str | None
+
+
+class Answer(RequestBody):
+    value: Any = Field(None, description="The answer. It must fit the schema of the wait.")
+    error: str | None = Field(None, description="For a client's tool that failed: a message for the model.")
+
+
+class NewEvent(RequestBody):
+    id: str = Field(min_length=1, max_length=200, description="The sender's id. A repeated id is delivered once.")
+    name: str = Field(min_length=1, max_length=200, description="The name that runs wait for, such as `order.paid`.")
+    key: str | None = Field(None, max_length=500, description="Which one, such as the id of an order.")
+    data: Any = Field(None, description="What the waiting run gets.")
+
+
+class EventTaken(BaseModel):
+    delivered: bool = Field(description="False if an event with this id was delivered before.")
 
 
 class NewKey(RequestBody):

@@ -49,6 +49,8 @@ def _name(event: Event) -> EventName:
             return "RunFinished"
         case (
             "run.resumed"
+            | "message.received"
+            | "message.taken"
             | "model.thinking"
             | "model.token"
             | "model.reset"
@@ -56,6 +58,8 @@ def _name(event: Event) -> EventName:
             | "tool.requested"
             | "approval.requested"
             | "approval.decided"
+            | "wait.requested"
+            | "wait.answered"
             | "tool.started"
             | "tool.output"
             | "tool.finished"

@@ -7,6 +7,7 @@ from fastapi import Query
 from starlette.requests import Request
 from starlette.responses import Response
 
+from runyard.domain.events import ClientTool
 from runyard.domain.run import Run
 from runyard.domain.thread import Message
 from runyard.domain.times import iso
@@ -43,7 +44,11 @@ async def events(request: Request) -> Response:
 
 
 @router.fast(
-    "POST", "/api/threads/{thread_id}/messages", body=wire.NewMessage, status_code=201, response_model=wire.RunMade
+    "POST",
+    "/api/threads/{thread_id}/messages",
+    body=wire.NewMessage,
+    status_code=201,
+    response_model=wire.MessagePosted,
 )
 async def post_message(request: Request) -> Response:
     """Post a message and start the run that answers it."""
@@ -51,8 +56,14 @@ async def post_message(request: Request) -> Response:
     body = await read(request, wire.NewMessage)
     route = f"POST /api/threads/{thread_id}/messages"
     note = idempotency_key(owner, route, key_of(request), body.model_dump())
-    accepted = await engine_of(request).intake.post(owner, FACE, thread_id, body.content, body.agent, note)
-    return Json(wire.RunMade(run_id=accepted.run_id), 201)
+    tools = [ClientTool(tool.name, tool.description, tool.input_schema) for tool in body.tools]
+    intake = engine_of(request).intake
+    accepted = await intake.post(
+        owner, FACE, thread_id, body.content, body.agent, note, tools, while_running=body.while_running
+    )
+    if body.while_running == "queue":
+        return Json(wire.RunMade(run_id=accepted.run_id), 201)
+    return Json(wire.MessagePosted(run_id=accepted.run_id, steered=accepted.steered), 201)
 
 
 @router.post("/api/threads", status_code=201, response_model=wire.ThreadMade)

@@ -52,6 +52,8 @@ def frame(event: Event) -> bytes:
         case (
             "run.queued"
             | "run.resumed"
+            | "message.received"
+            | "message.taken"
             | "step.started"
             | "step.finished"
             | "model.thinking"
@@ -59,6 +61,8 @@ def frame(event: Event) -> bytes:
             | "tool.requested"
             | "approval.requested"
             | "approval.decided"
+            | "wait.requested"
+            | "wait.answered"
             | "tool.output"
             | "run.waiting"
             | "trace"

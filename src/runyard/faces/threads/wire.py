@@ -1,12 +1,13 @@
 """Requests, responses and event names of the threads face."""
 
-from typing import Literal
+from typing import Any, Literal
 
 from pydantic import BaseModel, Field, StrictInt, StrictStr
 
 from runyard.fields import RequestBody
 
 RunStatus = Literal["queued", "running", "done", "error", "canceled"]
+WhileRunning = Literal["queue", "steer", "interrupt", "reject"]
 EventName = Literal["token", "tool_start", "tool_end", "final", "error", "canceled", "state"]
 
 
@@ -19,13 +20,32 @@ class ThreadMade(BaseModel):
     thread_id: str
 
 
+class ClientTool(RequestBody):
+    name: str
+    description: str = ""
+    input_schema: dict[str, Any] = Field({}, description="The JSON Schema of its input, an object.")
+
+
 class NewMessage(RequestBody):
     content: str = Field(min_length=1)
     agent: str | None = Field(None, description="The agent that answers this message.")
+    while_running: WhileRunning = Field(
+        "queue",
+        description="If a run of the thread has not ended. `queue`: answer after it. `steer`: give it the message "
+        "while it goes on. `interrupt`: cancel it and answer both messages. `reject`: 409.",
+    )
+    tools: list[ClientTool] = Field([], max_length=128, description="Tools that the client calls for the agent.")
 
 
 class RunMade(BaseModel):
     run_id: str
+
+
+class MessagePosted(BaseModel):
+    run_id: str = Field(description="The run that answers the message.")
+    steered: bool | None = Field(
+        None, description="Whether that run was under way and got the message. Left out if `while_running` is `queue`."
+    )
 
 
 class MessageSeen(BaseModel):

@@ -8,7 +8,6 @@ Each part is a class that derives from the parts whose methods it calls; all of 
 
 from runyard.stores.memory.api_keys import ApiKeys
 from runyard.stores.memory.checkpoints import Checkpoints
-from runyard.stores.memory.control import Control
 from runyard.stores.memory.documents import Documents
 from runyard.stores.memory.log import Log
 from runyard.stores.memory.messages import Messages
@@ -16,9 +15,13 @@ from runyard.stores.memory.overview import Overviews
 from runyard.stores.memory.rate_limits import RateLimits
 from runyard.stores.memory.retention import Retention
 from runyard.stores.memory.snapshots import Snapshots
+from runyard.stores.memory.steering import Steering
+from runyard.stores.memory.waits import Waits
 
 
-class MemoryStore(Messages, Control, Log, Overviews, Retention, Checkpoints, Snapshots, Documents, ApiKeys, RateLimits):
+class MemoryStore(
+    Messages, Steering, Waits, Log, Overviews, Retention, Checkpoints, Snapshots, Documents, ApiKeys, RateLimits
+):
     async def open(self) -> None:
         pass
 

@@ -155,6 +155,8 @@ class Intake(Claims, Threads):
             external_id=post.external_id,
             held=post.after_run is not None,
             after_run=post.after_run,
+            parent_run_id=post.parent_run_id,
+            has_client_tools=post.has_client_tools,
             **{"depth": post.depth, **origin},
         )
         self._outbox.open(run.id)

@@ -18,15 +18,18 @@ class Log(Transitions):
 
     def _append(self, part: Part) -> Outcome:
         run = self._runs.get(part.run_id)
-        outcome = judge(part, run, decided=isinstance(part.move, Park) and self._any_decided(part.move))
+        outcome = judge(part, run, answered=isinstance(part.move, Park) and self._any_answered(part.move))
         if run is None or not isinstance(outcome, Appended):
             return outcome
-        self._approvals.update({approval.id: approval for approval in part.approvals})
+        self._waits.update({wait.id: wait for wait in part.waits})
         if part.ledger is not None:
             self._ledgers.add(part.ledger)
         attempts = 0 if part.makes_progress else run.attempts
-        asked = run.asked + len(part.approvals)
-        run = self._write(run, part.drafts, last_batch=part.batch, attempts=attempts, asked=asked)
+        asked = run.asked + len(part.waits)
+        for message_id in part.takes:
+            self._steered[message_id] = self._steered[message_id]._replace(state="taken")
+        unread = run.unread - len(part.takes)
+        run = self._write(run, part.drafts, last_batch=part.batch, attempts=attempts, asked=asked, unread=unread)
         match part.move:
             case Finish() as move:
                 self._finish(run, move)
@@ -38,9 +41,9 @@ class Log(Transitions):
                 return outcome
         return replace(outcome, lane_ready=self._lanes[run.lane_key].has_work)
 
-    def _any_decided(self, move: Park) -> bool:
-        known = [self._approvals[approval_id] for approval_id in move.approvals if approval_id in self._approvals]
-        return any(approval.state != "pending" for approval in known)
+    def _any_answered(self, move: Park) -> bool:
+        known = [self._waits[wait_id] for wait_id in move.waits if wait_id in self._waits]
+        return any(wait.state != "pending" for wait in known)
 
     def _finish(self, run: Run, move: Finish) -> None:
         if move.answer is not None:

@@ -17,7 +17,7 @@ class Overviews(Claims):
             queued=count(Status.QUEUED),
             ready_since=min(ready, default=None),
             running=count(Status.RUNNING),
-            approvals=min(most, sum(approval.state == "pending" for approval in self._approvals.values())),
+            approvals=min(most, sum(wait.state == "pending" and wait.is_approval for wait in self._waits.values())),
             behind=len(behind),
             behind_since=min(behind, default=None),
             workers=await self.list_workers(),

@@ -4,13 +4,12 @@ A run changes only by `_change`, and its log grows only by `_write`, which updat
 """
 
 from collections.abc import Iterable, Sequence
-from typing import Any, TypeVar
+from typing import Any, Literal, NamedTuple, TypeVar
 
 from msgspec.structs import replace
 
 from runyard.clock import Clock
 from runyard.domain.api_key import ApiKey
-from runyard.domain.approval import Approval
 from runyard.domain.events import Draft, Event, place
 from runyard.domain.feed import Entry
 from runyard.domain.memory import Block, Passage
@@ -18,14 +17,24 @@ from runyard.domain.profile import Profile
 from runyard.domain.recipients import Participant
 from runyard.domain.run import Run
 from runyard.domain.thread import Message, Reaction, Thread
-from runyard.store import Document, Removal, Snapshot, WorkerRow
+from runyard.domain.wait import KeptEvent, Wait
+from runyard.store import Document, Post, Removal, Snapshot, WorkerRow
 from runyard.stores.memory.keys import Keys
 from runyard.stores.memory.lane import Lane
 from runyard.stores.memory.ledger import Ledgers
 from runyard.stores.memory.outbox import Outbox
 from runyard.stores.memory.tombstones import Tombstones
 
-Row = TypeVar("Row", Thread, Run, Approval, Passage)
+
+class SteeredMessage(NamedTuple):
+    """A message for the run `run_id`, and the post of the run that it gets if that one leaves it."""
+
+    run_id: str
+    post: Post
+    state: Literal["new", "taken", "left"]
+
+
+Row = TypeVar("Row", Thread, Run, Wait, Passage)
 
 
 class Rows:
@@ -53,7 +62,9 @@ class Rows:
 
         self._runs: dict[str, Run] = {}
         self._events: dict[str, list[Event]] = {}
-        self._approvals: dict[str, Approval] = {}
+        self._waits: dict[str, Wait] = {}
+        self._steered: dict[str, SteeredMessage] = {}
+        self._kept_events: dict[tuple[str, str], tuple[KeptEvent, bool]] = {}
         self._checkpoints: dict[str, bytes] = {}
         self._saved: set[str] = set()
         self._snapshots: dict[str, dict[tuple[str, int], Snapshot]] = {}

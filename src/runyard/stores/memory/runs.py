@@ -58,8 +58,10 @@ class Runs(Rows):
 
     def _drop(self, run: Run) -> None:
         """Delete a run with everything that refers to its id."""
-        for approval in [approval for approval in self._approvals.values() if approval.run_id == run.id]:
-            del self._approvals[approval.id]
+        for wait in [wait for wait in self._waits.values() if wait.run_id == run.id]:
+            del self._waits[wait.id]
+        for message_id in [key for key, each in self._steered.items() if each.run_id == run.id]:
+            del self._steered[message_id]
         del self._runs[run.id], self._events[run.id]
         self._checkpoints.pop(run.id, None)
         self._snapshots.pop(run.id, None)

@@ -100,5 +100,5 @@ class Threads(Conversations, Runs):
 
     def _said_in(self, run: Run) -> list[Message]:
         question = self._trigger(run)
-        answers = [m for m in self._messages.values() if m.role == "assistant" and m.run_id == run.id]
-        return ([question] if question else []) + answers
+        said = [m for m in self._messages.values() if m.run_id == run.id and m is not question]
+        return ([question] if question else []) + sorted(said, key=lambda m: m.role, reverse=True)

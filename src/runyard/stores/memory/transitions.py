@@ -1,4 +1,4 @@
-"""Transitions of a run: back into the queue, or to its end. Approvals, lane, ledger and feed follow."""
+"""Transitions of a run: back into the queue, or to its end. Waits, lane, ledger and feed follow."""
 
 from typing import Any, Literal
 
@@ -22,14 +22,14 @@ class Transitions(Feed, ReplyOrder):
         return self._end(self._write(run, ending(run, fate), fence=run.fence + 1), END_OF[fate])
 
     def _end(self, run: Run, finish: Finish) -> Run:
-        for approval in [a for a in self._approvals.values() if a.run_id == run.id and a.state == "pending"]:
-            self._approvals[approval.id] = replace(approval, state="void")
+        for wait in [wait for wait in self._waits.values() if wait.run_id == run.id and wait.state == "pending"]:
+            self._waits[wait.id] = replace(wait, state="void")
         self._lanes[run.lane_key].free(run, self._now())
         self._release_next(run)
         self._ledgers.close(run.id, self._now(), finish.status is Status.ERROR)
         if run.started_at is not None:
             self._tell_of(run, "agent_done")
-        return self._change(
+        ended = self._change(
             run,
             status=finish.status,
             stop_reason=finish.stop_reason,
@@ -38,4 +38,11 @@ class Transitions(Feed, ReplyOrder):
             usage=finish.usage,
             worker_id=None,
             finished_at=self._now(),
+            unread=0,
         )
+        self._start_left(ended)
+        return ended
+
+    def _start_left(self, run: Run) -> None:
+        """Start a run for each message that came for an ended run and was not taken."""
+        raise NotImplementedError

@@ -226,7 +226,7 @@ class PostgresStore(SqlStore):
                 return await connection.fetch(statement, *values)
 
         rows = await _repeatedly(attempt)
-        return {row["no"] - 1: WrittenPart(row["base"], row["cancel"], row["ready"]) for row in rows}
+        return {row["no"] - 1: WrittenPart(row["base"], row["cancel"], row["ready"], row["unread"]) for row in rows}
 
     async def publish(self, marks: Sequence[CursorAdvance]) -> Sequence[str]:
         values = columns([(mark.run_id, mark.upto, mark.turn, mark.state) for mark in marks])

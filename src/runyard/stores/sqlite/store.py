@@ -102,7 +102,8 @@ async def _append(tx: Tx, parts: Sequence[Part]) -> Mapping[int, WrittenPart]:
         else:
             rows, freed = await tx.rows(_HOT["append"], *values), []
         for row in rows:
-            written[n] = WrittenPart(row["base"], bool(row["cancel"]), any(lane["ready"] for lane in freed))
+            ready = any(lane["ready"] for lane in freed)
+            written[n] = WrittenPart(row["base"], bool(row["cancel"]), ready, row["unread"])
             events += _rows.event_values(part.run_id, part.fence, row["base"] + 1, part.drafts)
     await tx.together(
         (tx.q.write_events, events), (tx.q.insert_messages, [_rows.message_values(answer) for answer in answers])

@@ -7,7 +7,7 @@ from runyard.domain.lane import Lane, claimed, replace, requeued
 from runyard.domain.run import SUSPECT_ATTEMPTS, Run, Status, backoff_ms, fate_of_orphan
 from runyard.store import NO_VERSIONS, Beat, Claim, Ending, Reaped, WorkerRow
 from runyard.stores import rows as _rows
-from runyard.stores.transactions import feed, runs
+from runyard.stores.transactions import feed, left_messages, runs
 from runyard.stores.transactions.lanes import lock_lanes, save_lanes
 from runyard.stores.transactions.tx import Tx
 
@@ -90,6 +90,7 @@ async def reap(tx: Tx, limit: int, max_attempts: int, ending: Ending) -> Sequenc
     found += strays
     lost = {*dead, *(str(row["worker_id"]) for row in strays)}
     reaped: list[Reaped] = []
+    unread: list[Run] = []
     if found:
         lanes = await lock_lanes(tx, {row["lane_key"] for row in found})
         for row in await tx.rows(tx.q.lock_runs, sorted({str(row["id"]) for row in found})):
@@ -98,7 +99,10 @@ async def reap(tx: Tx, limit: int, max_attempts: int, ending: Ending) -> Sequenc
                 lane, fate = await _revoke(tx, run, lanes[run.lane_key], max_attempts, ending, row["now"])
                 lanes[run.lane_key] = lane
                 reaped.append(fate)
+                if run.unread and fate.fate != "requeue":
+                    unread.append(run)
         await save_lanes(tx, lanes.values())
+        await left_messages.start_runs(tx, unread)
     if dead:
         await tx.rows(tx.q.delete_workers, dead)
     return reaped

@@ -61,7 +61,7 @@ class _Opened:
 async def accept(tx: Tx, posts: Sequence[Post], room: Room | None) -> list[Accepted | RunyardError]:
     results: dict[int, Accepted | RunyardError] = await _named(tx, posts)
     results |= await _repeats(tx, {n: post for n, post in enumerate(posts) if n not in results})
-    fresh = await _with_threads(tx, {n: post for n, post in enumerate(posts) if n not in results})
+    fresh = await with_threads(tx, {n: post for n, post in enumerate(posts) if n not in results})
     lanes = await open_lanes(tx, list(fresh.values()))
     _check_room(fresh, lanes)
     known = await _threads(tx, fresh)
@@ -170,12 +170,13 @@ async def _named(tx: Tx, posts: Sequence[Post]) -> dict[int, Accepted | RunyardE
     known = {(row["owner"], row["external_id"]): str(row["id"]) for row in rows}
     results: dict[int, Accepted | RunyardError] = {}
     for n, name in named.items():
-        if known.setdefault(name, posts[n].run_id) != posts[n].run_id:
+        if name in known:
             results[n] = Accepted(known[name], None, repeated=True)
+        known.setdefault(name, posts[n].run_id)
     return results
 
 
-async def _with_threads(tx: Tx, posts: dict[int, Post]) -> dict[int, Post]:
+async def with_threads(tx: Tx, posts: dict[int, Post]) -> dict[int, Post]:
     """Return the posts with the threads that their clients named. Missing threads are created, in the order of
     names."""
     wanted = {(post.thread.owner, post.thread.external_id): post.thread for post in posts.values() if post.thread}
@@ -272,6 +273,8 @@ class Write:
             held=post.after_run is not None,
             after_run=post.after_run,
             depth=retried.depth if retried else post.depth,
+            parent_run_id=post.parent_run_id,
+            has_client_tools=post.has_client_tools,
         )
         claim = self._claim(run, post.message, opened)
         self._runs.append((claim.run if claim else run, post.pause_ms if run.held else None))

@@ -8,7 +8,7 @@ from runyard.domain.lane import Lane, extended, finished, parked, replace, reque
 from runyard.domain.run import Run, Status
 from runyard.store import Head
 from runyard.stores import rows as _rows
-from runyard.stores.transactions import ledger, reply_order
+from runyard.stores.transactions import ledger, left_messages, reply_order
 from runyard.stores.transactions.tx import Tx
 
 
@@ -24,7 +24,7 @@ async def append(tx: Tx, parts: Sequence[Part]) -> list[Outcome]:
         part = parts[n]
         run, now = locked.get(part.run_id, (None, 0))
         run = changes.runs.get(part.run_id, run)  # a group may hold two parts of one run
-        outcome = outcomes[n] = judge(part, run, await _is_decided(tx, part.move))
+        outcome = outcomes[n] = judge(part, run, await _is_answered(tx, part.move))
         if run is not None and isinstance(outcome, Appended):
             outcomes[n] = changes.take(part, run, outcome, now)
     await changes.write(tx)
@@ -40,10 +40,10 @@ async def _lock_lanes(tx: Tx, parts: Sequence[Part]) -> dict[str, Lane]:
     return {row["key"]: _rows.lane(row) for row in await tx.rows(lock, keys)}
 
 
-async def _is_decided(tx: Tx, move: Move | None) -> bool:
+async def _is_answered(tx: Tx, move: Move | None) -> bool:
     if not isinstance(move, Park):
         return False
-    [row] = await tx.rows(tx.q.count_decided, list(move.approvals))
+    [row] = await tx.rows(tx.q.count_answered, list(move.waits))
     return bool(row["n"])
 
 
@@ -58,9 +58,12 @@ class _Changes:
         self._ended: list[str] = []
         self._done: list[Run] = []
         self._left: list[Run] = []
+        self._unread: list[Run] = []
 
     def take(self, part: Part, run: Run, outcome: Appended, now: int) -> Appended:
-        run = extended(run, len(part.drafts), part.batch, part.makes_progress, len(part.approvals))
+        asked, taken = len(part.waits), len(part.takes)
+        run = extended(run, len(part.drafts), part.batch, part.makes_progress, asked, taken)
+        unread = run.unread
         lane = self._lanes.get(part.lane_key)
         if lane is not None and part.move is not None:
             match part.move:
@@ -68,6 +71,8 @@ class _Changes:
                     if run.asked:
                         self._ended.append(run.id)
                     run, lane = finished(run, finish, now), lane.left(run.id, now)
+                    if unread:
+                        self._unread.append(run)
                     self._done.append(run)
                     self._left.append(run)
                 case Park(hold=hold):
@@ -79,7 +84,8 @@ class _Changes:
             self._lanes[lane.key] = self._moved[lane.key] = lane
         self.runs[run.id] = run
         self._parts.append((part, outcome))
-        return replace(outcome, lane_ready=lane is not None and lane.is_ready)
+        has_left = unread > 0 and run.status.is_terminal
+        return replace(outcome, lane_ready=lane is not None and (lane.is_ready or has_left))
 
     async def write(self, tx: Tx) -> None:
         events = [
@@ -87,7 +93,7 @@ class _Changes:
             for part, at in self._parts
             for row in _rows.event_values(part.run_id, part.fence, at.first_seq, part.drafts)
         ]
-        approvals = [_rows.approval_values(asked) for part, _ in self._parts for asked in part.approvals]
+        waits = [_rows.wait_values(asked) for part, _ in self._parts for asked in part.waits]
         answers = [
             _rows.message_values(part.move.answer)
             for part, _ in self._parts
@@ -96,15 +102,18 @@ class _Changes:
         steps, lines = ledger.values([part.ledger for part, _ in self._parts if part.ledger is not None])
         await tx.together(
             (tx.q.write_events, events),
-            (tx.q.insert_approvals, approvals),
+            (tx.q.insert_waits, waits),
             (tx.q.save_runs, [_rows.run_values(run) for run in self.runs.values()]),
             (tx.q.save_lanes, [_rows.lane_values(lane) for lane in self._moved.values()]),
             (tx.q.insert_messages, answers),
             (tx.q.save_steps, steps),
             (tx.q.insert_ledger_messages, lines),
         )
+        if taken := [message_id for part, _ in self._parts for message_id in part.takes]:
+            await tx.rows(tx.q.take_messages, taken)
+        await left_messages.start_runs(tx, self._unread)
         if self._ended:
-            await tx.rows(tx.q.void_approvals, self._ended)
+            await tx.rows(tx.q.void_waits, self._ended)
         failed = {run.id for run in self._done if run.status is Status.ERROR}
         await reply_order.release_next(tx, self._left, self._done, failed)
 

@@ -35,7 +35,8 @@ async def _drop(tx: Tx, runs: Sequence[str], threads: Sequence[str], lanes: Sequ
     for statement in (
         tx.q.keep_tombstones,
         tx.q.drop_events,
-        tx.q.drop_approvals,
+        tx.q.drop_waits,
+        tx.q.drop_steered,
         tx.q.drop_outbox,
         tx.q.drop_checkpoints,
         tx.q.drop_runs,

@@ -37,7 +37,7 @@ async def end(tx: Tx, run: Run, fate: Fate, ending: Ending, now: int) -> Run:
     drafts = ending(run, fate)
     await tx.many(tx.q.write_events, _rows.event_values(run.id, run.fence + 1, run.last_seq + 1, drafts))
     if run.asked:
-        await tx.rows(tx.q.void_approvals, [run.id])
+        await tx.rows(tx.q.void_waits, [run.id])
     await reply_order.release_next(tx, [run], [run], {run.id} if END_OF[fate].status is Status.ERROR else ())
     return finished(extended(revoked(run), len(drafts), run.last_batch, False, 0), END_OF[fate], now)
 

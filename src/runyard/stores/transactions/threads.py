@@ -104,6 +104,7 @@ async def delete(tx: Tx, owner: str, thread_id: str) -> None:
     await tx.rows(tx.q.lock_lanes, [thread_lane(thread_id)])
     if not await tx.rows(tx.q.lock_thread, owner, thread_id):
         raise NotFound("There is no thread with that id.")
+    await tx.rows(tx.q.adopt_children, thread_id)
     [live] = await tx.rows(tx.q.count_live_runs, thread_id)
     if live["n"]:
         raise RunActive("The thread has a run that has not ended; cancel it or wait, then delete.")
@@ -114,8 +115,10 @@ async def delete(tx: Tx, owner: str, thread_id: str) -> None:
     for statement in (
         tx.q.delete_thread_checkpoints,
         tx.q.delete_thread_events,
-        tx.q.delete_thread_approvals,
+        tx.q.delete_thread_waits,
+        tx.q.delete_thread_steered,
         tx.q.delete_thread_outbox,
+        tx.q.delete_child_lanes,
         tx.q.delete_thread_runs,
         tx.q.delete_thread_reactions,
         tx.q.delete_thread_messages,

@@ -1,13 +1,13 @@
 """Adds the errors of every operation to the OpenAPI document: statuses and the shape of the response.
 
 FastAPI declares only a 422, in another shape. This module declares the errors of authentication, limits, ids and
-bodies as problems (`application/problem+json`). Routes of the contract face answer with its envelope.
+bodies as problems (`application/problem+json`). Faces whose protocol has errors of its own answer with those.
 """
 
 from http import HTTPStatus
 from typing import Any
 
-from runyard.web.errors.problems import SHAPED, Problem
+from runyard.web.errors.problems import SHAPED, Problem, shape_of
 
 PROBLEM = {
     "title": "Problem",
@@ -34,6 +34,7 @@ PROBLEM = {
 UNUSED = ("HTTPValidationError", "ValidationError")
 ALWAYS = (400, 408, 413, 422, 431, 500, 503)
 BEFORE_ROUTING = (408, 431)  # sent for a connection, before its path is known
+OF_RUNS = ("{run_id}", "{interaction_id}", "{response_id}")
 STREAM = "text/event-stream"
 
 
@@ -51,7 +52,8 @@ def describe(document: dict[str, Any], needs_keys: bool, public: frozenset[str])
     for name in UNUSED:
         schemas.pop(name, None)
     for path, operations in document["paths"].items():
-        kind, schema = ("application/json", "AgentRunResponse") if path in SHAPED else (Problem.media_type, "Problem")
+        shape = shape_of(path)
+        kind, schema = (Problem.media_type, "Problem") if shape is None else ("application/json", shape.schema)
         for method, operation in operations.items():
             answers = operation["responses"]
             for status in sorted(_errors(method, path, operation, needs_keys and path not in public)):
@@ -70,7 +72,7 @@ def _errors(method: str, path: str, operation: dict[str, Any], needs_key: bool) 
         found.add(429)  # streams and queues are limited without keys too
     if "{" in path or method != "get" or _names_an_object(operation):
         found.add(404)
-    if "{run_id}" in path or "{interaction_id}" in path or path in SHAPED:
+    if any(name in path for name in OF_RUNS) or path in SHAPED:
         found.add(410)
     if method != "get":
         found.add(409)

@@ -6,10 +6,9 @@ A response never repeats what the client sent.
 from collections.abc import Callable, Mapping, Sequence
 from http import HTTPStatus
 from math import ceil
-from typing import Any
+from typing import Any, NamedTuple
 
 import msgspec
-import structlog
 from fastapi import FastAPI, Request, Response
 from fastapi.exceptions import RequestValidationError
 from starlette.exceptions import HTTPException
@@ -31,8 +30,9 @@ from runyard.errors import (
     Unavailable,
     Unreadable,
 )
+from runyard.telemetry.logger import get_logger
 
-log = structlog.get_logger()
+log = get_logger()
 
 CALLER = "runyard.caller"  # the key of the caller in a request's scope
 REFUSED = "runyard.refused"  # the key of the function that counts refusals by a limit
@@ -85,13 +85,27 @@ class Problem(Response):
         self.code = code
 
 
-Shape = Callable[[Problem], Response]
+class Shape(NamedTuple):
+    """Another form of errors. `schema` is its name in the OpenAPI document."""
+
+    how: Callable[[Problem], Response]
+    schema: str
+
+
 SHAPED: dict[str, Shape] = {}
 
 
-def shape(path: str, how: Shape) -> None:
-    """Give the errors of a route another shape, including errors that are found before routing."""
-    SHAPED[path] = how
+def shape(path: str, how: Callable[[Problem], Response], schema: str) -> None:
+    """Give the errors of a route another shape, including errors that are found before routing. A path that ends with a
+    slash stands for every path under it."""
+    SHAPED[path] = Shape(how, schema)
+
+
+def shape_of(path: str) -> Shape | None:
+    """Return the shape of errors of this path, or None for a problem."""
+    if (exact := SHAPED.get(path)) is not None:
+        return exact
+    return next((shape for under, shape in SHAPED.items() if under.endswith("/") and path.startswith(under)), None)
 
 
 def path_of(scope: Scope) -> str:
@@ -126,8 +140,8 @@ def install(app: FastAPI) -> None:
 def answer(error: Exception, scope: Scope) -> Response:
     """Return the response for any error. Unexpected errors are logged by class, with the owner and the key."""
     response = _response(error, scope)
-    shape = SHAPED.get(path_of(scope))
-    return response if shape is None or not isinstance(response, Problem) else shape(response)
+    shape = shape_of(path_of(scope))
+    return response if shape is None or not isinstance(response, Problem) else shape.how(response)
 
 
 def _response(error: Exception, scope: Scope) -> Response:

@@ -12,7 +12,7 @@ with part as (
          attempts = case when p.progress then 0 else r.attempts end
     from part p
    where r.id = p.run_id and r.fence = p.fence and r.last_batch = p.batch - 1 and coalesce(r.status) = 'running'
-  returning p.no, r.last_seq - p.n as base, r.cancel_requested_at is not null as cancel
+  returning p.no, r.last_seq - p.n as base, r.cancel_requested_at is not null as cancel, r.unread
 ), base as (
   select array_agg(p.run_id order by p.no) as run_id, array_agg(p.fence order by p.no) as fence,
          array_agg(coalesce(t.base, -1) order by p.no) as of
@@ -24,11 +24,11 @@ with part as (
                       $11::text::text[], $12::text::text[], $13::text::text[], $14::text::bytea[]) as e (no, n, id, ts, type, source, name, fn, data)
    where base.of[e.no] >= 0
 )
-select no, base, cancel, false as ready from tip;
+select no, base, cancel, false as ready, unread from tip;
 
 -- name: append_and_finish
 -- The same if some parts (those with a status) end their run: free its lane and store its answer. Parts that may not end
--- their run (a cancel is requested, an approval was requested) or whose lane is locked are not written.
+-- their run (a cancel is requested, a wait was requested, a message was not taken) or whose lane is locked are not written.
 with part as (
   select * from unnest($1::text::uuid[], $2::text::bigint[], $3::text::bigint[], $4::text::int[], $5::text::bool[],
                        $6::text::text[], $7::text::text[], $8::text::text[], $9::text::text[], $10::text::text[], $11::text::text[])
@@ -43,10 +43,10 @@ with part as (
          finished_at = case when p.status is not null then now_ms() end
     from part p left join lane on lane.key = p.lane_key
    where r.id = p.run_id and r.fence = p.fence and r.last_batch = p.batch - 1 and coalesce(r.status) = 'running'
-     and (p.status is null or (lane.key is not null and r.asked = 0
+     and (p.status is null or (lane.key is not null and r.asked = 0 and r.unread = 0
                                and (r.cancel_requested_at is null or p.status = 'canceled')))
   returning p.no, r.id, p.lane_key, p.status is not null as ended, r.last_seq - p.n as base,
-            r.cancel_requested_at is not null as cancel
+            r.cancel_requested_at is not null as cancel, r.unread
 ), freed as (
   update lanes l set active_run = null, ready_at = now_ms() from tip t
    where t.ended and l.key = t.lane_key and l.active_run = t.id
@@ -68,7 +68,7 @@ with part as (
                 $28::text::bigint[]) as m (id, thread_id, run_id, role, text, sources, created_at)
     join tip t on t.id = m.run_id
 )
-select t.no, t.base, t.cancel, coalesce(f.ready, false) as ready from tip t left join freed f on f.key = t.lane_key;
+select t.no, t.base, t.cancel, coalesce(f.ready, false) as ready, t.unread from tip t left join freed f on f.key = t.lane_key;
 
 -- name: publish
 -- Advance cursors, never back; close those of ended runs, and of queued or waiting runs whose turn is unchanged, and set

@@ -39,16 +39,27 @@ update messages m set text = s.new, sources = s.new_sources
        as s (id, old, new, old_sources, new_sources)
  where m.id = s.id and m.text = s.old and m.sources = s.old_sources;
 
--- name: seals_of_approvals
--- The next approvals. Their input is null unless (it starts with $2) equals $3.
+-- name: seals_of_waits
+-- The next waits. Their input is null unless (it starts with $2) equals $3.
 select id, case when (substr(input, 1, length($2::bytea)) = $2) = $3 then input end as input
-  from approvals where id > $1 order by id limit $4;
+  from waits where id > $1 order by id limit $4;
 
--- name: swap_approvals
--- Replace the input of approvals, unless another transaction changed it.
-update approvals a set input = s.new
+-- name: swap_waits
+-- Replace the input of waits, unless another transaction changed it.
+update waits a set input = s.new
   from unnest($1::text::text[], $2::text::bytea[], $3::text::bytea[]) as s (id, old, new)
  where a.id = s.id and a.input = s.old;
+
+-- name: seals_of_kept_events
+-- The next kept events. Their data is null unless (it starts with $3) equals $4.
+select owner, id, case when (substr(data, 1, length($3::bytea)) = $3) = $4 then data end as data
+  from kept_events where (owner, id) > ($1, $2) order by owner, id limit $5;
+
+-- name: swap_kept_events
+-- Replace the data of kept events, unless another transaction changed it.
+update kept_events e set data = s.new
+  from unnest($1::text::text[], $2::text::text[], $3::text::bytea[], $4::text::bytea[]) as s (owner, id, old, new)
+ where e.owner = s.owner and e.id = s.id and e.data = s.old;
 
 -- name: seals_of_runs
 -- The next runs. Their error is null unless (it starts with $2) equals $3.

@@ -52,13 +52,13 @@ select t.id, t.owner, t.external_id from threads t
 -- Insert accepted runs; some are claimed in the same transaction.
 insert into runs (id, owner, face, lane_key, pos, agent, thread_id, trigger_message_id, parent_id, retry_of, created_at,
                   agent_version, status, fence, attempts, worker_id, started_at, external_id, held, after_run, pause_ms, depth,
-                  last_seq)
+                  parent_run_id, has_client_tools, last_seq)
 select r.*, 1
   from unnest($1::text::uuid[], $2::text::text[], $3::text::text[], $4::text::text[], $5::text::bigint[],
               $6::text::text[], $7::text::uuid[], $8::text::uuid[], $9::text::uuid[], $10::text::uuid[],
               $11::text::bigint[], $12::text::text[], $13::text::text[], $14::text::bigint[],
               $15::text::int[], $16::text::uuid[], $17::text::bigint[], $18::text::text[], $19::text::bool[],
-              $20::text::uuid[], $21::text::int[], $22::text::int[]) as r;
+              $20::text::uuid[], $21::text::int[], $22::text::int[], $23::text::uuid[], $24::text::bool[]) as r;
 
 -- name: insert_messages
 -- Insert messages.

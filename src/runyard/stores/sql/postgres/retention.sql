@@ -30,9 +30,9 @@ select id, owner, external_id, agent, status, stop_reason, error_code, last_seq,
 -- Delete the logs of runs. On Postgres they are dropped later, as whole partitions.
 select 1 where $1::uuid[] is null;
 
--- name: drop_approvals
--- Delete the approvals of runs.
-delete from approvals where run_id = any($1::uuid[]);
+-- name: drop_waits
+-- Delete the waits of runs.
+delete from waits where run_id = any($1::uuid[]);
 
 -- name: drop_outbox
 -- Delete the cursors of runs.

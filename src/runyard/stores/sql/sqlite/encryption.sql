@@ -34,14 +34,23 @@ select id, sources, case when (substr(text, 1, length(?2)) = ?2) = ?4
 -- Replace the text and the sources of messages, unless another transaction changed them.
 update messages set text = ?3, sources = ?5 where id = ?1 and text = ?2 and sources = ?4;
 
--- name: seals_of_approvals
--- The next approvals. Their input is null unless (it starts with ?2) equals ?3.
+-- name: seals_of_waits
+-- The next waits. Their input is null unless (it starts with ?2) equals ?3.
 select id, case when (substr(input, 1, length(?2)) = ?2) = ?3 then input end as input
-  from approvals where id > ?1 order by id limit ?4;
+  from waits where id > ?1 order by id limit ?4;
 
--- name: swap_approvals
--- Replace the input of approvals, unless another transaction changed it.
-update approvals set input = ?3 where id = ?1 and input = ?2;
+-- name: swap_waits
+-- Replace the input of waits, unless another transaction changed it.
+update waits set input = ?3 where id = ?1 and input = ?2;
+
+-- name: seals_of_kept_events
+-- The next kept events. Their data is null unless (it starts with ?3) equals ?4.
+select owner, id, case when (substr(data, 1, length(?3)) = ?3) = ?4 then data end as data
+  from kept_events where (owner, id) > (?1, ?2) order by owner, id limit ?5;
+
+-- name: swap_kept_events
+-- Replace the data of kept events, unless another transaction changed it.
+update kept_events set data = ?4 where owner = ?1 and id = ?2 and data = ?3;
 
 -- name: seals_of_runs
 -- The next runs. Their error is null unless (it starts with ?2) equals ?3.

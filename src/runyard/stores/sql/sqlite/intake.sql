@@ -44,9 +44,9 @@ select t.id, t.owner, t.external_id from threads t
 -- Insert accepted runs; some are claimed in the same transaction.
 insert into runs (id, owner, face, lane_key, pos, agent, thread_id, trigger_message_id, parent_id, retry_of, created_at,
                   agent_version, status, fence, attempts, worker_id, started_at, external_id, held, after_run, pause_ms, depth,
-                  last_seq)
+                  parent_run_id, has_client_tools, last_seq)
 values (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12, ?13, ?14, ?15, ?16, ?17, ?18, ?19, ?20, ?21,
-        ?22, 1);
+        ?22, ?23, ?24, 1);
 
 -- name: insert_messages
 -- Insert messages.

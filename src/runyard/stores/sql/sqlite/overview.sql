@@ -2,7 +2,7 @@
 -- Counts over all owners. Each count stops at a limit, so that a long queue is not slow.
 select (select count(*) from (select 1 from runs where status = 'queued' limit ?1) q) as queued,
        (select count(*) from (select 1 from runs where status = 'running' limit ?1) q) as running,
-       (select count(*) from (select 1 from approvals where state = 'pending' limit ?1) q) as approvals,
+       (select count(*) from (select 1 from waits where state = 'pending' and kind in ('tool', 'unknown_outcome', 'confirmation') limit ?1) q) as approvals,
        (select min(ready_at) from
          (select * from (select ready_at from lanes where active_run is null and runnable > 0 and suspect = 0
                           order by ready_at limit 1) a

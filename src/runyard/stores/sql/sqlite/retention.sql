@@ -30,9 +30,9 @@ select id, owner, external_id, agent, status, stop_reason, error_code, last_seq,
 -- Delete the logs of runs.
 delete from run_events where run_id in (select value from json_each(?1));
 
--- name: drop_approvals
--- Delete the approvals of runs.
-delete from approvals where run_id in (select value from json_each(?1));
+-- name: drop_waits
+-- Delete the waits of runs.
+delete from waits where run_id in (select value from json_each(?1));
 
 -- name: drop_outbox
 -- Delete the cursors of runs.

@@ -86,7 +86,10 @@ create table runs (
   after_run            text,  -- the run whose end (or park) it waits for
   pause_ms             integer,  -- the pause after that
   due_at               integer,  -- when it may run
-  depth                integer not null default 0  -- in the chain of runs that a person's message started
+  depth                integer not null default 0,  -- in the chain of runs that a person's message started
+  parent_run_id        text,  -- the run that waits for this one
+  has_client_tools     integer not null default 0,  -- its first event names tools of the client
+  unread               integer not null default 0  -- messages for it that its agent has not taken
 ) strict;
 create unique index runs_external on runs (owner, external_id) where external_id is not null;
 create unique index runs_queue on runs (lane_key, pos) where status = 'queued' and not held;
@@ -103,6 +106,9 @@ create index runs_unsaved on runs (finished_at)
   where face = 'chats' and finished_at is not null and checkpoint_at is null;
 create index runs_due on runs (due_at) where held and status = 'queued';
 create index runs_after on runs (after_run) where held and status = 'queued';
+create index runs_children on runs (parent_run_id) where parent_run_id is not null;
+create index runs_children_alive on runs (parent_run_id)
+  where parent_run_id is not null and status in ('queued', 'running', 'waiting');
 create index runs_agent_status on runs (agent, status) where face = 'channels';
 create index runs_status_age on runs (status, created_at) where face = 'channels';
 
@@ -160,22 +166,61 @@ create view plan_runs as
     from runs r join run_outbox o on o.run_id = r.id join run_events e on e.run_id = r.id and e.seq = r.last_seq
    where r.face = 'plans';
 
-create table approvals (
-  id          text    primary key,
-  run_id      text    not null,
-  call_id     text    not null,
-  kind        text    not null,
-  tool        text    not null,
-  input       blob    not null,
-  state       text    not null default 'pending',
-  decided_by  text,
-  created_at  integer not null,
-  decided_at  integer,
-  expires_at  integer
+-- Waits: what runs wait for. `target` names the run or the event that answers a wait.
+create table waits (
+  id           text    primary key,
+  run_id       text    not null,
+  call_id      text    not null,
+  kind         text    not null,
+  name         text    not null,
+  input        blob    not null,
+  state        text    not null default 'pending',
+  answered_by  text,
+  created_at   integer not null,
+  answered_at  integer,
+  expires_at   integer,
+  target       text
 ) strict;
-create index approvals_run on approvals (run_id);
-create index approvals_pending on approvals (id) where state = 'pending';
-create index approvals_expiry on approvals (expires_at) where state = 'pending' and expires_at is not null;
+create index waits_run on waits (run_id);
+-- What a person or a client answers.
+create index waits_pending on waits (created_at, id)
+  where state = 'pending' and kind in ('tool', 'unknown_outcome', 'confirmation', 'question', 'client_tool');
+create index waits_expiry on waits (expires_at) where state = 'pending' and expires_at is not null;
+create index waits_target on waits (target) where state = 'pending' and target is not null;
+
+-- Messages for runs that were under way. `state`: new, taken by the run's agent, or left: it got a run of its own, with
+-- `next_run_id` and the first event `id`, `ts`, `data`.
+create table steered_messages (
+  message_id        text    primary key,
+  run_id            text    not null,
+  seq               integer not null,
+  state             text    not null default 'new',
+  next_run_id       text    not null,
+  face              text    not null,
+  agent             text    not null,
+  id                text    not null,
+  ts                integer not null,
+  data              blob    not null,
+  has_client_tools  integer not null,
+  created_at        integer not null
+) strict;
+create index steered_messages_run on steered_messages (run_id, seq);
+create unique index steered_messages_next on steered_messages (next_run_id);
+
+-- Events that machines delivered. One that no run waited for is kept for a while. `taken_at`: a run has got it.
+create table kept_events (
+  owner       text    not null,
+  id          text    not null,
+  name        text    not null,
+  target      text    not null,
+  data        blob    not null,
+  created_at  integer not null,
+  expires_at  integer not null,
+  taken_at    integer,
+  primary key (owner, id)
+) strict, without rowid;
+create index kept_events_target on kept_events (target, created_at) where taken_at is null;
+create index kept_events_expiry on kept_events (expires_at);
 
 -- Checkpoints: copies of ended runs in the format of a face. Derived from the log.
 create table checkpoints (
@@ -428,7 +473,7 @@ create view agent_runs as
 
 -- Deleting the row of an agent deletes its runs in mailboxes, with their logs and their ledger.
 create trigger agents_deleted after delete on agents begin
-  delete from approvals where run_id in (select id from runs where agent = old.id and face = 'channels');
+  delete from waits where run_id in (select id from runs where agent = old.id and face = 'channels');
   delete from run_outbox where run_id in (select id from runs where agent = old.id and face = 'channels');
   delete from run_events where run_id in (select id from runs where agent = old.id and face = 'channels');
   delete from feed where run_id in (select id from runs where agent = old.id and face = 'channels');

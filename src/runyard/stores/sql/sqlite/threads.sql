@@ -37,13 +37,25 @@ select {thread} from threads where owner = ?1 and id = ?2;
 -- How many runs of a thread have not ended.
 select count(*) as n from runs where thread_id = ?1 and status in ('queued', 'running', 'waiting');
 
+-- name: adopt_children
+-- Put the child runs of a thread's runs into the thread, so that they are deleted with it.
+update runs set thread_id = ?1 where id in (
+  with recursive below as (
+    select c.id from runs p join runs c on c.parent_run_id = p.id where p.thread_id = ?1
+    union select c.id from below b join runs c on c.parent_run_id = b.id)
+  select id from below);
+
+-- name: delete_child_lanes
+-- Delete the lanes of a thread's child runs.
+delete from lanes where key in (select lane_key from runs where thread_id = ?1 and parent_run_id is not null);
+
 -- name: delete_thread_events
 -- Delete the logs of a thread's runs.
 delete from run_events where run_id in (select id from runs where thread_id = ?1);
 
--- name: delete_thread_approvals
--- Delete the approvals of a thread's runs.
-delete from approvals where run_id in (select id from runs where thread_id = ?1);
+-- name: delete_thread_waits
+-- Delete the waits of a thread's runs.
+delete from waits where run_id in (select id from runs where thread_id = ?1);
 
 -- name: delete_thread_reactions
 -- Delete the reactions to messages of a thread.
@@ -86,7 +98,7 @@ select {message} from messages m where m.thread_id = ?1 order by m.id;
 select {message} from messages m where m.id in (select value from json_each(?1));
 
 -- name: history
--- The questions and answers of a run's ancestors by parent_id, oldest first.
+-- The messages of a run's ancestors by parent_id, oldest first.
 with recursive line as (
   select p.id, p.trigger_message_id, p.parent_id, 1 as depth
     from runs r join runs p on p.id = r.parent_id where r.id = ?1 and ?2 > 0
@@ -95,5 +107,5 @@ with recursive line as (
     from line l join runs p on p.id = l.parent_id where l.depth < ?2
 )
 select {message} from line l
-  join messages m on m.id = l.trigger_message_id or (m.run_id = l.id and m.role = 'assistant')
+  join messages m on m.id = l.trigger_message_id or m.run_id = l.id
  order by l.depth desc, m.role desc, m.id;

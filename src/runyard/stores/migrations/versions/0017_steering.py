@@ -1,0 +1,12 @@
+"""Messages for runs that are under way."""
+
+from alembic import op
+
+from runyard.stores.migrations.upgrade import run_script
+
+revision = "0017"
+down_revision = "0015"
+
+
+def upgrade() -> None:
+    run_script(op.get_bind(), "0017_steering")
