@@ -4,9 +4,9 @@ from alembic import op
 
 from runyard.stores.migrations.upgrade import run_script
 
-revision = "0017"
+revision = "0016"
 down_revision = "0015"
 
 
 def upgrade() -> None:
-    run_script(op.get_bind(), "0017_steering")
+    run_script(op.get_bind(), "0016_steering")
