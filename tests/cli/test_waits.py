@@ -70,7 +70,7 @@ def test_waits_are_listed_shown_and_answered_once(folder: Path) -> None:
         name = wait["wait_id"]
         assert (wait["kind"], wait["prompt"]) == ("question", "Which seat?")
         listed = runyard(folder, "waits", "list", env=env).stdout
-        assert re.search(rf"^{name}  question  \d+ s +Which seat\?$", listed, re.MULTILINE), listed
+        assert re.search(rf"^{name}  question  [\d.]+ s +Which seat\?$", listed, re.MULTILINE), listed
         shown = runyard(folder, "waits", "show", name[-8:], env=env).stdout
         assert "question  Which seat?" in shown
         assert '"row": {' in shown

@@ -74,3 +74,8 @@ def event(payload: Payload, seq: int = 1) -> Event:
 
 
 EVENTS = [event(payload, seq) for seq, payload in enumerate(PAYLOADS, 1)]
+
+
+def numbered(event: Event, frame: bytes) -> bytes:
+    """Return the frame with the line that carries the seq of its event; an empty frame stays empty."""
+    return frame and b"id: %d\n%b" % (event.seq, frame)

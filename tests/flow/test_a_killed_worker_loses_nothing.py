@@ -192,7 +192,7 @@ async def test_around_the_commit_that_parks_the_run(any_flow: Flow, moment: str)
     run_id = await flow.post(["call", "look"], ["approve", "May I?"], ["tokens", 2])
     await worker.end()
     await flow.next()
-    approval = await flow.approval(run_id, "question")
+    approval = await flow.approval(run_id, "confirmation")
     assert (await flow.decide(approval, "approve")).status_code == 200
     await flow.reached(run_id, "done")
     types = [event["type"] for event in await flow.log(run_id)]

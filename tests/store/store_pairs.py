@@ -23,7 +23,7 @@ T = TypeVar("T")
 TIMES = {
     "started_at",
     "finished_at",
-    "decided_at",
+    "answered_at",
     "cancel_requested_at",
     "cancel_deadline",
     "lease_until",

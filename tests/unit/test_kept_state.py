@@ -13,7 +13,7 @@ from runyard.domain.fold import State, fold
 from runyard.domain.kept_state import VERSION, decoded, encoded
 from tests.unit.test_fold import _payloads, log
 
-SCHEMA = "03554c156715ce03"
+SCHEMA = "b793646cf27b3f2f"
 
 
 @settings(suppress_health_check=[HealthCheck.too_slow], deadline=None)

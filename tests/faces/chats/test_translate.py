@@ -20,13 +20,15 @@ from runyard.domain.events import (
 from runyard.domain.run import Status
 from runyard.faces.chats.translate import STATUS, frames, interaction_id, run_id_of
 from runyard.ids import new_approval_id, new_id
-from tests.faces.sample_events import EVENTS, RUN_ID, event
+from tests.faces.sample_events import EVENTS, RUN_ID, event, numbered
 
 ME = interaction_id(RUN_ID).encode()
 IT = b"approval"
 COLUMN: dict[EventType, bytes] = {
-    "run.queued": b'id: 1\nevent: interaction_started\ndata: {"interaction_id":"%b","status":"RUNNING"}\n\n' % ME,
+    "run.queued": b'event: interaction_started\ndata: {"interaction_id":"%b","status":"RUNNING"}\n\n' % ME,
     "run.resumed": b"",
+    "message.received": b"",
+    "message.taken": b"",
     "step.started": b"",
     "step.finished": b"",
     "model.thinking": b"",
@@ -34,22 +36,22 @@ COLUMN: dict[EventType, bytes] = {
     "model.reset": b"",
     "model.message": b"",
     "tool.requested": b"",
-    "approval.requested": b'id: 10\nevent: approval_required\ndata: {"approval_id":"%b","action":"mail",'
+    "approval.requested": b'event: approval_required\ndata: {"approval_id":"%b","action":"mail",'
     b'"tool_name":"mail","tool_input":"{\\"to\\": \\"ann\\"}","kind":"tool"}\n\n' % IT,
-    "approval.decided": b'id: 11\nevent: approved\ndata: {"approval_id":"%b"}\n\n' % IT,
+    "approval.decided": b'event: approved\ndata: {"approval_id":"%b"}\n\n' % IT,
     "wait.requested": b"",
     "wait.answered": b"",
-    "tool.started": b'id: 14\nevent: tool_call\ndata: {"type":"TOOL_CALL","id":"call#1","tool_name":"mail",'
+    "tool.started": b'event: tool_call\ndata: {"type":"TOOL_CALL","id":"call#1","tool_name":"mail",'
     b'"tool_input":"{\\"to\\": \\"bob\\"}"}\n\n',
     "tool.output": b"",
-    "tool.finished": b'id: 16\nevent: tool_result\ndata: {"type":"TOOL_RESULT","id":"call#1","tool_name":"mail",'
+    "tool.finished": b'event: tool_result\ndata: {"type":"TOOL_RESULT","id":"call#1","tool_name":"mail",'
     b'"tool_output":"{\\"sent\\": true}"}\n\n',
     "run.waiting": b"",
     "trace": b"",
-    "run.output": 'id: 19\nevent: answer\ndata: {"type":"ANSWER","content":"Grüße"}\n\n'.encode(),
-    "run.error": b'id: 20\nevent: error\ndata: {"error":"It broke.","code":"broken"}\n\n',
-    "run.canceled": b'id: 21\nevent: cancelled\ndata: {"interaction_id":"%b","reason":"requested"}\n\n' % ME,
-    "run.finished": b'id: 22\nevent: interaction_complete\ndata: {"interaction_id":"%b","status":"COMPLETED"}\n\n' % ME,
+    "run.output": 'event: answer\ndata: {"type":"ANSWER","content":"Grüße"}\n\n'.encode(),
+    "run.error": b'event: error\ndata: {"error":"It broke.","code":"broken"}\n\n',
+    "run.canceled": b'event: cancelled\ndata: {"interaction_id":"%b","reason":"requested"}\n\n' % ME,
+    "run.finished": b'event: interaction_complete\ndata: {"interaction_id":"%b","status":"COMPLETED"}\n\n' % ME,
 }
 whole, pieces = frames(True), frames(False)
 
@@ -62,7 +64,7 @@ def test_every_core_event_is_in_the_column() -> None:
 @pytest.mark.parametrize("kind", EVENT_TYPES)
 def test_a_core_event_becomes_the_frame_of_its_cell_or_none(kind: EventType) -> None:
     [found] = [one for one in EVENTS if one.type == kind]
-    assert frames(True)(found) == COLUMN[kind]
+    assert frames(True)(found) == numbered(found, COLUMN[kind])
 
 
 @pytest.mark.req("S1.5")

@@ -16,6 +16,8 @@ frame = frames_of("my-run")
 COLUMN: dict[EventType, tuple[str, dict[str, str]]] = {
     "run.queued": ("RunStarted", {}),
     "run.resumed": ("DebugTrace", {"fn": "run.resumed"}),
+    "message.received": ("DebugTrace", {"fn": "message.received"}),
+    "message.taken": ("DebugTrace", {"fn": "message.taken"}),
     "step.started": ("NodeStarted", {"name": "look up"}),
     "step.finished": ("NodeFinished", {"name": "look up"}),
     "model.thinking": ("DebugTrace", {"fn": "model.thinking"}),

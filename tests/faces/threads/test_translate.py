@@ -6,31 +6,33 @@ import pytest
 
 from runyard.domain.events import EVENT_TYPES, EventType, Payload, RunFinished, ToolFinished, ToolStarted
 from runyard.faces.threads.translate import frame
-from tests.faces.sample_events import EVENTS, event
+from tests.faces.sample_events import EVENTS, event, numbered
 
 COLUMN: dict[EventType, bytes] = {
     "run.queued": b"",
     "run.resumed": b"",
+    "message.received": b"",
+    "message.taken": b"",
     "step.started": b"",
     "step.finished": b"",
     "model.thinking": b"",
-    "model.token": 'id: 6\nevent: token\ndata: {"text":"Grüße\\n"}\n\n'.encode(),
-    "model.reset": b'id: 7\nevent: token\ndata: {"text":"","reset":true,"after":3}\n\n',
+    "model.token": 'event: token\ndata: {"text":"Grüße\\n"}\n\n'.encode(),
+    "model.reset": b'event: token\ndata: {"text":"","reset":true,"after":3}\n\n',
     "model.message": b"",
     "tool.requested": b"",
     "approval.requested": b"",
     "approval.decided": b"",
     "wait.requested": b"",
     "wait.answered": b"",
-    "tool.started": b'id: 14\nevent: tool_start\ndata: {"tool":"mail","input":{"to":"bob"}}\n\n',
+    "tool.started": b'event: tool_start\ndata: {"tool":"mail","input":{"to":"bob"}}\n\n',
     "tool.output": b"",
-    "tool.finished": b'id: 16\nevent: tool_end\ndata: {"tool":"mail","output":{"sent":true}}\n\n',
+    "tool.finished": b'event: tool_end\ndata: {"tool":"mail","output":{"sent":true}}\n\n',
     "run.waiting": b"",
     "trace": b"",
-    "run.output": 'id: 19\nevent: final\ndata: {"text":"Grüße","sources":["cv_001"]}\n\n'.encode(),
-    "run.error": b'id: 20\nevent: error\ndata: {"error":"It broke."}\n\n',
-    "run.canceled": b'id: 21\nevent: canceled\ndata: {"reason":"requested"}\n\n',
-    "run.finished": b'id: 22\nevent: state\ndata: {"status":"done"}\n\n',
+    "run.output": 'event: final\ndata: {"text":"Grüße","sources":["cv_001"]}\n\n'.encode(),
+    "run.error": b'event: error\ndata: {"error":"It broke."}\n\n',
+    "run.canceled": b'event: canceled\ndata: {"reason":"requested"}\n\n',
+    "run.finished": b'event: state\ndata: {"status":"done"}\n\n',
 }
 
 
@@ -43,7 +45,7 @@ def test_every_core_event_is_in_the_column() -> None:
 @pytest.mark.parametrize("kind", EVENT_TYPES)
 def test_a_core_event_becomes_the_frame_of_its_cell_or_none(kind: EventType) -> None:
     [found] = [one for one in EVENTS if one.type == kind]
-    assert frame(found) == COLUMN[kind]
+    assert frame(found) == numbered(found, COLUMN[kind])
 
 
 @pytest.mark.req("S0.22")

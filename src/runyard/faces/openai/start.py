@@ -5,6 +5,7 @@ of waits, so a client needs no other id. Sending the same results again has no e
 """
 
 from collections.abc import Mapping
+from contextlib import suppress
 from typing import Any, NamedTuple
 
 import msgspec
@@ -25,6 +26,7 @@ FACE = "openai"
 MOST_WAITS = 200
 NO_CALL = "No tool call with that call_id waits for a result. Send the results of the calls of one response."
 MISSING = "No tool output found for function call {}. Send the results of all calls of the last response."
+NO_CONVERSATION = "There is no conversation with that id."
 NO_THREAD = "That response belongs to no conversation, so it cannot be continued. Send its text as input."
 
 
@@ -164,8 +166,8 @@ async def conversation_thread(engine: Engine, owner: str, given: str) -> str:
     """Return the thread of a conversation: one that this face made, or any thread of the owner by its id."""
     thread_id = objects.thread_in(given)
     if thread_id is None:
-        raise NotFound("There is no conversation with that id.")
-    try:
-        return (await engine.views.named_thread(owner, given)).id
-    except NotFound:
-        return (await engine.views.thread(owner, thread_id)).id
+        raise NotFound(NO_CONVERSATION)
+    for find_thread, name in ((engine.views.named_thread, given), (engine.views.thread, thread_id)):
+        with suppress(NotFound):
+            return (await find_thread(owner, name)).id
+    raise NotFound(NO_CONVERSATION)
