@@ -4,10 +4,11 @@ the memory of the process stays bounded."""
 from __future__ import annotations
 
 import asyncio
+import socket
 from contextlib import suppress
 from pathlib import Path
 
-from tests.support.eventually import PATIENCE
+from tests.support.eventually import PATIENCE, eventually
 from tests.support.flow import Flow
 from tests.support.pods import Pod
 
@@ -51,3 +52,32 @@ async def test_large_headers_and_slow_requests_without_a_key_stop_nobody(sqlite_
         for writer in (local[1], *opened):
             if writer is not None:
                 writer.transport.abort()
+
+
+async def _stop_reading(pod: Pod, path: str) -> socket.socket:
+    """A client that asks for a stream, reads its head, and nothing more."""
+    client = socket.socket()
+    client.setsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF, 4096)
+    client.setblocking(False)
+    loop = asyncio.get_running_loop()
+    await loop.sock_connect(client, ("127.0.0.1", int(pod.url.rpartition(":")[2])))
+    await loop.sock_sendall(client, b"GET %b HTTP/1.1\r\nhost: pod\r\n\r\n" % path.encode())
+    async with asyncio.timeout(PATIENCE):
+        assert (await loop.sock_recv(client, 16)).startswith(b"HTTP/1.1 200")
+    return client
+
+
+async def test_streams_that_are_not_read_give_their_sockets_and_memory_back(sqlite_flow: Flow) -> None:
+    """The clients keep their connections open and never read again."""
+    pod = await sqlite_flow.start(variables={"STALL_SECONDS": "1"})
+    run_id = await sqlite_flow.post(["tokens", 20_000])
+    await sqlite_flow.reached(run_id, "done")
+    descriptors = Path(f"/proc/{pod.pid}/fd")
+    before = len(list(descriptors.iterdir()))
+    clients = [await _stop_reading(pod, f"/api/runs/{run_id}/log") for _ in range(30)]
+    try:
+        await eventually("the server drops them", lambda: len(list(descriptors.iterdir())) <= before + 5)
+        assert (await sqlite_flow.http.get(f"{pod.url}/health")).status_code == 200
+    finally:
+        for client in clients:
+            client.close()

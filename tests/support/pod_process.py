@@ -38,6 +38,7 @@ from runyard.domain.append import Appended, Finish, Outcome, Part, Repeated
 from runyard.errors import Fenced, RunyardError, Unavailable
 from runyard.settings import Settings
 from runyard.store import Accepted, Claim, Post, Store
+from runyard.web import sse
 from tests.support.app_factory import create_app
 from tests.support.broken_sinks import BROKEN
 from tests.support.defences import REMOVE
@@ -187,6 +188,7 @@ async def be(kind: str, ready: Callable[[str, bool], None]) -> None:
         REMOVE[name]()
     if broken := os.environ.get("BROKEN"):
         BROKEN[broken]()
+    sse.STALL_SECONDS = float(os.environ.get("STALL_SECONDS", sse.STALL_SECONDS))
     faults = [Fault(text) for text in os.environ.get("FAULT", "").split()]
 
     install_clock()
