@@ -19,6 +19,7 @@ from runyard.cli import (
     events,
     keys,
     migrate,
+    new_app,
     runs,
     serve,
     status,
@@ -33,6 +34,7 @@ INTERRUPTED = 130
 
 program = Group("A self-hosted server for agent runs: one run, one log, every client.")
 for verb in (
+    new_app.init,
     dev.dev,
     chat.chat,
     serve.serve,
