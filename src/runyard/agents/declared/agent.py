@@ -15,6 +15,7 @@ from typing import Any, Literal, TypeAlias, TypedDict, Unpack, get_args
 
 import msgspec
 
+from runyard.agents.declared.answer_format import AnswerFormat
 from runyard.agents.declared.claude import Claude
 from runyard.agents.declared.functions import source
 from runyard.agents.declared.model_settings import ModelSettings
@@ -25,6 +26,7 @@ from runyard.agents.tools.sources import ToolSource
 from runyard.agents.tools.tool import Tool
 from runyard.agents.tools.waiting_tools import AgentTool
 from runyard.errors import Invalid
+from runyard.json_schema import SchemaSource
 from runyard.models.scripted import Turns
 
 Kind = Literal["python", "scripted", "plan", "model", "remote", "claude"]
@@ -88,6 +90,9 @@ class Agent:
         description: What the agent does, in a sentence: for people, and for models that use it as a tool.
         tools: Functions decorated with `runyard.tool`, client tools, tool servers (`runyard.mcp`), and other agents,
             which then work in child runs.
+        answer: The type of the answer: a pydantic model, a msgspec struct, or a JSON Schema of an object. The model is
+            asked for it, and an answer that does not fit is corrected once or ends the run as `invalid_answer`. The
+            value is in the `outputs` of the run.
         model_options: Options that litellm passes to the provider, such as `{"temperature": 0}`.
         max_turns: How often one run may ask the model.
         max_usd: How much one run may spend.
@@ -111,6 +116,20 @@ class Agent:
         >>> helper = runyard.Agent("helper", model="scripted", turns=[{"text": "Hello."}], instructions="Be kind.")
         >>> run_agent_sync(helper, "Hi").text
         'Hello.'
+
+        With a structured answer:
+
+        >>> import msgspec
+        >>> class Invoice(msgspec.Struct):
+        ...     number: str
+        ...     total: float
+        >>> turns = [{"text": '{"number": "A-17", "total": 99.5}'}]
+        >>> clerk = runyard.Agent("clerk", model="scripted", turns=turns, answer=Invoice)
+        >>> result = run_agent_sync(clerk, "Invoice A-17: 99.50 EUR")
+        >>> result.outputs["total"]
+        99.5
+        >>> result.answer_as(Invoice)
+        Invoice(number='A-17', total=99.5)
     """
 
     name: str
@@ -129,6 +148,7 @@ class Agent:
     script: Script = ()
     plan: tuple[Node, ...] = ()
     model_settings: ModelSettings | None = None
+    answer: AnswerFormat | None = None
     remote: Remote | None = None
     claude: Claude | None = None
 
@@ -141,6 +161,7 @@ class Agent:
         instructions: str = "",
         description: str = "",
         tools: "Sequence[Tool[..., Any] | ToolSource | Agent]" = (),
+        answer: SchemaSource | None = None,
         model_options: Mapping[str, Any] | None = None,
         max_turns: int = 5,
         max_usd: float = 0.10,
@@ -154,6 +175,7 @@ class Agent:
         task_type: str | None = None,
         shared: bool = False,
     ) -> None:
+        self.answer = None if answer is None else AnswerFormat(answer)
         self.model_settings = ModelSettings(
             model=model,
             turns=turns,
@@ -187,6 +209,7 @@ class Agent:
         """Twelve hex digits that change when the agent's source, script, plan, model or instructions change."""
         if self.model_settings is not None:
             made_of = self.model_settings.digest(self.instructions, self.tools)
+            made_of += b"" if self.answer is None else msgspec.json.encode(self.answer.schema)
         elif self.remote is not None:
             made_of = self.remote.digest
         elif self.claude is not None:

@@ -26,6 +26,7 @@ from runyard.agents.json_values import plain
 from runyard.agents.model.output_limit import OutputLimit
 from runyard.agents.model.prompt import estimate_tokens, messages_before, tool_definitions
 from runyard.agents.model.requested_calls import RequestedCall, requested_calls, with_own_ids
+from runyard.agents.model.structured_answer import StructuredAnswer
 from runyard.agents.model.tool_execution import ToolExecution
 from runyard.domain.conversation import call_ids, messages, taken_messages
 from runyard.domain.events import ModelMessage, ModelReset, StepFinished, StepStarted, Usage
@@ -54,6 +55,7 @@ class Loop:
         calls = ToolCalls(execution, replay, parking, waits, self._context.flush_text)
         calls.budget_left = self._budget_left
         self._tool_execution = ToolExecution(execution, replay, waits, calls, self._context)
+        self._structured = StructuredAnswer(None if execution.run.in_mailbox else agent.answer, execution)
         self._tools = {tool.name: tool for tool in agent.tools}
         self._turns = len(state.messages)
         self._usage = state.usage or Usage()
@@ -72,7 +74,7 @@ class Loop:
                 await self._take_messages()
                 message = await self._ask_model()
             if (end := self._end(message)) is not None:
-                if end != "end_turn" or not await self._goes_on():
+                if end != "end_turn" or not (self._is_corrected(message) or await self._goes_on()):
                     return self._answer(end, message)
                 message = None
                 continue
@@ -122,6 +124,12 @@ class Loop:
         await self._take_messages()
         return len(self._conversation) > before
 
+    def _is_corrected(self, message: dict[str, Any]) -> bool:
+        """Return whether the model has to correct this answer. Tell it how, unless it was told before a crash."""
+        told = self._structured.correction(self._turns, message)
+        self._conversation += told or []
+        return told is not None
+
     async def _ask_model(self) -> dict[str, Any]:
         """Ask the model and record its message."""
         if self._execution.cancelled:
@@ -141,7 +149,8 @@ class Loop:
             message.pop("tool_calls", None)  # they may be incomplete
         message = self._execution.emit(ModelMessage(step, message, finished.usage)).message
         self._execution.emit(StepFinished(step, "think", finished.usage, finished.reason))
-        self._conversation.append(message)
+        if message.get("content") or call_ids(message):  # providers refuse an empty message
+            self._conversation.append(message)
         return message
 
     async def _stream_answer(self, request: Request) -> Finished:
@@ -210,7 +219,12 @@ class Loop:
     def _answer(self, why: StopReason, message: dict[str, Any] | None = None) -> ModelOutput:
         """Return all text of the run, as its followers saw it, and the last message if that differs."""
         text, last = self._text_before + self._context.written(), (message or {}).get("content")
-        return ModelOutput(text=text, stop_reason=why, last=last if isinstance(last, str) and last != text else None)
+        return ModelOutput(
+            text=text,
+            outputs=self._structured.value(why, message),
+            stop_reason=why,
+            last=last if isinstance(last, str) and last != text else None,
+        )
 
     def _budget_left(self) -> Budget:
         """Return what a child run may spend."""
@@ -225,6 +239,7 @@ class Loop:
             tools=tool_definitions(self._agent),
             max_output_tokens=None if most is None else most - self._usage.output_tokens,
             options=self._settings.options,
+            answer=self._structured.schema,
         )
 
 
