@@ -138,6 +138,7 @@ class Agent:
     description: str
     tools: tuple[Tool[..., Any], ...]
     sources: tuple[ToolSource, ...]
+    helpers: "tuple[Agent, ...]"
     while_waiting: WhileWaiting
     on_code_change: OnCodeChange
     on_unknown: OnUnknown
@@ -245,6 +246,7 @@ def _fill(agent: Agent, name: str, kind: Kind, **options: Unpack[AgentOptions]) 
     agent.kind = kind
     agent.instructions = options.get("instructions", "")
     agent.description = options.get("description", "")
+    agent.helpers = tuple(one for one in options.get("tools", ()) if isinstance(one, Agent))
     tools = [_as_tool(one) if isinstance(one, Agent) else one for one in options.get("tools", ())]
     agent.sources = tuple(one for one in tools if isinstance(one, ToolSource))
     agent.tools = _checked_tools([one for one in tools if not isinstance(one, ToolSource)])
