@@ -18,7 +18,7 @@ import msgspec
 from runyard.agents.declared.answer_format import AnswerFormat
 from runyard.agents.declared.claude import Claude
 from runyard.agents.declared.functions import source
-from runyard.agents.declared.model_settings import ModelSettings
+from runyard.agents.declared.model_settings import ContextMode, ModelSettings
 from runyard.agents.declared.nodes import Node
 from runyard.agents.declared.remote import Remote
 from runyard.agents.declared.script import Script
@@ -98,7 +98,9 @@ class Agent:
         max_usd: How much one run may spend.
         max_output_tokens: How many tokens the model may write in one run.
         max_context_tokens: How many tokens one question to the model may have.
-        history: How many earlier runs of the thread the model reads, at most 200.
+        history: How many earlier runs of the thread the model reads word for word, at most 200.
+        context: What happens to older messages that do not fit: `"summarize"` has the model fold them into a summary,
+            which later runs use too; `"drop"` leaves out the oldest runs.
         while_waiting: `"hold"` lets later messages of the thread wait while this run waits for an approval; `"yield"`
             lets them run.
         on_code_change: What happens to a run that resumes after the agent's code has changed: `"continue"` or
@@ -169,6 +171,7 @@ class Agent:
         max_output_tokens: int | None = None,
         max_context_tokens: int | None = None,
         history: int = 20,
+        context: ContextMode = "summarize",
         while_waiting: WhileWaiting = "hold",
         on_code_change: OnCodeChange = "continue",
         on_unknown: OnUnknown = "ask",
@@ -186,6 +189,7 @@ class Agent:
             max_output_tokens=max_output_tokens,
             max_context_tokens=max_context_tokens,
             history=history,
+            context=context,
         )
         _fill(
             self,
