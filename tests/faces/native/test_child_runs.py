@@ -67,7 +67,7 @@ async def many(ctx: runyard.Context) -> str:
 
 
 def app() -> runyard.App:
-    turns = [
+    turns: list[dict[str, Any]] = [
         {"text": "Let me ask. ", "calls": [{"tool": "spender", "input": {"message": "Go on."}}], "usage": COST},
         {"text": "Thanks.", "usage": COST},
     ]
