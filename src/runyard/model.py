@@ -19,13 +19,17 @@ Conversation: TypeAlias = Sequence[Mapping[str, Any]]
 
 
 class Request(Struct, frozen=True, kw_only=True):
-    """One request to a model. `tools` are functions with JSON schemas; `options` are passed to the provider."""
+    """One request to a model. `tools` are functions with JSON schemas; `options` are passed to the provider.
+
+    `answer` is the JSON Schema that the answer should fit. `purpose` tells a scripted model what it is asked for."""
 
     model: str
     messages: Conversation
     tools: Sequence[Mapping[str, Any]] = ()
     max_output_tokens: int | None = None
     options: Mapping[str, Any] = MappingProxyType({})
+    answer: Mapping[str, Any] | None = None
+    purpose: Literal["answer", "summary"] = "answer"
 
 
 class Text(Struct, frozen=True):

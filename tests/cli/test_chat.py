@@ -35,6 +35,13 @@ async def slow(ctx):
 async def asker(ctx):
     return "yes it is" if await ctx.request_approval("Is it so?", about="tea") else "then not"
 
+@runyard.agent
+async def listener(ctx):
+    said = [ctx.message.text]
+    await ctx.request_approval("Go on?")
+    said += [message.text for message in await ctx.new_messages()]
+    return " + ".join(said)
+
 default = clerk
 """
 
@@ -105,6 +112,24 @@ def test_a_question_that_was_left_open_is_asked_again(folder: Path) -> None:
             person.until("[y]es, [n]o: ")
             person.type("y\n")
             assert "yes it is\n" in person.until("> ")
+
+
+def test_a_message_for_a_run_under_way_is_steered_to_it(folder: Path) -> None:
+    with serving(folder, "app.py") as url:
+        env = {"RUNYARD_URL": url}
+        with terminal(folder, "chat", "listener", env=env) as person:
+            person.until("> ")
+            person.type("one\n")
+            person.until("[y]es, [n]o: ")
+            person.type("\x04")
+            thread = person.until("--thread ") and person.until("\n").strip()
+            assert person.ended() == 0
+        with terminal(folder, "chat", "--thread", thread, "--while-running", "steer", env=env) as person:
+            person.until("> ")
+            person.type("two\n")
+            person.until("[y]es, [n]o: ")
+            person.type("y\n")
+            assert "one + two\n" in person.until("> ")
 
 
 def test_a_missing_server_or_agent_is_reported_at_once(folder: Path) -> None:

@@ -82,6 +82,30 @@ LOST = {
 }
 
 
+FAMILY = {
+    "I16 an open wait": "update waits set state = 'pending', answered_at = null where kind = 'question'",
+    "I16 no request": "delete from waits where kind = 'question'",
+    "I16 two answers": "update run_events set type = 'wait.answered' where type = 'wait.requested'",
+    "I17 no wait": "update waits set target = null where kind = 'child'",
+    "I17 waits on": "update waits set state = 'pending', answered_at = null where kind = 'child'",
+    "I17 left alone": "update runs set status = 'waiting' where parent_run_id is not null",
+}
+
+
+@pytest.mark.parametrize("how", FAMILY)
+async def test_a_wrong_wait_or_child_is_caught(flow: Flow, how: str) -> None:
+    await flow.start("serve")
+    run_id = await flow.post(["ask", "Which row?"], ["children", [["tokens", 1]]])
+    async with flow.answering({"question": 7}):
+        await flow.reached(run_id, "done")
+    await flow.settled()
+    for pod in flow.pods:
+        await pod.kill()
+    await flow.database.rows(FAMILY[how])
+    with pytest.raises(InvariantBroken, match=rf"(^|\n){how[:3]} "):
+        await flow.check(seconds=5)
+
+
 @pytest.mark.parametrize("how", LOST)
 async def test_a_lost_message_is_caught(flow: Flow, how: str) -> None:
     await flow.start("serve")

@@ -21,8 +21,14 @@ PROGRAM: list[list[Any]] = [
 TEXT = "[row 7][Kyoto][t0 t1 ][t0 ][card]"
 ANSWERS = {"question": 7, "client_tool": "Kyoto"}
 POINTS = [
-    *[f"{when}.wait.requested:{n}" for n in (1, 2, 3, 5, 6) for when in ("before", "after")],
+    *[f"{when}.wait.requested:{n}" for n in (1, 2, 3, 5, 6, 7) for when in ("before", "after")],
     *[f"{when}.park:{n}" for n in (1, 2) for when in ("before", "after")],
+    *[f"after.park:{n}" for n in (3, 4, 5)],
+    *[f"after.run.resumed:{n}" for n in (1, 3, 4, 5)],
+    *[f"after.model.token:{n}" for n in (1, 5, 8)],
+    "after.tool.started:1",
+    "before.step.finished:1",
+    "after.step.finished:1",
     *[f"{when}.tool.finished:1" for when in ("before", "after")],
     *[f"{when}.start_of_child:1" for when in ("before", "after")],
     *[f"{when}.end_of_child:{n}" for n in (1, 2) for when in ("before", "after")],
@@ -31,6 +37,8 @@ POINTS = [
     "after.done:1",
     "after.done:3",
 ]
+AFTER_THE_EVENT = ("done:3", "resumed:4", "resumed:5", "token:8", "park:5")  # or perhaps after it
+TAKEN = ["before.answer:1", "after.answer:1", "before.answer:2", "after.answer:2", "after.expire:1"]
 STORE_METHODS = {"start_of_child": "accept", "end_of_child": "answer"}
 BEFORE = {
     "start_of_child": 1,
@@ -48,7 +56,7 @@ def fault_of(point: str, flow: Flow) -> str:
 
 async def _play(flow: Flow, fault: str = "") -> str:
     await flow.first(fault=fault)
-    is_late = fault.endswith("done:3")  # the kill comes after the event
+    is_late = fault.endswith(AFTER_THE_EVENT)
     if is_late:
         await _deliver(flow)
     run_id = await flow.post(*PROGRAM)
@@ -91,6 +99,29 @@ async def test_without_a_kill(any_flow: Flow) -> None:
 async def test_with_a_kill(any_flow: Flow, point: str) -> None:
     flow = any_flow
     run_id = await _play(flow, fault_of(point, flow))
+    await _check_facts(flow, run_id)
+
+
+@pytest.mark.parametrize("point", TAKEN)
+async def test_with_a_kill_of_the_server_that_takes_the_answers(any_flow: Flow, point: str) -> None:
+    """The answer of a person, of a client and of the time: its commit is the last thing that the process does."""
+    flow = any_flow
+    if flow.is_sqlite:
+        await flow.start("serve", fault=point)
+    else:
+        await flow.start("api", fault=point)
+        await flow.start("worker", reap_seconds=0.2 if "answer" in point else 3600)  # the timer is for the other one
+    await _deliver(flow)
+    run_id = await flow.post(*PROGRAM)
+    async with flow.answering(ANSWERS):
+        await flow.struck(point.rpartition(":")[0])
+        await flow.start("serve" if flow.is_sqlite else "api")
+        await flow.reached(run_id, "done")
+    await flow.settled()
+    await _check_facts(flow, run_id)
+
+
+async def _check_facts(flow: Flow, run_id: str) -> None:
     assert await _facts(flow, run_id) == [
         ("child", "run player#1"),
         ("child", "run player#2"),

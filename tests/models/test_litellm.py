@@ -305,3 +305,43 @@ async def test_a_large_answer_of_equal_pieces_arrives_whole(server: ScriptedOpen
     said = await heard(question(server))
     assert sum(len(piece.text) for piece in said if isinstance(piece, Text)) == 2_000_000
     assert isinstance(said[-1], Finished)
+
+
+ANSWER = {
+    "type": "object",
+    "properties": {"total": {"type": "number"}},
+    "required": ["total"],
+    "additionalProperties": False,
+}
+
+
+@pytest.mark.parametrize(
+    ("model", "tools", "schema", "strict"),
+    [
+        ("openai/gpt-5-mini", [], ANSWER, True),
+        ("openai/gpt-5-mini", [TOOL], ANSWER | {"minProperties": 1}, False),
+        ("openai/gpt-5-mini", [], {"type": "object", "properties": {"total": {"type": "number"}}}, False),
+    ],
+    ids=["strict", "with tools", "not strict"],
+)
+async def test_a_provider_that_takes_schemas_gets_the_schema_of_the_answer(
+    server: ScriptedOpenAI, model: str, tools: list[Any], schema: dict[str, Any], strict: bool
+) -> None:
+    server.answer(begin(), *text('{"total": 1}'), *end())
+    await heard(question(server, model=model, tools=tools, answer=schema))
+    [sent] = server.requests
+    assert sent["response_format"]["json_schema"] == {"name": "answer", "schema": schema, "strict": strict}
+    assert sent["messages"] == [{"role": "user", "content": SECRET}]
+
+
+async def test_any_other_model_is_instructed_to_answer_with_the_schema(server: ScriptedOpenAI) -> None:
+    told = [{"role": "system", "content": "Be kind."}, {"role": "user", "content": SECRET}]
+    for messages in (told[1:], told):
+        server.answer(begin(), *text('{"total": 1}'), *end())
+        await heard(question(server, model="openai/scripted", messages=messages, answer=ANSWER))
+    alone, after = server.requests
+    assert "response_format" not in alone
+    for sent in (alone, after):
+        assert [message["role"] for message in sent["messages"]] == ["system", "user"]
+        assert '"required":["total"]' in sent["messages"][0]["content"]
+    assert after["messages"][0]["content"].startswith("Be kind.\n\n")

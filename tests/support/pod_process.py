@@ -5,14 +5,14 @@ Run as a program it is a nursery: it has imported everything, and forks one pod 
 was born, is ready, or has ended. When its input ends it kills what it started.
 
 The faults live here and nowhere in the product. `FAULT` holds `point:n[:action]`, several separated by a space. A point
-is `before.` or `after.` and what is counted: a store method (`claim` counts runs, also those that `accept` claims), a
-move (`finish`, `park`, `release`), an end (`done`, `error`, `canceled`) or an event type (`after.model.token:7`: the
-commit that holds the seventh token). Actions: `exit` (at once, like kill -9), `lose` (the commit happened, its answer
-did not arrive), `break` (an unexpected error), `hang` (until the file `open/<point>` exists). `UNSAFE` names
-defences to remove (`defences.py`). `CLOCK_DAYS` and `CLOCK_JUMPS` make its clock wrong (`jumping_clock.py`). `BUS`
-spoils the hints that this pod sends: `silent` (none arrives), `doubling` (each arrives twice), `shuffled` (late, last
-one first). `BROKEN` names a sink of telemetry that fails (`broken_sinks.py`). Requests need an API key only if `KEYS`
-is set.
+is `before.` or `after.` and what is counted: a store method (`claim` counts runs, also those that `accept` claims,
+`expire` the waits that it answered), a move (`finish`, `park`, `release`), an end (`done`, `error`, `canceled`) or an
+event type (`after.model.token:7`: the commit that holds the seventh token). Actions: `exit` (at once, like kill -9),
+`lose` (the commit happened, its answer did not arrive), `break` (an unexpected error), `hang` (until the file
+`open/<point>` exists). `UNSAFE` names defences to remove (`defences.py`). `CLOCK_DAYS` and `CLOCK_JUMPS` make its clock
+wrong (`jumping_clock.py`). `BUS` spoils the hints that this pod sends: `silent` (none arrives), `doubling` (each
+arrives twice), `shuffled` (late, last one first). `BROKEN` names a sink of telemetry that fails (`broken_sinks.py`).
+Requests need an API key only if `KEYS` is set.
 """
 
 from __future__ import annotations
@@ -125,6 +125,12 @@ class FaultyStore:
             return {"claim": len(claims)} if claims else {}
 
         return await self._around({}, self._store.claim(*args, **kwargs), names)
+
+    async def expire(self, *args: Any) -> Any:
+        def names(found: Any) -> dict[str, int]:
+            return {"expire": len(found[0])} if found[0] else {}
+
+        return await self._around({}, self._store.expire(*args), names)
 
     async def _around(self, before: dict[str, int], call: Awaitable[T], after: Callable[[T], dict[str, int]]) -> T:
         await self._count("before", before)

@@ -7,8 +7,14 @@ other line. Nothing here is executed.
 from collections.abc import AsyncIterator
 from typing import reveal_type
 
+from pydantic import BaseModel
+
 import runyard
 from runyard.testing import run_agent, run_agent_sync
+
+
+class Invoice(BaseModel):
+    total: float
 
 
 def price(item: str, count: int = 1) -> float:
@@ -81,6 +87,7 @@ def kinds() -> None:
     runyard.plan("p", [runyard.Node("N", node)], max_seconds=3)
     runyard.remote("r", url="https://a", task_type="T", timeouts=runyard.Timeouts(idle=3))
     runyard.claude("c", model="claude-sonnet-5", sessions=False)
+    runyard.Agent("a", model="m", answer=Invoice)
     runyard.Agent("a")  # error
     runyard.Agent("a", model="m", fn=steps)  # error
     runyard.Agent("a", model="m", kind="plan")  # error
@@ -95,5 +102,13 @@ async def tests() -> None:
     result = await run_agent(calls, "hello", decisions={"pay": True})
     reveal_type(result.text)  # type: str
     reveal_type(run_agent_sync(steps, "hello").status)  # type: Literal['done'] | Literal['error'] | Literal['canceled']
+    reveal_type(result.answer_as(Invoice))  # type: tests.unit.front_door_types.Invoice
+    result.answer_as(Invoice).total = "1"  # error
     await run_agent(calls, "hello", decision={"pay": True})  # error
     await run_agent("calls", "hello")  # error
+
+
+async def clients(client: runyard.Client) -> None:
+    reveal_type(await client.answer("t", "hello"))  # type: str
+    reveal_type(await client.answer("t", "hello", as_type=Invoice))  # type: tests.unit.front_door_types.Invoice
+    await client.answer("t", "hello", as_type={"type": "object"})  # error

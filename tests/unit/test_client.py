@@ -271,6 +271,23 @@ async def test_answer_is_the_final_text() -> None:
         assert await client.answer("t", "hello") == "Grüße, 🦜"
 
 
+class Invoice(msgspec.Struct):
+    total: float
+
+
+async def test_answer_is_the_structured_answer_as_a_type() -> None:
+    server = FakeServer(made(run_id="r"))
+    output = event(2, "run.output", text='{"total": 1.5}', sources=[], outputs={"total": 1.5})
+    server.log = [LOG[0], output, event(3, "run.finished", status="done", stop_reason="end_turn")]
+    async with client_of(server) as client:
+        assert await client.answer("t", "hello", as_type=Invoice) == Invoice(1.5)
+    other = FakeServer(made(run_id="r"))
+    other.log = [LOG[0], event(2, "run.output", text="1.5", sources=[], outputs={}), server.log[2]]
+    async with client_of(other) as client:
+        with pytest.raises(Invalid, match="total"):
+            await client.answer("t", "hello", as_type=Invoice)
+
+
 @pytest.mark.parametrize(
     ("last", "says"),
     [

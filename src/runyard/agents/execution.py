@@ -16,6 +16,7 @@ from runyard.agents.user_code.containment import Signal
 from runyard.domain.events import Payload
 from runyard.domain.fold import State
 from runyard.domain.run import Run, StopReason
+from runyard.domain.summary import Memory, Summary
 from runyard.domain.task import Budget
 from runyard.domain.thread import Message
 from runyard.domain.wait import Wait, WaitKind
@@ -101,6 +102,10 @@ class Execution(Protocol):
     def earlier_runs(self, limit: int) -> AsyncIterator[list[dict[str, Any]]]:
         """Yield the conversations of up to `limit` earlier runs on this branch, newest first. Each is read when the
         caller asks for it."""
+
+    async def memory(self, known: Summary | None, limit: int) -> Memory:
+        """Return the newest summary on this branch, and the runs after it. `known` is the summary that this run made;
+        `limit` is the number of runs that the caller expects."""
 
     async def search(self, collection: str, query: str, limit: int) -> Sequence[Hit]: ...
 

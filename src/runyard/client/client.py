@@ -9,16 +9,17 @@ import asyncio
 from collections.abc import AsyncGenerator, Callable, Sequence
 from contextlib import aclosing
 from types import TracebackType
-from typing import TYPE_CHECKING, Any, Literal, Self
+from typing import TYPE_CHECKING, Any, Literal, Self, TypeVar, overload
 from urllib.parse import quote
 
 import httpx2
 
+from runyard.client.answers import output_in, typed
 from runyard.client.connection import LONGEST_PAUSE, Connection, back_off, given
 from runyard.client.pages import PAGE, pages
 from runyard.client.waits import WaitCalls
 from runyard.client.wire import KeyInfo, LogEvent, Made, OverviewInfo, RunInfo, decode_event, read
-from runyard.errors import AgentError, Unavailable
+from runyard.errors import Unavailable
 from runyard.ids import new_id
 from runyard.sse import Parser
 
@@ -27,6 +28,7 @@ if TYPE_CHECKING:
 
 DEFAULT_URL = "http://127.0.0.1:8000"
 WhileRunning = Literal["queue", "steer", "interrupt", "reject"]
+T = TypeVar("T")
 
 
 class Client(WaitCalls):
@@ -152,29 +154,29 @@ class Client(WaitCalls):
             await self._connection.send("POST", f"/api/threads/{_id(thread_id)}/messages", body, key=key), Made
         ).run_id
 
-    async def answer(self, thread_id: str, text: str, agent: str | None = None) -> str:
+    @overload
+    async def answer(self, thread_id: str, text: str, agent: str | None = None) -> str: ...
+    @overload
+    async def answer(self, thread_id: str, text: str, agent: str | None = None, *, as_type: type[T]) -> T: ...
+    async def answer(
+        self, thread_id: str, text: str, agent: str | None = None, *, as_type: type[Any] | None = None
+    ) -> Any:
         """Post a message, wait until the run has ended, and return its answer.
 
         Args:
             thread_id: The id of the thread.
             text: The message.
             agent: The agent that answers, if it is not the thread's.
+            as_type: The type of the answer, for agents with a structured one. The default is the text.
 
         Raises:
             AgentError: If the run failed or was canceled.
+            Invalid: If the answer does not fit the type.
         """
-        output, trouble = "", ""
-        async with aclosing(self.follow(await self.post(thread_id, text, agent))) as events:
-            async for event in events:
-                if event.type == "run.output":
-                    output = event.data.get("text", "")
-                elif event.type == "run.error":
-                    trouble = event.data.get("message", "The run failed.")
-                elif event.type == "run.canceled":
-                    trouble = "The run was canceled."
-        if trouble:
-            raise AgentError(trouble)
-        return output
+        run_id = await self.post(thread_id, text, agent)
+        async with aclosing(self.follow(run_id)) as events:
+            output = await output_in(events)
+        return output.get("text", "") if as_type is None else typed(output, as_type)
 
     async def run(self, run_id: str) -> RunInfo:
         """Return a run.

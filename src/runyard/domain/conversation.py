@@ -1,5 +1,6 @@
 """A run as messages for a model: messages that the client supplied, the question, the model's messages, and the result
-of every tool call. A message that came while the run was under way stands where the agent took it.
+of every tool call. A message that came while the run was under way stands where the agent took it. An answer that did
+not fit its schema is followed by the correction that the model got.
 
 They are made from the folded log alone, so a checkpoint, a fork at any seq and the next run of a thread start from the
 same messages. Every tool call has exactly one result. If the log has none, because the run was cut off, the result says
@@ -18,6 +19,7 @@ from runyard.domain.fold import CallState, State, WaitState
 NOT_MADE = "The run was stopped before this call was made."
 NO_RESULT = "The run was stopped during this call. Whether it took effect is not known."
 UNKNOWN = "The call had begun when its worker died. Whether it took effect is not known, and it was not repeated."
+CHECK_ANSWER = "check_answer"  # the name of the step that records an answer that does not fit
 
 
 def messages(state: State, question: str | None) -> list[dict[str, Any]]:
@@ -26,11 +28,14 @@ def messages(state: State, question: str | None) -> list[dict[str, Any]]:
     if question is not None:
         said.append({"role": "user", "content": question})
     calls = {call.call_id: call for call in state.calls}
+    problems = {step.key: str(step.result) for step in state.steps if step.name == CHECK_ANSWER and step.error}
     for turn, message in enumerate(state.messages):
         said += taken_messages(state, turn)
         if message.get("content") or call_ids(message):  # providers refuse an empty message
             said.append(message)
         said += [tool_message(call_id, calls.get(call_id), decision(state, call_id)) for call_id in call_ids(message)]
+        if (problem := problems.get(check_key(turn + 1))) is not None:
+            said.append(correction(problem))
     said += taken_messages(state, len(state.messages))
     if not state.messages and state.output is not None and state.output.text:
         said.append({"role": "assistant", "content": state.output.text})
@@ -40,6 +45,17 @@ def messages(state: State, question: str | None) -> list[dict[str, Any]]:
 def taken_messages(state: State, turn: int) -> list[dict[str, Any]]:
     """Return the user's messages that the agent took when the model had written `turn` messages."""
     return [{"role": "user", "content": each.text} for each in state.received if each.after == turn]
+
+
+def check_key(turn: int) -> str:
+    """Return the key of the step that checked the answer of this turn."""
+    return f"answer#{turn}"
+
+
+def correction(problem: str) -> dict[str, Any]:
+    """Return the message that asks a model for an answer that fits its schema."""
+    told = f"Your answer does not fit. {problem} Answer again with one JSON object that fits, and with nothing else."
+    return {"role": "user", "content": told}
 
 
 def call_ids(message: dict[str, Any]) -> list[str]:

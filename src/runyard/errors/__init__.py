@@ -60,7 +60,8 @@
     │       │   ├── ModelTimedOut      it did not respond in time
     │       │   └── RateLimited        the provider limits the rate
     │       ├── ModelRefused           the provider rejects the request: key or parameter
-    │       └── ContextTooLong         the conversation exceeds the context window
+    │       ├── ContextTooLong         the conversation exceeds the context window
+    │       └── InvalidAnswer          its answer does not fit the schema of its agent
     └── StartupError                   one sentence for the terminal, exit code 2
 
 `web/errors/problems.py` maps these errors to HTTP status codes. A message never repeats text that a client or a model
@@ -91,6 +92,7 @@ from runyard.errors.base import (
 )
 from runyard.errors.models import (
     ContextTooLong,
+    InvalidAnswer,
     ModelError,
     ModelRefused,
     ModelTimedOut,
@@ -160,6 +162,7 @@ __all__ = [
     "Fenced",
     "Gone",
     "Invalid",
+    "InvalidAnswer",
     "InvalidInput",
     "InvalidTask",
     "KeyRequired",

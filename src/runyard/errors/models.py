@@ -1,6 +1,10 @@
 """Errors of models."""
 
+from typing import ClassVar, Literal
+
 from runyard.errors.agents import AgentError
+
+Stopped = Literal["error", "max_steps", "max_tokens_exceeded", "invalid_tool_call"]  # stop reasons of these errors
 
 
 class ModelError(AgentError):
@@ -37,3 +41,14 @@ class ContextTooLong(ModelError):
     """The conversation is longer than the context window of the model."""
 
     code = "context_too_long"
+    stop_reason: ClassVar[Stopped] = "max_tokens_exceeded"
+
+
+class InvalidAnswer(ModelError):
+    """The answer of the model does not fit the schema of its agent."""
+
+    code = "invalid_answer"
+
+    def __init__(self, message: str | None = None, stop_reason: Stopped = "error") -> None:
+        super().__init__(message)
+        self.stop_reason = stop_reason

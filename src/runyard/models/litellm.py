@@ -19,6 +19,7 @@ from msgspec import Struct
 from runyard.domain.events import Usage
 from runyard.errors import ContextTooLong, ModelError, ModelRefused, ModelTimedOut, ModelUnavailable, RateLimited
 from runyard.model import AnswerPiece, Finished, FinishReason, Request, Text, Thinking
+from runyard.models.answer_schemas import instructed, is_strict
 from runyard.models.loading import load_beside_the_loop
 
 Sleep = Callable[[float], Awaitable[object]]
@@ -63,7 +64,7 @@ class LitellmModel:
     async def _ask(self, litellm: Any, request: Request) -> AsyncGenerator[AnswerPiece, None]:
         patience = self._patience
         deadline = asyncio.get_running_loop().time() + patience.first
-        stream = await _by(deadline, litellm.acompletion(**_arguments(request, patience)))
+        stream = await _by(deadline, litellm.acompletion(**_arguments(litellm, request, patience)))
         message = _Message()
         try:
             while True:
@@ -103,7 +104,7 @@ async def _by(deadline: float, answer: Awaitable[Any]) -> Any:
 # --- the request -----------------------------------------------------------------------------------------------------
 
 
-def _arguments(request: Request, patience: Patience) -> dict[str, Any]:
+def _arguments(litellm: Any, request: Request, patience: Patience) -> dict[str, Any]:
     from httpx import Timeout  # comes with litellm
 
     arguments: dict[str, Any] = {
@@ -120,7 +121,30 @@ def _arguments(request: Request, patience: Patience) -> dict[str, Any]:
         arguments["tools"] = list(request.tools)
     if request.max_output_tokens is not None:
         arguments["max_tokens"] = request.max_output_tokens
+    if request.answer is not None:
+        arguments |= _with_schema(litellm, request, arguments["messages"], request.answer)
     return arguments | dict(request.options)
+
+
+def _with_schema(
+    litellm: Any, request: Request, messages: list[dict[str, Any]], schema: Mapping[str, Any]
+) -> dict[str, Any]:
+    """Return the arguments that ask for an answer of this schema: the provider's own, or else an instruction."""
+    if not _takes_schema(litellm, request):
+        return {"messages": instructed(messages, schema)}
+    described = {"name": "answer", "schema": dict(schema), "strict": is_strict(schema)}
+    return {"response_format": {"type": "json_schema", "json_schema": described}}
+
+
+def _takes_schema(litellm: Any, request: Request) -> bool:
+    """Return whether the provider takes the schema of an answer. For some providers litellm replaces it by a tool that
+    the model must call, which hides the agent's own tools; with tools, only these two are known not to need that."""
+    try:
+        provider = litellm.get_llm_provider(request.model)[1]
+        takes = bool(litellm.supports_response_schema(request.model))
+    except Exception:  # litellm raises errors of its own for a model that it does not know
+        return False
+    return takes and (not request.tools or provider in ("openai", "azure"))
 
 
 def _sendable(message: Mapping[str, Any]) -> dict[str, Any]:

@@ -57,6 +57,8 @@ class Turn(Struct, frozen=True, forbid_unknown_fields=True):
     error: ErrorCode | None = None
 
 
+SUMMARY = Turn(text="The user and the assistant talked.")  # of a model whose turns are a list
+
 Turns: TypeAlias = Sequence[Mapping[str, Any]] | Callable[[Conversation], Mapping[str, Any]]
 Sleep = Callable[[float], Awaitable[object]]
 
@@ -80,7 +82,8 @@ class ScriptedModel:
 
     async def stream(self, request: Request, /) -> AsyncGenerator[AnswerPiece, None]:
         number = _turns_taken(request.messages)
-        turn = self._turn(number, request.messages)
+        is_listed = not callable(self._turns)
+        turn = SUMMARY if is_listed and request.purpose == "summary" else self._turn(number, request.messages)
         for piece in _pieces(turn.thinking):
             await self._pause(turn)
             yield Thinking(piece)

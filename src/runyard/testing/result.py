@@ -1,7 +1,7 @@
 """The result of a run in a test: its events, and what can be read off them."""
 
 from collections.abc import Sequence
-from typing import Any, Literal
+from typing import Any, Literal, TypeVar
 
 from msgspec import Struct
 
@@ -20,6 +20,9 @@ from runyard.domain.events import (
     ToolStarted,
     Usage,
 )
+from runyard.json_schema import convert
+
+T = TypeVar("T")
 
 
 class AskedApproval(Struct, frozen=True):
@@ -82,6 +85,18 @@ class RunResult(Struct, frozen=True):
     approvals: Sequence[AskedApproval]
     error: RunFailure | None
     usage: Usage
+
+    def answer_as(self, answer: type[T]) -> T:
+        """Return the structured answer of an agent with `answer`.
+
+        Args:
+            answer: The type of the answer: the one that the agent declares, or any other that fits.
+
+        Raises:
+            Invalid: If the outputs of the run do not fit the type.
+        """
+        value: T = convert(answer, self.outputs)
+        return value
 
 
 def asked_in(events: Sequence[Event]) -> list[AskedApproval]:

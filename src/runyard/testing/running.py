@@ -113,9 +113,8 @@ async def run_agent(
         raise Invalid("Pass a text (with its history) or the inputs of a task, not both.")
     local, given = _local(agent, turns), _Given(decisions, answers or {})
     before = [scripted(f"{agent.name[:50]}.{n}", [{"token": answer}]) for n, (_, answer) in enumerate(history)]
-    app = App(
-        {one.name: one for one in (local, *before, *agents)}, {one.name: one.documents for one in documents}, local.name
-    )
+    known = {one.name: one for one in (*_helpers(agent), local, *before, *agents)}
+    app = App(known, {one.name: one.documents for one in documents}, local.name)
     with tempfile.TemporaryDirectory(prefix="runyard-test-") as folder, _quiet():
         process = Process(_settings(Path(folder)), app, store=store or MemoryStore(), bus=MemoryBus())
         await process.start()
@@ -187,6 +186,18 @@ def _local(agent: Agent, turns: Turns | None) -> Agent:
     if settings is not None and not settings.is_scripted:
         raise Invalid(f"The agent {agent.name} would ask {settings.model}. Pass turns=[...] for a scripted model.")
     return agent
+
+
+def _helpers(agent: Agent) -> list[Agent]:
+    """Return the agents among the tools of an agent, and among theirs, that need no network."""
+    found = list(agent.helpers)
+    for helper in found:  # the list grows during the loop
+        found += helper.helpers
+    return [one for one in found if one.kind not in ("remote", "claude") and _is_local(one)]
+
+
+def _is_local(agent: Agent) -> bool:
+    return agent.model_settings is None or agent.model_settings.is_scripted
 
 
 def _settings(folder: Path) -> Settings:

@@ -18,6 +18,7 @@ from runyard.domain.events import ApprovalDecided, Drafter, Event, MessageTaken,
 from runyard.domain.fold import State, fold
 from runyard.domain.redaction import Redactor
 from runyard.domain.run import Run, Status
+from runyard.domain.summary import EarlierRun, Memory, Summary
 from runyard.domain.task import Budget
 from runyard.domain.thread import Message
 from runyard.domain.wait import Wait, WaitKind
@@ -149,6 +150,12 @@ class FakeExecution:
         for conversation in list(reversed(self.earlier))[:limit]:
             self.read_back += 1
             yield conversation
+
+    async def memory(self, known: Summary | None, limit: int) -> Memory:
+        runs = [EarlierRun(back, each) for back, each in enumerate(reversed(self.earlier), 1)]
+        until = len(runs) + 1 if known is None else known.back
+        self.read_back += until - 1
+        return Memory(None if known is None else known.text, runs[: until - 1])
 
     async def search(self, collection: str, query: str, limit: int) -> Sequence[Hit]:
         return self.hits[:limit]

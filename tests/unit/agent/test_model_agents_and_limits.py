@@ -150,7 +150,7 @@ async def test_a_request_begins_with_the_instructions_and_the_history() -> None:
 )
 async def test_the_newest_runs_that_fit_are_included_whole(options: dict[str, Any], told: list[int], read: int) -> None:
     execution = FakeExecution(text="now", earlier=[exchange(n, 80) for n in (1, 2, 3, 4)])
-    _, [request] = await run_with_requests(model_agent(DONE, **options), execution)
+    _, [request] = await run_with_requests(model_agent(DONE, context="drop", **options), execution)
 
     said = [message["content"] for message in request.messages if message["role"] == "assistant"]
     assert said == [f"a{n}" for n in told]

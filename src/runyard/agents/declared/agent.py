@@ -15,9 +15,10 @@ from typing import Any, Literal, TypeAlias, TypedDict, Unpack, get_args
 
 import msgspec
 
+from runyard.agents.declared.answer_format import AnswerFormat
 from runyard.agents.declared.claude import Claude
 from runyard.agents.declared.functions import source
-from runyard.agents.declared.model_settings import ModelSettings
+from runyard.agents.declared.model_settings import ContextMode, ModelSettings
 from runyard.agents.declared.nodes import Node
 from runyard.agents.declared.remote import Remote
 from runyard.agents.declared.script import Script
@@ -25,6 +26,7 @@ from runyard.agents.tools.sources import ToolSource
 from runyard.agents.tools.tool import Tool
 from runyard.agents.tools.waiting_tools import AgentTool
 from runyard.errors import Invalid
+from runyard.json_schema import SchemaSource
 from runyard.models.scripted import Turns
 
 Kind = Literal["python", "scripted", "plan", "model", "remote", "claude"]
@@ -88,12 +90,17 @@ class Agent:
         description: What the agent does, in a sentence: for people, and for models that use it as a tool.
         tools: Functions decorated with `runyard.tool`, client tools, tool servers (`runyard.mcp`), and other agents,
             which then work in child runs.
+        answer: The type of the answer: a pydantic model, a msgspec struct, or a JSON Schema of an object. The model is
+            asked for it, and an answer that does not fit is corrected once or ends the run as `invalid_answer`. The
+            value is in the `outputs` of the run.
         model_options: Options that litellm passes to the provider, such as `{"temperature": 0}`.
         max_turns: How often one run may ask the model.
         max_usd: How much one run may spend.
         max_output_tokens: How many tokens the model may write in one run.
         max_context_tokens: How many tokens one question to the model may have.
-        history: How many earlier runs of the thread the model reads, at most 200.
+        history: How many earlier runs of the thread the model reads word for word, at most 200.
+        context: What happens to older messages that do not fit: `"summarize"` has the model fold them into a summary,
+            which later runs use too; `"drop"` leaves out the oldest runs.
         while_waiting: `"hold"` lets later messages of the thread wait while this run waits for an approval; `"yield"`
             lets them run.
         on_code_change: What happens to a run that resumes after the agent's code has changed: `"continue"` or
@@ -111,6 +118,20 @@ class Agent:
         >>> helper = runyard.Agent("helper", model="scripted", turns=[{"text": "Hello."}], instructions="Be kind.")
         >>> run_agent_sync(helper, "Hi").text
         'Hello.'
+
+        With a structured answer:
+
+        >>> import msgspec
+        >>> class Invoice(msgspec.Struct):
+        ...     number: str
+        ...     total: float
+        >>> turns = [{"text": '{"number": "A-17", "total": 99.5}'}]
+        >>> clerk = runyard.Agent("clerk", model="scripted", turns=turns, answer=Invoice)
+        >>> result = run_agent_sync(clerk, "Invoice A-17: 99.50 EUR")
+        >>> result.outputs["total"]
+        99.5
+        >>> result.answer_as(Invoice)
+        Invoice(number='A-17', total=99.5)
     """
 
     name: str
@@ -119,6 +140,7 @@ class Agent:
     description: str
     tools: tuple[Tool[..., Any], ...]
     sources: tuple[ToolSource, ...]
+    helpers: "tuple[Agent, ...]"
     while_waiting: WhileWaiting
     on_code_change: OnCodeChange
     on_unknown: OnUnknown
@@ -129,6 +151,7 @@ class Agent:
     script: Script = ()
     plan: tuple[Node, ...] = ()
     model_settings: ModelSettings | None = None
+    answer: AnswerFormat | None = None
     remote: Remote | None = None
     claude: Claude | None = None
 
@@ -141,12 +164,14 @@ class Agent:
         instructions: str = "",
         description: str = "",
         tools: "Sequence[Tool[..., Any] | ToolSource | Agent]" = (),
+        answer: SchemaSource | None = None,
         model_options: Mapping[str, Any] | None = None,
         max_turns: int = 5,
         max_usd: float = 0.10,
         max_output_tokens: int | None = None,
         max_context_tokens: int | None = None,
         history: int = 20,
+        context: ContextMode = "summarize",
         while_waiting: WhileWaiting = "hold",
         on_code_change: OnCodeChange = "continue",
         on_unknown: OnUnknown = "ask",
@@ -154,6 +179,7 @@ class Agent:
         task_type: str | None = None,
         shared: bool = False,
     ) -> None:
+        self.answer = None if answer is None else AnswerFormat(answer)
         self.model_settings = ModelSettings(
             model=model,
             turns=turns,
@@ -163,6 +189,7 @@ class Agent:
             max_output_tokens=max_output_tokens,
             max_context_tokens=max_context_tokens,
             history=history,
+            context=context,
         )
         _fill(
             self,
@@ -187,6 +214,7 @@ class Agent:
         """Twelve hex digits that change when the agent's source, script, plan, model or instructions change."""
         if self.model_settings is not None:
             made_of = self.model_settings.digest(self.instructions, self.tools)
+            made_of += b"" if self.answer is None else msgspec.json.encode(self.answer.schema)
         elif self.remote is not None:
             made_of = self.remote.digest
         elif self.claude is not None:
@@ -222,6 +250,7 @@ def _fill(agent: Agent, name: str, kind: Kind, **options: Unpack[AgentOptions]) 
     agent.kind = kind
     agent.instructions = options.get("instructions", "")
     agent.description = options.get("description", "")
+    agent.helpers = tuple(one for one in options.get("tools", ()) if isinstance(one, Agent))
     tools = [_as_tool(one) if isinstance(one, Agent) else one for one in options.get("tools", ())]
     agent.sources = tuple(one for one in tools if isinstance(one, ToolSource))
     agent.tools = _checked_tools([one for one in tools if not isinstance(one, ToolSource)])

@@ -1,7 +1,7 @@
 """The model of an agent, its limits for one run, and how many earlier runs it reads."""
 
 from collections.abc import Mapping, Sequence
-from typing import Any
+from typing import Any, Literal, get_args
 
 import msgspec
 from msgspec import Struct
@@ -15,6 +15,7 @@ from runyard.models.scripted import Turns, parse
 
 SCRIPTED = "scripted"
 MOST_HISTORY = 200
+ContextMode = Literal["summarize", "drop"]
 
 
 class ModelSettings(Struct, frozen=True, kw_only=True):
@@ -29,6 +30,7 @@ class ModelSettings(Struct, frozen=True, kw_only=True):
     max_output_tokens: int | None = None
     max_context_tokens: int | None = None
     history: int = 20
+    context: ContextMode = "summarize"
 
     def __post_init__(self) -> None:
         if not self.model:
@@ -42,6 +44,8 @@ class ModelSettings(Struct, frozen=True, kw_only=True):
             raise Invalid("max_turns, max_usd, max_output_tokens and max_context_tokens must be more than 0.")
         if not 0 <= self.history <= MOST_HISTORY:
             raise Invalid(f"history is the number of earlier runs that the model reads: 0 to {MOST_HISTORY}.")
+        if self.context not in get_args(ContextMode):
+            raise Invalid('context must be "summarize" or "drop".')
 
     def __repr__(self) -> str:
         return f"ModelSettings({self.model!r})"

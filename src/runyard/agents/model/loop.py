@@ -24,13 +24,16 @@ from runyard.agents.durable.waits import Waits
 from runyard.agents.execution import Canceled, Execution, ModelOutput
 from runyard.agents.json_values import plain
 from runyard.agents.model.output_limit import OutputLimit
-from runyard.agents.model.prompt import estimate_tokens, messages_before, tool_definitions
 from runyard.agents.model.requested_calls import RequestedCall, requested_calls, with_own_ids
+from runyard.agents.model.structured_answer import StructuredAnswer
+from runyard.agents.model.summarizer import Summarizer
 from runyard.agents.model.tool_execution import ToolExecution
+from runyard.agents.model.window import Window
 from runyard.domain.conversation import call_ids, messages, taken_messages
 from runyard.domain.events import ModelMessage, ModelReset, StepFinished, StepStarted, Usage
 from runyard.domain.fold import State
 from runyard.domain.run import StopReason
+from runyard.domain.summary import SUMMARIZE
 from runyard.domain.task import Budget
 from runyard.errors import AnswerTooLarge, ContextTooLong, ModelRefused, ModelUnavailable
 from runyard.model import Finished, Model, Request, Text, Thinking
@@ -54,12 +57,17 @@ class Loop:
         calls = ToolCalls(execution, replay, parking, waits, self._context.flush_text)
         calls.budget_left = self._budget_left
         self._tool_execution = ToolExecution(execution, replay, waits, calls, self._context)
+        self._structured = StructuredAnswer(None if execution.run.in_mailbox else agent.answer, execution)
         self._tools = {tool.name: tool for tool in agent.tools}
         self._turns = len(state.messages)
         self._usage = state.usage or Usage()
         self._cut_short = any(step.key == _step(self._turns) and step.result == "length" for step in state.steps)
         self._text_before = state.text[: state.kept_text]
-        self._conversation: list[Any] = []
+        summarizer = Summarizer(model_settings, model, execution, self._spend)
+        self._window = Window(agent, model_settings, execution, summarizer)
+        summaries = [step.usage for step in state.steps if step.name == SUMMARIZE and step.usage is not None]
+        self._summary_tokens = sum(usage.output_tokens for usage in summaries)  # they are not part of the answer
+        self._took = 0
         self._retaken: list[Any] = []  # messages that an earlier attempt took before the model answered them
         self._acted = any(call.error not in INVALID for call in state.calls)
 
@@ -70,9 +78,11 @@ class Loop:
                 if (limit := self._limit()) is not None:
                     return self._answer(limit)
                 await self._take_messages()
+                if self._window.summarizes:
+                    await self._window.fit()
                 message = await self._ask_model()
             if (end := self._end(message)) is not None:
-                if end != "end_turn" or not await self._goes_on():
+                if end != "end_turn" or not (self._is_corrected(message) or await self._goes_on()):
                     return self._answer(end, message)
                 message = None
                 continue
@@ -95,7 +105,7 @@ class Loop:
         own = own[: len(own) - len(self._retaken)]  # they follow the results of the last message's calls
         if last is not None:
             own = own[: len(own) - len(call_ids(last))]  # the results of its calls are added when they are known
-        self._conversation = [*await messages_before(self._agent, self._settings, self._execution, own), *own]
+        await self._window.begin(own)
         return last
 
     async def _take_messages(self) -> None:
@@ -105,7 +115,8 @@ class Loop:
             for message in await self._execution.new_messages():
                 self._execution.take_message(message)
                 taken.append({"role": "user", "content": message.text})
-        self._conversation += taken
+        self._window.add(taken)
+        self._took += len(taken)
 
     async def _goes_on(self) -> bool:
         """Take messages that came before the model had answered. Return whether it has to answer them too."""
@@ -118,9 +129,15 @@ class Loop:
                 return False
         except ContextTooLong:
             return False  # they start the next run, which may leave out older messages
-        before = len(self._conversation)
+        before = self._took
         await self._take_messages()
-        return len(self._conversation) > before
+        return self._took > before
+
+    def _is_corrected(self, message: dict[str, Any]) -> bool:
+        """Return whether the model has to correct this answer. Tell it how, unless it was told before a crash."""
+        told = self._structured.correction(self._turns, message)
+        self._window.add(told or [])
+        return told is not None
 
     async def _ask_model(self) -> dict[str, Any]:
         """Ask the model and record its message."""
@@ -130,19 +147,29 @@ class Loop:
         step = _step(self._turns)
         if not any(known.key == step for known in self._state.steps):
             self._execution.emit(StepStarted(step, "think", self._settings.model))
-        finished = await self._stream_answer(self._request())
+        finished = await self._stream_fitting_answer()
         self._usage += finished.usage
         if finished.reason == "content_filter":
             raise ModelRefused("The provider's filter stopped the model.")
-        taken = {call_id for earlier in self._conversation for call_id in call_ids(earlier)}
+        taken = {call_id for earlier in self._window.read for call_id in call_ids(earlier)}
         message = with_own_ids(plain(finished.message), taken)
         self._cut_short = finished.reason == "length"
         if self._cut_short:
             message.pop("tool_calls", None)  # they may be incomplete
         message = self._execution.emit(ModelMessage(step, message, finished.usage)).message
         self._execution.emit(StepFinished(step, "think", finished.usage, finished.reason))
-        self._conversation.append(message)
+        if message.get("content") or call_ids(message):  # providers refuse an empty message
+            self._window.add([message])
         return message
+
+    async def _stream_fitting_answer(self) -> Finished:
+        """Stream the answer. If the provider finds the conversation too long, fold half of it and ask once more."""
+        try:
+            return await self._stream_answer(self._request())
+        except ContextTooLong:
+            if not await self._window.shrink():
+                raise
+            return await self._stream_answer(self._request())
 
     async def _stream_answer(self, request: Request) -> Finished:
         gap = BETWEEN_TURNS if self._text_before or self._context.written() else ""
@@ -174,7 +201,7 @@ class Loop:
         """Make the calls and add their results to the conversation."""
         self._tool_execution.announce(requested)  # no await since the message was emitted, so both are one append
         await self._execution.commit()
-        self._conversation += await self._tool_execution.results(requested)
+        self._window.add(await self._tool_execution.results(requested))
         self._acted |= any(call.is_valid for call in requested)
 
     def _limit(self) -> StopReason | None:
@@ -184,20 +211,22 @@ class Loop:
             return "max_steps"
         spent = self._usage.usd >= model_settings.max_usd
         spent |= (
-            model_settings.max_output_tokens is not None
-            and self._usage.output_tokens >= model_settings.max_output_tokens
+            model_settings.max_output_tokens is not None and self._written_tokens >= model_settings.max_output_tokens
         )
         if spent:
             return "max_tokens_exceeded"
-        if (
-            model_settings.max_context_tokens is not None
-            and estimate_tokens(self._conversation) > model_settings.max_context_tokens
-        ):
-            raise ContextTooLong(
-                f"The conversation is longer than max_context_tokens ({model_settings.max_context_tokens}) allows. "
-                "Raise the limit, or ask with less text."
-            )
+        if not self._window.summarizes:
+            self._window.check()
         return None
+
+    @property
+    def _written_tokens(self) -> int:
+        return self._usage.output_tokens - self._summary_tokens
+
+    def _spend(self, usage: Usage) -> None:
+        """Count a summary."""
+        self._usage += usage
+        self._summary_tokens += usage.output_tokens
 
     def _end(self, message: dict[str, Any]) -> StopReason | None:
         """Return why this message ends the run, or None if it has tool calls."""
@@ -210,7 +239,12 @@ class Loop:
     def _answer(self, why: StopReason, message: dict[str, Any] | None = None) -> ModelOutput:
         """Return all text of the run, as its followers saw it, and the last message if that differs."""
         text, last = self._text_before + self._context.written(), (message or {}).get("content")
-        return ModelOutput(text=text, stop_reason=why, last=last if isinstance(last, str) and last != text else None)
+        return ModelOutput(
+            text=text,
+            outputs=self._structured.value(why, message),
+            stop_reason=why,
+            last=last if isinstance(last, str) and last != text else None,
+        )
 
     def _budget_left(self) -> Budget:
         """Return what a child run may spend."""
@@ -221,11 +255,23 @@ class Loop:
         most = self._settings.max_output_tokens
         return Request(
             model=self._settings.model,
-            messages=self._conversation,
+            messages=self._window.messages,
             tools=tool_definitions(self._agent),
-            max_output_tokens=None if most is None else most - self._usage.output_tokens,
+            max_output_tokens=None if most is None else most - self._written_tokens,
             options=self._settings.options,
+            answer=self._structured.schema,
         )
+
+
+def tool_definitions(agent: Agent) -> list[dict[str, Any]]:
+    """Return the agent's tools in the format of OpenAI's function calling."""
+    return [
+        {
+            "type": "function",
+            "function": {"name": tool.name, "description": tool.description, "parameters": tool.schema},
+        }
+        for tool in agent.tools
+    ]
 
 
 def _step(turn: int) -> str:

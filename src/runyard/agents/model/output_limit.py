@@ -7,7 +7,7 @@ the end is taken as reported.
 
 from msgspec.structs import replace
 
-from runyard.agents.model.prompt import LETTERS_PER_TOKEN
+from runyard.agents.model.tokens import LETTERS_PER_TOKEN
 from runyard.domain.events import Usage
 from runyard.model import Finished, Text, Thinking
 

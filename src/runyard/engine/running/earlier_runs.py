@@ -11,9 +11,12 @@ import msgspec
 
 from runyard.domain.conversation import messages
 from runyard.domain.run import Run
+from runyard.domain.summary import EarlierRun, Memory, Summary, last_summary
 from runyard.engine.log.snapshots import Snapshots
 from runyard.errors import NotFound
 from runyard.store import Store
+
+MOST_RUNS = 1000  # that are read back if there is no summary; older ones are left out
 
 _json = msgspec.json.Encoder().encode
 
@@ -45,3 +48,41 @@ async def earlier_conversations(
         if ancestor.parent_id is None:
             return
         parent = ancestor.parent_id
+
+
+async def runs_since_summary(
+    store: Store, snapshots: Snapshots, run: Run, known: Summary | None, limit: int, most: int | None = None
+) -> Memory:
+    """Return the newest summary on the branch of a run, and the ancestors that it does not cover.
+
+    The walk ends at the place that the summary covers, so it does not grow with the conversation. `known` is a summary
+    that the run itself made. Ancestors beyond `most` characters are marked."""
+    summary, until = (None, MOST_RUNS) if known is None else (known.text, known.back)
+    runs: list[EarlierRun] = []
+    parent = run.parent_id
+    texts = {} if parent is None else {message.id: message.text for message in await store.history(run.id, limit)}
+    back = 1
+    while parent is not None and back < until:
+        try:
+            ancestor = await store.get_run(run.owner, parent)
+        except NotFound:
+            break  # deleted meanwhile, and its ancestors with it
+        state, skipped = await snapshots.state(ancestor), 0
+        if summary is None and (found := last_summary(state)) is not None:
+            summary, until, skipped = found.text, back + max(1, found.back), found.messages
+        question = await _question(store, ancestor, texts)
+        conversation = messages(state, question)[skipped:]
+        if most is not None:
+            most -= len(_json(conversation))
+        runs.append(EarlierRun(back, conversation, most is not None and most < 0))
+        parent = ancestor.parent_id
+        back += 1
+    return Memory(summary, runs)
+
+
+async def _question(store: Store, run: Run, known: dict[str, str]) -> str | None:
+    message_id = run.trigger_message_id
+    if message_id is None or message_id in known:
+        return known.get(message_id or "")
+    found = (await store.get_messages([message_id])).get(message_id)
+    return None if found is None else found.text

@@ -29,11 +29,12 @@ from runyard.domain.events import (
 from runyard.domain.fold import State
 from runyard.domain.ledger import LedgerRecorder
 from runyard.domain.run import Run
+from runyard.domain.summary import SUMMARIZE, Memory, Summary
 from runyard.domain.task import Budget, Task, deadline
 from runyard.domain.thread import Message
 from runyard.domain.wait import APPROVALS, Wait, WaitKind
 from runyard.engine.log.journal import RunWriter
-from runyard.engine.running.earlier_runs import earlier_conversations, fitting
+from runyard.engine.running.earlier_runs import earlier_conversations, fitting, runs_since_summary
 from runyard.engine.running.lease import Lease
 from runyard.engine.running.redacting import EventRedactor
 from runyard.engine.running.run_services import RunServices
@@ -107,9 +108,9 @@ class RunHandle:
                 self._writer.add_ledger(ledger)
             self._trace.event(each)
             self._writer.write(draft)
-        if isinstance(payload, ModelMessage) and payload.usage is not None:
-            self.usage = (self.usage or Usage()) + payload.usage
-            self._services.metrics.model_used(self.run.agent, payload.usage)
+        if (usage := _usage_of(payload)) is not None:
+            self.usage = (self.usage or Usage()) + usage
+            self._services.metrics.model_used(self.run.agent, usage)
         elif isinstance(stored, ToolFinished):
             self._services.metrics.tool_called(self.run.agent, stored.tool, stored.error)
             self._services.show_traceback(self.run, f"The tool {stored.tool} raised", stored.traceback)
@@ -227,6 +228,10 @@ class RunHandle:
             self._services.store, self._services.snapshots, self.run, limit, self._history_chars
         )
 
+    async def memory(self, known: Summary | None, limit: int) -> Memory:
+        services = self._services
+        return await runs_since_summary(services.store, services.snapshots, self.run, known, limit, self._history_chars)
+
     @property
     def _history_chars(self) -> int | None:
         return self._services.limits.history_chars
@@ -275,6 +280,13 @@ class RunHandle:
     async def match_event(self, target: str) -> None:
         assert self._services.wait_support is not None  # the engine is built
         await self._services.wait_support.match_event(target)
+
+
+def _usage_of(payload: Payload) -> Usage | None:
+    """Return the usage of a model call. Other steps repeat the usage of their messages."""
+    if isinstance(payload, StepFinished) and payload.name == SUMMARIZE:
+        return payload.usage
+    return payload.usage if isinstance(payload, ModelMessage) else None
 
 
 def _pieces(text: str, most: int) -> Iterator[str]:

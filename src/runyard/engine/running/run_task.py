@@ -43,6 +43,7 @@ from runyard.errors import (
     CancelRequested,
     ContextTooLong,
     Fenced,
+    InvalidAnswer,
     NotParked,
     RunyardError,
     Unreadable,
@@ -204,8 +205,8 @@ class RunTask:
                 await self._end_interrupted()
             elif isinstance(error, WriteRefused | DatabaseAway):
                 raise error
-            elif isinstance(error, ContextTooLong):
-                await self._end_error(error.code, error.message, "max_tokens_exceeded")
+            elif isinstance(error, ContextTooLong | InvalidAnswer):
+                await self._end_error(error.code, error.message, error.stop_reason)
             elif isinstance(error, AgentError):
                 await self._end_error(error.code, error.message, raised=error)
             else:
