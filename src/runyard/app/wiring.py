@@ -29,6 +29,7 @@ from runyard.engine.control.linked_runs import LinkedRuns
 from runyard.engine.control.reaper import Reaper
 from runyard.engine.control.waits import Waits
 from runyard.engine.engine import Engine
+from runyard.engine.files import FileLimits, Files
 from runyard.engine.intake.intake import Intake
 from runyard.engine.limits import Admission, AgentLimits, InputLimits, OutputLimits, has_address
 from runyard.engine.log.journal import Journal
@@ -158,6 +159,12 @@ def _agent_limits(settings: Settings, app: App) -> AgentLimits:
     return AgentLimits(allowed, settings.agent_max_usd)
 
 
+def build_files(resources: Resources) -> Files:
+    settings = resources.settings
+    limits = FileLimits(settings.max_file_bytes, settings.file_types, settings.unused_file_seconds)
+    return Files(resources.store, resources.clock, limits, redactor=resources.redactor)
+
+
 def build_admission(resources: Resources) -> Admission:
     settings = resources.settings
     limits = InputLimits(settings.max_message_chars, settings.max_queued_per_lane, settings.max_queued_per_owner)
@@ -268,6 +275,7 @@ def build_engine(
     admission: Admission,
     deleted_files: DeletedFiles,
     snapshots: Snapshots,
+    files: Files,
 ) -> Engine:
     settings, app = resources.settings, resources.app
     grace = settings.chats_grace_seconds if settings.chats_on_disconnect == "cancel" else None
@@ -332,4 +340,5 @@ def build_engine(
         feed=channels.feed,
         agent_history=AgentHistory(resources.store),
         overviews=Overviews(resources.store, log.streams, worker, resources.machine_clock, resources.metrics),
+        files=files,
     )

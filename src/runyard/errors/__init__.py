@@ -8,6 +8,7 @@
     ├── Invalid                   422  the request is not valid
     │   ├── BadRequest            400  the request cannot be parsed
     │   ├── InvalidInput               the input does not match the tool
+    │   ├── WrongType             415  files of this type are not accepted
     │   └── TooLarge              413
     ├── Conflict                  409
     │   ├── KeyReused                  one Idempotency-Key, two different requests
@@ -116,6 +117,7 @@ from runyard.errors.requests import (
     TooMany,
     TooManyRequests,
     TooManyStreams,
+    WrongType,
 )
 from runyard.errors.storage import (
     CancelRequested,
@@ -205,4 +207,5 @@ __all__ = [
     "Unreadable",
     "WriteRefused",
     "WrongThread",
+    "WrongType",
 ]

@@ -19,15 +19,17 @@ from runyard.web.errors import openapi, problems
 from runyard.web.fallback import FallbackResponse
 from runyard.web.limits.rates import Rates
 from runyard.web.limits.stream_slots import StreamSlots
-from runyard.web.routing import FastRoutes
+from runyard.web.routing import UPLOAD, FastRoutes
 
 Lifespan = Callable[[FastAPI], AbstractAsyncContextManager[None]]
 
 
 class Limits(NamedTuple):
-    """Bytes of a body, requests per second and key (None: unlimited), open streams of this process and of a key."""
+    """Bytes of a body and of a file, requests per second and key (None: unlimited), open streams of this process and
+    of a key."""
 
     body: int
+    file: int
     rate_per_key: float | None
     streams: int
     streams_per_key: int
@@ -41,7 +43,9 @@ class App(FastAPI):
         fast = FastRoutes(self.router.routes, super().__call__, slots)
         rates = None if limits.rate_per_key is None else Rates(limits.rate_per_key)
         access = context.engine.access if keys else None
-        door: ASGIApp = Guard(BodyLimit(fast, limits.body), access, rates, context.metrics.refused)
+        door: ASGIApp = Guard(
+            BodyLimit(fast, limits.body, {UPLOAD: limits.file}), access, rates, context.metrics.refused
+        )
         door = FallbackResponse(door, lambda: context.is_stopping)
         self._door = AccessLog(door) if access_log else door
         self._context = context

@@ -4,7 +4,7 @@ A run changes only by `_change`, and its log grows only by `_write`, which updat
 """
 
 from collections.abc import Iterable, Sequence
-from typing import Any, Literal, NamedTuple, TypeVar
+from typing import TYPE_CHECKING, Any, Literal, NamedTuple, TypeVar
 
 from msgspec.structs import replace
 
@@ -12,6 +12,7 @@ from runyard.clock import Clock
 from runyard.domain.api_key import ApiKey
 from runyard.domain.events import Draft, Event, place
 from runyard.domain.feed import Entry
+from runyard.domain.file import StoredFile
 from runyard.domain.memory import Block, Passage
 from runyard.domain.profile import Profile
 from runyard.domain.recipients import Participant
@@ -24,6 +25,9 @@ from runyard.stores.memory.lane import Lane
 from runyard.stores.memory.ledger import Ledgers
 from runyard.stores.memory.outbox import Outbox
 from runyard.stores.memory.tombstones import Tombstones
+
+if TYPE_CHECKING:
+    from runyard.stores.memory.files import Content
 
 
 class SteeredMessage(NamedTuple):
@@ -72,6 +76,10 @@ class Rows:
         self._outbox = Outbox(clock)
         self._tombstones = Tombstones()
         self._removals: list[Removal] = []
+
+        self._files: dict[str, StoredFile] = {}
+        self._contents: dict[str, Content] = {}
+        self._uses: dict[str, list[str]] = {}
 
         self._lanes: dict[str, Lane] = {}
         self._pauses: dict[str, int] = {}

@@ -1,0 +1,28 @@
+"""Settings of uploaded files."""
+
+import re
+from typing import Annotated
+
+from runyard.settings.model import SettingsGroup, setting
+from runyard.settings.values import Count, Seconds
+
+_TYPES = re.compile(r"\*/\*|[a-z0-9.+-]+/(\*|[a-z0-9.+-]+)")
+
+
+def _checked_types(given: str) -> str:
+    if not all(_TYPES.fullmatch(each.strip().lower()) for each in given.split(",")):
+        raise ValueError("must be media types such as image/*,application/pdf, separated by commas")
+    return given
+
+
+class FileSettings(SettingsGroup):
+    max_file_bytes: Count = setting(default=52_428_800, description="The largest file that is accepted.")
+    file_types: Annotated[str, _checked_types] = setting(
+        default="*/*",
+        description="The media types of files that are accepted, separated by commas, such as"
+        " `image/*,application/pdf`.",
+    )
+    unused_file_seconds: Seconds = setting(
+        default=86_400,
+        description="Seconds after which a file is deleted that no message and no run has referred to.",
+    )
