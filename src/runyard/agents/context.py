@@ -11,6 +11,7 @@ call it inside a step or a tool.
 
 from collections.abc import AsyncIterator, Awaitable, Callable, Iterator, Mapping, Sequence
 from contextlib import suppress
+from functools import partial
 from typing import Any, ClassVar, Concatenate, ParamSpec, TypeVar, overload
 
 import msgspec
@@ -26,6 +27,7 @@ from runyard.agents.execution import Execution
 from runyard.agents.tools.tool import Effects, Tool
 from runyard.agents.waiting import Waiting
 from runyard.contract.result import Result
+from runyard.domain.content import File
 from runyard.domain.events import ModelThinking, Trace, clean
 from runyard.domain.thread import Message
 from runyard.errors import AgentError, Invalid, RemoteFailed, ToolFailed, Unavailable, WriteRefused
@@ -65,6 +67,7 @@ class Context(Waiting):
         self._calls = RecordedCalls(
             execution, self._replay, parking, agent.on_unknown, self._written.append, self.flush_text
         )
+        self.attached: list[File] = []
         self._held: RedactionBuffer | None = None if execution.redactor is None else RedactionBuffer(execution.redactor)
 
     # --- the message and its thread --------------------------------------------------------------------------------
@@ -219,6 +222,35 @@ class Context(Waiting):
     def written(self) -> str:
         """Return all tokens so far, including those of earlier attempts."""
         return "".join(self._written)
+
+    # --- files -----------------------------------------------------------------------------------------------------
+
+    async def attach(self, name: str, data: bytes, type: str = "application/octet-stream") -> File:
+        """Store a file and return it. It belongs to the run, and to its answer unless a tool attached it.
+
+        It is recorded like a step: after a crash the same file is returned. A tool that returns the file gives it to
+        the model. The file is deleted together with the run.
+
+        Args:
+            name: The name of the file.
+            data: Its bytes.
+            type: Its media type, such as `"image/png"`.
+
+        Raises:
+            TypeError: If `data` is not bytes.
+            TooLarge: If the file is larger than `RUNYARD_MAX_FILE_BYTES`.
+            WrongType: If `type` is not a media type, or the bytes are not of that type.
+        """
+        if not isinstance(data, bytes | bytearray | memoryview):
+            raise TypeError(f"the data of a file is bytes, not {data.__class__.__name__}")
+        self._go_on()
+        store = partial(self._execution.attach_file, name, type, bytes(data))
+        if current_recorded_call.get() is not None:
+            return await store()  # inside a tool or a step, whose result is recorded
+        self._pause()
+        file = await self._calls.attach(name, type, len(data), store)
+        self.attached.append(file)
+        return file
 
     # --- recorded calls --------------------------------------------------------------------------------------------
 

@@ -29,7 +29,7 @@ from runyard.engine.control.linked_runs import LinkedRuns
 from runyard.engine.control.reaper import Reaper
 from runyard.engine.control.waits import Waits
 from runyard.engine.engine import Engine
-from runyard.engine.files import FileLimits, Files
+from runyard.engine.files import FileLimits, Files, ObjectStore
 from runyard.engine.intake.intake import Intake
 from runyard.engine.limits import Admission, AgentLimits, InputLimits, OutputLimits, has_address
 from runyard.engine.log.journal import Journal
@@ -72,6 +72,7 @@ class Resources:
     metrics: Metrics
     tracer: Tracer
     hints: Hints
+    objects: ObjectStore | None = None
 
 
 @dataclass(frozen=True)
@@ -159,10 +160,10 @@ def _agent_limits(settings: Settings, app: App) -> AgentLimits:
     return AgentLimits(allowed, settings.agent_max_usd)
 
 
-def build_files(resources: Resources) -> Files:
+def build_files(resources: Resources, store: Store) -> Files:
     settings = resources.settings
     limits = FileLimits(settings.max_file_bytes, settings.file_types, settings.unused_file_seconds)
-    return Files(resources.store, resources.clock, limits, redactor=resources.redactor)
+    return Files(store, resources.clock, limits, objects=resources.objects, redactor=resources.redactor)
 
 
 def build_admission(resources: Resources) -> Admission:
@@ -183,9 +184,9 @@ def build_worker(
     on_traceback: ShowTraceback | None = None,
 ) -> Worker:
     settings, wait = resources.settings, resources.settings.database_wait_seconds
-    directory = retrying(channels.agent_directory, wait)
+    directory, store = retrying(channels.agent_directory, wait), retrying(resources.store, wait)
     services = RunServices(
-        retrying(resources.store, wait),
+        store,
         journal,
         clock=resources.clock,
         agents=resources.app.agents,
@@ -199,6 +200,7 @@ def build_worker(
         on_traceback=on_traceback,
         snapshots=snapshots,
         folds={"chats": told_by(frozenset(_whole_message_agents(resources.app)).__contains__)},
+        files=build_files(resources, store),
     )
     return Worker(
         resources.store,

@@ -6,7 +6,7 @@ a lost response, and does. Errors are Runyard's own (`runyard.errors`).
 """
 
 import asyncio
-from collections.abc import AsyncGenerator, Callable, Sequence
+from collections.abc import AsyncGenerator, Callable, Mapping, Sequence
 from contextlib import aclosing
 from types import TracebackType
 from typing import TYPE_CHECKING, Any, Literal, Self
@@ -15,6 +15,7 @@ from urllib.parse import quote
 import httpx2
 
 from runyard.client.connection import LONGEST_PAUSE, Connection, back_off, given
+from runyard.client.files import FileCalls
 from runyard.client.pages import PAGE, pages
 from runyard.client.waits import WaitCalls
 from runyard.client.wire import KeyInfo, LogEvent, Made, OverviewInfo, RunInfo, decode_event, read
@@ -29,7 +30,7 @@ DEFAULT_URL = "http://127.0.0.1:8000"
 WhileRunning = Literal["queue", "steer", "interrupt", "reject"]
 
 
-class Client(WaitCalls):
+class Client(WaitCalls, FileCalls):
     """A client of a Runyard server. Use it as an async context manager.
 
     Args:
@@ -125,6 +126,8 @@ class Client(WaitCalls):
         *,
         tools: "Sequence[Tool[..., Any]]" = (),
         while_running: WhileRunning = "queue",
+        files: Sequence[str] = (),
+        parts: Sequence[Mapping[str, Any]] = (),
     ) -> str:
         """Post a message and return the id of the run that answers it.
 
@@ -138,6 +141,9 @@ class Client(WaitCalls):
             while_running: What happens if a run of the thread has not ended. `"queue"`: the message is answered after
                 it. `"steer"`: that run gets the message while it goes on, and its id is returned. `"interrupt"`: that
                 run is canceled, and the next one answers both messages. `"reject"`: RunActive.
+            files: The ids of uploaded files (`upload`) that belong to the message.
+            parts: The content as a list of parts instead of a text, such as `{"type": "text", "text": "..."}`,
+                `{"type": "image", "file_id": "..."}` or `{"type": "data", "data": {...}}`. Pass an empty `text` then.
 
         Raises:
             KeyReused: If the key was used for a different message.
@@ -146,7 +152,10 @@ class Client(WaitCalls):
         """
         offered = [{"name": t.name, "description": t.description, "input_schema": t.schema} for t in tools]
         wish = None if while_running == "queue" else while_running
-        body = {"content": text, **given({"agent": agent, "tools": offered or None, "while_running": wish})}
+        content = {"content": text or None, "parts": list(parts) or None, "files": list(files) or None}
+        body = given({**content, "agent": agent, "tools": offered or None, "while_running": wish})
+        if not parts and not files:
+            body["content"] = text
         key = idempotency_key or new_id()
         return read(
             await self._connection.send("POST", f"/api/threads/{_id(thread_id)}/messages", body, key=key), Made

@@ -5,6 +5,7 @@ from typing import Literal
 
 from msgspec import Struct
 
+from runyard.domain.content import File, Part, decoded
 from runyard.domain.recipients import Participant
 
 ThreadKind = Literal["chat", "channel", "dm"]
@@ -44,6 +45,16 @@ class Message(Struct, frozen=True, kw_only=True):
     sender: str | None = None
     parent_id: str | None = None
     parts: str | None = None
+
+    @property
+    def content(self) -> list[Part]:
+        """Return the content parts; none for plain text."""
+        return decoded(self.parts)
+
+    @property
+    def files(self) -> list[File]:
+        """Return the files of the message, in order. `await file.read()` returns the bytes of one."""
+        return [part for part in self.content if isinstance(part, File)]
 
     @property
     def party(self) -> Participant:

@@ -11,19 +11,23 @@ import asyncio
 import hashlib
 from collections.abc import AsyncIterable, AsyncIterator
 from contextlib import suppress
-from typing import Protocol
+from typing import TYPE_CHECKING, Protocol
 
 from msgspec import Struct
 
 from runyard.clock import Clock
+from runyard.domain.content import File, file_of
 from runyard.domain.events import clean
 from runyard.domain.file import CHUNK_BYTES, OBJECT_BYTES, StoredFile, file_name, fits, is_allowed, media_type
 from runyard.domain.no_redaction import NO_REDACTION
-from runyard.domain.redaction import Redactor
+from runyard.domain.run import Run
 from runyard.errors import NotFound, RunyardError, TooLarge, Unavailable, WrongType
-from runyard.ids import new_id
+from runyard.ids import is_id, new_id
 from runyard.store import Store
 from runyard.telemetry.logger import get_logger
+
+if TYPE_CHECKING:
+    from runyard.domain.redaction import Redactor
 
 log = get_logger()
 
@@ -60,7 +64,7 @@ class Files:
         limits: FileLimits,
         *,
         objects: ObjectStore | None = None,
-        redactor: Redactor = NO_REDACTION,
+        redactor: "Redactor" = NO_REDACTION,
     ) -> None:
         self._store = store
         self._clock = clock
@@ -71,9 +75,9 @@ class Files:
     async def upload(
         self, owner: str, name: str, kind: str, body: AsyncIterable[bytes], run_id: str | None = None
     ) -> StoredFile:
-        """Store a file of an owner. With `run_id`, that run refers to it."""
+        """Store a file of an owner. With `run_id`, that run made it and refers to it, and any type is accepted."""
         checked = media_type(kind)
-        if checked is None or not is_allowed(checked, self._limits.types):
+        if checked is None or (run_id is None and not is_allowed(checked, self._limits.types)):
             raise WrongType(f"Files of this type are not accepted. Accepted types: {self._limits.types}.")
         content_id = new_id()
         await self._store.begin_upload(owner, content_id, "database" if self._objects is None else "objects")
@@ -141,9 +145,21 @@ class Files:
             raise Unavailable("The file is in an object store. Set RUNYARD_FILE_STORE.")
         return await self._objects.get(file.content_id, no)
 
-    async def read(self, file: StoredFile) -> bytes:
+    async def read(self, owner: str, file_id: str) -> bytes:
         """Return a whole file, for an agent or a model."""
-        return b"".join([chunk async for chunk in self.chunks(file)])
+        if not is_id(file_id):
+            raise NotFound("There is no file with that id.")
+        return b"".join([chunk async for chunk in self.chunks(await self.get(owner, file_id))])
+
+    async def attach(self, run: Run, name: str, kind: str, data: bytes) -> File:
+        """Store a file that a run made."""
+
+        async def pieces() -> AsyncIterator[bytes]:
+            for at in range(0, len(data), CHUNK_BYTES):
+                yield data[at : at + CHUNK_BYTES]
+
+        file = await self.upload(run.owner, name, kind, pieces(), run.id)
+        return file_of(file.id, file.name, file.type, file.size)
 
     async def run(self) -> None:
         """Delete what no reader needs, until cancelled."""

@@ -61,6 +61,7 @@
     │       │   ├── ModelTimedOut      it did not respond in time
     │       │   └── RateLimited        the provider limits the rate
     │       ├── ModelRefused           the provider rejects the request: key or parameter
+    │       │   └── FilesNotSupported  the model takes no images, or no files
     │       └── ContextTooLong         the conversation exceeds the context window
     └── StartupError                   one sentence for the terminal, exit code 2
 
@@ -92,6 +93,7 @@ from runyard.errors.base import (
 )
 from runyard.errors.models import (
     ContextTooLong,
+    FilesNotSupported,
     ModelError,
     ModelRefused,
     ModelTimedOut,
@@ -160,6 +162,7 @@ __all__ = [
     "DiskFull",
     "EventTooLarge",
     "Fenced",
+    "FilesNotSupported",
     "Gone",
     "Invalid",
     "InvalidInput",

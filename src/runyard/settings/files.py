@@ -15,7 +15,21 @@ def _checked_types(given: str) -> str:
     return given
 
 
+def _checked_store(url: str | None) -> str | None:
+    scheme, _, rest = (url or "").partition("://")
+    if url is not None and (
+        scheme not in ("file", "s3", "gs", "az") or not rest or (scheme == "file" and rest[0] != "/")
+    ):
+        raise ValueError("must be file:///folder, s3://bucket/prefix, gs://bucket/prefix or az://container/prefix")
+    return url
+
+
 class FileSettings(SettingsGroup):
+    file_store: Annotated[str | None, _checked_store] = setting(
+        default=None,
+        description="An object store for the bytes of files: `file:///folder`, `s3://bucket/prefix`,"
+        " `gs://bucket/prefix` or `az://container/prefix`; by default they are in the database.",
+    )
     max_file_bytes: Count = setting(default=52_428_800, description="The largest file that is accepted.")
     file_types: Annotated[str, _checked_types] = setting(
         default="*/*",
