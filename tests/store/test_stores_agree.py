@@ -186,10 +186,13 @@ class Agreement(RuleBasedStateMachine):
     @rule(pick=picks, stranger=strangers)
     def look_at_file(self, pick: int, stranger: bool) -> None:
         for file in self.files:
-            self.both(lambda store, file=file: store.get_file("stranger" if stranger else file.owner, file.id))
-            if file.place == "database":
-                self.both(lambda store, file=file: store.read_chunk(file.content_id, 0))
+            self._look_at(file, "stranger" if stranger else file.owner)
         self.both(lambda store: store.dropped_contents(MANY), lambda found: sorted(each["id"] for each in found))
+
+    def _look_at(self, file: StoredFile, owner: str) -> None:
+        self.both(lambda store: store.get_file(owner, file.id))
+        if file.place == "database":
+            self.both(lambda store: store.read_chunk(file.content_id, 0))
 
     @rule()
     def sweep_files(self) -> None:

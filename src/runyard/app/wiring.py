@@ -162,7 +162,9 @@ def _agent_limits(settings: Settings, app: App) -> AgentLimits:
 
 def build_files(resources: Resources, store: Store) -> Files:
     settings = resources.settings
-    limits = FileLimits(settings.max_file_bytes, settings.file_types, settings.unused_file_seconds)
+    limits = FileLimits(
+        settings.max_file_bytes, settings.file_types, settings.unused_file_seconds, settings.stale_upload_seconds
+    )
     return Files(store, resources.clock, limits, objects=resources.objects, redactor=resources.redactor)
 
 

@@ -31,7 +31,6 @@ if TYPE_CHECKING:
 
 log = get_logger()
 
-STALE_MS = 10 * 60 * 1000  # an upload in which nothing was written for this long has failed
 SWEEP_SECONDS = 30.0
 BATCH = 100
 PLAIN = b"\0"
@@ -49,11 +48,13 @@ class ObjectStore(Protocol):
 
 
 class FileLimits(Struct, frozen=True):
-    """Bytes of one file, accepted types such as `image/*,application/pdf`, and how long an unused file is kept."""
+    """Bytes of one file, accepted types such as `image/*,application/pdf`, how long an unused file is kept, and how
+    long an upload may be silent."""
 
     most_bytes: int = 52_428_800
     types: str = "*/*"
     unused_seconds: float = 86_400
+    stale_seconds: float = 600
 
 
 class Files:
@@ -168,12 +169,12 @@ class Files:
                 await self.sweep()
             except RunyardError as error:
                 log.warning("uploads.cleanup_failed", code=error.code)
-            await asyncio.sleep(SWEEP_SECONDS)
+            await asyncio.sleep(min(SWEEP_SECONDS, self._limits.stale_seconds))
 
     async def sweep(self) -> None:
         """Delete failed uploads, files that were never used, and objects without a file."""
-        unused_ms = int(self._limits.unused_seconds * 1000)
-        while await self._store.sweep_files(unused_ms, STALE_MS, BATCH) >= BATCH:
+        unused_ms, stale_ms = int(self._limits.unused_seconds * 1000), int(self._limits.stale_seconds * 1000)
+        while await self._store.sweep_files(unused_ms, stale_ms, BATCH) >= BATCH:
             pass
         if self._objects is None:
             return

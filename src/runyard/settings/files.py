@@ -40,3 +40,6 @@ class FileSettings(SettingsGroup):
         default=86_400,
         description="Seconds after which a file is deleted that no message and no run has referred to.",
     )
+    stale_upload_seconds: Seconds = setting(
+        default=600, description="Seconds without new bytes before an upload counts as failed and is deleted."
+    )

@@ -22,8 +22,8 @@ AWAY = "The object store does not answer (RUNYARD_FILE_STORE). Try again."
 
 class ObjectFiles:
     def __init__(self, url: str, ring: "KeyRing | None" = None) -> None:
-        """`url`: `file:///folder`, `s3://bucket/prefix`, `gs://bucket/prefix` or `az://container/prefix`. Keys come from
-        the environment, as the provider's own tools expect them."""
+        """`url`: `file:///folder`, `s3://bucket/prefix`, `gs://bucket/prefix` or `az://container/prefix`. Credentials
+        come from the environment, as the provider's own tools expect them."""
         try:
             import obstore
             from obstore.store import from_url
