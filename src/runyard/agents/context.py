@@ -11,13 +11,13 @@ call it inside a step or a tool.
 
 from collections.abc import AsyncIterator, Awaitable, Callable, Iterator, Mapping, Sequence
 from contextlib import suppress
-from functools import partial
 from typing import Any, ClassVar, Concatenate, ParamSpec, TypeVar, overload
 
 import msgspec
 
 from runyard.agents.declared.agent import Agent
 from runyard.agents.declared.remote import TROUBLES, failure, flat
+from runyard.agents.durable.attaching import Attaching
 from runyard.agents.durable.parking import Parking
 from runyard.agents.durable.recorded import RecordedCalls
 from runyard.agents.durable.redaction_buffer import RedactionBuffer
@@ -25,7 +25,6 @@ from runyard.agents.durable.replay import Replay
 from runyard.agents.durable.tool_call import current_recorded_call
 from runyard.agents.execution import Execution
 from runyard.agents.tools.tool import Effects, Tool
-from runyard.agents.waiting import Waiting
 from runyard.contract.result import Result
 from runyard.domain.content import File
 from runyard.domain.events import ModelThinking, Trace, clean
@@ -37,7 +36,7 @@ P = ParamSpec("P")
 R = TypeVar("R")
 
 
-class Context(Waiting):
+class Context(Attaching):
     """What an agent function gets. Runners make one for each execution.
 
     Every method except `cancelled` ends the function if a cancel was requested. Use the context in the thread of the
@@ -222,35 +221,6 @@ class Context(Waiting):
     def written(self) -> str:
         """Return all tokens so far, including those of earlier attempts."""
         return "".join(self._written)
-
-    # --- files -----------------------------------------------------------------------------------------------------
-
-    async def attach(self, name: str, data: bytes, type: str = "application/octet-stream") -> File:
-        """Store a file and return it. It belongs to the run, and to its answer unless a tool attached it.
-
-        It is recorded like a step: after a crash the same file is returned. A tool that returns the file gives it to
-        the model. The file is deleted together with the run.
-
-        Args:
-            name: The name of the file.
-            data: Its bytes.
-            type: Its media type, such as `"image/png"`.
-
-        Raises:
-            TypeError: If `data` is not bytes.
-            TooLarge: If the file is larger than `RUNYARD_MAX_FILE_BYTES`.
-            WrongType: If `type` is not a media type, or the bytes are not of that type.
-        """
-        if not isinstance(data, bytes | bytearray | memoryview):
-            raise TypeError(f"the data of a file is bytes, not {data.__class__.__name__}")
-        self._go_on()
-        store = partial(self._execution.attach_file, name, type, bytes(data))
-        if current_recorded_call.get() is not None:
-            return await store()  # inside a tool or a step, whose result is recorded
-        self._pause()
-        file = await self._calls.attach(name, type, len(data), store)
-        self.attached.append(file)
-        return file
 
     # --- recorded calls --------------------------------------------------------------------------------------------
 

@@ -14,7 +14,7 @@ from runyard.agents.declared.loading import App
 from runyard.agents.tools.workspace import Workspace
 from runyard.agents.user_code.containment import contain_tasks
 from runyard.agents.user_code.run_in_thread import run_in_thread
-from runyard.app.factories import open_bus, open_checkpoints, open_exporter, open_objects, open_store
+from runyard.app.factories import open_bus, open_checkpoints, open_exporter, open_store
 from runyard.app.hints import Hints
 from runyard.app.startup_checks import check_and_load
 from runyard.app.wiring import (
@@ -83,17 +83,7 @@ class Process:
         hints = Hints(self.bus)
         redactor = settings.redactor or NO_REDACTION
         resources = Resources(
-            settings,
-            app,
-            clock,
-            machine_clock,
-            redactor,
-            self.store,
-            self.bus,
-            self.metrics,
-            self.tracer,
-            hints,
-            open_objects(settings),
+            settings, app, clock, machine_clock, redactor, self.store, self.bus, self.metrics, self.tracer, hints
         )
 
         pipeline = build_log_pipeline(resources)

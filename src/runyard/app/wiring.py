@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING
 
 from runyard.agents.declared.loading import App
 from runyard.agents.declared.model_settings import SCRIPTED
+from runyard.app.factories import open_objects
 from runyard.app.hints import Hints
 from runyard.bus import Bus
 from runyard.clock import Clock
@@ -29,7 +30,7 @@ from runyard.engine.control.linked_runs import LinkedRuns
 from runyard.engine.control.reaper import Reaper
 from runyard.engine.control.waits import Waits
 from runyard.engine.engine import Engine
-from runyard.engine.files import FileLimits, Files, ObjectStore
+from runyard.engine.files import FileLimits, Files
 from runyard.engine.intake.intake import Intake
 from runyard.engine.limits import Admission, AgentLimits, InputLimits, OutputLimits, has_address
 from runyard.engine.log.journal import Journal
@@ -72,7 +73,6 @@ class Resources:
     metrics: Metrics
     tracer: Tracer
     hints: Hints
-    objects: ObjectStore | None = None
 
 
 @dataclass(frozen=True)
@@ -165,7 +165,7 @@ def build_files(resources: Resources, store: Store) -> Files:
     limits = FileLimits(
         settings.max_file_bytes, settings.file_types, settings.unused_file_seconds, settings.stale_upload_seconds
     )
-    return Files(store, resources.clock, limits, objects=resources.objects, redactor=resources.redactor)
+    return Files(store, resources.clock, limits, objects=open_objects(settings), redactor=resources.redactor)
 
 
 def build_admission(resources: Resources) -> Admission:

@@ -15,7 +15,7 @@ from urllib.parse import quote
 import httpx2
 
 from runyard.client.connection import LONGEST_PAUSE, Connection, back_off, given
-from runyard.client.files import FileCalls
+from runyard.client.files import FileCalls, content_of
 from runyard.client.pages import PAGE, pages
 from runyard.client.waits import WaitCalls
 from runyard.client.wire import KeyInfo, LogEvent, Made, OverviewInfo, RunInfo, decode_event, read
@@ -141,9 +141,8 @@ class Client(WaitCalls, FileCalls):
             while_running: What happens if a run of the thread has not ended. `"queue"`: the message is answered after
                 it. `"steer"`: that run gets the message while it goes on, and its id is returned. `"interrupt"`: that
                 run is canceled, and the next one answers both messages. `"reject"`: RunActive.
-            files: The ids of uploaded files (`upload`) that belong to the message.
-            parts: The content as a list of parts instead of a text, such as `{"type": "text", "text": "..."}`,
-                `{"type": "image", "file_id": "..."}` or `{"type": "data", "data": {...}}`. Pass an empty `text` then.
+            files: The ids of uploaded files that belong to the message.
+            parts: The content as parts, instead of `text` (docs/files.md).
 
         Raises:
             KeyReused: If the key was used for a different message.
@@ -152,10 +151,8 @@ class Client(WaitCalls, FileCalls):
         """
         offered = [{"name": t.name, "description": t.description, "input_schema": t.schema} for t in tools]
         wish = None if while_running == "queue" else while_running
-        content = {"content": text or None, "parts": list(parts) or None, "files": list(files) or None}
-        body = given({**content, "agent": agent, "tools": offered or None, "while_running": wish})
-        if not parts and not files:
-            body["content"] = text
+        said = {"content": text if text or not (parts or files) else None, **content_of(parts, files)}
+        body = given({**said, "agent": agent, "tools": offered or None, "while_running": wish})
         key = idempotency_key or new_id()
         return read(
             await self._connection.send("POST", f"/api/threads/{_id(thread_id)}/messages", body, key=key), Made

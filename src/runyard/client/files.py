@@ -2,9 +2,10 @@
 
 import asyncio
 import mimetypes
-from collections.abc import AsyncGenerator, AsyncIterator
+from collections.abc import AsyncGenerator, AsyncIterator, Mapping, Sequence
 from contextlib import aclosing
 from pathlib import Path
+from typing import Any
 from urllib.parse import quote
 
 from runyard.client.connection import Connection
@@ -57,6 +58,11 @@ class FileCalls:
         async with self._connection.get(path) as response:
             async for chunk in response.aiter_bytes():
                 yield chunk
+
+
+def content_of(parts: Sequence[Mapping[str, Any]], files: Sequence[str]) -> dict[str, Any]:
+    """Return the parts and files of a message, as the server expects them; None for those that it has not."""
+    return {"parts": list(parts) or None, "files": list(files) or None}
 
 
 async def _pieces(data: bytes | Path) -> AsyncIterator[bytes]:

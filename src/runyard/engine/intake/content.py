@@ -5,8 +5,9 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from runyard.domain.content import DataPart, File, Image, Part, TextPart, encoded, file_of, text_of
 from runyard.domain.events import clean, cleaned
+from runyard.domain.thread import Message
 from runyard.errors import Invalid, NotFound
-from runyard.ids import is_id
+from runyard.ids import is_id, new_id
 from runyard.store import Store
 
 if TYPE_CHECKING:
@@ -31,6 +32,18 @@ class StoredContent(NamedTuple):
     text: str
     parts: str | None = None
     files: Sequence[str] = ()
+
+    def message(self, thread_id: str, run_id: str, now: int) -> Message:
+        """Return the message of a user with this content."""
+        return Message(
+            id=new_id(),
+            thread_id=thread_id,
+            run_id=run_id,
+            role="user",
+            text=self.text,
+            created_at=now,
+            parts=self.parts,
+        )
 
 
 async def stored_content(

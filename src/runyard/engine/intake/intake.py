@@ -15,7 +15,7 @@ from runyard.domain.events import ClientTool, Drafter, RunQueued, clean, cleaned
 from runyard.domain.no_redaction import NO_REDACTION
 from runyard.domain.run import Run, run_lane, thread_lane
 from runyard.domain.task import Budget, RunOptions, Task
-from runyard.domain.thread import Message, Thread
+from runyard.domain.thread import Thread
 from runyard.engine.intake.client_tools import checked_client_tools
 from runyard.engine.intake.content import NewPart, stored_content
 from runyard.engine.intake.fork import copy_beginning
@@ -129,15 +129,7 @@ class Intake:
         asked = None if options is None else self._options_as_stored(options)
         now = self._clock.now_ms()
         run_id = new_id()
-        message = Message(
-            id=new_id(),
-            thread_id=thread_id,
-            run_id=run_id,
-            role="user",
-            text=content.text,
-            created_at=now,
-            parts=content.parts,
-        )
+        message = content.message(thread_id, run_id, now)
         return Post(
             owner=owner,
             face=face,
