@@ -25,6 +25,7 @@ from runyard.agents.durable.replay import Replay
 from runyard.agents.durable.tool_call import current_recorded_call
 from runyard.agents.execution import Execution
 from runyard.agents.tools.tool import Effects, Tool
+from runyard.agents.waiting import Waiting
 from runyard.contract.result import Result
 from runyard.domain.content import File
 from runyard.domain.events import ModelThinking, Trace, clean
@@ -36,7 +37,7 @@ P = ParamSpec("P")
 R = TypeVar("R")
 
 
-class Context(Attaching):
+class Context(Waiting, Attaching):
     """What an agent function gets. Runners make one for each execution.
 
     Every method except `cancelled` ends the function if a cancel was requested. Use the context in the thread of the

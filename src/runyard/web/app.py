@@ -13,13 +13,13 @@ from starlette.types import ASGIApp, Receive, Scope, Send
 from runyard.web import auth, health, page
 from runyard.web.access_log import AccessLog
 from runyard.web.auth import Guard
-from runyard.web.body import BodyLimit
+from runyard.web.body import UPLOAD, BodyLimit
 from runyard.web.context import CONTEXT, Context
 from runyard.web.errors import openapi, problems
 from runyard.web.fallback import FallbackResponse
 from runyard.web.limits.rates import Rates
 from runyard.web.limits.stream_slots import StreamSlots
-from runyard.web.routing import UPLOAD, FastRoutes
+from runyard.web.routing import FastRoutes
 
 Lifespan = Callable[[FastAPI], AbstractAsyncContextManager[None]]
 

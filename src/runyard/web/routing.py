@@ -31,7 +31,6 @@ STREAM_PARAMETERS: Sequence[dict[str, Any]] = (
     {"name": "fromSeq", "in": "query", "required": False, "schema": SEQ},
     {"name": "after", "in": "query", "required": False, "schema": SEQ},
 )
-UPLOAD = "/api/files"  # its POST has a limit of its own on the body
 BYTES = {"type": "string", "format": "binary"}
 NO_DESCRIPTION = "\f"  # FastAPI drops what follows a form feed
 

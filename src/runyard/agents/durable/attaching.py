@@ -4,13 +4,14 @@ from functools import partial
 
 from runyard.agents.durable.recorded import RecordedCalls
 from runyard.agents.durable.tool_call import current_recorded_call
-from runyard.agents.waiting import Waiting
+from runyard.agents.execution import Execution
 from runyard.domain.content import File
 
 
-class Attaching(Waiting):
+class Attaching:
     """Stores files of a run. `attached` are those of the agent itself, in order."""
 
+    _execution: Execution
     _calls: RecordedCalls
     attached: list[File]
 
@@ -40,6 +41,10 @@ class Attaching(Waiting):
         file = await self._calls.attach(name, type, len(data), store)
         self.attached.append(file)
         return file
+
+    def _go_on(self) -> None:
+        """End the function if a cancel was requested."""
+        raise NotImplementedError
 
     def _pause(self) -> None:
         """Write the held text before a call."""

@@ -12,10 +12,10 @@ from runyard.engine.queries.views import checked_id
 from runyard.errors import Invalid, NotFound
 from runyard.faces.native import wire
 from runyard.web.auth import owner_of
-from runyard.web.body import refuse_other_parameters
+from runyard.web.body import UPLOAD, refuse_other_parameters
 from runyard.web.context import engine_of
 from runyard.web.responses import Json
-from runyard.web.routing import UPLOAD, Router
+from runyard.web.routing import Router
 from runyard.web.sse import ABORT
 
 SAFE_HEADERS = {

@@ -1,26 +1,13 @@
 """Files. One is deleted with the last message or run that refers to it: every operation first deletes those files."""
 
 from collections.abc import Sequence
-from typing import Literal
 
-from msgspec import Struct
 from msgspec.structs import replace
 
 from runyard.domain.file import DroppedContent, Place, StoredFile
 from runyard.errors import NotFound
 from runyard.store import Post
-from runyard.stores.memory.rows import Rows
-
-
-class Content(Struct):
-    """The bytes of files, or of an upload."""
-
-    owner: str
-    place: Place
-    touched_at: int
-    state: Literal["uploading", "ready", "dropped"] = "uploading"
-    digest: str | None = None
-    chunks: dict[int, bytes] = {}
+from runyard.stores.memory.rows import Content, Rows
 
 
 class Files(Rows):

@@ -4,15 +4,16 @@ A run changes only by `_change`, and its log grows only by `_write`, which updat
 """
 
 from collections.abc import Iterable, Sequence
-from typing import TYPE_CHECKING, Any, Literal, NamedTuple, TypeVar
+from typing import Any, Literal, NamedTuple, TypeVar
 
+from msgspec import Struct
 from msgspec.structs import replace
 
 from runyard.clock import Clock
 from runyard.domain.api_key import ApiKey
 from runyard.domain.events import Draft, Event, place
 from runyard.domain.feed import Entry
-from runyard.domain.file import StoredFile
+from runyard.domain.file import Place, StoredFile
 from runyard.domain.memory import Block, Passage
 from runyard.domain.profile import Profile
 from runyard.domain.recipients import Participant
@@ -26,9 +27,6 @@ from runyard.stores.memory.ledger import Ledgers
 from runyard.stores.memory.outbox import Outbox
 from runyard.stores.memory.tombstones import Tombstones
 
-if TYPE_CHECKING:
-    from runyard.stores.memory.files import Content
-
 
 class SteeredMessage(NamedTuple):
     """A message for the run `run_id`, and the post of the run that it gets if that one leaves it."""
@@ -36,6 +34,17 @@ class SteeredMessage(NamedTuple):
     run_id: str
     post: Post
     state: Literal["new", "taken", "left"]
+
+
+class Content(Struct):
+    """The bytes of files, or of an upload."""
+
+    owner: str
+    place: Place
+    touched_at: int
+    state: Literal["uploading", "ready", "dropped"] = "uploading"
+    digest: str | None = None
+    chunks: dict[int, bytes] = {}
 
 
 Row = TypeVar("Row", Thread, Run, Wait, Passage)

@@ -18,8 +18,8 @@ from typing import Any, ClassVar, NamedTuple
 
 from uvicorn.protocols.http.httptools_impl import STATUS_LINE, HttpToolsProtocol, RequestResponseCycle
 
+from runyard.web.body import UPLOAD
 from runyard.web.errors.problems import Problem, path_of
-from runyard.web.routing import UPLOAD
 from runyard.web.sse import ABORT
 
 MOST_WAITING = 16 * 1024 * 1024
