@@ -27,6 +27,7 @@ if TYPE_CHECKING:
     from runyard.app.asgi import create_app
     from runyard.client import Client
     from runyard.contract.timeouts import Timeouts
+    from runyard.domain.content import File
     from runyard.errors import (
         AgentError,
         AnswerTimedOut,
@@ -56,6 +57,7 @@ __all__ = [
     "Client",
     "Context",
     "Documents",
+    "File",
     "Invalid",
     "InvalidTask",
     "Node",
@@ -109,6 +111,7 @@ _NAMES_BY_MODULE = {
     "runyard.app.asgi": ["create_app"],
     "runyard.client": ["Client"],
     "runyard.contract.timeouts": ["Timeouts"],
+    "runyard.domain.content": ["File"],
     "runyard.errors": [
         "AgentError",
         "AnswerTimedOut",

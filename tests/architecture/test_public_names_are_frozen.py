@@ -16,6 +16,7 @@ CLASSES = [
     "Client",
     "Context",
     "Documents",
+    "File",
     "Node",
     "NodeContext",
     "Output",

@@ -42,6 +42,12 @@ async def listener(ctx):
     said += [message.text for message in await ctx.new_messages()]
     return " + ".join(said)
 
+@runyard.agent
+async def reader(ctx):
+    for file in ctx.message.files:
+        await ctx.token((await file.read()).decode())
+    await ctx.attach("copy.txt", b"a copy", "text/plain")
+
 default = clerk
 """
 
@@ -142,3 +148,19 @@ def test_a_missing_server_or_agent_is_reported_at_once(folder: Path) -> None:
         person.until("> ")
         person.type("hello\n")
         assert "no agent with that name" in person.until("> ")
+
+
+def test_a_file_goes_with_the_first_message_only(folder: Path) -> None:
+    (folder / "note.txt").write_text("turn left")
+    with serving(folder, "app.py") as url:
+        env = {"RUNYARD_URL": url}
+        with terminal(folder, "chat", "reader", "--file", "note.txt", env=env) as person:
+            person.until("> ")
+            person.type("read it\n")
+            answer = person.until("> ")
+            assert "turn left\n" in answer
+            assert "file: copy.txt (6 bytes, " in answer
+            person.type("and now?\n")
+            assert "turn left" not in person.until("> ")
+        refused = runyard(folder, "chat", "--file", "nothing.txt", env=env)
+        assert (refused.returncode, refused.stderr) == (1, "runyard: There is no file nothing.txt.\n")

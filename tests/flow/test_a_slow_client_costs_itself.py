@@ -25,6 +25,11 @@ def resident(pod: Pod) -> int:
     return int(next(line for line in lines if line.startswith("VmRSS:")).split()[1]) * 1024
 
 
+def descriptors(pod: Pod) -> int:
+    """How many files and sockets the process has open."""
+    return len(list(Path(f"/proc/{pod.pid}/fd").iterdir()))
+
+
 async def _open(pod: Pod, sent: bytes) -> asyncio.StreamWriter | None:
     """A connection that has sent this, as far as the server took it."""
     try:
@@ -72,11 +77,10 @@ async def test_streams_that_are_not_read_give_their_sockets_and_memory_back(sqli
     pod = await sqlite_flow.start(variables={"STALL_SECONDS": "1"})
     run_id = await sqlite_flow.post(["tokens", 20_000])
     await sqlite_flow.reached(run_id, "done")
-    descriptors = Path(f"/proc/{pod.pid}/fd")
-    before = len(list(descriptors.iterdir()))
+    before = descriptors(pod)
     clients = [await _stop_reading(pod, f"/api/runs/{run_id}/log") for _ in range(30)]
     try:
-        await eventually("the server drops them", lambda: len(list(descriptors.iterdir())) <= before + 5)
+        await eventually("the server drops them", lambda: descriptors(pod) <= before + 5)
         assert (await sqlite_flow.http.get(f"{pod.url}/health")).status_code == 200
     finally:
         for client in clients:

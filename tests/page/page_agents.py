@@ -1,6 +1,7 @@
 """The agents that the tests of the page talk to. What they wait for, a test opens by name."""
 
 import asyncio
+import base64
 from collections import Counter, defaultdict
 from collections.abc import Mapping
 from typing import Any
@@ -31,6 +32,11 @@ HOSTILE = [
     f'<form action="{OUT}/g"><button>send</button></form><meta http-equiv="refresh" content="0;url={OUT}/h">',
     f"[data](data:text/html,<script>window.owned=7</script>) <video poster='{OUT}/i.png' src='{OUT}/j.mp4'></video>",
 ]
+
+# A picture of one pixel.
+PIXEL = base64.b64decode(
+    "iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAYAAAAfFcSJAAAADUlEQVR42mNkYPhfDwAChwGA60e6kgAAAABJRU5ErkJggg=="
+)
 
 PAPER = Document("paper-7", HOSTILE[1], "\n\n".join(HOSTILE))
 
@@ -107,6 +113,12 @@ def app(gates: Gates) -> App:
             return f"Not sent: {refused.reason}"
 
     @runyard.agent
+    async def filer(ctx: Context) -> str:
+        """Names the files of the message, and attaches a picture."""
+        await ctx.attach("copy.png", PIXEL, "image/png")
+        return ", ".join(file.name for file in ctx.message.files)
+
+    @runyard.agent
     async def rememberer(ctx: Context) -> str:
         """Says what was said before."""
         return " | ".join([message.text for message in await ctx.history(50)]) or "nothing"
@@ -139,6 +151,7 @@ def app(gates: Gates) -> App:
         words,
         mailer,
         rememberer,
+        filer,
         hostile,
         failing,
         _traveller(gates),

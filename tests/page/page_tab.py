@@ -28,7 +28,8 @@ class Tab:
         page.on("pageerror", lambda error: self.errors.append(str(error)))
 
     def _asked(self, request: Request) -> None:
-        if urlsplit(request.url)[:2] != urlsplit(self.url)[:2]:
+        address = request.url.removeprefix("blob:")  # bytes that the page already has
+        if urlsplit(address)[:2] != urlsplit(self.url)[:2]:
             self.strays.append(request.url)
 
     def _said(self, message: ConsoleMessage) -> None:

@@ -25,6 +25,7 @@ from msgspec.structs import replace
 
 from runyard.domain.append import Appended, Busy, Outcome, Part, Release
 from runyard.domain.events import Event, MessageTaken, StepFinished
+from runyard.domain.file import Place, StoredFile
 from runyard.domain.recipients import Participant
 from runyard.domain.run import Run, Status
 from runyard.domain.thread import Thread
@@ -52,6 +53,7 @@ from tests.store.factories import (
     token,
 )
 from tests.store.store_pairs import OnPostgres, OnSqlite, Setting, answer_of, ignoring_order, seen, told
+from tests.store.test_files import a_file
 
 T = TypeVar("T")
 X = TypeVar("X")
@@ -92,6 +94,7 @@ class Agreement(RuleBasedStateMachine):
         self.writers: list[Writer] = []
         self.sent: list[Part] = []
         self.approvals: list[Wait] = []
+        self.files: list[StoredFile] = []
 
     @property
     def exact(self) -> bool:
@@ -163,7 +166,37 @@ class Agreement(RuleBasedStateMachine):
     def _post(self, pick: int, lane: str, key: IdempotencyKey | None, stranger: bool) -> Post:
         thread = _pick(self.threads, pick) if lane != "own" else None
         owner = BOB if stranger else thread.owner if thread else ANN
-        return a_post(thread, owner=owner, lane=lane if lane == "agent:a" else None, key=key)
+        post = a_post(thread, owner=owner, lane=lane if lane == "agent:a" else None, key=key)
+        return (
+            replace(post, files=[_pick(self.files, pick).id]) if self.files and lane == "thread" and pick % 3 else post
+        )
+
+    # --- files
+
+    @rule(owner=owners, digest=st.sampled_from("pq"), pick=picks, place=st.sampled_from(["database", "objects"]))
+    def upload(self, owner: str, digest: str, pick: int, place: Place) -> None:
+        file = replace(a_file(new_id(), owner), created_at=self.setting.clock.now if self.setting.clock else 0)
+        run_id = None if pick % 2 else self._run(pick)[0]
+        self.both(lambda store: store.begin_upload(owner, file.content_id, place))
+        self.both(lambda store: store.write_chunk(file.content_id, 0, b"\0" + digest.encode()))
+        made = self.both(lambda store: store.finish_upload(file, digest, run_id))
+        if isinstance(made, StoredFile):
+            self.files.append(made)
+
+    @rule(pick=picks, stranger=strangers)
+    def look_at_file(self, pick: int, stranger: bool) -> None:
+        for file in self.files:
+            self._look_at(file, "stranger" if stranger else file.owner)
+        self.both(lambda store: store.dropped_contents(MANY), lambda found: sorted(each["id"] for each in found))
+
+    def _look_at(self, file: StoredFile, owner: str) -> None:
+        self.both(lambda store: store.get_file(owner, file.id))
+        if file.place == "database":
+            self.both(lambda store: store.read_chunk(file.content_id, 0))
+
+    @rule()
+    def sweep_files(self) -> None:
+        self.both(lambda store: store.sweep_files(0, 0, MANY))
 
     @rule(pick=picks, aimed=aims, key=keys("retries"), agent=st.sampled_from([None, "poet"]), stranger=strangers)
     def retry(self, pick: int, aimed: bool, key: IdempotencyKey | None, agent: str | None, stranger: bool) -> None:

@@ -4,6 +4,7 @@ It writes its pid, its port and the state of the slow call into the folder.
 """
 
 import asyncio
+import base64
 import os
 import socket
 import sys
@@ -33,6 +34,21 @@ def fail() -> Any:
     from mcp.types import CallToolResult, TextContent
 
     return CallToolResult(content=[TextContent(type="text", text="no luck today")], is_error=True)
+
+
+@server.tool()
+def picture() -> Any:
+    from mcp.types import BlobResourceContents, CallToolResult, EmbeddedResource, ImageContent, TextContent
+
+    encoded = base64.b64encode(b"\x89PNG\r\n\x1a\nabc").decode()
+    paper = BlobResourceContents(uri="file:///papers/a.bin", blob=base64.b64encode(b"paper").decode())
+    return CallToolResult(
+        content=[
+            TextContent(type="text", text="two files"),
+            ImageContent(type="image", data=encoded, mime_type="image/png"),
+            EmbeddedResource(type="resource", resource=paper),
+        ]
+    )
 
 
 @server.tool()

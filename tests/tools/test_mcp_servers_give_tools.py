@@ -25,7 +25,7 @@ from tests.unit.agent.fake_execution import FakeExecution, log_with_decision, ru
 
 SCRIPT = Path(__file__).parent / "mcp_server_for_tests.py"
 LOOPBACK = ["127.0.0.0/8"]
-TOOLS = {"add", "say_it", "fail", "die", "slow", "environment"}
+TOOLS = {"add", "say_it", "fail", "picture", "die", "slow", "environment"}
 
 
 @pytest.fixture(params=["stdio", "http"])
@@ -119,6 +119,19 @@ async def test_input_that_does_not_fit_never_reaches_the_server(server: McpServe
 async def test_an_error_of_the_server_is_a_tool_error(server: McpServer) -> None:
     with pytest.raises(ToolError, match="no luck today"):
         await call(server, "fail")
+
+
+async def test_images_and_files_of_a_server_become_files_of_the_run(tmp_path: Path) -> None:
+    server, execution = stdio(tmp_path), FakeExecution()
+    try:
+        with set_current_execution(execution, tmp_path):
+            text, image, paper = await call(server, "picture")
+    finally:
+        await server.close()
+    assert text["text"] == "two files"
+    assert (image.name, image.type, image.size) == ("image.png", "image/png", 11)
+    assert (paper.name, paper.type) == ("a.bin", "application/octet-stream")
+    assert [execution.files[each.id] for each in (image, paper)] == [b"\x89PNG\r\n\x1a\nabc", b"paper"]
 
 
 async def test_a_server_sees_nothing_of_our_environment(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

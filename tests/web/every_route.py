@@ -108,6 +108,7 @@ def unknown() -> Iterator[dict[str, str]]:
         "member_id",
         "reader_id",
         "passage_id",
+        "file_id",
         "name",
         "model",
     )
@@ -139,6 +140,8 @@ async def create_objects(server: Server, key: str) -> OwnedObjects:
         channel_objects = await _create_channel_objects(server)
         response = await server.http.post("/v1/responses", json={"model": "happy", "input": "hello"})
         conversation = await server.http.post("/v1/conversations", json={})
+        kind = {"Content-Type": "text/plain"}
+        file = await server.http.post("/api/files", params={"name": "a.txt"}, content=b"hello", headers=kind)
     finally:
         del server.http.headers["authorization"]
     ids = {
@@ -152,6 +155,7 @@ async def create_objects(server: Server, key: str) -> OwnedObjects:
         "response_id": response.json()["id"],
         "conversation_id": conversation.json()["id"],
         "model": "happy",
+        "file_id": file.json()["file_id"],
         **channel_objects,
     }
     return OwnedObjects(ids, {"interaction_id": asked, "approval": approval})

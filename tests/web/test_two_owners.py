@@ -60,7 +60,11 @@ TABLE: dict[str, Sequence[Try]] = {
         gone(THREAD, {"content": "hello"}),
         gone({"thread_id": "<dm>"}, {"content": "hello"}),
         Try(422, {"thread_id": "<own thread>"}, body={"content": "hello", "agent": "<agent>"}),
+        gone({"thread_id": "<own thread>"}, {"content": "hello", "files": ["<file>"]}),
+        gone({"thread_id": "<own thread>"}, {"parts": [{"type": "file", "file_id": "<file>"}]}),
     ],
+    "POST /api/files": [Try(201, query={"name": "bobs.json"}, body={"of": "bob"})],
+    "GET /api/files/{file_id}": [gone({"file_id": "<file>"})],
     "POST /api/threads/{thread_id}/fork": [
         gone(THREAD, {}),
         gone(THREAD, {"run_id": "<run>"}),

@@ -104,6 +104,9 @@ async def move_in(ann: Person) -> dict[str, str]:
     answer = await ann.ask("POST", "/agents/run/sync", json=TASK, headers=ONCE)
     assert MARKER in answer.text
     ids["task"] = (await ann.ask("GET", "/api/runs")).json()["runs"][0]["run_id"]
+    kind = {"Content-Type": "text/plain"}
+    made = await ann.ask("POST", f"/api/files?name={MARKER}", content=MARKER, headers=kind)
+    ids["file"] = made.json()["file_id"]
     ids["response"] = await ann.make("/v1/responses", {"input": MARKER}, headers=ONCE)
     ids["conversation"] = await ann.make("/v1/conversations", {})
     await ann.make("/v1/responses", {"input": MARKER, "conversation": ids["conversation"]})

@@ -17,6 +17,7 @@ import msgspec
 
 from runyard.agents.declared.agent import Agent
 from runyard.agents.declared.remote import TROUBLES, failure, flat
+from runyard.agents.durable.attaching import Attaching
 from runyard.agents.durable.parking import Parking
 from runyard.agents.durable.recorded import RecordedCalls
 from runyard.agents.durable.redaction_buffer import RedactionBuffer
@@ -26,6 +27,7 @@ from runyard.agents.execution import Execution
 from runyard.agents.tools.tool import Effects, Tool
 from runyard.agents.waiting import Waiting
 from runyard.contract.result import Result
+from runyard.domain.content import File
 from runyard.domain.events import ModelThinking, Trace, clean
 from runyard.domain.thread import Message
 from runyard.errors import AgentError, Invalid, RemoteFailed, ToolFailed, Unavailable, WriteRefused
@@ -35,7 +37,7 @@ P = ParamSpec("P")
 R = TypeVar("R")
 
 
-class Context(Waiting):
+class Context(Waiting, Attaching):
     """What an agent function gets. Runners make one for each execution.
 
     Every method except `cancelled` ends the function if a cancel was requested. Use the context in the thread of the
@@ -65,6 +67,7 @@ class Context(Waiting):
         self._calls = RecordedCalls(
             execution, self._replay, parking, agent.on_unknown, self._written.append, self.flush_text
         )
+        self.attached: list[File] = []
         self._held: RedactionBuffer | None = None if execution.redactor is None else RedactionBuffer(execution.redactor)
 
     # --- the message and its thread --------------------------------------------------------------------------------

@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Any, Protocol, TypeVar
 
 from runyard.agents.declared.agent import Agent, Output
 from runyard.agents.user_code.containment import Signal
+from runyard.domain.content import File
 from runyard.domain.events import Payload
 from runyard.domain.fold import State
 from runyard.domain.run import Run, StopReason
@@ -118,6 +119,14 @@ class Execution(Protocol):
         """Return the W3C Trace Context header for requests that this call sends to other services."""
 
     def new_wait_id(self, kind: WaitKind) -> str: ...
+
+    # --- files
+
+    async def read_file(self, file_id: str) -> bytes:
+        """Return the bytes of a file of the run's owner; NotFound if there is none."""
+
+    async def attach_file(self, name: str, kind: str, data: bytes) -> File:
+        """Store a file that belongs to this run."""
 
     # --- waits for values
 

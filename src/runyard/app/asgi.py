@@ -77,7 +77,11 @@ def create_app(
         keys=keys,
         version=__version__,
         limits=Limits(
-            settings.max_body_bytes, settings.rate_per_key, settings.max_streams, settings.max_streams_per_key
+            settings.max_body_bytes,
+            settings.max_file_bytes,
+            settings.rate_per_key,
+            settings.max_streams,
+            settings.max_streams_per_key,
         ),
         access_log=settings.access_log and settings.log_level in ("debug", "info"),
         lifespan=lifespan,

@@ -19,6 +19,7 @@ if TYPE_CHECKING:
     from runyard.checkpoints.task import Checkpoints, Stores
     from runyard.encryption.cipher import KeyRing
     from runyard.engine.engine import Engine
+    from runyard.stores.object_files import ObjectFiles
     from runyard.stores.sql_store import SqlStore
     from runyard.telemetry.spans import Exporter
 
@@ -58,6 +59,15 @@ def open_sql_store(settings: Settings, clock: Clock | None = None, ring: "KeyRin
     except ImportError:
         raise StartupError("Postgres needs asyncpg: pip install 'runyard[postgres]'.") from None
     return PostgresStore(url, clock or SystemClock(), ring, answer_seconds=settings.database_answer_seconds)
+
+
+def open_objects(settings: Settings) -> "ObjectFiles | None":
+    """Return the object store that the settings name, or None if files are in the database."""
+    if settings.file_store is None:
+        return None
+    from runyard.stores.object_files import ObjectFiles
+
+    return ObjectFiles(settings.file_store, settings.ring)
 
 
 def open_bus(settings: Settings) -> "Bus":

@@ -22,6 +22,7 @@ from runyard.app.wiring import (
     build_admission,
     build_channels,
     build_engine,
+    build_files,
     build_log_pipeline,
     build_reaper,
     build_watchdog,
@@ -106,6 +107,7 @@ class Process:
         self.deleted_files = DeletedFiles(self.store, clock, (self._remove_workspace, self._remove_checkpoints))
         days = settings.retention_days
         self.retention = None if days is None else Retention(self.store, clock, days)
+        self.files = build_files(resources, self.store)
         self.engine = build_engine(
             resources,
             pipeline,
@@ -114,6 +116,7 @@ class Process:
             admission=admission,
             deleted_files=self.deleted_files,
             snapshots=self._snapshots[1],
+            files=self.files,
         )
         self.reaper = build_reaper(resources, self.tail, self.engine.linked_runs)
         self.interaction_stores, self.checkpoints = open_checkpoints(settings, self.engine, machine_clock)
@@ -148,6 +151,7 @@ class Process:
             "access": self.engine.access.run,
             "feed": self.feed.run,
             "deleted files": self.deleted_files.run,
+            "uploads": self.files.run,
             "checkpoints": lambda: self.checkpoints.run(settings.poll_seconds),
             "reply order": self.reply_order.run,
             "reaper": lambda: self.reaper.run(settings.reap_seconds),

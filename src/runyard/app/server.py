@@ -95,6 +95,7 @@ def http_protocol(settings: Settings, process: Process) -> "type[Bounded]":
         settings.body_seconds,
         settings.max_connections,
         settings.max_connections_per_address,
+        settings.max_file_bytes,
     )
     return bounded(limits, process.metrics.refused)
 

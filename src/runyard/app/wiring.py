@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING
 
 from runyard.agents.declared.loading import App
 from runyard.agents.declared.model_settings import SCRIPTED
+from runyard.app.factories import open_objects
 from runyard.app.hints import Hints
 from runyard.bus import Bus
 from runyard.clock import Clock
@@ -29,6 +30,7 @@ from runyard.engine.control.linked_runs import LinkedRuns
 from runyard.engine.control.reaper import Reaper
 from runyard.engine.control.waits import Waits
 from runyard.engine.engine import Engine
+from runyard.engine.files import FileLimits, Files
 from runyard.engine.intake.intake import Intake
 from runyard.engine.limits import Admission, AgentLimits, InputLimits, OutputLimits, has_address
 from runyard.engine.log.journal import Journal
@@ -158,6 +160,14 @@ def _agent_limits(settings: Settings, app: App) -> AgentLimits:
     return AgentLimits(allowed, settings.agent_max_usd)
 
 
+def build_files(resources: Resources, store: Store) -> Files:
+    settings = resources.settings
+    limits = FileLimits(
+        settings.max_file_bytes, settings.file_types, settings.unused_file_seconds, settings.stale_upload_seconds
+    )
+    return Files(store, resources.clock, limits, objects=open_objects(settings), redactor=resources.redactor)
+
+
 def build_admission(resources: Resources) -> Admission:
     settings = resources.settings
     limits = InputLimits(settings.max_message_chars, settings.max_queued_per_lane, settings.max_queued_per_owner)
@@ -176,9 +186,9 @@ def build_worker(
     on_traceback: ShowTraceback | None = None,
 ) -> Worker:
     settings, wait = resources.settings, resources.settings.database_wait_seconds
-    directory = retrying(channels.agent_directory, wait)
+    directory, store = retrying(channels.agent_directory, wait), retrying(resources.store, wait)
     services = RunServices(
-        retrying(resources.store, wait),
+        store,
         journal,
         clock=resources.clock,
         agents=resources.app.agents,
@@ -192,6 +202,7 @@ def build_worker(
         on_traceback=on_traceback,
         snapshots=snapshots,
         folds={"chats": told_by(frozenset(_whole_message_agents(resources.app)).__contains__)},
+        files=build_files(resources, store),
     )
     return Worker(
         resources.store,
@@ -268,6 +279,7 @@ def build_engine(
     admission: Admission,
     deleted_files: DeletedFiles,
     snapshots: Snapshots,
+    files: Files,
 ) -> Engine:
     settings, app = resources.settings, resources.app
     grace = settings.chats_grace_seconds if settings.chats_on_disconnect == "cancel" else None
@@ -332,4 +344,5 @@ def build_engine(
         feed=channels.feed,
         agent_history=AgentHistory(resources.store),
         overviews=Overviews(resources.store, log.streams, worker, resources.machine_clock, resources.metrics),
+        files=files,
     )

@@ -5,8 +5,9 @@ cancels the run, not the program; Ctrl-D at the prompt ends the program. `--thre
 follows those of its runs that have not ended.
 """
 
-from collections.abc import Coroutine
+from collections.abc import Coroutine, Sequence
 from contextlib import AsyncExitStack, aclosing
+from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
 from runyard.cli.commands import Argument, Exit, Option
@@ -36,6 +37,9 @@ def chat(
         str | None,
         Option(help="With --thread: post while a run is under way, and steer, interrupt, queue or reject."),
     ] = None,
+    file: Annotated[
+        list[str] | None, Option("--file", help="Send this file with the first message. Repeat it for several.")
+    ] = None,
 ) -> None:
     """Talk to an agent in the terminal.
 
@@ -49,7 +53,7 @@ def chat(
         stack = AsyncExitStack()
         client = runner.run(stack.enter_async_context(server_client(settings_with())))
         try:
-            Conversation(runner, client, agent, thread, _mode(while_running)).hold()
+            Conversation(runner, client, agent, thread, _mode(while_running), _paths(file or [])).hold()
         finally:
             runner.run(stack.aclose())
 
@@ -62,6 +66,14 @@ def _mode(while_running: str | None) -> "WhileRunning | None":
     return None if while_running is None else modes[while_running]
 
 
+def _paths(files: list[str]) -> list[Path]:
+    """Return the paths of the files to send. Raises Invalid."""
+    paths = [Path(each).expanduser() for each in files]
+    if missing := [each for each in paths if not each.is_file()]:
+        raise Invalid(f"There is no file {plain(str(missing[0]))}.")
+    return paths
+
+
 class Conversation:
     def __init__(
         self,
@@ -70,7 +82,9 @@ class Conversation:
         agent: str | None,
         thread: str | None,
         while_running: "WhileRunning | None" = None,
+        files: Sequence[Path] = (),
     ) -> None:
+        self._files = list(files)  # for the next message
         self._runner = runner
         self._client = client
         self._agent = agent
@@ -108,17 +122,23 @@ class Conversation:
 
         if self._thread is None:
             self._thread = self._runner.run(self._client.create_thread(self._agent))
-        key, thread = new_id(), self._thread
+        key, thread, files = new_id(), self._thread, self._runner.run(self._uploaded())
 
         def post() -> Coroutine[Any, Any, str]:
-            return self._client.post(thread, text, self._agent, key, while_running=self._while_running or "queue")
+            mode = self._while_running or "queue"
+            return self._client.post(thread, text, self._agent, key, while_running=mode, files=files)
 
         try:
-            return self._runner.run(post())
+            run_id = self._runner.run(post())
         except KeyboardInterrupt:
             run_id = self._runner.run(post())
             self._runner.run(self._client.cancel(run_id))
-            return run_id
+        self._files = []
+        return run_id
+
+    async def _uploaded(self) -> list[str]:
+        """Upload the files of the next message and return their ids."""
+        return [(await self._client.upload(path)).file_id for path in self._files]
 
     def _hear(self, run_id: str) -> None:
         """Show a run to its end, and ask for a decision or a value whenever it waits for one."""

@@ -59,7 +59,7 @@ async def rotate(settings: "Settings", decrypt: bool, report: "Callable[[Progres
     ring = settings.ring
     if ring is None:
         raise StartupError("RUNYARD_ENCRYPTION_KEYS has no key; `runyard keys make-encryption` makes one.")
-    from runyard.app.factories import fallback_folder, open_sql_store, temporary_folder
+    from runyard.app.factories import fallback_folder, open_objects, open_sql_store, temporary_folder
     from runyard.encryption.resealed_files import reseal
     from runyard.stores.rotation import Progress, Rotation
 
@@ -74,8 +74,13 @@ async def rotate(settings: "Settings", decrypt: bool, report: "Callable[[Progres
         await store.close()
     folders = [settings.checkpoint_path, fallback_folder(settings), temporary_folder(settings)]
     done, unreadable = await asyncio.to_thread(reseal, folders, ring, decrypt)
-    report(Progress("files", done + unreadable, done, unreadable, done=True))
-    return rotation.left + unreadable
+    report(Progress("checkpoint files", done + unreadable, done, unreadable, done=True))
+    left = rotation.left + unreadable
+    if (objects := open_objects(settings)) is not None:
+        done, unreadable = await objects.reseal(ring, decrypt)
+        report(Progress("objects", done + unreadable, done, unreadable, done=True))
+        left += unreadable
+    return left
 
 
 def _report(at: "Progress") -> None:

@@ -8,9 +8,9 @@ from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
     from runyard.client.client import Client
-    from runyard.client.wire import ApprovalInfo, KeyInfo, LogEvent, RunInfo, WaitInfo
+    from runyard.client.wire import ApprovalInfo, FileInfo, KeyInfo, LogEvent, RunInfo, WaitInfo
 
-__all__ = ["ApprovalInfo", "Client", "KeyInfo", "LogEvent", "RunInfo", "WaitInfo"]
+__all__ = ["ApprovalInfo", "Client", "FileInfo", "KeyInfo", "LogEvent", "RunInfo", "WaitInfo"]
 
 if not TYPE_CHECKING:
 

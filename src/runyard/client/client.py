@@ -6,7 +6,7 @@ a lost response, and does. Errors are Runyard's own (`runyard.errors`).
 """
 
 import asyncio
-from collections.abc import AsyncGenerator, Callable, Sequence
+from collections.abc import AsyncGenerator, Callable, Mapping, Sequence
 from contextlib import aclosing
 from types import TracebackType
 from typing import TYPE_CHECKING, Any, Literal, Self, TypeVar, overload
@@ -16,6 +16,7 @@ import httpx2
 
 from runyard.client.answers import output_in, typed
 from runyard.client.connection import LONGEST_PAUSE, Connection, back_off, given
+from runyard.client.files import FileCalls, content_of
 from runyard.client.pages import PAGE, pages
 from runyard.client.waits import WaitCalls
 from runyard.client.wire import KeyInfo, LogEvent, Made, OverviewInfo, RunInfo, decode_event, read
@@ -31,7 +32,7 @@ WhileRunning = Literal["queue", "steer", "interrupt", "reject"]
 T = TypeVar("T")
 
 
-class Client(WaitCalls):
+class Client(WaitCalls, FileCalls):
     """A client of a Runyard server. Use it as an async context manager.
 
     Args:
@@ -127,6 +128,8 @@ class Client(WaitCalls):
         *,
         tools: "Sequence[Tool[..., Any]]" = (),
         while_running: WhileRunning = "queue",
+        files: Sequence[str] = (),
+        parts: Sequence[Mapping[str, Any]] = (),
     ) -> str:
         """Post a message and return the id of the run that answers it.
 
@@ -140,6 +143,8 @@ class Client(WaitCalls):
             while_running: What happens if a run of the thread has not ended. `"queue"`: the message is answered after
                 it. `"steer"`: that run gets the message while it goes on, and its id is returned. `"interrupt"`: that
                 run is canceled, and the next one answers both messages. `"reject"`: RunActive.
+            files: The ids of uploaded files that belong to the message.
+            parts: The content as parts, instead of `text` (docs/files.md).
 
         Raises:
             KeyReused: If the key was used for a different message.
@@ -148,7 +153,8 @@ class Client(WaitCalls):
         """
         offered = [{"name": t.name, "description": t.description, "input_schema": t.schema} for t in tools]
         wish = None if while_running == "queue" else while_running
-        body = {"content": text, **given({"agent": agent, "tools": offered or None, "while_running": wish})}
+        said = {"content": text if text or not (parts or files) else None, **content_of(parts, files)}
+        body = given({**said, "agent": agent, "tools": offered or None, "while_running": wish})
         key = idempotency_key or new_id()
         return read(
             await self._connection.send("POST", f"/api/threads/{_id(thread_id)}/messages", body, key=key), Made

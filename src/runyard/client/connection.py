@@ -6,7 +6,7 @@ nothing, or carries an Idempotency-Key.
 
 import asyncio
 import random
-from collections.abc import AsyncGenerator, Callable, Mapping
+from collections.abc import AsyncGenerator, AsyncIterator, Awaitable, Callable, Mapping
 from contextlib import asynccontextmanager
 from typing import Any
 
@@ -96,11 +96,25 @@ class Connection:
         """Send a request and return the body of the response. Unless `repeatable`, send it only once."""
         headers = given({"Idempotency-Key": key, "Content-Type": None if body is None else "application/json"})
         content = None if body is None else msgspec.json.encode(body)
+        return await self._send(
+            lambda: self._http.request(method, path, content=content, params=params, headers=headers), repeatable
+        )
+
+    async def upload(
+        self, path: str, params: Mapping[str, Any], kind: str, pieces: Callable[[], AsyncIterator[bytes]]
+    ) -> bytes:
+        """Send the bytes of a file and return the body of the response. `pieces` is called for every attempt."""
+        headers = {"Content-Type": kind}
+        return await self._send(
+            lambda: self._http.request("POST", path, content=pieces(), params=params, headers=headers), repeatable=True
+        )
+
+    async def _send(self, request: Callable[[], Awaitable[httpx2.Response]], repeatable: bool) -> bytes:
         failures = 0
         trouble: RunyardError
         while True:
             try:
-                response = await self._http.request(method, path, content=content, params=params, headers=headers)
+                response = await request()
                 if response.is_success:
                     return response.content
                 trouble = self._error(response)
@@ -122,6 +136,12 @@ class Connection:
     async def stream(self, path: str, after: int) -> AsyncGenerator[httpx2.Response, None]:
         """Open one connection to a stream after the event `after`. A broken one, and every 5xx, is Unavailable."""
         headers = {"Accept": "text/event-stream", **({"Last-Event-ID": str(after)} if after else {})}
+        async with self.get(path, headers) as response:
+            yield response
+
+    @asynccontextmanager
+    async def get(self, path: str, headers: Mapping[str, str] | None = None) -> AsyncGenerator[httpx2.Response, None]:
+        """Open a response whose body the caller reads. A broken one, and every 5xx, is Unavailable."""
         timeout = httpx2.Timeout(SILENCE_SECONDS, connect=5)
         try:
             async with self._http.stream("GET", path, headers=headers, timeout=timeout) as response:

@@ -51,6 +51,16 @@ class RunInfo(Struct, frozen=True, kw_only=True):
         return self.status in ENDED
 
 
+class FileInfo(Struct, frozen=True, kw_only=True):
+    """An uploaded file. `type` is its media type, `size` the number of its bytes."""
+
+    file_id: str
+    name: str
+    type: str
+    size: int
+    created_at: str = ""
+
+
 class ApprovalInfo(Struct, frozen=True, kw_only=True):
     """An approval that a run waits for."""
 

@@ -10,30 +10,33 @@ For agents that are not models the question and the text of the answer are used.
 is not part of the conversation.
 """
 
+from collections.abc import Iterable
 from typing import Any
 
 import msgspec
 
+from runyard.domain.content import model_content, references
 from runyard.domain.fold import CallState, State, WaitState
 
 NOT_MADE = "The run was stopped before this call was made."
 NO_RESULT = "The run was stopped during this call. Whether it took effect is not known."
+TOOL_FILES = "The files that the tools returned:"
 UNKNOWN = "The call had begun when its worker died. Whether it took effect is not known, and it was not repeated."
 CHECK_ANSWER = "check_answer"  # the name of the step that records an answer that does not fit
 
 
-def messages(state: State, question: str | None) -> list[dict[str, Any]]:
-    """Return the messages of one run in the format of OpenAI's chat API, without a system message."""
+def messages(state: State, question: str | list[dict[str, Any]] | None) -> list[dict[str, Any]]:
+    """Return the messages of one run in the format of OpenAI's chat API, without a system message. Files are references
+    (`content.model_content`)."""
     said: list[dict[str, Any]] = [] if state.options is None else list(state.options.earlier)
     if question is not None:
         said.append({"role": "user", "content": question})
-    calls = {call.call_id: call for call in state.calls}
     problems = {step.key: str(step.result) for step in state.steps if step.name == CHECK_ANSWER and step.error}
     for turn, message in enumerate(state.messages):
         said += taken_messages(state, turn)
         if message.get("content") or call_ids(message):  # providers refuse an empty message
             said.append(message)
-        said += [tool_message(call_id, calls.get(call_id), decision(state, call_id)) for call_id in call_ids(message)]
+        said += results_of(state, message)
         if (problem := problems.get(check_key(turn + 1))) is not None:
             said.append(correction(problem))
     said += taken_messages(state, len(state.messages))
@@ -42,9 +45,27 @@ def messages(state: State, question: str | None) -> list[dict[str, Any]]:
     return said
 
 
+def results_of(state: State, message: dict[str, Any]) -> list[dict[str, Any]]:
+    """Return the results of the calls in an assistant message, and the files among them."""
+    ids = call_ids(message)
+    if not ids:
+        return []
+    calls = {call.call_id: call for call in state.calls if call.call_id in ids}
+    results = [tool_message(call_id, calls.get(call_id), decision(state, call_id)) for call_id in ids]
+    return [*results, *tool_files([calls[call_id].output for call_id in ids if call_id in calls])]
+
+
 def taken_messages(state: State, turn: int) -> list[dict[str, Any]]:
     """Return the user's messages that the agent took when the model had written `turn` messages."""
-    return [{"role": "user", "content": each.text} for each in state.received if each.after == turn]
+    taken = [each for each in state.received if each.after == turn]
+    return [{"role": "user", "content": model_content(each.text, each.parts)} for each in taken]
+
+
+def tool_files(outputs: Iterable[Any]) -> list[dict[str, Any]]:
+    """Return the files of tool results as a message of the user. Most providers take only text as the result of a
+    tool."""
+    found = [file for output in outputs for file in references(output)]
+    return [{"role": "user", "content": [{"type": "text", "text": TOOL_FILES}, *found]}] if found else []
 
 
 def check_key(turn: int) -> str:

@@ -15,6 +15,7 @@ import msgspec
 from msgspec import UNSET, Struct, UnsetType
 
 from runyard.clock import Clock
+from runyard.domain.content import File, Image, Part
 from runyard.domain.task import RunOptions, Task
 from runyard.domain.wait import ValueKind
 from runyard.ids import new_id
@@ -115,11 +116,12 @@ class RunResumed(_Payload, frozen=True):
 
 class MessageReceived(_Payload, frozen=True):
     """A message came for a run that had not ended. It belongs to this run if a `message.taken` follows. Otherwise it
-    starts the next run of the thread when this one ends."""
+    starts the next run of the thread when this one ends. `parts` is its content, if it is not plain text."""
 
     type = "message.received"
     message_id: str
     text: str
+    parts: list[Part] = []
 
 
 class MessageTaken(_Payload, frozen=True):
@@ -298,13 +300,14 @@ class Trace(_Payload, frozen=True):
 
 class RunOutput(_Payload, frozen=True, omit_defaults=False):
     """The answer of a run that is about to be done: all the text that was shown. `last` is the last message, if that is
-    not the whole text."""
+    not the whole text. `files` are the files that belong to the answer."""
 
     type = "run.output"
     text: str
     sources: list[str] = []
     outputs: dict[str, Any] = {}
     last: str | UnsetType = UNSET
+    files: list[File | Image] | UnsetType = UNSET
 
 
 class RunError(_Payload, frozen=True):

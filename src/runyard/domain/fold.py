@@ -14,6 +14,7 @@ from typing import Any, Literal, assert_never
 
 from msgspec import Struct, field
 
+from runyard.domain.content import encoded
 from runyard.domain.events import (
     PROGRESS,
     ApprovalDecided,
@@ -113,6 +114,7 @@ class ReceivedMessage(Struct, kw_only=True):
 
     message_id: str
     text: str
+    parts: str | None = None
     after: int | None = None
     received_seq: int = 0
     taken_seq: int | None = None
@@ -254,8 +256,11 @@ class Folding:
             case RunQueued(agent, task=task, client_tools=tools, options=options):
                 state.agent, state.task, state.client_tools, state.options = agent, task, tools, options
                 state.status = Status.QUEUED
-            case MessageReceived(message_id, text):
-                state.received.append(ReceivedMessage(message_id=message_id, text=text, received_seq=event.seq))
+            case MessageReceived(message_id, text, parts):
+                content = encoded(parts) if parts else None
+                state.received.append(
+                    ReceivedMessage(message_id=message_id, text=text, parts=content, received_seq=event.seq)
+                )
             case MessageTaken(message_id):
                 self._taken(event.seq, message_id)
             case RunResumed(attempt):

@@ -59,7 +59,8 @@ def _redacted(payload: Payload, redactor: "Redactor") -> Payload:
         case ApprovalDecided():
             return replace(payload, input=value(payload.input), reason=value(payload.reason))
         case RunOutput():
-            return RunOutput(value(payload.text), value(payload.sources), value(payload.outputs))
+            made = RunOutput(value(payload.text), value(payload.sources), value(payload.outputs))
+            return replace(made, files=payload.files)  # their names were redacted when they were stored
         case MessageReceived():
             return replace(payload, text=value(payload.text))
         case RunError():

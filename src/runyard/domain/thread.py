@@ -5,6 +5,7 @@ from typing import Literal
 
 from msgspec import Struct
 
+from runyard.domain.content import File, Part, decoded
 from runyard.domain.recipients import Participant
 
 ThreadKind = Literal["chat", "channel", "dm"]
@@ -30,7 +31,9 @@ class Thread(Struct, frozen=True, kw_only=True):
 
 class Message(Struct, frozen=True, kw_only=True):
     """A message in a thread. `run_id` is the run that it started, or the run that posted it. In a channel or a DM it
-    has a `sender`, a person or (role assistant) an agent, and may be a reply to the message `parent_id`."""
+    has a `sender`, a person or (role assistant) an agent, and may be a reply to the message `parent_id`.
+
+    `parts` is the JSON of its content parts (`content.py`), None for plain text. `text` is then the text of them."""
 
     id: str
     thread_id: str
@@ -41,6 +44,17 @@ class Message(Struct, frozen=True, kw_only=True):
     created_at: int
     sender: str | None = None
     parent_id: str | None = None
+    parts: str | None = None
+
+    @property
+    def content(self) -> list[Part]:
+        """Return the content parts; none for plain text."""
+        return decoded(self.parts)
+
+    @property
+    def files(self) -> list[File]:
+        """Return the files of the message, in order. `await file.read()` returns the bytes of one."""
+        return [part for part in self.content if isinstance(part, File)]
 
     @property
     def party(self) -> Participant:

@@ -102,6 +102,11 @@ class KeyRing:
             sealed.append(head + nonce + encrypt(nonce, plain, f"{scope} {detail}".encode()))
         return sealed
 
+    def fingerprint(self, value: str, scope: str) -> str:
+        """Return a digest that only the writer's key can make, so that equal values are found and none is guessed."""
+        secret = hmac(self.writer.secret, f"fingerprint {scope}".encode(), "sha256")
+        return hmac(secret, value.encode(), "sha256").hex()
+
     def seal_text(self, plain: str, scope: str, detail: str) -> str:
         return self._text_head + b64encode(self._sealed(plain.encode(), scope, detail)).decode()
 

@@ -123,6 +123,8 @@ class JsonColumn(Column[object]):
 
 EVENT_DATA = BytesColumn("run_events.data")
 MESSAGE_TEXT, MESSAGE_SOURCES = TextColumn("messages.text"), ListColumn("messages.sources")
+MESSAGE_PARTS = TextColumn("messages.parts")
+FILE_NAME, CHUNK_DATA = TextColumn("files.name"), BytesColumn("file_chunks.data")
 WAIT_INPUT = JsonColumn("approvals.input")  # of the table `waits`; values are bound to its first name
 KEPT_EVENT_DATA = JsonColumn("kept_events.data")
 RUN_ERROR = TextColumn("runs.error")
@@ -136,7 +138,7 @@ LEDGER_CONTENT, LEDGER_INPUT = TextColumn("run_messages.content"), TextColumn("r
 class Table(Struct, frozen=True, kw_only=True):
     """A table with sealed columns, for statements that read and write it in the order of its key.
 
-    `scope` and `item` are the fields that a row's values are bound to."""
+    `scope` and `item` are the fields that a row's values are bound to. `most`: rows in one batch, if they are large."""
 
     name: str
     columns: tuple[Column[Any], ...]
@@ -144,11 +146,22 @@ class Table(Struct, frozen=True, kw_only=True):
     first: tuple[str | int, ...] = (FIRST_ID,)
     scope: str = "id"
     item: str | None = None
+    most: int | None = None
 
 
 TABLES = (
     Table(name="events", columns=(EVENT_DATA,), key=("run_id", "seq"), first=(FIRST_ID, 0), scope="run_id", item="id"),
-    Table(name="messages", columns=(MESSAGE_TEXT, MESSAGE_SOURCES)),
+    Table(name="messages", columns=(MESSAGE_TEXT, MESSAGE_SOURCES, MESSAGE_PARTS)),
+    Table(name="files", columns=(FILE_NAME,)),
+    Table(
+        name="chunks",
+        columns=(CHUNK_DATA,),
+        key=("content_id", "no"),
+        first=(FIRST_ID, -1),
+        scope="content_id",
+        item="no",
+        most=16,
+    ),
     Table(name="waits", columns=(WAIT_INPUT,), first=("",)),
     Table(
         name="kept_events",

@@ -1,7 +1,7 @@
 """A store that seals content (`seals.py`) before the store below stores it, and opens it for callers.
 
 It changes only content: event data, messages, inputs of waits, delivered events, errors of runs, checkpoints, the
-ledger, and the memory of agents. Names of channels, topics, personas, labels of blocks and reactions stay plain.
+ledger, files, and the memory of agents. Names of channels, topics, personas, labels of blocks and reactions stay plain.
 Without a key a process has no sealed store, and encryption costs nothing.
 
 `UNSEALED` lists the operations without content. An operation must be there or be defined here: a test checks that.
@@ -14,6 +14,7 @@ from msgspec.structs import replace
 from runyard.domain.append import Outcome, Part
 from runyard.domain.events import Draft, Event
 from runyard.domain.feed import Window
+from runyard.domain.file import StoredFile
 from runyard.domain.ledger import Ledger
 from runyard.domain.memory import Block, Passage
 from runyard.domain.run import Run
@@ -55,6 +56,7 @@ UNSEALED = (
     *("declare_agents", "create_agent", "get_agent", "find_agent", "list_agents", "change_agent"),
     *("session", "save_session", "drop_block", "link_block", "unlink_block", "drop_passage"),
     *("usage_by_day", "holding_runs"),
+    *("begin_upload", "drop_upload", "sweep_files", "dropped_contents", "forget_content"),
 )
 
 
@@ -225,6 +227,23 @@ class SealedStore(Store):
         """Return None for a snapshot that does not open: it can be made again from the log."""
         kept = await self._store.snapshot(run_id, kind, upto)
         return None if kept is None else self._seals.open_snapshot(run_id, kind, kept)
+
+    # --- files
+
+    async def write_chunk(self, content_id: str, no: int, data: bytes | None) -> None:
+        sealed = None if data is None else self._seals.seal_chunk(content_id, no, data)
+        await self._store.write_chunk(content_id, no, sealed)
+
+    async def finish_upload(self, file: StoredFile, digest: str, run_id: str | None = None) -> StoredFile:
+        sealed, keyed = self._seals.seal_file(file), self._seals.digest(file.owner, digest)
+        return self._seals.open_file(await self._store.finish_upload(sealed, keyed, run_id))
+
+    async def get_file(self, owner: str, file_id: str) -> StoredFile:
+        return self._seals.open_file(await self._store.get_file(owner, file_id))
+
+    async def read_chunk(self, content_id: str, no: int) -> bytes | None:
+        kept = await self._store.read_chunk(content_id, no)
+        return None if kept is None else self._seals.open_chunk(content_id, no, kept)
 
     # --- channels
 

@@ -8,6 +8,7 @@ from msgspec.structs import replace
 from runyard.domain.append import GIVEN_UP, Finish, Part
 from runyard.domain.events import Draft, Event
 from runyard.domain.feed import Entry
+from runyard.domain.file import StoredFile
 from runyard.domain.ledger import Ledger, LedgerMessage
 from runyard.domain.memory import Block, Passage
 from runyard.domain.run import Fate, Run
@@ -17,10 +18,13 @@ from runyard.encryption.cipher import KeyRing
 from runyard.encryption.columns import (
     BLOCK_CONTENT,
     CHECKPOINT_DATA,
+    CHUNK_DATA,
     EVENT_DATA,
+    FILE_NAME,
     KEPT_EVENT_DATA,
     LEDGER_CONTENT,
     LEDGER_INPUT,
+    MESSAGE_PARTS,
     MESSAGE_SOURCES,
     MESSAGE_TEXT,
     PASSAGE_CONTENT,
@@ -86,6 +90,7 @@ class Seals:
             message,
             text=MESSAGE_TEXT.seal(self._ring, message.text, message.id),
             sources=MESSAGE_SOURCES.seal(self._ring, message.sources, message.id),
+            parts=None if message.parts is None else MESSAGE_PARTS.seal(self._ring, message.parts, message.id),
         )
 
     def seal_text(self, message_id: str, text: str) -> str:
@@ -96,6 +101,7 @@ class Seals:
             kept,
             text=MESSAGE_TEXT.open(self._ring, kept.text, kept.id),
             sources=MESSAGE_SOURCES.open(self._ring, kept.sources, kept.id),
+            parts=None if kept.parts is None else MESSAGE_PARTS.open(self._ring, kept.parts, kept.id),
         )
 
     def open_entry(self, entry: Entry) -> Entry:
@@ -194,6 +200,23 @@ class Seals:
         content = LEDGER_CONTENT.open(self._ring, kept.content, kept.run_id, kept.id) if kept.content else ""
         given = None if kept.input is None else LEDGER_INPUT.open(self._ring, kept.input, kept.run_id, kept.id)
         return replace(kept, content=content, input=given)
+
+    # --- files
+
+    def seal_file(self, file: StoredFile) -> StoredFile:
+        return replace(file, name=FILE_NAME.seal(self._ring, file.name, file.id))
+
+    def open_file(self, kept: StoredFile) -> StoredFile:
+        return replace(kept, name=FILE_NAME.open(self._ring, kept.name, kept.id))
+
+    def digest(self, owner: str, digest: str) -> str:
+        return self._ring.fingerprint(digest, owner)
+
+    def seal_chunk(self, content_id: str, no: int, data: bytes) -> bytes:
+        return CHUNK_DATA.seal(self._ring, data, content_id, str(no))
+
+    def open_chunk(self, content_id: str, no: int, kept: bytes) -> bytes:
+        return CHUNK_DATA.open(self._ring, kept, content_id, str(no))
 
     # --- memory
 

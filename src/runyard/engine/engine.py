@@ -12,6 +12,7 @@ from runyard.engine.control.deadlines import Deadlines
 from runyard.engine.control.disconnects import Disconnects
 from runyard.engine.control.linked_runs import LinkedRuns
 from runyard.engine.control.waits import Waits
+from runyard.engine.files import Files
 from runyard.engine.intake.intake import Intake
 from runyard.engine.log.stream import Streams
 from runyard.engine.log.tree import Trees
@@ -38,3 +39,4 @@ class Engine:
     feed: Feed
     agent_history: AgentHistory
     overviews: Overviews
+    files: Files

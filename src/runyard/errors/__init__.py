@@ -8,6 +8,7 @@
     ├── Invalid                   422  the request is not valid
     │   ├── BadRequest            400  the request cannot be parsed
     │   ├── InvalidInput               the input does not match the tool
+    │   ├── WrongType             415  files of this type are not accepted
     │   └── TooLarge              413
     ├── Conflict                  409
     │   ├── KeyReused                  one Idempotency-Key, two different requests
@@ -60,6 +61,7 @@
     │       │   ├── ModelTimedOut      it did not respond in time
     │       │   └── RateLimited        the provider limits the rate
     │       ├── ModelRefused           the provider rejects the request: key or parameter
+    │       │   └── FilesNotSupported  the model takes no images, or no files
     │       ├── ContextTooLong         the conversation exceeds the context window
     │       └── InvalidAnswer          its answer does not fit the schema of its agent
     └── StartupError                   one sentence for the terminal, exit code 2
@@ -92,6 +94,7 @@ from runyard.errors.base import (
 )
 from runyard.errors.models import (
     ContextTooLong,
+    FilesNotSupported,
     InvalidAnswer,
     ModelError,
     ModelRefused,
@@ -118,6 +121,7 @@ from runyard.errors.requests import (
     TooMany,
     TooManyRequests,
     TooManyStreams,
+    WrongType,
 )
 from runyard.errors.storage import (
     CancelRequested,
@@ -160,6 +164,7 @@ __all__ = [
     "DiskFull",
     "EventTooLarge",
     "Fenced",
+    "FilesNotSupported",
     "Gone",
     "Invalid",
     "InvalidAnswer",
@@ -208,4 +213,5 @@ __all__ = [
     "Unreadable",
     "WriteRefused",
     "WrongThread",
+    "WrongType",
 ]

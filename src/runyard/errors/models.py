@@ -37,6 +37,12 @@ class ModelRefused(ModelError):
     code = "model_refused"
 
 
+class FilesNotSupported(ModelRefused):
+    """The model takes no files of this kind. Choose another model, or send text."""
+
+    code = "files_not_supported"
+
+
 class ContextTooLong(ModelError):
     """The conversation is longer than the context window of the model."""
 

@@ -52,6 +52,12 @@ class InvalidInput(Invalid):
     code = "invalid_input"
 
 
+class WrongType(Invalid):
+    """Files of this type are not accepted."""
+
+    code = "wrong_type"
+
+
 class TooLarge(Invalid):
     """The request is too large."""
 

@@ -17,7 +17,15 @@ import msgspec
 from msgspec import Struct
 
 from runyard.domain.events import Usage
-from runyard.errors import ContextTooLong, ModelError, ModelRefused, ModelTimedOut, ModelUnavailable, RateLimited
+from runyard.errors import (
+    ContextTooLong,
+    FilesNotSupported,
+    ModelError,
+    ModelRefused,
+    ModelTimedOut,
+    ModelUnavailable,
+    RateLimited,
+)
 from runyard.model import AnswerPiece, Finished, FinishReason, Request, Text, Thinking
 from runyard.models.answer_schemas import instructed, is_strict
 from runyard.models.loading import load_beside_the_loop
@@ -44,6 +52,7 @@ class LitellmModel:
 
     async def stream(self, request: Request, /) -> AsyncGenerator[AnswerPiece, None]:
         litellm = await load_beside_the_loop()
+        _check_files(litellm, request)
         begun = False
         for attempt in range(1, self._patience.tries + 1):
             try:
@@ -99,6 +108,25 @@ async def _by(deadline: float, answer: Awaitable[Any]) -> Any:
         if patience.expired():
             raise TimeoutError from None
         raise
+
+
+def _check_files(litellm: Any, request: Request) -> None:
+    """Raise FilesNotSupported if litellm knows the model and knows that it takes no such files. Other models decide for
+    themselves."""
+    contents = [message.get("content") for message in request.messages]
+    kinds = {block.get("type") for content in contents if isinstance(content, list) for block in content}
+    for kind, ability, name in (("image_url", "supports_vision", "images"), ("file", "supports_pdf_input", "files")):
+        if kind in kinds and _lacks(litellm, request.model, ability):
+            raise FilesNotSupported(
+                f"The model {request.model} takes no {name}. Choose a model that does, or send text."
+            )
+
+
+def _lacks(litellm: Any, model: str, ability: str) -> bool:
+    try:
+        return not litellm.get_model_info(model).get(ability)
+    except Exception:  # litellm does not know the model
+        return False
 
 
 # --- the request -----------------------------------------------------------------------------------------------------

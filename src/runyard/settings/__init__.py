@@ -16,6 +16,7 @@ from runyard.settings.agents import AgentSettings
 from runyard.settings.checkpoints import CheckpointSettings
 from runyard.settings.command_line import CommandLineSettings
 from runyard.settings.database import DatabaseSettings
+from runyard.settings.files import FileSettings
 from runyard.settings.http import HttpSettings
 from runyard.settings.privacy import PrivacySettings
 from runyard.settings.sources import FILE, OTHER_VARIABLES, from_environment, from_file, name_of, unknown, variable
@@ -30,6 +31,7 @@ class Settings(  # the table in docs/settings.md has the last of these first
     TelemetrySettings,
     PrivacySettings,
     CheckpointSettings,
+    FileSettings,
     WorkerSettings,
     AgentSettings,
     DatabaseSettings,

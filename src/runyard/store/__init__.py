@@ -20,6 +20,7 @@ from runyard.store.channels import ChannelStore, NewMessage, PostedMessage
 from runyard.store.checkpoints import CheckpointStore
 from runyard.store.database import Database, Overview
 from runyard.store.documents import DocumentStore
+from runyard.store.files import FileStore
 from runyard.store.intake import Accepted, IdempotencyKey, IntakeStore, Post, Room
 from runyard.store.ledger import LedgerStore
 from runyard.store.log import Head, LogStore
@@ -46,6 +47,7 @@ __all__ = [
     "DocumentStore",
     "Ending",
     "Excerpt",
+    "FileStore",
     "Head",
     "Hit",
     "IdempotencyKey",
@@ -88,6 +90,7 @@ class Store(
     WaitStore,
     CheckpointStore,
     SnapshotStore,
+    FileStore,
     RetentionStore,
     ApiKeyStore,
     RateLimitStore,

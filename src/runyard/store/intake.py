@@ -52,6 +52,7 @@ class Post(Struct, frozen=True, kw_only=True):
     parent_run_id: str | None = None
     has_client_tools: bool = False
     most_queued: int | None = None  # limit for runs in its lane, including this one
+    files: Sequence[str] = ()  # that the message refers to
 
 
 class Room(Struct, frozen=True):
@@ -82,9 +83,9 @@ class IntakeStore(Protocol):
     async def accept(self, posts: Sequence[Post], room: Room | None = None) -> Sequence[Accepted | RunyardError]:
         """Store each post's message, run and first event and put the run into its lane: one commit for all, in order.
 
-        Each post succeeds or fails alone: NotFound (no such thread of this owner), KeyReused, QueueFull (its lane
-        already has `most_queued` runs). Runs of one lane are queued in the order given. The parent of the new run is
-        the thread's head, and the new run becomes the head.
+        Each post succeeds or fails alone: NotFound (the owner has no such thread or file), KeyReused, QueueFull (its
+        lane already has `most_queued` runs). Runs of one lane are queued in the order given. The parent of the new run
+        is the thread's head, and the new run becomes the head.
 
         A post whose `external_id` is that of an existing run of this owner starts nothing and returns that run.
 

@@ -22,11 +22,13 @@ _BLOCK = re.compile(r"^-- (name|fragment): (\w+)\n(.*?)(?=^-- (?:name|fragment):
 class Queries(Struct, frozen=True, kw_only=True):
     """The statements of one dialect."""
 
+    abandon_upload: str
     active_agents: str
     add_members: str
     adopt_children: str
     answer_wait: str
     attach_runs: str
+    begin_upload: str
     branches: str
     caused_message: str
     caused_passage: str
@@ -36,6 +38,7 @@ class Queries(Struct, frozen=True, kw_only=True):
     check_lease: str
     clock: str
     close_steps: str
+    complete_content: str
     count_answered: str
     count_call: str
     count_forks: str
@@ -79,9 +82,12 @@ class Queries(Struct, frozen=True, kw_only=True):
     drop_sealed_snapshots: str
     drop_steered: str
     drop_threads: str
+    drop_unused_files: str
+    drop_upload: str
     drop_waits: str
     droppable_runs: str
     droppable_threads: str
+    dropped_contents: str
     due_runs: str
     end_stuck_sessions: str
     ended_children: str
@@ -92,6 +98,7 @@ class Queries(Struct, frozen=True, kw_only=True):
     find_passages: str
     find_steered: str
     forget_calls: str
+    forget_content: str
     forget_encryption_keys: str
     forget_events: str
     forget_keys: str
@@ -102,6 +109,7 @@ class Queries(Struct, frozen=True, kw_only=True):
     get_api_key: str
     get_call: str
     get_documents: str
+    get_file: str
     get_key: str
     get_messages: str
     get_named_conversation: str
@@ -127,12 +135,15 @@ class Queries(Struct, frozen=True, kw_only=True):
     insert_documents: str
     insert_encryption_key: str
     insert_feed: str
+    insert_file: str
     insert_keys: str
     insert_ledger_messages: str
+    insert_message_uses: str
     insert_messages: str
     insert_reaction: str
     insert_removed_runs: str
     insert_removed_threads: str
+    insert_run_use: str
     insert_runs: str
     insert_steered: str
     insert_thread: str
@@ -140,6 +151,7 @@ class Queries(Struct, frozen=True, kw_only=True):
     keep_event: str
     keep_tombstones: str
     keys_in_use: str
+    known_content: str
     lane_heads: str
     leave_messages: str
     link_block: str
@@ -191,10 +203,12 @@ class Queries(Struct, frozen=True, kw_only=True):
     overview: str
     put_block: str
     put_checkpoint: str
+    put_chunk: str
     put_passage: str
     put_snapshot: str
     read_blocks: str
     read_checkpoints: str
+    read_chunk: str
     read_conversation: str
     read_events: str
     read_feed: str
@@ -222,7 +236,9 @@ class Queries(Struct, frozen=True, kw_only=True):
     save_steps: str
     seals_of_blocks: str
     seals_of_checkpoints: str
+    seals_of_chunks: str
     seals_of_events: str
+    seals_of_files: str
     seals_of_kept_events: str
     seals_of_ledger: str
     seals_of_messages: str
@@ -231,11 +247,14 @@ class Queries(Struct, frozen=True, kw_only=True):
     seals_of_steered: str
     seals_of_waits: str
     search_documents: str
+    stale_uploads: str
     stray_runs: str
     supersede_runs: str
     swap_blocks: str
     swap_checkpoints: str
+    swap_chunks: str
     swap_events: str
+    swap_files: str
     swap_kept_events: str
     swap_ledger: str
     swap_messages: str
@@ -246,12 +265,14 @@ class Queries(Struct, frozen=True, kw_only=True):
     take_event: str
     take_messages: str
     touch_api_keys: str
+    touch_upload: str
     unlink_block: str
     unnumbered_feed: str
     unpublished: str
     unsaved_runs: str
     untaken_messages: str
     usage_by_day: str
+    use_files: str
     void_waits: str
     write_events: str
 

@@ -69,6 +69,7 @@ class Rotation:
     async def _reseal_table(self, table: Table, batch: int) -> AsyncIterator[Progress]:
         seen = swapped = unreadable = 0
         at: Values = table.first
+        batch = min(batch, table.most or batch)
         while rows := await self._next_rows(table, at, batch):
             changes: list[Values] = []
             for row in rows:
@@ -105,4 +106,4 @@ class Rotation:
 
 
 def _key(table: Table, row: Row) -> Values:
-    return tuple(row[name] if name == "seq" else str(row[name]) for name in table.key)
+    return tuple(row[name] if name in ("seq", "no") else str(row[name]) for name in table.key)

@@ -9,6 +9,7 @@ from runyard.domain.api_key import ApiKey
 from runyard.domain.append import Finish, Move
 from runyard.domain.branch import BranchRun
 from runyard.domain.events import Draft, Event, Usage
+from runyard.domain.file import StoredFile
 from runyard.domain.lane import Lane
 from runyard.domain.run import Run, Status
 from runyard.domain.thread import Message, Thread
@@ -54,12 +55,13 @@ def message(row: Row) -> Message:
         created_at=row["created_at"],
         sender=row["sender"],
         parent_id=text_id(row["parent_id"]),
+        parts=row["parts"],
     )
 
 
 def message_values(said: Message) -> tuple[Any, ...]:
     sources = _json(said.sources).decode()
-    return said.id, said.thread_id, said.run_id, said.role, said.text, sources, said.created_at
+    return said.id, said.thread_id, said.run_id, said.role, said.text, sources, said.created_at, said.parts
 
 
 def run(row: Row) -> Run:
@@ -201,6 +203,7 @@ def claim(row: Row, mine: Run) -> Claim:
         created_at=row["said_at"],
         sender=row["sender"],
         parent_id=text_id(row["reply_to"]),
+        parts=row["parts"],
     )
     return Claim(mine, said)
 
@@ -268,6 +271,19 @@ def wait_values(asked: Wait) -> tuple[Any, ...]:
         asked.created_at,
         asked.expires_at,
         asked.target,
+    )
+
+
+def file(row: Row) -> StoredFile:
+    return StoredFile(
+        id=str(row["id"]),
+        owner=row["owner"],
+        name=row["name"],
+        type=row["type"],
+        size=row["size"],
+        content_id=str(row["content_id"]),
+        created_at=row["created_at"],
+        place=row["place"],
     )
 
 

@@ -27,6 +27,7 @@ from runyard.stores.transactions import (
     control,
     documents,
     feed,
+    files,
     intake,
     ledger,
     log,
@@ -114,6 +115,10 @@ class SqlStore(Transactions):
                 lost = [left[n] for n in missing.posts if posts[left[n]].thread is None]
                 results |= {n: intake.not_found() for n in lost}
                 left = [n for n in left if n not in lost]  # a post that creates its thread creates a deleted one again
+            except files.FilesMissing as missing:
+                lost = [n for n in left if posts[n].run_id in missing.runs]
+                results |= {n: files.FilesMissing() for n in lost}
+                left = [n for n in left if n not in lost]
             except intake.LanesFull as full:
                 lost = [left[n] for n in full.posts]
                 results |= {n: QueueFull() for n in lost}
@@ -212,6 +217,18 @@ class SqlStore(Transactions):
 
     save_snapshot = statement("other", snapshots.save)
     snapshot = query(snapshots.newest)
+
+    # --- files
+
+    begin_upload = statement("other", files.begin_upload)
+    write_chunk = transaction("other", files.write_chunk)
+    finish_upload = transaction("other", files.finish_upload)
+    drop_upload = transaction("other", files.drop_upload)
+    get_file = query(files.get)
+    read_chunk = query(files.read_chunk)
+    sweep_files = transaction("other", files.sweep)
+    dropped_contents = query(files.dropped_contents)
+    forget_content = statement("other", files.forget_content)
 
     # --- retention
 

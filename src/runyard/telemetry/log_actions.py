@@ -193,6 +193,9 @@ LOG_ACTIONS = (
         "files.removal_failed", "error", "Files of a deleted object could not be removed; repeated.", _CHECK_DISK
     ),
     LogAction("files.cleanup_failed", "warning", "The list of deleted objects could not be read.", _CHECK_DATABASE),
+    LogAction(
+        "uploads.cleanup_failed", "warning", "Failed uploads and unused files could not be deleted.", _CHECK_DATABASE
+    ),
     LogAction("snapshot.ignored", "info", "A snapshot of another version was ignored; the log was read instead."),
     LogAction(
         "snapshot.save_failed", "warning", "A snapshot was not saved; readers read more of the log.", _CHECK_DATABASE

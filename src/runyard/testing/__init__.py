@@ -6,7 +6,7 @@
 from runyard.testing.answers import UnansweredWait
 from runyard.testing.decisions import Decision, Decisions, UndecidedApproval
 from runyard.testing.memory_store import MemoryStore
-from runyard.testing.result import AskedApproval, RecordedStep, RunFailure, RunResult, ToolCall
+from runyard.testing.result import AskedApproval, RecordedStep, ResultFile, RunFailure, RunResult, ToolCall
 from runyard.testing.running import run_agent, run_agent_sync
 
 __all__ = [
@@ -15,6 +15,7 @@ __all__ = [
     "Decisions",
     "MemoryStore",
     "RecordedStep",
+    "ResultFile",
     "RunFailure",
     "RunResult",
     "ToolCall",

@@ -67,10 +67,19 @@ class RunFailure(Struct, frozen=True):
     traceback: str | None = None
 
 
+class ResultFile(Struct, frozen=True):
+    """A file of the answer: its name, media type and bytes."""
+
+    name: str
+    type: str
+    data: bytes
+
+
 class RunResult(Struct, frozen=True):
     """The result of a run: everything that a client of a server could see.
 
-    `events` is the whole log. `text`, `sources` and `outputs` are the answer; `error` is None unless the run failed.
+    `events` is the whole log. `text`, `sources`, `outputs` and `files` are the answer; `error` is None unless the
+    run failed.
     """
 
     events: Sequence[Event]
@@ -85,6 +94,7 @@ class RunResult(Struct, frozen=True):
     approvals: Sequence[AskedApproval]
     error: RunFailure | None
     usage: Usage
+    files: Sequence[ResultFile] = ()
 
     def answer_as(self, answer: type[T]) -> T:
         """Return the structured answer of an agent with `answer`.

@@ -7,7 +7,7 @@ not interrupt code that blocks, so that a debugger may stop in it.
 import asyncio
 import logging
 import tempfile
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import AsyncIterator, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from copy import copy
 from pathlib import Path
@@ -24,8 +24,10 @@ from runyard.agents.declared.model_settings import SCRIPTED
 from runyard.app.process import Process
 from runyard.buses.memory import MemoryBus
 from runyard.domain.api_key import LOCAL
-from runyard.domain.events import Event, RunWaiting, WaitRequested
+from runyard.domain.content import TextPart
+from runyard.domain.events import Event, RunOutput, RunWaiting, WaitRequested
 from runyard.domain.task import Task
+from runyard.engine.intake.content import FileReference, NewPart
 from runyard.engine.log.stream import Pause
 from runyard.errors import Invalid, RunyardError
 from runyard.models.scripted import Turns
@@ -33,7 +35,7 @@ from runyard.settings import Settings
 from runyard.testing.answers import answer_wait
 from runyard.testing.decisions import Decisions, decide
 from runyard.testing.memory_store import MemoryStore
-from runyard.testing.result import RunResult, asked_in, result_of
+from runyard.testing.result import ResultFile, RunResult, asked_in, result_of
 
 FACE = "threads"
 
@@ -67,6 +69,7 @@ async def run_agent(
     agents: Sequence[Agent] = (),
     turns: Turns | None = None,
     documents: Sequence[Documents] = (),
+    files: Sequence[tuple[str, bytes, str]] = (),
     max_seconds: float = 30.0,
     store: MemoryStore | None = None,
 ) -> RunResult:
@@ -87,6 +90,7 @@ async def run_agent(
         agents: The agents that the agent runs (`ctx.run`), besides those among its tools.
         turns: The answers of a scripted model, which takes the place of a model agent's model.
         documents: The collections that the agent searches.
+        files: The files of the message, each a name, its bytes and its media type.
         max_seconds: The seconds that the run may take.
         store: A store that keeps the run, for tests that look at it afterwards. The default is a new one.
 
@@ -124,10 +128,12 @@ async def run_agent(
                     thread = await process.engine.intake.open_thread(LOCAL, None, None)
                     for (earlier, _), speaker in zip(history, before, strict=True):
                         await _said(process, thread.id, earlier, speaker, given)
-                    return result_of(await _said(process, thread.id, text, local, given))
+                    sent = [await _uploaded(process, *file) for file in files]
+                    events = await _said(process, thread.id, text, local, given, sent)
+                    return await _with_files(process, result_of(events))
                 task = None if inputs is None else Task(local.task_type or local.name, dict(inputs))
                 started = await process.engine.intake.start(LOCAL, FACE, local.name, task=task)
-                return result_of(await _events(process, started.run_id, given))
+                return await _with_files(process, result_of(await _events(process, started.run_id, given)))
         finally:
             await process.stop()
 
@@ -143,6 +149,7 @@ def run_agent_sync(
     agents: Sequence[Agent] = (),
     turns: Turns | None = None,
     documents: Sequence[Documents] = (),
+    files: Sequence[tuple[str, bytes, str]] = (),
     max_seconds: float = 30.0,
     store: MemoryStore | None = None,
 ) -> RunResult:
@@ -166,6 +173,7 @@ def run_agent_sync(
             agents=agents,
             turns=turns,
             documents=documents,
+            files=files,
             max_seconds=max_seconds,
             store=store,
         )
@@ -212,9 +220,30 @@ def _settings(folder: Path) -> Settings:
     )
 
 
-async def _said(process: Process, thread_id: str, text: str, agent: Agent, given: _Given) -> Sequence[Event]:
+async def _uploaded(process: Process, name: str, data: bytes, kind: str) -> FileReference:
+    async def pieces() -> AsyncIterator[bytes]:
+        yield data
+
+    return FileReference((await process.files.upload(LOCAL, name, kind, pieces())).id)
+
+
+async def _with_files(process: Process, result: RunResult) -> RunResult:
+    """Return the result with the bytes of the files in the answer."""
+    found = [
+        ResultFile(file.name, file.type, await process.files.read(LOCAL, file.id))
+        for output in (event.payload for event in result.events if event.type == "run.output")
+        if isinstance(output, RunOutput)
+        for file in output.files or ()
+    ]
+    return replace(result, files=found)
+
+
+async def _said(
+    process: Process, thread_id: str, text: str, agent: Agent, given: _Given, files: Sequence[FileReference] = ()
+) -> Sequence[Event]:
     """Post a message to an agent and return the events of the run that answers it."""
-    posted = await process.engine.intake.post(LOCAL, FACE, thread_id, text, agent.name)
+    parts: list[NewPart] = [TextPart(text), *files] if files else []
+    posted = await process.engine.intake.post(LOCAL, FACE, thread_id, text, agent.name, parts=parts)
     return await _events(process, posted.run_id, given)
 
 

@@ -13,7 +13,7 @@ from starlette.types import ASGIApp, Receive, Scope, Send
 from runyard.web import auth, health, page
 from runyard.web.access_log import AccessLog
 from runyard.web.auth import Guard
-from runyard.web.body import BodyLimit
+from runyard.web.body import UPLOAD, BodyLimit
 from runyard.web.context import CONTEXT, Context
 from runyard.web.errors import openapi, problems
 from runyard.web.fallback import FallbackResponse
@@ -25,9 +25,11 @@ Lifespan = Callable[[FastAPI], AbstractAsyncContextManager[None]]
 
 
 class Limits(NamedTuple):
-    """Bytes of a body, requests per second and key (None: unlimited), open streams of this process and of a key."""
+    """Bytes of a body and of a file, requests per second and key (None: unlimited), open streams of this process and
+    of a key."""
 
     body: int
+    file: int
     rate_per_key: float | None
     streams: int
     streams_per_key: int
@@ -41,7 +43,9 @@ class App(FastAPI):
         fast = FastRoutes(self.router.routes, super().__call__, slots)
         rates = None if limits.rate_per_key is None else Rates(limits.rate_per_key)
         access = context.engine.access if keys else None
-        door: ASGIApp = Guard(BodyLimit(fast, limits.body), access, rates, context.metrics.refused)
+        door: ASGIApp = Guard(
+            BodyLimit(fast, limits.body, {UPLOAD: limits.file}), access, rates, context.metrics.refused
+        )
         door = FallbackResponse(door, lambda: context.is_stopping)
         self._door = AccessLog(door) if access_log else door
         self._context = context

@@ -1,6 +1,6 @@
 """Request bodies: limited in size before they are read, and parsed by one strict parser."""
 
-from collections.abc import Callable, Collection, Coroutine, Iterable
+from collections.abc import Callable, Collection, Coroutine, Iterable, Mapping
 from typing import Any, TypeVar
 
 import msgspec
@@ -12,11 +12,12 @@ from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from runyard.errors import BadRequest, Invalid, TooLarge
 from runyard.fields import UNKNOWN, hint
-from runyard.web.errors.problems import answer
+from runyard.web.errors.problems import answer, path_of
 
 M = TypeVar("M", bound=BaseModel)
 
 
+UPLOAD = "/api/files"  # its POST has limits of its own
 MOST_LEVELS = 400  # of nesting: an accepted value must be encoded again, perhaps from deeper in the stack
 TOO_DEEP = f"The body is nested more than {MOST_LEVELS} levels deep. Flatten it."
 
@@ -104,7 +105,7 @@ class StrictRoute(APIRoute):
                 else:
                     refuse_other_types(request)
             if parameters:  # a route without parameters, such as /health, ignores those that a proxy adds
-                _refuse_others(request.query_params, parameters)
+                refuse_other_parameters(request.query_params, parameters)
             return await handle(request)
 
         return strict
@@ -116,7 +117,7 @@ def refuse_fields(given: Any) -> None:
         raise _unknown(("body",), hint(given, ()))
 
 
-def _refuse_others(given: Iterable[str], known: Collection[str]) -> None:
+def refuse_other_parameters(given: Iterable[str], known: Collection[str]) -> None:
     if unknown := [name for name in given if name not in known]:
         raise _unknown(("query",), hint(unknown, known))
 
@@ -126,27 +127,30 @@ def _unknown(where: tuple[str, ...], what: str) -> RequestValidationError:
 
 
 class BodyLimit:
-    """Refuses bodies over the limit, by their declared length or as soon as they exceed it."""
+    """Refuses bodies over the limit, by their declared length or as soon as they exceed it. `uploads` are the paths
+    whose POST has another limit."""
 
-    def __init__(self, app: ASGIApp, limit: int) -> None:
+    def __init__(self, app: ASGIApp, limit: int, uploads: Mapping[str, int] | None = None) -> None:
         self._app = app
         self._limit = limit
+        self._uploads = uploads or {}
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         if scope["type"] != "http":
             await self._app(scope, receive, send)
             return
         declared = dict(scope["headers"]).get(b"content-length", b"0")
-        if not declared.isdigit() or int(declared) > self._limit:
-            await self._refuse(scope, receive, send)
+        limit = self._uploads.get(path_of(scope), self._limit) if scope["method"] == "POST" else self._limit
+        if not declared.isdigit() or int(declared) > limit:
+            await self._refuse(limit, scope, receive, send)
             return
         try:
-            await self._app(scope, self._counted(receive), send)
+            await self._app(scope, self._counted(receive, limit), send)
         except BodyTooLarge:
-            await self._refuse(scope, receive, send)
+            await self._refuse(limit, scope, receive, send)
 
-    def _counted(self, receive: Receive) -> Receive:
-        left = self._limit
+    def _counted(self, receive: Receive, limit: int) -> Receive:
+        left = limit
 
         async def counted() -> Message:
             nonlocal left
@@ -158,8 +162,8 @@ class BodyLimit:
 
         return counted
 
-    async def _refuse(self, scope: Scope, receive: Receive, send: Send) -> None:
-        refusal = TooLarge(f"The body is too large. The limit is {self._limit} bytes.")
+    async def _refuse(self, limit: int, scope: Scope, receive: Receive, send: Send) -> None:
+        refusal = TooLarge(f"The body is too large. The limit is {limit} bytes.")
         await answer(refusal, scope)(scope, receive, send)
 
 

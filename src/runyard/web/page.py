@@ -26,7 +26,7 @@ POLICY = "; ".join(
         "default-src 'none'",
         "script-src 'self'",
         "style-src 'self'",
-        "img-src 'self'",
+        "img-src 'self' blob:",  # pictures that were read with the API key
         "connect-src 'self'",
         "base-uri 'none'",
         "frame-ancestors 'none'",

@@ -31,6 +31,7 @@ STREAM_PARAMETERS: Sequence[dict[str, Any]] = (
     {"name": "fromSeq", "in": "query", "required": False, "schema": SEQ},
     {"name": "after", "in": "query", "required": False, "schema": SEQ},
 )
+BYTES = {"type": "string", "format": "binary"}
 NO_DESCRIPTION = "\f"  # FastAPI drops what follows a form feed
 
 
@@ -38,6 +39,12 @@ class EventStreamResponse(Response):
     """The type of streams in the OpenAPI document; `web.sse` writes them."""
 
     media_type = "text/event-stream"
+
+
+class BytesResponse(Response):
+    """The type of files in the OpenAPI document."""
+
+    media_type = "application/octet-stream"
 
 
 class FastRoute(Route):
@@ -74,26 +81,33 @@ class Router(APIRouter):
         status_code: int = 200,
         response_model: type[BaseModel] | None = None,
         parameters: Sequence[dict[str, Any]] | None = None,
+        takes_key: bool | None = None,
+        binary: Literal["request", "response"] | None = None,
     ) -> Callable[[Handler], Handler]:
         """Declare a fast route. Its handler reads the request by itself; `body` and `parameters` only document it.
 
         `or_json`: the response is a stream or JSON, as the request says. Unless `parameters` says otherwise, a GET
-        takes the parameters of a stream. A POST takes an Idempotency-Key."""
+        takes the parameters of a stream. A POST takes an Idempotency-Key unless `takes_key` is false. `binary`: the
+        request or the response has the bytes of a file."""
         if parameters is None:
             parameters = STREAM_PARAMETERS if method == "GET" else ()
+        response_class: type[Response] = BytesResponse if binary == "response" else JSONResponse
+        extra: dict[str, Any] = {"parameters": list(parameters)} if parameters else {}
+        if binary == "request":
+            extra["requestBody"] = {"required": True, "content": {"application/octet-stream": {"schema": BYTES}}}
 
         def declare(handler: Handler) -> Handler:
             self.routes.append(FastRoute(method, path, handler, is_stream))
             self.add_api_route(
                 path,
-                _documented(handler, path, body, takes_key=method == "POST"),
+                _documented(handler, path, body, takes_key=method == "POST" and takes_key is not False),
                 methods=[method],
                 status_code=status_code,
                 response_model=response_model,
-                response_class=EventStreamResponse if is_stream else JSONResponse,
+                response_class=EventStreamResponse if is_stream else response_class,
                 responses={200: {"content": {"application/json": {}}}} if or_json else None,
                 operation_id=f"{self._tag}_{handler.__name__}",
-                openapi_extra={"parameters": list(parameters)} if parameters else None,
+                openapi_extra=extra or None,
             )
             return handler
 

@@ -14,6 +14,7 @@ from runyard.agents.declared.kinds import agent
 from runyard.agents.execution import Parked
 from runyard.agents.python.runner import run_python
 from runyard.agents.runners import RUNNERS
+from runyard.domain.content import File, file_of
 from runyard.domain.events import ApprovalDecided, Drafter, Event, MessageTaken, Payload, RunQueued, RunResumed, place
 from runyard.domain.fold import State, fold
 from runyard.domain.redaction import Redactor
@@ -54,6 +55,7 @@ class FakeExecution:
         redactor: Redactor | None = None,
         thread_id: str | None = "t",
     ) -> None:
+        self.files: dict[str, bytes] = {}
         self.redactor = redactor
         self.tells_tool_errors = True
         self.most_answer_bytes = 2**63
@@ -182,6 +184,13 @@ class FakeExecution:
 
     async def match_event(self, target: str) -> None:
         pass
+
+    async def read_file(self, file_id: str) -> bytes:
+        return self.files[file_id]
+
+    async def attach_file(self, name: str, kind: str, data: bytes) -> File:
+        self.files[f"file-{len(self.files)}"] = data
+        return file_of(f"file-{len(self.files) - 1}", name, kind, len(data))
 
     # --- for tests -------------------------------------------------------------------------------------------------
 

@@ -2,6 +2,7 @@
 
 import type { Json, Status } from "../log/events";
 import type { Turn } from "../log/branches";
+import { filesIn, type FileRef } from "../files/files";
 import type { Route } from "../route";
 import { change, get, newKey, part, send } from "./http";
 import { frames } from "./sse";
@@ -27,8 +28,17 @@ export async function thread(id: string): Promise<Thread> {
 
 export const openThread = (agent?: string): Promise<{ thread_id: string }> => change("POST", "/api/threads", { agent });
 
-export const say = (id: string, content: string): Promise<{ run_id: string }> =>
-  change("POST", `/api/threads/${part(id)}/messages`, { content });
+export const say = (id: string, content: string, files: string[] = []): Promise<{ run_id: string }> =>
+  change("POST", `/api/threads/${part(id)}/messages`, {
+    ...(content && { content }),
+    ...(files.length && { files }),
+  });
+
+/** The files of a chat's messages, by the id of the message. */
+export async function messageFiles(id: string): Promise<Record<string, FileRef[]>> {
+  const { messages } = await thread(id);
+  return Object.fromEntries(messages.flatMap(({ id, parts }) => (parts ? [[id, filesIn(parts)]] : [])));
+}
 
 /** The turns of a chat, also those that an edit put aside and those that a fork started from. */
 export async function turns(id: string): Promise<Turn[]> {

@@ -11,7 +11,7 @@ export type ThreadRow = {
 };
 export type Thread = {
   thread_id: string;
-  messages: { id: string; role: "user" | "assistant"; content: string; created_at: string }[];
+  messages: { id: string; role: "user" | "assistant"; content: string; created_at: string; parts?: Json[] }[];
   next: string | null;
 };
 

@@ -30,10 +30,11 @@ export function Chat({ id, changed }: { id: string; changed: () => void }) {
     await again();
     changed();
   };
-  const say = (text: string) =>
+  const files = useReading(() => api.messageFiles(id), [id, turns?.at(-1)?.runId]).value;
+  const say = (text: string, sent: string[]) =>
     start(async () => {
-      if (isCurrent(places)) await api.say(id, text);
-      else await sayAfter(id, places, text);
+      if (isCurrent(places)) await api.say(id, text, sent);
+      else await sayAfter(id, places, text, sent);
       await refresh();
     });
   const edit = async (runId: string, text: string) => {
@@ -53,6 +54,7 @@ export function Chat({ id, changed }: { id: string; changed: () => void }) {
             <TurnCard
               key={place.turn.runId}
               place={place}
+              files={files ?? {}}
               edit={edit}
               isOldBranch={place.turn.isSuperseded}
               choose={(runId) => setChoices({ ...choices, [places[index - 1]?.turn.runId ?? ""]: runId })}
@@ -71,13 +73,13 @@ export function Chat({ id, changed }: { id: string; changed: () => void }) {
       {last ? (
         <Writing runId={last} say={say} isBusy={isBusy} failure={refused} />
       ) : (
-        <Composer send={say} isBusy={isBusy} failure={refused} placeholder="Say something" hasFocus />
+        <Composer send={say} isBusy={isBusy} failure={refused} placeholder="Say something" hasFocus takesFiles />
       )}
     </div>
   );
 }
 
-type Saying = { say: (text: string) => void; isBusy: boolean; failure: string | undefined };
+type Saying = { say: (text: string, files: string[]) => void; isBusy: boolean; failure: string | undefined };
 
 /** The composer knows of the last run: while it goes on, it can be stopped. */
 function Writing({ runId, say, isBusy, failure }: Saying & { runId: string }) {
@@ -93,15 +95,16 @@ function Writing({ runId, say, isBusy, failure }: Saying & { runId: string }) {
       placeholder={isGoing ? "Say what is next" : "Say something"}
       stop={stop}
       hasFocus
+      takesFiles
     />
   );
 }
 
 /** Go on from a branch that was put aside: that is a fork. */
-async function sayAfter(id: string, places: readonly Place[], text: string): Promise<void> {
+async function sayAfter(id: string, places: readonly Place[], text: string, files: string[]): Promise<void> {
   const last = places.at(-1)?.turn.runId ?? "";
   const { thread_id } = await api.forkThread(id, last);
-  await api.say(thread_id, text);
+  await api.say(thread_id, text, files);
   go({ view: "chats", id: thread_id });
 }
 

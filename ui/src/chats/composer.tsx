@@ -1,21 +1,33 @@
 /** Where one writes: Enter sends, Shift and Enter begins a line. What could not be sent stays. */
 
 import { useLayoutEffect, useRef, useState } from "preact/hooks";
+import { AttachButton, AttachedFiles, useAttached } from "../files/attaching";
 import { Failure } from "../frame/failure";
 
 type Composing = {
-  send: (text: string) => void;
+  send: (text: string, files: string[]) => void;
   isBusy: boolean;
   failure: string | undefined;
   placeholder: string;
   stop?: (() => void) | undefined;
   hasFocus?: boolean;
+  /** Whether a message may have files. */
+  takesFiles?: boolean;
 };
 
 const TALLEST = 240;
 
-export function Composer({ send, isBusy, failure, placeholder, stop, hasFocus = false }: Composing) {
+export function Composer({
+  send,
+  isBusy,
+  failure,
+  placeholder,
+  stop,
+  hasFocus = false,
+  takesFiles = false,
+}: Composing) {
   const [text, setText] = useState("");
+  const attached = useAttached();
   const area = useRef<HTMLTextAreaElement>(null);
   const wasBusy = useRef(false);
   useLayoutEffect(() => {
@@ -25,15 +37,29 @@ export function Composer({ send, isBusy, failure, placeholder, stop, hasFocus = 
     element.style.height = `${Math.min(TALLEST, element.scrollHeight)}px`;
   }, [text]);
   useLayoutEffect(() => {
-    if (wasBusy.current && !isBusy && !failure) setText("");
+    if (wasBusy.current && !isBusy && !failure) {
+      setText("");
+      attached.clear();
+    }
     wasBusy.current = isBusy;
   }, [isBusy, failure]);
   useLayoutEffect(() => {
     if (hasFocus && matchMedia("(pointer: fine)").matches) area.current?.focus();
   }, []);
 
+  const isReady = (text.trim() !== "" || attached.files.length > 0) && !isBusy && !attached.isBusy;
   const submit = () => {
-    if (text.trim() && !isBusy) send(text.trim());
+    if (isReady)
+      send(
+        text.trim(),
+        attached.files.map((file) => file.file_id),
+      );
+  };
+  /** Take the files of a paste or a drop, if there are any. Text is left to the browser. */
+  const take = (event: Event, found: FileList | undefined) => {
+    if (!takesFiles || !found?.length) return;
+    event.preventDefault();
+    attached.add([...found]);
   };
   return (
     <form
@@ -42,9 +68,13 @@ export function Composer({ send, isBusy, failure, placeholder, stop, hasFocus = 
         event.preventDefault();
         submit();
       }}
+      onDragOver={(event) => takesFiles && event.preventDefault()}
+      onDrop={(event) => take(event, event.dataTransfer?.files)}
     >
-      <Failure text={failure} />
+      <Failure text={failure ?? attached.failure} />
+      <AttachedFiles attached={attached} />
       <div class="box">
+        {takesFiles && <AttachButton add={attached.add} />}
         <textarea
           ref={area}
           rows={1}
@@ -52,6 +82,7 @@ export function Composer({ send, isBusy, failure, placeholder, stop, hasFocus = 
           placeholder={placeholder}
           value={text}
           onInput={(event) => setText(event.currentTarget.value)}
+          onPaste={(event) => take(event, event.clipboardData?.files)}
           onKeyDown={(event) => {
             if (event.key !== "Enter" || event.shiftKey || event.isComposing) return;
             event.preventDefault();
@@ -63,7 +94,7 @@ export function Composer({ send, isBusy, failure, placeholder, stop, hasFocus = 
             Stop
           </button>
         )}
-        <button class="primary" disabled={isBusy || !text.trim()}>
+        <button class="primary" disabled={!isReady}>
           Send
         </button>
       </div>

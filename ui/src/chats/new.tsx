@@ -18,10 +18,10 @@ export function NewChat({ began }: { began: () => void }) {
   const all = inOrder(known ?? []);
   const agent = chosen ?? all[0]?.id;
 
-  const ask = (text: string) =>
+  const ask = (text: string, files: string[] = []) =>
     start(async () => {
       const { thread_id } = await openThread(agent);
-      await say(thread_id, text);
+      await say(thread_id, text, files);
       began();
       go({ view: "chats", id: thread_id });
     });
@@ -45,7 +45,14 @@ export function NewChat({ began }: { began: () => void }) {
           )}
         </div>
       </div>
-      <Composer send={ask} isBusy={isBusy} failure={refused} placeholder={agent ? `Ask ${agent}` : "Ask"} hasFocus />
+      <Composer
+        send={ask}
+        isBusy={isBusy}
+        failure={refused}
+        placeholder={agent ? `Ask ${agent}` : "Ask"}
+        hasFocus
+        takesFiles
+      />
     </div>
   );
 }

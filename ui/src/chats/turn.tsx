@@ -6,6 +6,8 @@ import type { Place } from "../log/branches";
 import { isOver } from "../log/events";
 import { useLog } from "../log/logs";
 import { href } from "../route";
+import type { FileRef } from "../files/files";
+import { FileList } from "../files/list";
 import { RunBody } from "../run/body";
 import { duration, money, short } from "../text/words";
 import type { RunState } from "../log/state";
@@ -13,12 +15,14 @@ import { Failure } from "../frame/failure";
 
 type Turning = {
   place: Place;
+  /** The files of the chat's messages, by message. */
+  files: Readonly<Record<string, readonly FileRef[]>>;
   edit: (runId: string, text: string) => Promise<void>;
   choose: (runId: string) => void;
   isOldBranch: boolean;
 };
 
-export function TurnCard({ place, edit, choose, isOldBranch }: Turning) {
+export function TurnCard({ place, files, edit, choose, isOldBranch }: Turning) {
   const { runId, question } = place.turn;
   const log = useLog(runId);
   const state = log.timeline.now;
@@ -27,6 +31,7 @@ export function TurnCard({ place, edit, choose, isOldBranch }: Turning) {
   return (
     <article aria-label={`Run ${short(runId)}`} data-run={runId} data-status={state.status} class="turn">
       <Question place={place} edit={edit} choose={choose} canEdit={!isOldBranch && isOver(state.status)} />
+      <FileList files={files[state.trigger ?? ""] ?? []} />
       <Failure text={log.failure} />
       <RunBody state={state} retry={retry} />
       <Failure text={again.failure} />
@@ -35,7 +40,7 @@ export function TurnCard({ place, edit, choose, isOldBranch }: Turning) {
   );
 }
 
-function Question({ place, edit, choose, canEdit }: Omit<Turning, "isOldBranch"> & { canEdit: boolean }) {
+function Question({ place, edit, choose, canEdit }: Omit<Turning, "isOldBranch" | "files"> & { canEdit: boolean }) {
   const [isEditing, setEditing] = useState(false);
   const { turn, siblings, index } = place;
   if (isEditing) return <Editing place={place} edit={edit} done={() => setEditing(false)} />;

@@ -64,7 +64,7 @@ type Payloads = {
   "tool.finished": { call_id: string; tool: string; output?: Json; error?: string; ms?: number; traceback?: string };
   "run.waiting": { waits: string[] };
   trace: { fn: string };
-  "run.output": { text: string; sources: string[]; outputs: { [name: string]: Json }; last?: string };
+  "run.output": { text: string; sources: string[]; outputs: { [name: string]: Json }; last?: string; files?: Json[] };
   "run.error": { code: string; message: string; traceback?: string };
   "run.canceled": { reason: string };
   "run.finished": { status: End; stop_reason: string; usage?: Usage };

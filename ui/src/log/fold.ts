@@ -6,6 +6,7 @@
  * written again.
  */
 
+import { filesIn } from "../files/files";
 import { isOver, isProgress, never, type Json, type ModelMessage, type RunEvent, type Usage } from "./events";
 import { add, change, hasCall, without } from "./items";
 import { EMPTY, type Call, type Item, type RunState, type Step, type Text } from "./state";
@@ -106,9 +107,9 @@ function apply(state: RunState, event: RunEvent): RunState {
     case "trace":
       return state;
     case "run.output": {
-      const { text, sources, outputs } = event.data;
+      const { text, sources, outputs, files } = event.data;
       const shown = state.items.some((item) => item.kind === "text") ? state : write(state, "text", text, event.seq);
-      return { ...shown, sources, outputs };
+      return { ...shown, sources, outputs, ...(files && { files: filesIn(files) }) };
     }
     case "run.error":
       return { ...state, error: event.data };

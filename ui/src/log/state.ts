@@ -13,6 +13,8 @@ import type {
   Why,
 } from "./events";
 
+import type { FileRef } from "../files/files";
+
 /** Something a reader sees, in the order in which it began. */
 export type Item = Text | Call | Step | Question | Waiting | Resumption;
 
@@ -95,6 +97,7 @@ export type RunState = {
   paid?: string; // the step whose message was the last to say what it cost
   sources: readonly string[];
   outputs: { [name: string]: Json };
+  files?: readonly FileRef[];
   error?: { code: string; message: string };
   canceled?: string;
   stopReason?: string;

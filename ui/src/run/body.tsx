@@ -3,6 +3,7 @@
 import { useState } from "preact/hooks";
 import { isOver, type Json } from "../log/events";
 import type { Item, RunState } from "../log/state";
+import { FileList } from "../files/list";
 import { href } from "../route";
 import { CodeBlock } from "../text/code";
 import { Markdown } from "../text/markdown";
@@ -44,6 +45,7 @@ export function RunBody({ state, isPast = false, retry }: Shape) {
       {shown.map((item) => (
         <Shown key={item.key} item={item} isLast={item === last} state={state} isPast={isPast} />
       ))}
+      <FileList files={state.files ?? []} />
       <Outputs outputs={state.outputs} />
       <Pulse state={state} isPast={isPast} />
       <Sources state={state} />

@@ -1,6 +1,8 @@
 /** A tool call as a card: what it was given, what it says while it runs, and what came of it. */
 
 import { useEffect, useState } from "preact/hooks";
+import { filesIn } from "../files/files";
+import { FileList } from "../files/list";
 import type { Call } from "../log/state";
 import { CodeBlock } from "../text/code";
 import { Input } from "../text/input";
@@ -53,6 +55,7 @@ export function CallCard({ call, isPast, isOver }: { call: Call; isPast: boolean
           )}
         </div>
       </details>
+      <FileList files={filesIn(call.output)} />
       {call.waits.map((wait) => (
         <WaitCard key={wait.id} wait={wait} isPast={isPast || isOver} isInCall />
       ))}

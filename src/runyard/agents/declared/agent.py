@@ -25,6 +25,7 @@ from runyard.agents.declared.script import Script
 from runyard.agents.tools.sources import ToolSource
 from runyard.agents.tools.tool import Tool
 from runyard.agents.tools.waiting_tools import AgentTool
+from runyard.domain.content import File
 from runyard.errors import Invalid
 from runyard.json_schema import SchemaSource
 from runyard.models.scripted import Turns
@@ -42,6 +43,7 @@ class Output(msgspec.Struct, frozen=True):
         text: The whole answer. If it is empty, the tokens that the agent wrote are the answer.
         sources: The ids of the documents that the answer rests on.
         outputs: Further results by name. Values are JSON.
+        files: The files of the answer. The default is all files that `ctx.attach` stored, outside tools.
 
     Example:
         >>> @runyard.agent
@@ -54,6 +56,7 @@ class Output(msgspec.Struct, frozen=True):
     text: str = ""
     sources: Sequence[str] = ()
     outputs: Mapping[str, Any] = {}
+    files: Sequence[File] | None = None
 
 
 # `async def f(ctx: Context)`. Not spelled out: `context` imports this module, and nothing here imports in a circle.

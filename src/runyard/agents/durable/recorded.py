@@ -6,7 +6,7 @@ caller gets it. Otherwise a step follows the rules of `tool_call.py`.
 A call that waits for a person blocks (`parking.py`); a later execution finishes it.
 """
 
-from collections.abc import Callable, Mapping
+from collections.abc import Awaitable, Callable, Mapping
 from typing import Any, TypeVar
 
 import msgspec
@@ -21,6 +21,7 @@ from runyard.agents.execution import Execution
 from runyard.agents.json_values import digest, plain
 from runyard.agents.tools.tool import Effects, Tool, call
 from runyard.agents.user_code.tracebacks import traceback_of
+from runyard.domain.content import File, Image
 from runyard.domain.events import StepFinished, StepStarted
 from runyard.domain.fold import CallState, StepState
 from runyard.domain.thread import Message
@@ -28,6 +29,7 @@ from runyard.errors import Invalid, NestedCall, ResultNotJson, StepFailed, ToolF
 
 V = TypeVar("V")
 NEW_MESSAGES = "new_messages"  # the step that takes them
+ATTACH = "attach"  # the step that stores a file
 
 
 class RecordedCalls:
@@ -110,6 +112,23 @@ class RecordedCalls:
                 self._execution.take_message(message)
             ended = await self._tools.record(StepFinished(key, NEW_MESSAGES, result=plain(found)))
         return msgspec.convert(ended.result, list[Message])
+
+    # --- files ------------------------------------------------------------------------------------------------------
+
+    async def attach(self, name: str, kind: str, size: int, store: Callable[[], Awaitable[File]]) -> File:
+        hashed = digest((name, kind, size), {})
+        key = self._next_key(ATTACH)
+        known = self._replay.step(key, hashed)
+        if known is not None and known.finished:
+            self._reuse(key, known)
+            return msgspec.convert(known.result, File | Image)
+        self._replay.use(key)
+        with self._parking.working():
+            file = await store()
+            if known is None:
+                self._execution.emit(StepStarted(key, ATTACH, hash=hashed))
+            await self._tools.record(StepFinished(key, ATTACH, result=plain(file)))
+        return file
 
     # --- tools -----------------------------------------------------------------------------------------------------
 

@@ -15,17 +15,17 @@ from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 from runyard.agents.mcp.connection import Connection
+from runyard.agents.mcp.results import result_of_call
 from runyard.agents.tools.sources import ForeignTool, ToolSource
 from runyard.agents.tools.tool import ApprovalPolicy, Effects, Tool, ToolOptions
 from runyard.agents.user_code.current_call import current_call
-from runyard.errors import Invalid, ToolError
+from runyard.errors import Invalid
 
 if TYPE_CHECKING:
     from mcp import Client
     from mcp.types import CallToolResult, ListToolsResult
 
 _MOST_PAGES = 50
-_ERROR_CHARACTERS = 2000
 _NOT_IN_NAMES = re.compile(r"[^A-Za-z0-9_-]", re.ASCII)
 
 
@@ -140,16 +140,4 @@ class McpServer(ToolSource):
         async def ask(client: "Client") -> "CallToolResult":
             return await client.call_tool(name, given, progress_callback=hear)
 
-        return _result(await self._connection.use(ask))
-
-
-def _result(result: "CallToolResult") -> Any:
-    """Return the structured content if there is some, else the text, else all blocks as JSON."""
-    texts = [block.text for block in result.content if block.type == "text"]
-    if result.is_error:
-        raise ToolError("\n".join(texts)[:_ERROR_CHARACTERS] or None)
-    if result.structured_content is not None:
-        return result.structured_content
-    if len(texts) == len(result.content):
-        return "\n".join(texts)
-    return [block.model_dump(mode="json", by_alias=True, exclude_none=True) for block in result.content]
+        return await result_of_call(await self._connection.use(ask), None if call is None else call.execution)

@@ -23,13 +23,15 @@ from runyard.agents.durable.tool_call import ToolCalls
 from runyard.agents.durable.waits import Waits
 from runyard.agents.execution import Canceled, Execution, ModelOutput
 from runyard.agents.json_values import plain
+from runyard.agents.model.file_blocks import with_files
 from runyard.agents.model.output_limit import OutputLimit
 from runyard.agents.model.requested_calls import RequestedCall, requested_calls, with_own_ids
 from runyard.agents.model.structured_answer import StructuredAnswer
 from runyard.agents.model.summarizer import Summarizer
 from runyard.agents.model.tool_execution import ToolExecution
 from runyard.agents.model.window import Window
-from runyard.domain.conversation import call_ids, messages, taken_messages
+from runyard.domain.content import model_content
+from runyard.domain.conversation import call_ids, messages, results_of, taken_messages
 from runyard.domain.events import ModelMessage, ModelReset, StepFinished, StepStarted, Usage
 from runyard.domain.fold import State
 from runyard.domain.run import StopReason
@@ -99,12 +101,13 @@ class Loop:
         if self._state.open_text:
             self._execution.emit(ModelReset(_step(self._turns + 1), self._state.last_result_seq))
         question = self._execution.message
-        own = messages(self._state, None if question is None else question.text)
+        own = messages(self._state, None if question is None else model_content(question.text, question.parts))
         last = self._state.messages[-1] if self._state.messages else None
         self._retaken = taken_messages(self._state, len(self._state.messages))
         own = own[: len(own) - len(self._retaken)]  # they follow the results of the last message's calls
         if last is not None:
-            own = own[: len(own) - len(call_ids(last))]  # the results of its calls are added when they are known
+            # the results of its calls are added when they are known
+            own = own[: len(own) - len(results_of(self._state, last))]
         await self._window.begin(own)
         return last
 
@@ -114,7 +117,7 @@ class Loop:
         if self._execution.has_new_messages:
             for message in await self._execution.new_messages():
                 self._execution.take_message(message)
-                taken.append({"role": "user", "content": message.text})
+                taken.append({"role": "user", "content": model_content(message.text, message.parts)})
         self._window.add(taken)
         self._took += len(taken)
 
@@ -165,11 +168,11 @@ class Loop:
     async def _stream_fitting_answer(self) -> Finished:
         """Stream the answer. If the provider finds the conversation too long, fold half of it and ask once more."""
         try:
-            return await self._stream_answer(self._request())
+            return await self._stream_answer(await self._request())
         except ContextTooLong:
             if not await self._window.shrink():
                 raise
-            return await self._stream_answer(self._request())
+            return await self._stream_answer(await self._request())
 
     async def _stream_answer(self, request: Request) -> Finished:
         gap = BETWEEN_TURNS if self._text_before or self._context.written() else ""
@@ -251,11 +254,11 @@ class Loop:
         limits = Budget(max_usd=self._settings.max_usd, max_output_tokens=self._settings.max_output_tokens)
         return limits.after(self._usage.output_tokens, self._usage.usd)
 
-    def _request(self) -> Request:
+    async def _request(self) -> Request:
         most = self._settings.max_output_tokens
         return Request(
             model=self._settings.model,
-            messages=self._window.messages,
+            messages=await with_files(self._execution, self._window.messages),
             tools=tool_definitions(self._agent),
             max_output_tokens=None if most is None else most - self._written_tokens,
             options=self._settings.options,

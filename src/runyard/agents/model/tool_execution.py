@@ -16,7 +16,7 @@ from runyard.agents.durable.waits import Waits
 from runyard.agents.execution import Execution
 from runyard.agents.model.requested_calls import RequestedCall
 from runyard.agents.tools.waiting_tools import ClientTool
-from runyard.domain.conversation import tool_message
+from runyard.domain.conversation import tool_files, tool_message
 from runyard.domain.events import ToolFinished, ToolRequested, ToolStarted
 from runyard.domain.fold import CallState, WaitState
 from runyard.errors import Rejected, ToolFailed
@@ -30,6 +30,7 @@ class ToolExecution:
         self._calls = calls
         self._context = context
         self._known = {call.call_id: call for call in execution.state.calls}
+        self._outputs: dict[str, Any] = {}
 
     def announce(self, requested_calls: Sequence[RequestedCall]) -> None:
         """Emit the requested calls, ask for approvals where needed, and fail the calls that cannot be made."""
@@ -46,12 +47,15 @@ class ToolExecution:
                 self._fail(call, call.given, *call.problem)
 
     async def results(self, requested_calls: Sequence[RequestedCall]) -> list[dict[str, Any]]:
-        """Make the calls and return their tool messages, in the order of the request."""
-        return await asyncio.gather(*[self._result(call) for call in requested_calls])
+        """Make the calls and return their tool messages, in the order of the request, and the files among them."""
+        messages = await asyncio.gather(*[self._result(call) for call in requested_calls])
+        outputs = [self._outputs[call.call_id] for call in requested_calls if call.call_id in self._outputs]
+        return [*messages, *tool_files(outputs)]
 
     async def _result(self, call: RequestedCall) -> dict[str, Any]:
         known = self._known.get(call.call_id)
         if known is not None and _is_finished(known):
+            self._outputs[call.call_id] = known.output
             return tool_message(call.call_id, known)
         if call.tool is None or call.problem is not None:
             return tool_message(call.call_id, None if call.problem is None else _ended(call, call.given, *call.problem))
@@ -64,6 +68,7 @@ class ToolExecution:
             self._fail(call, given, failure.error, said)
             await self._execution.commit()
             return tool_message(call.call_id, _ended(call, given, failure.error, said))
+        self._outputs[call.call_id] = result.output
         return tool_message(call.call_id, _ended(call, self._input(call), result.error, result.output))
 
     def _fail(self, call: RequestedCall, given: Any, error: str, said: str) -> None:

@@ -17,6 +17,7 @@ from runyard.agents.execution import Execution, Parked
 from runyard.agents.json_values import plain
 from runyard.agents.user_code.containment import failure_of
 from runyard.agents.user_code.frames import calls_user_code
+from runyard.domain.content import File
 from runyard.domain.events import ModelReset, clean
 from runyard.errors import AgentError
 
@@ -46,11 +47,12 @@ async def _call(agent: Agent, context: Context) -> Any:
 def _output(result: object, context: Context) -> Output:
     match result:
         case None:
-            return Output(context.written())
+            return Output(context.written(), files=context.attached)
         case str():
-            return Output(clean(result))
-        case Output(text, sources, outputs):
-            return Output(_text(text or context.written()), _sources(sources), _json_outputs(outputs))
+            return Output(clean(result), files=context.attached)
+        case Output(text, sources, outputs, files):
+            shown = context.attached if files is None else _files(files)
+            return Output(_text(text or context.written()), _sources(sources), _json_outputs(outputs), shown)
         case _:
             raise AgentError(f"An agent returns an Output, a str or None, not {type(result).__name__}.")
 
@@ -65,6 +67,12 @@ def _sources(sources: object) -> list[str]:
     if not isinstance(sources, list | tuple) or not all(isinstance(source, str) for source in sources):
         raise AgentError("The sources of an Output are a list of ids.")
     return [clean(source) for source in sources]
+
+
+def _files(files: object) -> list[File]:
+    if not isinstance(files, list | tuple) or not all(isinstance(file, File) for file in files):
+        raise AgentError("The files of an Output are a list of files, as `ctx.attach` returns them.")
+    return list(files)
 
 
 def _json_outputs(outputs: object) -> dict[str, Any]:

@@ -17,6 +17,7 @@ from typing import Any, Protocol
 
 from runyard.agents.user_code.frames import calls_user_code
 from runyard.agents.user_code.run_in_thread import run_in_thread
+from runyard.domain.content import File
 from runyard.domain.events import Payload, ToolOutput, clean
 from runyard.domain.fold import State
 from runyard.domain.run import Run
@@ -49,6 +50,8 @@ class CurrentExecution(Protocol):
     async def search(self, collection: str, query: str, limit: int) -> Sequence[Hit]: ...
 
     async def take_call(self, tool: str, most: int, window_ms: int) -> int: ...
+
+    async def attach_file(self, name: str, kind: str, data: bytes) -> File: ...
 
     def now_ms(self) -> int: ...
 

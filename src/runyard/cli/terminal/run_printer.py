@@ -82,6 +82,8 @@ class RunPrinter:
                     self._write(data["text"])
                 if data.get("sources"):
                     self._note(f"sources: {one_line(', '.join(data['sources']), 500)}")
+                for file in data.get("files") or ():
+                    self._note(f"file: {one_line(file['name'])} ({file['size']} bytes, {file['file_id']})")
             case "run.error":
                 self._note(f"{data['code']}: {plain(data['message'])}")
             case "run.canceled":

@@ -15,8 +15,9 @@ from runyard.domain.events import ClientTool, Drafter, RunQueued, clean, cleaned
 from runyard.domain.no_redaction import NO_REDACTION
 from runyard.domain.run import Run, run_lane, thread_lane
 from runyard.domain.task import Budget, RunOptions, Task
-from runyard.domain.thread import Message, Thread
+from runyard.domain.thread import Thread
 from runyard.engine.intake.client_tools import checked_client_tools
+from runyard.engine.intake.content import NewPart, stored_content
 from runyard.engine.intake.fork import copy_beginning
 from runyard.engine.intake.while_running import PostsWhileRunning, WhileRunning
 from runyard.engine.limits import Admission, InputLimits
@@ -102,14 +103,15 @@ class Intake:
         client_tools: Sequence[ClientTool] = (),
         while_running: WhileRunning = "queue",
         options: RunOptions | None = None,
+        parts: Sequence[NewPart] = (),
     ) -> Accepted:
         """Store a user's message and queue the run that answers it. Its agent may call the `client_tools`.
-        `while_running` says what happens if a run of the thread has not ended."""
+        `while_running` says what happens if a run of the thread has not ended. With `parts`, they are the content."""
         self._check_agent(agent)
-        post = self._message(owner, face, thread_id, text, agent, key, client_tools, options)
+        post = await self._message(owner, face, thread_id, text, agent, key, client_tools, options, parts)
         return await self._accept(post, while_running)
 
-    def _message(
+    async def _message(
         self,
         owner: str,
         face: str,
@@ -119,14 +121,15 @@ class Intake:
         key: IdempotencyKey | None,
         client_tools: Sequence[ClientTool] = (),
         options: RunOptions | None = None,
+        parts: Sequence[NewPart] = (),
     ) -> Post:
         tools = [self._redacted_tool(tool) for tool in checked_client_tools(client_tools)]
-        self._admission.check(owner, text)
+        content = await stored_content(self._store, self._redactor, owner, text, parts)
+        self._admission.check(owner, content.text if parts else text)
         asked = None if options is None else self._options_as_stored(options)
         now = self._clock.now_ms()
         run_id = new_id()
-        text = self._redactor.text(clean(text))
-        message = Message(id=new_id(), thread_id=thread_id, run_id=run_id, role="user", text=text, created_at=now)
+        message = content.message(thread_id, run_id, now)
         return Post(
             owner=owner,
             face=face,
@@ -141,6 +144,7 @@ class Intake:
             created_at=now,
             key=key,
             most_queued=self._admission.queued_per_lane,
+            files=content.files,
         )
 
     async def post_by_name(
@@ -161,7 +165,7 @@ class Intake:
         if is_id(name) and await self._has_no_name(owner, name):
             return await self.post(owner, face, name, text, agent, key, client_tools, while_running, options)
         thread = Thread(id=new_id(), owner=owner, external_id=name, created_at=self._clock.now_ms())
-        post = self._message(owner, face, thread.id, text, agent, key, client_tools, options)
+        post = await self._message(owner, face, thread.id, text, agent, key, client_tools, options)
         return await self._accept(replace(post, thread=thread), while_running)
 
     async def _has_no_name(self, owner: str, thread_id: str) -> bool:
@@ -178,7 +182,7 @@ class Intake:
         old = await self._store.get_run(owner, run_id)
         if old.thread_id is None:
             raise NotFound("The run belongs to no thread, so it has no message to edit.")
-        post = self._message(owner, face, old.thread_id, text, agent, key)
+        post = await self._message(owner, face, old.thread_id, text, agent, key)
         return self._announce(await self._store.edit(owner, post, run_id))
 
     async def fork(

@@ -63,7 +63,7 @@ class PostsWhileRunning:
     async def _steer(self, post: Post, room: Room | None) -> Accepted:
         message = post.message
         assert isinstance(message, Message)  # it is a post to a thread
-        event = self._draft(MessageReceived(message.id, message.text))
+        event = self._draft(MessageReceived(message.id, message.text, message.content))
         accepted = await self._store.steer(post, lambda run_id: event, room)
         if accepted.steered and not accepted.repeated:
             self._metrics.events_persisted(1)

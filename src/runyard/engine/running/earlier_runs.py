@@ -9,6 +9,7 @@ from typing import Any
 
 import msgspec
 
+from runyard.domain.content import model_content
 from runyard.domain.conversation import messages
 from runyard.domain.run import Run
 from runyard.domain.summary import EarlierRun, Memory, Summary, last_summary
@@ -33,13 +34,14 @@ async def earlier_conversations(
     parent = run.parent_id
     if parent is None:
         return
-    texts = {message.id: message.text for message in await store.history(run.id, limit)}
+    history = await store.history(run.id, limit)
+    contents = {message.id: model_content(message.text, message.parts) for message in history}
     for _ in range(limit):
         try:
             ancestor = await store.get_run(run.owner, parent)
         except NotFound:
             return  # deleted meanwhile, and its ancestors with it
-        conversation = messages(await snapshots.state(ancestor), texts.get(ancestor.trigger_message_id or ""))
+        conversation = messages(await snapshots.state(ancestor), contents.get(ancestor.trigger_message_id or ""))
         if most is not None:
             most -= len(_json(conversation))
             if most < 0:

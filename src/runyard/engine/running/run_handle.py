@@ -13,6 +13,7 @@ from msgspec.structs import replace
 
 from runyard.agents.declared.agent import Agent
 from runyard.agents.execution import Canceled
+from runyard.domain.content import File
 from runyard.domain.events import (
     ApprovalRequested,
     Draft,
@@ -250,6 +251,14 @@ class RunHandle:
 
     def new_wait_id(self, kind: WaitKind) -> str:
         return new_approval_id() if kind in APPROVALS else new_wait_id()
+
+    async def read_file(self, file_id: str) -> bytes:
+        assert self._services.files is not None  # the engine is built
+        return await self._services.files.read(self.run.owner, file_id)
+
+    async def attach_file(self, name: str, kind: str, data: bytes) -> File:
+        assert self._services.files is not None  # the engine is built
+        return await self._services.files.attach(self.run, name, kind, data)
 
     # --- waits for values
 

@@ -14,6 +14,7 @@ from runyard.domain.events import Drafter
 from runyard.domain.no_redaction import NO_REDACTION
 from runyard.domain.run import Run
 from runyard.domain.task import Budget
+from runyard.engine.files import Files
 from runyard.engine.limits import OutputLimits
 from runyard.engine.log.journal import Journal
 from runyard.engine.log.snapshots import STATE, FoldKind, Snapshots
@@ -78,12 +79,14 @@ class RunServices:
         on_traceback: ShowTraceback | None = None,
         snapshots: Snapshots | None = None,
         folds: Mapping[str, FoldKind[Any]] = NO_FOLDS,
+        files: Files | None = None,
     ) -> None:
         """`find_agent` looks up agents that are not declared in code; `orchestrate` runs an agent in its mailbox.
         `folds`: the folds that faces keep snapshots of, by the name of the face."""
         self.store = store
         self.snapshots = snapshots or Snapshots(store)
         self._folds = folds
+        self.files = files
         self.journal = journal
         self.clock = clock
         self.draft = Drafter(clock, "worker")

@@ -20,6 +20,7 @@ from runyard.agents.tools.waiting_tools import ClientTool
 from runyard.agents.user_code.current_call import set_current_execution
 from runyard.agents.user_code.tracebacks import traceback_of
 from runyard.domain.append import Finish, Park, Release
+from runyard.domain.content import TextPart, encoded, set_file_reader
 from runyard.domain.endings import end_events
 from runyard.domain.events import (
     RunCanceled,
@@ -173,6 +174,7 @@ class RunTask:
         if handle.seconds_left == 0:
             await self._end_error(TookTooLong.code, TookTooLong.late)
             return
+        set_file_reader(handle.read_file)
         with set_current_execution(handle, self._services.workspaces):
             runner = asyncio.create_task(_run_agent(agent, handle, self._services), name=f"run {self._run.id}")
         either: set[asyncio.Future[Any]] = {runner, self._stopped}
@@ -239,10 +241,10 @@ class RunTask:
             await self._finish(None, Finish(status=Status.DONE, stop_reason="end_turn"))
             return
         answered = _as_stored(output, self._services.redactor)
-        text, sources = answered.text, list(answered.sources)
+        text, sources, files = answered.text, list(answered.sources), list(answered.files or ())
         answer = None
         # an agent in a mailbox posts by its tools
-        if text and self._run.thread_id is not None and not self._run.in_mailbox:
+        if (text or files) and self._run.thread_id is not None and not self._run.in_mailbox:
             answer = Message(
                 id=new_id(),
                 thread_id=self._run.thread_id,
@@ -251,9 +253,11 @@ class RunTask:
                 text=text,
                 sources=sources,
                 created_at=self._services.clock.now_ms(),
+                parts=encoded([TextPart(text), *files] if text else files) if files else None,
             )
+        last = UNSET if answered.last is None else answered.last
         await self._finish(
-            RunOutput(text, sources, dict(answered.outputs), UNSET if answered.last is None else answered.last),
+            RunOutput(text, sources, dict(answered.outputs), last, files or UNSET),
             Finish(status=Status.DONE, stop_reason=answered.stop_reason, answer=answer),
         )
 
@@ -303,6 +307,7 @@ def _as_stored(output: Output, redactor: "Redactor") -> ModelOutput:
         redactor.text(clean(output.text)),
         redactor.value([clean(source) for source in output.sources]),
         redactor.value(dict(output.outputs)),
+        output.files,
         stop_reason=why,
         last=None if last is None else redactor.text(clean(last)),
     )

@@ -1,5 +1,5 @@
-"""The routes of the native face. `waits.py` has those of waits and events, `keys.py` and `overview.py`
-those for operators."""
+"""The routes of the native face. `waits.py` has those of waits and events, `files.py` those of files, `keys.py`
+and `overview.py` those for operators."""
 
 from typing import Annotated, Any, Literal
 
@@ -14,7 +14,7 @@ from runyard.domain.wait import Wait
 from runyard.engine.intake.intake import idempotency_key
 from runyard.engine.log.tree import parsed_cursor
 from runyard.engine.queries.views import checked_id
-from runyard.faces.native import keys, overview, translate, waits, wire
+from runyard.faces.native import files, keys, overview, translate, waits, wire
 from runyard.web.auth import Owner, owner_of
 from runyard.web.context import EngineDep, context_of
 from runyard.web.responses import Json, Key
@@ -135,7 +135,7 @@ async def decide(engine: EngineDep, owner: Owner, approval_id: str, body: wire.D
     return Json(_approval(decided))
 
 
-router.routes += [*waits.router.routes, *keys.router.routes, *overview.router.routes]
+router.routes += [*waits.router.routes, *files.router.routes, *keys.router.routes, *overview.router.routes]
 
 
 def _next(ids: list[str], limit: int) -> str | None:

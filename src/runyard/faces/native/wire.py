@@ -206,3 +206,11 @@ class Overview(BaseModel):
     workers: list[WorkerState]
     pod: PodState = Field(description="The process that sends this response.")
     database: DatabaseState
+
+
+class FileRow(BaseModel):
+    file_id: str
+    name: str
+    type: str = Field(description="The media type, such as `image/png`.")
+    size: int = Field(description="The number of bytes.")
+    created_at: str

@@ -7,10 +7,12 @@ from fastapi import Query
 from starlette.requests import Request
 from starlette.responses import Response
 
+from runyard.domain.content import DataPart, TextPart
 from runyard.domain.events import ClientTool
 from runyard.domain.run import Run
 from runyard.domain.thread import Message
 from runyard.domain.times import iso
+from runyard.engine.intake.content import FileReference, NewPart
 from runyard.engine.intake.intake import idempotency_key
 from runyard.engine.queries.views import checked_id
 from runyard.faces.threads import translate, wire
@@ -55,11 +57,22 @@ async def post_message(request: Request) -> Response:
     owner, thread_id = await owner_of(request), checked_id(request.path_params["thread_id"], "thread")
     body = await read(request, wire.NewMessage)
     route = f"POST /api/threads/{thread_id}/messages"
-    note = idempotency_key(owner, route, key_of(request), body.model_dump())
+    given = body.model_dump()
+    if body.parts is None and body.files is None:
+        del given["parts"], given["files"]  # a retry may have been sent before there were parts
+    note = idempotency_key(owner, route, key_of(request), given)
     tools = [ClientTool(tool.name, tool.description, tool.input_schema) for tool in body.tools]
     intake = engine_of(request).intake
     accepted = await intake.post(
-        owner, FACE, thread_id, body.content, body.agent, note, tools, while_running=body.while_running
+        owner,
+        FACE,
+        thread_id,
+        body.content or "",
+        body.agent,
+        note,
+        tools,
+        while_running=body.while_running,
+        parts=_parts(body),
     )
     if body.while_running == "queue":
         return Json(wire.RunMade(run_id=accepted.run_id), 201)
@@ -114,6 +127,23 @@ def _run(run: Run) -> wire.RunSeen:
 
 
 def _message(message: Message) -> wire.MessageSeen:
-    return wire.MessageSeen(
-        id=message.id, role=message.role, content=message.text, created_at=iso(message.created_at) or ""
-    )
+    seen = {"id": message.id, "role": message.role, "content": message.text, "created_at": iso(message.created_at)}
+    if message.parts is None:
+        return wire.MessageSeen.model_validate(seen)
+    return wire.MessageWithParts.model_validate({**seen, "parts": msgspec.to_builtins(message.content)})
+
+
+def _parts(body: wire.NewMessage) -> list[NewPart]:
+    """Return the parts of a message; none for plain text."""
+    if body.parts is None and body.files is None:
+        return []
+    parts: list[NewPart] = [] if body.content is None else [TextPart(body.content)]
+    for part in body.parts or ():
+        match part:
+            case wire.TextPart(text=text):
+                parts.append(TextPart(text))
+            case wire.FilePart(file_id=file_id, type=kind):
+                parts.append(FileReference(file_id, kind == "image"))
+            case wire.DataPart(data=data):
+                parts.append(DataPart(data))
+    return parts + [FileReference(file_id) for file_id in body.files or ()]

@@ -10,11 +10,12 @@ from runyard.domain.run import Run, Status, thread_lane
 from runyard.errors import Conflict, KeyReused, NotFound, QueueFull, RunActive, RunyardError
 from runyard.store import Accepted, Post, Room
 from runyard.stores.memory.claims import Claims
+from runyard.stores.memory.files import Files
 from runyard.stores.memory.lane import Lane
 from runyard.stores.memory.threads import Threads
 
 
-class Intake(Claims, Threads):
+class Intake(Claims, Threads, Files):
     async def accept(self, posts: Sequence[Post], room: Room | None = None) -> Sequence[Accepted | RunyardError]:
         places = room.places if room is not None and self._is_alive(room.worker_id) else 0
         results: list[Accepted | RunyardError] = []
@@ -42,6 +43,8 @@ class Intake(Claims, Threads):
             return reused
         if made is not None:
             return Accepted(made, None, repeated=True)
+        if not self._has_files(post):
+            return QueueFull() if self._is_full(post) else NotFound()
         post = self._with_thread(post)
         thread = self._threads.get(post.thread_id) if post.thread_id is not None else None
         if post.thread_id is not None and (thread is None or thread.owner != post.owner or thread.kind != "chat"):
@@ -50,6 +53,7 @@ class Intake(Claims, Threads):
             return QueueFull()
         if post.message is not None:
             self._messages[post.message.id] = post.message
+            self._use_files(post)
         accepted = self._queue(
             post,
             post.agent or (thread.agent if thread else None) or post.default_agent,
@@ -116,8 +120,11 @@ class Intake(Claims, Threads):
         aside = affected((BranchRun(r.id, r.parent_id, r.status, r.superseded_by) for r in inside), old.id)
         if not all(link.status.is_terminal for link in aside):
             raise RunActive
+        if not self._has_files(post):
+            raise NotFound
         if post.message is not None:
             self._messages[post.message.id] = post.message
+            self._use_files(post)
         accepted = self._queue(
             post,
             post.agent or old.agent,

@@ -6,12 +6,14 @@ A run changes only by `_change`, and its log grows only by `_write`, which updat
 from collections.abc import Iterable, Sequence
 from typing import Any, Literal, NamedTuple, TypeVar
 
+from msgspec import Struct
 from msgspec.structs import replace
 
 from runyard.clock import Clock
 from runyard.domain.api_key import ApiKey
 from runyard.domain.events import Draft, Event, place
 from runyard.domain.feed import Entry
+from runyard.domain.file import Place, StoredFile
 from runyard.domain.memory import Block, Passage
 from runyard.domain.profile import Profile
 from runyard.domain.recipients import Participant
@@ -32,6 +34,17 @@ class SteeredMessage(NamedTuple):
     run_id: str
     post: Post
     state: Literal["new", "taken", "left"]
+
+
+class Content(Struct):
+    """The bytes of files, or of an upload."""
+
+    owner: str
+    place: Place
+    touched_at: int
+    state: Literal["uploading", "ready", "dropped"] = "uploading"
+    digest: str | None = None
+    chunks: dict[int, bytes] = {}
 
 
 Row = TypeVar("Row", Thread, Run, Wait, Passage)
@@ -72,6 +85,10 @@ class Rows:
         self._outbox = Outbox(clock)
         self._tombstones = Tombstones()
         self._removals: list[Removal] = []
+
+        self._files: dict[str, StoredFile] = {}
+        self._contents: dict[str, Content] = {}
+        self._uses: dict[str, list[str]] = {}
 
         self._lanes: dict[str, Lane] = {}
         self._pauses: dict[str, int] = {}

@@ -25,6 +25,9 @@ class Steering(Intake, Control):
         if post.most_queued is not None and run.unread >= post.most_queued:
             raise QueueFull
         assert post.message is not None  # it is a post to a thread
+        if not self._has_files(post):
+            raise NotFound
+        self._use_files(post)
         self._messages[post.message.id] = replace(post.message, run_id=run.id)
         first = post.queued(run.agent)
         planned = replace(post, agent=run.agent, queued=lambda agent: first)
@@ -39,6 +42,8 @@ class Steering(Intake, Control):
             return known
         post = self._in_thread(post)
         self._check_room(post)
+        if not self._has_files(post):
+            raise NotFound
         run = self._active_in(post.lane_key)
         if run is not None:
             run = await self.cancel(run.owner, run.id, grace_ms, ending)

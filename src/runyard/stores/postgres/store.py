@@ -37,7 +37,7 @@ SHARED = 8  # connections for everything without a reserved one
 ANSWER_SECONDS = 15.0
 TRIES = 4
 # Unique names that another process may have inserted a moment ago.
-NAMED = ("runs_external", "messages_cause", "passages_cause", "threads_name")
+NAMED = ("runs_external", "messages_cause", "passages_cause", "threads_name", "file_contents_digest")
 _PARAMETER = re.compile(r"\$(\d+)")
 _AGAIN = (asyncpg.DeadlockDetectedError, asyncpg.SerializationError)
 
@@ -119,7 +119,7 @@ def _ends(parts: Sequence[Part]) -> list[str | None]:
 
 def _answers(parts: Sequence[Part]) -> list[str | None]:
     answers = [part.move.answer for part in parts if isinstance(part.move, Finish)]
-    return columns([_rows.message_values(answer) for answer in answers if answer is not None]) or [None] * 7
+    return columns([_rows.message_values(answer) for answer in answers if answer is not None]) or [None] * 8
 
 
 class PostgresStore(SqlStore):

@@ -14,7 +14,7 @@ from runyard.errors import ClockAhead, Conflict, KeyReused, NotFound, QueueFull,
 from runyard.ids import made_at
 from runyard.store import Accepted, Claim, Post, Room
 from runyard.stores import rows as _rows
-from runyard.stores.transactions import feed, runs, threads
+from runyard.stores.transactions import feed, files, runs, threads
 from runyard.stores.transactions.tx import Tx
 from runyard.stores.transactions.tx import Write as Rows
 
@@ -248,6 +248,7 @@ class Write:
         self._runs: list[tuple[Run, int | None]] = []
         self._events: list[tuple[Any, ...]] = []
         self._messages: list[Message] = []
+        self._with_files: list[Post] = []
         self.heads: list[tuple[Any, ...]] = []
 
     def run(self, post: Post, agent: str, parent: str | None, retried: Run | None) -> Accepted:
@@ -281,6 +282,7 @@ class Write:
         self._events += _rows.event_values(post.run_id, 0, 1, [draft])
         if post.message is not None and retried is None:
             self._messages.append(post.message)
+            self._with_files += [post] if post.files else []
         return Accepted(post.run_id, place(post.run_id, 1, [draft])[0], claim=claim)
 
     def _claim(self, run: Run, message: Message | None, opened: _Opened) -> Claim | None:
@@ -304,6 +306,7 @@ class Write:
             (tx.q.insert_feed, feed.at_work([run for run, _ in self._runs if run.started_at is not None])),
             *more,
         )
+        await files.use_in_messages(tx, self._with_files)
 
 
 async def forget_keys(tx: Tx, older_than_ms: int) -> None:

@@ -11,7 +11,7 @@ from runyard.domain.thread import Message
 from runyard.errors import NotFound, QueueFull, RunActive, RunyardError
 from runyard.store import Accepted, Ending, Post, Room
 from runyard.stores import rows as _rows
-from runyard.stores.transactions import control, intake, left_messages, runs, threads
+from runyard.stores.transactions import control, files, intake, left_messages, runs, threads
 from runyard.stores.transactions.lanes import lock_lanes, save_lanes
 from runyard.stores.transactions.tx import Tx
 
@@ -33,6 +33,7 @@ async def steer(tx: Tx, post: Post, received: Callable[[str], Draft], room: Room
         (tx.q.insert_messages, [_rows.message_values(message)]),
         (tx.q.insert_steered, [left_messages.values(post, message.id, run.id, seq, run.agent)]),
     )
+    await files.use_in_messages(tx, [post] if post.files else [])
     await runs.move_on(tx, replace(run, last_seq=seq, unread=run.unread + 1))
     return Accepted(run.id, place(run.id, seq, [draft])[0], steered=True)
 

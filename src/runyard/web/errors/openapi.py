@@ -76,6 +76,8 @@ def _errors(method: str, path: str, operation: dict[str, Any], needs_key: bool) 
         found.add(410)
     if method != "get":
         found.add(409)
+    if "application/octet-stream" in str(operation.get("requestBody")):
+        found.add(415)
     return found
 
 

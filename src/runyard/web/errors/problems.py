@@ -29,6 +29,7 @@ from runyard.errors import (
     TooMany,
     Unavailable,
     Unreadable,
+    WrongType,
 )
 from runyard.telemetry.logger import get_logger
 
@@ -44,6 +45,7 @@ STATUS: Sequence[tuple[type[RunyardError], int]] = (
     (NotFound, 404),
     (Gone, 410),
     (TooLarge, 413),
+    (WrongType, 415),
     (BadRequest, 400),
     (Invalid, 422),
     (Conflict, 409),

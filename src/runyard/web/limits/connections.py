@@ -18,23 +18,32 @@ from typing import Any, ClassVar, NamedTuple
 
 from uvicorn.protocols.http.httptools_impl import STATUS_LINE, HttpToolsProtocol, RequestResponseCycle
 
-from runyard.web.errors.problems import Problem
+from runyard.web.body import UPLOAD
+from runyard.web.errors.problems import Problem, path_of
 from runyard.web.sse import ABORT
 
 MOST_WAITING = 16 * 1024 * 1024
 FILES_KEPT_FREE = 128  # open files that are not client connections
 CLOSE_SECONDS = 5.0  # for the client to read the error
 END = b"\r\n\r\n"
+SLOWEST_UPLOAD = 64 * 1024  # bytes a second
 
 
 class ConnectionLimits(NamedTuple):
-    """Bytes of a head; seconds for the head and for the body; connections of the process and of one address."""
+    """Bytes of a head; seconds for the head and for the body; connections of the process and of one address; bytes of
+    an upload."""
 
     header_bytes: int
     header_seconds: float
     body_seconds: float
     connections: int
     per_address: int
+    upload_bytes: int = 0
+
+    @property
+    def upload_seconds(self) -> float:
+        """Seconds that a client has to send a file."""
+        return self.body_seconds + self.upload_bytes / SLOWEST_UPLOAD
 
     def fitting(self, open_files: int) -> "ConnectionLimits":
         """Return these limits lowered to what a process with so many open files allows. One address gets at most three
@@ -190,8 +199,12 @@ class Bounded(HttpToolsProtocol):
         if self._timed is part:
             return
         self._stop()
-        seconds = self._limits.body_seconds if part is _Part.BODY else self._limits.header_seconds
+        seconds = self._body_seconds() if part is _Part.BODY else self._limits.header_seconds
         self._timed, self._timer = part, self.loop.call_later(seconds, self._is_late)
+
+    def _body_seconds(self) -> float:
+        is_upload = self.scope["method"] == "POST" and path_of(dict(self.scope)) == UPLOAD
+        return self._limits.upload_seconds if is_upload else self._limits.body_seconds
 
     def _stop(self) -> None:
         if self._timer is not None:

@@ -62,10 +62,10 @@ with part as (
                       $18::text::text[], $19::text::text[], $20::text::text[], $21::text::bytea[]) as e (no, n, id, ts, type, source, name, fn, data)
    where base.of[e.no] >= 0
 ), answer as (
-  insert into messages (id, thread_id, run_id, role, text, sources, created_at)
-  select m.id, m.thread_id, m.run_id, m.role, m.text, m.sources, m.created_at
+  insert into messages (id, thread_id, run_id, role, text, sources, created_at, parts)
+  select m.id, m.thread_id, m.run_id, m.role, m.text, m.sources, m.created_at, m.parts
     from unnest($22::text::uuid[], $23::text::uuid[], $24::text::uuid[], $25::text::text[], $26::text::text[], $27::text::text[],
-                $28::text::bigint[]) as m (id, thread_id, run_id, role, text, sources, created_at)
+                $28::text::bigint[], $29::text::text[]) as m (id, thread_id, run_id, role, text, sources, created_at, parts)
     join tip t on t.id = m.run_id
 )
 select t.no, t.base, t.cancel, coalesce(f.ready, false) as ready, t.unread from tip t left join freed f on f.key = t.lane_key;

@@ -50,9 +50,9 @@ returning {thread};
 
 -- name: insert_channel_message
 -- Insert a message in a conversation.
-insert into messages (id, thread_id, run_id, role, text, sources, created_at, sender, parent_id, cause)
+insert into messages (id, thread_id, run_id, role, text, sources, created_at, parts, sender, parent_id, cause)
 select * from unnest($1::text::uuid[], $2::text::uuid[], $3::text::uuid[], $4::text::text[], $5::text::text[], $6::text::text[], $7::text::bigint[],
-                     $8::text::text[], $9::text::uuid[], $10::text::text[]);
+                     $8::text::text[], $9::text::text[], $10::text::uuid[], $11::text::text[]);
 
 -- name: caused_message
 -- The message that a tool call posted before.

@@ -3,9 +3,9 @@
 select id, proof from encryption_keys order by id;
 
 -- name: has_content
--- Whether the database has content: events, messages or memory.
+-- Whether the database has content: events, messages, memory or files.
 select exists (select 1 from run_events) or exists (select 1 from messages) or exists (select 1 from memory_blocks)
-    or exists (select 1 from passages) as found;
+    or exists (select 1 from passages) or exists (select 1 from file_contents) as found;
 
 -- name: insert_encryption_key
 -- Insert a key that seals content here; an existing proof stays.
@@ -27,17 +27,19 @@ update run_events e set data = s.new
  where e.run_id = s.run_id and e.seq = s.seq and e.data = s.old;
 
 -- name: seals_of_messages
--- The next messages. Their text is null unless (it starts with $2, or the sources with $3) equals $4.
-select id, sources, case when (left(text, length($2::text)) = $2) = $4
-                           or (sources <> '[]' and (left(sources, length($3::text)) = $3) = $4) then text end as text
-  from messages where id > $1 order by id limit $5;
+-- The next messages. Their text is null unless (it starts with $2, the sources with $3 or the parts with $4) equals $5.
+select id, sources, parts,
+       case when (left(text, length($2::text)) = $2) = $5
+              or (sources <> '[]' and (left(sources, length($3::text)) = $3) = $5)
+              or coalesce((left(parts, length($4::text)) = $4) = $5, false) then text end as text
+  from messages where id > $1 order by id limit $6;
 
 -- name: swap_messages
--- Replace the text and the sources of messages, unless another transaction changed them.
-update messages m set text = s.new, sources = s.new_sources
-  from unnest($1::text::uuid[], $2::text::text[], $3::text::text[], $4::text::text[], $5::text::text[])
-       as s (id, old, new, old_sources, new_sources)
- where m.id = s.id and m.text = s.old and m.sources = s.old_sources;
+-- Replace the text, the sources and the parts of messages, unless another transaction changed them.
+update messages m set text = s.new, sources = s.new_sources, parts = s.new_parts
+  from unnest($1::text::uuid[], $2::text::text[], $3::text::text[], $4::text::text[], $5::text::text[], $6::text::text[],
+              $7::text::text[]) as s (id, old, new, old_sources, new_sources, old_parts, new_parts)
+ where m.id = s.id and m.text = s.old and m.sources = s.old_sources and m.parts is not distinct from s.old_parts;
 
 -- name: seals_of_waits
 -- The next waits. Their input is null unless (it starts with $2) equals $3.
@@ -117,3 +119,23 @@ update run_messages m set content = s.new, tool_input = s.new_input
   from unnest($1::text::uuid[], $2::text::text[], $3::text::text[], $4::text::text[], $5::text::text[])
        as s (id, old, new, old_input, new_input)
  where m.id = s.id and m.content = s.old and m.tool_input is not distinct from s.old_input;
+
+-- name: seals_of_files
+-- The next files. Their name is null unless (it starts with $2) equals $3.
+select id, case when (left(name, length($2::text)) = $2) = $3 then name end as name from files where id > $1 order by id limit $4;
+
+-- name: swap_files
+-- Replace the name of files, unless another transaction changed it.
+update files f set name = s.new from unnest($1::text::uuid[], $2::text::text[], $3::text::text[]) as s (id, old, new)
+ where f.id = s.id and f.name = s.old;
+
+-- name: seals_of_chunks
+-- The next chunks of files. Their data is null unless (it starts with $3) equals $4.
+select content_id, no, case when (substr(data, 1, length($3::bytea)) = $3) = $4 then data end as data
+  from file_chunks where (content_id, no) > ($1, $2) order by content_id, no limit $5;
+
+-- name: swap_chunks
+-- Replace the data of chunks, unless another transaction changed it.
+update file_chunks c set data = s.new
+  from unnest($1::text::uuid[], $2::text::int[], $3::text::bytea[], $4::text::bytea[]) as s (content_id, no, old, new)
+ where c.content_id = s.content_id and c.no = s.no and c.data = s.old;

@@ -62,8 +62,9 @@ select r.*, 1
 
 -- name: insert_messages
 -- Insert messages.
-insert into messages (id, thread_id, run_id, role, text, sources, created_at)
-select * from unnest($1::text::uuid[], $2::text::uuid[], $3::text::uuid[], $4::text::text[], $5::text::text[], $6::text::text[], $7::text::bigint[]);
+insert into messages (id, thread_id, run_id, role, text, sources, created_at, parts)
+select * from unnest($1::text::uuid[], $2::text::uuid[], $3::text::uuid[], $4::text::text[], $5::text::text[], $6::text::text[], $7::text::bigint[],
+                     $8::text::text[]);
 
 -- name: move_heads
 -- Make runs the heads of their threads.

@@ -35,7 +35,8 @@ create table messages (
   created_at  bigint not null,
   sender      text,
   parent_id   uuid,
-  cause       text  -- the tool call that posted it, `run_id:call_id`
+  cause       text,  -- the tool call that posted it, `run_id:call_id`
+  parts       text  -- the JSON of its content parts; null for plain text
 );
 create index messages_thread on messages (thread_id, id);
 create index messages_run on messages (run_id);
@@ -597,3 +598,69 @@ create table tool_calls (
   primary key (owner, agent, tool, no),
   foreign key (owner, agent, tool) references tool_rates (owner, agent, tool) on delete cascade
 );
+
+-- Contents of files. `state`: uploading, ready, or dropped: to be deleted from the object store. `touched_at`: when a part
+-- of an upload was last written.
+create table file_contents (
+  id          uuid   primary key,
+  owner       text   not null,
+  digest      text,
+  size        bigint not null default 0,
+  place       text   not null,
+  state       text   not null default 'uploading',
+  touched_at  bigint not null
+);
+create unique index file_contents_digest on file_contents (owner, digest) where state = 'ready';
+create index file_contents_open on file_contents (state, touched_at) where state <> 'ready';
+
+create table file_chunks (
+  content_id  uuid  not null references file_contents (id) on delete cascade,
+  no          int   not null,
+  data        bytea not null,
+  primary key (content_id, no)
+);
+
+-- Files. `is_used`: a message or a run has referred to it.
+create table files (
+  id          uuid    primary key,
+  owner       text    not null,
+  content_id  uuid    not null references file_contents (id) on delete cascade,
+  name        text    not null,
+  type        text    not null,
+  size        bigint  not null,
+  is_used     boolean not null default false,
+  created_at  bigint  not null
+);
+create index files_content on files (content_id);
+create index files_unused on files (created_at) where not is_used;
+
+-- What refers to a file: a message, or a run.
+create table file_uses (
+  file_id     uuid not null references files (id) on delete cascade,
+  message_id  uuid references messages (id) on delete cascade,
+  run_id      uuid references runs (id) on delete cascade
+);
+create index file_uses_file on file_uses (file_id);
+create index file_uses_message on file_uses (message_id) where message_id is not null;
+create index file_uses_run on file_uses (run_id) where run_id is not null;
+
+-- A file is deleted with its last use, and a content with its last file. The locks make concurrent uses and uploads wait,
+-- and each later statement sees what they committed.
+create function drop_unused_file() returns trigger language plpgsql as $$
+begin
+  perform 1 from files where id = old.file_id for update;
+  delete from files where id = old.file_id and not exists (select 1 from file_uses u where u.file_id = old.file_id);
+  return null;
+end $$;
+create trigger file_uses_deleted after delete on file_uses for each row execute function drop_unused_file();
+
+create function drop_unused_content() returns trigger language plpgsql as $$
+begin
+  perform 1 from file_contents where id = old.content_id for update;
+  if not exists (select 1 from files f where f.content_id = old.content_id) then
+    delete from file_contents where id = old.content_id and place = 'database';
+    update file_contents set state = 'dropped', touched_at = now_ms() where id = old.content_id;
+  end if;
+  return null;
+end $$;
+create trigger files_deleted after delete on files for each row execute function drop_unused_content();

@@ -48,8 +48,8 @@ returning {thread};
 
 -- name: insert_channel_message
 -- Insert a message in a conversation.
-insert into messages (id, thread_id, run_id, role, text, sources, created_at, sender, parent_id, cause)
-values (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10);
+insert into messages (id, thread_id, run_id, role, text, sources, created_at, parts, sender, parent_id, cause)
+values (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11);
 
 -- name: caused_message
 -- The message that a tool call posted before.

@@ -3,9 +3,9 @@
 select id, proof from encryption_keys order by id;
 
 -- name: has_content
--- Whether the database has content: events, messages or memory.
+-- Whether the database has content: events, messages, memory or files.
 select exists (select 1 from run_events) or exists (select 1 from messages) or exists (select 1 from memory_blocks)
-    or exists (select 1 from passages) as found;
+    or exists (select 1 from passages) or exists (select 1 from file_contents) as found;
 
 -- name: insert_encryption_key
 -- Insert a key that seals content here; an existing proof stays.
@@ -25,14 +25,16 @@ select run_id, seq, id, case when (substr(data, 1, length(?3)) = ?3) = ?4 then d
 update run_events set data = ?4 where run_id = ?1 and seq = ?2 and data = ?3;
 
 -- name: seals_of_messages
--- The next messages. Their text is null unless (it starts with ?2, or the sources with ?3) equals ?4.
-select id, sources, case when (substr(text, 1, length(?2)) = ?2) = ?4
-                           or (sources <> '[]' and (substr(sources, 1, length(?3)) = ?3) = ?4) then text end as text
-  from messages where id > ?1 order by id limit ?5;
+-- The next messages. Their text is null unless (it starts with ?2, the sources with ?3 or the parts with ?4) equals ?5.
+select id, sources, parts,
+       case when (substr(text, 1, length(?2)) = ?2) = ?5
+              or (sources <> '[]' and (substr(sources, 1, length(?3)) = ?3) = ?5)
+              or coalesce((substr(parts, 1, length(?4)) = ?4) = ?5, false) then text end as text
+  from messages where id > ?1 order by id limit ?6;
 
 -- name: swap_messages
--- Replace the text and the sources of messages, unless another transaction changed them.
-update messages set text = ?3, sources = ?5 where id = ?1 and text = ?2 and sources = ?4;
+-- Replace the text, the sources and the parts of messages, unless another transaction changed them.
+update messages set text = ?3, sources = ?5, parts = ?7 where id = ?1 and text = ?2 and sources = ?4 and parts is ?6;
 
 -- name: seals_of_waits
 -- The next waits. Their input is null unless (it starts with ?2) equals ?3.
@@ -98,3 +100,20 @@ select id, run_id, tool_input,
 -- name: swap_ledger
 -- Replace the content and the tool input of ledger messages, unless another transaction changed them.
 update run_messages set content = ?3, tool_input = ?5 where id = ?1 and content = ?2 and tool_input is ?4;
+
+-- name: seals_of_files
+-- The next files. Their name is null unless (it starts with ?2) equals ?3.
+select id, case when (substr(name, 1, length(?2)) = ?2) = ?3 then name end as name from files where id > ?1 order by id limit ?4;
+
+-- name: swap_files
+-- Replace the name of files, unless another transaction changed it.
+update files set name = ?3 where id = ?1 and name = ?2;
+
+-- name: seals_of_chunks
+-- The next chunks of files. Their data is null unless (it starts with ?3) equals ?4.
+select content_id, no, case when (substr(data, 1, length(?3)) = ?3) = ?4 then data end as data
+  from file_chunks where (content_id, no) > (?1, ?2) order by content_id, no limit ?5;
+
+-- name: swap_chunks
+-- Replace the data of chunks, unless another transaction changed it.
+update file_chunks set data = ?4 where content_id = ?1 and no = ?2 and data = ?3;

@@ -50,7 +50,7 @@ values (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12, ?13, ?14, ?15, ?16, ?
 
 -- name: insert_messages
 -- Insert messages.
-insert into messages (id, thread_id, run_id, role, text, sources, created_at) values (?1, ?2, ?3, ?4, ?5, ?6, ?7);
+insert into messages (id, thread_id, run_id, role, text, sources, created_at, parts) values (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8);
 
 -- name: move_heads
 -- Make runs the heads of their threads.

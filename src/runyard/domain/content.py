@@ -1,0 +1,133 @@
+"""The content of a message: a list of parts. A part is text, an image, another file, or data (JSON).
+
+A part with a file has its id, name, type and size. The bytes are read when an agent or a model needs them. The text of
+a message is the text of its parts, for clients and agents that know no parts.
+"""
+
+from collections.abc import Awaitable, Callable, Iterator, Sequence
+from contextvars import ContextVar
+from typing import Any, TypeAlias
+
+import msgspec
+from msgspec import Struct
+
+from runyard.errors import AgentError
+
+BETWEEN_TEXTS = "\n\n"
+
+FileReader = Callable[[str], Awaitable[bytes]]
+_reader: ContextVar[FileReader | None] = ContextVar("runyard_file_reader", default=None)
+
+
+def set_file_reader(reader: FileReader) -> None:
+    """Set what `File.read` uses in this task and in the tasks that it starts: a function of the file's id."""
+    _reader.set(reader)
+
+
+class TextPart(Struct, frozen=True, tag="text", tag_field="type"):
+    """Text."""
+
+    text: str
+
+
+class File(
+    Struct, frozen=True, tag="file", tag_field="type", rename={"id": "file_id", "type": "media_type"}, kw_only=True
+):
+    """A file of a message, or one that an agent attached. Agents and tools may return it.
+
+    Args:
+        id: The id of the file. `GET /api/files/{id}` downloads it.
+        name: Its name.
+        type: Its media type, such as `"image/png"`.
+        size: The number of bytes.
+
+    Example:
+        >>> @runyard.agent
+        ... async def measure(ctx: runyard.Context) -> str:
+        ...     report = await ctx.attach("report.txt", b"12 pages", "text/plain")
+        ...     return f"{report.name}: {len(await report.read())} bytes"
+        >>> run_agent_sync(measure, "How long is it?").text
+        'report.txt: 8 bytes'
+    """
+
+    id: str
+    name: str
+    type: str
+    size: int
+
+    async def read(self) -> bytes:
+        """Return the bytes of the file.
+
+        Raises:
+            AgentError: If it is called outside a run.
+            NotFound: If the file was deleted.
+        """
+        reader = _reader.get()
+        if reader is None:
+            raise AgentError("A file is read inside a run. Use `Client.download` elsewhere.")
+        return await reader(self.id)
+
+
+class Image(File, frozen=True, tag="image", kw_only=True):
+    """A file that is an image. Models get it as one."""
+
+
+class DataPart(Struct, frozen=True, tag="data", tag_field="type"):
+    """A JSON value."""
+
+    data: Any
+
+
+Part: TypeAlias = TextPart | File | Image | DataPart
+
+_decoder = msgspec.json.Decoder(list[Part])
+_encode = msgspec.json.Encoder().encode
+
+
+def encoded(parts: Sequence[Part]) -> str:
+    return _encode(list(parts)).decode()
+
+
+def decoded(parts: str | None) -> list[Part]:
+    return [] if parts is None else _decoder.decode(parts)
+
+
+def text_of(parts: Sequence[Part]) -> str:
+    """Return the text of the text parts."""
+    return BETWEEN_TEXTS.join(part.text for part in parts if isinstance(part, TextPart))
+
+
+def file_of(file_id: str, name: str, kind: str, size: int) -> File:
+    """Return the part of a file: an image if its type says so."""
+    made = Image if kind.startswith("image/") else File
+    return made(id=file_id, name=name, type=kind, size=size)
+
+
+def model_content(text: str, parts: str | None) -> str | list[dict[str, Any]]:
+    """Return the content of a message for a model. Files are references (`file_id`), which are replaced by their bytes
+    when the model is asked."""
+    if parts is None:
+        return text
+    return [_block(part) for part in decoded(parts)]
+
+
+def _block(part: Part) -> dict[str, Any]:
+    match part:
+        case DataPart(data):
+            return {"type": "text", "text": _encode(data).decode()}
+        case _:
+            block: dict[str, Any] = msgspec.to_builtins(part)
+            return block
+
+
+def references(value: Any) -> Iterator[dict[str, Any]]:
+    """Yield the files that a JSON value, such as the output of a tool, refers to."""
+    if isinstance(value, dict):
+        if value.get("type") in ("file", "image") and isinstance(value.get("file_id"), str):
+            yield value
+        else:
+            for item in value.values():
+                yield from references(item)
+    elif isinstance(value, list):
+        for item in value:
+            yield from references(item)

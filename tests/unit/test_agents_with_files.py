@@ -1,0 +1,113 @@
+"""Agents get the files of their messages, attach files to their answers, and give models what they can take."""
+
+import asyncio
+from typing import Any
+
+import pytest
+
+import runyard
+from runyard.domain.content import File
+from runyard.errors import FilesNotSupported
+from runyard.model import Request
+from runyard.models.litellm import LitellmModel
+from runyard.testing import ResultFile, run_agent_sync
+
+PNG = b"\x89PNG\r\n\x1a\nabc"
+IMAGE = ("a.png", PNG, "image/png")
+
+
+def test_a_function_reads_the_files_of_its_message_and_attaches_others() -> None:
+    @runyard.agent
+    async def agent(ctx: runyard.Context) -> str:
+        [file] = ctx.message.files
+        await ctx.attach("twice.png", await file.read() * 2, "image/png")
+        return f"{file.name} {file.type} {file.size}"
+
+    result = run_agent_sync(agent, "look", files=[IMAGE])
+    assert result.text == "a.png image/png 11"
+    assert result.files == [ResultFile("twice.png", "image/png", PNG * 2)]
+    assert [step.name for step in result.steps] == ["attach"]
+
+
+def test_the_function_chooses_which_files_belong_to_the_answer() -> None:
+    @runyard.agent
+    async def agent(ctx: runyard.Context) -> runyard.Output:
+        await ctx.attach("draft.txt", b"draft", "text/plain")
+        return runyard.Output("done", files=[await ctx.attach("final.txt", b"final", "text/plain")])
+
+    assert run_agent_sync(agent, "go").files == [ResultFile("final.txt", "text/plain", b"final")]
+
+
+def test_wrong_data_and_wrong_files_are_errors() -> None:
+    @runyard.agent
+    async def text(ctx: runyard.Context) -> None:
+        await ctx.attach("a.txt", "text")  # type: ignore[arg-type]
+
+    @runyard.agent
+    async def lies(ctx: runyard.Context) -> None:
+        await ctx.attach("a.png", b"text", "image/png")
+
+    @runyard.agent
+    async def names(ctx: runyard.Context) -> runyard.Output:
+        return runyard.Output("done", files=["a.txt"])  # type: ignore[list-item]
+
+    @runyard.agent
+    async def nothing(ctx: runyard.Context) -> None:
+        await File(id="unknown", name="a", type="text/plain", size=1).read()
+
+    for agent, message in (
+        (text, "TypeError"),
+        (lies, "WrongType"),
+        (names, "files of an Output"),
+        (nothing, "NotFound"),
+    ):
+        failed = run_agent_sync(agent, "go").error
+        assert failed is not None
+        assert message in failed.message
+    with pytest.raises(runyard.AgentError, match="inside a run"):
+        asyncio.run(File(id="unknown", name="a", type="text/plain", size=1).read())
+
+
+@runyard.tool(effects="none")
+async def draw(ctx: runyard.Context) -> dict[str, Any]:
+    "Draw a chart."
+    return {"title": "sales", "chart": await ctx.attach("chart.png", PNG, "image/png")}
+
+
+def test_a_model_gets_images_files_and_text_and_the_files_of_tools() -> None:
+    seen: list[Any] = []
+
+    def turns(conversation: Any) -> dict[str, Any]:
+        seen.append(conversation)
+        return {"text": "Done."} if len(seen) > 1 else {"calls": [{"tool": "draw", "input": {}}]}
+
+    model = runyard.Agent("painter", model="scripted", turns=turns, tools=[draw])
+    files = [IMAGE, ("b.pdf", b"%PDF-1", "application/pdf"), ("c.csv", b"1,2", "text/csv")]
+    result = run_agent_sync(model, "look", files=files)
+    assert (result.status, result.text, result.files) == ("done", "Done.", [])
+    [question] = seen[0]
+    picture = {"type": "image_url", "image_url": {"url": "data:image/png;base64,iVBORw0KGgphYmM="}}
+    assert question["content"] == [
+        {"type": "text", "text": "look"},
+        picture,
+        {"type": "file", "file": {"filename": "b.pdf", "file_data": "data:application/pdf;base64,JVBERi0x"}},
+        {"type": "text", "text": "The file c.csv:\n1,2"},
+    ]
+    asked, returned = seen[1][-2:]
+    assert asked["role"] == "tool"
+    assert '"file_id"' in asked["content"]
+    assert returned["role"] == "user"
+    assert returned["content"][1] == picture
+    assert not any(b"base64" in event.data for event in result.events)
+    [call] = result.tool_calls
+    assert call.output["chart"]["name"] == "chart.png"
+
+
+def image_for(model: str) -> Request:
+    content = [{"type": "image_url", "image_url": {"url": "data:image/png;base64,AA=="}}]
+    return Request(model=model, messages=[{"role": "user", "content": content}], options={"api_key": "none"})
+
+
+async def test_a_model_that_takes_no_images_says_so_before_it_is_asked() -> None:
+    with pytest.raises(FilesNotSupported, match=r"openai/gpt-3\.5-turbo takes no images"):
+        await anext(LitellmModel().stream(image_for("openai/gpt-3.5-turbo")))
