@@ -22,6 +22,7 @@ CLASSES = [
     "Settings",
     "Timeouts",
     "Tool",
+    "WorkedRun",
 ]
 ERRORS = [
     "AgentError",
@@ -50,6 +51,7 @@ FUNCTIONS = [
     "scripted",
     "stream_output",
     "tool",
+    "work_once",
 ]
 BUILTINS = ["read_file", "run_python", "search_documents", "write_file"]
 NAMES = [*CLASSES, *ERRORS, *FUNCTIONS, *BUILTINS, "__version__", "errors"]
