@@ -38,7 +38,7 @@ async def celery(flow: Flow, redis: PrivateRedis) -> AsyncIterator[CeleryWorkers
 def _doorbells(redis: PrivateRedis, queue: str = "runyard") -> list[dict[str, Any]]:
     client = Redis.from_url(redis.url)
     with client:
-        return [json.loads(message) for message in client.lrange(queue, 0, -1)]  # type: ignore[union-attr]
+        return [json.loads(message) for message in client.lrange(queue, 0, -1)]
 
 
 async def test_a_killed_child_loses_nothing_and_a_parked_run_resumes_on_another_host(
@@ -133,7 +133,7 @@ async def test_a_stopped_worker_hands_its_run_over_within_the_drain_time(flow: F
 async def test_an_agent_with_a_queue_of_its_own_runs_there_only(
     flow: Flow, celery: CeleryWorkers, redis: PrivateRedis
 ) -> None:
-    queues = {"executor_queues": "second=gpu"}
+    queues: dict[str, Any] = {"executor_queues": "second=gpu"}
     await celery.serve(**queues)
     await flow.start("worker", executor=celery.executor, **queues)
     await celery.start(*THREADS, **queues)

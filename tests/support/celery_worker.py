@@ -6,6 +6,7 @@ import os
 import signal
 from collections.abc import Mapping
 from contextlib import suppress
+from typing import Any
 
 from tests.support.flow import Flow
 from tests.support.pods import Pod
@@ -23,12 +24,12 @@ class CeleryWorkers:
         self._flow = flow
         self.executor = broker.replace("redis://", "celery://")
 
-    async def serve(self, **settings: object) -> None:
+    async def serve(self, **settings: Any) -> None:
         """Start a server without a worker that rings Celery."""
         await self._flow.start("api", executor=self.executor, executor_poll_seconds=0.2, **settings)
 
     async def start(
-        self, *options: str, module: str = PRODUCT, variables: Mapping[str, str] = {}, **settings: object
+        self, *options: str, module: str = PRODUCT, variables: Mapping[str, str] = {}, **settings: Any
     ) -> Pod:
         """A worker that takes tasks. `options`: those of `celery worker`."""
         name = f"pod-{len(self._flow.pods)}@test"

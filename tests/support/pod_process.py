@@ -15,7 +15,7 @@ one first). `BROKEN` names a sink of telemetry that fails (`broken_sinks.py`). R
 is set.
 
 The kind `once` calls `runyard.work_once`: `CALLS` times, with `MAX_SECONDS` and for `AGENTS`. The kind
-`celery` is a worker of Celery.
+`celery` is a worker of Celery, and `processes` is `serve --processes 2`.
 """
 
 from __future__ import annotations
@@ -43,7 +43,7 @@ from runyard.app import server as serving
 from runyard.bus import Bus, Hint
 from runyard.domain.append import Appended, Finish, Outcome, Part, Repeated
 from runyard.errors import Fenced, RunyardError, Unavailable
-from runyard.settings import Settings
+from runyard.settings import Settings, address
 from runyard.store import Accepted, Claim, Post, Store
 from runyard.telemetry import logs
 from tests.support.app_factory import create_app
@@ -317,6 +317,11 @@ def _live(spec: dict[str, Any], report: int, inherited: Sequence[int]) -> None:
 
     if spec["kind"] == "once":
         work_once(ready)
+    elif spec["kind"] == "processes":
+        prepare()
+        settings = Settings()
+        ready(address(settings.host, settings.port), False)
+        serving.serve_in_processes(settings, 2, lambda: opening.load_app(settings), keys="not_needed")
     elif spec["kind"] == "celery":
         work_for_celery(ready)
     else:

@@ -22,7 +22,7 @@ from tests.support.eventually import PATIENCE
 ROOT = Path(__file__).parents[2]
 APP = Path(__file__).with_name("flow_app.py")
 
-Kind = Literal["serve", "api", "worker", "once", "celery"]
+Kind = Literal["serve", "api", "worker", "once", "celery", "processes"]
 
 
 class PodDied(Exception):

@@ -255,6 +255,20 @@ LOG_ACTIONS = (
     # the process
     LogAction("server.started", "info", "The server accepts requests at `url`."),
     LogAction("metrics_server.started", "info", "Metrics are served at `url`."),
+    LogAction(
+        "process.child_ended",
+        "error",
+        "A process of `serve --processes` ended by itself. It is started again if it had served before.",
+        "Look at the lines before it.",
+    ),
+    LogAction("process.restart_started", "info", "SIGHUP came: the processes are replaced one after another."),
+    LogAction("process.restart_finished", "info", "All processes are replaced."),
+    LogAction(
+        "process.restart_failed",
+        "error",
+        "A new process could not start, so the old ones stay.",
+        "Fix what the lines before it say, then send SIGHUP again.",
+    ),
     LogAction("process.stop_requested", "info", "The process received a signal to stop."),
     LogAction(
         "process.tasks_abandoned",
