@@ -14,7 +14,9 @@ from tests.support.facts_and_gates import FOLDER, Notes
 
 notes = Notes(Path(os.environ[FOLDER]))
 if seconds := os.environ.get("VISIBILITY"):
-    app.conf.broker_transport_options = {**app.conf.broker_transport_options, "visibility_timeout": int(seconds)}
+    often = {"unacked_restore_interval": 1, "unacked_restore_throttle": 1}  # by default every 100 s
+    options = app.conf.broker_transport_options | often | {"visibility_timeout": int(seconds)}
+    app.conf.broker_transport_options = options
 
 
 def _record(task_id: str, **_: Any) -> None:
