@@ -106,7 +106,7 @@ def test_a_line_that_is_partly_covered_has_a_test(project: Path) -> None:
 
 def test_the_replaceable_executor_was_connected_to_another_engine() -> None:
     [line] = [line for line in requirements.read_lines() if line.id == "S0.43"]
-    assert line.limit is None
+    assert not line.limit
     assert (
         "tests/flow/test_another_engine_changes_no_stream.py::test_the_stream_is_the_same_on_our_worker_and_on_celery"
     ) in requirements.read_tests()["S0.43"]

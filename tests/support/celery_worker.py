@@ -22,7 +22,7 @@ class CeleryWorkers:
 
     def __init__(self, flow: Flow, broker: str) -> None:
         self._flow = flow
-        self.executor = broker.replace("redis://", "celery://")
+        self.executor = broker.replace("redis://", "celery://") if broker.startswith("redis") else f"celery+{broker}"
 
     async def serve(self, **settings: Any) -> None:
         """Start a server without a worker that rings Celery."""
