@@ -25,6 +25,7 @@ if TYPE_CHECKING:
     from runyard.agents.tools.waiting_tools import client_tool
     from runyard.agents.user_code.current_call import stream_output
     from runyard.app.asgi import create_app
+    from runyard.app.on_demand import WorkedRun, work_once
     from runyard.client import Client
     from runyard.contract.timeouts import Timeouts
     from runyard.domain.content import File
@@ -75,6 +76,7 @@ __all__ = [
     "ToolFailed",
     "Unavailable",
     "UnknownOutcome",
+    "WorkedRun",
     "__version__",
     "agent",
     "claude",
@@ -90,6 +92,7 @@ __all__ = [
     "search_documents",
     "stream_output",
     "tool",
+    "work_once",
     "write_file",
 ]
 
@@ -109,6 +112,7 @@ _NAMES_BY_MODULE = {
     "runyard.agents.tools.waiting_tools": ["client_tool"],
     "runyard.agents.user_code.current_call": ["stream_output"],
     "runyard.app.asgi": ["create_app"],
+    "runyard.app.on_demand": ["WorkedRun", "work_once"],
     "runyard.client": ["Client"],
     "runyard.contract.timeouts": ["Timeouts"],
     "runyard.domain.content": ["File"],

@@ -45,7 +45,7 @@ LONG_FUNCTIONS = {
     "tests/faces/chats/chats_client.py::chat_agents": (81, "one list of small agents"),
 }
 FULL_FOLDERS = {
-    "src/runyard": (29, "one entry for each layer, and the modules at the bottom of the import order"),
+    "src/runyard": (31, "one entry for each layer, and the modules at the bottom of the import order"),
     "src/runyard/agents": (19, "one folder for each kind of agent"),
     "src/runyard/cli": (25, "one module for each command"),
     "src/runyard/domain": (29, "one module for each noun; pure code"),

@@ -23,6 +23,7 @@ CLASSES = [
     "Settings",
     "Timeouts",
     "Tool",
+    "WorkedRun",
 ]
 ERRORS = [
     "AgentError",
@@ -51,6 +52,7 @@ FUNCTIONS = [
     "scripted",
     "stream_output",
     "tool",
+    "work_once",
 ]
 BUILTINS = ["read_file", "run_python", "search_documents", "write_file"]
 NAMES = [*CLASSES, *ERRORS, *FUNCTIONS, *BUILTINS, "__version__", "errors"]

@@ -104,13 +104,9 @@ def test_a_line_that_is_partly_covered_has_a_test(project: Path) -> None:
     assert requirements.problems(project)[0] == "S0.1 is called partly covered and no test names it."
 
 
-def test_the_replaceable_executor_is_open_until_another_executor_was_connected() -> None:
-    """The only test of S0.43 executes on a worker of our own; a test with another executor removes this one."""
+def test_the_replaceable_executor_was_connected_to_another_engine() -> None:
     [line] = [line for line in requirements.read_lines() if line.id == "S0.43"]
-    assert (line.limit, requirements.read_tests()["S0.43"]) == (
-        "open",
-        [
-            "tests/faces/threads/test_who_executes_does_not_matter.py::"
-            "test_another_process_may_execute_and_the_stream_stays_as_it_is"
-        ],
-    )
+    assert not line.limit
+    assert (
+        "tests/flow/test_another_engine_changes_no_stream.py::test_the_stream_is_the_same_on_our_worker_and_on_celery"
+    ) in requirements.read_tests()["S0.43"]

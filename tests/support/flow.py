@@ -80,7 +80,7 @@ class Flow:
     @property
     def apis(self) -> list[Pod]:
         """The pods that answer HTTP."""
-        return [pod for pod in self.pods if pod.alive and pod.kind != "worker"]
+        return [pod for pod in self.pods if pod.alive and pod.kind in ("serve", "api", "processes")]
 
     @property
     def is_sqlite(self) -> bool:

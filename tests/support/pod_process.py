@@ -13,6 +13,9 @@ event type (`after.model.token:7`: the commit that holds the seventh token). Act
 wrong (`jumping_clock.py`). `BUS` spoils the hints that this pod sends: `silent` (none arrives), `doubling` (each
 arrives twice), `shuffled` (late, last one first). `BROKEN` names a sink of telemetry that fails (`broken_sinks.py`).
 Requests need an API key only if `KEYS` is set.
+
+The kind `once` calls `runyard.work_once`: `CALLS` times, with `MAX_SECONDS` and for `AGENTS`. The kind
+`celery` is a worker of Celery, and `processes` is `serve --processes 2`.
 """
 
 from __future__ import annotations
@@ -29,6 +32,10 @@ from contextlib import suppress
 from pathlib import Path
 from typing import Any, TypeVar
 
+from celery import signals
+from celery.bin.celery import celery
+
+import runyard
 from runyard.agents.declared.loading import App
 from runyard.app import factories as opening
 from runyard.app import process as wiring
@@ -36,8 +43,9 @@ from runyard.app import server as serving
 from runyard.bus import Bus, Hint
 from runyard.domain.append import Appended, Finish, Outcome, Part, Repeated
 from runyard.errors import Fenced, RunyardError, Unavailable
-from runyard.settings import Settings
+from runyard.settings import Settings, address
 from runyard.store import Accepted, Claim, Post, Store
+from runyard.telemetry import logs
 from runyard.web import sse
 from tests.support.app_factory import create_app
 from tests.support.broken_sinks import BROKEN
@@ -187,8 +195,8 @@ def _names(parts: Sequence[Part]) -> dict[str, int]:
 # --- one pod ---------------------------------------------------------------------------------------------------------
 
 
-async def be(kind: str, ready: Callable[[str, bool], None]) -> None:
-    """`serve` (with a worker), `api` (without) or `worker`, as the environment says."""
+def prepare() -> None:
+    """Build the faults that the environment names into this process."""
     notes = Notes(Path(os.environ[FOLDER]))
     for name in os.environ.get("UNSAFE", "").split():
         REMOVE[name]()
@@ -208,6 +216,11 @@ async def be(kind: str, ready: Callable[[str, bool], None]) -> None:
     wiring.open_store = open_store  # type: ignore[attr-defined]
     if spoilt := os.environ.get("BUS"):
         wiring.open_bus = lambda settings: FaultyBus(opening.open_bus(settings), spoilt)  # type: ignore[attr-defined]
+
+
+async def be(kind: str, ready: Callable[[str, bool], None]) -> None:
+    """`serve` (with a worker), `api` (without) or `worker`, as the environment says."""
+    prepare()
     settings = Settings()
     app = opening.load_app(settings)
     if kind != "worker":
@@ -222,6 +235,25 @@ async def be(kind: str, ready: Callable[[str, bool], None]) -> None:
 
     wiring.Process.start = started  # type: ignore[method-assign, assignment]
     await serving.work(settings, app)
+
+
+def work_once(ready: Callable[[str, bool], None]) -> None:
+    """Call `runyard.work_once` as often as `CALLS` says, and record what each call did."""
+    prepare()
+    notes = Notes(Path(os.environ[FOLDER]))
+    logs.configure("json", "info")
+    ready("", False)
+    seconds, agents = os.environ.get("MAX_SECONDS"), os.environ.get("AGENTS", "").split()
+    for _ in range(int(os.environ.get("CALLS", "1"))):
+        worked = runyard.work_once(max_seconds=None if seconds is None else float(seconds), agents=agents or None)
+        notes.write("worked", *(("nothing",) if worked is None else (worked.outcome, worked.run_id)))
+
+
+def work_for_celery(ready: Callable[[str, bool], None]) -> None:
+    """Be `celery -A $CELERY_APP worker $CELERY_OPTIONS`."""
+    prepare()
+    signals.worker_ready.connect(lambda **_: ready("", False), weak=False)
+    celery.main(args=["-A", os.environ["CELERY_APP"], "worker", *os.environ["CELERY_OPTIONS"].split()])
 
 
 # --- the nursery -----------------------------------------------------------------------------------------------------
@@ -291,7 +323,17 @@ def _live(spec: dict[str, Any], report: int, inherited: Sequence[int]) -> None:
     def ready(url: str, needs_key: bool) -> None:
         _say(report, {"ready": os.getpid(), "url": url})
 
-    serving.run(be(spec["kind"], ready))
+    if spec["kind"] == "once":
+        work_once(ready)
+    elif spec["kind"] == "processes":
+        prepare()
+        settings = Settings()
+        ready(address(settings.host, settings.port), False)
+        serving.serve_in_processes(settings, 2, lambda: opening.load_app(settings), keys="not_needed")
+    elif spec["kind"] == "celery":
+        work_for_celery(ready)
+    else:
+        serving.run(be(spec["kind"], ready))
 
 
 def _say(report: int, message: dict[str, Any]) -> None:

@@ -22,7 +22,7 @@ from tests.support.eventually import PATIENCE
 ROOT = Path(__file__).parents[2]
 APP = Path(__file__).with_name("flow_app.py")
 
-Kind = Literal["serve", "api", "worker"]
+Kind = Literal["serve", "api", "worker", "once", "celery", "processes"]
 
 
 class PodDied(Exception):
@@ -30,7 +30,7 @@ class PodDied(Exception):
 
 
 class Pod:
-    """One process. `url` is empty for a worker."""
+    """One process. `url` is empty if it answers no HTTP."""
 
     def __init__(self, name: str, kind: Kind, log: Path) -> None:
         self.name = name

@@ -17,6 +17,7 @@ if TYPE_CHECKING:
     from runyard.bus import Bus
     from runyard.checkpoints.store import InteractionStore
     from runyard.checkpoints.task import Checkpoints, Stores
+    from runyard.doorbells import Doorbell
     from runyard.encryption.cipher import KeyRing
     from runyard.engine.engine import Engine
     from runyard.stores.object_files import ObjectFiles
@@ -95,6 +96,17 @@ def open_bus(settings: Settings) -> "Bus":
     except ImportError:
         extra = {"postgresql": "postgres", "rediss": "redis"}.get(scheme, scheme)
         raise StartupError(f"A {extra} bus needs its driver: pip install 'runyard[{extra}]'.") from None
+
+
+def open_doorbell(settings: Settings) -> "Doorbell | None":
+    """Return what rings the engine that the settings name."""
+    if settings.executor is None:
+        return None
+    try:
+        from runyard.doorbells.celery import CeleryDoorbell
+    except ImportError:
+        raise StartupError("RUNYARD_EXECUTOR needs Celery: pip install 'runyard[celery]'.") from None
+    return CeleryDoorbell(settings.executor_broker)
 
 
 def open_checkpoints(settings: Settings, engine: "Engine", clock: Clock) -> "tuple[Stores, Checkpoints]":

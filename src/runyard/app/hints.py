@@ -4,15 +4,17 @@ A hint over the bus decides nothing: it makes another process read the store soo
 """
 
 from runyard.bus import Bus, Hint
+from runyard.engine.control.announcer import Announcer
 from runyard.engine.running.worker import Worker
 
 
 class Hints:
-    """`worker` is the worker of this process, once it is built."""
+    """`worker` is the worker of this process, once it is built; `announcer` rings the engine that the settings name."""
 
     def __init__(self, bus: Bus) -> None:
         self._bus = bus
         self.worker: Worker | None = None
+        self.announcer: Announcer | None = None
 
     def wake_workers(self) -> None:
         """Make all workers claim now, because a run may be ready."""
@@ -21,7 +23,9 @@ class Hints:
         self.wake_other_processes()
 
     def wake_other_processes(self) -> None:
-        """Make the workers of other processes claim now."""
+        """Make the workers of other processes, and the engine that the settings name, claim now."""
+        if self.announcer is not None:
+            self.announcer.wake()
         self._bus.send([Hint("work")])
 
     def stop_run(self, run_id: str) -> None:

@@ -14,6 +14,7 @@ from runyard.agents.declared.loading import App
 from runyard.agents.tools.workspace import Workspace
 from runyard.agents.user_code.containment import contain_tasks
 from runyard.agents.user_code.run_in_thread import run_in_thread
+from runyard.app.announcing import build_announcer
 from runyard.app.factories import open_bus, open_checkpoints, open_exporter, open_store
 from runyard.app.hints import Hints
 from runyard.app.startup_checks import check_and_load
@@ -60,14 +61,15 @@ class Process:
         app: App,
         *,
         worker: bool = True,
+        on_demand: bool = False,
         store: Store | None = None,
         bus: Bus | None = None,
         clock: Clock | None = None,
         may_exit: bool = False,
         on_traceback: ShowTraceback | None = None,
     ) -> None:
-        """`may_exit`: the process belongs to Runyard and may end itself if an agent blocks it. `on_traceback` shows a
-        developer what agents raise."""
+        """`on_demand`: the worker claims a run only if `Worker.work_one` is called. `may_exit`: the process belongs to
+        Runyard and may end itself if an agent blocks it. `on_traceback` shows a developer what agents raise."""
         contain()
         self._settings = settings
         self._app = app
@@ -92,17 +94,17 @@ class Process:
 
         admission = build_admission(resources)
         channels = build_channels(resources, self.tail, admission)
-        self.agent_directory, self.feed, self.reply_order = (
-            channels.agent_directory,
-            channels.feed,
-            channels.reply_order,
-        )
+        self.agent_directory, self.feed = channels.agent_directory, channels.feed
+        self.reply_order = channels.reply_order
 
         patient_store = retrying(self.store, settings.database_wait_seconds)
         self._snapshots = (Snapshots(patient_store), Snapshots(self.store))  # of runs, and of requests
         self.worker = hints.worker = (
-            build_worker(resources, self.journal, channels, self._snapshots[0], on_traceback) if worker else None
+            build_worker(resources, self.journal, channels, self._snapshots[0], on_traceback, on_demand=on_demand)
+            if worker
+            else None
         )
+        self.announcer = build_announcer(settings, self.store, hints, on_demand=on_demand)
         self.watchdog = build_watchdog(settings, may_exit=may_exit)
         self.deleted_files = DeletedFiles(self.store, clock, (self._remove_workspace, self._remove_checkpoints))
         days = settings.retention_days
@@ -158,6 +160,8 @@ class Process:
         }
         if self.retention is not None:
             loops["retention"] = self.retention.run
+        if self.announcer is not None:
+            loops["announcer"] = self.announcer.run
         return loops
 
     async def drain(self, grace: float) -> None:
@@ -167,6 +171,8 @@ class Process:
         if self.worker is not None:
             await self.worker.drain(grace)
         await _within_last_seconds(self.outbox.round())
+        if self.announcer is not None:
+            await _within_last_seconds(self.announcer.round())
         self.streams.cut()
         self.feed.cut()
 
@@ -186,6 +192,8 @@ class Process:
         for snapshots in self._snapshots:
             await _within_last_seconds(snapshots.close())
         await _within_last_seconds(self.bus.close())
+        if self.announcer is not None:
+            await _within_last_seconds(run_in_thread(self.announcer.close))
         await self.store.close()
         await _within_last_seconds(run_in_thread(safely, self.tracer.exporter.close))
 

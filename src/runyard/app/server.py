@@ -18,6 +18,7 @@ from typing import TYPE_CHECKING, Any, Literal
 from runyard.agents.declared.loading import App
 from runyard.app.asgi import create_app, warn_if_no_api_key
 from runyard.app.process import Process
+from runyard.app.processes import Processes
 from runyard.engine.running.run_services import ShowTraceback
 from runyard.errors import StartupError
 from runyard.settings import Settings, address
@@ -43,8 +44,11 @@ async def serve(
     keys: Keys = "needed",
     ready: Callable[[str, bool], None] | None = None,
     on_traceback: ShowTraceback | None = None,
+    listener: socket.socket | None = None,
+    metrics_listener: socket.socket | None = None,
 ) -> None:
-    """Serve HTTP until SIGTERM or SIGINT. `ready` is called with the address, and whether it requires an API key.
+    """Serve HTTP until SIGTERM or SIGINT. `ready` is called with the address, and whether it requires an API key. The
+    listeners are sockets that are open already.
 
     `keys`: without keys, every caller may do everything. `on_traceback` is called with what agents raise. This is
     content, so only a developer's own server sets it."""
@@ -56,7 +60,7 @@ async def serve(
     logs.catch_tracebacks()
     signals = _Signals()
     process = Process(settings, app, worker=worker, may_exit=True, on_traceback=on_traceback)
-    listener = _listen(settings.host, settings.port)
+    listener = listener or listen(settings.host, settings.port)
     is_guarded = keys == "needed" or (keys == "needed_off_loopback" and not _is_loopback(listener))
     served = create_app(settings, process=process, keys=is_guarded)
     config = uvicorn.Config(
@@ -78,7 +82,7 @@ async def serve(
     stopping = _on_signal(signals, process, settings.drain_seconds, lambda: setattr(server, "should_exit", True))
     if ready is not None:
         ready(address(settings.host, listener.getsockname()[1]), is_guarded)
-    async with _metrics_server(settings, process):
+    async with _metrics_server(settings, process, metrics_listener):
         with _HiddenCuts():
             await server.serve([listener])
     stopping.cancel()
@@ -121,7 +125,9 @@ async def work(settings: Settings, app: App) -> None:
 
 
 @asynccontextmanager
-async def _metrics_server(settings: Settings, process: Process) -> AsyncIterator[None]:
+async def _metrics_server(
+    settings: Settings, process: Process, listener: socket.socket | None = None
+) -> AsyncIterator[None]:
     """Serve health and metrics on a port of their own, if the settings name one."""
     if settings.metrics_port is None:
         yield
@@ -130,7 +136,7 @@ async def _metrics_server(settings: Settings, process: Process) -> AsyncIterator
 
     from runyard.web.metrics_port import MetricsPort
 
-    listener = _listen(settings.metrics_host, settings.metrics_port, "RUNYARD_METRICS_PORT")
+    listener = listener or listen(settings.metrics_host, settings.metrics_port, "RUNYARD_METRICS_PORT")
     answering = MetricsPort(process.engine, process.metrics)
     config = uvicorn.Config(
         answering,
@@ -259,7 +265,47 @@ def _on_signal(signals: _Signals, process: Process, grace: float, then: Callable
     return asyncio.create_task(shut_down(), name="signals")
 
 
-def _listen(host: str, port: int, setting: str = "RUNYARD_PORT") -> socket.socket:
+def serve_in_processes(
+    settings: Settings, count: int, load: Callable[[], App], *, worker: bool = True, keys: Keys = "needed"
+) -> int:
+    """Serve HTTP in several processes behind one socket until SIGTERM or SIGINT. Return the exit code.
+
+    `load` loads the app in each process. With a metrics port, each process has one of its own: that port and the next
+    ones."""
+    logs.configure(settings.log_format, settings.log_level)
+    listener = listen(settings.host, settings.port)
+    metrics: list[socket.socket] = []
+    if settings.metrics_port is not None:
+        ports = [settings.metrics_port + place if settings.metrics_port else 0 for place in range(count)]
+        metrics = [listen(settings.metrics_host, port, "RUNYARD_METRICS_PORT") for port in ports]
+
+    def serve_child(listener: socket.socket, metrics: socket.socket | None, tell: Callable[[], None]) -> None:
+        app = load()
+
+        def ready(url: str, needs_key: bool) -> None:
+            log.info("server.started", url=url, worker=worker, agents=sorted(app.agents))
+            tell()
+
+        try:
+            run(
+                serve(
+                    settings,
+                    app,
+                    worker=worker,
+                    keys=keys,
+                    ready=ready,
+                    listener=listener,
+                    metrics_listener=metrics,
+                )
+            )
+        except StartupError as error:
+            print(f"runyard: {error.message}", file=sys.stderr)
+            raise SystemExit(1) from None
+
+    return Processes(listener, metrics, count, serve_child).run()
+
+
+def listen(host: str, port: int, setting: str = "RUNYARD_PORT") -> socket.socket:
     family = socket.AF_INET6 if ":" in host else socket.AF_INET
     listener = socket.socket(family)
     listener.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING
 
 from runyard.agents.declared.loading import App
 from runyard.agents.declared.model_settings import SCRIPTED
+from runyard.app.announcing import agents_for_workers
 from runyard.app.factories import open_objects
 from runyard.app.hints import Hints
 from runyard.bus import Bus
@@ -184,6 +185,8 @@ def build_worker(
     channels: Channels,
     snapshots: Snapshots,
     on_traceback: ShowTraceback | None = None,
+    *,
+    on_demand: bool = False,
 ) -> Worker:
     settings, wait = resources.settings, resources.settings.database_wait_seconds
     directory, store = retrying(channels.agent_directory, wait), retrying(resources.store, wait)
@@ -208,11 +211,12 @@ def build_worker(
         resources.store,
         services,
         label=f"{socket.gethostname()}:{os.getpid()}",
-        slots=settings.slots,
+        slots=0 if on_demand else settings.slots,
         lease_seconds=settings.lease_seconds,
         poll_seconds=settings.poll_seconds,
         wake_other_processes=resources.hints.wake_other_processes,
         on_mailbox_run=channels.wake,
+        agents=agents_for_workers(settings),
         metrics=resources.metrics,
     )
 

@@ -26,6 +26,7 @@ from runyard.errors import RunyardError, Sealed
 from runyard.store import (
     NO_VERSIONS,
     Accepted,
+    AgentFilter,
     Beat,
     Claim,
     Ending,
@@ -45,7 +46,7 @@ UNSEALED = (
     *("open", "close", "ping", "check_disk", "maintain", "overview", "end_stuck_sessions"),
     *("create_thread", "get_thread", "get_named_thread", "list_threads", "delete_thread"),
     *("count_queued", "forget_keys", "take_call", "forget_calls", "forget_events"),
-    *("register", "retire", "list_workers", "runs_to_cancel", "detach", "attach"),
+    *("register", "retire", "list_workers", "ready_runs", "runs_to_cancel", "detach", "attach"),
     *("heads", "unpublished", "publish"),
     *("sweep", "sweep_messages", "drop_feed", "drop_logs", "get_tombstone", "removals", "forget_removals"),
     *("create_api_key", "get_api_key", "list_api_keys", "revoke_api_key", "touch_api_keys"),
@@ -128,9 +129,14 @@ class SealedStore(Store):
         return replace(beat, holds=[self._seals.open_run(run) for run in beat.holds])
 
     async def claim(
-        self, worker_id: str, limit: int, suspects: bool, versions: Mapping[str, str] = NO_VERSIONS
+        self,
+        worker_id: str,
+        limit: int,
+        suspects: bool,
+        versions: Mapping[str, str] = NO_VERSIONS,
+        agents: AgentFilter | None = None,
     ) -> Sequence[Claim]:
-        claims = await self._store.claim(worker_id, limit, suspects, versions)
+        claims = await self._store.claim(worker_id, limit, suspects, versions, agents)
         return [self._seals.open_claim(claim) for claim in claims]
 
     async def reap(self, limit: int, max_attempts: int, ending: Ending) -> Sequence[Reaped]:

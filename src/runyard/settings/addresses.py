@@ -52,6 +52,32 @@ def _is_bus(url: SplitResult) -> bool:
     return bool(url.hostname) and url.port != 0 and re.fullmatch(path, url.path) is not None
 
 
+def checked_executor(url: str | None) -> str | None:
+    if url is not None:
+        broker_url(url)
+    return url
+
+
+def broker_url(executor: str) -> str:
+    """Return the address of the broker in an executor's address. Raises ValueError."""
+    scheme, _, rest = executor.partition("://")
+    broker = {"celery": "redis"}.get(scheme, scheme.removeprefix("celery+"))
+    if not scheme.startswith("celery") or broker not in {"redis", "rediss", "amqp", "amqps"} or not rest:
+        raise ValueError("must be celery://host:6379/0 (a Redis broker), celery+rediss://... or celery+amqp://...")
+    return f"{broker}://{rest}"
+
+
+def queues(given: str | None) -> dict[str, str]:
+    """Return the queue of each agent in a list such as `painter=gpu,writer=cpu`."""
+    return dict(pair.strip().split("=", 1) for pair in (given or "").split(",") if pair.strip())
+
+
+def checked_queues(given: str | None) -> str | None:
+    if not re.fullmatch(r"\s*|[^=,]+=[A-Za-z0-9_.-]+(,[^=,]+=[A-Za-z0-9_.-]+)*", given or ""):
+        raise ValueError("must be agents with their queues, such as painter=gpu,writer=cpu")
+    return given
+
+
 def checked_url(url: str) -> str:
     try:
         parts = urlsplit(url)

@@ -1,5 +1,8 @@
 """Settings of workers: how many runs, for how long, and when a worker counts as dead."""
 
+from typing import Annotated
+
+from runyard.settings.addresses import broker_url, checked_executor, checked_queues, queues
 from runyard.settings.model import SettingsGroup, setting
 from runyard.settings.values import Count, Seconds
 
@@ -27,6 +30,35 @@ class WorkerSettings(SettingsGroup):
     cancel_seconds: Seconds = setting(
         default=30, description="Seconds after a cancel request before the run is ended by force."
     )
+    executor: Annotated[str | None, checked_executor] = setting(
+        default=None,
+        repr=False,
+        description="Another engine that executes runs, besides the workers: `celery://host:6379/0` (Celery with a"
+        " Redis broker), `celery+rediss://...` or `celery+amqp://...` (RabbitMQ).",
+    )
+    executor_queues: Annotated[str | None, checked_queues] = setting(
+        default=None,
+        description="Queues of that engine for some agents: `painter=gpu,writer=cpu`. Other agents have the queue"
+        " `runyard`. Workers of Runyard leave these agents to the engine.",
+    )
+    executor_poll_seconds: Seconds = setting(
+        default=2, description="Seconds between two searches for runs that the engine was not told of."
+    )
+    executor_max_seconds: Seconds = setting(
+        default=1500,
+        description="Seconds after which a run on that engine goes back into the queue and another task continues it;"
+        " keep it below the time in which the broker wants a task acknowledged.",
+    )
     max_attempts: Count = setting(
         default=5, description="How often a run may lose its worker without progress before it ends with an error."
     )
+
+    @property
+    def executor_broker(self) -> str:
+        """The address of the broker of the executor."""
+        return broker_url(self.executor or "")
+
+    @property
+    def agent_queues(self) -> dict[str, str]:
+        """The queue of each agent that has one of its own."""
+        return queues(self.executor_queues)

@@ -31,11 +31,12 @@ from runyard.store.snapshots import Snapshot, SnapshotStore
 from runyard.store.steering import SteeringStore
 from runyard.store.threads import Excerpt, ThreadStore
 from runyard.store.waits import WaitStore
-from runyard.store.workers import NO_VERSIONS, Beat, Claim, Reaped, WorkerRow, WorkerStore
+from runyard.store.workers import NO_VERSIONS, AgentFilter, Beat, Claim, ReadyRun, Reaped, WorkerRow, WorkerStore
 
 __all__ = [
     "NO_VERSIONS",
     "Accepted",
+    "AgentFilter",
     "AgentStore",
     "ApiKeyStore",
     "Beat",
@@ -59,6 +60,7 @@ __all__ = [
     "Post",
     "PostedMessage",
     "RateLimitStore",
+    "ReadyRun",
     "Reaped",
     "Removal",
     "RetentionStore",

@@ -10,7 +10,7 @@ from runyard.domain.events import Draft, Event
 from runyard.domain.run import Run
 from runyard.domain.thread import Message, Thread
 from runyard.errors import RunyardError
-from runyard.store.workers import Claim
+from runyard.store.workers import AgentFilter, Claim
 
 
 class IdempotencyKey(Struct, frozen=True):
@@ -57,11 +57,15 @@ class Post(Struct, frozen=True, kw_only=True):
 
 class Room(Struct, frozen=True):
     """Free places of a worker in this process. Runs that need not queue are claimed for it in the commit that accepts
-    them."""
+    them, if `agents` allows their agent."""
 
     worker_id: str
     places: int
     versions: Mapping[str, str] = MappingProxyType({})
+    agents: AgentFilter | None = None
+
+    def allows(self, agent: str) -> bool:
+        return self.agents is None or self.agents.allows(agent)
 
 
 class Accepted(Struct, frozen=True):

@@ -23,6 +23,24 @@ class Claim(Struct, frozen=True):
     problem: RunyardError | None = None
 
 
+class AgentFilter(Struct, frozen=True):
+    """The agents whose runs a claim may take: those named or, if `are_excluded`, all others."""
+
+    names: Sequence[str]
+    are_excluded: bool = False
+
+    def allows(self, agent: str) -> bool:
+        return (agent in self.names) != self.are_excluded
+
+
+class ReadyRun(Struct, frozen=True):
+    """A queued run that a worker may claim now. `ready_at`: since when."""
+
+    run_id: str
+    agent: str
+    ready_at: int
+
+
 class Beat(Struct, frozen=True):
     """The result of a heartbeat: the runs that this worker holds, according to the store.
 
@@ -65,15 +83,25 @@ class WorkerStore(Protocol):
     async def retire(self, worker_id: str) -> None:
         """Remove a worker. Runs that it still holds count as lost, and the reaper takes them."""
 
+    async def ready_runs(self, limit: int) -> Sequence[ReadyRun]:
+        """Return up to `limit` runs that a worker may claim now: the first of each ready lane, longest waiting lane
+        first. Suspect runs are among them."""
+
     async def claim(
-        self, worker_id: str, limit: int, suspects: bool, versions: Mapping[str, str] = NO_VERSIONS
+        self,
+        worker_id: str,
+        limit: int,
+        suspects: bool,
+        versions: Mapping[str, str] = NO_VERSIONS,
+        agents: AgentFilter | None = None,
     ) -> Sequence[Claim]:
         """Take up to `limit` runs: the first queued run of each ready lane, longest waiting lane first.
 
         At most one run of a lane is claimed (or keeps the lane while it waits) at any time. Each claimed run gets fence
         + 1, attempts + 1, status running and, the first time, started_at. Suspect runs (SUSPECT_ATTEMPTS) are skipped
         unless `suspects`, and then at most one is taken. The first claim records the version of the run's agent from
-        `versions`, by agent name. A worker whose lease has expired gets no run."""
+        `versions`, by agent name. A worker whose lease has expired gets no run. With `agents`, a lane whose first run
+        is of another agent is skipped."""
 
     async def reap(self, limit: int, max_attempts: int, ending: Ending) -> Sequence[Reaped]:
         """Take runs away from dead workers, and end runs whose cancel deadline has passed.

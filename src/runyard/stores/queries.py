@@ -175,6 +175,7 @@ class Queries(Struct, frozen=True, kw_only=True):
     lock_lanes: str
     lock_rate: str
     lock_ready_lanes: str
+    lock_ready_lanes_of: str
     lock_runs: str
     lock_thread: str
     lock_worker: str
@@ -216,6 +217,7 @@ class Queries(Struct, frozen=True, kw_only=True):
     read_removals: str
     read_steps: str
     read_threads: str
+    ready_runs: str
     recent_messages: str
     recover_held_runs: str
     register_worker: str

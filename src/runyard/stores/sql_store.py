@@ -152,6 +152,7 @@ class SqlStore(Transactions):
     runs_to_cancel = query(claims.runs_to_cancel)
     list_workers = query(claims.list_workers)
     retire = transaction("lease", claims.retire)
+    ready_runs = query(claims.ready_runs)
     claim = transaction("claims", claims.claim)
     reap = transaction("other", claims.reap)
 

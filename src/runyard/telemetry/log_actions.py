@@ -26,6 +26,16 @@ _FIX_AGENT = "Fix the agent. The run's log has the details."
 _REPORT = "Report it with the line: this is a defect of Runyard or of an installed plug-in."
 
 LOG_ACTIONS = (
+    # other engines
+    LogAction("executor.started", "info", "A Celery worker takes tasks of these queues."),
+    LogAction(
+        "executor.ring_failed",
+        "warning",
+        "The broker of `RUNYARD_EXECUTOR` did not take a message. Runs wait until it does. Logged once until it works.",
+        "Check the broker's address and that it runs.",
+    ),
+    LogAction("executor.announce_failed", "warning", "Ready runs could not be read and announced.", _CHECK_DATABASE),
+    LogAction("executor.claim_failed", "warning", "A task could not claim a run. A later task does.", _CHECK_DATABASE),
     # agents
     LogAction("agent.crashed", "warning", "An agent raised an exception. Its run ends with `agent_error`.", _FIX_AGENT),
     LogAction("agent.decided", "info", "An agent in a channel called a tool, `do_nothing` included."),
@@ -248,6 +258,20 @@ LOG_ACTIONS = (
     # the process
     LogAction("server.started", "info", "The server accepts requests at `url`."),
     LogAction("metrics_server.started", "info", "Metrics are served at `url`."),
+    LogAction(
+        "process.child_ended",
+        "error",
+        "A process of `serve --processes` ended by itself. It is started again if it had served before.",
+        "Look at the lines before it.",
+    ),
+    LogAction("process.restart_started", "info", "SIGHUP came: the processes are replaced one after another."),
+    LogAction("process.restart_finished", "info", "All processes are replaced."),
+    LogAction(
+        "process.restart_failed",
+        "error",
+        "A new process could not start, so the old ones stay.",
+        "Fix what the lines before it say, then send SIGHUP again.",
+    ),
     LogAction("process.stop_requested", "info", "The process received a signal to stop."),
     LogAction(
         "process.tasks_abandoned",

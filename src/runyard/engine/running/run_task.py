@@ -6,7 +6,7 @@ runner has a task of its own, so that a stop never interrupts the write that rec
 """
 
 import asyncio
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any, Literal
 
 import msgspec
@@ -60,7 +60,13 @@ if TYPE_CHECKING:
 log = get_logger()
 
 UNKNOWN_AGENT_DELAY_MS = 2000
+ENDINGS: Mapping[Status, "ClaimOutcome"] = {
+    Status.DONE: "done",
+    Status.ERROR: "error",
+    Status.CANCELED: "canceled",
+}
 Stop = Literal["cancel", "drain", "lost", "fail"]
+ClaimOutcome = Literal["done", "error", "canceled", "waiting", "released", "lost"]
 
 
 class RunTask:
@@ -77,6 +83,7 @@ class RunTask:
         self._handle: RunHandle | None = None
         self._trace = RunTrace(services.tracer, claim.run)
         self._outcome = "lost"
+        self.claim_outcome: ClaimOutcome = "lost"
         self._failure: AgentError | None = None
         self._writer.on_cancel = lambda: self.stop("cancel")
         self._snapshots = services.snapshots_of(claim.run)
@@ -148,8 +155,7 @@ class RunTask:
         agent = await self._services.agent(self._run.agent)
         if agent is None:
             log.warning("run.agent_not_found")
-            self._outcome = "released"
-            await self._writer.move(Release(delay_ms=UNKNOWN_AGENT_DELAY_MS), [])
+            await self._release(UNKNOWN_AGENT_DELAY_MS)
             return
         if self._run.cancel_requested_at is not None:
             await self._end_canceled()
@@ -222,19 +228,23 @@ class RunTask:
         if why == "cancel":
             await self._end_canceled()
         elif why == "drain":
-            self._outcome = "released"
-            await self._writer.move(Release(), [])
+            await self._release()
         elif why is None:
             await self._end_error("agent_error", "The agent raised CancelledError.")
 
     async def _park(self, agent: Agent, waits: Sequence[str]) -> None:
         """Park the run until an answer comes; if one came meanwhile, put it back into the queue."""
-        self._outcome = "waiting"
         waiting = self._draft(RunWaiting(list(waits)))
         try:
             await self._writer.move(Park(waits=waits, hold=agent.while_waiting == "hold"), [waiting])
+            self._outcome = self.claim_outcome = "waiting"
         except NotParked:
-            await self._writer.move(Release(), [])
+            await self._release()
+
+    async def _release(self, delay_ms: int = 0) -> None:
+        """Put the run back into the queue."""
+        await self._writer.move(Release(delay_ms=delay_ms), [])
+        self._outcome = self.claim_outcome = "released"
 
     async def _end_done(self, output: Output | None) -> None:
         if output is None:
@@ -287,6 +297,7 @@ class RunTask:
             return
         await self._snapshots.save_last(self._writer.committed)
         await self._writer.move(finish, drafts)
+        self.claim_outcome = ENDINGS[finish.status]
         self._outcome = "ok" if finish.status is Status.DONE else finish.error_code or finish.status.value
         log.info("run.finished", status=finish.status.value, code=finish.error_code)
         took = self._services.clock.now_ms() - (self._run.started_at or self._run.created_at)

@@ -20,9 +20,9 @@ from runyard.engine.background import run_forever
 from runyard.engine.running.lease import LEASE_MARGIN, Lease
 from runyard.engine.running.run_services import RunServices
 from runyard.engine.running.run_task import RunTask, Stop
-from runyard.errors import RunyardError
+from runyard.errors import RunyardError, Unavailable
 from runyard.ids import new_id
-from runyard.store import Claim, Room, Store
+from runyard.store import AgentFilter, Claim, Room, Store
 from runyard.telemetry.logger import get_logger
 from runyard.telemetry.metrics import Metrics
 
@@ -44,9 +44,11 @@ class Worker:
         poll_seconds: float,
         wake_other_processes: Callable[[], None],
         on_mailbox_run: Callable[[], None] = lambda: None,
+        agents: AgentFilter | None = None,
         metrics: Metrics | None = None,
     ) -> None:
-        """`on_mailbox_run` is called when a run in a mailbox begins or ends."""
+        """`on_mailbox_run` is called when a run in a mailbox begins or ends. `agents`: the agents whose runs it claims.
+        Without slots, the worker claims only if `work_one` is called."""
         self._store = store
         self._services = self.services = services
         self._label = label
@@ -55,6 +57,7 @@ class Worker:
         self._poll = poll_seconds
         self._wake_other_processes = wake_other_processes
         self._on_mailbox_run = on_mailbox_run
+        self._agents = agents
         self._metrics = metrics or Metrics()
         self._id = ""
         self._running: dict[str, RunTask] = {}
@@ -62,6 +65,7 @@ class Worker:
         self._loops: list[asyncio.Task[None]] = []
         self._wakeup = asyncio.Event()
         self._cancel_wakeup = asyncio.Event()
+        self._registering = asyncio.Lock()
         self._draining = False
         self._reserved = 0
         self._unknown: set[str] = set()
@@ -86,21 +90,57 @@ class Worker:
         slots = 0 if self._draining else max(0, min(wanted, self._slots - self.active - self._reserved))
         self._reserved += slots
         try:
-            yield Room(self._id, slots, self._services.versions) if slots else None
+            yield Room(self._id, slots, self._services.versions, self._agents) if slots else None
         finally:
             self._reserved -= slots
 
     def start_run(self, claim: Claim) -> None:
         """Execute a run that was claimed for this worker."""
+        self._start(claim)
+
+    def _start(self, claim: Claim) -> "tuple[RunTask, asyncio.Task[None]]":
         running = self._running[claim.run.id] = RunTask(self._services, claim, self._lease)
-        self._spawn(self._execute(running))
+        task = self._spawn(self._execute(running))
         if claim.run.in_mailbox:
             self._on_mailbox_run()
+        return running, task
 
-    def _spawn(self, work: Coroutine[Any, Any, None]) -> None:
+    def _spawn(self, work: Coroutine[Any, Any, None]) -> "asyncio.Task[None]":
         task = asyncio.create_task(work)
         self._tasks.add(task)
         task.add_done_callback(self._tasks.discard)
+        return task
+
+    async def work_one(self, max_seconds: float | None, agents: AgentFilter | None) -> RunTask | None:
+        """Claim one run and execute it to the end of the claim. After `max_seconds` it goes back into the queue.
+
+        Return None if no run is ready. Raise Unavailable if the database does not answer."""
+        if self._draining:
+            return None
+        await self._ensure_lease()
+        claims = await self._store.claim(self._id, 1, self._may_take_suspects, self._services.versions, agents)
+        if not claims:
+            return None
+        running, task = self._start(claims[0])
+        await asyncio.wait({task}, timeout=max_seconds)
+        if not task.done():
+            running.stop("drain")
+        await task
+        return running
+
+    async def _ensure_lease(self) -> None:
+        """Register again if the lease has expired, as after a suspension of the process. Raises Unavailable."""
+        if self._lease.is_valid:
+            return
+        try:
+            async with asyncio.timeout(self._lease_seconds):
+                await self._lose_lease(self._lease)
+        except TimeoutError:
+            raise Unavailable from None
+
+    @property
+    def _may_take_suspects(self) -> bool:
+        return not any(running.run.attempts > SUSPECT_ATTEMPTS for running in self._running.values())
 
     def wake(self) -> None:
         """Try to claim now, because a run may be ready."""
@@ -176,10 +216,10 @@ class Worker:
             await _wait_for(self._wakeup, self._poll)
 
     async def _claim(self, free: int, suspects: bool) -> int:
-        suspects = suspects and not any(r.run.attempts > SUSPECT_ATTEMPTS for r in self._running.values())
+        suspects = suspects and self._may_take_suspects
         began = time.time()
         try:
-            claims = await self._store.claim(self._id, free, suspects, self._services.versions)
+            claims = await self._store.claim(self._id, free, suspects, self._services.versions, self._agents)
         except RunyardError as error:
             log.warning("worker.claim_failed", code=error.code)
             return 0
@@ -197,7 +237,7 @@ class Worker:
                 self._on_mailbox_run()
             if self._running.get(running.run.id) is running:
                 del self._running[running.run.id]
-            if self._draining and running.lane_is_ready:
+            if (self._draining or not self._slots) and running.lane_is_ready:
                 self._wake_other_processes()
             elif was_full or running.lane_is_ready:
                 self.wake()
@@ -211,12 +251,12 @@ class Worker:
         while True:
             await asyncio.sleep(pause)
             pause = self._lease_seconds / 4
-            sent = loop.time()
+            sent, lease = loop.time(), self._lease
             left = self._renewed + self._lease_seconds * LEASE_MARGIN - sent
             alive = False
             try:
                 async with asyncio.timeout(max(0.05, min(left, self._lease_seconds / 4))):
-                    beat = await self._lease.renew()
+                    beat = await lease.renew()
                 alive = beat.alive
                 self._compare_claims(beat.holds)
             except (RunyardError, TimeoutError):
@@ -227,7 +267,7 @@ class Worker:
             if alive:
                 self._renewed = sent
             else:
-                await self._lose_lease()
+                await self._lose_lease(lease)
 
     def _compare_claims(self, holds: Sequence[Run]) -> None:
         """Compare the claims in the store with the runs that this worker executes.
@@ -242,19 +282,22 @@ class Worker:
             self._spawn(self._services.release(unknown[run_id]))
         self._unknown = unknown.keys() - found
 
-    async def _lose_lease(self) -> None:
-        """Stop all runs and register again."""
-        log.error("worker.lease_lost", runs=self.active)
-        self._metrics.lease_lost()
-        for running in list(self._running.values()):
-            running.stop("lost")
-        while True:
-            try:
-                await self._register()
-            except RunyardError:
-                await asyncio.sleep(self._lease_seconds / 4)
-            else:
+    async def _lose_lease(self, lost: Lease) -> None:
+        """Stop all runs and register again, unless that has been done for this lease."""
+        async with self._registering:
+            if self._lease is not lost:
                 return
+            log.error("worker.lease_lost", runs=self.active)
+            self._metrics.lease_lost()
+            for running in list(self._running.values()):
+                running.stop("lost")
+            while True:
+                try:
+                    await self._register()
+                except RunyardError:
+                    await asyncio.sleep(self._lease_seconds / 4)
+                else:
+                    return
 
     async def _cancel_loop(self) -> None:
         """Poll for cancel requests from other processes. A run that writes nothing does not learn of them otherwise."""

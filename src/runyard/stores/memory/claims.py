@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 from msgspec.structs import replace
 
 from runyard.domain.run import SUSPECT_ATTEMPTS, Run, Status, backoff_ms, fate_of_orphan
-from runyard.store import NO_VERSIONS, Beat, Claim, Ending, Reaped, WorkerRow
+from runyard.store import NO_VERSIONS, AgentFilter, Beat, Claim, Ending, ReadyRun, Reaped, WorkerRow
 from runyard.stores.memory.transitions import Transitions
 
 
@@ -35,18 +35,31 @@ class Claims(Transitions):
     def _is_alive(self, worker_id: str) -> bool:
         return worker_id in self._workers and self._workers[worker_id].lease_until > self._now()
 
+    def _ready(self) -> list[Run]:
+        """The first run of each ready lane, longest waiting lane first."""
+        now = self._now()
+        ready = sorted((lane.ready_at, key) for key, lane in self._lanes.items() if lane.is_ready(now))
+        return [self._runs[self._lanes[key].first] for _, key in ready]
+
+    async def ready_runs(self, limit: int) -> Sequence[ReadyRun]:
+        return [ReadyRun(run.id, run.agent, self._lanes[run.lane_key].ready_at) for run in self._ready()[:limit]]
+
     async def claim(
-        self, worker_id: str, limit: int, suspects: bool, versions: Mapping[str, str] = NO_VERSIONS
+        self,
+        worker_id: str,
+        limit: int,
+        suspects: bool,
+        versions: Mapping[str, str] = NO_VERSIONS,
+        agents: AgentFilter | None = None,
     ) -> Sequence[Claim]:
         claims: list[Claim] = []
         if not self._is_alive(worker_id):
             return claims
-        now = self._now()
-        ready = sorted((lane.ready_at, key) for key, lane in self._lanes.items() if lane.is_ready(now))
-        for _, key in ready:
+        for run in self._ready():
             if len(claims) >= limit:
                 break
-            run = self._runs[self._lanes[key].first]
+            if agents is not None and not agents.allows(run.agent):
+                continue
             if run.attempts >= SUSPECT_ATTEMPTS:
                 if not suspects:
                     continue

@@ -21,17 +21,20 @@ class Intake(Claims, Threads, Files):
         results: list[Accepted | RunyardError] = []
         for post in posts:
             result = self._accept(post)
-            if room is not None and places and isinstance(result, Accepted) and self._is_alone(result):
+            if room is not None and places and isinstance(result, Accepted) and self._may_take(result, room):
                 run = self._runs[result.run_id]
                 result = replace(result, claim=self._take(run, room.worker_id, room.versions.get(run.agent)))
                 places -= 1
             results.append(result)
         return results
 
-    def _is_alone(self, accepted: Accepted) -> bool:
-        """Return whether a new run is alone in its lane."""
-        lane = self._lanes[self._runs[accepted.run_id].lane_key] if not accepted.repeated else None
-        return lane is not None and lane.has_work and len(lane.queue) == 1
+    def _may_take(self, accepted: Accepted, room: Room) -> bool:
+        """Return whether a new run is alone in its lane, and of an agent that the worker may run."""
+        if accepted.repeated:
+            return False
+        run = self._runs[accepted.run_id]
+        lane = self._lanes[run.lane_key]
+        return lane.has_work and len(lane.queue) == 1 and room.allows(run.agent)
 
     def _accept(self, post: Post) -> Accepted | RunyardError:
         named = self._named(post.owner, post.external_id) if post.external_id is not None else None

@@ -5,7 +5,7 @@ from typing import Any
 
 from runyard.domain.lane import Lane, claimed, replace, requeued
 from runyard.domain.run import SUSPECT_ATTEMPTS, Run, Status, backoff_ms, fate_of_orphan
-from runyard.store import NO_VERSIONS, Beat, Claim, Ending, Reaped, WorkerRow
+from runyard.store import NO_VERSIONS, AgentFilter, Beat, Claim, Ending, ReadyRun, Reaped, WorkerRow
 from runyard.stores import rows as _rows
 from runyard.stores.transactions import feed, left_messages, runs
 from runyard.stores.transactions.lanes import lock_lanes, save_lanes
@@ -43,17 +43,33 @@ async def retire(tx: Tx, worker_id: str) -> None:
         await tx.rows(tx.q.delete_workers, [worker_id])
 
 
+async def ready_runs(tx: Tx, limit: int) -> Sequence[ReadyRun]:
+    rows = await tx.rows(tx.q.ready_runs, limit)
+    return [ReadyRun(str(row["id"]), row["agent"], row["ready_at"]) for row in rows]
+
+
 async def claim(
-    tx: Tx, worker_id: str, limit: int, suspects: bool, versions: Mapping[str, str] = NO_VERSIONS
+    tx: Tx,
+    worker_id: str,
+    limit: int,
+    suspects: bool,
+    versions: Mapping[str, str] = NO_VERSIONS,
+    agents: AgentFilter | None = None,
 ) -> Sequence[Claim]:
-    taken = await _take(tx, worker_id, limit, versions, suspect=False)
+    taken = await _take(tx, worker_id, limit, versions, agents, suspect=False)
     if suspects and len(taken) < limit:
-        taken += await _take(tx, worker_id, 1, versions, suspect=True)
+        taken += await _take(tx, worker_id, 1, versions, agents, suspect=True)
     return taken
 
 
-async def _take(tx: Tx, worker_id: str, limit: int, versions: Mapping[str, str], suspect: bool) -> list[Claim]:
-    locked = await tx.rows(tx.q.lock_ready_lanes, suspect, limit, worker_id)
+async def _take(
+    tx: Tx, worker_id: str, limit: int, versions: Mapping[str, str], agents: AgentFilter | None, suspect: bool
+) -> list[Claim]:
+    if agents is None:
+        locked = await tx.rows(tx.q.lock_ready_lanes, suspect, limit, worker_id)
+    else:
+        names, are_named = list(agents.names), not agents.are_excluded
+        locked = await tx.rows(tx.q.lock_ready_lanes_of, suspect, limit, worker_id, names, are_named)
     if not locked:
         return []
     now: int = locked[0]["now"]
@@ -63,6 +79,8 @@ async def _take(tx: Tx, worker_id: str, limit: int, versions: Mapping[str, str],
     for row in await tx.rows(tx.q.lane_heads, list(lanes)):
         run = _rows.run(row)
         lane = lanes[run.lane_key]
+        if agents is not None and not agents.allows(run.agent):
+            continue  # the first run of the lane changed before it was locked
         if (run.attempts >= SUSPECT_ATTEMPTS) != suspect:
             lanes[lane.key] = replace(lane, suspect=not suspect)
             continue

@@ -286,7 +286,13 @@ class Write:
         return Accepted(post.run_id, place(post.run_id, 1, [draft])[0], claim=claim)
 
     def _claim(self, run: Run, message: Message | None, opened: _Opened) -> Claim | None:
-        if self._room is None or self._places == 0 or run.held or not opened.is_idle:
+        if (
+            self._room is None
+            or self._places == 0
+            or run.held
+            or not opened.is_idle
+            or not self._room.allows(run.agent)
+        ):
             return None
         self._places -= 1
         run = claimed(run, self._room.worker_id, self._room.versions.get(run.agent), opened.now)

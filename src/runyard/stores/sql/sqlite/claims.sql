@@ -36,6 +36,28 @@ select {lane} from lanes
    and exists (select 1 from workers where id = ?3 and lease_until > now_ms())
  order by ready_at, key limit ?2;
 
+-- name: lock_ready_lanes_of
+-- As lock_ready_lanes, but only lanes whose first queued run is of one of the named agents (?5), or of none of them (not ?5).
+select {lane} from lanes
+ where active_run is null and runnable > 0 and suspect = ?1 and ready_at <= now_ms()
+   and exists (select 1 from workers where id = ?3 and lease_until > now_ms())
+   and ((select q.agent from runs q where q.lane_key = lanes.key and q.status = 'queued' and not q.held order by q.pos limit 1)
+        in (select value from json_each(?4))) = ?5
+ order by ready_at, key limit ?2;
+
+-- name: ready_runs
+-- The first queued run of the longest waiting lanes that may be claimed from now.
+select r.id, r.agent, l.ready_at
+  from (select * from (select key, ready_at from lanes
+                       where active_run is null and runnable > 0 and suspect = 0 and ready_at <= now_ms()
+                       order by ready_at, key limit ?1)
+        union all
+        select * from (select key, ready_at from lanes
+                       where active_run is null and runnable > 0 and suspect = 1 and ready_at <= now_ms()
+                       order by ready_at, key limit ?1)) l
+  join runs r on r.id = (select q.id from runs q where q.lane_key = l.key and q.status = 'queued' and not q.held order by q.pos limit 1)
+ order by l.ready_at, l.key limit ?1;
+
 -- name: lane_heads
 -- The first queued run of each lane that is not held, with the message that caused it.
 select {run}, m.id as message_id, m.run_id as message_run, m.role, m.text, m.created_at as said_at,
