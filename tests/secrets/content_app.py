@@ -66,13 +66,23 @@ async def write_everywhere(server: Server, text: str) -> list[str]:
     await stream.frames_to("approval_required")
     await _approve(server, text, input={"what": f"edited {text}"})
     await stream.to_end()
-    talked = await server.post("talker", f"tell {text}")
+    talked = await _tell_with_a_file(server, text)
     await server.waiting(talked)
     await _approve(server, text)
     await server.ended(talked)
     await server.ended(await server.post("failer", f"fail {text}"))
     await _write_in_channels(server, text)
     return [run["run_id"] for run in (await server.http.get("/api/runs")).json()["runs"]]
+
+
+async def _tell_with_a_file(server: Server, text: str) -> str:
+    kind = {"Content-Type": "text/plain"}
+    file = await server.http.post("/api/files", params={"name": text}, content=f"read {text}".encode(), headers=kind)
+    parts = [{"type": "text", "text": f"tell {text}"}, {"type": "file", "file_id": file.json()["file_id"]}]
+    body = {"parts": parts, "agent": "talker"}
+    answer = await server.http.post(f"/api/threads/{await server.thread()}/messages", json=body)
+    assert answer.status_code == 201, answer.text
+    return str(answer.json()["run_id"])
 
 
 async def _write_in_channels(server: Server, text: str) -> None:
