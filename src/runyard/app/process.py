@@ -82,8 +82,7 @@ class Process:
         self.bus = bus or open_bus(settings)
         self.metrics = _metrics_of(app)
         self.tracer = Tracer(open_exporter(settings))
-        hints = Hints(self.bus)
-        redactor = settings.redactor or NO_REDACTION
+        hints, redactor = Hints(self.bus), settings.redactor or NO_REDACTION
         resources = Resources(
             settings, app, clock, machine_clock, redactor, self.store, self.bus, self.metrics, self.tracer, hints
         )

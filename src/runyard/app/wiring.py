@@ -10,10 +10,10 @@ from random import Random
 from typing import TYPE_CHECKING
 
 from runyard.agents.declared.loading import App
-from runyard.agents.declared.model_settings import SCRIPTED
 from runyard.app.announcing import agents_for_workers
 from runyard.app.factories import open_objects
 from runyard.app.hints import Hints
+from runyard.app.limits import agent_limits, file_limits, input_limits, run_limits
 from runyard.bus import Bus
 from runyard.clock import Clock
 from runyard.engine.access import Access
@@ -31,9 +31,9 @@ from runyard.engine.control.linked_runs import LinkedRuns
 from runyard.engine.control.reaper import Reaper
 from runyard.engine.control.waits import Waits
 from runyard.engine.engine import Engine
-from runyard.engine.files import FileLimits, Files
+from runyard.engine.files import Files
 from runyard.engine.intake.intake import Intake
-from runyard.engine.limits import Admission, AgentLimits, InputLimits, OutputLimits, has_address
+from runyard.engine.limits import Admission
 from runyard.engine.log.journal import Journal
 from runyard.engine.log.outbox import Outbox
 from runyard.engine.log.publications import Publications
@@ -45,7 +45,7 @@ from runyard.engine.queries.checkpoints import Checkpoints
 from runyard.engine.queries.overview import Overviews
 from runyard.engine.queries.views import Views
 from runyard.engine.running.database_wait import retrying
-from runyard.engine.running.run_services import RunLimits, RunServices, ShowTraceback
+from runyard.engine.running.run_services import RunServices, ShowTraceback
 from runyard.engine.running.watchdog import Watchdog
 from runyard.engine.running.worker import Worker
 from runyard.faces.chats.told import told_by
@@ -128,7 +128,7 @@ def build_channels(resources: Resources, tail: Tail, admission: Admission) -> Ch
         resources.clock,
         declared=resources.app.agents,
         redactor=resources.redactor,
-        limits=_agent_limits(settings, resources.app),
+        limits=agent_limits(settings, resources.app),
     )
     feed = Feed(resources.store, resources.hints.announce_feed, settings.poll_seconds)
     shortest = settings.group_pause_min_seconds
@@ -150,29 +150,16 @@ def build_channels(resources: Resources, tail: Tail, admission: Admission) -> Ch
     )
 
 
-def _agent_limits(settings: Settings, app: App) -> AgentLimits:
-    """Return what agents made over the API may use: the models in the settings, or those of declared agents."""
-    if settings.agent_models is not None:
-        models = {model.strip() for model in settings.agent_models.split(",")}
-    else:
-        declared = [agent.model_settings or agent.claude for agent in app.agents.values()]
-        models = {each.model for each in declared if each is not None}
-    allowed = frozenset(model for model in models - {"", SCRIPTED} if not has_address(model))
-    return AgentLimits(allowed, settings.agent_max_usd)
-
-
 def build_files(resources: Resources, store: Store) -> Files:
     settings = resources.settings
-    limits = FileLimits(
-        settings.max_file_bytes, settings.file_types, settings.unused_file_seconds, settings.stale_upload_seconds
+    return Files(
+        store, resources.clock, file_limits(settings), objects=open_objects(settings), redactor=resources.redactor
     )
-    return Files(store, resources.clock, limits, objects=open_objects(settings), redactor=resources.redactor)
 
 
 def build_admission(resources: Resources) -> Admission:
     settings = resources.settings
-    limits = InputLimits(settings.max_message_chars, settings.max_queued_per_lane, settings.max_queued_per_owner)
-    return Admission(resources.store, resources.clock, limits)
+    return Admission(resources.store, resources.clock, input_limits(settings))
 
 
 def _whole_message_agents(app: App) -> list[str]:
@@ -195,7 +182,7 @@ def build_worker(
         journal,
         clock=resources.clock,
         agents=resources.app.agents,
-        limits=_run_limits(settings),
+        limits=run_limits(settings),
         workspaces=settings.workspaces,
         redactor=resources.redactor,
         find_agent=directory.agent,
@@ -218,19 +205,6 @@ def build_worker(
         on_mailbox_run=channels.wake,
         agents=agents_for_workers(settings),
         metrics=resources.metrics,
-    )
-
-
-def _run_limits(settings: Settings) -> RunLimits:
-    output = OutputLimits(
-        settings.max_event_bytes,
-        settings.max_tool_output_bytes,
-        settings.max_history_chars,
-        settings.tell_tool_errors,
-        settings.max_answer_bytes,
-    )
-    return RunLimits(
-        settings.stop_seconds, settings.approval_seconds, output, settings.max_children, settings.max_child_depth
     )
 
 
@@ -272,6 +246,20 @@ def _link_runs(
     if worker is not None:
         worker.services.wait_support = linked_runs
     return linked_runs
+
+
+def _build_waits(resources: Resources, tail: Tail, linked_runs: LinkedRuns) -> Waits:
+    return Waits(
+        resources.store,
+        tail,
+        clock=resources.clock,
+        agents=resources.app.agents,
+        wake_workers=resources.hints.wake_workers,
+        metrics=resources.metrics,
+        match_event=linked_runs.match_event,
+        event_seconds=resources.settings.event_seconds,
+        redactor=resources.redactor,
+    )
 
 
 def build_engine(
@@ -329,17 +317,7 @@ def build_engine(
         trees=Trees(log.streams, resources.store, snapshots),
         cancel=cancel,
         deadlines=Deadlines(cancel, resources.clock),
-        waits=Waits(
-            resources.store,
-            log.tail,
-            clock=resources.clock,
-            agents=app.agents,
-            wake_workers=resources.hints.wake_workers,
-            metrics=resources.metrics,
-            match_event=linked_runs.match_event,
-            event_seconds=settings.event_seconds,
-            redactor=resources.redactor,
-        ),
+        waits=_build_waits(resources, log.tail, linked_runs),
         disconnects=Disconnects(resources.store, log.streams, grace),
         checkpoints=Checkpoints(resources.store),
         access=Access(resources.store, resources.clock, redactor=resources.redactor),

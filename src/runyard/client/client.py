@@ -17,9 +17,10 @@ import httpx2
 from runyard.client.answers import output_in, typed
 from runyard.client.connection import LONGEST_PAUSE, Connection, back_off, given
 from runyard.client.files import FileCalls, content_of
+from runyard.client.operators import OperatorCalls
 from runyard.client.pages import PAGE, pages
 from runyard.client.waits import WaitCalls
-from runyard.client.wire import KeyInfo, LogEvent, Made, OverviewInfo, RunInfo, decode_event, read
+from runyard.client.wire import LogEvent, Made, RunInfo, decode_event, read
 from runyard.errors import Unavailable
 from runyard.ids import new_id
 from runyard.sse import Parser
@@ -32,7 +33,7 @@ WhileRunning = Literal["queue", "steer", "interrupt", "reject"]
 T = TypeVar("T")
 
 
-class Client(WaitCalls, FileCalls):
+class Client(WaitCalls, FileCalls, OperatorCalls):
     """A client of a Runyard server. Use it as an async context manager.
 
     Args:
@@ -245,47 +246,6 @@ class Client(WaitCalls, FileCalls):
         """
         key = idempotency_key or new_id()
         return read(await self._connection.send("POST", f"/api/runs/{_id(run_id)}/retry", key=key), Made).run_id
-
-    # --- operators
-
-    async def overview(self) -> OverviewInfo:
-        """Return the queue, the workers and the health of the installation. Needs the scope `operate`."""
-        return read(await self._connection.send("GET", "/api/overview"), OverviewInfo)
-
-    async def create_key(
-        self, owner: str, *, label: str = "", scopes: Sequence[str] | None = None, expires_in: int | None = None
-    ) -> KeyInfo:
-        """Create an API key. Only this response holds the key itself. Needs the scope `operate`.
-
-        Args:
-            owner: The owner whose objects the key may use.
-            label: A name for people.
-            scopes: What the key may do. The default is to read, write and approve.
-            expires_in: The seconds for which the key is valid. The default is for ever.
-
-        Raises:
-            Invalid: If a scope is unknown.
-        """
-        body = given({"owner": owner, "label": label, "scopes": scopes, "expires_in": expires_in})
-        return read(await self._connection.send("POST", "/api/keys", body, repeatable=False), KeyInfo)
-
-    async def keys(self, *, owner: str | None = None) -> AsyncGenerator[KeyInfo, None]:
-        """Return API keys, newest first. Needs the scope `operate`.
-
-        Args:
-            owner: Only the keys of this owner.
-        """
-        async for page in pages(self._connection, "/api/keys", given({"owner": owner}), PAGE):
-            for key in page.keys:
-                yield key
-
-    async def revoke_key(self, key_id: str) -> KeyInfo:
-        """Revoke an API key. Needs the scope `operate`.
-
-        Args:
-            key_id: The id of the key.
-        """
-        return read(await self._connection.send("DELETE", f"/api/keys/{_id(key_id)}"), KeyInfo)
 
     # --- the log
 

@@ -232,8 +232,8 @@ class Folding:
                 self.text.reset()
                 self.thinking.reset()
                 state.open_text = False
-            case ModelMessage() as message:
-                self._said(message)
+            case ModelMessage() as said:
+                self._said(said)
             case StepStarted() as started:
                 self._step_started(event.seq, started)
             case StepFinished() as finished:
@@ -256,11 +256,8 @@ class Folding:
             case RunQueued(agent, task=task, client_tools=tools, options=options):
                 state.agent, state.task, state.client_tools, state.options = agent, task, tools, options
                 state.status = Status.QUEUED
-            case MessageReceived(message_id, text, parts):
-                content = encoded(parts) if parts else None
-                state.received.append(
-                    ReceivedMessage(message_id=message_id, text=text, parts=content, received_seq=event.seq)
-                )
+            case MessageReceived() as message:
+                self._received(event.seq, message)
             case MessageTaken(message_id):
                 self._taken(event.seq, message_id)
             case RunResumed(attempt):
@@ -281,6 +278,12 @@ class Folding:
                 pass  # for display; no state depends on them
             case never:
                 assert_never(never)
+
+    def _received(self, seq: int, message: MessageReceived) -> None:
+        parts = encoded(message.parts) if message.parts else None
+        self._state.received.append(
+            ReceivedMessage(message_id=message.message_id, text=message.text, parts=parts, received_seq=seq)
+        )
 
     def _step_started(self, seq: int, started: StepStarted) -> None:
         step = self._step(started.step, started.name)

@@ -11,7 +11,7 @@ import msgspec
 from msgspec.structs import replace
 
 from runyard.clock import Clock
-from runyard.domain.events import ClientTool, Drafter, RunQueued, clean, cleaned
+from runyard.domain.events import ClientTool, Drafter, RunQueued, clean
 from runyard.domain.no_redaction import NO_REDACTION
 from runyard.domain.run import Run, run_lane, thread_lane
 from runyard.domain.task import Budget, RunOptions, Task
@@ -19,6 +19,7 @@ from runyard.domain.thread import Thread
 from runyard.engine.intake.client_tools import checked_client_tools
 from runyard.engine.intake.content import NewPart, stored_content
 from runyard.engine.intake.fork import copy_beginning
+from runyard.engine.intake.redacted import options_as_stored, redacted_tool, task_as_stored
 from runyard.engine.intake.while_running import PostsWhileRunning, WhileRunning
 from runyard.engine.limits import Admission, InputLimits
 from runyard.engine.log.group import Group
@@ -34,7 +35,6 @@ if TYPE_CHECKING:
     from runyard.engine.running.worker import Worker
 
 GROUP_POSTS = 200
-UNREDACTED_LABELS = frozenset({"request_id"})  # labels of a task that answers repeat
 
 
 def idempotency_key(owner: str, route: str, key: str | None, request: object) -> IdempotencyKey | None:
@@ -123,10 +123,10 @@ class Intake:
         options: RunOptions | None = None,
         parts: Sequence[NewPart] = (),
     ) -> Post:
-        tools = [self._redacted_tool(tool) for tool in checked_client_tools(client_tools)]
+        tools = [redacted_tool(self._redactor, tool) for tool in checked_client_tools(client_tools)]
         content = await stored_content(self._store, self._redactor, owner, text, parts)
         self._admission.check(owner, content.text if parts else text)
-        asked = None if options is None else self._options_as_stored(options)
+        asked = None if options is None else options_as_stored(self._redactor, options)
         now = self._clock.now_ms()
         run_id = new_id()
         message = content.message(thread_id, run_id, now)
@@ -268,28 +268,9 @@ class Intake:
             raise Invalid(f"The agent {plan} is not a plan. Post it a message in a thread, or start one of: {plans}.")
         return await self.start(owner, face, plan or self._plans[0], external_id, key)
 
-    def _redacted_tool(self, tool: ClientTool) -> ClientTool:
-        return ClientTool(tool.name, self._redactor.text(tool.description), self._redactor.value(tool.schema))
-
     def as_stored(self, task: Task) -> Task:
-        """Return the task with redacted inputs and labels. The request id stays, because answers repeat it."""
-        if not self._redactor.is_on:
-            return task
-        labels = {
-            name: label if name in UNREDACTED_LABELS else self._redactor.text(label)
-            for name, label in task.labels.items()
-        }
-        return replace(task, inputs=self._redactor.value(task.inputs), labels=labels)
-
-    def _options_as_stored(self, options: RunOptions) -> RunOptions:
-        """Return the options with clean and redacted texts."""
-        instructions = options.instructions
-        return replace(
-            options,
-            instructions=None if instructions is None else self._redactor.text(clean(instructions)),
-            earlier=self._redactor.value(cleaned(options.earlier)),
-            echo=self._redactor.value(cleaned(options.echo)),
-        )
+        """Return the task as its run records it: with redacted inputs and labels."""
+        return task_as_stored(self._redactor, task)
 
     async def _accept(self, post: Post, while_running: WhileRunning = "queue") -> Accepted:
         if while_running != "queue":

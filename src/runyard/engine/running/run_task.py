@@ -13,10 +13,8 @@ import msgspec
 import structlog
 from msgspec import UNSET
 
-from runyard.agents.declared.agent import Agent, Output, equipped
-from runyard.agents.execution import Canceled, ModelOutput, Parked
-from runyard.agents.runners import RUNNERS
-from runyard.agents.tools.waiting_tools import ClientTool
+from runyard.agents.declared.agent import Agent, Output
+from runyard.agents.execution import Canceled, Parked
 from runyard.agents.user_code.current_call import set_current_execution
 from runyard.agents.user_code.tracebacks import traceback_of
 from runyard.domain.append import Finish, Park, Release
@@ -28,11 +26,11 @@ from runyard.domain.events import (
     RunOutput,
     RunResumed,
     RunWaiting,
-    clean,
 )
 from runyard.domain.fold import State
 from runyard.domain.run import Run, Status, StopReason
 from runyard.domain.thread import Message
+from runyard.engine.running.agent_task import TookTooLong, as_stored, error_of, may_continue, run_agent
 from runyard.engine.running.database_wait import DatabaseAway
 from runyard.engine.running.lease import Lease
 from runyard.engine.running.run_handle import RunHandle
@@ -55,7 +53,7 @@ from runyard.store import Claim
 from runyard.telemetry.logger import get_logger
 
 if TYPE_CHECKING:
-    from runyard.domain.redaction import Redactor
+    pass
 
 log = get_logger()
 
@@ -174,7 +172,7 @@ class RunTask:
         handle = self._handle = RunHandle(
             self._services, self._claim, self._writer, state, trace=self._trace, fail=self.fail, lease=self._lease
         )
-        if not _may_continue(agent, self._run, state):
+        if not may_continue(agent, self._run, state):
             await self._end_error("code_changed", "The agent's code has changed since this run began.")
             return
         if handle.seconds_left == 0:
@@ -182,7 +180,7 @@ class RunTask:
             return
         set_file_reader(handle.read_file)
         with set_current_execution(handle, self._services.workspaces):
-            runner = asyncio.create_task(_run_agent(agent, handle, self._services), name=f"run {self._run.id}")
+            runner = asyncio.create_task(run_agent(agent, handle, self._services), name=f"run {self._run.id}")
         either: set[asyncio.Future[Any]] = {runner, self._stopped}
         await asyncio.wait(either, return_when=asyncio.FIRST_COMPLETED)
         if not runner.done():
@@ -201,7 +199,7 @@ class RunTask:
 
     async def _conclude(self, agent: Agent, runner: "asyncio.Task[Output | None]") -> None:
         """Make the move that the runner's result calls for. A stop counts only if the agent did not end by itself."""
-        error = _error_of(runner)
+        error = error_of(runner)
         try:
             if self._failure is not None:
                 await self._end_error(self._failure.code, self._failure.message, raised=error)
@@ -250,7 +248,7 @@ class RunTask:
         if output is None:
             await self._finish(None, Finish(status=Status.DONE, stop_reason="end_turn"))
             return
-        answered = _as_stored(output, self._services.redactor)
+        answered = as_stored(output, self._services.redactor)
         text, sources, files = answered.text, list(answered.sources), list(answered.files or ())
         answer = None
         # an agent in a mailbox posts by its tools
@@ -309,61 +307,3 @@ class RunTask:
         has_children = self._handle is not None and self._handle.has_children
         if self._services.wait_support is not None and (self._run.parent_run_id is not None or has_children):
             await self._services.wait_support.run_ended(msgspec.structs.replace(self._run, asked=int(has_children)))
-
-
-def _as_stored(output: Output, redactor: "Redactor") -> ModelOutput:
-    """Return the output redacted, and without characters that a database cannot store."""
-    why, last = (output.stop_reason, output.last) if isinstance(output, ModelOutput) else ("end_turn", None)
-    return ModelOutput(
-        redactor.text(clean(output.text)),
-        redactor.value([clean(source) for source in output.sources]),
-        redactor.value(dict(output.outputs)),
-        output.files,
-        stop_reason=why,
-        last=None if last is None else redactor.text(clean(last)),
-    )
-
-
-async def _run_agent(agent: Agent, handle: RunHandle, services: RunServices) -> Output | None:
-    """Run the agent's runner within its time limit. Raises TookTooLong."""
-
-    async def run_agent(agent: Agent) -> Output | None:
-        handle.record_prompt(agent)
-        supplied = [ClientTool(tool.name, tool.description, tool.schema) for tool in handle.state.client_tools]
-        return await RUNNERS[agent.kind](await equipped(agent, supplied), handle)
-
-    run, orchestrate = handle.run, services.orchestrate
-    try:
-        async with asyncio.timeout(_shorter(agent.max_seconds, handle.seconds_left)) as limit:
-            if orchestrate is not None and run.in_mailbox:
-                return await orchestrate(agent, run, run_agent)
-            return await run_agent(agent)
-    except TimeoutError:
-        if limit.expired():
-            raise TookTooLong(TookTooLong.late if handle.seconds_left == 0 else None) from None
-        raise
-
-
-def _shorter(*limits: float | None) -> float | None:
-    return min((limit for limit in limits if limit is not None), default=None)
-
-
-class TookTooLong(AgentError):
-    """The agent took longer than it may."""
-
-    code = "timeout"
-    late = "The run took longer than its budget allows."
-
-
-def _may_continue(agent: Agent, run: Run, state: State) -> bool:
-    """Whether the agent may continue a run that has steps or calls on record: not if its code has changed since and
-    its `on_code_change` is "error"."""
-    changed = run.agent_version is not None and run.agent_version != agent.version
-    return not (changed and bool(state.steps or state.calls) and agent.on_code_change == "error")
-
-
-def _error_of(task: "asyncio.Task[Output | None]") -> BaseException | None:
-    """Return what the runner raised. A runner that ignores its cancellation counts as cancelled: it cannot write."""
-    if not task.done() or task.cancelled():
-        return asyncio.CancelledError()
-    return task.exception()

@@ -1,0 +1,76 @@
+"""The task in which an agent works on a run: its runner within a time limit, and what came of it."""
+
+import asyncio
+from typing import TYPE_CHECKING
+
+from runyard.agents.declared.agent import Agent, Output, equipped
+from runyard.agents.execution import ModelOutput
+from runyard.agents.runners import RUNNERS
+from runyard.agents.tools.waiting_tools import ClientTool
+from runyard.domain.events import clean
+from runyard.domain.fold import State
+from runyard.domain.run import Run
+from runyard.engine.running.run_handle import RunHandle
+from runyard.engine.running.run_services import RunServices
+from runyard.errors import AgentError
+
+if TYPE_CHECKING:
+    from runyard.domain.redaction import Redactor
+
+
+def as_stored(output: Output, redactor: "Redactor") -> ModelOutput:
+    """Return the output redacted, and without characters that a database cannot store."""
+    why, last = (output.stop_reason, output.last) if isinstance(output, ModelOutput) else ("end_turn", None)
+    return ModelOutput(
+        redactor.text(clean(output.text)),
+        redactor.value([clean(source) for source in output.sources]),
+        redactor.value(dict(output.outputs)),
+        output.files,
+        stop_reason=why,
+        last=None if last is None else redactor.text(clean(last)),
+    )
+
+
+async def run_agent(agent: Agent, handle: RunHandle, services: RunServices) -> Output | None:
+    """Run the agent's runner within its time limit. Raises TookTooLong."""
+
+    async def run_kind(agent: Agent) -> Output | None:
+        handle.record_prompt(agent)
+        supplied = [ClientTool(tool.name, tool.description, tool.schema) for tool in handle.state.client_tools]
+        return await RUNNERS[agent.kind](await equipped(agent, supplied), handle)
+
+    run, orchestrate = handle.run, services.orchestrate
+    try:
+        async with asyncio.timeout(_shorter(agent.max_seconds, handle.seconds_left)) as limit:
+            if orchestrate is not None and run.in_mailbox:
+                return await orchestrate(agent, run, run_kind)
+            return await run_kind(agent)
+    except TimeoutError:
+        if limit.expired():
+            raise TookTooLong(TookTooLong.late if handle.seconds_left == 0 else None) from None
+        raise
+
+
+def _shorter(*limits: float | None) -> float | None:
+    return min((limit for limit in limits if limit is not None), default=None)
+
+
+class TookTooLong(AgentError):
+    """The agent took longer than it may."""
+
+    code = "timeout"
+    late = "The run took longer than its budget allows."
+
+
+def may_continue(agent: Agent, run: Run, state: State) -> bool:
+    """Whether the agent may continue a run that has steps or calls on record: not if its code has changed since and
+    its `on_code_change` is "error"."""
+    changed = run.agent_version is not None and run.agent_version != agent.version
+    return not (changed and bool(state.steps or state.calls) and agent.on_code_change == "error")
+
+
+def error_of(task: "asyncio.Task[Output | None]") -> BaseException | None:
+    """Return what the runner raised. A runner that ignores its cancellation counts as cancelled: it cannot write."""
+    if not task.done() or task.cancelled():
+        return asyncio.CancelledError()
+    return task.exception()
