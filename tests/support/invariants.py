@@ -242,7 +242,7 @@ def _waits(runs: Mapping[str, Row], logs: Mapping[str, Sequence[Row]], waits: Se
     waiting = {wait["run_id"] for wait in waits if wait["state"] == "pending"}
     for run in runs.values():
         if run["status"] == Status.WAITING and run["id"] not in waiting:
-            yield f"I16 {run['id']}: it waits, but for nothing"
+            yield f"I16 {run['id']}: it waits without an open wait"
     yield from _children(runs, waits)
 
 
