@@ -61,6 +61,20 @@ async def endless(ctx: runyard.Context) -> str:
 
 
 @runyard.agent
+async def sleepy(ctx: runyard.Context) -> str:
+    await ctx.sleep(hours=1)
+    return "awake"
+
+
+@runyard.agent
+async def hasty(ctx: runyard.Context) -> str:
+    try:
+        return (await ctx.run("sleepy", "Wake up.", timeout=0.2)).text
+    except runyard.AnswerTimedOut:
+        return "too late"
+
+
+@runyard.agent
 async def many(ctx: runyard.Context) -> str:
     ends = await asyncio.gather(*(ctx.run("writer", str(n)) for n in range(4)), return_exceptions=True)
     return " ".join(getattr(end, "text", None) or type(end).__name__ for end in ends)
@@ -72,7 +86,7 @@ def app() -> runyard.App:
         {"text": "Thanks.", "usage": COST},
     ]
     boss = runyard.Agent("boss", model="scripted", turns=turns, tools=[spender()], max_usd=0.10)
-    found = [family, nested, writer, careful, endless, many, spender(), boss]
+    found = [family, nested, writer, careful, endless, many, sleepy, hasty, spender(), boss]
     return runyard.App({one.name: one for one in found}, default="family")
 
 
@@ -132,3 +146,13 @@ async def test_the_number_and_the_depth_of_children_are_limited(serve: Serve) ->
     run_id = await server.post("endless", "0")
     await server.ended(run_id)
     assert await output(server, run_id) == "2: too_many_children"
+
+
+async def test_a_child_that_takes_too_long_is_an_error_and_ends(serve: Serve) -> None:
+    server = await serve(app())
+    run_id = await server.post("hasty")
+    await server.ended(run_id)
+    assert await output(server, run_id) == "too late"
+    [child] = [entry["data"]["child"] for entry in await server.log(run_id) if entry["type"] == "wait.requested"]
+    await server.ended(child)
+    assert (await server.run(child))["status"] in ("error", "canceled")

@@ -50,8 +50,10 @@ class ChildRuns:
 
 
 def child_output(found: WaitState) -> Output:
-    """Return the output of an ended child. Raises ChildFailed or AnswerTimedOut."""
-    if found.state == "expired":
+    """Return the output of an ended child. Raises ChildFailed or AnswerTimedOut.
+
+    The deadline of a child is that of its wait. Whichever of them is enforced first, the agent gets the same error."""
+    if found.state == "expired" or (found.code == "timeout" and found.expires_at is not None):
         raise AnswerTimedOut(f"The child run of {found.name} did not end in time.")
     if found.state == "failed":
         raise ChildFailed(found.name, found.code or "error", found.reason)
