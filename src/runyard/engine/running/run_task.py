@@ -6,7 +6,7 @@ runner has a task of its own, so that a stop never interrupts the write that rec
 """
 
 import asyncio
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any, Literal
 
 import msgspec
@@ -14,7 +14,7 @@ import structlog
 from msgspec import UNSET
 
 from runyard.agents.declared.agent import Agent, Output, equipped
-from runyard.agents.execution import Canceled, ModelOutput, Parked
+from runyard.agents.execution import Canceled, Parked
 from runyard.agents.runners import RUNNERS
 from runyard.agents.tools.waiting_tools import ClientTool
 from runyard.agents.user_code.current_call import set_current_execution
@@ -27,13 +27,14 @@ from runyard.domain.events import (
     RunOutput,
     RunResumed,
     RunWaiting,
-    clean,
 )
 from runyard.domain.fold import State
 from runyard.domain.run import Run, Status, StopReason
 from runyard.domain.thread import Message
+from runyard.engine.running.claim_outcome import ENDINGS, ClaimOutcome
 from runyard.engine.running.database_wait import DatabaseAway
 from runyard.engine.running.lease import Lease
+from runyard.engine.running.redacting import output_as_stored
 from runyard.engine.running.run_handle import RunHandle
 from runyard.engine.running.run_services import RunServices
 from runyard.engine.running.run_trace import RunTrace
@@ -53,18 +54,12 @@ from runyard.store import Claim
 from runyard.telemetry.logger import get_logger
 
 if TYPE_CHECKING:
-    from runyard.domain.redaction import Redactor
+    pass
 
 log = get_logger()
 
 UNKNOWN_AGENT_DELAY_MS = 2000
-ENDINGS: Mapping[Status, "ClaimOutcome"] = {
-    Status.DONE: "done",
-    Status.ERROR: "error",
-    Status.CANCELED: "canceled",
-}
 Stop = Literal["cancel", "drain", "lost", "fail"]
-ClaimOutcome = Literal["done", "error", "canceled", "waiting", "released", "lost"]
 
 
 class RunTask:
@@ -247,7 +242,7 @@ class RunTask:
         if output is None:
             await self._finish(None, Finish(status=Status.DONE, stop_reason="end_turn"))
             return
-        answered = _as_stored(output, self._services.redactor)
+        answered = output_as_stored(output, self._services.redactor)
         text, sources = answered.text, list(answered.sources)
         answer = None
         # an agent in a mailbox posts by its tools
@@ -304,18 +299,6 @@ class RunTask:
         has_children = self._handle is not None and self._handle.has_children
         if self._services.wait_support is not None and (self._run.parent_run_id is not None or has_children):
             await self._services.wait_support.run_ended(msgspec.structs.replace(self._run, asked=int(has_children)))
-
-
-def _as_stored(output: Output, redactor: "Redactor") -> ModelOutput:
-    """Return the output redacted, and without characters that a database cannot store."""
-    why, last = (output.stop_reason, output.last) if isinstance(output, ModelOutput) else ("end_turn", None)
-    return ModelOutput(
-        redactor.text(clean(output.text)),
-        redactor.value([clean(source) for source in output.sources]),
-        redactor.value(dict(output.outputs)),
-        stop_reason=why,
-        last=None if last is None else redactor.text(clean(last)),
-    )
 
 
 async def _run_agent(agent: Agent, handle: RunHandle, services: RunServices) -> Output | None:
