@@ -352,8 +352,7 @@ class Agreement(RuleBasedStateMachine):
         """A worker claims, and writes something to what it got."""
         worker_id = _pick(self.workers, pick)
         # Which suspect is taken, and whether before the others, is left to the store.
-        alone = self.exact and not suspects
-        limit = limit if alone else MANY
+        limit = limit if (alone := self.exact and not suspects) else MANY
         self.both(lambda store: store.ready_runs(MANY), lambda ready: sorted(run["run_id"] for run in ready))
         taken = self.both(lambda store: store.claim(worker_id, limit, suspects), ignoring_order if not alone else list)
         # By age: a clock that runs must not decide which part goes to which run.

@@ -23,7 +23,7 @@ from typing import Any, NamedTuple, TypeVar
 from runyard.agents.declared.loading import App, load
 from runyard.app.factories import load_app
 from runyard.app.process import Process
-from runyard.engine.running.run_task import ClaimOutcome
+from runyard.engine.running.claim_outcome import ClaimOutcome
 from runyard.errors import Invalid
 from runyard.settings import Settings
 from runyard.store import AgentFilter

@@ -71,8 +71,7 @@ class Process:
         """`on_demand`: the worker claims a run only if `Worker.work_one` is called. `may_exit`: the process belongs to
         Runyard and may end itself if an agent blocks it. `on_traceback` shows a developer what agents raise."""
         contain()
-        self._settings = settings
-        self._app = app
+        self._settings, self._app = settings, app
         self.task_types = app.task_types
         # What is due is decided by the database's clock. On SQLite that is the clock of this machine.
         machine_clock = clock or SystemClock()

@@ -38,8 +38,8 @@ class WorkerSettings(SettingsGroup):
     )
     executor_queues: Annotated[str | None, checked_queues] = setting(
         default=None,
-        description="Queues of that engine for some agents: `painter=gpu,writer=cpu`. Other agents have the queue"
-        " `runyard`. Workers of Runyard leave these agents to the engine.",
+        description="Queues of that engine for agents that workers of Runyard leave to it: `painter=gpu,writer=cpu`;"
+        " other agents have the queue `runyard`.",
     )
     executor_poll_seconds: Seconds = setting(
         default=2, description="Seconds between two searches for runs that the engine was not told of."

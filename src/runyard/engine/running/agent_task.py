@@ -1,34 +1,15 @@
 """The task in which an agent works on a run: its runner within a time limit, and what came of it."""
 
 import asyncio
-from typing import TYPE_CHECKING
 
 from runyard.agents.declared.agent import Agent, Output, equipped
-from runyard.agents.execution import ModelOutput
 from runyard.agents.runners import RUNNERS
 from runyard.agents.tools.waiting_tools import ClientTool
-from runyard.domain.events import clean
 from runyard.domain.fold import State
 from runyard.domain.run import Run
 from runyard.engine.running.run_handle import RunHandle
 from runyard.engine.running.run_services import RunServices
 from runyard.errors import AgentError
-
-if TYPE_CHECKING:
-    from runyard.domain.redaction import Redactor
-
-
-def as_stored(output: Output, redactor: "Redactor") -> ModelOutput:
-    """Return the output redacted, and without characters that a database cannot store."""
-    why, last = (output.stop_reason, output.last) if isinstance(output, ModelOutput) else ("end_turn", None)
-    return ModelOutput(
-        redactor.text(clean(output.text)),
-        redactor.value([clean(source) for source in output.sources]),
-        redactor.value(dict(output.outputs)),
-        output.files,
-        stop_reason=why,
-        last=None if last is None else redactor.text(clean(last)),
-    )
 
 
 async def run_agent(agent: Agent, handle: RunHandle, services: RunServices) -> Output | None:

@@ -1,10 +1,13 @@
-"""Redacts the events of a run before they are stored: most as a whole, the output of a tool as a stream."""
+"""Redacts the events and the output of a run before they are stored: most as a whole, the output of a tool as a
+stream."""
 
 from typing import TYPE_CHECKING, TypeVar, cast
 
 from msgspec.structs import replace
 
-from runyard.domain.events import Payload, StepFinished, ToolFinished, ToolOutput
+from runyard.agents.declared.agent import Output
+from runyard.agents.execution import ModelOutput
+from runyard.domain.events import Payload, StepFinished, ToolFinished, ToolOutput, clean
 from runyard.domain.redacted import redacted
 from runyard.domain.wait import Wait
 
@@ -43,3 +46,16 @@ class EventRedactor:
             case _:
                 stored = redacted(payload, self._redactor)
                 return stored, [stored]
+
+
+def output_as_stored(output: Output, redactor: "Redactor") -> ModelOutput:
+    """Return the output redacted, and without characters that a database cannot store."""
+    why, last = (output.stop_reason, output.last) if isinstance(output, ModelOutput) else ("end_turn", None)
+    return ModelOutput(
+        redactor.text(clean(output.text)),
+        redactor.value([clean(source) for source in output.sources]),
+        redactor.value(dict(output.outputs)),
+        output.files,
+        stop_reason=why,
+        last=None if last is None else redactor.text(clean(last)),
+    )

@@ -6,8 +6,8 @@ runner has a task of its own, so that a stop never interrupts the write that rec
 """
 
 import asyncio
-from collections.abc import Mapping, Sequence
-from typing import TYPE_CHECKING, Any, Literal
+from collections.abc import Sequence
+from typing import Any, Literal
 
 import msgspec
 import structlog
@@ -30,9 +30,11 @@ from runyard.domain.events import (
 from runyard.domain.fold import State
 from runyard.domain.run import Run, Status, StopReason
 from runyard.domain.thread import Message
-from runyard.engine.running.agent_task import TookTooLong, as_stored, error_of, may_continue, run_agent
+from runyard.engine.running.agent_task import TookTooLong, error_of, may_continue, run_agent
+from runyard.engine.running.claim_outcome import ENDINGS, ClaimOutcome
 from runyard.engine.running.database_wait import DatabaseAway
 from runyard.engine.running.lease import Lease
+from runyard.engine.running.redacting import output_as_stored
 from runyard.engine.running.run_handle import RunHandle
 from runyard.engine.running.run_services import RunServices
 from runyard.engine.running.run_trace import RunTrace
@@ -52,19 +54,10 @@ from runyard.ids import new_id
 from runyard.store import Claim
 from runyard.telemetry.logger import get_logger
 
-if TYPE_CHECKING:
-    pass
-
 log = get_logger()
 
 UNKNOWN_AGENT_DELAY_MS = 2000
-ENDINGS: Mapping[Status, "ClaimOutcome"] = {
-    Status.DONE: "done",
-    Status.ERROR: "error",
-    Status.CANCELED: "canceled",
-}
 Stop = Literal["cancel", "drain", "lost", "fail"]
-ClaimOutcome = Literal["done", "error", "canceled", "waiting", "released", "lost"]
 
 
 class RunTask:
@@ -248,7 +241,7 @@ class RunTask:
         if output is None:
             await self._finish(None, Finish(status=Status.DONE, stop_reason="end_turn"))
             return
-        answered = as_stored(output, self._services.redactor)
+        answered = output_as_stored(output, self._services.redactor)
         text, sources, files = answered.text, list(answered.sources), list(answered.files or ())
         answer = None
         # an agent in a mailbox posts by its tools
