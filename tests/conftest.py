@@ -8,6 +8,7 @@ workers; otherwise the first test that needs it starts it. Tests that stop or cr
 from __future__ import annotations
 
 import os
+import sys
 import sysconfig
 import uuid
 from collections.abc import Generator, Iterator
@@ -25,6 +26,9 @@ __all__ = ["pytest_runtest_makereport", "pytest_terminal_summary"]  # hooks
 HERE = Path(__file__).parent
 # Programs that the set-up brought lie beside our Python. Tests and what they start find them first.
 os.environ["PATH"] = f"{sysconfig.get_path('scripts')}{os.pathsep}{os.environ.get('PATH', os.defpath)}"
+# Tests start hundreds of interpreters, which would otherwise compile every module again.
+sys.dont_write_bytecode = False
+os.environ.pop("PYTHONDONTWRITEBYTECODE", None)
 TALKERS = {"bench", "cli", "clients", "deploy", "flow", "page"}
 _SERVER = pytest.StashKey[PrivatePostgres]()
 _POSTGRES_FIXTURES = {"postgres", "pg_database"}
