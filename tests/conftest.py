@@ -1,8 +1,8 @@
 """What every kind of test may use: the event loop's backend and the private Postgres server.
 
-One server serves a whole test session. Under xdist the controlling process owns it and hands its address to the
-workers; otherwise the first test that needs it starts it. Tests that stop or crash a server start their own
-`PrivatePostgres`.
+One server serves a whole test session; it never waits for the disk, because no test cuts the power. Under xdist the
+controlling process owns it and hands its address to the workers; otherwise the first test that needs it starts it.
+Tests that stop or crash a server start their own `PrivatePostgres`.
 """
 
 from __future__ import annotations
@@ -17,6 +17,8 @@ from typing import Any
 
 import pytest
 from coverage import Coverage
+from hypothesis import HealthCheck
+from hypothesis import settings as hypothesis_settings
 
 from tests.support.missing_programs import pytest_runtest_makereport, pytest_terminal_summary
 from tests.support.postgres_server import PostgresMissingError, PostgresServer, PrivatePostgres
@@ -29,6 +31,9 @@ os.environ["PATH"] = f"{sysconfig.get_path('scripts')}{os.pathsep}{os.environ.ge
 # Tests start hundreds of interpreters, which would otherwise compile every module again.
 sys.dont_write_bytecode = False
 os.environ.pop("PYTHONDONTWRITEBYTECODE", None)
+# A slow machine is no error of the code.
+hypothesis_settings.register_profile("patient", deadline=None, suppress_health_check=[HealthCheck.too_slow])
+hypothesis_settings.load_profile("patient")
 TALKERS = {"bench", "cli", "clients", "deploy", "flow", "page"}
 _SERVER = pytest.StashKey[PrivatePostgres]()
 _POSTGRES_FIXTURES = {"postgres", "pg_database"}
@@ -36,7 +41,7 @@ _POSTGRES_FIXTURES = {"postgres", "pg_database"}
 
 def _own_server(config: pytest.Config) -> PrivatePostgres:
     if _SERVER not in config.stash:
-        server = config.stash[_SERVER] = PrivatePostgres()
+        server = config.stash[_SERVER] = PrivatePostgres(fsync=False)
         server.start()
     return config.stash[_SERVER]
 

@@ -1,7 +1,8 @@
 """Flow tests: real processes, a real database, real HTTP over loopback; the checker runs after every scenario.
 
 `flow` is a scenario on Postgres, `sqlite_flow` one on SQLite. Databases are copies of one that was migrated once per
-session. When a test fails, the last words of its pods are part of the report.
+session; on Postgres a copy is emptied and used again. When a test fails, the last words of its pods are part of the
+report.
 """
 
 from __future__ import annotations
@@ -19,7 +20,7 @@ from runyard.clock import SystemClock
 from runyard.store import Store
 from runyard.stores.postgres.store import PostgresStore
 from runyard.stores.sqlite.store import SqliteStore
-from tests.support.databases import PostgresDatabase, SqliteDatabase
+from tests.support.databases import CopiedDatabases, PostgresDatabase, SqliteDatabase
 from tests.support.flow import Flow
 from tests.support.pods import Nursery
 from tests.support.postgres_server import PostgresServer
@@ -72,11 +73,18 @@ def empty_file(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return path
 
 
+@pytest.fixture(scope="session")
+def copies(postgres: PostgresServer, template: str) -> Iterator[CopiedDatabases]:
+    copies = CopiedDatabases(postgres, template)
+    yield copies
+    copies.close()
+
+
 @pytest.fixture
-def postgres_database(postgres: PostgresServer, template: str) -> Iterator[PostgresDatabase]:
-    name = f"flow_{uuid.uuid4().hex}"
-    yield PostgresDatabase(postgres.create_database(name, template))
-    postgres.drop_database(name)
+def postgres_database(postgres: PostgresServer, copies: CopiedDatabases) -> Iterator[PostgresDatabase]:
+    name = copies.take()
+    yield PostgresDatabase(postgres.dsn(name))
+    copies.give_back(name)
 
 
 async def _scenario(flow: Flow, request: pytest.FixtureRequest) -> AsyncIterator[Flow]:
