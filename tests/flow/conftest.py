@@ -27,6 +27,7 @@ from tests.support.postgres_server import PostgresServer
 
 HERE = Path(__file__).parent
 _FAILED = pytest.StashKey[bool]()
+_copies: dict[str, CopiedDatabases] = {}  # by template
 
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
@@ -63,6 +64,8 @@ def template(postgres: PostgresServer) -> Iterator[str]:
     name = f"flow_template_{uuid.uuid4().hex}"
     asyncio.run(_migrate(PostgresStore(postgres.create_database(name), SystemClock())))
     yield name
+    if copies := _copies.pop(name, None):
+        copies.close()
     postgres.drop_database(name)
 
 
@@ -73,15 +76,9 @@ def empty_file(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return path
 
 
-@pytest.fixture(scope="session")
-def copies(postgres: PostgresServer, template: str) -> Iterator[CopiedDatabases]:
-    copies = CopiedDatabases(postgres, template)
-    yield copies
-    copies.close()
-
-
 @pytest.fixture
-def postgres_database(postgres: PostgresServer, copies: CopiedDatabases) -> Iterator[PostgresDatabase]:
+def postgres_database(postgres: PostgresServer, template: str) -> Iterator[PostgresDatabase]:
+    copies = _copies.setdefault(template, CopiedDatabases(postgres, template))
     name = copies.take()
     yield PostgresDatabase(postgres.dsn(name))
     copies.give_back(name)
