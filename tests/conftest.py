@@ -7,6 +7,7 @@ Tests that stop or crash a server start their own `PrivatePostgres`.
 
 from __future__ import annotations
 
+import gc
 import os
 import sys
 import sysconfig
@@ -31,6 +32,7 @@ os.environ["PATH"] = f"{sysconfig.get_path('scripts')}{os.pathsep}{os.environ.ge
 # Tests start hundreds of interpreters, which would otherwise compile every module again.
 sys.dont_write_bytecode = False
 os.environ.pop("PYTHONDONTWRITEBYTECODE", None)
+gc.disable()  # until all tests are collected, see below
 # A slow machine is no error of the code.
 hypothesis_settings.register_profile("patient", deadline=None, suppress_health_check=[HealthCheck.too_slow])
 hypothesis_settings.load_profile("patient")
@@ -65,6 +67,13 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
     for item in items:
         if _POSTGRES_FIXTURES.intersection(getattr(item, "fixturenames", ())):
             item.add_marker("postgres")
+
+
+def pytest_collection_finish() -> None:
+    """Modules and tests stay until the end. The garbage collector need not look at them while they are made, nor again
+    and again while tests run."""
+    gc.freeze()
+    gc.enable()
 
 
 @pytest.hookimpl(wrapper=True, tryfirst=True)
