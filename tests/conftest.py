@@ -1,13 +1,15 @@
 """What every kind of test may use: the event loop's backend and the private Postgres server.
 
-One server serves a whole test session. Under xdist the controlling process owns it and hands its address to the
-workers; otherwise the first test that needs it starts it. Tests that stop or crash a server start their own
-`PrivatePostgres`.
+One server serves a whole test session; it never waits for the disk, because no test cuts the power. Under xdist the
+controlling process owns it and hands its address to the workers; otherwise the first test that needs it starts it.
+Tests that stop or crash a server start their own `PrivatePostgres`.
 """
 
 from __future__ import annotations
 
+import gc
 import os
+import sys
 import sysconfig
 import uuid
 from collections.abc import Generator, Iterator
@@ -16,6 +18,8 @@ from typing import Any
 
 import pytest
 from coverage import Coverage
+from hypothesis import HealthCheck
+from hypothesis import settings as hypothesis_settings
 
 from tests.support.missing_programs import pytest_runtest_makereport, pytest_terminal_summary
 from tests.support.postgres_server import PostgresMissingError, PostgresServer, PrivatePostgres
@@ -25,6 +29,13 @@ __all__ = ["pytest_runtest_makereport", "pytest_terminal_summary"]  # hooks
 HERE = Path(__file__).parent
 # Programs that the set-up brought lie beside our Python. Tests and what they start find them first.
 os.environ["PATH"] = f"{sysconfig.get_path('scripts')}{os.pathsep}{os.environ.get('PATH', os.defpath)}"
+# Tests start hundreds of interpreters, which would otherwise compile every module again.
+sys.dont_write_bytecode = False
+os.environ.pop("PYTHONDONTWRITEBYTECODE", None)
+gc.disable()  # until all tests are collected, see below
+# A slow machine is no error of the code.
+hypothesis_settings.register_profile("patient", deadline=None, suppress_health_check=[HealthCheck.too_slow])
+hypothesis_settings.load_profile("patient")
 TALKERS = {"bench", "cli", "clients", "deploy", "flow", "page"}
 _SERVER = pytest.StashKey[PrivatePostgres]()
 _POSTGRES_FIXTURES = {"postgres", "pg_database"}
@@ -32,7 +43,7 @@ _POSTGRES_FIXTURES = {"postgres", "pg_database"}
 
 def _own_server(config: pytest.Config) -> PrivatePostgres:
     if _SERVER not in config.stash:
-        server = config.stash[_SERVER] = PrivatePostgres()
+        server = config.stash[_SERVER] = PrivatePostgres(fsync=False)
         server.start()
     return config.stash[_SERVER]
 
@@ -56,6 +67,13 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
     for item in items:
         if _POSTGRES_FIXTURES.intersection(getattr(item, "fixturenames", ())):
             item.add_marker("postgres")
+
+
+def pytest_collection_finish() -> None:
+    """Modules and tests stay until the end. The garbage collector need not look at them while they are made, nor again
+    and again while tests run."""
+    gc.freeze()
+    gc.enable()
 
 
 @pytest.hookimpl(wrapper=True, tryfirst=True)

@@ -12,7 +12,7 @@ import pytest
 from runyard.clock import SystemClock
 from runyard.stores.postgres.store import PostgresStore
 from runyard.stores.sqlite.store import SqliteStore
-from tests.store.conftest import empty
+from tests.store.conftest import emptied, forget
 from tests.support.postgres_server import PostgresServer
 
 __all__ = ["backend", "database_url", "migrated_postgres", "migrated_sqlite"]
@@ -38,6 +38,7 @@ def migrated_postgres(postgres: PostgresServer) -> Iterator[str]:
     dsn = postgres.create_database(name)
     asyncio.run(_open_once(PostgresStore(dsn, SystemClock())))
     yield dsn
+    forget(dsn)
     postgres.drop_database(name)
 
 
@@ -52,9 +53,7 @@ def backend(request: pytest.FixtureRequest) -> str:
 def database_url(backend: str, request: pytest.FixtureRequest, tmp_path: Path) -> str:
     match backend:
         case "postgres":
-            dsn = str(request.getfixturevalue("migrated_postgres"))
-            asyncio.run(empty(dsn))
-            return dsn
+            return emptied(str(request.getfixturevalue("migrated_postgres")))
         case "sqlite":
             file = shutil.copy(request.getfixturevalue("migrated_sqlite"), tmp_path / "runyard.db")
             return f"sqlite:///{file}"

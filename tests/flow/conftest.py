@@ -1,7 +1,8 @@
 """Flow tests: real processes, a real database, real HTTP over loopback; the checker runs after every scenario.
 
 `flow` is a scenario on Postgres, `sqlite_flow` one on SQLite. Databases are copies of one that was migrated once per
-session. When a test fails, the last words of its pods are part of the report.
+session; on Postgres a copy is emptied and used again. When a test fails, the last words of its pods are part of the
+report.
 """
 
 from __future__ import annotations
@@ -19,13 +20,14 @@ from runyard.clock import SystemClock
 from runyard.store import Store
 from runyard.stores.postgres.store import PostgresStore
 from runyard.stores.sqlite.store import SqliteStore
-from tests.support.databases import PostgresDatabase, SqliteDatabase
+from tests.support.databases import CopiedDatabases, PostgresDatabase, SqliteDatabase
 from tests.support.flow import Flow
 from tests.support.pods import Nursery
 from tests.support.postgres_server import PostgresServer
 
 HERE = Path(__file__).parent
 _FAILED = pytest.StashKey[bool]()
+_copies: dict[str, CopiedDatabases] = {}  # by template
 
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
@@ -62,6 +64,8 @@ def template(postgres: PostgresServer) -> Iterator[str]:
     name = f"flow_template_{uuid.uuid4().hex}"
     asyncio.run(_migrate(PostgresStore(postgres.create_database(name), SystemClock())))
     yield name
+    if copies := _copies.pop(name, None):
+        copies.close()
     postgres.drop_database(name)
 
 
@@ -74,9 +78,10 @@ def empty_file(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 @pytest.fixture
 def postgres_database(postgres: PostgresServer, template: str) -> Iterator[PostgresDatabase]:
-    name = f"flow_{uuid.uuid4().hex}"
-    yield PostgresDatabase(postgres.create_database(name, template))
-    postgres.drop_database(name)
+    copies = _copies.setdefault(template, CopiedDatabases(postgres, template))
+    name = copies.take()
+    yield PostgresDatabase(postgres.dsn(name))
+    copies.give_back(name)
 
 
 async def _scenario(flow: Flow, request: pytest.FixtureRequest) -> AsyncIterator[Flow]:

@@ -4,11 +4,14 @@ The databases bring their schema up to date once per session; each test starts o
 one Postgres database after everything in it was deleted.
 """
 
+from __future__ import annotations
+
 import asyncio
 import shutil
 import uuid
 from collections.abc import AsyncIterator, Awaitable, Callable, Iterator
 from pathlib import Path
+from typing import Any
 
 import asyncpg
 import pytest
@@ -48,12 +51,55 @@ def postgres_store(dsn: str) -> Store:
 async def empty(dsn: str) -> None:
     """Delete all rows: for small tables that is far quicker than a new database."""
     connection = await asyncpg.connect(dsn)
+    await _delete_all(connection)
+    await connection.close()
+
+
+async def _delete_all(connection: asyncpg.Connection[Any]) -> None:
     tables = await connection.fetch(
         "select format('delete from %I;', relname) as delete from pg_class where relnamespace = 'public'::regnamespace"
         " and relkind in ('r', 'p') and not relispartition and relname not like 'alembic%'"
     )
     await connection.execute("".join(table["delete"] for table in tables))
-    await connection.close()
+
+
+class Emptier:
+    """Empties one database again and again, over one connection: a new one would read the catalog of every table."""
+
+    def __init__(self, dsn: str) -> None:
+        self._dsn = dsn
+        self._runner = asyncio.Runner()
+        self._connection: asyncpg.Connection[Any] | None = None
+
+    def empty(self) -> str:
+        """Delete all rows and return the address of the database."""
+        self._runner.run(self._empty())
+        return self._dsn
+
+    async def _empty(self) -> None:
+        if self._connection is None or self._connection.is_closed():
+            self._connection = await asyncpg.connect(self._dsn)
+        await _delete_all(self._connection)
+
+    def close(self) -> None:
+        if self._connection is not None:
+            self._connection.terminate()
+        self._runner.close()
+
+
+_emptiers: dict[str, Emptier] = {}
+
+
+def emptied(dsn: str) -> str:
+    """Empty the database, which several tests use in turn, and return its address. `forget` it before it is dropped."""
+    if dsn not in _emptiers:
+        _emptiers[dsn] = Emptier(dsn)
+    return _emptiers[dsn].empty()
+
+
+def forget(dsn: str) -> None:
+    if emptier := _emptiers.pop(dsn, None):
+        emptier.close()
 
 
 async def _bring_up_to_date(store: Store) -> None:
@@ -76,6 +122,7 @@ def shared_postgres(postgres: PostgresServer) -> Iterator[str]:
     dsn = postgres.create_database(name)
     asyncio.run(_bring_up_to_date(postgres_store(dsn)))
     yield dsn
+    forget(dsn)
     postgres.drop_database(name)
 
 
@@ -86,8 +133,7 @@ def sqlite_path(empty_sqlite: Path, tmp_path: Path) -> Path:
 
 @pytest.fixture
 def postgres_dsn(shared_postgres: str) -> str:
-    asyncio.run(empty(shared_postgres))
-    return shared_postgres
+    return emptied(shared_postgres)
 
 
 @pytest.fixture(params=STORES)

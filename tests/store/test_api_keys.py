@@ -54,7 +54,7 @@ async def test_a_revoked_key_stays_on_record_with_the_time_it_was_first_revoked(
 
 
 async def test_keys_are_listed_newest_first_by_owner_and_by_page(store: Store) -> None:
-    old, new, theirs, same = a_key(age_ms=30), a_key(age_ms=10), a_key(BOB, age_ms=20), a_key(age_ms=10)
+    old, new, theirs, same = a_key(age_ms=30_000), a_key(age_ms=10_000), a_key(BOB, age_ms=20_000), a_key()
     same = replace(same, created_at=new.created_at)
     await made(store, old, new, theirs, same)
     first, second = sorted((new.id, same.id), reverse=True)

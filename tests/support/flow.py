@@ -49,7 +49,8 @@ class Flow:
         self.evidence = Evidence(self.notes)
         self.pods: list[Pod] = []
         self.readers: list[Reader] = []
-        self.http = httpx2.AsyncClient(timeout=httpx2.Timeout(PATIENCE), limits=httpx2.Limits(max_connections=None))
+        limits = httpx2.Limits(max_connections=None)
+        self.http = httpx2.AsyncClient(timeout=httpx2.Timeout(PATIENCE), limits=limits, verify=False)
         self.is_checked = False
 
     # --- pods

@@ -17,6 +17,7 @@ from tests.support.postgres_server import PostgresFailedError, PostgresServer, P
 
 _ROOT = Path(__file__).parents[2]
 
+_DURABILITY = "SELECT current_setting('fsync'), current_setting('synchronous_commit')"
 _OWNER = """
 import sys
 from tests.support.postgres_server import PrivatePostgres
@@ -34,6 +35,7 @@ def private_postgres() -> Iterator[PrivatePostgres]:
 
 
 def test_what_was_committed_survives_a_crash(private_postgres: PrivatePostgres) -> None:
+    assert private_postgres.execute(_DURABILITY) == "on|on"
     private_postgres.create_database("kept")
     private_postgres.execute("CREATE TABLE fact (word text)", "kept")
     private_postgres.execute("INSERT INTO fact VALUES ('durable')", "kept")
@@ -109,8 +111,8 @@ async def test_each_test_has_an_empty_database_of_its_own(pg_database: str, post
             await connection.close()
 
 
-def test_the_server_does_not_cut_corners_on_durability(postgres: PostgresServer) -> None:
-    assert postgres.execute("SELECT current_setting('fsync'), current_setting('synchronous_commit')") == "on|on"
+def test_commits_on_the_shared_server_survive_its_crash_and_wait_for_no_disk(postgres: PostgresServer) -> None:
+    assert postgres.execute(_DURABILITY) == "off|on"
     assert postgres.execute("SELECT current_setting('max_connections')") == "500"
 
 

@@ -8,12 +8,12 @@ from runyard.cli.terminal import tables, text_table
 from runyard.client import WaitInfo
 
 RUN = "01a1e52c-90ef-716f-aa47-9cf6bf642cc5"
-AGO = (datetime.now(UTC) - timedelta(minutes=5, seconds=1)).isoformat()
 SCHEMA = {"type": "object", "properties": {"row": {"type": "integer"}}}
 
 
 def wait(kind: str, name: str, **more: object) -> WaitInfo:
-    known = {"run_id": RUN, "call_id": "c", "state": "pending", "created_at": AGO}
+    created_at = (datetime.now(UTC) - timedelta(minutes=5, seconds=1)).isoformat()
+    known = {"run_id": RUN, "call_id": "c", "state": "pending", "created_at": created_at}
     return WaitInfo(wait_id=f"wait_{RUN}", kind=kind, name=name, **known, **more)  # type: ignore[arg-type]
 
 

@@ -4,13 +4,22 @@ import asyncio
 
 import pytest
 
+from runyard.faces.threads import routes
 from tests.faces.agents_for_tests import Gate, agents
 from tests.faces.live_server import Serve, Server
+from tests.support.eventually import PATIENCE
 
 AT_WORK = ["gated", "silent", "endless", "long_step", "long_thread"]
 
 
+@pytest.fixture
+def patient(monkeypatch: pytest.MonkeyPatch) -> None:
+    """On a slow machine a run may need longer to end than clients are made to wait."""
+    monkeypatch.setattr(routes, "CANCEL_PATIENCE", PATIENCE)
+
+
 @pytest.mark.req("S0.6", "S0.26", "S0.27", "S0.28", "S0.30")
+@pytest.mark.usefixtures("patient")
 @pytest.mark.parametrize("agent", AT_WORK)
 async def test_a_run_stops_wherever_it_is(server: Server, gate: Gate, agent: str) -> None:
     """Between tokens, in a wait, in a step, and beside a thread that cannot be stopped."""
@@ -95,6 +104,7 @@ async def test_d2_error_and_cancel_end_with_a_state_event_too(server: Server, ga
 
 
 @pytest.mark.req("S0.6", "S0.28")
+@pytest.mark.usefixtures("patient")
 async def test_of_ten_callers_at_once_all_see_the_same_end(server: Server, gate: Gate) -> None:
     run_id = await server.post("gated")
     await gate.until_reached()
