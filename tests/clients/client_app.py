@@ -54,6 +54,7 @@ WORDS: dict[str, Callable[[bool, list[str], Conversation], Mapping[str, Any]]] =
     "refund": _call("refund", {"order": "A-1"}),
     "weather": _call("get_weather", {"city": "Kyoto"}, "Let me see."),
     "count": lambda *_: {"thinking": "1, 2, 3", "text": COUNT, "every_ms": int(os.environ.get("EVERY_MS", "0"))},
+    "slowly": lambda *_: {"thinking": "1, 2, 3", "text": COUNT, "every_ms": 5},
     "endless": lambda *_: {"text": ["x "] * 10_000, "every_ms": 10},
     "fail": lambda *_: {"text": "oh", "error": "rate_limited"},
     "repeat": lambda first, results, said: {"text": "; ".join(f"{each['role']}: {each['content']}" for each in said)},

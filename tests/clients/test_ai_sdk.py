@@ -176,7 +176,7 @@ async def test_a_cursor_resumes_on_other_pods_while_the_worker_is_killed(flow: F
     await flow.start("worker", "after.model.token:12", app=APP)
     async with (
         CuttingProxy(lambda: [pod.url for pod in flow.apis], 4) as proxy,
-        running(PROGRAM, "resume", proxy.url, TRANSPORT="workflow") as program,
+        running(PROGRAM, "resume", proxy.url, TRANSPORT="workflow", INPUT="slowly") as program,
     ):
         await flow.pods[-1].end()
         await flow.start("worker", app=APP)

@@ -110,6 +110,7 @@ const cases = {
     const each = chat('helper', { sendAutomaticallyWhen: lastAssistantMessageIsCompleteWithApprovalResponses })
     await each.sendMessage({ text: 'refund' })
     const part = each.lastMessage.parts.find((found) => found.state === 'approval-requested')
+    if (!part) throw new Error(JSON.stringify(shown(each)))
     const asked = shown(each)
     const refused = chat()
     refused.messages = [...each.messages]

@@ -13,7 +13,7 @@ from tests.faces.ai_sdk.test_translate import sent, translated
 from tests.faces.random_logs import logs
 from tests.faces.sample_events import RUN_ID
 
-ENDS = {"done": {"stop", "length"}, "error": {"error"}, "canceled": {"interrupted"}}
+ENDS = {"done": {"stop", "length"}, "error": {"error"}, "canceled": {"other"}}
 
 
 @given(logs)

@@ -140,7 +140,7 @@ def test_an_ended_run_leaves_no_client_call_in_the_last_step() -> None:
     [
         (RunFinished("done", "max_tokens_exceeded"), ["finish"], "length"),
         (RunFinished("error", "error"), ["error", "finish"], "error"),
-        (RunFinished("canceled", "cancelled"), ["abort", "finish"], "interrupted"),
+        (RunFinished("canceled", "cancelled"), ["abort", "finish"], "other"),
     ],
 )
 def test_every_end_of_a_run_ends_the_message(end: Payload, kinds: list[str], reason: str) -> None:
@@ -161,7 +161,7 @@ def test_every_kind_of_event_can_be_translated() -> None:
     message = read(translated(EVENTS)[1])
     assert message.last is not None
     assert message.last["type"] == "finish"
-    assert {"data-step", "steering-message", "source-document", "data-outputs"} <= {p["type"] for p in message.parts}
+    assert {"data-step", "data-message", "source-document", "data-outputs"} <= {p["type"] for p in message.parts}
 
 
 def test_sources_that_are_addresses_are_links() -> None:

@@ -39,7 +39,7 @@ def finish(reason: str, **about: Any) -> Chunk:
 
 
 def ending(status: str, reason: str, usage: Usage | None, error: RunError | None) -> list[Chunk]:
-    """Return the chunks that end the message of a run. After `interrupted` the client sends nothing by itself."""
+    """Return the chunks that end the message of a run. Older readers do not know the reason `interrupted`."""
     about: dict[str, Any] = {"status": status, "stopReason": reason}
     if usage is not None:
         about["usage"] = {"inputTokens": usage.input_tokens, "outputTokens": usage.output_tokens}
@@ -47,7 +47,7 @@ def ending(status: str, reason: str, usage: Usage | None, error: RunError | None
         said = "The run failed." if error is None else f"{error.message} ({error.code})"
         return [{"type": "error", "errorText": said}, finish("error", **about)]
     if status == "canceled":
-        return [{"type": "abort", "reason": "The run was canceled."}, finish("interrupted", **about)]
+        return [{"type": "abort", "reason": "The run was canceled."}, finish("other", **about)]
     return [finish(REASONS.get(reason, "other"), **about)]
 
 
@@ -96,10 +96,6 @@ def data(name: str, part_id: str, value: Any) -> Chunk:
 def tool_progress(tool_id: str, text: str) -> Chunk:
     """Return output of a running tool. It is for display and is not kept in the message."""
     return {"type": "data-tool-output", "data": {"toolCallId": tool_id, "text": text}, "transient": True}
-
-
-def steering(message_id: str, text: str) -> Chunk:
-    return {"type": "steering-message", "id": message_id, "parts": [{"type": "text", "text": text}]}
 
 
 def sources(given: Sequence[str]) -> list[Chunk]:

@@ -42,13 +42,14 @@ async def translated(engine: Engine, run: Run) -> State:
 
 
 class Parts(NamedTuple):
-    """The parts `first` to `last` of a run, as one stream of `size` chunks so far. `answered` are calls of client tools
-    that have results: the client need not make them again."""
+    """The parts `first` to `last` of a run, as one stream of `size` chunks so far; `is_ended`: there will be no more.
+    `answered` are calls of client tools that have results: the client need not make them again."""
 
     run_id: str
     first: int
     last: int
     size: int = 0
+    is_ended: bool = False
     answered: frozenset[str] = frozenset()
 
     @property
@@ -99,7 +100,7 @@ async def named_stream(engine: Engine, owner: str, given: str) -> Parts | None:
     if part > state.part:
         return None
     size = state.sizes[part - 1] if part <= len(state.sizes) else state.count
-    return Parts(run.id, part, part, size)
+    return Parts(run.id, part, part, size, part <= len(state.sizes))
 
 
 async def last_run(engine: Engine, owner: str, chat: str) -> Run | None:
@@ -121,7 +122,7 @@ async def chat_stream(engine: Engine, owner: str, chat: str, *, or_ended: bool) 
         return None
     state = await translated(engine, run)
     answered = frozenset(key for key, wait in state.waits.items() if not wait.is_open)
-    return Parts(run.id, 1, max(1, state.part), state.size_of_all, answered)
+    return Parts(run.id, 1, max(1, state.part), state.size_of_all, not state.is_open, answered)
 
 
 async def run_to_stop(engine: Engine, owner: str, given: str) -> Run:

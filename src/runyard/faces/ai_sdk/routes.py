@@ -22,6 +22,7 @@ from runyard.web.sse import MAX_SEQ
 
 CANCEL_PATIENCE = 5.0
 NO_CHAT = "The body has no `id` of a chat. Send it, or put the chat into the path: `/api/ai/<agent>/<chat>`."
+BEYOND = "The stream has ended before `startIndex`."
 AGENT = "/api/ai/{agent}"
 CHAT = "/api/ai/{agent}/{chat_id}"
 _INDEX = {"type": "string", "pattern": "^-?[0-9]{1,16}$"}
@@ -85,6 +86,8 @@ async def _resumed(request: Request, stream_id: str, chat: str) -> Response:
         if index is not None:
             raise wire.ChatNotFound
         return Response(status_code=204)
+    if index is not None and index >= parts.size and parts.is_ended:
+        raise BadRequest(BEYOND)  # a client that could not read the end would ask again, without a pause
     if index is None or index >= 0:
         return _stream(request, parts, index or 0)
     tail = {"x-workflow-stream-tail-index": str(parts.size - 1)}

@@ -55,7 +55,7 @@ class State(Struct, kw_only=True):
     written: list[str] = field(default_factory=list)  # the text, in pieces
     kept: int = 0  # pieces that a reset does not withdraw
     calls: dict[str, ShownCall] = field(default_factory=dict)  # by call id
-    client_step: int = 0  # the last step with a call for the client
+    client_step: int = 0  # the last step with something that the client answers
     waits: dict[str, ClientWait] = field(default_factory=dict)  # by wait id
     client_calls: dict[str, str] = field(default_factory=dict)  # wait ids of client tools by call id
     others: dict[str, dict[str, Any]] = field(default_factory=dict)  # open waits for runs, times and events

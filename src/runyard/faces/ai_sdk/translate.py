@@ -152,7 +152,7 @@ class Translation:
             case MessageTaken(message_id):
                 if message_id in self.state.received:
                     self._close_text(out)
-                    self._add(out, chunks.steering(message_id, self.state.received.pop(message_id)))
+                    self._add(out, chunks.data("message", message_id, {"text": self.state.received.pop(message_id)}))
             case _:
                 raise AssertionError(event.type)
 
@@ -162,7 +162,7 @@ class Translation:
             case RunError() as error:
                 state.error = error
             case RunFinished(status, reason, usage):
-                if state.client_step == state.step:  # otherwise the client takes its results for unsent ones
+                if state.client_step == state.step:  # otherwise the client takes its answers for unsent ones
                     self._new_step(out)
                 for wait in state.waits.values():
                     wait.is_open = False
@@ -264,11 +264,11 @@ class Translation:
             if state.has_turn:
                 self._new_step(out)
             self._add(out, chunks.tool_input(wait_id, name, wait.input, wait.is_approval))
-            state.client_step = state.step
             wait.shown = wait_id
         else:
             call = self._show(wait.call_id, f"{event_id}-{wait_id}", wait.name, wait.input, out)
             wait.shown = call.id
+        state.client_step = state.step
         if wait.is_approval:
             self._add(out, chunks.approval_request(wait_id, wait.shown))
 
