@@ -7,6 +7,7 @@ import asyncio
 import json
 import os
 import sys
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -106,11 +107,14 @@ async def test_the_key_of_the_client_is_a_key_of_the_server_and_needs_its_scope(
     async def key(*scopes: str) -> str:
         flags = [flag for scope in scopes for flag in ("--scope", scope)]
         made = await asyncio.create_subprocess_exec(
-            *(sys.executable, "-m", "runyard", "keys", "create", "--owner", "ann", *flags),
+            *(str(Path(sys.executable).with_name("runyard")), "keys", "create", "--owner", "ann", *flags),
             env={**os.environ, "RUNYARD_DATABASE_URL": sqlite_flow.database.url},
             stdout=asyncio.subprocess.PIPE,
+            stderr=asyncio.subprocess.PIPE,
         )
-        return (await made.communicate())[0].decode().strip()
+        said, errors = await made.communicate()
+        assert made.returncode == 0, errors.decode()
+        return said.decode().strip()
 
     all_scopes, no_approvals = await key("all"), await key("read", "write")
     pod = await sqlite_flow.start("serve", app=APP, keys="needed")

@@ -3,6 +3,7 @@
 import asyncio
 import os
 import sys
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -116,7 +117,7 @@ async def test_errors_are_those_of_the_library(url: str) -> None:
 
 async def test_the_key_of_the_library_is_a_key_of_the_server(sqlite_flow: Flow) -> None:
     made = await asyncio.create_subprocess_exec(
-        *(sys.executable, "-m", "runyard", "keys", "create", "--owner", "ann"),
+        *(str(Path(sys.executable).with_name("runyard")), "keys", "create", "--owner", "ann"),
         env={**os.environ, "RUNYARD_DATABASE_URL": sqlite_flow.database.url},
         stdout=asyncio.subprocess.PIPE,
     )
