@@ -6,6 +6,8 @@ import os
 from collections.abc import Callable, Mapping
 from typing import Any
 
+from pydantic import BaseModel
+
 import runyard
 from runyard.model import Conversation
 
@@ -52,9 +54,41 @@ WORDS: dict[str, Callable[[bool, list[str], Conversation], Mapping[str, Any]]] =
     "refund": _call("refund", {"order": "A-1"}),
     "weather": _call("get_weather", {"city": "Kyoto"}, "Let me see."),
     "count": lambda *_: {"thinking": "1, 2, 3", "text": COUNT, "every_ms": int(os.environ.get("EVERY_MS", "0"))},
+    "slowly": lambda *_: {"thinking": "1, 2, 3", "text": COUNT, "every_ms": 5},
     "endless": lambda *_: {"text": ["x "] * 10_000, "every_ms": 10},
     "fail": lambda *_: {"text": "oh", "error": "rate_limited"},
     "repeat": lambda first, results, said: {"text": "; ".join(f"{each['role']}: {each['content']}" for each in said)},
 }
 
 helper = runyard.Agent("helper", model="scripted", turns=turn, tools=[look_up, refund], instructions="Be kind.")
+
+
+class Seat(BaseModel):
+    row: int
+
+
+locate = runyard.client_tool("locate", "Return the city of the user.", answer={"type": "string"})
+
+
+@runyard.agent
+async def fares(ctx: runyard.Context) -> None:
+    await ctx.thinking("cheap?")
+    await ctx.token(f"From {ctx.message.text}: ")
+    await ctx.token("99 EUR")
+
+
+async def reserve(row: int) -> str:
+    return f"row {row}"
+
+
+@runyard.agent(tools=[locate])
+async def airline(ctx: runyard.Context) -> runyard.Output:
+    """Wait for everything that a client can see: a question, a tool of the client, a child run and a confirmation."""
+    seat = await ctx.ask("Which seat?", Seat)
+    reserved = await ctx.step("reserve", reserve, seat.row)
+    city = await ctx.call(locate)
+    fare = await ctx.run("fares", city)
+    if not await ctx.request_approval("Buy it?", price=99):
+        return runyard.Output("Not bought.")
+    await ctx.token(f"Bought {reserved}. {fare.text}.")
+    return runyard.Output(sources=["https://example.com/fares", "fare_001"], outputs={"seat": seat.row})

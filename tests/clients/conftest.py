@@ -69,10 +69,10 @@ class Program:
         found: dict[str, Any] = json.loads(said)
         return found
 
-    async def result(self) -> dict[str, Any]:
-        """Return the last object that the program prints. Fails if the program does."""
+    async def result(self, given: bytes | None = None) -> dict[str, Any]:
+        """Return the last object that the program prints. Fails if the program does. `given` is its input."""
         async with asyncio.timeout(PATIENCE):
-            said, errors = await self._process.communicate()
+            said, errors = await self._process.communicate(given)
         assert self._process.returncode == 0, errors.decode()[-4000:]
         found: dict[str, Any] = json.loads(said.splitlines()[-1])
         return found
@@ -93,6 +93,7 @@ async def running(program: str, case: str, url: str, **variables: str) -> AsyncI
         str(script),
         case,
         env={"PATH": os.environ["PATH"], "BASE_URL": url, "CLIENTS": str(ENVIRONMENT / "node"), **variables},
+        stdin=asyncio.subprocess.PIPE,
         stdout=asyncio.subprocess.PIPE,
         stderr=asyncio.subprocess.PIPE,
         limit=2**24,

@@ -3,6 +3,7 @@
 import asyncio
 import os
 import sys
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -116,14 +117,14 @@ async def test_errors_are_those_of_the_library(url: str) -> None:
 
 async def test_the_key_of_the_library_is_a_key_of_the_server(sqlite_flow: Flow) -> None:
     made = await asyncio.create_subprocess_exec(
-        *(sys.executable, "-m", "runyard", "keys", "create", "--owner", "ann"),
+        *(str(Path(sys.executable).with_name("runyard")), "keys", "create", "--owner", "ann"),
         env={**os.environ, "RUNYARD_DATABASE_URL": sqlite_flow.database.url},
         stdout=asyncio.subprocess.PIPE,
     )
     key = (await made.communicate())[0].decode().strip()
     pod = await sqlite_flow.start("serve", app=APP, keys="needed")
     found = await ran(PYTHON, "key", pod.url, API_KEY=key)
-    assert found == {"code": "key_required", "models": ["helper"]}
+    assert found == {"code": "key_required", "models": ["airline", "fares", "helper"]}
 
 
 async def test_chat_completions_get_the_history_and_continue_a_run_with_results(url: str, sqlite_flow: Flow) -> None:

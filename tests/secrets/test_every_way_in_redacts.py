@@ -25,6 +25,10 @@ READER = "/api/agents/{agent_id}/memory/{label}/readers/{reader_id}"
 EDITED = {"to": MAIL, "text": SAID}
 TASK = {"inputs": {"question": SAID, MAIL: {"deep": [SAID]}}, "user_id": MAIL, "mode": MAIL, "risk_tier": MAIL}
 TOOL = {"name": "look", "description": SAID, "input_schema": {"description": SAID}}
+UI_MESSAGES = [
+    {"id": "m1", "role": "assistant", "parts": [{"type": "text", "text": SAID}]},
+    {"id": "m2", "role": "user", "parts": [{"type": "text", "text": SAID}]},
+]
 TASK |= {"domain_id": MAIL, "workflow_id": MAIL, "stage_id": MAIL}
 CONTENT: dict[tuple[str, str], dict[str, Any]] = {
     ("POST", "/api/threads/{thread_id}/messages"): {"content": SAID, "tools": [TOOL], "parts": None},
@@ -50,6 +54,14 @@ CONTENT: dict[tuple[str, str], dict[str, Any]] = {
         ],
         "metadata": {MAIL: SAID},
         "tools": [{"type": "function", "function": {"name": "look", "description": SAID}}],
+    },
+    ("POST", "/api/ai/{agent}"): {"messages": UI_MESSAGES, "tools": [TOOL]},
+    ("POST", "/api/ai/{agent}/{chat_id}"): {"messages": UI_MESSAGES, "tools": [TOOL]},
+    ("POST", "/api/ag-ui/{agent}"): {
+        "messages": [{"id": "m1", "role": "assistant", "content": SAID}, {"id": "m2", "role": "user", "content": SAID}],
+        "state": {MAIL: SAID},
+        "tools": [{"name": "look", "description": SAID, "parameters": {"description": SAID}}],
+        "context": [{"description": MAIL, "value": SAID}],
     },
     ("POST", "/api/channels"): {"name": SAID, "topic": SAID},
     ("PATCH", "/api/channels/{channel_id}"): {"name": SAID, "topic": SAID},
@@ -79,6 +91,16 @@ IDS: dict[tuple[str, str], set[str]] = {
     ("POST", "/agents/runs"): {"runId", "plan"},
     ("POST", "/agents/run/sync"): {"request_id", "task_type", "budgets"},
     ("POST", "/agents/run/stream"): {"request_id", "task_type", "budgets"},
+    ("POST", "/api/ai/{agent}"): {"id", "trigger", "messageId"},
+    ("POST", "/api/ai/{agent}/{chat_id}"): {"id", "trigger", "messageId"},
+    ("POST", "/api/ag-ui/{agent}"): {
+        "threadId",
+        "runId",
+        "protocolVersion",
+        "parentRunId",
+        "forwardedProps",
+        "resume",
+    },
     ("POST", "/api/channels"): {"kind", "agents", "users"},
     ("PATCH", "/api/channels/{channel_id}"): {"kind"},
     ("POST", "/api/dms"): {"agentId", "otherAgentId", "userId"},
@@ -93,6 +115,8 @@ IDS["POST", "/v1/responses"] = set(NewResponse.model_fields) - CONTENT["POST", "
 IDS["POST", "/v1/chat/completions"] = set(NewCompletion.model_fields) - CONTENT["POST", "/v1/chat/completions"].keys()
 IDS["POST", "/v1/conversations"] = set(NewConversation.model_fields)
 NO_BODY = {
+    ("POST", "/api/ai/{agent}/{chat_id}/stop"),
+    ("POST", "/api/ag-ui/{agent}/{thread_id}/stop"),
     ("POST", "/v1/responses/{response_id}/cancel"),
     ("POST", "/api/runs/{run_id}/cancel"),
     ("POST", "/api/runs/{run_id}/retry"),
@@ -162,7 +186,7 @@ class Visit:
         answer = await self.server.http.request(method, Operation(method, path).at(ids or {}), json=body)
         assert answer.is_success, (method, path, answer.text)
         self.sent.add((method, path))
-        return answer.json()
+        return answer.json() if answer.headers["content-type"] == "application/json" else None
 
     async def chat(self, path: str, ids: dict[str, str], until: str, **more: Any) -> tuple[str, Any]:
         """The interaction that a stream began with, and its frame of that name."""
@@ -180,6 +204,9 @@ class Visit:
         await self._agents()
         await self.send("POST", "/v1/responses", model="happy")
         await self.send("POST", "/v1/chat/completions", model="happy")
+        await self.send("POST", "/api/ai/{agent}", {"agent": "happy"}, id="c1")
+        await self.send("POST", "/api/ai/{agent}/{chat_id}", {"agent": "happy", "chat_id": "c2"})
+        await self.send("POST", "/api/ag-ui/{agent}", {"agent": "happy"}, threadId="t1", runId="r1")
         for path in ("/agents/run/sync", "/agents/run/stream"):
             self.sent.add(("POST", path))
             asked = {**CONTENT["POST", path], "request_id": "r1", "task_type": "happy"}

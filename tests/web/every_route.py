@@ -44,6 +44,8 @@ def operations(app: FastAPI) -> list[Operation]:
 
 
 RECORD = "/api/agents/{agent_id}/runs/{run_id}"
+UI_MESSAGES = {"messages": [{"id": "m1", "role": "user", "parts": [{"type": "text", "text": "hello"}]}]}
+AG_UI_MESSAGE = {"id": "m1", "role": "user", "content": "hello"}
 APPROVE = "/chats/{chat_id}/interactions/{interaction_id}/approve"
 
 
@@ -88,6 +90,12 @@ class OwnedObjects:
                 return {"title": "clerk"}
             case ("PUT", "/api/agents/{agent_id}/memory/{label}") | ("POST", "/api/agents/{agent_id}/passages"):
                 return {"content": "hello"}
+            case ("POST", "/api/ai/{agent}"):
+                return {"id": "my-chat", **UI_MESSAGES}
+            case ("POST", "/api/ai/{agent}/{chat_id}"):
+                return UI_MESSAGES
+            case ("POST", "/api/ag-ui/{agent}"):
+                return {"threadId": "my-chat", "runId": "r1", "messages": [AG_UI_MESSAGE]}
             case _:
                 return None
 
@@ -111,8 +119,9 @@ def unknown() -> Iterator[dict[str, str]]:
         "file_id",
         "name",
         "model",
+        "stream_id",
     )
-    same = {"kind": "agent", "label": "notes", "emoji": "ok"}
+    same = {"kind": "agent", "label": "notes", "emoji": "ok", "agent": "happy"}
     yield (
         {name: new_id() for name in names}
         | same
@@ -156,6 +165,8 @@ async def create_objects(server: Server, key: str) -> OwnedObjects:
         "conversation_id": conversation.json()["id"],
         "model": "happy",
         "file_id": file.json()["file_id"],
+        "agent": "happy",
+        "stream_id": run_id,
         **channel_objects,
     }
     return OwnedObjects(ids, {"interaction_id": asked, "approval": approval})

@@ -21,7 +21,14 @@ from tests.support.asgi_transport import AsgiTransport
 from tests.web.every_route import Operation, app_of, bearer, create_objects, operations, unknown
 from tests.web.test_problems import MEMORY, problem
 
-NAMED_BY_CLIENTS = Operation("POST", "/chats/{chat_id}/interactions")
+NAMED_BY_CLIENTS = {  # what does not exist is created, or is nothing to follow (204)
+    Operation("POST", "/chats/{chat_id}/interactions"),
+    Operation("POST", "/api/ai/{agent}"),
+    Operation("POST", "/api/ai/{agent}/{chat_id}"),
+    Operation("GET", "/api/ai/{agent}/{chat_id}/stream"),
+    Operation("GET", "/api/ai/{agent}/{chat_id}/{stream_id}/stream"),
+    Operation("POST", "/api/ag-ui/{agent}"),
+}
 OF_EVERY_OWNER = Operation("GET", "/v1/models/{model}")
 OF_OPERATORS = Operation("DELETE", "/api/keys/{key_id}")
 OPEN = {Operation("GET", path) for path in auth.OPEN}
@@ -85,7 +92,7 @@ async def test_what_is_somebody_elses_looks_like_nothing(locked: Server) -> None
     there = [each for each in operations(app_of(locked)) if each.has_id and each not in OPEN]
     tried = 0
     for operation in there:
-        if operation in (NAMED_BY_CLIENTS, OF_OPERATORS, OF_EVERY_OWNER):
+        if operation in {*NAMED_BY_CLIENTS, OF_OPERATORS, OF_EVERY_OWNER}:
             continue
         ask = _asking(locked, operation, anns.body(operation))
         seen = [await ask(anns.of(operation), bob), *[await ask(ids, bob) for ids in unknown()]]

@@ -38,6 +38,14 @@ def problem(answer: httpx2.Response, status: int, code: str) -> dict[str, Any]:
         assert (set(error), error["code"]) == ({"message", "type", "param", "code"}, code)
         where = "body" if error["param"] is None else f"body.{error['param']}"
         return {**error, "detail": error["message"], "errors": [{"where": where, "what": error["message"]}]}
+    if answer.request.url.path.startswith("/api/ai/"):  # the AI SDK shows the body as the message of its error
+        assert answer.headers["content-type"] == "text/plain; charset=utf-8"
+        assert answer.headers["runyard-error"] == code
+        return {"detail": answer.text, "errors": [{"where": "body", "what": answer.text}]}
+    if answer.request.url.path.startswith("/api/ag-ui/"):  # errors of AG-UI are events
+        event = dict(answer.json())
+        assert (event["type"], event["code"]) == ("RUN_ERROR", code)
+        return {**event, "detail": event["message"], "errors": [{"where": "body", "what": event["message"]}]}
     assert answer.headers["content-type"] == "application/problem+json"
     body = dict(answer.json())
     assert set(body) - {"errors"} == {"type", "title", "status", "code", "detail"}

@@ -16,6 +16,7 @@ from runyard.engine.channels.agent_directory import AgentDirectory
 from runyard.errors import NotFound
 from runyard.stores.memory import MemoryStore
 from tests.faces.live_server import Serve
+from tests.web.every_route import AG_UI_MESSAGE, UI_MESSAGES
 from tests.web.test_problems import MEMORY
 from tests.web.two_owners import MARKER, ONCE, TASK, Person, app, belongings, move_in
 
@@ -48,6 +49,11 @@ PLAN, CLERK, AGENT = {"run_id": "<plan>"}, {"agent_id": "clerk"}, {"agent_id": "
 LABEL, RESPONSE = {"label": "<label>"}, {"response_id": "<response>"}
 RUNS = [gone(RUN), gone({"run_id": "<asking>"}), gone({"run_id": "<letter>"}), gone({"run_id": "<task>"})]
 OPERATORS = [Try(403)]
+APPROVED = {"type": "tool-mail", "toolCallId": "c", "state": "approval-responded"}
+APPROVED |= {"approval": {"id": "<approval>", "approved": True}}
+ANSWER = {"id": "<asking>", "role": "assistant", "parts": [APPROVED]}
+RESUME = {"interruptId": "<approval>", "status": "resolved", "payload": {"approved": True}}
+RESULT = {"id": "m", "role": "tool", "toolCallId": "<wait>", "content": "mine"}
 PUBLIC = [none()]
 
 TABLE: dict[str, Sequence[Try]] = {
@@ -226,6 +232,36 @@ TABLE: dict[str, Sequence[Try]] = {
     "POST /v1/conversations": [Try(200, body={})],
     "GET /v1/conversations/{conversation_id}": [gone({"conversation_id": "<conversation>"})],
     "DELETE /v1/conversations/{conversation_id}": [gone({"conversation_id": "<conversation>"})],
+    # the AI SDK: chats are named by clients, so Ann's names are free for Bob
+    "POST /api/ai/{agent}": [
+        gone({"agent": "<agent>"}, {"id": "mine", **UI_MESSAGES}),
+        Try(400, {"agent": "clerk"}, body={"id": "mine", "messages": [ANSWER]}),
+        Try(200, {"agent": "clerk"}, body={"id": "<chat>", **UI_MESSAGES}),
+    ],
+    "POST /api/ai/{agent}/{chat_id}": [
+        Try(400, {"agent": "clerk", **CHAT}, body={"messages": [ANSWER]}),
+        Try(200, {"agent": "clerk", "chat_id": "<plan>"}, body=UI_MESSAGES),
+    ],
+    "GET /api/ai/{agent}/{chat_id}/stream": [
+        Try(204, {"agent": "clerk", "chat_id": "<ui chat>"}),
+        Try(204, {"agent": "clerk", "chat_id": "<run>"}),
+        gone({"agent": "clerk", "chat_id": "<run>"}, startIndex="0"),
+    ],
+    "GET /api/ai/{agent}/{chat_id}/{stream_id}/stream": [
+        gone({"agent": "clerk", "chat_id": "<ui chat>", "stream_id": "<run>"}, startIndex="-1"),
+    ],
+    "POST /api/ai/{agent}/{chat_id}/stop": [
+        gone({"agent": "clerk", "chat_id": "<ui chat>"}),
+        gone({"agent": "clerk", "chat_id": "<asking>"}),
+    ],
+    # AG-UI: so are threads
+    "POST /api/ag-ui/{agent}": [
+        gone({"agent": "<agent>"}, {"threadId": "mine", "runId": "r1", "messages": [AG_UI_MESSAGE]}),
+        Try(400, {"agent": "clerk"}, body={"threadId": "mine", "runId": "r1", "messages": [], "resume": [RESUME]}),
+        Try(400, {"agent": "clerk"}, body={"threadId": "mine", "runId": "r1", "messages": [RESULT]}),
+        Try(200, {"agent": "clerk"}, body={"threadId": "<ui chat>", "runId": "r1", "messages": [AG_UI_MESSAGE]}),
+    ],
+    "POST /api/ag-ui/{agent}/{thread_id}/stop": [gone({"agent": "clerk", "thread_id": "<thread>"})],
     # the agent contract
     "POST /agents/run/sync": [Try(200, headers=ONCE, body={**TASK, "inputs": {"query": "of bob"}})],
     "POST /agents/run/stream": [

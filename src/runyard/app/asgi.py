@@ -43,6 +43,8 @@ def create_app(
         >>> app.title
         'Runyard'
     """
+    from runyard.faces.ag_ui.routes import router as ag_ui
+    from runyard.faces.ai_sdk.routes import router as ai_sdk
     from runyard.faces.channels.routes import router as channels
     from runyard.faces.chats.routes import ChatOptions
     from runyard.faces.chats.routes import router as chats
@@ -73,7 +75,7 @@ def create_app(
     )
     return build(
         Context(running.engine, running.metrics, settings.heartbeat_seconds, options),
-        (threads, channels, chats, contract, plans, openai, native),
+        (threads, channels, chats, contract, plans, openai, ai_sdk, ag_ui, native),
         keys=keys,
         version=__version__,
         limits=Limits(

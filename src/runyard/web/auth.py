@@ -96,10 +96,7 @@ class Guard:
         if wanted is None:
             return None
         caller = await access.authenticate(key_in(scope["headers"]))
-        if wanted not in caller.scopes:
-            raise ScopeMissing(
-                f"This API key lacks the scope `{wanted}`. Create one with `runyard keys create --scope {wanted}`."
-            )
+        _check(caller, wanted)
         if self._rates is not None and caller.key_id is not None:
             self._rates.take(caller.key_id)
         return caller
@@ -133,6 +130,19 @@ async def owner_of(request: Request) -> str:
     """Return the owner of the caller's key. Async, because FastAPI runs other functions in a thread."""
     caller: Caller = request.scope[CALLER]
     return caller.owner
+
+
+def check_scope(request: Request, wanted: api_key.Scope) -> None:
+    """Raise ScopeMissing if the caller's key lacks a scope. For routes whose body decides which scope they need."""
+    caller: Caller = request.scope[CALLER]
+    _check(caller, wanted)
+
+
+def _check(caller: Caller, wanted: api_key.Scope) -> None:
+    if wanted not in caller.scopes:
+        raise ScopeMissing(
+            f"This API key lacks the scope `{wanted}`. Create one with `runyard keys create --scope {wanted}`."
+        )
 
 
 async def operates(request: Request) -> bool:

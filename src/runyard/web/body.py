@@ -46,18 +46,25 @@ def _is_too_deep(value: Any) -> bool:
     return any(isinstance(each, list | dict) for each in level)
 
 
-async def read(request: Request, model: type[M]) -> M:
-    """Read and validate the body of a request to a fast route, with the rules of FastAPI routes."""
+async def read(request: Request, model: type[M], *, or_text: bool = False) -> M:
+    """Read and validate the body of a request to a fast route, with the rules of FastAPI routes. `or_text`: JSON that
+    is declared as text, or not declared, is accepted too. A server without keys refuses foreign pages by their origin
+    (`loopback.py`); a page cannot add a key to such a request."""
     given = decoded(await request.body())
-    refuse_other_types(request)
+    if not or_text or _type_of(request) not in ("text/plain", ""):
+        refuse_other_types(request)
     try:
         return model.model_validate(given)
     except ValidationError as error:
         raise RequestValidationError([e | {"loc": ("body", *e["loc"])} for e in error.errors()]) from None
 
 
+def _type_of(request: Request) -> str:
+    return request.headers.get("content-type", "").partition(";")[0].strip().lower()
+
+
 def _is_json(request: Request) -> bool:
-    declared = request.headers.get("content-type", "").partition(";")[0].strip().lower()
+    declared = _type_of(request)
     return declared == "application/json" or (declared.startswith("application/") and declared.endswith("+json"))
 
 

@@ -11,7 +11,6 @@ from runyard.domain.events import (
     ApprovalDecided,
     ApprovalRequested,
     ClientTool,
-    Drafter,
     Event,
     ModelMessage,
     ModelReset,
@@ -32,22 +31,14 @@ from runyard.domain.events import (
     Usage,
     WaitAnswered,
     WaitRequested,
-    place,
 )
 from runyard.domain.task import RunOptions
 from runyard.faces.openai.chat_translate import ChunkTranslation
 from runyard.faces.openai.follow import EventEncoder
 from runyard.faces.openai.translate import Translation
 from runyard.sse import Parser
-from tests.faces.sample_events import EVENTS, RUN_ID, FixedClock
-
-API = (RunQueued, ApprovalDecided, WaitAnswered)
-QUEUED = RunQueued("helper", "message")
-
-
-def log(*payloads: Payload) -> list[Event]:
-    made = [Drafter(FixedClock(), "api" if isinstance(each, API) else "worker")(each) for each in payloads]
-    return place(RUN_ID, 1, made)
+from tests.faces.random_logs import QUEUED, log
+from tests.faces.sample_events import EVENTS, RUN_ID
 
 
 def translated(events: Sequence[Event]) -> tuple[Translation, list[dict[str, Any]]]:

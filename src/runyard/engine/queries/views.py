@@ -134,6 +134,10 @@ class Views:
         else:
             raise Gone(GONE, snapshot=msgspec.structs.asdict(tombstone))
 
+    def ended_within(self, run: Run, seconds: float) -> bool:
+        """Whether a run has ended, and not longer ago than that."""
+        return run.finished_at is not None and run.finished_at >= self._clock.now_ms() - seconds * 1000
+
     async def visible_run(self, owner: str, run_id: str) -> str:
         """Return the id of a run that this owner may follow. For a run that this process executes, the store is not
         asked."""

@@ -6,11 +6,12 @@ from starlette.responses import Response
 
 from runyard.faces.openai import chat_translate, errors, inputs, wire
 from runyard.faces.openai.chat_translate import ChunkTranslation
-from runyard.faces.openai.follow import ResponseStream, until_end
+from runyard.faces.openai.follow import until_end
 from runyard.faces.openai.start import FACE, Started, Wanted, start
 from runyard.web.auth import owner_of
 from runyard.web.body import read
 from runyard.web.context import context_of, engine_of
+from runyard.web.part_stream import PartStream
 from runyard.web.responses import Json, key_of
 from runyard.web.routing import Router
 from runyard.web.run_to_end import ClientGone
@@ -29,7 +30,7 @@ async def complete(request: Request) -> Response:
     if not body.stream:
         return await _answer_at_end(request, started)
     with_usage = bool(body.stream_options and body.stream_options.include_usage)
-    return ResponseStream(context, started.run_id, ChunkTranslation(*started, with_usage), started.headers)
+    return PartStream(context, started.run_id, ChunkTranslation(*started, with_usage), started.headers)
 
 
 async def _answer_at_end(request: Request, started: Started) -> Response:

@@ -1,11 +1,7 @@
-"""Finds the responses of a run, and follows one of them: as a stream, or until its end.
+"""Finds the responses of a run, and follows one of them: as a stream, or until its end."""
 
-A response may end before its run does, so a follower of a response stands between the log and the stream.
-"""
-
-from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import aclosing
-from typing import Any, Protocol
+from typing import Any
 
 import msgspec
 from starlette.requests import Request
@@ -14,14 +10,12 @@ from runyard.domain.events import Event
 from runyard.domain.run import Run
 from runyard.engine.engine import Engine
 from runyard.engine.log.snapshots import FoldKind
-from runyard.engine.log.stream import Pause, Streams
+from runyard.engine.log.stream import Streams
 from runyard.errors import NotFound
 from runyard.faces.openai import objects
 from runyard.faces.openai.state import State
 from runyard.faces.openai.translate import Translation, frame
-from runyard.web.context import Context
 from runyard.web.run_to_end import ShuttingDown, events_until_end
-from runyard.web.sse import LiveStream
 
 _encode = msgspec.json.Encoder().encode
 _decode = msgspec.json.Decoder(State).decode
@@ -95,14 +89,6 @@ class StillRunning(ShuttingDown):
         super().__init__(f"This process is shutting down; the run goes on. Retrieve the response {name}.")
 
 
-class Encoder(Protocol):
-    """Makes the bytes of one response. `is_over`: it has made the last ones."""
-
-    is_over: bool
-
-    def take(self, event: Event) -> bytes: ...
-
-
 class EventEncoder:
     """Encodes the events of one response whose sequence number is greater than `after`."""
 
@@ -118,38 +104,3 @@ class EventEncoder:
         if self._translation.state.part != self._part:
             return b""
         return b"".join([frame(each) for each in shown if each["sequence_number"] > self._after])
-
-
-class ResponseFollower:
-    """A cursor over one response: follows the log from its beginning and ends with the response."""
-
-    def __init__(self, streams: Streams, run_id: str, encoder: Encoder) -> None:
-        self._log = streams.follow(run_id, 0)
-        self._encoder = encoder
-
-    async def next(self, patience: float) -> Sequence[bytes] | Pause:
-        if self._encoder.is_over:
-            return Pause.END
-        found = await self._log.next(patience)
-        if isinstance(found, Pause):
-            return found
-        return [piece for chunk in found for piece in self._encoded(chunk.events)]
-
-    def _encoded(self, events: Sequence[Event]) -> Iterator[bytes]:
-        for event in events:
-            if not self._encoder.is_over:
-                yield self._encoder.take(event)
-
-    def leave(self) -> None:
-        self._log.leave()
-
-    def close(self) -> None:
-        self._log.close()
-
-
-class ResponseStream(LiveStream):
-    """The stream of one response."""
-
-    def __init__(self, context: Context, run_id: str, encoder: Encoder, headers: Mapping[str, str]) -> None:
-        follow: Callable[[], ResponseFollower] = lambda: ResponseFollower(context.engine.streams, run_id, encoder)  # noqa: E731
-        super().__init__(follow, bytes, context.heartbeat, headers)

@@ -15,7 +15,6 @@ from runyard.faces.openai import chat_routes, inputs, objects, wire
 from runyard.faces.openai.follow import (
     NO_RESPONSE,
     EventEncoder,
-    ResponseStream,
     existing,
     find,
     translated,
@@ -25,6 +24,7 @@ from runyard.faces.openai.start import FACE, Started, Wanted, conversation_threa
 from runyard.web.auth import Owner, owner_of
 from runyard.web.body import read
 from runyard.web.context import EngineDep, context_of, engine_of
+from runyard.web.part_stream import PartStream
 from runyard.web.responses import Json, key_of
 from runyard.web.routing import Router
 from runyard.web.run_to_end import ClientGone
@@ -55,7 +55,7 @@ async def create(request: Request) -> Response:
     wanted = _wanted(owner, body)
     started = await start(context.engine, wanted, "POST /v1/responses", key_of(request), body.model_dump())
     if body.stream:
-        return ResponseStream(context, started.run_id, EventEncoder(*started), started.headers)
+        return PartStream(context, started.run_id, EventEncoder(*started), started.headers)
     if body.background:
         run = await context.engine.views.run(owner, started.run_id)
         return Json(await existing(context.engine, run, started.part), headers=started.headers)
@@ -94,7 +94,7 @@ async def retrieve(request: Request) -> Response:
         return Json(await existing(context.engine, run, part))
     await existing(context.engine, run, part)
     encoder = EventEncoder(run.id, part, _number(query.get("starting_after"), "starting_after", -1))
-    return ResponseStream(context, run.id, encoder, Started(run.id, part).headers)
+    return PartStream(context, run.id, encoder, Started(run.id, part).headers)
 
 
 @router.fast("GET", f"{RESPONSE}/input_items", parameters=ITEM_PARAMETERS, response_model=wire.ItemList)

@@ -31,6 +31,7 @@ PROBLEM = {
         "snapshot": {"description": "With 410: the state of a run whose events were deleted by the retention policy."},
     },
 }
+SENTENCE = {"title": "Sentence", "type": "string", "description": "What is wrong and what to do, for people."}
 UNUSED = ("HTTPValidationError", "ValidationError")
 ALWAYS = (400, 408, 413, 422, 431, 500, 503)
 BEFORE_ROUTING = (408, 431)  # sent for a connection, before its path is known
@@ -49,11 +50,12 @@ def describe(document: dict[str, Any], needs_keys: bool, public: frozenset[str])
     """Declare the errors of every operation. `public` holds the paths that need no key."""
     schemas = document.setdefault("components", {}).setdefault("schemas", {})
     schemas["Problem"] = PROBLEM
+    schemas["Sentence"] = SENTENCE
     for name in UNUSED:
         schemas.pop(name, None)
     for path, operations in document["paths"].items():
         shape = shape_of(path)
-        kind, schema = (Problem.media_type, "Problem") if shape is None else ("application/json", shape.schema)
+        kind, schema = (Problem.media_type, "Problem") if shape is None else (shape.kind, shape.schema)
         for method, operation in operations.items():
             answers = operation["responses"]
             for status in sorted(_errors(method, path, operation, needs_keys and path not in public)):

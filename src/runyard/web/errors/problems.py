@@ -88,19 +88,20 @@ class Problem(Response):
 
 
 class Shape(NamedTuple):
-    """Another form of errors. `schema` is its name in the OpenAPI document."""
+    """Another form of errors. `schema` is its name in the OpenAPI document, `kind` its media type."""
 
     how: Callable[[Problem], Response]
     schema: str
+    kind: str = "application/json"
 
 
 SHAPED: dict[str, Shape] = {}
 
 
-def shape(path: str, how: Callable[[Problem], Response], schema: str) -> None:
+def shape(path: str, how: Callable[[Problem], Response], schema: str, kind: str = "application/json") -> None:
     """Give the errors of a route another shape, including errors that are found before routing. A path that ends with a
     slash stands for every path under it."""
-    SHAPED[path] = Shape(how, schema)
+    SHAPED[path] = Shape(how, schema, kind)
 
 
 def shape_of(path: str) -> Shape | None:

@@ -1,0 +1,114 @@
+"""Encodes a part of a run for one request."""
+
+from collections.abc import Sequence
+from typing import Any, NamedTuple
+
+import msgspec
+
+from runyard.domain.events import Event
+from runyard.domain.run import Run
+from runyard.engine.engine import Engine
+from runyard.engine.log.snapshots import FoldKind
+from runyard.errors import NotFound
+from runyard.faces.ag_ui import events
+from runyard.faces.ag_ui.events import Shown
+from runyard.faces.ag_ui.state import State
+from runyard.faces.ag_ui.translate import Translation
+
+_encode = msgspec.json.Encoder().encode
+_decode = msgspec.json.Decoder(State).decode
+VERSION = b"1"  # of the state: a snapshot of another version is not used
+
+
+def _decoded(run: Run, data: bytes) -> Translation:
+    if data[:1] != VERSION:
+        raise ValueError("another version")
+    return Translation(run.id, _decode(data[1:]))
+
+
+TRANSLATION: FoldKind[Translation] = FoldKind(
+    "ag_ui",
+    lambda run: Translation(run.id),
+    lambda translation: VERSION + _encode(translation.state),
+    _decoded,
+)
+
+
+async def translated(engine: Engine, run: Run) -> State:
+    """Return what the translation of a run's log knows so far."""
+    [folded] = await engine.views.folded(run, [TRANSLATION])
+    found: Translation = folded.fold
+    return found.state
+
+
+async def last_run(engine: Engine, owner: str, thread: str) -> Run | None:
+    """Return the last run of a thread, by its id or the name that a client gave it, or None without one."""
+    try:
+        found = await engine.views.named_thread(owner, thread)
+    except NotFound:
+        return None
+    return None if found.head_run_id is None else await engine.views.run(owner, found.head_run_id)
+
+
+class Part(NamedTuple):
+    """A part of a run."""
+
+    run_id: str
+    number: int
+
+
+class Asked(NamedTuple):
+    """What a request has that its response refers to."""
+
+    thread_id: str
+    run_id: str
+    messages: Sequence[dict[str, Any]]
+    state: Any
+
+
+class Encoder:
+    """Encodes one part for a request. If the client has messages of this part, it follows the part again: then a
+    snapshot takes them back, and they are sent from the beginning."""
+
+    def __init__(self, part: Part, asked: Asked) -> None:
+        self._translation = Translation(part.run_id)
+        self._part = part
+        self._ids = {"threadId": asked.thread_id, "runId": asked.run_id}
+        self._state = asked.state
+        known = [(events.parsed_message_id(message["id"]), message) for message in asked.messages]
+        self._base = [message for place, message in known if not self._is_own(place)]
+        again = [message for place, message in known if self._is_own(place)]
+        self._again = [{**each, "content": ""} for each in again if each["role"] == "reasoning"]
+        self._is_again = bool(again)
+        self._answered = {message.get("toolCallId") for message in self._base if message["role"] == "tool"}
+        self.is_over = False
+
+    def _is_own(self, place: tuple[str, int] | None) -> bool:
+        return place is not None and place[0] == self._part.run_id and place[1] >= self._part.number
+
+    def take(self, event: Event) -> bytes:
+        found, state = self._translation.take(event), self._translation.state
+        if state.part != self._part.number:
+            return b""
+        self.is_over = not state.is_open
+        return b"".join([events.frame(each) for shown in found for each in self._completed(shown)])
+
+    def _completed(self, shown: Shown) -> Sequence[Shown]:
+        match shown["type"]:
+            case "RUN_STARTED":
+                started = {**shown, **self._ids}
+                if not self._is_again:
+                    return [started]
+                return [started, {"type": "MESSAGES_SNAPSHOT", "messages": [*self._base, *self._again]}]
+            case "RUN_FINISHED":
+                return [{**shown, **self._ids}]
+            case "TOOL_CALL_RESULT":
+                return [] if shown["toolCallId"] in self._answered else [shown]
+            case "MESSAGES_SNAPSHOT":
+                base = [each for each in self._base if each["id"] not in shown["dropped"]]
+                return [{"type": shown["type"], "messages": base + shown["messages"]}]
+            case "STATE_SNAPSHOT":
+                before = self._state if isinstance(self._state, dict) else {}
+                return [{**shown, "snapshot": {**before, **shown["snapshot"]}}]
+            case _:
+                return [shown]

@@ -1,0 +1,47 @@
+"""The routes for AG-UI: `HttpAgent` of `@ag-ui/client` posts everything to one address.
+
+A client that disconnects changes nothing: the run goes on. The same `runId` follows it again. The protocol has no
+cancel, so `POST .../stop` cancels the last run of a thread.
+"""
+
+from starlette.requests import Request
+from starlette.responses import Response
+
+from runyard.faces.ag_ui import errors as errors
+from runyard.faces.ag_ui import wire
+from runyard.faces.ag_ui.follow import Asked, Encoder, last_run
+from runyard.faces.ag_ui.start import CANCEL_PATIENCE, FACE, Wanted, start
+from runyard.web.auth import Owner, check_scope, owner_of
+from runyard.web.body import read
+from runyard.web.context import EngineDep, context_of
+from runyard.web.part_stream import PartStream
+from runyard.web.responses import Json
+from runyard.web.routing import Router
+
+AGENT = "/api/ag-ui/{agent}"
+
+router = Router(FACE)
+
+
+@router.fast("POST", AGENT, is_stream=True, body=wire.RunAgentInput)
+async def run_agent(request: Request) -> Response:
+    """Run an agent, or answer what it waits for. The answer is a stream of AG-UI events."""
+    body, context = await read(request, wire.RunAgentInput), context_of(request)
+    wanted = Wanted(
+        await owner_of(request), request.path_params["agent"], body, lambda scope: check_scope(request, scope)
+    )
+    part = await start(context.engine, wanted)
+    encoder = Encoder(part, Asked(body.threadId, body.runId, body.messages, body.state))
+    return PartStream(context, part.run_id, encoder, {"Runyard-Run-Id": part.run_id})
+
+
+@router.post(f"{AGENT}/{{thread_id}}/stop", response_model=wire.Stopped)
+async def stop_thread(engine: EngineDep, owner: Owner, agent: str, thread_id: str) -> Response:
+    """Cancel the last run of a thread."""
+    if agent not in engine.intake.agents:
+        raise wire.AgentNotFound
+    run = await last_run(engine, owner, thread_id)
+    if run is None:
+        raise wire.ThreadNotFound
+    run = await engine.cancel(owner, run.id, CANCEL_PATIENCE)
+    return Json(wire.Stopped(runId=run.id, status=run.status))

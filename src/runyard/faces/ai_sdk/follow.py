@@ -1,0 +1,136 @@
+"""Finds the streams of a chat and of a run, and encodes them from any position."""
+
+from typing import NamedTuple
+
+import msgspec
+
+from runyard.domain.events import Event
+from runyard.domain.run import Run
+from runyard.engine.engine import Engine
+from runyard.engine.log.snapshots import FoldKind
+from runyard.errors import NotFound
+from runyard.faces.ai_sdk import chunks, wire
+from runyard.faces.ai_sdk.chunks import Chunk
+from runyard.faces.ai_sdk.state import State
+from runyard.faces.ai_sdk.translate import Translation
+
+_encode = msgspec.json.Encoder().encode
+_decode = msgspec.json.Decoder(State).decode
+RESUMED_SECONDS = 60.0
+VERSION = b"1"  # of the state: a snapshot of another version is not used
+
+
+def _decoded(run: Run, data: bytes) -> Translation:
+    if data[:1] != VERSION:
+        raise ValueError("another version")
+    return Translation(run.id, _decode(data[1:]))
+
+
+TRANSLATION: FoldKind[Translation] = FoldKind(
+    "ai_sdk",
+    lambda run: Translation(run.id),
+    lambda translation: VERSION + _encode(translation.state),
+    _decoded,
+)
+
+
+async def translated(engine: Engine, run: Run) -> State:
+    """Return what the translation of a run's log knows so far."""
+    [folded] = await engine.views.folded(run, [TRANSLATION])
+    found: Translation = folded.fold
+    return found.state
+
+
+class Parts(NamedTuple):
+    """The parts `first` to `last` of a run, as one stream of `size` chunks so far; `is_ended`: there will be no more.
+    `answered` are calls of client tools that have results: the client need not make them again."""
+
+    run_id: str
+    first: int
+    last: int
+    size: int = 0
+    is_ended: bool = False
+    answered: frozenset[str] = frozenset()
+
+    @property
+    def headers(self) -> dict[str, str]:
+        name = chunks.stream_id(self.run_id, self.last)
+        return {"x-vercel-ai-ui-message-stream": "v1", "x-workflow-run-id": name, "Runyard-Run-Id": self.run_id}
+
+
+class Encoder:
+    """Encodes parts of a run as one stream, from the chunk with the index `start`. The end of a part that is not the
+    last one is left out, so a chunk has the same index before and after the run continues."""
+
+    def __init__(self, parts: Parts, start: int = 0) -> None:
+        self._translation = Translation(parts.run_id)
+        self._parts = parts
+        self._left = start  # chunks before the one to begin with
+        self.is_over = False
+
+    def take(self, event: Event) -> bytes:
+        found, state = self._translation.take(event), self._translation.state
+        if state.part < self._parts.first:
+            return b""
+        is_last = state.part >= self._parts.last
+        if not state.is_open and not is_last:
+            found.pop()
+        self.is_over = is_last and not state.is_open
+        skipped = min(self._left, len(found))
+        self._left -= skipped
+        body = b"".join([chunks.frame(self._shown(chunk)) for chunk in found[skipped:]])
+        return body + chunks.DONE if self.is_over else body
+
+    def _shown(self, chunk: Chunk) -> Chunk:
+        if chunk["type"] == "tool-input-available" and chunk["toolCallId"] in self._parts.answered:
+            return {**chunk, "providerExecuted": True}
+        return chunk
+
+
+async def named_stream(engine: Engine, owner: str, given: str) -> Parts | None:
+    """Return the stream that a client names as it was named in `x-workflow-run-id`, or None."""
+    found = chunks.parsed_stream_id(given)
+    if found is None:
+        return None
+    try:
+        run = await engine.views.run(owner, found[0])
+    except NotFound:
+        return None
+    state, part = await translated(engine, run), found[1]
+    if part > state.part:
+        return None
+    size = state.sizes[part - 1] if part <= len(state.sizes) else state.count
+    return Parts(run.id, part, part, size, part <= len(state.sizes))
+
+
+async def last_run(engine: Engine, owner: str, chat: str) -> Run | None:
+    """Return the last run of a chat, or None without one. A chat is a thread: one that was named so, or has that id."""
+    try:
+        thread = await engine.views.named_thread(owner, chat)
+    except NotFound:
+        return None
+    return None if thread.head_run_id is None else await engine.views.run(owner, thread.head_run_id)
+
+
+async def chat_stream(engine: Engine, owner: str, chat: str, *, or_ended: bool) -> Parts | None:
+    """Return the whole message of the chat's last run as a stream, or None if it has ended and `or_ended` is false. A
+    client whose connection broke may come after the end, so a run counts as open for some seconds more."""
+    run = await last_run(engine, owner, chat)
+    if run is None:
+        return None
+    if run.status.is_terminal and not or_ended and not engine.views.ended_within(run, RESUMED_SECONDS):
+        return None
+    state = await translated(engine, run)
+    answered = frozenset(key for key, wait in state.waits.items() if not wait.is_open)
+    return Parts(run.id, 1, max(1, state.part), state.size_of_all, not state.is_open, answered)
+
+
+async def run_to_stop(engine: Engine, owner: str, given: str) -> Run:
+    """Return the run that a client names by its chat or its stream. Raises ChatNotFound."""
+    run = await last_run(engine, owner, given)
+    if run is not None:
+        return run
+    stream = await named_stream(engine, owner, given)
+    if stream is None:
+        raise wire.ChatNotFound
+    return await engine.views.run(owner, stream.run_id)
