@@ -1,6 +1,8 @@
 """Agents get the files of their messages, attach files to their answers, and give models what they can take."""
 
 import asyncio
+import re
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -111,3 +113,13 @@ def image_for(model: str) -> Request:
 async def test_a_model_that_takes_no_images_says_so_before_it_is_asked() -> None:
     with pytest.raises(FilesNotSupported, match=r"openai/gpt-3\.5-turbo takes no images"):
         await anext(LitellmModel().stream(image_for("openai/gpt-3.5-turbo")))
+
+
+def test_the_example_of_the_docs_runs() -> None:
+    page = (Path(__file__).parents[2] / "docs" / "files.md").read_text(encoding="utf-8")
+    [code] = re.findall(r"^```python\n(.*?)^```$", page, re.MULTILINE | re.DOTALL)
+    names: dict[str, Any] = {"__name__": "example"}
+    exec(compile(code, "docs/files.md", "exec", dont_inherit=True), names)
+    result = run_agent_sync(names["archivist"], "Sort these", files=[("a.txt", b"hello", "text/plain"), IMAGE])
+    assert result.text == "2 files"
+    assert result.files == [ResultFile("index.txt", "text/plain", b"a.txt: 5 bytes\na.png: 11 bytes")]

@@ -154,12 +154,10 @@ class Client(WaitCalls, FileCalls, OperatorCalls):
         """
         offered = [{"name": t.name, "description": t.description, "input_schema": t.schema} for t in tools]
         wish = None if while_running == "queue" else while_running
-        said = {"content": text if text or not (parts or files) else None, **content_of(parts, files)}
+        said = content_of(text, parts, files)
         body = given({**said, "agent": agent, "tools": offered or None, "while_running": wish})
-        key = idempotency_key or new_id()
-        return read(
-            await self._connection.send("POST", f"/api/threads/{_id(thread_id)}/messages", body, key=key), Made
-        ).run_id
+        key, path = idempotency_key or new_id(), f"/api/threads/{_id(thread_id)}/messages"
+        return read(await self._connection.send("POST", path, body, key=key), Made).run_id
 
     @overload
     async def answer(self, thread_id: str, text: str, agent: str | None = None) -> str: ...

@@ -60,9 +60,10 @@ class FileCalls:
                 yield chunk
 
 
-def content_of(parts: Sequence[Mapping[str, Any]], files: Sequence[str]) -> dict[str, Any]:
-    """Return the parts and files of a message, as the server expects them; None for those that it has not."""
-    return {"parts": list(parts) or None, "files": list(files) or None}
+def content_of(text: str, parts: Sequence[Mapping[str, Any]], files: Sequence[str]) -> dict[str, Any]:
+    """Return the content of a message, as the server expects it; None for what it does not have."""
+    has_text = bool(text) or not (parts or files)
+    return {"content": text if has_text else None, "parts": list(parts) or None, "files": list(files) or None}
 
 
 async def _pieces(data: bytes | Path) -> AsyncIterator[bytes]:

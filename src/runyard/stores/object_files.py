@@ -8,6 +8,7 @@ obstore's blocking calls run in threads. Its own async calls may abort the proce
 
 import asyncio
 from collections.abc import Callable, Iterator
+from contextlib import suppress
 from typing import TYPE_CHECKING, Any, TypeVar
 
 from runyard.encryption.columns import CHUNK_DATA
@@ -54,8 +55,9 @@ class ObjectFiles:
 
     async def delete(self, content_id: str) -> None:
         def delete() -> None:
-            if found := list(self._paths(f"{content_id}/")):
-                self._obstore.delete(self._store, found)
+            for path in list(self._paths(f"{content_id}/")):
+                with suppress(FileNotFoundError):  # another process deletes it too
+                    self._obstore.delete(self._store, path)
 
         await _in_thread(delete)
 
