@@ -17,7 +17,8 @@ from tests.chaos.report import Report
 from tests.support.databases import PostgresDatabase
 from tests.support.eventually import eventually
 from tests.support.flow import Flow
-from tests.support.invariants import ENDED, breaches
+from tests.support.invariants import breaches
+from tests.support.wait_invariants import ENDED
 
 SETTLE_SECONDS = 120.0  # if no run comes to its end for so long, those that are left are stuck
 FOLLOW_SECONDS = 60.0

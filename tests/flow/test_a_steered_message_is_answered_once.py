@@ -10,7 +10,7 @@ import pytest
 
 from tests.support.eventually import eventually
 from tests.support.flow import Flow
-from tests.support.invariants import ENDED
+from tests.support.wait_invariants import ENDED
 
 # The worker stands still before or after the commit that has the event, while the message comes.
 MOMENTS = [

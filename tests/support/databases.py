@@ -12,8 +12,8 @@ from typing import Any
 import asyncpg
 
 from tests.support.eventually import eventually
-from tests.support.invariants import Row
 from tests.support.postgres_server import PostgresServer
+from tests.support.wait_invariants import Row
 
 CALM_SECONDS = 5.0
 

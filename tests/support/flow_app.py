@@ -23,6 +23,7 @@ from typing import Any
 import runyard
 from runyard.errors import Rejected, UnknownOutcome
 from runyard.model import Conversation
+from tests.support import waiting_operations
 from tests.support.facts_and_gates import FOLDER, Notes
 
 notes = Notes(Path(os.environ[FOLDER]))
@@ -88,43 +89,6 @@ async def _call(ctx: runyard.Context, tool: str, gate: str = "") -> None:
 
 async def _approve(ctx: runyard.Context, question: str) -> None:
     await ctx.token("yes" if await ctx.request_approval(question) else "no")
-
-
-locate = runyard.client_tool("locate", "Return the position.", answer={"type": "string"})
-
-
-async def _ask(ctx: runyard.Context, question: str, seconds: float | None = None, default: int | None = None) -> None:
-    row = (
-        await ctx.ask(question, int, timeout=seconds)
-        if default is None
-        else (await ctx.ask(question, int, timeout=seconds, default=default))
-    )
-    await ctx.token(f"[row {row}]")
-
-
-async def _client(ctx: runyard.Context) -> None:
-    await ctx.token(f"[{await ctx.call(locate)}]")
-
-
-async def _children(ctx: runyard.Context, *programs: Any) -> None:
-    """Run the programs side by side, each in a child run."""
-    ends = await asyncio.gather(
-        *[ctx.run("player", json.dumps(program)) for program in programs], return_exceptions=True
-    )
-    for end in ends:
-        await ctx.token(f"[{end.text}]" if isinstance(end, runyard.Output) else f"[{type(end).__name__}]")
-
-
-async def _sleep(ctx: runyard.Context, seconds: float) -> None:
-    await ctx.sleep(seconds)
-    notes.write("woke", ctx.run_id, time.time_ns())
-
-
-async def _event(ctx: runyard.Context, name: str, key: str, seconds: float | None = None) -> None:
-    try:
-        await ctx.token(f"[{await ctx.wait_for(name, key, timeout=seconds)}]")
-    except runyard.AnswerTimedOut:
-        await ctx.token("[no event]")
 
 
 async def _wait(ctx: runyard.Context, gate: str) -> None:
@@ -263,11 +227,11 @@ OPERATIONS: dict[str, Callable[..., Awaitable[None]]] = {
     "step": _step,
     "call": _call,
     "approve": _approve,
-    "ask": _ask,
-    "client": _client,
-    "children": _children,
-    "sleep": _sleep,
-    "event": _event,
+    "ask": waiting_operations.ask,
+    "client": waiting_operations.client,
+    "children": waiting_operations.children,
+    "sleep": waiting_operations.sleep,
+    "event": waiting_operations.event,
     "wait": _wait,
     "die": _die,
     "block": _block,

@@ -38,28 +38,23 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from http import HTTPStatus
 from itertools import pairwise
-from typing import Any, Protocol
+from typing import Protocol
 
 import runyard.web.body  # noqa: F401 (its errors are among the known ones)
 from runyard import errors
-from runyard.domain.run import TERMINAL_STATUSES, Status
+from runyard.domain.run import Status
 from tests.support.facts_and_gates import Notes
+from tests.support.wait_invariants import ENDED, STEERED, WAITS, Row, broken_steering, broken_waits
 
-Row = Mapping[str, Any]
 LEAVES = ("run.waiting", "run.finished")
 CLOCKS_MS = 5  # events have the time of their process, starts that of the database
-ENDED = {status.value for status in TERMINAL_STATUSES}
 STATES = {"done": "finished", "error": "finished", "canceled": "cancelled"}
 # in one statement, because outboxes may still be at work
 PUBLISHED = """
 select r.id, r.status, r.state, r.last_seq, o.next_seq, o.open from runs r left join run_outbox o on o.run_id = r.id
 """
-WAITS = "select id, run_id, kind, state, target from waits"
-REQUESTS = {"approval.requested": "approval_id", "wait.requested": "wait_id"}
-ANSWERS = {"approval.decided": "approval_id", "wait.answered": "wait_id"}
 FEED = "select no, kind, run_id from feed order by no, id"
 FEED_HEAD = "select last from feed_head"
-STEERED = "select message_id, run_id, next_run_id, state from steered_messages"
 TWICE = {"step.finished": "step", "tool.finished": "call_id"}
 
 
@@ -133,9 +128,9 @@ async def breaches(database: Database, evidence: Evidence) -> list[str]:
         *_logs(runs, logs),
         *_lanes(runs, lanes),
         *_turns(runs, logs),
-        *_waits(runs, logs, await database.rows(WAITS)),
+        *broken_waits(runs, logs, await database.rows(WAITS)),
         *_feed(runs, await database.rows(FEED), await database.rows(FEED_HEAD)),
-        *_steered(runs, logs, await database.rows(STEERED)),
+        *broken_steering(runs, logs, await database.rows(STEERED)),
         *_published(await database.rows(PUBLISHED)),
         *_accepted(runs, evidence),
         *_effects(evidence),
@@ -220,48 +215,6 @@ def _turns(runs: Mapping[str, Row], logs: Mapping[str, Sequence[Row]]) -> Iterat
             yield f"I14 {run['id']}: started while it was the turn of {before['id']}"
 
 
-def _waits(runs: Mapping[str, Row], logs: Mapping[str, Sequence[Row]], waits: Sequence[Row]) -> Iterator[str]:
-    requested, answered = (
-        Counter(
-            (run_id, json.loads(event["data"])[kinds[event["type"]]])
-            for run_id, log in logs.items()
-            for event in log
-            if event["type"] in kinds
-        )
-        for kinds in (REQUESTS, ANSWERS)
-    )
-    stored = {(wait["run_id"], wait["id"]) for wait in waits}
-    for place in (requested.keys() | answered.keys()) - stored:
-        yield f"I16 {place[0]}: the log has a wait {place[1]} that is not stored"
-    for wait in waits:
-        place, is_open = (wait["run_id"], wait["id"]), wait["state"] in ("pending", "void")
-        if (requested[place], answered[place]) != (1, 0 if is_open else 1):
-            yield f"I16 {place}: {wait['state']}, requested {requested[place]} times, answered {answered[place]} times"
-        if wait["state"] == "pending" and runs[wait["run_id"]]["status"] in ENDED:
-            yield f"I16 {place}: open, but the run has ended"
-    waiting = {wait["run_id"] for wait in waits if wait["state"] == "pending"}
-    for run in runs.values():
-        if run["status"] == Status.WAITING and run["id"] not in waiting:
-            yield f"I16 {run['id']}: the run waits without an open wait"
-    yield from _children(runs, waits)
-
-
-def _children(runs: Mapping[str, Row], waits: Sequence[Row]) -> Iterator[str]:
-    targets = Counter(wait["target"] for wait in waits if wait["kind"] == "child")
-    for run in runs.values():
-        parent = runs.get(run["parent_run_id"] or "")
-        if parent is None:
-            continue
-        if targets[f"run:{run['id']}"] != 1:
-            yield f"I17 {run['id']}: {targets['run:' + run['id']]} waits of its parent name it"
-        if parent["status"] in ENDED and run["status"] not in ENDED:
-            yield f"I17 {run['id']}: {run['status']}, but its parent has ended"
-    for wait in waits:
-        child = runs.get(str(wait["target"]).removeprefix("run:"))
-        if wait["state"] == "pending" and child is not None and child["status"] in ENDED:
-            yield f"I17 {wait['run_id']}: it waits for a child that has ended"
-
-
 def _feed(runs: Mapping[str, Row], feed: Sequence[Row], heads: Sequence[Row]) -> Iterator[str]:
     numbers = [row["no"] for row in feed if row["no"] is not None]
     if len(numbers) != len(set(numbers)) or (numbers and max(numbers) > max((row["last"] for row in heads), default=0)):
@@ -276,31 +229,6 @@ def _feed(runs: Mapping[str, Row], feed: Sequence[Row], heads: Sequence[Row]) ->
             truth = begun + (["agent_done"] if begun and run["status"] in ENDED else [])
             if told[run["id"]] != truth:
                 yield f"I15 {run['id']}: told {told[run['id']]}, not {truth}"
-
-
-def _steered(runs: Mapping[str, Row], logs: Mapping[str, Sequence[Row]], rows: Sequence[Row]) -> Iterator[str]:
-    came, taken = _messages(logs, "message.received"), _messages(logs, "message.taken")
-    known = {(row["run_id"], row["message_id"]): row for row in rows}
-    for run_id, message_id in (came.keys() | taken.keys()) - known.keys():
-        yield f"I18 {message_id}: came for {run_id}, but no row says so"
-    for (run_id, message_id), row in known.items():
-        run, own = runs.get(run_id), runs.get(row["next_run_id"])
-        times = came[run_id, message_id], taken[run_id, message_id]
-        if times != (1, row["state"] == "taken"):
-            yield f"I18 {message_id}: {row['state']}, but came and taken {times} times in the log of {run_id}"
-        if (own is not None) != (row["state"] == "left") or (own and own["trigger_message_id"] != message_id):
-            yield f"I18 {message_id}: {row['state']}, but its own run is {own and own['id']}"
-        if row["state"] == "new" and (run is None or run["status"] in ENDED):
-            yield f"I18 {message_id}: {run_id} has ended and left it"
-    unread = Counter(row["run_id"] for row in rows if row["state"] == "new")
-    for run in runs.values():
-        if run["unread"] != unread[run["id"]]:
-            yield f"I18 {run['id']}: unread is {run['unread']}, but {unread[run['id']]} messages are new"
-
-
-def _messages(logs: Mapping[str, Sequence[Row]], kind: str) -> Counter[tuple[str, str]]:
-    events = [event for log in logs.values() for event in log if event["type"] == kind]
-    return Counter((event["run_id"], json.loads(event["data"])["message_id"]) for event in events)
 
 
 def _published(rows: Sequence[Row]) -> Iterator[str]:

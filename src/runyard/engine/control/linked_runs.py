@@ -7,8 +7,6 @@ any order. Answering twice has no effect, because the first answer wins.
 
 from collections.abc import Awaitable, Callable
 
-import structlog
-
 from runyard.clock import Clock
 from runyard.domain.events import ApprovalDecided, Draft, Drafter, Usage, WaitAnswered
 from runyard.domain.fold import State
@@ -20,9 +18,10 @@ from runyard.engine.log.snapshots import Snapshots
 from runyard.engine.log.tail import Tail
 from runyard.errors import AlreadyDecided, NotFound, RunyardError
 from runyard.store import Store
+from runyard.telemetry.logger import get_logger
 from runyard.telemetry.metrics import Metrics
 
-log = structlog.get_logger()
+log = get_logger()
 
 AT_ONCE = 500
 BY = "runyard"

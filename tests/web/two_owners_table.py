@@ -1,0 +1,268 @@
+"""How a request of Bob's with Ann's ids is answered, for every operation of `/openapi.json`."""
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from msgspec import Struct
+
+from tests.web.every_route import AG_UI_MESSAGE, UI_MESSAGES
+from tests.web.two_owners import MARKER, ONCE, TASK
+
+
+class Try(Struct, frozen=True):
+    """One request of Bob's: what the parts of the path stand for, what else is sent, and the status it is answered
+    with. `<name>` stands for an id of Ann's, `<own name>` for one of Bob's."""
+
+    status: int
+    path: Mapping[str, str] = {}
+    query: Mapping[str, str] = {}
+    body: Any = None
+    headers: Mapping[str, str] = {}
+
+
+def gone(path: Mapping[str, str] = {}, body: Any = None, **query: str) -> Try:
+    """Not found, as if it were not there."""
+    return Try(404, path, query, body)
+
+
+def none(path: Mapping[str, str] = {}, **query: str) -> Try:
+    """An answer without anything of Ann's."""
+    return Try(200, path, query)
+
+
+THREAD, RUN = {"thread_id": "<thread>"}, {"run_id": "<run>"}
+CHAT, DONE = {"chat_id": "<chat>"}, {"chat_id": "<chat>", "interaction_id": "<done>"}
+CHANNEL, DM, MESSAGE = {"channel_id": "<channel>"}, {"dm_id": "<dm>"}, {"message_id": "<message>"}
+PLAN, CLERK, AGENT = {"run_id": "<plan>"}, {"agent_id": "clerk"}, {"agent_id": "<agent>"}
+LABEL, RESPONSE = {"label": "<label>"}, {"response_id": "<response>"}
+RUNS = [gone(RUN), gone({"run_id": "<asking>"}), gone({"run_id": "<letter>"}), gone({"run_id": "<task>"})]
+OPERATORS = [Try(403)]
+APPROVED: dict[str, Any] = {"type": "tool-mail", "toolCallId": "c", "state": "approval-responded"}
+APPROVED |= {"approval": {"id": "<approval>", "approved": True}}
+ANSWER = {"id": "<asking>", "role": "assistant", "parts": [APPROVED]}
+RESUME = {"interruptId": "<approval>", "status": "resolved", "payload": {"approved": True}}
+RESULT = {"id": "m", "role": "tool", "toolCallId": "<wait>", "content": "mine"}
+PUBLIC = [none()]
+
+TABLE: dict[str, Sequence[Try]] = {
+    # threads
+    "POST /api/threads": [Try(422, body={"agent": "<agent>"}), Try(201, headers=ONCE, body={"user_id": "ann"})],
+    "GET /api/threads": [none(), none(before="<thread>")],
+    "GET /api/threads/{thread_id}": [gone(THREAD), gone({"thread_id": "<dm>"}), gone({"thread_id": "<channel>"})],
+    "DELETE /api/threads/{thread_id}": [gone(THREAD), gone({"thread_id": "<dm>"})],
+    "POST /api/threads/{thread_id}/messages": [
+        gone(THREAD, {"content": "hello"}),
+        gone({"thread_id": "<dm>"}, {"content": "hello"}),
+        Try(422, {"thread_id": "<own thread>"}, body={"content": "hello", "agent": "<agent>"}),
+        gone({"thread_id": "<own thread>"}, {"content": "hello", "files": ["<file>"]}),
+        gone({"thread_id": "<own thread>"}, {"parts": [{"type": "file", "file_id": "<file>"}]}),
+    ],
+    "POST /api/files": [Try(201, query={"name": "bobs.json"}, body={"of": "bob"})],
+    "GET /api/files/{file_id}": [gone({"file_id": "<file>"})],
+    "POST /api/threads/{thread_id}/fork": [
+        gone(THREAD, {}),
+        gone(THREAD, {"run_id": "<run>"}),
+        gone({"thread_id": "<own thread>"}, {"run_id": "<run>"}),
+        gone({"thread_id": "<own thread>"}, {"run_id": "<run>", "at_seq": 1}),
+    ],
+    # runs
+    "GET /api/runs": [none(), none(thread_id="<thread>"), none(before="<run>"), none(agent="<agent>")],
+    "GET /api/runs/{run_id}": RUNS,
+    "GET /api/runs/{run_id}/events": RUNS,
+    "GET /api/runs/{run_id}/log": RUNS,
+    "GET /api/runs/{run_id}/state": RUNS,
+    "GET /api/runs/{run_id}/sources": RUNS,
+    "POST /api/runs/{run_id}/cancel": RUNS,
+    "POST /api/runs/{run_id}/retry": RUNS,
+    "GET /api/approvals": [none(), none(before="<approval>")],
+    "POST /api/approvals/{approval_id}": [
+        gone({"approval_id": "<approval>"}, {"decision": "approve"}),
+        gone({"approval_id": "<chat_approval>"}, {"decision": "reject"}),
+    ],
+    "GET /api/waits": [none(), none(before="<wait>"), gone(run_id="<booking>")],
+    "GET /api/waits/{wait_id}": [gone({"wait_id": "<wait>"}), gone({"wait_id": "<approval>"})],
+    "POST /api/waits/{wait_id}": [
+        gone({"wait_id": "<wait>"}, {"value": {"row": 1}}),
+        gone({"wait_id": "<approval>"}, {"value": True}),
+        gone({"wait_id": "<wait>"}, {"error": "no"}),
+    ],
+    "POST /api/events": [
+        Try(202, body={"id": "anns-event", "name": "order.paid", "key": "A-1", "data": "of bob"}),
+        Try(202, body={"id": "bobs-event", "name": "order.paid", "key": "A-1", "data": "of bob"}),
+    ],
+    # channels: places
+    "GET /api/sse": [none()],
+    "POST /api/channels": [
+        Try(422, body={"name": "mine", "agents": ["<agent>"]}),
+        Try(201, headers=ONCE, body={"name": "of bob", "kind": "private"}),
+    ],
+    "GET /api/channels": [none(), none(before="<channel>")],
+    "GET /api/channels/{channel_id}": [gone(CHANNEL), gone({"channel_id": "<dm>"})],
+    "PATCH /api/channels/{channel_id}": [gone(CHANNEL, {"topic": "mine"}), gone(CHANNEL, {"kind": "public"})],
+    "DELETE /api/channels/{channel_id}": [gone(CHANNEL)],
+    "PUT /api/channels/{channel_id}/members/{kind}/{member_id}": [
+        gone({**CHANNEL, "kind": "user", "member_id": "bob"}),
+        gone({**CHANNEL, "kind": "agent", "member_id": "clerk"}),
+        Try(422, {"channel_id": "<own channel>", "kind": "agent", "member_id": "<agent>"}),
+    ],
+    "DELETE /api/channels/{channel_id}/members/{kind}/{member_id}": [
+        gone({**CHANNEL, "kind": "agent", "member_id": "clerk"})
+    ],
+    "POST /api/dms": [
+        Try(422, body={"agentId": "<agent>"}),
+        Try(422, body={"agentId": "clerk", "otherAgentId": "<agent>"}),
+        Try(422, body={"agentId": "clerk", "userId": "ann"}),
+        Try(201, body={"agentId": "clerk"}),
+    ],
+    "GET /api/dms": [none(), none(before="<dm>")],
+    "GET /api/dms/{dm_id}": [gone(DM)],
+    "DELETE /api/dms/{dm_id}": [gone(DM)],
+    # channels: messages
+    "POST /api/messages": [
+        gone(body={"channelId": "<channel>", "text": "hello"}),
+        gone(body={"dmConversationId": "<dm>", "text": "hello"}),
+        gone(body={"dmConversationId": "<dm>", "text": "hello", "userId": "ann"}),
+        gone(body={"channelId": "<own channel>", "text": "hello", "parentMessageId": "<message>"}),
+        Try(422, body={"channelId": "<own channel>", "text": "hello", "userId": "ann"}),
+        Try(201, headers=ONCE, body={"channelId": "<own channel>", "text": "hello"}),
+    ],
+    "GET /api/messages": [
+        gone(channelId="<channel>"),
+        gone(dmConversationId="<dm>"),
+        none(channelId="<own channel>", parentMessageId="<message>"),
+        none(channelId="<own channel>", before="<message>"),
+    ],
+    "GET /api/messages/{message_id}": [gone(MESSAGE)],
+    "PATCH /api/messages/{message_id}": [gone(MESSAGE, {"text": "other words"})],
+    "DELETE /api/messages/{message_id}": [gone(MESSAGE)],
+    "POST /api/messages/{message_id}/reactions": [
+        gone(MESSAGE, {"emoji": "no"}),
+        gone(MESSAGE, {"emoji": "no", "userId": "ann"}),
+    ],
+    "DELETE /api/messages/{message_id}/reactions/{emoji}": [gone({**MESSAGE, "emoji": "ok"})],
+    # agents: hers, and one that is declared and remembers something of hers
+    "POST /api/agents": [Try(409, body={"id": "<agent>", "modelId": "fake/model"})],
+    "GET /api/agents": [none(), none(inactive="true")],
+    "GET /api/agents/{agent_id}": [gone(AGENT), none(CLERK)],
+    "PATCH /api/agents/{agent_id}": [gone(AGENT, {"title": "mine"}), Try(403, CLERK, body={"title": "mine"})],
+    "DELETE /api/agents/{agent_id}": [gone(AGENT), Try(403, CLERK)],
+    "GET /api/agents/{agent_id}/prompt": [
+        gone(AGENT),
+        none(CLERK),
+        gone(CLERK, channelId="<channel>"),
+        gone(CLERK, dmConversationId="<dm>"),
+    ],
+    "GET /api/agents/{agent_id}/memory": [gone(AGENT), none(CLERK)],
+    "DELETE /api/agents/{agent_id}/memory/{label}": [gone({**AGENT, **LABEL}), gone({**CLERK, **LABEL})],
+    "PUT /api/agents/{agent_id}/memory/{label}/readers/{reader_id}": [
+        gone({**AGENT, **LABEL, "reader_id": "clerk"}),
+        gone({**CLERK, **LABEL, "reader_id": "<own agent>"}),
+        gone({"agent_id": "<own agent>", "label": "own", "reader_id": "<agent>"}),
+    ],
+    "DELETE /api/agents/{agent_id}/memory/{label}/readers/{reader_id}": [
+        gone({**AGENT, **LABEL, "reader_id": "clerk"}),
+        Try(204, {**CLERK, **LABEL, "reader_id": "<agent>"}),
+    ],
+    "PUT /api/agents/{agent_id}/memory/{label}": [
+        gone({**AGENT, **LABEL}, {"content": "mine"}),
+        Try(200, {**CLERK, **LABEL}, body={"content": "of bob", "isShared": True}),
+    ],
+    "GET /api/agents/{agent_id}/passages": [gone(AGENT), none(CLERK), none(CLERK, query=MARKER)],
+    "POST /api/agents/{agent_id}/passages": [
+        gone(AGENT, {"content": "mine"}),
+        Try(201, CLERK, body={"content": "of bob"}),
+    ],
+    "DELETE /api/agents/{agent_id}/passages/{passage_id}": [
+        gone({**AGENT, "passage_id": "<passage of anns-agent>"}),
+        gone({**CLERK, "passage_id": "<passage of clerk>"}),
+    ],
+    "GET /api/agents/{agent_id}/runs": [gone(AGENT), none(CLERK), none(CLERK, before="<letter>")],
+    "GET /api/agents/{agent_id}/runs/{run_id}": [
+        gone({**CLERK, "run_id": "<letter>"}),
+        gone({**AGENT, "run_id": "<letter>"}),
+    ],
+    "GET /api/agents/{agent_id}/usage": [gone(AGENT), none(CLERK)],
+    # chats: names are each owner's own
+    "GET /chats": [none(), none(before="<thread>")],
+    "GET /chats/{chat_id}": [gone(CHAT), gone({"chat_id": "<thread>"}), gone({"chat_id": "<dm>"})],
+    "DELETE /chats/{chat_id}": [gone(CHAT), gone({"chat_id": "<thread>"})],
+    "GET /chats/{chat_id}/interactions/{interaction_id}": [gone(DONE)],
+    "GET /chats/{chat_id}/interactions/{interaction_id}/events": [gone(DONE)],
+    "POST /chats/{chat_id}/interactions/{interaction_id}/edit": [gone(DONE, {"new_user_message": "mine"})],
+    "POST /chats/{chat_id}/interactions/{interaction_id}/retry": [gone(DONE)],
+    "POST /chats/{chat_id}/interactions/{interaction_id}/cancel": [gone({**CHAT, "interaction_id": "<waits>"})],
+    "POST /chats/{chat_id}/interactions/{interaction_id}/approve": [
+        gone({**CHAT, "interaction_id": "<waits>"}, {"approval_id": "<chat_approval>", "approved": True})
+    ],
+    "POST /chats/{chat_id}/interactions": [Try(200, CHAT, body={"user_message": "hello"})],
+    # plans: so are these
+    "GET /agents/runs/{run_id}": [gone(PLAN), *RUNS],
+    "GET /agents/runs/{run_id}/stream": [gone(PLAN), *RUNS],
+    "POST /agents/runs/{run_id}/cancel": [gone(PLAN), *RUNS],
+    "POST /agents/runs": [Try(201, headers=ONCE, body={"runId": "<plan>", "plan": "device"})],
+    # the OpenAI face
+    "POST /v1/responses": [
+        gone(body={"input": "hello", "previous_response_id": "<response>"}),
+        gone(body={"input": "hello", "conversation": "<conversation>"}),
+        Try(400, body={"input": [{"type": "function_call_output", "call_id": "<wait>", "output": "mine"}]}),
+        Try(200, headers=ONCE, body={"input": "of bob"}),
+    ],
+    "GET /v1/responses/{response_id}": [gone(RESPONSE), gone(RESPONSE, stream="true")],
+    "GET /v1/responses/{response_id}/input_items": [gone(RESPONSE)],
+    "POST /v1/responses/{response_id}/cancel": [gone(RESPONSE)],
+    "DELETE /v1/responses/{response_id}": [gone(RESPONSE)],
+    "POST /v1/chat/completions": [
+        Try(400, body={"model": "clerk", "messages": [{"role": "tool", "tool_call_id": "<wait>", "content": "mine"}]}),
+        Try(200, headers=ONCE, body={"model": "clerk", "messages": [{"role": "user", "content": "of bob"}]}),
+    ],
+    "GET /v1/models": PUBLIC,
+    "GET /v1/models/{model}": [none({"model": "clerk"}), gone({"model": "<agent>"})],
+    "POST /v1/conversations": [Try(200, body={})],
+    "GET /v1/conversations/{conversation_id}": [gone({"conversation_id": "<conversation>"})],
+    "DELETE /v1/conversations/{conversation_id}": [gone({"conversation_id": "<conversation>"})],
+    # the AI SDK: chats are named by clients, so Ann's names are free for Bob
+    "POST /api/ai/{agent}": [
+        gone({"agent": "<agent>"}, {"id": "mine", **UI_MESSAGES}),
+        Try(400, {"agent": "clerk"}, body={"id": "mine", "messages": [ANSWER]}),
+        Try(200, {"agent": "clerk"}, body={"id": "<chat>", **UI_MESSAGES}),
+    ],
+    "POST /api/ai/{agent}/{chat_id}": [
+        Try(400, {"agent": "clerk", **CHAT}, body={"messages": [ANSWER]}),
+        Try(200, {"agent": "clerk", "chat_id": "<plan>"}, body=UI_MESSAGES),
+    ],
+    "GET /api/ai/{agent}/{chat_id}/stream": [
+        Try(204, {"agent": "clerk", "chat_id": "<ui chat>"}),
+        Try(204, {"agent": "clerk", "chat_id": "<run>"}),
+        gone({"agent": "clerk", "chat_id": "<run>"}, startIndex="0"),
+    ],
+    "GET /api/ai/{agent}/{chat_id}/{stream_id}/stream": [
+        gone({"agent": "clerk", "chat_id": "<ui chat>", "stream_id": "<run>"}, startIndex="-1"),
+    ],
+    "POST /api/ai/{agent}/{chat_id}/stop": [
+        gone({"agent": "clerk", "chat_id": "<ui chat>"}),
+        gone({"agent": "clerk", "chat_id": "<asking>"}),
+    ],
+    # AG-UI: so are threads
+    "POST /api/ag-ui/{agent}": [
+        gone({"agent": "<agent>"}, {"threadId": "mine", "runId": "r1", "messages": [AG_UI_MESSAGE]}),
+        Try(400, {"agent": "clerk"}, body={"threadId": "mine", "runId": "r1", "messages": [], "resume": [RESUME]}),
+        Try(400, {"agent": "clerk"}, body={"threadId": "mine", "runId": "r1", "messages": [RESULT]}),
+        Try(200, {"agent": "clerk"}, body={"threadId": "<ui chat>", "runId": "r1", "messages": [AG_UI_MESSAGE]}),
+    ],
+    "POST /api/ag-ui/{agent}/{thread_id}/stop": [gone({"agent": "clerk", "thread_id": "<thread>"})],
+    # the agent contract
+    "POST /agents/run/sync": [Try(200, headers=ONCE, body={**TASK, "inputs": {"query": "of bob"}})],
+    "POST /agents/run/stream": [
+        Try(404, headers={"Runyard-Run-Id": "<task>"}, body={**TASK, "inputs": {"query": "of bob"}}),
+        Try(200, body={**TASK, "inputs": {"query": "of bob"}}),
+    ],
+    "GET /agents/schema.json": PUBLIC,
+    # for operators, and for everybody
+    "POST /api/keys": [Try(403, body={"owner": "ann"})],
+    "GET /api/keys": OPERATORS,
+    "DELETE /api/keys/{key_id}": [Try(403, {"key_id": "x"})],
+    "GET /api/overview": OPERATORS,
+    "GET /metrics": OPERATORS,
+    "GET /health": PUBLIC,
+    "GET /health/ready": PUBLIC,
+}
