@@ -80,12 +80,12 @@ CONTENT: dict[tuple[str, str], dict[str, Any]] = {
 }
 IDS: dict[tuple[str, str], set[str]] = {
     ("POST", "/api/threads"): {"user_id", "agent"},
-    ("POST", "/api/threads/{thread_id}/messages"): {"agent"},
+    ("POST", "/api/threads/{thread_id}/messages"): {"agent", "while_running"},
     ("POST", "/api/threads/{thread_id}/fork"): {"run_id", "at_seq"},
     ("POST", "/api/approvals/{approval_id}"): {"decision"},
     ("POST", "/api/events"): {"id", "name"},
     ("POST", "/api/keys"): {"owner", "scopes", "expires_in"},
-    ("POST", "/chats/{chat_id}/interactions"): {"agent"},
+    ("POST", "/chats/{chat_id}/interactions"): {"agent", "while_running"},
     ("POST", "/chats/{chat_id}/interactions/{interaction_id}/edit"): {"agent"},
     ("POST", APPROVE): {"approval_id", "approved"},
     ("POST", "/agents/runs"): {"runId", "plan"},

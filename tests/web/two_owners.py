@@ -108,8 +108,8 @@ async def move_in(ann: Person) -> dict[str, str]:
     ids["conversation"] = await ann.make("/v1/conversations", {})
     await ann.make("/v1/responses", {"input": MARKER, "conversation": ids["conversation"]})
     ids["ui chat"] = "my-ui-chat"
-    said = {"id": "m1", "role": "user", "parts": [{"type": "text", "text": MARKER}]}
-    answer = await ann.ask("POST", "/api/ai/clerk", json={"id": ids["ui chat"], "messages": [said]})
+    message = {"id": "m1", "role": "user", "parts": [{"type": "text", "text": MARKER}]}
+    answer = await ann.ask("POST", "/api/ai/clerk", json={"id": ids["ui chat"], "messages": [message]})
     assert answer.status_code == 200, answer.text
     return {**ids, **await _talk(ann, ids["agent"], ids["label"])}
 

@@ -24,6 +24,7 @@ from runyard.ids import new_id
 FACE = "openai"
 MOST_WAITS = 200
 NO_CALL = "No tool call with that call_id waits for a result. Send the results of the calls of one response."
+NO_CONVERSATION = "There is no conversation with that id."
 MISSING = "No tool output found for function call {}. Send the results of all calls of the last response."
 NO_THREAD = "That response belongs to no conversation, so it cannot be continued. Send its text as input."
 
@@ -164,8 +165,12 @@ async def conversation_thread(engine: Engine, owner: str, given: str) -> str:
     """Return the thread of a conversation: one that this face made, or any thread of the owner by its id."""
     thread_id = objects.thread_in(given)
     if thread_id is None:
-        raise NotFound("There is no conversation with that id.")
+        raise NotFound(NO_CONVERSATION)
     try:
         return (await engine.views.named_thread(owner, given)).id
     except NotFound:
+        pass
+    try:
         return (await engine.views.thread(owner, thread_id)).id
+    except NotFound:
+        raise NotFound(NO_CONVERSATION) from None
