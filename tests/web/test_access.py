@@ -152,7 +152,7 @@ async def test_what_is_somebody_elses_is_asked_of_the_store_as_what_is_unknown(g
         app = app_of(server)
         async with httpx2.AsyncClient(transport=AsgiTransport(app), base_url="http://app") as http:
             for operation in operations(app):
-                if not operation.has_id or operation in (NAMED_BY_CLIENTS, OF_OPERATORS, OF_EVERY_OWNER, *OPEN):
+                if not operation.has_id or operation in {*NAMED_BY_CLIENTS, OF_OPERATORS, OF_EVERY_OWNER, *OPEN}:
                     continue
                 seen = []
                 for ids in (anns.of(operation), next(unknown())):

@@ -120,7 +120,7 @@ const cases = {
       if (event) found[name] = [event.type, event.code]
     }
     await attempt('failed', agent(), 'fail')
-    await attempt('unknown', agent('nobody', 'another'))
+    await attempt('unknown', agent('unknown', 'another'))
     await attempt('image', agent('helper', 'a third'), [{ type: 'image', source: { type: 'url', value: 'https://example.com/a.png' } }])
     say(found)
   },

@@ -166,7 +166,7 @@ const cases = {
     await each.sendMessage({ text: 'fail' })
     const failed = each.error.message
     const found = { failed, status: each.status }
-    const unknown = chat('nobody')
+    const unknown = chat('unknown')
     await unknown.sendMessage({ text: 'hello' })
     const file = chat()
     await file.sendMessage({ text: 'hello', files: [{ type: 'file', mediaType: 'image/png', url: 'data:image/png;base64,AA==' }] })
