@@ -85,7 +85,7 @@ IDS: dict[tuple[str, str], set[str]] = {
     ("POST", "/api/approvals/{approval_id}"): {"decision"},
     ("POST", "/api/events"): {"id", "name"},
     ("POST", "/api/keys"): {"owner", "scopes", "expires_in"},
-    ("POST", "/chats/{chat_id}/interactions"): {"agent"},
+    ("POST", "/chats/{chat_id}/interactions"): {"agent", "while_running"},
     ("POST", "/chats/{chat_id}/interactions/{interaction_id}/edit"): {"agent"},
     ("POST", APPROVE): {"approval_id", "approved"},
     ("POST", "/agents/runs"): {"runId", "plan"},

@@ -59,9 +59,9 @@ def test_wrong_data_and_wrong_files_are_errors() -> None:
 
     for agent, message in (
         (text, "TypeError"),
-        (lies, "WrongType"),
+        (lies, "not of the type"),
         (names, "files of an Output"),
-        (nothing, "NotFound"),
+        (nothing, "no file"),
     ):
         failed = run_agent_sync(agent, "go").error
         assert failed is not None

@@ -23,7 +23,7 @@ from tests.contract.app_in_thread import app_on_a_port
 NAMES = [one for one in names() if not one.is_error]
 EVERYTHING = [found for one in NAMES for found in (one, *members(one))]
 # Plain values that tests get back: their fields are their documentation.
-VALUES = {"AskedApproval", "RecordedStep", "RunFailure", "RunResult", "ToolCall"}
+VALUES = {"AskedApproval", "RecordedStep", "ResultFile", "RunFailure", "RunResult", "ToolCall"}
 # `run_agent` describes the arguments.
 SAME_ARGUMENTS = {"run_agent_sync"}
 ADDRESS = "http://127.0.0.1:8000"

@@ -11,11 +11,11 @@ from msgspec import Struct
 
 from runyard.domain.fold import State
 
-VERSION: Literal[3] = 3
+VERSION: Literal[4] = 4
 
 
 class _Kept(Struct):
-    v: Literal[3]
+    v: Literal[4]
     state: State
 
 
