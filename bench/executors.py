@@ -24,16 +24,20 @@ from runyard.agents.declared.loading import App
 from runyard.app.process import Process
 from runyard.domain.api_key import LOCAL
 from runyard.settings import Settings
+from runyard.telemetry.logs import configure
 from tests.support.postgres_server import PrivatePostgres
 from tests.support.redis_server import PrivateRedis
 
-RUNS = 200
-SINGLE_RUNS = 30
+RUNS = 100
+SINGLE_RUNS = 15
 AGENT = """
 import runyard
 short = runyard.scripted("short", [{"tokens": ["word "] * 20}])
 """
 CELERY = [sys.executable, "-m", "celery", "-A", "runyard.executors.celery", "worker", "--without-mingle"]
+
+
+WORKER = [sys.executable, "-c", "from runyard.cli import main; main()", "worker"]
 
 
 class Engine(NamedTuple):
@@ -43,8 +47,8 @@ class Engine(NamedTuple):
 
 
 ENGINES = [
-    Engine("`runyard worker`, 1 process", [sys.executable, "-m", "runyard", "worker"]),
-    Engine("`runyard worker`, 2 processes", [sys.executable, "-m", "runyard", "worker"], 2),
+    Engine("`runyard worker`, 1 process", WORKER),
+    Engine("`runyard worker`, 2 processes", WORKER, 2),
     Engine("Celery, prefork, 1 process", [*CELERY, "-P", "prefork", "-c", "1"]),
     Engine("Celery, prefork, 2 processes", [*CELERY, "-P", "prefork", "-c", "2"]),
     Engine("Celery, threads, 16 in 1 process", [*CELERY, "-P", "threads", "-c", "16"]),
@@ -107,7 +111,7 @@ async def _measure(engine: Engine, dsn: str, broker: str, folder: Path) -> str:
 
 
 async def _ended(database: "asyncpg.Connection[asyncpg.Record]", count: int) -> None:
-    deadline = time.monotonic() + 300
+    deadline = time.monotonic() + 120
     while await database.fetchval("select count(*) from runs where status = 'done'") < count:
         if time.monotonic() > deadline:
             raise TimeoutError("the runs did not end")
@@ -115,6 +119,7 @@ async def _ended(database: "asyncpg.Connection[asyncpg.Record]", count: int) -> 
 
 
 def main() -> None:
+    configure("console", "error")
     print("| engine | runs/s | start after, median ms | longest ms |\n|---|--:|--:|--:|", flush=True)
     with tempfile.TemporaryDirectory() as name, PrivatePostgres() as postgres, PrivateRedis() as redis:
         folder = Path(name)

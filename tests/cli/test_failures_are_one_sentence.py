@@ -18,6 +18,7 @@ NO_SERVER = "http://127.0.0.1:9"
         (["dev", "nowhere.py"], {}, 2, "nowhere.py does not exist."),
         (["worker"], {}, 2, "SQLite has one process"),
         (["serve", "--no-worker"], {}, 2, "SQLite has one process"),
+        (["serve", "--processes", "2"], {}, 2, "SQLite has one process; set RUNYARD_DATABASE_URL"),
         (["runs", "list"], {"RUNYARD_URL": NO_SERVER}, 1, f"No server answers at {NO_SERVER}; start one"),
         (["approvals", "approve", "x", "--input", "1"], {}, 1, "--input must be a JSON object."),
         (

@@ -55,6 +55,14 @@ def server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
     structlog.configure(wrapper_class=before)
 
 
+@pytest.fixture
+def no_log_lines() -> Iterator[None]:
+    before = structlog.get_config()["wrapper_class"]
+    structlog.configure(wrapper_class=structlog.make_filtering_bound_logger(logging.CRITICAL))
+    yield
+    structlog.configure(wrapper_class=before)
+
+
 @pytest.mark.parametrize("of", [one for one in NAMES if one.name not in VALUES], ids=label)
 def test_the_example_of_a_public_name_runs(
     of: Public, request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
@@ -68,6 +76,7 @@ def test_the_example_of_a_public_name_runs(
     known |= {"run_agent": run_agent, "run_agent_sync": run_agent_sync}
     example = doctest.DocTestParser().get_doctest(text, known, of.label, None, 0)
     report: list[str] = []
+    request.getfixturevalue("no_log_lines")
     ran = doctest.DocTestRunner().run(example, out=report.append)
     assert ran.attempted
     assert not ran.failed, "".join(report)
