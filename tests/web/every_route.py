@@ -59,6 +59,8 @@ class OwnedObjects:
     def of(self, operation: Operation) -> dict[str, str]:
         if operation.path == RECORD:
             return {**self.ids, "agent_id": "happy"}
+        if operation.path.startswith("/api/ag-ui/"):
+            return {**self.ids, "thread_id": self.ids["chat_id"]}  # a thread with a run
         return {**self.ids, **self._waiting} if operation.path == APPROVE else self.ids
 
     def body(self, operation: Operation) -> Any:

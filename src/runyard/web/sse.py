@@ -7,7 +7,7 @@ with Last-Event-ID.
 """
 
 import asyncio
-from collections.abc import Awaitable, Callable, Mapping, Sequence
+from collections.abc import Awaitable, Callable, Iterator, Mapping, Sequence
 from functools import partial
 from typing import Any, Protocol
 
@@ -23,6 +23,7 @@ from runyard.engine.log.stream import Pause, Streams
 from runyard.engine.log.tail import Chunk
 from runyard.errors import BadRequest
 from runyard.telemetry.logger import get_logger
+from runyard.web.context import Context
 from runyard.web.errors.problems import CALLER
 
 log = get_logger()
@@ -214,3 +215,47 @@ def _seq(given: str) -> int:
     if not (given.isascii() and given.isdigit() and len(given) <= 16) or int(given) > MAX_SEQ:
         raise BadRequest("Last-Event-ID, fromSeq and after must be a seq: a whole number from 0.")
     return int(given)
+
+
+class Encoder(Protocol):
+    """Makes the bytes of one part of a run, for protocols in which an answer ends before its run does. `is_over`: it
+    has made the last ones."""
+
+    is_over: bool
+
+    def take(self, event: Event) -> bytes: ...
+
+
+class PartFollower:
+    """A cursor over one part: follows the log from its beginning and ends with the part."""
+
+    def __init__(self, streams: Streams, run_id: str, encoder: Encoder) -> None:
+        self._log = streams.follow(run_id, 0)
+        self._encoder = encoder
+
+    async def next(self, patience: float) -> Sequence[bytes] | Pause:
+        if self._encoder.is_over:
+            return Pause.END
+        found = await self._log.next(patience)
+        if isinstance(found, Pause):
+            return found
+        return [piece for chunk in found for piece in self._encoded(chunk.events)]
+
+    def _encoded(self, events: Sequence[Event]) -> Iterator[bytes]:
+        for event in events:
+            if not self._encoder.is_over:
+                yield self._encoder.take(event)
+
+    def leave(self) -> None:
+        self._log.leave()
+
+    def close(self) -> None:
+        self._log.close()
+
+
+class PartStream(LiveStream):
+    """The stream of one part."""
+
+    def __init__(self, context: Context, run_id: str, encoder: Encoder, headers: Mapping[str, str]) -> None:
+        follow = partial(PartFollower, context.engine.streams, run_id, encoder)
+        super().__init__(follow, bytes, context.heartbeat, headers)

@@ -14,9 +14,9 @@ from runyard.faces.ag_ui.start import CANCEL_PATIENCE, FACE, Wanted, start
 from runyard.web.auth import Owner, check_scope, owner_of
 from runyard.web.body import read
 from runyard.web.context import EngineDep, context_of
-from runyard.web.part_stream import PartStream
 from runyard.web.responses import Json
 from runyard.web.routing import Router
+from runyard.web.sse import PartStream
 
 AGENT = "/api/ag-ui/{agent}"
 

@@ -9,7 +9,7 @@ from runyard.domain.run import Run
 from runyard.engine.engine import Engine
 from runyard.engine.log.snapshots import FoldKind
 from runyard.errors import NotFound
-from runyard.faces.ai_sdk import chunks, wire
+from runyard.faces.ai_sdk import chunks
 from runyard.faces.ai_sdk.chunks import Chunk
 from runyard.faces.ai_sdk.state import State
 from runyard.faces.ai_sdk.translate import Translation
@@ -123,14 +123,3 @@ async def chat_stream(engine: Engine, owner: str, chat: str, *, or_ended: bool) 
     state = await translated(engine, run)
     answered = frozenset(key for key, wait in state.waits.items() if not wait.is_open)
     return Parts(run.id, 1, max(1, state.part), state.size_of_all, not state.is_open, answered)
-
-
-async def run_to_stop(engine: Engine, owner: str, given: str) -> Run:
-    """Return the run that a client names by its chat or its stream. Raises ChatNotFound."""
-    run = await last_run(engine, owner, given)
-    if run is not None:
-        return run
-    stream = await named_stream(engine, owner, given)
-    if stream is None:
-        raise wire.ChatNotFound
-    return await engine.views.run(owner, stream.run_id)

@@ -10,15 +10,14 @@ from starlette.responses import Response
 from runyard.errors import BadRequest
 from runyard.faces.ai_sdk import errors as errors
 from runyard.faces.ai_sdk import wire
-from runyard.faces.ai_sdk.follow import Encoder, Parts, chat_stream, named_stream, run_to_stop
+from runyard.faces.ai_sdk.follow import Encoder, Parts, chat_stream, last_run, named_stream
 from runyard.faces.ai_sdk.start import FACE, Wanted, start
 from runyard.web.auth import Owner, check_scope, owner_of
 from runyard.web.body import read
 from runyard.web.context import EngineDep, context_of, engine_of
-from runyard.web.part_stream import PartStream
 from runyard.web.responses import Json
 from runyard.web.routing import Router
-from runyard.web.sse import MAX_SEQ
+from runyard.web.sse import MAX_SEQ, PartStream
 
 CANCEL_PATIENCE = 5.0
 NO_CHAT = "The body has no `id` of a chat. Send it, or put the chat into the path: `/api/ai/<agent>/<chat>`."
@@ -108,6 +107,8 @@ async def stop(engine: EngineDep, owner: Owner, agent: str, chat_id: str) -> Res
     """Cancel the last run of a chat."""
     if agent not in engine.intake.agents:
         raise wire.AgentNotFound
-    run = await run_to_stop(engine, owner, chat_id)
+    run = await last_run(engine, owner, chat_id)
+    if run is None:
+        raise wire.ChatNotFound
     run = await engine.cancel(owner, run.id, CANCEL_PATIENCE)
     return Json(wire.Stopped(runId=run.id, status=run.status))

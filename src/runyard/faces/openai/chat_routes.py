@@ -11,10 +11,10 @@ from runyard.faces.openai.start import FACE, Started, Wanted, start
 from runyard.web.auth import owner_of
 from runyard.web.body import read
 from runyard.web.context import context_of, engine_of
-from runyard.web.part_stream import PartStream
 from runyard.web.responses import Json, key_of
 from runyard.web.routing import Router
 from runyard.web.run_to_end import ClientGone
+from runyard.web.sse import PartStream
 
 ROUTE = "/v1/chat/completions"
 

@@ -24,11 +24,10 @@ from runyard.faces.openai.start import FACE, Started, Wanted, conversation_threa
 from runyard.web.auth import Owner, owner_of
 from runyard.web.body import read
 from runyard.web.context import EngineDep, context_of, engine_of
-from runyard.web.part_stream import PartStream
 from runyard.web.responses import Json, key_of
 from runyard.web.routing import Router
 from runyard.web.run_to_end import ClientGone
-from runyard.web.sse import MAX_SEQ
+from runyard.web.sse import MAX_SEQ, PartStream
 
 CANCEL_PATIENCE = 5.0
 MOST_ITEMS = 100
