@@ -58,15 +58,15 @@ def content_app(text: str) -> App:
     return App({one.name: one for one in declared}, {}, "thinker")
 
 
-async def write_everywhere(server: Server, text: str) -> list[str]:
-    """Run every agent to its end, and return the ids of the runs."""
+async def write_everywhere(server: Server, text: str, in_file: str | None = None) -> list[str]:
+    """Run every agent to its end, and return the ids of the runs. `in_file`: the text of a file, if it differs."""
     headers = {"Idempotency-Key": "once"}
     body = {"user_message": f"do {text}"}
     stream = await RawStream.open(server.port, "/chats/c1/interactions", headers, body=body)
     await stream.frames_to("approval_required")
     await _approve(server, text, input={"what": f"edited {text}"})
     await stream.to_end()
-    talked = await _tell_with_a_file(server, text)
+    talked = await _tell_with_a_file(server, text, in_file or text)
     await server.waiting(talked)
     await _approve(server, text)
     await server.ended(talked)
@@ -75,9 +75,9 @@ async def write_everywhere(server: Server, text: str) -> list[str]:
     return [run["run_id"] for run in (await server.http.get("/api/runs")).json()["runs"]]
 
 
-async def _tell_with_a_file(server: Server, text: str) -> str:
+async def _tell_with_a_file(server: Server, text: str, in_file: str) -> str:
     kind = {"Content-Type": "text/plain"}
-    file = await server.http.post("/api/files", params={"name": text}, content=f"read {text}".encode(), headers=kind)
+    file = await server.http.post("/api/files", params={"name": text}, content=f"read {in_file}".encode(), headers=kind)
     parts = [{"type": "text", "text": f"tell {text}"}, {"type": "file", "file_id": file.json()["file_id"]}]
     body = {"parts": parts, "agent": "talker"}
     answer = await server.http.post(f"/api/threads/{await server.thread()}/messages", json=body)

@@ -34,7 +34,8 @@ async def _of_postgres(text: str, dsn: str) -> set[str]:
     connection = await asyncpg.connect(dsn)
     try:
         tables = await connection.fetch(
-            "select table_name from information_schema.tables where table_schema = 'public'"
+            "select table_name from information_schema.tables"
+            " where table_schema = 'public' and table_type = 'BASE TABLE'"
         )
         found: set[str] = set()
         for [table] in tables:

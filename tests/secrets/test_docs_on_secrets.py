@@ -36,7 +36,8 @@ def documented(answer: str) -> set[str]:
 
 
 def test_every_column_that_can_hold_text_is_in_the_table() -> None:
-    assert documented("yes") == {*CONTENT, "run_snapshots.data"}  # of long runs only
+    not_written_there = {"run_snapshots.data", "steered_messages.data"}  # of long runs, and of runs under way
+    assert documented("yes") == CONTENT | not_written_there
     assert documented("yes") | documented("no") == columns("postgres", "text|bytea|uuid|tsvector")
 
 

@@ -19,7 +19,7 @@ TICKET = "ZQ-12345"
 async def test_no_column_holds_it_and_clients_see_its_name(database_url: str, tmp_path: Path) -> None:
     settings = Settings(database_url=database_url, redact="email, card", **QUICK)
     async with served(settings, content_app(MAIL)) as server:
-        runs = await write_everywhere(server, MAIL)
+        runs = await write_everywhere(server, MAIL, in_file="the bytes of files are not read")
         await server.process.checkpoints.round()
         logs = {run_id: await server.log(run_id) for run_id in runs}
         chat = (await server.http.get("/chats/c1")).text

@@ -45,13 +45,14 @@ async def _call(agent: Agent, context: Context) -> Any:
 
 
 def _output(result: object, context: Context) -> Output:
+    attached = context.attached or None
     match result:
         case None:
-            return Output(context.written(), files=context.attached)
+            return Output(context.written(), files=attached)
         case str():
-            return Output(clean(result), files=context.attached)
+            return Output(clean(result), files=attached)
         case Output(text, sources, outputs, files):
-            shown = context.attached if files is None else _files(files)
+            shown = attached if files is None else _files(files)
             return Output(_text(text or context.written()), _sources(sources), _json_outputs(outputs), shown)
         case _:
             raise AgentError(f"An agent returns an Output, a str or None, not {type(result).__name__}.")
