@@ -22,9 +22,9 @@ from runyard.agents.durable.parking import Parking
 from runyard.agents.durable.recorded import RecordedCalls
 from runyard.agents.durable.redaction_buffer import RedactionBuffer
 from runyard.agents.durable.replay import Replay
-from runyard.agents.durable.steps import Steps
 from runyard.agents.durable.tool_call import current_recorded_call
 from runyard.agents.execution import Execution
+from runyard.agents.steps import Steps
 from runyard.agents.tools.tool import Tool
 from runyard.agents.waiting import Waiting
 from runyard.contract.result import Result
