@@ -51,7 +51,6 @@ FULL_FOLDERS = {
     "src/runyard/cli": (25, "one module for each command"),
     "src/runyard/domain": (30, "one module for each noun; pure code"),
     "src/runyard/store": (18, "one protocol for each subject"),
-    "src/runyard/web": (17, "one module for each concern of HTTP"),
     "src/runyard/stores/memory": (28, "one module for each of `transactions`, and its rows"),
     "src/runyard/stores/migrations/versions": (None, "grows with every change of the schema"),
     "src/runyard/stores/sql/postgres": (25, "one file for each of `transactions`"),
