@@ -92,3 +92,10 @@ async def airline(ctx: runyard.Context) -> runyard.Output:
         return runyard.Output("Not bought.")
     await ctx.token(f"Bought {reserved}. {fare.text}.")
     return runyard.Output(sources=["https://example.com/fares", "fare_001"], outputs={"seat": seat.row})
+
+
+@runyard.agent
+async def viewer(ctx: runyard.Context) -> str:
+    """Name the files of the message, with the beginning of their bytes."""
+    seen = [f"{file.type} {(await file.read())[:4].hex()}" for file in ctx.message.files]
+    return f"{ctx.message.text}: {', '.join(seen)}"

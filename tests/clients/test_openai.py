@@ -94,6 +94,12 @@ async def test_a_cancel_ends_the_run_and_the_stream_says_so(url: str, program: s
     assert (found["last"], found["status"]) == ("response.incomplete", "cancelled")
 
 
+async def test_images_and_files_reach_the_agent(url: str) -> None:
+    found = await ran(PYTHON, "files", url)
+    assert found["response"] == "look: image/png 89504e47, application/pdf 25504446"
+    assert found["chat"] == "see: image/png 89504e47"
+
+
 async def test_what_the_client_deletes_is_gone(url: str, sqlite_flow: Flow) -> None:
     assert "There is no response with that id." in (await ran(PYTHON, "delete", url))["gone"]
     assert await sqlite_flow.database.rows("select id from runs") == []

@@ -136,6 +136,21 @@ def cancel():
     say(first=response.status, last=seen[-1], status=client.responses.retrieve(response.id).status)
 
 
+def files():
+    image = {"type": "input_image", "image_url": "data:image/png;base64,iVBORw0KGgo=", "detail": "auto"}
+    text = {"type": "input_text", "text": "look"}
+    pdf = {"type": "input_file", "filename": "a.pdf", "file_data": "data:application/pdf;base64,JVBERi0xLjc="}
+    response = client.responses.create(model="viewer", input=[{"role": "user", "content": [text, image, pdf]}])
+    content = [{"type": "text", "text": "see"}, {"type": "image_url", "image_url": {"url": image["image_url"]}}]
+    messages = [
+        {"role": "user", "content": content},
+        {"role": "assistant", "content": "seen"},
+        {"role": "user", "content": content},
+    ]
+    chat = client.chat.completions.create(model="viewer", messages=messages)
+    say(response=response.output_text, chat=chat.choices[0].message.content)
+
+
 def delete():
     response = client.responses.create(model=MODEL, input="hello")
     talk = client.conversations.create()

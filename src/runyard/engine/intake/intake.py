@@ -158,14 +158,15 @@ class Intake:
         client_tools: Sequence[ClientTool] = (),
         while_running: WhileRunning = "queue",
         options: RunOptions | None = None,
+        parts: Sequence[NewPart] = (),
     ) -> Accepted:
         """Store a message in the thread that its client calls `name`, and queue the run that answers it. The same
         commit creates the thread if it does not exist. A thread without a name is found by its id."""
         self._check_agent(agent)
         if is_id(name) and await self._has_no_name(owner, name):
-            return await self.post(owner, face, name, text, agent, key, client_tools, while_running, options)
+            return await self.post(owner, face, name, text, agent, key, client_tools, while_running, options, parts)
         thread = Thread(id=new_id(), owner=owner, external_id=name, created_at=self._clock.now_ms())
-        post = await self._message(owner, face, thread.id, text, agent, key, client_tools, options)
+        post = await self._message(owner, face, thread.id, text, agent, key, client_tools, options, parts)
         return await self._accept(replace(post, thread=thread), while_running)
 
     async def _has_no_name(self, owner: str, thread_id: str) -> bool:
@@ -175,14 +176,21 @@ class Intake:
             return False
 
     async def edit(
-        self, owner: str, face: str, run_id: str, text: str, agent: str | None, key: IdempotencyKey | None = None
+        self,
+        owner: str,
+        face: str,
+        run_id: str,
+        text: str,
+        agent: str | None,
+        key: IdempotencyKey | None = None,
+        parts: Sequence[NewPart] = (),
     ) -> Accepted:
         """Replace the message that caused a run by another, in a new branch of the thread, and queue its run."""
         self._check_agent(agent)
         old = await self._store.get_run(owner, run_id)
         if old.thread_id is None:
             raise NotFound("The run belongs to no thread, so it has no message to edit.")
-        post = await self._message(owner, face, old.thread_id, text, agent, key)
+        post = await self._message(owner, face, old.thread_id, text, agent, key, parts=parts)
         return self._announce(await self._store.edit(owner, post, run_id))
 
     async def fork(

@@ -5,10 +5,11 @@ from typing import Any
 
 from msgspec import Struct
 
+from runyard.engine.intake.inline_files import GivenFile, given_file
 from runyard.errors import BadRequest
 
-FILES = "This server takes text only: remove the file parts of the message."
-NO_TEXT = "The last message has no text. Send a message with a text part."
+FILE = "A file part has a `url` and a `mediaType`, and may have a `filename`."
+NO_TEXT = "The last message is empty. Send a message with a text part or a file part."
 NO_ROLE = "The last message must be a user message, or the assistant message whose calls it answers."
 SHAPE = "A message has an `id`, a `role` and a list of `parts`, which are objects with a `type`."
 TOOL = "A tool part has a `toolCallId`. With an approval, the approval has an `id` and `approved` is true or false."
@@ -43,6 +44,7 @@ class Question(Struct, frozen=True):
     text: str
     follows: str | None
     earlier: list[dict[str, Any]]
+    files: list[GivenFile] = []
 
 
 def read(messages: Sequence[dict[str, Any]]) -> Question | Answers:
@@ -52,12 +54,13 @@ def read(messages: Sequence[dict[str, Any]]) -> Question | Answers:
         return _answers(last)
     if last["role"] != "user":
         raise BadRequest(NO_ROLE)
-    text = _text(last, is_question=True)
-    if not text:
+    text, files = _text(last), [_file(part) for part in last["parts"] if part["type"] == "file"]
+    if not text and not files:
         raise BadRequest(NO_TEXT)
     answers = [message["id"] for message in before if message["role"] == "assistant"]
     earlier = [{"role": message["role"], "content": _text(message)} for message in before]
-    return Question(last["id"], text, answers[-1] if answers else None, [each for each in earlier if each["content"]])
+    follows = answers[-1] if answers else None
+    return Question(last["id"], text, follows, [each for each in earlier if each["content"]], files)
 
 
 def _checked(message: dict[str, Any]) -> dict[str, Any]:
@@ -72,9 +75,14 @@ def _is_part(part: Any) -> bool:
     return isinstance(part, dict) and isinstance(part.get("type"), str)
 
 
-def _text(message: dict[str, Any], *, is_question: bool = False) -> str:
-    if is_question and any(part["type"] == "file" for part in message["parts"]):
-        raise BadRequest(FILES)
+def _file(part: dict[str, Any]) -> GivenFile:
+    address, kind, name = part.get("url"), part.get("mediaType"), part.get("filename")
+    if not isinstance(address, str) or not isinstance(kind, str | None) or not isinstance(name, str | None):
+        raise BadRequest(FILE)
+    return given_file(address, name, kind)
+
+
+def _text(message: dict[str, Any]) -> str:
     return "".join(str(part.get("text", "")) for part in message["parts"] if part["type"] == "text")
 
 

@@ -16,6 +16,7 @@ from runyard.domain.run import Run
 from runyard.domain.task import RunOptions
 from runyard.domain.thread import Thread
 from runyard.engine.engine import Engine
+from runyard.engine.intake.inline_files import new_parts
 from runyard.engine.intake.intake import idempotency_key
 from runyard.errors import AlreadyDecided, BadRequest, Conflict, NotFound
 from runyard.faces.ai_sdk import inputs, wire
@@ -55,7 +56,8 @@ async def start(engine: Engine, wanted: Wanted) -> Parts:
         return await _continue(engine, wanted, given)
     is_new_text = wanted.body.messageId is not None
     if (is_new_text or wanted.body.trigger == "regenerate-message") and (old := await _replaced(engine, wanted, given)):
-        accepted = await engine.intake.edit(wanted.owner, FACE, old.id, given.text, wanted.agent)
+        parts = await new_parts(engine.files, wanted.owner, given.text, given.files)
+        accepted = await engine.intake.edit(wanted.owner, FACE, old.id, given.text, wanted.agent, parts=parts)
         return Parts(accepted.run_id, 1, 1)
     return await _ask(engine, wanted, given)
 
@@ -67,8 +69,9 @@ async def _ask(engine: Engine, wanted: Wanted, given: Question) -> Parts:
     await _refuse_while_waiting(engine, owner, chat)
     name = sha256(f"{chat}\n{given.message_id}".encode()).hexdigest()
     key = idempotency_key(owner, ROUTE, name, [wanted.agent, given.text])
+    parts = await new_parts(engine.files, owner, given.text, given.files)
     accepted = await engine.intake.post_by_name(
-        owner, FACE, chat, given.text, wanted.agent, key, tools, options=options
+        owner, FACE, chat, given.text, wanted.agent, key, tools, options=options, parts=parts
     )
     return Parts(accepted.run_id, 1, 1)
 

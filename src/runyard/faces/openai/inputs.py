@@ -10,11 +10,17 @@ from typing import Any
 from msgspec import Struct
 
 from runyard.domain.events import ClientTool
+from runyard.engine.intake.content import FileReference
+from runyard.engine.intake.inline_files import GivenFile, InlineFile, given_file, inline_file
 from runyard.errors import BadRequest
 
 ROLES = {"user": "user", "assistant": "assistant", "system": "system", "developer": "system"}
 TEXTS = ("input_text", "output_text", "text")
-ONLY_TEXT = "This server takes text only: remove images, files and audio from the input."
+FILES = ("input_image", "input_file", "image_url", "file")
+ONLY_TEXT = "This server takes text, images and files in messages of the user, and text elsewhere."
+NO_IMAGE = "The data URI of an image has the type of an image, such as data:image/png;base64,..."
+NO_FILE = "An image or a file has its bytes as a data URI, or the `file_id` of a file that you uploaded to /api/files."
+EARLIER_FILE = "(a file that was sent earlier)"
 NO_QUESTION = (
     "The input must end with a message of the user, or with results of the tool calls that the last response asked for."
 )
@@ -22,11 +28,12 @@ BOTH = "Send the results of tool calls alone. Send the next message when their r
 
 
 class Input(Struct, frozen=True):
-    """The messages before the question, and the question or the results of tool calls by call id."""
+    """The messages before the question, and the question with its files, or the results of tool calls by call id."""
 
     earlier: list[dict[str, Any]]
     question: str | None
     results: dict[str, str]
+    files: list[GivenFile] = []
 
 
 def from_items(given: str | Sequence[dict[str, Any]]) -> Input:
@@ -47,7 +54,7 @@ def from_messages(given: Sequence[dict[str, Any]]) -> Input:
 def _from_item(item: dict[str, Any]) -> list[dict[str, Any]]:
     match item.get("type", "message"):
         case "message":
-            return [{"role": _role(item), "content": _text(item.get("content"))}]
+            return [_message(item)]
         case "function_call":
             return [_calls([_call(item.get("call_id"), item.get("name"), item.get("arguments"))])]
         case "function_call_output":
@@ -69,7 +76,7 @@ def _from_message(message: dict[str, Any]) -> dict[str, Any]:
         return _result(message.get("tool_call_id"), message.get("content"))
     role, calls = _role(message), message.get("tool_calls")
     if role != "assistant" or not calls:
-        return {"role": role, "content": _text(message.get("content"))}
+        return _message(message)
     if not isinstance(calls, list) or not all(isinstance(call, dict) for call in calls):
         raise BadRequest("`tool_calls` is a list of objects.")
     read = [_call(call.get("id"), *_function(call)) for call in calls]
@@ -89,6 +96,41 @@ def _role(message: dict[str, Any]) -> str:
     if not isinstance(role, str) or role not in ROLES:
         raise BadRequest("A message has one of the roles user, assistant, system, developer and tool.")
     return ROLES[role]
+
+
+def _message(given: dict[str, Any]) -> dict[str, Any]:
+    """Return a message. If it has files, they are beside its text until the question is known."""
+    role, content = _role(given), given.get("content")
+    if not isinstance(content, list) or role != "user":
+        return {"role": role, "content": _text(content)}
+    files = [_file(part) for part in content if _is_file(part)]
+    text = _text([part for part in content if not _is_file(part)])
+    return {"role": role, "content": text, **({"files": files} if files else {})}
+
+
+def _is_file(part: Any) -> bool:
+    return isinstance(part, dict) and part.get("type") in FILES
+
+
+def _file(part: dict[str, Any]) -> GivenFile:
+    """Read an image or a file, in the format of either API."""
+    is_image = part["type"] in ("input_image", "image_url")
+    found = part.get("file", part) if part["type"] == "file" else part
+    if not isinstance(found, dict):
+        raise BadRequest(NO_FILE)
+    if isinstance(file_id := found.get("file_id"), str):
+        return FileReference(file_id, is_image)
+    name = found.get("filename")
+    data = found.get("image_url") if is_image else found.get("file_data")
+    address = data.get("url") if isinstance(data, dict) else data
+    if not isinstance(address, str) or not isinstance(name, str | None):
+        raise BadRequest(NO_FILE)
+    if not is_image and not address.startswith("data:"):
+        return inline_file(address, name, None)
+    file = given_file(address, name)
+    if is_image and isinstance(file, InlineFile) and not file.type.startswith("image/"):
+        raise BadRequest(NO_IMAGE)
+    return file
 
 
 def _text(content: Any) -> str:
@@ -139,8 +181,10 @@ def _merged(messages: Sequence[dict[str, Any]]) -> list[dict[str, Any]]:
 
 def _divided(messages: list[dict[str, Any]]) -> Input:
     last = messages[-1] if messages else {}
-    if last.get("role") == "user" and last["content"]:
-        return Input(messages[:-1], str(last["content"]), {})
+    files = last.get("files", [])
+    messages = [_without_files(message) for message in messages]
+    if last.get("role") == "user" and (last["content"] or files):
+        return Input(messages[:-1], str(last["content"]), {}, files)
     at = len(messages)
     while at and messages[at - 1]["role"] == "tool":
         at -= 1
@@ -148,6 +192,12 @@ def _divided(messages: list[dict[str, Any]]) -> Input:
     if not results:
         raise BadRequest(NO_QUESTION)
     return Input(messages[:at], None, results)
+
+
+def _without_files(message: dict[str, Any]) -> dict[str, Any]:
+    """Return a message that is not the question: a note stands for each file."""
+    files = message.pop("files", [])
+    return {**message, "content": " ".join([message["content"], *[EARLIER_FILE] * len(files)])} if files else message
 
 
 def mixes_results_and_question(given: Input) -> bool:

@@ -15,6 +15,7 @@ from runyard.domain.run import Run
 from runyard.domain.task import RunOptions
 from runyard.domain.wait import Wait
 from runyard.engine.engine import Engine
+from runyard.engine.intake.inline_files import new_parts
 from runyard.engine.intake.intake import idempotency_key
 from runyard.errors import AlreadyDecided, BadRequest, Invalid, NotFound
 from runyard.faces.openai import inputs, objects, wire
@@ -77,15 +78,16 @@ async def start(engine: Engine, wanted: Wanted, route: str, key: str | None, req
     )
     owner, question = wanted.owner, wanted.given.question
     note = idempotency_key(owner, route, key, request)
+    parts = await new_parts(engine.files, owner, question, wanted.given.files)
     thread_id, model = await _place(engine, wanted)
     if thread_id is None:
         name = objects.conversation_id(new_id())
         accepted = await engine.intake.post_by_name(
-            owner, FACE, name, question, model, note, wanted.tools, options=options
+            owner, FACE, name, question, model, note, wanted.tools, options=options, parts=parts
         )
     else:
         accepted = await engine.intake.post(
-            owner, FACE, thread_id, question, model, note, wanted.tools, options=options
+            owner, FACE, thread_id, question, model, note, wanted.tools, options=options, parts=parts
         )
     return Started(accepted.run_id, 1)
 
