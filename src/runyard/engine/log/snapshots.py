@@ -64,6 +64,28 @@ STATE: FoldKind[Folding] = FoldKind(
 )
 
 
+class Translation(Fold, Protocol):
+    """A fold whose whole state is one struct."""
+
+    state: Any
+
+
+T = TypeVar("T", bound=Translation)
+
+
+def translation_kind(name: str, version: int, state: type[Any], begin: Callable[..., T]) -> FoldKind[T]:
+    """Return the kind of a translation. `begin` makes one from the id of a run and, if there is one, its state. The
+    state is kept with a version: a snapshot of another version is not used."""
+    mark, encode, decode = bytes([version]), msgspec.json.Encoder().encode, msgspec.json.Decoder(state).decode
+
+    def decoded(run: Run, data: bytes) -> T:
+        if data[:1] != mark:
+            raise ValueError("another version")
+        return begin(run.id, decode(data[1:]))
+
+    return FoldKind(name, lambda run: begin(run.id), lambda translation: mark + encode(translation.state), decoded)
+
+
 class FoldedLog(Generic[F]):
     """One fold of one run's log: how far it is, and what it took since the snapshot that it began at."""
 

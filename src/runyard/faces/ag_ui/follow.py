@@ -3,35 +3,17 @@
 from collections.abc import Sequence
 from typing import Any, NamedTuple
 
-import msgspec
-
 from runyard.domain.events import Event
 from runyard.domain.run import Run
 from runyard.engine.engine import Engine
-from runyard.engine.log.snapshots import FoldKind
+from runyard.engine.log.snapshots import translation_kind
 from runyard.errors import NotFound
 from runyard.faces.ag_ui import events
 from runyard.faces.ag_ui.events import Shown
 from runyard.faces.ag_ui.state import State
 from runyard.faces.ag_ui.translate import Translation
 
-_encode = msgspec.json.Encoder().encode
-_decode = msgspec.json.Decoder(State).decode
-VERSION = b"1"  # of the state: a snapshot of another version is not used
-
-
-def _decoded(run: Run, data: bytes) -> Translation:
-    if data[:1] != VERSION:
-        raise ValueError("another version")
-    return Translation(run.id, _decode(data[1:]))
-
-
-TRANSLATION: FoldKind[Translation] = FoldKind(
-    "ag_ui",
-    lambda run: Translation(run.id),
-    lambda translation: VERSION + _encode(translation.state),
-    _decoded,
-)
+TRANSLATION = translation_kind("ag_ui", 1, State, Translation)
 
 
 async def translated(engine: Engine, run: Run) -> State:

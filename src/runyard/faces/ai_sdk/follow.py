@@ -2,36 +2,18 @@
 
 from typing import NamedTuple
 
-import msgspec
-
 from runyard.domain.events import Event
 from runyard.domain.run import Run
 from runyard.engine.engine import Engine
-from runyard.engine.log.snapshots import FoldKind
+from runyard.engine.log.snapshots import translation_kind
 from runyard.errors import NotFound
 from runyard.faces.ai_sdk import chunks
 from runyard.faces.ai_sdk.chunks import Chunk
 from runyard.faces.ai_sdk.state import State
 from runyard.faces.ai_sdk.translate import Translation
 
-_encode = msgspec.json.Encoder().encode
-_decode = msgspec.json.Decoder(State).decode
 RESUMED_SECONDS = 60.0
-VERSION = b"1"  # of the state: a snapshot of another version is not used
-
-
-def _decoded(run: Run, data: bytes) -> Translation:
-    if data[:1] != VERSION:
-        raise ValueError("another version")
-    return Translation(run.id, _decode(data[1:]))
-
-
-TRANSLATION: FoldKind[Translation] = FoldKind(
-    "ai_sdk",
-    lambda run: Translation(run.id),
-    lambda translation: VERSION + _encode(translation.state),
-    _decoded,
-)
+TRANSLATION = translation_kind("ai_sdk", 1, State, Translation)
 
 
 async def translated(engine: Engine, run: Run) -> State:

@@ -3,13 +3,12 @@
 from contextlib import aclosing
 from typing import Any
 
-import msgspec
 from starlette.requests import Request
 
 from runyard.domain.events import Event
 from runyard.domain.run import Run
 from runyard.engine.engine import Engine
-from runyard.engine.log.snapshots import FoldKind
+from runyard.engine.log.snapshots import translation_kind
 from runyard.engine.log.stream import Streams
 from runyard.errors import NotFound
 from runyard.faces.openai import objects
@@ -17,24 +16,8 @@ from runyard.faces.openai.state import State
 from runyard.faces.openai.translate import Translation, frame
 from runyard.web.run_to_end import ShuttingDown, events_until_end
 
-_encode = msgspec.json.Encoder().encode
-_decode = msgspec.json.Decoder(State).decode
 NO_RESPONSE = "There is no response with that id."
-VERSION = b"1"  # of the state: a snapshot of another version is not used
-
-
-def _decoded(run: Run, data: bytes) -> Translation:
-    if data[:1] != VERSION:
-        raise ValueError("another version")
-    return Translation(run.id, _decode(data[1:]))
-
-
-TRANSLATION: FoldKind[Translation] = FoldKind(
-    "openai",
-    lambda run: Translation(run.id),
-    lambda translation: VERSION + _encode(translation.state),
-    _decoded,
-)
+TRANSLATION = translation_kind("openai", 1, State, Translation)
 
 
 async def translated(engine: Engine, run: Run) -> Translation:
