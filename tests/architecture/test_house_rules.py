@@ -42,7 +42,7 @@ LONG_FUNCTIONS = {
     "src/runyard/app/wiring.py::build_engine": (72, "names every part of the engine once"),
     "tests/contract/test_nothing_of_a_patient_is_logged.py::patients": (78, "one agent with all its steps"),
     "tests/faces/agents_for_tests.py::agents": (121, "one list of small agents"),
-    "tests/page/page_agents.py::app": (73, "one list of small agents"),
+    "tests/page/page_agents.py::app": (74, "one list of small agents"),
     "tests/faces/chats/chats_client.py::chat_agents": (81, "one list of small agents"),
 }
 FULL_FOLDERS = {

@@ -70,6 +70,17 @@ async def parent(ctx: Context) -> str:
     return found.text
 
 
+def listener(gates: "Gates") -> Agent:
+    @runyard.agent
+    async def listener(ctx: Context) -> str:
+        """Waits at its gate, then repeats what came meanwhile."""
+        await gates.wait("listener")
+        said = [message.text for message in await ctx.new_messages()]
+        return f"Meanwhile: {said}"
+
+    return listener
+
+
 @runyard.agent
 async def sleeper(ctx: Context) -> str:
     await ctx.sleep(days=2)
@@ -148,6 +159,7 @@ def app(gates: Gates) -> App:
         booker,
         parent,
         sleeper,
+        listener(gates),
         words,
         mailer,
         rememberer,

@@ -28,10 +28,17 @@ export async function thread(id: string): Promise<Thread> {
 
 export const openThread = (agent?: string): Promise<{ thread_id: string }> => change("POST", "/api/threads", { agent });
 
-export const say = (id: string, content: string, files: string[] = []): Promise<{ run_id: string }> =>
+/** Post a message. It waits for the run that is under way, or with `steer` that run gets it. */
+export const say = (
+  id: string,
+  content: string,
+  files: string[] = [],
+  whileRunning: "queue" | "steer" = "queue",
+): Promise<{ run_id: string }> =>
   change("POST", `/api/threads/${part(id)}/messages`, {
     ...(content && { content }),
     ...(files.length && { files }),
+    ...(whileRunning !== "queue" && { while_running: whileRunning }),
   });
 
 /** The files of a chat's messages, by the id of the message. */

@@ -37,6 +37,11 @@ export function Chat({ id, changed }: { id: string; changed: () => void }) {
       else await sayAfter(id, places, text, sent);
       await refresh();
     });
+  const steer = (text: string, sent: string[]) =>
+    start(async () => {
+      await api.say(id, text, sent, "steer");
+      await refresh();
+    });
   const edit = async (runId: string, text: string) => {
     await api.edit(id, runId, text, refresh);
     setChoices({});
@@ -71,7 +76,7 @@ export function Chat({ id, changed }: { id: string; changed: () => void }) {
         </p>
       )}
       {last ? (
-        <Writing runId={last} say={say} isBusy={isBusy} failure={refused} />
+        <Writing runId={last} say={say} steer={isCurrent(places) ? steer : undefined} isBusy={isBusy} failure={refused} />
       ) : (
         <Composer send={say} isBusy={isBusy} failure={refused} placeholder="Say something" hasFocus takesFiles />
       )}
@@ -79,10 +84,11 @@ export function Chat({ id, changed }: { id: string; changed: () => void }) {
   );
 }
 
-type Saying = { say: (text: string, files: string[]) => void; isBusy: boolean; failure: string | undefined };
+type Say = (text: string, files: string[]) => void;
+type Saying = { say: Say; steer: Say | undefined; isBusy: boolean; failure: string | undefined };
 
-/** The composer knows of the last run: while it goes on, it can be stopped. */
-function Writing({ runId, say, isBusy, failure }: Saying & { runId: string }) {
+/** The composer knows of the last run: while it goes on, it can be stopped, and a message can reach it. */
+function Writing({ runId, say, steer, isBusy, failure }: Saying & { runId: string }) {
   const log = useLog(runId);
   const stopping = useDoing();
   const isGoing = log.seq > 0 && !isOver(log.timeline.now.status);
@@ -94,6 +100,7 @@ function Writing({ runId, say, isBusy, failure }: Saying & { runId: string }) {
       failure={failure ?? stopping.failure}
       placeholder={isGoing ? "Say what is next" : "Say something"}
       stop={stop}
+      steer={isGoing ? steer : undefined}
       hasFocus
       takesFiles
     />

@@ -10,6 +10,8 @@ type Composing = {
   failure: string | undefined;
   placeholder: string;
   stop?: (() => void) | undefined;
+  /** Give the message to the run that is under way. `send` lets it wait for the end of that run. */
+  steer?: ((text: string, files: string[]) => void) | undefined;
   hasFocus?: boolean;
   /** Whether a message may have files. */
   takesFiles?: boolean;
@@ -23,6 +25,7 @@ export function Composer({
   failure,
   placeholder,
   stop,
+  steer,
   hasFocus = false,
   takesFiles = false,
 }: Composing) {
@@ -48,9 +51,9 @@ export function Composer({
   }, []);
 
   const isReady = (text.trim() !== "" || attached.files.length > 0) && !isBusy && !attached.isBusy;
-  const submit = () => {
+  const submit = (deliver = send) => {
     if (isReady)
-      send(
+      deliver(
         text.trim(),
         attached.files.map((file) => file.file_id),
       );
@@ -92,6 +95,16 @@ export function Composer({
         {stop && (
           <button type="button" class="stop" onClick={stop}>
             Stop
+          </button>
+        )}
+        {steer && (
+          <button
+            type="button"
+            disabled={!isReady}
+            title="The agent reads the message before its next step"
+            onClick={() => submit(steer)}
+          >
+            Tell now
           </button>
         )}
         <button class="primary" disabled={!isReady}>

@@ -102,8 +102,12 @@ function apply(state: RunState, event: RunEvent): RunState {
       return spend(answered(state, event), event.data.usage);
     case "run.waiting":
       return { ...state, status: "waiting" };
-    case "message.received":
+    case "message.received": {
+      const { message_id, text } = event.data;
+      return add(state, { kind: "message", key: message_id, text, isTaken: false });
+    }
     case "message.taken":
+      return change(state, "message", event.data.message_id, (message) => ({ ...message, isTaken: true }));
     case "trace":
       return state;
     case "run.output": {

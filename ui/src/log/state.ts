@@ -16,7 +16,7 @@ import type {
 import type { FileRef } from "../files/files";
 
 /** Something a reader sees, in the order in which it began. */
-export type Item = Text | Call | Step | Question | Waiting | Resumption;
+export type Item = Text | Call | Step | Question | Waiting | Message | Resumption;
 
 /** What the model wrote or thought. `kept`: so much of it stays if a reset takes back the rest. */
 export type Text = { kind: "text" | "thinking"; key: string; text: string; kept: number };
@@ -44,6 +44,9 @@ export type Step = { kind: "step"; key: string; name: string; done: boolean; err
 
 /** A question that belongs to no tool call. */
 export type Question = { kind: "question"; key: string; approval: Approval };
+
+/** A message that came while the run was under way. `isTaken`: the agent has read it. */
+export type Message = { kind: "message"; key: string; text: string; isTaken: boolean };
 
 /** A wait that belongs to no tool call. */
 export type Waiting = { kind: "wait"; key: string; wait: Wait };

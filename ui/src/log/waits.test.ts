@@ -54,3 +54,12 @@ test("a wait is a bar, that of a child knows its run", () => {
     ],
   );
 });
+
+test("a message to a run under way is shown once, and read when the agent has taken it", () => {
+  const came: Line = ["message.received", { message_id: "m2", text: "in red" }];
+  const taken: Line = ["message.taken", { message_id: "m2" }];
+  const shown = (...lines: Line[]) =>
+    folded(QUEUED, ...lines).items.map((item) => item.kind === "message" && [item.text, item.isTaken]);
+  assert.deepEqual(shown(came), [["in red", false]]);
+  assert.deepEqual(shown(came, taken), [["in red", true]]);
+});

@@ -78,6 +78,8 @@ function Shown({ item, isLast, state, isPast }: Drawn) {
       return <WaitCard wait={item.wait} isPast={isPast || isOver(state.status)} />;
     case "question":
       return <ApprovalCard approval={item.approval} isPast={isPast} />;
+    case "message":
+      return <Meanwhile text={item.text} isTaken={item.isTaken} isOver={isOver(state.status)} />;
     case "step":
       return <StepLine name={item.name} done={item.done} error={item.error} ms={item.ms} />;
     case "resumed":
@@ -88,6 +90,15 @@ function Shown({ item, isLast, state, isPast }: Drawn) {
         </p>
       );
   }
+}
+
+function Meanwhile({ text, isTaken, isOver }: { text: string; isTaken: boolean; isOver: boolean }) {
+  return (
+    <blockquote class="meanwhile" aria-label="Message to this run">
+      <Markdown text={text} />
+      <p class="mark">{isTaken ? "Read by the agent." : isOver ? "Answered by the next run." : "Not read yet."}</p>
+    </blockquote>
+  );
 }
 
 function StepLine({
