@@ -296,7 +296,6 @@ def main() -> None:
                         _live(spec, report, [wake, waker])
                         return
                     children.add(child)
-                    _say(report, {"born": spec["name"], "pid": child})
 
 
 def _bury(children: set[int], report: int) -> None:
@@ -308,6 +307,7 @@ def _bury(children: set[int], report: int) -> None:
 
 
 def _live(spec: dict[str, Any], report: int, inherited: Sequence[int]) -> None:
+    _say(report, {"born": spec["name"], "pid": os.getpid()})  # said by the pod itself, so that it comes before the rest
     signal.set_wakeup_fd(-1)
     signal.signal(signal.SIGCHLD, signal.SIG_DFL)
     for file in inherited:

@@ -133,6 +133,7 @@ async def test_it_also_works_without_root(tmp_path: Path, home: Home) -> None:
         f"sys.path[:0] = {[path for path in sys.path if path]!r}\n"
         "from runyard.agents.sandbox.sandbox import Sandbox\n"
         "from runyard.agents.sandbox.bubblewrap import Limits\n"
+        "import structlog\n"
         "bomb = '''\n"
         "import os, time\n"
         "made = 0\n"

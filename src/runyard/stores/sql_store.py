@@ -117,7 +117,7 @@ class SqlStore(Transactions):
                 left = [n for n in left if n not in lost]  # a post that creates its thread creates a deleted one again
             except files.FilesMissing as missing:
                 lost = [n for n in left if posts[n].run_id in missing.runs]
-                results |= {n: files.FilesMissing() for n in lost}
+                results |= {n: files.not_found() for n in lost}
                 left = [n for n in left if n not in lost]
             except intake.LanesFull as full:
                 lost = [left[n] for n in full.posts]

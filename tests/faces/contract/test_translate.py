@@ -11,6 +11,8 @@ from tests.faces.sample_events import EVENTS, RUN_ID, event
 
 PROGRESS = {
     "run.resumed",
+    "message.received",
+    "message.taken",
     "step.started",
     "step.finished",
     "approval.requested",

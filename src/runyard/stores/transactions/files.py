@@ -21,6 +21,10 @@ class FilesMissing(NotFound):
         self.runs = runs
 
 
+def not_found() -> NotFound:
+    return NotFound("There is no file with that id.")
+
+
 async def begin_upload(tx: Tx, owner: str, content_id: str, place: Place) -> None:
     await tx.rows(tx.q.begin_upload, content_id, owner, place)
 
@@ -57,7 +61,7 @@ async def drop_upload(tx: Tx, content_id: str) -> None:
 async def get(tx: Tx, owner: str, file_id: str) -> StoredFile:
     for row in await tx.rows(tx.q.get_file, owner, file_id):
         return _rows.file(row)
-    raise NotFound("There is no file with that id.")
+    raise not_found()
 
 
 async def read_chunk(tx: Tx, content_id: str, no: int) -> bytes | None:

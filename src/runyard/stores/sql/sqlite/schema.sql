@@ -554,6 +554,6 @@ end;
 create trigger files_deleted after delete on files begin
   delete from file_contents where id = old.content_id and place = 'database'
      and not exists (select 1 from files f where f.content_id = old.content_id);
-  update file_contents set state = 'dropped', touched_at = now_ms() where id = old.content_id
+  update file_contents set state = 'dropped', touched_at = cast((julianday('now') - 2440587.5) * 86400000 as integer) where id = old.content_id
      and not exists (select 1 from files f where f.content_id = old.content_id);
 end;
