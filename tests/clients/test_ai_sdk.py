@@ -61,7 +61,7 @@ async def test_a_chat_has_answers_tools_edits_and_errors(url: str, transport: st
     error = found["error"]
     assert (error["status"], error["failed"][-14:]) == ("error", "(rate_limited)")
     assert "declares no agent" in error["unknown"]
-    assert "text only" in error["file"]
+    assert "not of the type image/png" in error["file"]
     assert "`tools`" in error["misspelled"]
 
     cancel = found["cancel"]

@@ -115,7 +115,7 @@ async def test_they_cost_nothing_and_wake_on_time_in_order(any_flow: Flow) -> No
     assert (overview["running"], overview["queued"], overview["pod"]["runs"]) == (0, 0, 0), "sleepers have no worker"
     began = _now_ms()
     await flow.reached(await flow.post(["tokens", 1]), "done")
-    patience = max(1000, 5 * (_now_ms() - began))  # a second, unless this machine is so busy that any run is slow
+    patience = max(1000, 20 * (_now_ms() - began))  # a second, unless this machine is so busy that any run is slow
     due = await _due(flow, on_time, _now_ms() + 1000, EVERY_MS)
     await _all_done(flow, on_time)
     delays = sorted(time // 1_000_000 - due[woken] for woken, time in _woken(flow))
