@@ -8,7 +8,7 @@ import time
 from contextlib import ExitStack
 from pathlib import Path
 
-from bench import followers, machine, pods, replay, retention, streams, tracing
+from bench import capacity, faces, followers, machine, pods, replay, retention, streams, tracing
 from bench.results import FOLDER, Results, Row, save
 from bench.size import FULL, TINY, Size
 from bench.stand import ALL, Stand
@@ -22,7 +22,7 @@ def run(stand: Stand, size: Size) -> list[Row]:
         servers = [stack.enter_context(stand.server(kind)) for kind in stand.kinds]
         walk(streams.warm_up(servers, size), begun)
         rows = walk(streams.steps(servers, size), begun)
-    parts = (followers, replay, pods, retention, tracing)
+    parts = (capacity, faces, followers, replay, pods, retention, tracing)
     alone = [step for part in parts for step in part.steps(stand, size)]
     return rows + walk(alone, begun)
 

@@ -10,7 +10,7 @@ from time import monotonic_ns
 import runyard
 
 TEXTS = [f"t{n} " for n in range(100_000)]
-PACE_SECONDS = 0.01
+PACES = {"paced": 0.01, "conversing": 0.02}  # seconds between two tokens
 
 
 @runyard.agent
@@ -23,9 +23,19 @@ async def tokens(ctx: runyard.Context) -> None:
 @runyard.agent
 async def paced(ctx: runyard.Context) -> None:
     """As a model would: a token, then a pause."""
+    await _speak(ctx, PACES["paced"])
+
+
+@runyard.agent
+async def conversing(ctx: runyard.Context) -> None:
+    """The same, at 50 tokens a second."""
+    await _speak(ctx, PACES["conversing"])
+
+
+async def _speak(ctx: runyard.Context, pause: float) -> None:
     for n in range(int(ctx.message.text)):
         await ctx.token(f"t{n} {monotonic_ns()} ")
-        await asyncio.sleep(PACE_SECONDS)
+        await asyncio.sleep(pause)
 
 
 @runyard.agent

@@ -14,7 +14,7 @@ from fastapi import FastAPI
 from fastapi.responses import StreamingResponse
 from pydantic import BaseModel
 
-from bench.app import PACE_SECONDS, TEXTS
+from bench.app import PACES, TEXTS
 
 app = FastAPI()
 numbers = itertools.count(1)
@@ -46,12 +46,13 @@ def frame(seq: int, event: str, data: dict[str, str]) -> str:
 
 
 async def answer(agent: str, tokens: int) -> AsyncIterator[str]:
+    pause = PACES.get(agent)
     for n, text in enumerate(TEXTS[:tokens]):
-        if agent == "paced":
+        if pause:
             text = f"t{n} {monotonic_ns()} "
         yield frame(n + 1, "token", {"text": text})
-        if agent == "paced":
-            await asyncio.sleep(PACE_SECONDS)
+        if pause:
+            await asyncio.sleep(pause)
     yield frame(tokens + 1, "state", {"status": "done"})
 
 

@@ -1,7 +1,8 @@
 """How a server is asked for a run. Runyard, the yardstick and most rivals answer the requests of the threads face."""
 
 from collections.abc import Sequence
-from typing import Protocol
+from typing import Any, Protocol
+from uuid import uuid4
 
 from bench.oracle import Verdict, judge
 from bench.wire import Piece, Wire
@@ -46,4 +47,45 @@ class LangGraph:
         return judge(pieces, tokens, end=None)
 
 
-DIALECTS: dict[str, Dialect] = {"threads": Threads(), "langgraph": LangGraph()}
+class OneRequest:
+    """One request starts a run and streams it. The client names the thread. No event has a name that only the end has."""
+
+    async def open_thread(self, wire: Wire) -> str:
+        return str(uuid4())
+
+    async def run(self, post: Wire, read: Wire, thread: str, agent: str, tokens: int) -> list[Piece]:
+        path, asked = self.request(thread, agent, str(tokens))
+        return await post.stream("POST", path, asked)
+
+    def judge(self, pieces: Sequence[Piece], tokens: int) -> Verdict:
+        return judge(pieces, tokens, end=None)
+
+    def request(self, thread: str, agent: str, text: str) -> tuple[str, dict[str, Any]]:
+        raise NotImplementedError
+
+
+class OpenAI(OneRequest):
+    def request(self, thread: str, agent: str, text: str) -> tuple[str, dict[str, Any]]:
+        return "/v1/responses", {"model": agent, "input": text, "stream": True}
+
+
+class AiSdk(OneRequest):
+    def request(self, thread: str, agent: str, text: str) -> tuple[str, dict[str, Any]]:
+        message = {"id": str(uuid4()), "role": "user", "parts": [{"type": "text", "text": text}]}
+        return f"/api/ai/{agent}", {"id": thread, "messages": [message], "trigger": "submit-message"}
+
+
+class AgUi(OneRequest):
+    def request(self, thread: str, agent: str, text: str) -> tuple[str, dict[str, Any]]:
+        message = {"id": str(uuid4()), "role": "user", "content": text}
+        nothing: dict[str, Any] = {"tools": [], "context": [], "state": {}, "forwardedProps": {}}
+        return f"/api/ag-ui/{agent}", {"threadId": thread, "runId": str(uuid4()), "messages": [message], **nothing}
+
+
+DIALECTS: dict[str, Dialect] = {
+    "threads": Threads(),
+    "langgraph": LangGraph(),
+    "openai": OpenAI(),
+    "ai": AiSdk(),
+    "ag-ui": AgUi(),
+}

@@ -22,6 +22,7 @@ def pictures(measured: Measured) -> dict[str, str]:
         "ratio": _ratio(measured.latest),
         "latency": _latency(measured.latest),
         "jobs": _jobs(measured.latest),
+        "capacity": _capacity(measured.latest),
         "rivals": _rivals(measured.rivals),
     }
     return {name: svg(chart) for name, chart in drawn.items() if chart is not None}
@@ -63,6 +64,20 @@ def _jobs(results: Results) -> Chart | None:
         note="Through one process: posted, accepted, run, ended and streamed to the end",
         groups=[f"{results.clients('noop')[0]} in flight"],
         series={name: [_bar(rate)] for name, rate in rates.items()},
+        colors={NAMES[server]: color for server, color in COLORS.items()},
+        form="{:,.0f}",
+    )
+
+
+def _capacity(results: Results) -> Chart | None:
+    held = {NAMES[server]: results.median("size", "capacity", server) for server in results.servers("capacity")}
+    if not held:
+        return None
+    return Chart(
+        title="Live conversations that one process holds",
+        note="50 tokens a second each, a token's way to its reader below 50 ms (p99); Runyard commits it in between",
+        groups=["conversations"],
+        series={name: [_bar(count)] for name, count in held.items()},
         colors={NAMES[server]: color for server, color in COLORS.items()},
         form="{:,.0f}",
     )

@@ -19,6 +19,7 @@ from bench.targets import EMPTY, TARGETS, Measured
 DOC = Path(__file__).parents[1] / "docs" / "performance.md"
 MARKS = {"excellent": "**excellent**", "good": "good", "not met": "not met", "not measured": "not measured"}
 STYLES = {"excellent": "bold green", "good": "green", "not met": "red", "not measured": "dim"}
+CHARTS = {"ratio": "Events per second", "latency": "Latency", "jobs": "Runs", "capacity": "Capacity"}
 FACTS = {
     "cores": "{} cores",
     "system": "{}",
@@ -55,7 +56,7 @@ def blocks(found: Measured) -> dict[str, str]:
     targets = [[*cells, MARKS[verdict]] for *cells, verdict in rows(found)]
     return {
         "targets": _markdown(["target", "measured", "good", "excellent", ""], targets),
-        "measured": _results(found.latest, {"ratio": "Events per second", "latency": "Latency", "jobs": "Runs"}),
+        "measured": _results(found.latest, CHARTS),
         "large": _results(found.large, {}),
         "rivals": _results(found.rivals, {"rivals": "Others"}),
     }

@@ -17,6 +17,7 @@ from runyard.store import Store
 from runyard.stores.memory import MemoryStore
 
 FAKE = "fake"
+SLOTS = 2_000  # more runs at a time than any case asks for
 
 
 def fake_commit(_: Settings, clock: Clock | None = None) -> Store:
@@ -27,7 +28,12 @@ def main(database: str, traced: str, port: int) -> None:
     """`traced`: the address of a collector, or nothing."""
     url = "sqlite:///unused.db" if database == FAKE else database
     settings = Settings(
-        database_url=url, port=port, log_level="error", max_queued_per_owner=None, otlp_endpoint=traced or None
+        database_url=url,
+        port=port,
+        log_level="error",
+        max_queued_per_owner=None,
+        otlp_endpoint=traced or None,
+        slots=SLOTS,
     )
     app = load(Path(__file__).with_name("app.py"))
     with mock.patch.object(wiring, "open_store", fake_commit if database == FAKE else opening.open_store):

@@ -30,6 +30,8 @@ TITLES = {
     "followers, decided": "Many followers of a run that waited for a decision",
     "replay": "Replay of a long log, from the database",
     "replay, warm": "Replay of a long log, from memory",
+    "capacity": "Conversations at 50 tokens a second that one process holds, p99 below 50 ms",
+    "faces": "The same runs in the protocols of other people's clients",
     "pods": "Posted on one pod, followed on another",
     "traced": "Runs of nothing, with and without traces",
     "claim": "Claiming one of so many queued runs",

@@ -17,6 +17,8 @@ class Size(Struct, frozen=True, kw_only=True):
     crossings: int
     old_runs: int
     each: int
+    conversation_tokens: int
+    most_conversations: int
 
 
 FULL = Size(
@@ -31,6 +33,8 @@ FULL = Size(
     crossings=4,
     old_runs=1_000,
     each=100,
+    conversation_tokens=100,
+    most_conversations=2_000,
 )
 TINY = Size(
     rounds=1,
@@ -44,4 +48,6 @@ TINY = Size(
     crossings=1,
     old_runs=300,
     each=10,
+    conversation_tokens=5,
+    most_conversations=40,
 )

@@ -5,6 +5,7 @@ from typing import Literal
 
 from msgspec import Struct
 
+from bench.faces import FACES, server_name
 from bench.results import Results, difference, ratio
 
 Verdict = Literal["excellent", "good", "not met", "not measured"]
@@ -43,6 +44,18 @@ class Target(Struct, frozen=True, kw_only=True):
 
 def _rate(server: str, other: str, clients: int) -> Callable[[Measured], float | None]:
     return lambda m: m.latest.ratio("events_s", "flat", server, other, clients)
+
+
+def _face(server: str, face: str) -> Callable[[Measured], float | None]:
+    return lambda m: m.latest.ratio("events_s", "faces", server_name(server, face), server_name(server, "threads"))
+
+
+def _capacity(server: str) -> Callable[[Measured], float | None]:
+    def value(m: Measured) -> float | None:
+        held, bare = (m.latest.median("size", "capacity", kind) for kind in (server, "bare"))
+        return held / bare if held and bare else None
+
+    return value
 
 
 def _number(number: str, case: str, server: str, clients: int) -> Callable[[Measured], float | None]:
@@ -155,6 +168,27 @@ TARGETS = [
         excellent=0.9,
         form=RATIO,
         value=lambda m: m.latest.ratio("runs_s", "traced", "sqlite, traced", "sqlite"),
+    ),
+    *(
+        Target(
+            what=f"conversations that one process holds against bare FastAPI, {NAMES[server]}",
+            good=0.7,
+            excellent=1.0,
+            form=RATIO,
+            value=_capacity(server),
+        )
+        for server in NAMES
+    ),
+    *(
+        Target(
+            what=f"events/s of the {face} face against the threads face, {NAMES[server]}",
+            good=0.7,
+            excellent=0.9,
+            form=RATIO,
+            value=_face(server, face),
+        )
+        for server in NAMES
+        for face in FACES[1:]
     ),
     Target(
         what="claim p50, 1,000,000 queued runs against 1,000",

@@ -29,6 +29,8 @@ def test_a_tiny_benchmark_measures_every_case(tmp_path: Path) -> None:
         "flat",
         "paced",
         "noop",
+        "capacity",
+        "faces",
         "followers",
         "followers, decided",
         "replay",

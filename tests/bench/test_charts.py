@@ -7,7 +7,7 @@ import xml.etree.ElementTree as ET
 import pytest
 
 from bench.chart import Bar, Chart, svg
-from bench.pictures import pictures
+from bench.pictures import NAMES, pictures
 from bench.results import Results, Row
 from bench.targets import Measured
 
@@ -75,6 +75,7 @@ def test_pictures_show_what_was_measured() -> None:
         for case, clients in (("flat", 1), ("flat", 50), ("paced", 50), ("noop", 64))
         if server != "some rival"
     ]
+    rows += [Row(case="capacity", server=server, size=int(rate)) for server, rate in rates.items() if server in NAMES]
     rivals = [row for row in rows if row.case == "flat"]
     rivals.append(Row(case="flat", server="some rival", clients=50, events_s=rates["some rival"]))
     drawn = pictures(Measured(latest=Results({}, rows), rivals=Results({}, rivals)))
@@ -85,6 +86,7 @@ WANTED = {
     "ratio": ["2.50", "1.31", "1.77", "1 client", "50 clients", "bare FastAPI", "Runyard, Postgres"],
     "latency": ["1.8 / 17.7", "1.3 / 13.1", "Runyard, SQLite FULL"],
     "jobs": ["1,250", "655", "885", "64 in flight"],
+    "capacity": ["1,000", "1,310", "1,770", "conversations"],
     "rivals": ["1.8", "0.09", "some rival"],
 }
 

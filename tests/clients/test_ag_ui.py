@@ -26,8 +26,8 @@ async def at_once(url: str, *cases: str) -> list[dict[str, Any]]:
     return await asyncio.gather(*(ran(PROGRAM, case, url, THREAD=f"thread-{case}") for case in cases))
 
 
-async def test_a_thread_has_answers_tools_cancels_and_errors(url: str) -> None:
-    answer, tool, cancel, error = await at_once(url, "answer", "tool", "cancel", "error")
+async def test_a_thread_has_answers_tools_files_cancels_and_errors(url: str) -> None:
+    answer, tool, cancel, error, file = await at_once(url, "answer", "tool", "cancel", "error", "file")
 
     assert (answer["outcome"], answer["text"]) == ("success", HELLO)
     assert answer["types"][0] == "RUN_STARTED"
@@ -51,6 +51,7 @@ async def test_a_thread_has_answers_tools_cancels_and_errors(url: str) -> None:
         "unknown": [404, "RUN_ERROR", "agent_not_found"],
         "image": [400, "RUN_ERROR", "bad_request"],
     }
+    assert file == {"text": "look: image/png 89504e47, application/pdf 25504446", "next": ": text/plain 61626364"}
 
 
 async def test_interrupts_and_tool_calls_are_answered_by_the_next_run(url: str, sqlite_flow: Flow) -> None:

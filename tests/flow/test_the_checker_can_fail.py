@@ -8,7 +8,7 @@ import pytest
 from tests.flow.test_a_zombie_cannot_write import frozen_until_succeeded
 from tests.support.eventually import eventually
 from tests.support.flow import Flow
-from tests.support.invariants import InvariantBroken
+from tests.support.invariants import InvariantBroken, breaches
 
 
 @pytest.mark.invariant(2)
@@ -129,4 +129,36 @@ async def test_damage_to_the_database_is_caught(flow: Flow, number: str) -> None
         await reader.end()
     await flow.database.rows(DAMAGE[number])
     with pytest.raises(InvariantBroken, match=rf"(^|\n){number.strip()} "):
+        await flow.check(seconds=5)
+
+
+FILES = {  # how a file is damaged, and how that is undone
+    "update file_contents set size = size + 1": "update file_contents set size = size - 1",
+    "update file_contents set state = 'uploading'": "update file_contents set state = 'ready'",
+    "update files set is_used = false": "update files set is_used = true",
+    "update file_uses set message_id = null": "update file_uses set message_id = (select id from messages limit 1)",
+    "delete from file_chunks": "",
+    "delete from files": "",
+}
+
+
+async def test_a_file_that_is_missing_or_not_whole_is_caught(flow: Flow) -> None:
+    await flow.start("serve")
+    made = await flow.request(
+        "POST", "/api/files?name=a.txt", content=b"hello", headers={"Content-Type": "text/plain"}
+    )
+    parts = [{"type": "text", "text": "[]"}, {"type": "file", "file_id": made.json()["file_id"]}]
+    thread = await flow.thread()
+    posted = await flow.request("POST", f"/api/threads/{thread}/messages", json={"parts": parts, "agent": "player"})
+    await flow.reached(posted.json()["run_id"], "done")
+    await flow.settled()
+    assert await breaches(flow.database, flow.evidence) == []
+    for damage, undo in FILES.items():
+        await flow.database.rows(damage)
+        found = await breaches(flow.database, flow.evidence)
+        assert found, damage
+        assert {breach[:4] for breach in found} == {"I19 "}, damage
+        if undo:
+            await flow.database.rows(undo)
+    with pytest.raises(InvariantBroken, match=r"(^|\n)I19 "):
         await flow.check(seconds=5)

@@ -28,6 +28,7 @@ world, and raises `InvariantBroken` with every breach it found, each under its n
          run waits for a child that has ended
     I18  no message for a run is without a run that has it: the run under way took it, once; or it has a run of its own;
          or the run that it came for has not ended
+    I19  a file that a message or an answer names is stored whole and counts as used
 """
 
 from __future__ import annotations
@@ -44,6 +45,7 @@ import runyard.web.body  # noqa: F401 (its errors are among the known ones)
 from runyard import errors
 from runyard.domain.run import Status
 from tests.support.facts_and_gates import Notes
+from tests.support.file_invariants import FILES, MESSAGES, USES, broken_files
 from tests.support.wait_invariants import ENDED, STEERED, WAITS, Row, broken_steering, broken_waits
 
 LEAVES = ("run.waiting", "run.finished")
@@ -131,6 +133,7 @@ async def breaches(database: Database, evidence: Evidence) -> list[str]:
         *broken_waits(runs, logs, await database.rows(WAITS)),
         *_feed(runs, await database.rows(FEED), await database.rows(FEED_HEAD)),
         *broken_steering(runs, logs, await database.rows(STEERED)),
+        *broken_files(logs, *[await database.rows(each) for each in (MESSAGES, FILES, USES)]),
         *_published(await database.rows(PUBLISHED)),
         *_accepted(runs, evidence),
         *_effects(evidence),

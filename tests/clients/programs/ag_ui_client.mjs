@@ -125,6 +125,19 @@ const cases = {
     say(found)
   },
 
+  async file() {
+    const each = agent('viewer')
+    const value = Buffer.from('\x89PNG\r\n\x1a\n', 'latin1').toString('base64')
+    ask(each, [
+      { type: 'text', text: 'look' },
+      { type: 'image', source: { type: 'data', value, mimeType: 'image/png' } },
+      { type: 'document', source: { type: 'data', value: Buffer.from('%PDF-1.7').toString('base64'), mimeType: 'application/pdf' } },
+    ])
+    const first = await run(each)
+    ask(each, [{ type: 'document', source: { type: 'url', value: 'data:text/plain,abcd' } }])
+    say({ text: first.text, next: (await run(each)).text })
+  },
+
   // Follows one run over connections that break: the same `runId` again.
   async resume() {
     const each = agent()

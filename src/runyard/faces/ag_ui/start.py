@@ -17,6 +17,7 @@ from runyard.domain.events import ClientTool
 from runyard.domain.task import RunOptions
 from runyard.domain.wait import Wait
 from runyard.engine.engine import Engine
+from runyard.engine.intake.inline_files import new_parts
 from runyard.engine.intake.intake import idempotency_key
 from runyard.errors import AlreadyDecided, BadRequest, Conflict, Invalid, NotFound
 from runyard.faces.ag_ui import inputs, wire
@@ -56,9 +57,9 @@ async def start(engine: Engine, wanted: Wanted) -> Part:
         return await _continue(engine, wanted, given)
     if given.own is not None:
         return await _again(engine, wanted, given.own)
-    if not given.question:
+    if not given.question and not given.files:
         raise BadRequest(inputs.NO_QUESTION)
-    return await _ask(engine, wanted, given, given.question)
+    return await _ask(engine, wanted, given, given.question or "")
 
 
 async def _ask(engine: Engine, wanted: Wanted, given: Input, question: str) -> Part:
@@ -75,8 +76,9 @@ async def _ask(engine: Engine, wanted: Wanted, given: Input, question: str) -> P
     )
     name = sha256(f"{body.threadId}\n{body.runId}".encode()).hexdigest()
     key = idempotency_key(owner, ROUTE, name, wanted.agent)
+    parts = await new_parts(engine.files, owner, question, given.files)
     accepted = await engine.intake.post_by_name(
-        owner, FACE, body.threadId, question, wanted.agent, key, tools, options=options
+        owner, FACE, body.threadId, question, wanted.agent, key, tools, options=options, parts=parts
     )
     return Part(accepted.run_id, 1)
 
