@@ -6,6 +6,7 @@ a field of the route and never repeats what the client sent.
 
 from collections.abc import Iterable, Mapping
 from difflib import get_close_matches
+from functools import cache
 from typing import Any, ClassVar
 
 from pydantic import AliasChoices, BaseModel, ConfigDict, model_validator
@@ -27,21 +28,22 @@ class RequestBody(BaseModel):
     @classmethod
     def refuse_unknown_fields(cls, given: Any) -> Any:
         if isinstance(given, dict):
-            names = cls.field_names()
+            names = field_names(cls)
             unknown = [name for name in given if name not in names]
             if unknown:
                 raise PydanticCustomError(UNKNOWN, "{hint}", {"hint": hint(unknown, names, cls.other_words)})
         return given
 
-    @classmethod
-    def field_names(cls) -> tuple[str, ...]:
-        """Return every name under which a field is accepted."""
-        found: list[str] = []
-        for name, field in cls.model_fields.items():
-            alias = field.validation_alias
-            choices = alias.choices if isinstance(alias, AliasChoices) else [alias or name]
-            found += [str(choice) for choice in choices]
-        return tuple(found)
+
+@cache
+def field_names(model: type[BaseModel]) -> tuple[str, ...]:
+    """Return every name under which a field is accepted."""
+    found: list[str] = []
+    for name, field in model.model_fields.items():
+        alias = field.validation_alias
+        choices = alias.choices if isinstance(alias, AliasChoices) else [alias or name]
+        found += [str(choice) for choice in choices]
+    return tuple(found)
 
 
 def hint(unknown: Iterable[str], known: Iterable[str], other_words: Mapping[str, str] = NO_WORDS) -> str:

@@ -1,8 +1,7 @@
 """Parking: detect that a run only waits, and stop its tasks.
 
 A call that waits for an answer does not return: it blocks in `wait_for` while its siblings (`asyncio.gather`)
-continue and are recorded. When calls are blocked and none is in flight, `wait_until_quiet` returns and the runner stops
-the agent. The next execution reaches the same place by replay. Work that an agent does outside its context is not
+continue and are recorded. When calls are blocked and none is in flight, `run_until_parked` stops the agent. The next execution reaches the same place by replay. Work that an agent does outside its context is not
 tracked here: it may be cut off, and is done again after the answer like everything that is not recorded.
 
 After `close`, calls of the context have no effect, so a task that refuses to end cannot write to the run.
@@ -30,6 +29,8 @@ class Parking:
         self.closed = False
         self._in_flight = 0
         self._quiet = asyncio.Event()
+        self._is_parked: asyncio.Future[None] = asyncio.get_running_loop().create_future()
+        self._watch: asyncio.Task[None] | None = None  # begins with the first wait: most runs have none
         self._tasks: set[asyncio.Task[Any]] = set()
 
     @contextmanager
@@ -49,12 +50,14 @@ class Parking:
         self._track_task()
         if wait_id not in self.waits:
             self.waits.append(wait_id)
+        if self._watch is None:
+            self._watch = asyncio.create_task(self._park_when_quiet(), name=f"parking for {wait_id}")
         self._check_quiet()
         await asyncio.get_running_loop().create_future()
         raise asyncio.CancelledError
 
-    async def wait_until_quiet(self) -> None:
-        """Return when calls wait and none is in flight."""
+    async def _park_when_quiet(self) -> None:
+        """Park when calls wait and none is in flight."""
         while True:
             await self._quiet.wait()
             for _ in range(_TURNS):
@@ -62,6 +65,7 @@ class Parking:
                 if not self._quiet.is_set():
                     break
             else:
+                self._is_parked.set_result(None)
                 return
 
     async def run_until_parked(self, work: Coroutine[Any, Any, T], name: str) -> "asyncio.Task[T] | None":
@@ -69,12 +73,12 @@ class Parking:
 
         In both cases no task of the work is running afterwards."""
         main = asyncio.create_task(work, name=name)
-        quiet = asyncio.create_task(self.wait_until_quiet(), name=f"parking of {name}")
         try:
-            await asyncio.wait({main, quiet}, return_when=asyncio.FIRST_COMPLETED)
+            either: set[asyncio.Future[Any]] = {main, self._is_parked}
+            await asyncio.wait(either, return_when=asyncio.FIRST_COMPLETED)
             return main if main.done() else None
         finally:
-            await self.close(main, quiet)
+            await self.close(main, *([] if self._watch is None else [self._watch]))
 
     async def close(self, *tasks: asyncio.Task[Any]) -> None:
         """Cancel these tasks and every other task that used the context."""

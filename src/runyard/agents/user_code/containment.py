@@ -112,17 +112,18 @@ def with_deadline(deadline: float) -> Iterator[None]:
 
 
 class _Factory:
-    def __init__(self, before: Callable[..., Any] | None) -> None:
-        self._make = before or _task
+    """Called for every task of the process, so it does little for tasks that are not of an agent."""
 
-    def __call__(self, loop: asyncio.AbstractEventLoop, coroutine: Any, **options: Any) -> Any:
-        context: Context | None = options.get("context")
+    def __init__(self, before: Callable[..., Any] | None) -> None:
+        self._before = before
+
+    def __call__(
+        self, loop: asyncio.AbstractEventLoop, coroutine: Any, context: Context | None = None, **more: Any
+    ) -> Any:
         execution = current_execution() if context is None else execution_in(context)
         if execution is not None:
             deadline = _deadline.get() if context is None else context.get(_deadline)
             coroutine = Contained(coroutine, execution, deadline)
-        return self._make(loop, coroutine, **options)
-
-
-def _task(loop: asyncio.AbstractEventLoop, coroutine: Any, **options: Any) -> Any:
-    return asyncio.Task(coroutine, loop=loop, **options)
+        if self._before is not None:
+            return self._before(loop, coroutine, context=context, **more)
+        return asyncio.Task(coroutine, loop=loop, context=context, **more)

@@ -93,8 +93,7 @@ class Bounded(HttpToolsProtocol):
         super().__init__(*given, **more)
         self._limits = self.all.limits
         self._part = _Part.NONE
-        self._head = 0  # bytes of the head that were received; `_parsed`: bytes that were parsed
-        self._parsed = 0
+        self._head = 0  # bytes of the head that were received
         self._last = b""
         self._timer: asyncio.TimerHandle | None = None
         self._timed: _Part | None = None
@@ -159,26 +158,15 @@ class Bounded(HttpToolsProtocol):
 
     def on_message_begin(self) -> None:
         self._part = _Part.HEAD
-        self._parsed = 0
         super().on_message_begin()
         self.scope[ABORT] = self.transport.abort  # type: ignore[literal-required]
 
-    def on_url(self, url: bytes) -> None:
-        self._count(len(url))
-        super().on_url(url)
-
-    def on_header(self, name: bytes, value: bytes) -> None:
-        self._count(len(name) + len(value) + 4)
-        super().on_header(name, value)
-
-    def _count(self, size: int) -> None:
-        """Count parsed bytes: a head that arrives together with the end of another request has the same limit."""
-        self._parsed += size
-        if self._parsed > self._limits.header_bytes:
+    def on_headers_complete(self) -> None:
+        """Begin to answer. A head that arrived together with the end of another request has the same limit."""
+        size = len(self.url) + sum([len(name) + len(value) + 4 for name, value in self.headers])
+        if size > self._limits.header_bytes:
             self._is_too_large = True
             raise ValueError("The head is too large.")
-
-    def on_headers_complete(self) -> None:
         self._part = _Part.BODY
         super().on_headers_complete()
 
