@@ -37,12 +37,12 @@ def knee(measure: Callable[[int], Row], first: int, most: int) -> Row | None:
     """Return the row of the largest number of conversations that held, or None if the first one did not."""
     held: Row | None = None
     count, failed = first, None
-    while failed is None and count <= most:
+    while failed is None and (held is None or held.clients < most):
         row = measure(count)
         if not holds(row):
             failed = count
         else:
-            held, count = row, int(count * GROWTH)
+            held, count = row, min(most, int(count * GROWTH))
     for _ in range(HALVINGS if held is not None and failed is not None else 0):
         assert held is not None
         assert failed is not None

@@ -48,7 +48,7 @@ class LangGraph:
 
 
 class OneRequest:
-    """One request starts a run and streams it. The client names the thread. No event has a name that only the end has."""
+    """One request starts a run and streams it. The client names the thread. No event is known to be the last."""
 
     async def open_thread(self, wire: Wire) -> str:
         return str(uuid4())

@@ -34,6 +34,7 @@ def said(rows: Sequence[Row]) -> str:
     words = []
     for row in rows:
         for value, unit in (
+            (row.size if row.case == "capacity" else None, "conversations"),
             (row.took_ms_p50, "ms"),
             (None if row.case.startswith("followers") else row.delay_ms_p50, "ms on the way"),
             (row.events_s, "events/s"),

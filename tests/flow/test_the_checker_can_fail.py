@@ -144,9 +144,7 @@ FILES = {  # how a file is damaged, and how that is undone
 
 async def test_a_file_that_is_missing_or_not_whole_is_caught(flow: Flow) -> None:
     await flow.start("serve")
-    made = await flow.request(
-        "POST", "/api/files?name=a.txt", content=b"hello", headers={"Content-Type": "text/plain"}
-    )
+    made = await flow.request("POST", "/api/files?name=a.txt", content=b"hello", headers={"Content-Type": "text/plain"})
     parts = [{"type": "text", "text": "[]"}, {"type": "file", "file_id": made.json()["file_id"]}]
     thread = await flow.thread()
     posted = await flow.request("POST", f"/api/threads/{thread}/messages", json={"parts": parts, "agent": "player"})

@@ -1,8 +1,9 @@
 """Parking: detect that a run only waits, and stop its tasks.
 
 A call that waits for an answer does not return: it blocks in `wait_for` while its siblings (`asyncio.gather`)
-continue and are recorded. When calls are blocked and none is in flight, `run_until_parked` stops the agent. The next execution reaches the same place by replay. Work that an agent does outside its context is not
-tracked here: it may be cut off, and is done again after the answer like everything that is not recorded.
+continue and are recorded. When calls are blocked and none is in flight, `run_until_parked` stops the agent. The next
+execution reaches the same place by replay. Work that an agent does outside its context is not tracked here: it may be
+cut off, and is done again after the answer like everything that is not recorded.
 
 After `close`, calls of the context have no effect, so a task that refuses to end cannot write to the run.
 """

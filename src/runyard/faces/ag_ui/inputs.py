@@ -44,10 +44,10 @@ def read(messages: Sequence[dict[str, Any]]) -> Input:
         results[str(message.get("toolCallId"))] = str(message.get("error") or text(message))
     if results or not known or known[-1]["role"] != "user":
         return Input(None, [], dict(reversed(results.items())), own)
+    *before, question = known
     earlier = [
-        {"role": ROLES[each["role"]], "content": text(each, EARLIER_FILE)} for each in known[:-1] if each["role"] in ROLES
+        {"role": ROLES[each["role"]], "content": text(each, EARLIER_FILE)} for each in before if each["role"] in ROLES
     ]
-    question = known[-1]
     return Input(text(question), [each for each in earlier if each["content"]], {}, own, _files(question))
 
 
