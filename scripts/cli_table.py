@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from runyard.cli import program
-from runyard.cli.commands import Command, Parameter
+from runyard.cli.parsing.commands import Command, Parameter
 from scripts.page import Page
 
 _HEADER = """# The command line

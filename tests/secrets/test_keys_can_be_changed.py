@@ -11,7 +11,7 @@ import asyncpg
 import pytest
 
 from runyard.app.factories import open_store
-from runyard.cli.encryption import rotate
+from runyard.cli.upkeep.encryption import rotate
 from runyard.encryption.cipher import make
 from runyard.errors import StartupError
 from runyard.settings import Settings

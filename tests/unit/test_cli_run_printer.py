@@ -5,7 +5,7 @@ from typing import Any
 import msgspec
 import pytest
 
-from runyard.cli import chat
+from runyard.cli.talking import chat
 from runyard.cli.terminal.run_printer import RunPrinter
 from runyard.client import LogEvent
 

@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from runyard.cli.short_ids import whole_approval_id, whole_run_id
+from runyard.cli.clients.short_ids import whole_approval_id, whole_run_id
 from runyard.cli.terminal import tables
 from runyard.client import ApprovalInfo, RunInfo
 from runyard.errors import Invalid, NotFound

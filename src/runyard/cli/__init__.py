@@ -1,4 +1,13 @@
-"""The `runyard` command: one file per command.
+"""The `runyard` command. Its rooms:
+
+    parsing/    commands as functions, their options, help
+    terminal/   what is printed and typed
+    clients/    the server or the database that a command uses
+    verbs/      commands on what is stored: runs, approvals, waits, events, keys
+    talking/    `chat`
+    serving/    `dev`, `serve`, `worker`
+    upkeep/     `migrate`, `backup`, `restore`, `doctor`, `check`, encryption
+    new_app/    `init`
 
 Every command is quick to start: at their top the files import little of the standard library and the errors, and a
 command imports the rest when it runs (ADR 30). A failure prints one sentence on stderr, with exit code 2 if Runyard
@@ -8,26 +17,13 @@ cannot start or the command line is wrong, and 1 otherwise. RUNYARD_DEBUG=1 show
 import os
 import sys
 
-from runyard.cli import (
-    approvals,
-    backup,
-    chat,
-    check,
-    dev,
-    doctor,
-    encryption,
-    events,
-    keys,
-    migrate,
-    new_app,
-    runs,
-    serve,
-    status,
-    waits,
-    worker,
-)
-from runyard.cli.commands import Exit, Group
+from runyard.cli import new_app
+from runyard.cli.parsing.commands import Exit, Group
+from runyard.cli.serving import dev, serve, worker
+from runyard.cli.talking import chat
 from runyard.cli.terminal.output import echo, secho
+from runyard.cli.upkeep import backup, check, doctor, encryption, migrate
+from runyard.cli.verbs import approvals, events, keys, runs, status, waits
 from runyard.errors import RunyardError, StartupError
 
 INTERRUPTED = 130

@@ -2,8 +2,8 @@
 
 import pytest
 
-from runyard.cli.doctor import clocks
-from runyard.cli.status import overview, size
+from runyard.cli.upkeep.doctor import clocks
+from runyard.cli.verbs.status import overview, size
 from runyard.cli.terminal.output import unstyled
 from runyard.client import Client
 from runyard.web.metrics_port import MetricsPort

@@ -3,7 +3,7 @@
 from pathlib import Path
 from typing import Annotated
 
-from runyard.cli.commands import Argument
+from runyard.cli.parsing.commands import Argument
 from runyard.cli.terminal.output import echo, style
 from runyard.errors import StartupError
 

@@ -14,7 +14,7 @@ from runyard.client.wire import RunInfo
 from runyard.errors import Invalid
 
 if TYPE_CHECKING:
-    from runyard.cli.open_client import AnyClient
+    from runyard.cli.clients.open_client import AnyClient
 
 EVERY = 100  # runs between two lines of progress
 PAGE = 100

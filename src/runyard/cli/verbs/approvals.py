@@ -2,15 +2,15 @@
 
 from typing import TYPE_CHECKING, Annotated, Any
 
-from runyard.cli.commands import Argument, Group, Option
-from runyard.cli.open_client import run_with_client
-from runyard.cli.options import Json
-from runyard.cli.short_ids import whole_approval_id
+from runyard.cli.parsing.commands import Argument, Group, Option
+from runyard.cli.clients.open_client import run_with_client
+from runyard.cli.parsing.options import Json
+from runyard.cli.clients.short_ids import whole_approval_id
 from runyard.cli.terminal.output import echo
 from runyard.errors import Invalid
 
 if TYPE_CHECKING:
-    from runyard.cli.open_client import AnyClient
+    from runyard.cli.clients.open_client import AnyClient
 
 program = Group("List and decide the approvals that runs wait for.")
 ApprovalId = Annotated[

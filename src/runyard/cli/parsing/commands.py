@@ -150,7 +150,7 @@ class Command:
         self.function(**vars(self._parser(name).parse_args(words)))
 
     def _parser(self, name: str) -> "ArgumentParser":
-        from runyard.cli.parser import Parser
+        from runyard.cli.parsing.parser import Parser
 
         parser = Parser(name, self.help)
         for parameter in self.parameters:

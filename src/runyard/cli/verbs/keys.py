@@ -5,14 +5,14 @@ from collections.abc import AsyncIterator, Awaitable, Callable
 from contextlib import asynccontextmanager
 from typing import TYPE_CHECKING, Annotated
 
-from runyard.cli.commands import Argument, Group, Option
-from runyard.cli.options import Json, settings_with
+from runyard.cli.parsing.commands import Argument, Group, Option
+from runyard.cli.parsing.options import Json, settings_with
 from runyard.cli.terminal.output import echo, secho
 from runyard.cli.terminal.text import seconds_in
 from runyard.errors import Invalid, KeyRequired, StartupError
 
 if TYPE_CHECKING:
-    from runyard.cli.open_client import AnyClient
+    from runyard.cli.clients.open_client import AnyClient
     from runyard.settings import Settings
 
 program = Group("Create, list and revoke API keys.")
@@ -83,10 +83,10 @@ def _run(work: "Callable[[AnyClient], Awaitable[None]]") -> None:
 @asynccontextmanager
 async def _connected(settings: "Settings") -> "AsyncIterator[AnyClient]":
     """Open the database itself, or a client of the server that has it open or runs elsewhere."""
-    from runyard.cli.open_client import uses_own_database
+    from runyard.cli.clients.open_client import uses_own_database
 
     if uses_own_database(settings) and not _is_held(settings):
-        from runyard.cli.local_client import open_local_client
+        from runyard.cli.clients.local_client import open_local_client
 
         async with open_local_client(settings, api_key=None) as local:
             yield local

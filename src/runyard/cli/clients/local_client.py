@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any, Literal, TypeVar, cast
 
 import msgspec
 
-from runyard.cli.local_rows import approval_info, key_info, log_event, run_info, status_name, wait_info
+from runyard.cli.clients.local_rows import approval_info, key_info, log_event, run_info, status_name, wait_info
 from runyard.client.wire import (
     ApprovalInfo,
     DatabaseInfo,

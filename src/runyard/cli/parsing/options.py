@@ -3,7 +3,7 @@
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
-from runyard.cli.commands import Argument, Option
+from runyard.cli.parsing.commands import Argument, Option
 
 if TYPE_CHECKING:
     from runyard.settings import Settings

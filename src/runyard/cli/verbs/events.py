@@ -2,13 +2,13 @@
 
 from typing import TYPE_CHECKING, Annotated, Any
 
-from runyard.cli.commands import Argument, Group, Option
-from runyard.cli.open_client import run_with_client
+from runyard.cli.parsing.commands import Argument, Group, Option
+from runyard.cli.clients.open_client import run_with_client
 from runyard.cli.terminal.output import echo
 from runyard.errors import Invalid
 
 if TYPE_CHECKING:
-    from runyard.cli.open_client import AnyClient
+    from runyard.cli.clients.open_client import AnyClient
 
 program = Group("Deliver events to runs that wait for them.")
 

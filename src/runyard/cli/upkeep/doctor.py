@@ -4,8 +4,8 @@ import sys
 from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING, NamedTuple
 
-from runyard.cli.commands import Exit
-from runyard.cli.options import settings_with
+from runyard.cli.parsing.commands import Exit
+from runyard.cli.parsing.options import settings_with
 from runyard.errors import RunyardError
 
 if TYPE_CHECKING:
@@ -193,7 +193,7 @@ def _disk(settings: "Settings") -> Finding:
     from pathlib import Path
     from shutil import disk_usage
 
-    from runyard.cli.status import size
+    from runyard.cli.verbs.status import size
 
     wanted = (settings.sqlite_path or settings.workspaces).resolve()
     place = next((folder for folder in wanted.parents if folder.exists()), Path("/"))

@@ -2,8 +2,8 @@
 
 from typing import Annotated
 
-from runyard.cli.commands import Option
-from runyard.cli.options import App, Host, Port, settings_for_production
+from runyard.cli.parsing.commands import Option
+from runyard.cli.parsing.options import App, Host, Port, settings_for_production
 
 
 def serve(
@@ -38,7 +38,7 @@ def serve(
     from runyard.telemetry.logger import get_logger
 
     if processes > 1:
-        from runyard.cli.commands import Exit
+        from runyard.cli.parsing.commands import Exit
 
         code = serving.serve_in_processes(settings, processes, lambda: opening.load_app(settings), worker=worker)
         raise Exit(code)

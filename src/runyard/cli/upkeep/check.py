@@ -2,8 +2,8 @@
 
 from typing import Annotated
 
-from runyard.cli.commands import Argument, Exit
-from runyard.cli.options import Json
+from runyard.cli.parsing.commands import Argument, Exit
+from runyard.cli.parsing.options import Json
 from runyard.cli.terminal.output import echo
 
 

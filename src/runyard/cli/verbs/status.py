@@ -3,13 +3,13 @@
 import sys
 from typing import TYPE_CHECKING, Annotated
 
-from runyard.cli.commands import Option
-from runyard.cli.open_client import run_with_client
-from runyard.cli.options import Json
+from runyard.cli.parsing.commands import Option
+from runyard.cli.clients.open_client import run_with_client
+from runyard.cli.parsing.options import Json
 from runyard.cli.terminal.output import echo, style
 
 if TYPE_CHECKING:
-    from runyard.cli.open_client import AnyClient
+    from runyard.cli.clients.open_client import AnyClient
     from runyard.cli.terminal.text_table import TextTable
     from runyard.client.wire import OverviewInfo
 

@@ -2,8 +2,8 @@
 
 from typing import TYPE_CHECKING, Annotated
 
-from runyard.cli.commands import Exit, Option
-from runyard.cli.options import settings_with
+from runyard.cli.parsing.commands import Exit, Option
+from runyard.cli.parsing.options import settings_with
 from runyard.cli.terminal.output import echo
 
 if TYPE_CHECKING:

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 from runyard.errors import Invalid, NotFound
 
 if TYPE_CHECKING:
-    from runyard.cli.open_client import AnyClient
+    from runyard.cli.clients.open_client import AnyClient
 
 RUN = len("01a1e52c-90ef-716f-aa47-9cf6bf642cc5")
 APPROVAL = RUN + len("approval_")

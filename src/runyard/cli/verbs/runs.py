@@ -4,15 +4,15 @@ from contextlib import aclosing
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
-from runyard.cli.commands import Argument, Exit, Group, Option
-from runyard.cli.open_client import run_with_client
-from runyard.cli.options import Json
-from runyard.cli.short_ids import whole_run_id
+from runyard.cli.parsing.commands import Argument, Exit, Group, Option
+from runyard.cli.clients.open_client import run_with_client
+from runyard.cli.parsing.options import Json
+from runyard.cli.clients.short_ids import whole_run_id
 from runyard.cli.terminal.output import echo, secho
 from runyard.errors import Conflict
 
 if TYPE_CHECKING:
-    from runyard.cli.open_client import AnyClient
+    from runyard.cli.clients.open_client import AnyClient
     from runyard.client import RunInfo
 
 program = Group("List, show, follow, cancel, retry and export runs.")
@@ -117,7 +117,7 @@ def export(
 
     Newest first, of the API key's owner. Progress is on stderr.
     """
-    from runyard.cli.export import export_runs
+    from runyard.cli.verbs.export import export_runs
 
     async def work(client: "AnyClient", has_workers: bool) -> None:
         await export_runs(client, to, before, status)

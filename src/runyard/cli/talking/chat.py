@@ -10,8 +10,8 @@ from contextlib import AsyncExitStack, aclosing
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
-from runyard.cli.commands import Argument, Exit, Option
-from runyard.cli.options import settings_with
+from runyard.cli.parsing.commands import Argument, Exit, Option
+from runyard.cli.parsing.options import settings_with
 from runyard.cli.terminal.input import read_line
 from runyard.cli.terminal.output import echo, secho
 from runyard.cli.terminal.text import plain
@@ -47,7 +47,7 @@ def chat(
     """
     import asyncio
 
-    from runyard.cli.open_client import server_client
+    from runyard.cli.clients.open_client import server_client
 
     with asyncio.Runner() as runner:
         stack = AsyncExitStack()

@@ -3,15 +3,15 @@
 import sys
 from typing import TYPE_CHECKING, Annotated, Any
 
-from runyard.cli.commands import Argument, Exit, Group, Option
-from runyard.cli.open_client import run_with_client
-from runyard.cli.options import Json
-from runyard.cli.short_ids import whole_wait_id
+from runyard.cli.parsing.commands import Argument, Exit, Group, Option
+from runyard.cli.clients.open_client import run_with_client
+from runyard.cli.parsing.options import Json
+from runyard.cli.clients.short_ids import whole_wait_id
 from runyard.cli.terminal.output import echo
 from runyard.errors import Invalid
 
 if TYPE_CHECKING:
-    from runyard.cli.open_client import AnyClient
+    from runyard.cli.clients.open_client import AnyClient
     from runyard.client import WaitInfo
 
 program = Group("List and answer what runs wait for: questions and client tools.")

@@ -1,6 +1,6 @@
 """`runyard worker`: a process that executes runs and serves no HTTP. Postgres only: SQLite has one process."""
 
-from runyard.cli.options import App, settings_for_production
+from runyard.cli.parsing.options import App, settings_for_production
 
 
 def worker(app: App = None) -> None:

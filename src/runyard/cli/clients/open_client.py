@@ -10,12 +10,12 @@ from contextlib import AsyncExitStack, asynccontextmanager
 from typing import TYPE_CHECKING
 from urllib.parse import urlsplit
 
-from runyard.cli.options import settings_with
+from runyard.cli.parsing.options import settings_with
 from runyard.cli.terminal.output import secho
 from runyard.errors import StartupError
 
 if TYPE_CHECKING:
-    from runyard.cli.local_client import LocalClient
+    from runyard.cli.clients.local_client import LocalClient
     from runyard.client import Client
     from runyard.settings import Settings
 
@@ -60,7 +60,7 @@ async def server_client(settings: "Settings") -> "AsyncIterator[Client]":
 
 @asynccontextmanager
 async def _local_client(settings: "Settings") -> "AsyncIterator[LocalClient]":
-    from runyard.cli.local_client import open_local_client
+    from runyard.cli.clients.local_client import open_local_client
 
     async with AsyncExitStack() as stack:
         try:

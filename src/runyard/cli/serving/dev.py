@@ -2,7 +2,7 @@
 
 from typing import TYPE_CHECKING
 
-from runyard.cli.options import App, Host, Port, settings_with
+from runyard.cli.parsing.options import App, Host, Port, settings_with
 from runyard.cli.terminal.output import echo, style
 from runyard.cli.terminal.text import plain
 

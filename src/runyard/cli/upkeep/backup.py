@@ -3,8 +3,8 @@
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
-from runyard.cli.commands import Argument, Option
-from runyard.cli.options import settings_with
+from runyard.cli.parsing.commands import Argument, Option
+from runyard.cli.parsing.options import settings_with
 from runyard.cli.terminal.output import echo
 from runyard.errors import StartupError
 
@@ -14,7 +14,7 @@ if TYPE_CHECKING:
 
 def backup(copy: Annotated[Path, Argument(help="The file to write.")]) -> None:
     """Copy the SQLite database while it is in use. The copy is consistent, and no request waits for it."""
-    from runyard.cli.status import size
+    from runyard.cli.verbs.status import size
     from runyard.stores.sqlite import backup as sqlite_backup
 
     written = sqlite_backup.backup(_database(settings_with()), copy)
