@@ -144,10 +144,12 @@ def test_a_missing_server_or_agent_is_reported_at_once(folder: Path) -> None:
         1,
         "runyard: No server answers at http://127.0.0.1:9; start one with `runyard dev`.\n",
     )
-    with serving(folder, "app.py") as url, terminal(folder, "chat", "nobody", env={"RUNYARD_URL": url}) as person:
-        person.until("> ")
-        person.type("hello\n")
-        assert "no agent with that name" in person.until("> ")
+    with serving(folder, "app.py") as url:
+        wrong = runyard(folder, "chat", "clark", env={"RUNYARD_URL": url})
+        assert wrong.returncode == 1
+        assert "has no agent clark that answers messages. Did you mean clerk? It has asker, " in wrong.stderr
+        absent = runyard(folder, "chat", "--thread", "01a1e52c-90ef-716f-aa47-9cf6bf642cc5", env={"RUNYARD_URL": url})
+        assert (absent.returncode, absent.stderr) == (1, "runyard: There is no thread with that id.\n")
 
 
 def test_a_file_goes_with_the_first_message_only(folder: Path) -> None:

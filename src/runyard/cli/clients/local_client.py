@@ -5,12 +5,13 @@ are published by the servers and workers that use the same database, or by the n
 """
 
 import asyncio
-from collections.abc import AsyncGenerator, AsyncIterator, Awaitable, Callable, Sequence
+from collections.abc import AsyncGenerator, AsyncIterator, Sequence
 from contextlib import asynccontextmanager
-from typing import TYPE_CHECKING, Any, Literal, TypeVar, cast
+from typing import TYPE_CHECKING, Any, Literal, cast
 
 import msgspec
 
+from runyard.cli.clients.local_conversations import PAGE, LocalConversations, all_rows
 from runyard.cli.clients.local_rows import approval_info, key_info, log_event, run_info, status_name, wait_info
 from runyard.client.wire import (
     ApprovalInfo,
@@ -26,7 +27,7 @@ from runyard.client.wire import (
 )
 from runyard.clock import SystemClock
 from runyard.domain.no_redaction import NO_REDACTION
-from runyard.domain.run import Run, Status
+from runyard.domain.run import Status
 from runyard.engine.access import LOCAL_CALLER, Access, Caller
 from runyard.engine.log.snapshots import READ_EVENTS
 from runyard.engine.queries.views import Views, checked_id
@@ -42,10 +43,8 @@ if TYPE_CHECKING:
     from runyard.settings import Settings
     from runyard.store import Store
 
-PAGE = 100
 POLL_SECONDS = 0.2
 CANCEL_SECONDS = 1.0  # that a worker of another process has to stop the run before its status is returned
-Row = TypeVar("Row", "Run", "Wait", "ApiKey")
 
 
 @asynccontextmanager
@@ -67,7 +66,7 @@ async def open_local_client(settings: "Settings", api_key: str | None) -> "Async
         await store.close()
 
 
-class LocalClient:
+class LocalClient(LocalConversations):
     def __init__(self, settings: "Settings", store: "Store", access: Access, caller: Caller) -> None:
         self._settings = settings
         self._store = store
@@ -96,15 +95,22 @@ class LocalClient:
         status: str | None = None,
         agent: str | None = None,
         thread_id: str | None = None,
+        error: str | None = None,
+        before: str | None = None,
         page: int = PAGE,
     ) -> AsyncGenerator[RunInfo, None]:
         owner, wanted = self._owner("read"), None if status is None else _status(status)
-
-        async def read(before: str | None) -> Sequence[Run]:
-            return await self._views.runs(owner, before, page, status=wanted, agent=agent, thread_id=thread_id)
-
-        async for run in _rows(read, page):
-            yield run_info(run)
+        below = before
+        while True:
+            rows = await self._views.runs(
+                owner, below, page, status=wanted, agent=agent, thread_id=thread_id, error=error
+            )
+            questions = await self._views.readable_questions(rows)
+            for run in rows:
+                yield run_info(run, questions.get(run.id))
+            if len(rows) < page:
+                return
+            below = rows[-1].id
 
     async def follow(self, run_id: str, after: int = 0) -> AsyncGenerator[LogEvent, None]:
         """Yield every event with seq > `after`, in order, until the run has ended."""
@@ -172,7 +178,7 @@ class LocalClient:
         async def read(before: str | None) -> "Sequence[Wait]":
             return await self._store.list_waits(owner, before, PAGE)
 
-        async for wait in _rows(read, PAGE):
+        async for wait in all_rows(read, PAGE, lambda row: row.id):
             if wait.is_approval:
                 yield approval_info(wait)
 
@@ -201,7 +207,7 @@ class LocalClient:
         async def read(before: str | None) -> "Sequence[Wait]":
             return await self._store.list_waits(owner, before, PAGE, run)
 
-        async for wait in _rows(read, PAGE):
+        async for wait in all_rows(read, PAGE, lambda row: row.id):
             yield wait_info(wait)
 
     async def wait(self, wait_id: str) -> WaitInfo:
@@ -279,7 +285,7 @@ class LocalClient:
         async def read(before: str | None) -> "Sequence[ApiKey]":
             return await self._access.list_keys(owner, before, PAGE)
 
-        async for key in _rows(read, PAGE):
+        async for key in all_rows(read, PAGE, lambda row: row.id):
             yield key_info(key)
 
     async def revoke_key(self, key_id: str) -> KeyInfo:
@@ -305,17 +311,6 @@ def _tail() -> "Tail":
     from runyard.engine.log.tail import Tail
 
     return Tail(_NoOutbox(), 0)
-
-
-async def _rows(read: Callable[[str | None], Awaitable[Sequence[Row]]], page: int) -> AsyncGenerator[Row, None]:
-    before: str | None = None
-    while True:
-        rows = await read(before)
-        for row in rows:
-            yield row
-        if len(rows) < page:
-            return
-        before = rows[-1].id
 
 
 def _status(text: str) -> Status:

@@ -26,21 +26,22 @@ ATTEMPTS = 30  # a follower waits about two minutes for a server that restarts
 CONNECT_SECONDS = 5.0
 
 
-def run_with_client(work: "Callable[[AnyClient, bool], Awaitable[None]]") -> None:
-    """Open a client and call `work(client, has_workers)`. `has_workers` is false if no worker can execute runs."""
+def run_with_client(work: "Callable[[AnyClient, bool], Awaitable[None]]", *, quiet: bool = False) -> None:
+    """Open a client and call `work(client, has_workers)`. `has_workers` is false if no worker can execute runs. With
+    `quiet`, no note says that the database is read directly."""
     import asyncio
 
     async def connect_and_work() -> None:
-        async with open_client(settings_with()) as (client, has_workers):
+        async with open_client(settings_with(), quiet=quiet) as (client, has_workers):
             await work(client, has_workers)
 
     asyncio.run(connect_and_work())
 
 
 @asynccontextmanager
-async def open_client(settings: "Settings") -> "AsyncIterator[tuple[AnyClient, bool]]":
-    if uses_own_database(settings) and _exists(settings) and not _is_listening(settings.url):
-        async with _local_client(settings) as client:
+async def open_client(settings: "Settings", *, quiet: bool = False) -> "AsyncIterator[tuple[AnyClient, bool]]":
+    if uses_own_database(settings) and _exists(settings) and not is_listening(settings.url):
+        async with _local_client(settings, quiet) as client:
             yield client, settings.sqlite_path is None
     else:
         async with server_client(settings) as server:
@@ -59,7 +60,7 @@ async def server_client(settings: "Settings") -> "AsyncIterator[Client]":
 
 
 @asynccontextmanager
-async def _local_client(settings: "Settings") -> "AsyncIterator[LocalClient]":
+async def _local_client(settings: "Settings", quiet: bool) -> "AsyncIterator[LocalClient]":
     from runyard.cli.clients.local_client import open_local_client
 
     async with AsyncExitStack() as stack:
@@ -70,8 +71,9 @@ async def _local_client(settings: "Settings") -> "AsyncIterator[LocalClient]":
                 f"No server answers at {settings.url}, and the database cannot be opened: {error} "
                 "If a server listens elsewhere, set RUNYARD_URL to its address."
             ) from None
-        note = f"No server answers at {settings.url}; reading {settings.database_label} directly."
-        secho(note, dim=True, err=True)
+        if not quiet:
+            note = f"No server answers at {settings.url}; reading {settings.database_label} directly."
+            secho(note, dim=True, err=True)
         yield client
 
 
@@ -86,14 +88,14 @@ def _exists(settings: "Settings") -> bool:
     return settings.sqlite_path is None or settings.sqlite_path.exists()
 
 
-def _is_listening(url: str) -> bool:
+def is_listening(url: str, seconds: float = CONNECT_SECONDS) -> bool:
     """Return whether a process accepts connections at this address."""
     import socket
 
     parts = urlsplit(url)
     address = (parts.hostname or "", parts.port or (443 if parts.scheme == "https" else 80))
     try:
-        socket.create_connection(address, CONNECT_SECONDS).close()
+        socket.create_connection(address, seconds).close()
     except OSError:
         return False
     return True

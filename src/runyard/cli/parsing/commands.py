@@ -19,6 +19,7 @@ from pathlib import Path
 from types import NoneType
 from typing import TYPE_CHECKING, Any, NamedTuple, TypeVar, get_args, get_origin
 
+from runyard.cli.parsing.help_text import HELP, described
 from runyard.cli.terminal.output import echo
 from runyard.errors import StartupError
 
@@ -37,17 +38,20 @@ class Exit(Exception):
 
 
 class Argument(NamedTuple):
-    """An argument at a position. `show_default`: the default in words, for the help."""
+    """An argument at a position. `show_default`: the default in words, for the help. `completes`: what a shell
+    offers here (`completion/candidates.py`): a kind of id, `file`, or words."""
 
     help: str
     metavar: str | None = None
     show_default: str | None = None
+    completes: str = ""
 
 
 class Option:
     """An option. `names`: by default `--` and the parameter's name; `--this/--not-this` declares a switch.
 
-    `min`, `max`: limits of a number. `show_default`: the default in words, for the help."""
+    `min`, `max`: limits of a number. `show_default`: the default in words, for the help.
+    `completes`: as for arguments."""
 
     def __init__(
         self,
@@ -57,12 +61,14 @@ class Option:
         min: int | None = None,
         max: int | None = None,
         show_default: str | None = None,
+        completes: str = "",
     ) -> None:
         self.names = names
         self.help = help
         self.min = min
         self.max = max
         self.show_default = show_default
+        self.completes = completes
 
 
 class Parameter(NamedTuple):
@@ -186,7 +192,7 @@ class Group:
         """Call the command that these words name. `options`: further options of the group itself, such as `--version`.
 
         Raise StartupError if the words cannot be parsed, Exit after help that was not requested."""
-        if not words or words[0] == "--help":
+        if not words or words[0] in HELP:
             echo(self._help(name, options or {}))
             raise Exit(0 if words else 2)
         if options and words[0] in options:
@@ -200,12 +206,10 @@ class Group:
         entry.run(f"{name} {words[0]}", words[1:])
 
     def _help(self, name: str, options: Mapping[str, Callable[[], None]]) -> str:
-        width = max(map(len, self.entries))
         shown = {"--help": "Show this help and exit."} | {each: act.__doc__ or "" for each, act in options.items()}
-        lines = [f"Usage: {name} COMMAND ...", "", self.help, "", "Commands:"]
-        lines += [f"  {part:{width}}  {_first_line(entry.help)}" for part, entry in self.entries.items()]
-        lines += ["", "Options:", *(f"  {each:{width}}  {said}" for each, said in shown.items())]
-        return "\n".join(lines)
+        commands = {part: entry.help for part, entry in self.entries.items()}
+        lines = [f"Usage: {name} COMMAND ...", "", self.help, ""]
+        return "\n".join([*lines, "Commands:", *described(commands), "", "Options:", *described(shown)])
 
 
 def _parameters(function: Callable[..., None]) -> Iterator[Parameter]:
@@ -219,10 +223,6 @@ def _parameters(function: Callable[..., None]) -> Iterator[Parameter]:
         is_list = get_origin(kind) is list
         kind = get_args(kind)[0] if is_list else kind
         yield Parameter(name, declared, kind, is_list, place < 0, None if place < 0 else defaults[place])
-
-
-def _first_line(help: str) -> str:
-    return " ".join(help.split("\n\n")[0].split())
 
 
 def _meant(word: str, known: Sequence[str] | Mapping[str, object]) -> str:

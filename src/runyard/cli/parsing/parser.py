@@ -5,9 +5,8 @@ from difflib import get_close_matches
 from shutil import get_terminal_size
 from typing import Any, NoReturn
 
+from runyard.cli.parsing.help_text import HELP, WIDTH
 from runyard.errors import StartupError
-
-WIDTH = 100  # of help, at most
 
 
 class _Formatter(HelpFormatter):
@@ -28,7 +27,7 @@ class Parser(ArgumentParser):
     def __init__(self, name: str, help: str) -> None:
         super().__init__(name, description=help, allow_abbrev=False, add_help=False, formatter_class=_Formatter)
         self._positionals.title, self._optionals.title = "Arguments", "Options"
-        self.add_argument("--help", action="help", help="Show this help and exit.")
+        self.add_argument(*HELP, action="help", help="Show this help and exit.")
 
     def error(self, message: str) -> NoReturn:
         problem = message.removeprefix("argument ").replace(": must be", " must be", 1)

@@ -3,7 +3,7 @@
 from typing import Annotated
 
 from runyard.cli.parsing.commands import Option
-from runyard.cli.parsing.options import App, Host, Port, settings_for_production
+from runyard.cli.parsing.options import App, Host, JsonLogs, Port, QuietLogs, log_settings, settings_for_production
 
 
 def serve(
@@ -18,12 +18,14 @@ def serve(
         int,
         Option(min=1, max=256, help="How many processes serve on one socket (more than one: Postgres only)."),
     ] = 1,
+    json: JsonLogs = False,
+    quiet: QuietLogs = False,
 ) -> None:
     """Serve an app: HTTP and (unless --no-worker) a worker.
 
     With several processes, SIGHUP replaces them one after another.
     """
-    settings = settings_for_production(app=app, host=host, port=port)
+    settings = settings_for_production(app=app, host=host, port=port, **log_settings(json, quiet))
     if not worker and settings.sqlite_path is not None:
         from runyard.errors import StartupError
 

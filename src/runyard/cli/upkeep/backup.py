@@ -4,33 +4,42 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
 from runyard.cli.parsing.commands import Argument, Option
-from runyard.cli.parsing.options import settings_with
-from runyard.cli.terminal.output import echo
+from runyard.cli.parsing.options import Json, Quiet, settings_with
 from runyard.errors import StartupError
 
 if TYPE_CHECKING:
     from runyard.settings import Settings
 
 
-def backup(copy: Annotated[Path, Argument(help="The file to write.")]) -> None:
+def backup(
+    copy: Annotated[Path, Argument(help="The file to write.", completes="file")],
+    json: Json = False,
+    quiet: Quiet = False,
+) -> None:
     """Copy the SQLite database while it is in use. The copy is consistent, and no request waits for it."""
-    from runyard.cli.verbs.status import size
+    from runyard.cli.terminal.results import print_done
+    from runyard.cli.terminal.text import size
     from runyard.stores.sqlite import backup as sqlite_backup
 
     written = sqlite_backup.backup(_database(settings_with()), copy)
-    echo(f"{copy}: {size(written)}.")
+    done = {"copy": str(copy), "bytes": written}
+    print_done(done, f"{copy}: {size(written)}.", json=json, quiet=quiet)
 
 
 def restore(
-    copy: Annotated[Path, Argument(help="The file that `runyard backup` wrote.")],
+    copy: Annotated[Path, Argument(help="The file that `runyard backup` wrote.", completes="file")],
     replace: Annotated[bool, Option("--replace", help="Overwrite the existing database.")] = False,
+    json: Json = False,
+    quiet: Quiet = False,
 ) -> None:
     """Replace the SQLite database by a copy. No server may have it open."""
+    from runyard.cli.terminal.results import print_done
     from runyard.stores.sqlite import backup as sqlite_backup
 
     database = _database(settings_with())
     version = sqlite_backup.restore(copy, database, replace)
-    echo(f"{database}: restored, schema {version}.")
+    done = {"database": str(database), "schema": version}
+    print_done(done, f"{database}: restored, schema {version}.", json=json, quiet=quiet)
 
 
 def _database(settings: "Settings") -> Path:

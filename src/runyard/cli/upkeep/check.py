@@ -2,7 +2,7 @@
 
 from typing import Annotated
 
-from runyard.cli.parsing.commands import Argument, Exit
+from runyard.cli.parsing.commands import Argument, Exit, Option
 from runyard.cli.parsing.options import Json
 from runyard.cli.terminal.output import echo
 
@@ -13,6 +13,7 @@ def check(
         Argument(help="http://host:8000=TASK_TYPE, any number.", metavar="URL=TASK_TYPE"),
     ] = None,
     json: Json = False,
+    quiet: Annotated[bool, Option("--quiet", help="Print nothing; the exit code says it.")] = False,
 ) -> None:
     """Check whether services follow the agent contract.
 
@@ -22,5 +23,6 @@ def check(
     from runyard.contract import report
 
     reports = report.check(report.targets(targets or ()))
-    echo(report.to_json(reports) if json else report.table(reports))
+    if not quiet:
+        echo(report.to_json(reports) if json else report.table(reports))
     raise Exit(report.exit_code(reports))

@@ -2,10 +2,10 @@
 
 import sys
 from collections.abc import Iterator, Sequence
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING, Annotated, NamedTuple
 
-from runyard.cli.parsing.commands import Exit
-from runyard.cli.parsing.options import settings_with
+from runyard.cli.parsing.commands import Exit, Option
+from runyard.cli.parsing.options import Json, settings_with
 from runyard.errors import RunyardError
 
 if TYPE_CHECKING:
@@ -27,15 +27,24 @@ class Finding(NamedTuple):
     advice: str = ""
 
 
-def doctor() -> None:
+def doctor(
+    json: Json = False,
+    quiet: Annotated[bool, Option("--quiet", help="Print only what is wrong.")] = False,
+) -> None:
     """Check this machine: versions, sandbox, settings, database, schema, clocks, bus, disk, port.
 
     Exit code 1 if something is wrong.
     """
     import asyncio
 
+    from runyard.cli.terminal.results import print_json
+
     findings = asyncio.run(examine())
-    _print(findings)
+    shown = [finding for finding in findings if not (quiet and finding.ok)]
+    if json:
+        print_json([finding._asdict() for finding in shown])
+    elif shown:
+        _print(shown)
     if not all(finding.ok for finding in findings):
         raise Exit(1)
 
@@ -193,7 +202,7 @@ def _disk(settings: "Settings") -> Finding:
     from pathlib import Path
     from shutil import disk_usage
 
-    from runyard.cli.verbs.status import size
+    from runyard.cli.terminal.text import size
 
     wanted = (settings.sqlite_path or settings.workspaces).resolve()
     place = next((folder for folder in wanted.parents if folder.exists()), Path("/"))

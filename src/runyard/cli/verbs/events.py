@@ -1,11 +1,10 @@
 """`runyard events`: deliver events to runs that wait for them."""
 
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import TYPE_CHECKING, Annotated
 
-from runyard.cli.parsing.commands import Argument, Group, Option
 from runyard.cli.clients.open_client import run_with_client
-from runyard.cli.terminal.output import echo
-from runyard.errors import Invalid
+from runyard.cli.parsing.commands import Argument, Group, Option
+from runyard.cli.parsing.options import Json, Quiet, json_of
 
 if TYPE_CHECKING:
     from runyard.cli.clients.open_client import AnyClient
@@ -21,21 +20,17 @@ def send(
     id: Annotated[
         str | None, Option(help="An id of your own; an id is delivered once.", show_default="a new one")
     ] = None,
+    json: Json = False,
+    quiet: Quiet = False,
 ) -> None:
     """Deliver an event to the run that waits for it, now or later."""
-    value = None if data is None else _json(data)
+    value = None if data is None else json_of("--data", data)
 
     async def work(client: "AnyClient", has_workers: bool) -> None:
+        from runyard.cli.terminal.results import print_done
+
         is_new = await client.send_event(name, key=key, data=value, event_id=id)
-        echo("delivered" if is_new else "An event with this id was delivered before.")
+        said = "delivered" if is_new else "An event with this id was delivered before."
+        print_done({"delivered": is_new}, said, json=json, quiet=quiet)
 
-    run_with_client(work)
-
-
-def _json(text: str) -> Any:
-    import msgspec
-
-    try:
-        return msgspec.json.decode(text)
-    except msgspec.DecodeError:
-        raise Invalid("--data must be JSON; put text into quotes: '\"text\"'.") from None
+    run_with_client(work, quiet=quiet)

@@ -2,16 +2,16 @@
 
 import sys
 from contextlib import aclosing
-from datetime import UTC, datetime, timedelta
+from datetime import datetime, timedelta
 from pathlib import Path
 from typing import TYPE_CHECKING, BinaryIO
 
 import msgspec
 
+from runyard.cli.parsing.options import seconds_of
+from runyard.cli.terminal import text
 from runyard.cli.terminal.output import echo
-from runyard.cli.terminal.text import moment, seconds_in
 from runyard.client.wire import RunInfo
-from runyard.errors import Invalid
 
 if TYPE_CHECKING:
     from runyard.cli.clients.open_client import AnyClient
@@ -20,34 +20,31 @@ EVERY = 100  # runs between two lines of progress
 PAGE = 100
 
 
-async def export_runs(client: "AnyClient", to: Path | None, before: str | None, status: str | None) -> None:
-    """Write the runs to a file, which gets its name when it is complete, or to stdout."""
-    newest = None if before is None else _ago(before)
+async def export_runs(
+    client: "AnyClient", to: Path | None, before: str | None, status: str | None, *, quiet: bool = False
+) -> None:
+    """Write the runs to a file, which gets its name when it is complete, or to stdout. `quiet`: print no
+    progress."""
+    newest = None if before is None else text.now() - timedelta(seconds=seconds_of("--before", before))
     if to is None:
-        count = await _write(client, sys.stdout.buffer, newest, status)
+        count = await _write(client, sys.stdout.buffer, newest, status, quiet)
     else:
         part = to.with_name(to.name + ".part")
         with part.open("wb") as file:
-            count = await _write(client, file, newest, status)
+            count = await _write(client, file, newest, status, quiet)
         part.replace(to)
-    echo(f"{count} runs exported.", err=True)
+    if not quiet:
+        echo(f"{count} runs exported.", err=True)
 
 
-def _ago(before: str) -> datetime:
-    seconds = seconds_in(before)
-    if seconds is None:
-        raise Invalid("--before must be a time like 30m, 12h or 90d.")
-    return datetime.now(UTC) - timedelta(seconds=seconds)
-
-
-async def _write(client: "AnyClient", file: BinaryIO, newest: datetime | None, status: str | None) -> int:
+async def _write(client: "AnyClient", file: BinaryIO, newest: datetime | None, status: str | None, quiet: bool) -> int:
     count = 0
     async with aclosing(client.runs(status=status, page=PAGE)) as runs:
         async for run in runs:
-            if run.has_ended and (newest is None or moment(run.created_at) < newest):
+            if run.has_ended and (newest is None or text.moment(run.created_at) < newest):
                 file.write(await _line(client, run))
                 count += 1
-                if count % EVERY == 0:
+                if count % EVERY == 0 and not quiet:
                     echo(f"{count} runs, back to {run.created_at}", err=True)
     file.flush()
     return count

@@ -5,10 +5,10 @@ from collections.abc import AsyncIterator, Awaitable, Callable
 from contextlib import asynccontextmanager
 from typing import TYPE_CHECKING, Annotated
 
-from runyard.cli.parsing.commands import Argument, Group, Option
-from runyard.cli.parsing.options import Json, settings_with
+from runyard.cli.clients.short_ids import whole_key_id
+from runyard.cli.parsing.commands import Group, Option
+from runyard.cli.parsing.options import Json, KeyId, Quiet, seconds_of, settings_with
 from runyard.cli.terminal.output import echo, secho
-from runyard.cli.terminal.text import seconds_in
 from runyard.errors import Invalid, KeyRequired, StartupError
 
 if TYPE_CHECKING:
@@ -29,43 +29,59 @@ def create(
     ] = None,
     label: Annotated[str, Option(help="A note on what the key is for.")] = "",
     expires: Annotated[str | None, Option(help="How long the key is valid: 30m, 12h, 90d.")] = None,
+    json: Json = False,
+    quiet: Annotated[bool, Option("--quiet", help="Print the key only.")] = False,
 ) -> None:
     """Create an API key and print it. It cannot be shown again."""
     from runyard.domain.api_key import OWNER
 
     if re.fullmatch(OWNER, owner) is None:
         raise Invalid("--owner must have 1 to 128 letters, digits or ._-@+ and start with a letter or digit.")
-    seconds = None if expires is None else _seconds(expires)
+    seconds = None if expires is None else seconds_of("--expires", expires)
     scopes = None if scope is None else _scopes(scope)
 
     async def work(client: "AnyClient") -> None:
+        from runyard.cli.terminal.results import print_json
+
         made = await client.create_key(owner, label=label, scopes=scopes, expires_in=seconds)
-        secho(f"Key {made.key_id} for {made.owner} ({' '.join(made.scopes)}); it is not shown again:", err=True)
+        if json:
+            print_json(made)
+            return
+        if not quiet:
+            secho(f"Key {made.key_id} for {made.owner} ({' '.join(made.scopes)}); it is not shown again:", err=True)
         echo(made.key or "")
 
     _run(work)
 
 
 @program.command("list")
-def list_keys(owner: Annotated[str | None, Option(help="Only keys of this owner.")] = None, json: Json = False) -> None:
+def list_keys(
+    owner: Annotated[str | None, Option(help="Only keys of this owner.")] = None,
+    json: Json = False,
+    quiet: Quiet = False,
+) -> None:
     """List API keys, newest first, without their secrets."""
 
     async def work(client: "AnyClient") -> None:
-        found = [key async for key in client.keys(owner=owner)]
-        from runyard.cli.terminal import tables
+        from runyard.cli.terminal import results, tables
 
-        tables.print_json([tables.without_key(key) for key in found]) if json else tables.print_keys(found)
+        found = [key async for key in client.keys(owner=owner)]
+        rows, ids = [tables.without_key(key) for key in found], (key.key_id for key in found)
+        results.print_list(rows, ids, tables.keys_table(found), "No keys", json=json, quiet=quiet)
 
     _run(work)
 
 
 @program.command()
-def revoke(key_id: Annotated[str, Argument(help="The id of a key.")]) -> None:
+def revoke(key_id: KeyId, json: Json = False, quiet: Quiet = False) -> None:
     """Revoke an API key. Other processes reject it within seconds."""
 
     async def work(client: "AnyClient") -> None:
-        revoked = await client.revoke_key(key_id)
-        echo(f"{revoked.key_id} is revoked.")
+        from runyard.cli.terminal import results, tables
+
+        revoked = await client.revoke_key(await whole_key_id(client, key_id))
+        said = f"{revoked.key_id} is revoked."
+        results.print_done(tables.without_key(revoked), said, json=json, quiet=quiet)
 
     _run(work)
 
@@ -126,10 +142,3 @@ def _scopes(given: list[str]) -> list[str]:
         if word not in {*ALL_SCOPES, "all"}:
             raise Invalid(f"--scope must be {', '.join(SCOPES)} or all.")
     return sorted(ALL_SCOPES) if "all" in wanted else sorted(set(wanted))
-
-
-def _seconds(text: str) -> int:
-    seconds = seconds_in(text)
-    if seconds is None:
-        raise Invalid("--expires must be a time like 30m, 12h or 90d.")
-    return seconds
