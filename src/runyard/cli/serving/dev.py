@@ -13,6 +13,7 @@ if TYPE_CHECKING:
     from runyard.settings import Settings
 
 WIDTH = 80
+DEFAULT_URL = "http://127.0.0.1:8000"
 NAME = 12  # columns before the text of a line of the banner
 JSON = "-H 'Content-Type: application/json'"
 DEMO = "cv-screener"
@@ -82,7 +83,7 @@ def banner(settings: "Settings", app: "LoadedApp", url: str, needs_key: bool = F
     url = address(settings.host, int(url.rpartition(":")[2]))
     default = settings.default_agent or app.default
     agents = ", ".join(f"{name} (default)" if name == default else name for name in app.agents)
-    where = "" if settings_with().url == url else f"RUNYARD_URL={url} "  # what another terminal needs to know
+    where = "" if url == DEFAULT_URL else f"RUNYARD_URL={url} "  # another terminal may not have the port
     lines = [
         ("page", f"open {style(url, fg='green', bold=True)} in a browser"),
         ("chat", f"{where}runyard chat"),

@@ -53,10 +53,8 @@ class SlashCommands:
     def _help(self, rest: str) -> None:
         for name, (argument, meaning, _) in self._commands.items():
             echo(f"  {f'{name} {argument}':14}  {meaning}", err=True)
-        echo(
-            "  A line that ends with \\ is continued. Ctrl-C stops an answer. Two slashes: text that starts with one.",
-            err=True,
-        )
+        echo("  A line that ends with \\ is continued on the next one. Ctrl-C stops an answer.", err=True)
+        echo("  Type two slashes to send text that starts with one.", err=True)
 
     def _agents(self, rest: str) -> None:
         now = self._conversation.agent

@@ -38,7 +38,9 @@ def doctor(
     import asyncio
 
     from runyard.cli.terminal.results import print_json
+    from runyard.telemetry import logs
 
+    logs.configure("console", "error")
     findings = asyncio.run(examine())
     shown = [finding for finding in findings if not (quiet and finding.ok)]
     if json:
@@ -176,9 +178,7 @@ def clocks(there: int, before: int, after: int) -> Finding:
 
 async def _bus(settings: "Settings") -> Finding:
     from runyard.app.factories import open_bus
-    from runyard.telemetry import logs
 
-    logs.configure("console", "error")
     kind = (settings.bus_url or ("memory" if settings.sqlite_path else "postgresql://")).partition("://")[0]
     if kind == "memory":
         return Finding(True, "bus", "none: this process is the only one")
