@@ -22,11 +22,14 @@ def environment(**variables: str) -> dict[str, str]:
     return {**kept, **variables}
 
 
-def runyard(folder: Path, *arguments: str, env: Mapping[str, str] | None = None) -> "subprocess.CompletedProcess[str]":
+def runyard(
+    folder: Path, *arguments: str, env: Mapping[str, str] | None = None, typed: str | None = None
+) -> "subprocess.CompletedProcess[str]":
     return subprocess.run(
         [RUNYARD, *arguments],
         cwd=folder,
         env=environment(**(env or {})),
+        input=typed,
         capture_output=True,
         text=True,
         timeout=PATIENCE,

@@ -99,12 +99,14 @@ class Conversation:
             )
 
     async def _earlier_messages(self) -> list[str]:
-        """Return earlier messages of this person to this agent, oldest first."""
+        """Return earlier messages of this person to this agent, oldest first, as they are typed. Messages of several
+        lines, and long ones, which lists cut, are left out."""
         found: list[str] = []
         async with aclosing(self._client.runs(agent=self.agent, page=REMEMBERED)) as runs:
             async for run in runs:
-                if run.question and len(run.question) < CUT_QUESTION and run.question not in found[-1:]:
-                    found.append(run.question)
+                text = run.question or ""
+                if text and "\n" not in text and len(text) < CUT_QUESTION:
+                    found.append(f"/{text}" if text.startswith("/") else text)
                 if len(found) >= REMEMBERED:
                     break
         return found[::-1]

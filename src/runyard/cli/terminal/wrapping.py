@@ -17,6 +17,7 @@ class WordWrapper:
         self._width = width
         self._column = 0
         self._word = ""  # what is held back
+        self._has_begun = False  # the beginning of this word is shown already
         self._line = ""  # the beginning of the line that the text itself has
         self._is_code = False
 
@@ -26,24 +27,27 @@ class WordWrapper:
             if letter in " \n":
                 shown.append(self._placed())
                 shown.append(self._space() if letter == " " else self._new_line())
+                self._has_begun = False
                 continue
             self._word += letter
             if len(self._line) < len(FENCE):
                 self._line += letter
-        if self._column + _width(self._word) < self._width - LONG_WORD:
+        if self._word and self._column + _width(self._word) < self._width - LONG_WORD:
             shown.append(self._placed())
+            self._has_begun = True
         return "".join(shown)
 
     def flush(self) -> str:
         """Return what was held back. The next text begins a new line."""
         shown = self._placed()
-        self._column, self._line, self._is_code = 0, "", False
+        self._column, self._line, self._is_code, self._has_begun = 0, "", False, False
         return shown
 
     def _placed(self) -> str:
         word, self._word = self._word, ""
         size = _width(word)
-        breaks = bool(self._column) and self._column + size > self._width and not self._is_code
+        fits = self._column + size <= self._width
+        breaks = bool(self._column) and not fits and not self._is_code and not self._has_begun
         self._column = size if breaks else self._column + size
         return f"\n{word}" if breaks else word
 
