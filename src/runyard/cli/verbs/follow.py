@@ -63,7 +63,7 @@ class Follower:
         await self._new_runs()  # those that are there already
         for run in await self._under_way():
             self._start(run, run.last_seq)
-        if not self._quiet and not self._json:
+        if not self._quiet:
             secho(f"Following {len(self._tasks)} runs and all new ones; Ctrl-C ends.", dim=True, err=True)
         while True:
             await asyncio.sleep(POLL_SECONDS)
