@@ -6,6 +6,7 @@
 import os
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -113,7 +114,7 @@ def _print_runs() -> None:
 
 def _print_questions_and_keys() -> None:
     _title("approvals list")
-    known = {"run_id": an_id(1), "call_id": "c", "state": "pending", "created_at": ago(minutes=3)}
+    known: dict[str, Any] = {"run_id": an_id(1), "call_id": "c", "state": "pending", "created_at": ago(minutes=3)}
     asked = ApprovalInfo(
         approval_id=f"approval_{an_id(5)}", kind="tool", tool="refund", input={"order": "A-17", "why": LONG}, **known
     )

@@ -109,8 +109,8 @@ def _commands(url: str, question: str, needs_key: bool) -> str:
     commands = (
         f"thread=$(curl -s {url}/api/threads{more}{key}{JSON} -d '{{}}' | {FIRST})",
         f"run=$(curl -s {url}/api/threads/$thread/messages{more}{key}{JSON}{more}"
-        f'-d \'{{"content": "{question}"}}\' | {FIRST})',
-        f"curl -N {key}{url}/api/runs/$run/events",
+        f'-d \'{{"content": "{question}"}}\'{more}| {FIRST})',
+        f"curl -N {url}/api/runs/$run/events" + (f"{more}{key}".removesuffix(more)),
     )
     return f"\n{'':{NAME}}".join(commands)
 

@@ -1,7 +1,7 @@
 """Tables of threads, channels, agents, their memory and their usage for a terminal."""
 
 import sys
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from typing import TYPE_CHECKING
 
 from runyard.cli.terminal.output import echo, style
@@ -34,12 +34,15 @@ def print_thread_messages(messages: "Iterable[ThreadMessage]") -> None:
         _message(message.role, message.created_at, message.content)
 
 
-def channels_table(channels: "Iterable[ChannelInfo]") -> TextTable:
-    made = TextTable("channel", "kind", "name", "age", "members", "topic", wraps=[4, 5])
+def channels_table(channels: "Sequence[ChannelInfo]") -> TextTable:
+    """Return the list of channels. It has a column of topics only if a channel has one."""
+    has_topics = any(channel.topic for channel in channels)
+    names = ["channel", "kind", "name", "age", "members", *(["topic"] if has_topics else [])]
+    made = TextTable(*names, wraps=[4, 5])
     for channel in channels:
         members = ", ".join(plain(member.id) for member in channel.people)
-        name, topic = one_line(channel.name, 40), one_line(channel.topic or "", 200)
-        made.add_row(channel.id, channel.kind, name, age(channel.created_at), members, topic)
+        topic = [one_line(channel.topic or "", 200)] if has_topics else []
+        made.add_row(channel.id, channel.kind, one_line(channel.name, 40), age(channel.created_at), members, *topic)
     return made
 
 
