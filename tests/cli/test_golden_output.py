@@ -101,7 +101,11 @@ def _print_runs() -> None:
     _title("runs show")
     tables.print_run(RUNS[1], STATE)
     _title("usage")
-    rows, total = counted(RUNS, "agent")
+    child = RunInfo(
+        run_id=an_id(11), status="done", created_at=ago(hours=1), agent="helper", parent_run_id=an_id(3),
+        usage=UsageInfo(1, 1, 99.0),
+    )  # fmt: skip
+    rows, total = counted([*RUNS, child], "agent")  # the usage of a child is in that of its parent
     conversation_tables.usage_table("agent", [*rows.items(), ("total", total)]).echo()
     _title("status")
     found = OverviewInfo(
