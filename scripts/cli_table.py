@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from runyard.cli import program
-from runyard.cli.commands import Command, Parameter
+from runyard.cli.parsing.commands import Command, Parameter
 from scripts.page import Page
 
 _HEADER = """# The command line
@@ -13,6 +13,11 @@ Made by `make docs` from `src/runyard/cli/`; do not edit.
 `runyard VERB --help` says the same. A verb takes its settings from the environment or `runyard.toml`
 ([settings.md](settings.md)); its own options win. A failure is one sentence on stderr: exit code 2 when Runyard cannot
 start, 1 for everything else.
+
+Every verb takes `--json` and `--quiet`. Wherever an id is taken, 8 or more characters of its beginning or end are
+enough, if only one of the newest 2,000 has them. In a terminal, rows that are too wide continue on a second line, and
+no id is cut. Colours are for terminals only; `NO_COLOR` turns them off. `runyard --install-completion` completes
+commands, options, ids and agents in bash, zsh and fish.
 
 | verb | what it does | arguments and options |
 |---|---|---|"""

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from runyard.cli.export import export_runs
+from runyard.cli.verbs.export import export_runs
 from runyard.client import Client
 from runyard.errors import Invalid, StartupError
 from runyard.store import Store

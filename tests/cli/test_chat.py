@@ -1,6 +1,8 @@
 """`runyard chat`: a conversation in a terminal."""
 
+import json
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -47,6 +49,10 @@ async def reader(ctx):
     for file in ctx.message.files:
         await ctx.token((await file.read()).decode())
     await ctx.attach("copy.txt", b"a copy", "text/plain")
+
+@runyard.agent
+async def echo(ctx):
+    return f"you said {ctx.message.text}"
 
 default = clerk
 """
@@ -144,10 +150,62 @@ def test_a_missing_server_or_agent_is_reported_at_once(folder: Path) -> None:
         1,
         "runyard: No server answers at http://127.0.0.1:9; start one with `runyard dev`.\n",
     )
-    with serving(folder, "app.py") as url, terminal(folder, "chat", "nobody", env={"RUNYARD_URL": url}) as person:
-        person.until("> ")
-        person.type("hello\n")
-        assert "no agent with that name" in person.until("> ")
+    with serving(folder, "app.py") as url:
+        wrong = runyard(folder, "chat", "clark", env={"RUNYARD_URL": url})
+        assert wrong.returncode == 1
+        assert "has no agent clark that answers messages. Did you mean clerk? It has asker, " in wrong.stderr
+        absent = runyard(folder, "chat", "--thread", "01a1e52c-90ef-716f-aa47-9cf6bf642cc5", env={"RUNYARD_URL": url})
+        assert (absent.returncode, absent.stderr) == (1, "runyard: There is no thread with that id.\n")
+
+
+def test_commands_inside_a_conversation(folder: Path) -> None:
+    (folder / "note.txt").write_text("turn left")
+    with serving(folder, "app.py") as url:
+        env = {"RUNYARD_URL": url}
+        with terminal(folder, "chat", "reader", env=env) as person:
+            person.until("Talking to reader. /help lists commands")
+            person.until("> ")
+            person.type("/help\n")
+            assert "  /file PATH " in person.until("> ")
+            person.type("/nothing\n")
+            assert "There is no command /nothing" in person.until("> ")
+            for words, says in (("/file none.txt", "There is no file none.txt."), ("/agent noone", "no agent noone")):
+                person.type(f"{words}\n")
+                assert says in person.until("> ")
+            person.type("/file note.txt\n")
+            assert "note.txt goes with the next message." in person.until("> ")
+            person.type("read it, \\\n")
+            person.until("… ")
+            person.type("all of it\n")
+            assert "turn left\n" in person.until("> ")
+            person.type("/agent echo\n")
+            person.until("> ")
+            person.type("//help is text\n")
+            assert "you said /help is text\n" in person.until("> ")
+            person.type("/history\n")
+            assert "read it,\nall of it\n" in person.until("> ")
+            person.type("/new\n")
+            person.until("> ")
+            person.type("/thread\n")
+            assert "begins with the first message" in person.until("> ")
+            person.type("/quit\n")
+            assert person.ended() == 0
+        with terminal(folder, "chat", "echo", env=env) as person:
+            person.until("> ")
+            person.press("\x1b[A", "//help is text")  # the up arrow: what was said in an earlier session
+            person.type("\n")
+            assert "you said /help is text\n" in person.until("> ")
+        told = json_lines(runyard(folder, "chat", "echo", "--json", env=env, typed="one\ntwo\n").stdout)
+        assert [each["data"]["text"] for each in told if each["type"] == "run.output"] == [
+            "you said one",
+            "you said two",
+        ]
+        quiet = runyard(folder, "chat", "echo", "--quiet", env=env, typed="one\n")
+        assert (quiet.stdout, quiet.stderr) == ("you said one\n", "")
+
+
+def json_lines(text: str) -> list[dict[str, Any]]:
+    return [json.loads(line) for line in text.splitlines()]
 
 
 def test_a_file_goes_with_the_first_message_only(folder: Path) -> None:

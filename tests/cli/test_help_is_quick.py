@@ -48,8 +48,8 @@ def test_help_answers_in_less_than_0_4_seconds(tmp_path: Path) -> None:
     [
         (["--help"], set()),
         (["--version"], set()),
-        (["dev", "--help"], {"pydantic"}),
-        (["runs", "list", "--help"], {"pydantic"}),
+        (["dev", "--help"], set()),
+        (["runs", "list", "--help"], set()),
     ],
 )
 def test_help_loads_nothing_heavy(arguments: list[str], allowed: set[str], tmp_path: Path) -> None:

@@ -134,7 +134,7 @@ def test_on_postgres_keys_are_made_while_servers_run(tmp_path: Path, pg_database
         (["create", "--owner", "a b"], "--owner must have 1 to 128 letters"),
         (["create", "--owner", "ann", "--scope", "everything"], "--scope must be read, write, approve, operate or all"),
         (["create", "--owner", "ann", "--expires", "soon"], "--expires must be a time like 30m, 12h or 90d"),
-        (["revoke", "without_key"], "There is no API key with that id"),
+        (["revoke", "without_keys"], "There is no API key with that id"),
     ],
 )
 def test_a_mistake_is_one_sentence(tmp_path: Path, arguments: list[str], says: str) -> None:

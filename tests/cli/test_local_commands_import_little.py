@@ -55,6 +55,9 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, str]:
         "runs list --json",
         "runs show RUN",
         "approvals list",
+        "threads list",
+        "agents list",
+        "__complete runs show 0",
         "keys list",
         "status",
         "status --json",
@@ -77,5 +80,5 @@ def test_a_command_on_a_local_database_loads_no_heavy_library(command: str, fold
     assert modules & HEAVY == set()
     assert [name for name in modules if name.startswith(HEAVY_ROOMS)] == []
     assert len(modules) < MOST_MODULES
-    if command.startswith(("runs", "approvals")):
+    if command.startswith(("runs", "approvals", "__complete")):
         assert run_id in printed

@@ -2,12 +2,16 @@
 
 import json
 import signal
+import subprocess
+import threading
+from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 
 import pytest
 
 from runyard.client import Client
-from tests.cli.cli_process import following, runyard, serving
+from tests.cli.cli_process import RUNYARD, environment, following, runyard, serving
 from tests.support.eventually import PATIENCE
 
 pytestmark = pytest.mark.flow
@@ -127,6 +131,65 @@ async def test_what_an_agent_raises_is_printed_by_dev_and_kept_for_runs_show(fol
         assert "app.py" in text
         assert 'raise ValueError("secret")' in text
         assert "ValueError: secret\n" in text
+
+
+async def test_everything_that_happens_is_followed(folder: Path) -> None:
+    with serving(folder, "app.py") as url:
+        asleep = await start(url, "sleeper")
+        with (
+            following_all(folder, url) as follower,
+            following_all(folder, url, "--agent", "greeter", "--json") as events,
+        ):
+            first = await start(url, "greeter")
+            lines = read_until(follower, f"{first[-8:]} greeter  done")
+            assert [line.partition(" ")[2] for line in lines if first[-8:] in line] == [
+                f"{first[-8:]} greeter  ▶ hi",
+                f"{first[-8:]} greeter  Hello there",
+                f"{first[-8:]} greeter  sources: cv_1",
+                f"{first[-8:]} greeter  done",
+            ]
+            async with Client(url) as client:
+                await client.cancel(asleep)
+            ended = read_until(follower, f"{asleep[-8:]} sleeper  canceled")
+            assert not any("▶" in line for line in ended), "it was under way before"
+            log = [json.loads(line) for line in read_until(events, "run.finished")]
+            assert [(event["run_id"], event["seq"]) for event in log] == [(first, n) for n in range(1, len(log) + 1)]
+
+
+@contextmanager
+def following_all(folder: Path, url: str, *options: str) -> "Iterator[subprocess.Popen[str]]":
+    """`runyard follow`, once it has begun, until Ctrl-C."""
+    process = subprocess.Popen(
+        [RUNYARD, "follow", *options],
+        cwd=folder,
+        env=environment(RUNYARD_URL=url),
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        text=True,
+    )
+    patience = threading.Timer(PATIENCE, process.kill)
+    patience.start()
+    try:
+        assert process.stderr is not None
+        assert "and all new ones; Ctrl-C ends." in process.stderr.readline()
+        yield process
+        process.send_signal(signal.SIGINT)
+        assert process.wait() == 130
+    finally:
+        patience.cancel()
+        process.kill()
+        process.communicate()
+
+
+def read_until(process: "subprocess.Popen[str]", text: str) -> list[str]:
+    """The lines that it prints, up to one with this text."""
+    assert process.stdout is not None
+    lines: list[str] = []
+    for line in process.stdout:
+        lines.append(line.rstrip("\n"))
+        if text in line:
+            return lines
+    raise AssertionError(lines)
 
 
 @pytest.mark.parametrize("end", [signal.SIGKILL, signal.SIGTERM])

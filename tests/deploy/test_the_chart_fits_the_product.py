@@ -12,7 +12,7 @@ from runyard.agents.declared.loading import App
 from runyard.app.asgi import create_app
 from runyard.app.process import LAST_SECONDS
 from runyard.cli import program
-from runyard.cli.commands import Command
+from runyard.cli.parsing.commands import Command
 from runyard.engine.running.worker import RELEASE_SECONDS
 from runyard.settings import OTHER_VARIABLES, Settings, variable
 from runyard.web.auth import OPEN

@@ -11,7 +11,7 @@ import asyncpg
 import pytest
 
 from runyard.app.factories import open_store
-from runyard.cli.encryption import rotate
+from runyard.cli.upkeep.encryption import rotate
 from runyard.encryption.cipher import make
 from runyard.errors import StartupError
 from runyard.settings import Settings
@@ -232,6 +232,7 @@ async def test_a_run_whose_message_cannot_be_read_ends_as_an_error_and_others_go
         await server.ended(bad)
         runs = {run["run_id"]: run for run in (await server.http.get("/api/runs")).json()["runs"]}
         assert runs[bad]["error_code"] == "unreadable"
+        assert (runs[bad]["question"], runs[good]["question"]) == (None, TEXT)
         assert runs[good]["error"] == f"it broke over {TEXT}"
 
 

@@ -4,6 +4,7 @@ from collections.abc import Sequence
 
 import pytest
 
+from runyard.domain.append import Finish
 from runyard.domain.run import Run, Status
 from runyard.domain.thread import Thread
 from runyard.domain.wait import Wait
@@ -21,6 +22,7 @@ from tests.store.factories import (
     asked,
     ended,
     in_state,
+    last_words,
     post,
     running,
     waiting,
@@ -60,10 +62,20 @@ async def test_a_page_begins_below_any_id_also_one_that_is_not_there(store: Stor
     assert ids(await store.list_runs(ANN, {}, between, MANY)) == [older]
 
 
-async def test_runs_are_filtered_by_status_agent_and_thread(store: Store) -> None:
+async def failing(store: Store, code: str) -> str:
+    """A run that failed with this code."""
+    run = await running(store, None)
+    writer = Writer(run)
+    move = Finish(status=Status.ERROR, stop_reason="error", error_code=code, error="It broke.")
+    await written(store, writer.part(*last_words(Status.ERROR), move=move))
+    return run.id
+
+
+async def test_runs_are_filtered_by_status_agent_thread_and_error(store: Store) -> None:
     thread = await store.create_thread(a_thread())
     done = await ended(store, a_post(thread, agent="poet"))
     failed = await ended(store, a_post(agent="poet"), Status.ERROR)
+    broken = await failing(store, "tool_failed")
     queued = await post(store, a_post(thread))
     assert ids(await store.list_runs(ANN, {"status": "done"}, None, MANY)) == [done.id]
     assert ids(await store.list_runs(ANN, {"status": "queued"}, None, MANY)) == [queued]
@@ -71,6 +83,13 @@ async def test_runs_are_filtered_by_status_agent_and_thread(store: Store) -> Non
     assert ids(await store.list_runs(ANN, {"thread_id": thread.id}, None, MANY)) == [queued, done.id]
     assert ids(await store.list_runs(ANN, {"thread_id": thread.id, "status": "done"}, None, MANY)) == [done.id]
     assert ids(await store.list_runs(ANN, {"agent": "poet"}, failed.id, MANY)) == [done.id]
+    assert ids(await store.list_runs(ANN, {"error_code": "tool_failed"}, None, MANY)) == [broken]
+    assert ids(await store.list_runs(ANN, {"error_code": "tool_failed", "status": "error"}, None, MANY)) == [broken]
+    assert ids(await store.list_runs(ANN, {"error_code": "tool_failed", "status": "done"}, None, MANY)) == []
+    assert ids(await store.list_runs(ANN, {"error_code": "tool_failed", "agent": "poet"}, None, MANY)) == []
+    assert ids(await store.list_runs(ANN, {"error_code": "tool_failed"}, broken, MANY)) == []
+    assert ids(await store.list_runs(ANN, {"error_code": "other"}, None, MANY)) == []
+    assert ids(await store.list_runs(BOB, {"error_code": "tool_failed"}, None, MANY)) == []
     assert ids(await store.list_runs(ANN, {"agent": "unknown"}, None, MANY)) == []
     assert ids(await store.list_runs(BOB, {"agent": "poet"}, None, MANY)) == []
 

@@ -5,7 +5,7 @@ from typing import Any
 import msgspec
 import pytest
 
-from runyard.cli import chat
+from runyard.cli.talking.conversation import is_shown
 from runyard.cli.terminal.run_printer import RunPrinter
 from runyard.client import LogEvent
 
@@ -154,5 +154,5 @@ def test_a_run_that_a_limit_stopped_says_which(capsys: pytest.CaptureFixture[str
     assert (status, notes[-1]) == ("done", "done")
     assert word in notes[-2]
     event = LogEvent(run_id="r", seq=1, id="e", ts=0, type=ended[0], data=ended[1])
-    assert chat._is_shown(event), "a chat shows it, too"
-    assert not chat._is_shown(msgspec.structs.replace(event, data={"status": "done", "stop_reason": "end_turn"}))
+    assert is_shown(event), "a chat shows it, too"
+    assert not is_shown(msgspec.structs.replace(event, data={"status": "done", "stop_reason": "end_turn"}))

@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from runyard.cli.short_ids import whole_approval_id, whole_run_id
+from runyard.cli.clients.short_ids import whole_approval_id, whole_run_id
 from runyard.cli.terminal import tables
 from runyard.client import ApprovalInfo, RunInfo
 from runyard.errors import Invalid, NotFound
@@ -72,7 +72,7 @@ def test_no_table_cuts_an_id(columns: int, monkeypatch: pytest.MonkeyPatch, caps
     monkeypatch.setenv("COLUMNS", str(columns))
     now = "2026-01-01T00:00:00.000Z"
     run = RunInfo(run_id=RUNS[0], status="error", created_at=now, agent="an-agent", error="It broke. " * 20)
-    tables.print_runs([run])
+    tables.runs_table([run]).echo()
     asked = ApprovalInfo(
         approval_id=ASKED,
         run_id=RUNS[0],
@@ -83,7 +83,7 @@ def test_no_table_cuts_an_id(columns: int, monkeypatch: pytest.MonkeyPatch, caps
         created_at=now,
         input={"order": "x" * 90},
     )
-    tables.print_approvals([asked])
+    tables.approvals_table([asked]).echo()
     tables.print_run(run, {})
     printed = capsys.readouterr().out
     assert len(re.findall(RUNS[0], printed)) == 3

@@ -24,7 +24,7 @@ def narrow(monkeypatch: pytest.MonkeyPatch) -> None:
 
 def test_the_list_at_80_columns(capsys: pytest.CaptureFixture[str]) -> None:
     question = wait("question", "ask", prompt="Which seat do you want to have on the way back?")
-    tables.print_waits([question, wait("client_tool", "locate", input={"why": "map"})])
+    tables.waits_table([question, wait("client_tool", "locate", input={"why": "map"})]).echo()
     assert capsys.readouterr().out.splitlines() == [
         "wait                                       kind         age    asked",
         f"wait_{RUN}  question     5 min  Which seat do you",

@@ -5,7 +5,7 @@ from typing import Annotated, Any
 
 import pytest
 
-from runyard.cli.commands import Argument, Exit, Group, Option
+from runyard.cli.parsing.commands import Argument, Exit, Group, Option
 from runyard.errors import StartupError
 
 CALLED: dict[str, Any] = {}

@@ -157,13 +157,14 @@ async def _metrics_server(
         await serving
 
 
-def run(main: Coroutine[Any, Any, None]) -> None:
-    """asyncio.run, on uvloop where it is installed."""
+def run(main: Coroutine[Any, Any, None], last: Callable[[], None] | None = None) -> None:
+    """asyncio.run, on uvloop where it is installed. `last` is called when `main` has ended, while signals are still
+    handled."""
     factory: Callable[[], asyncio.AbstractEventLoop] | None = None
     with suppress(ImportError):
         from uvloop import new_event_loop as factory
     with asyncio.Runner(loop_factory=factory) as runner:
-        task = runner.get_loop().create_task(_run_and_clean_up(main), name="main")
+        task = runner.get_loop().create_task(_run_and_clean_up(main, last), name="main")
         while True:
             try:
                 return runner.run(_result(task))
@@ -184,7 +185,7 @@ def _is_stray(task: "asyncio.Task[Any]") -> bool:
     return task is not asyncio.current_task() and code is not _result.__code__
 
 
-async def _run_and_clean_up(main: Coroutine[Any, Any, None]) -> None:
+async def _run_and_clean_up(main: Coroutine[Any, Any, None], last: Callable[[], None] | None) -> None:
     """Run `main`, then cancel the tasks that agents left. One that ignores its cancellation does not keep the process
     alive: its run is back in the queue by then."""
     await main
@@ -194,6 +195,8 @@ async def _run_and_clean_up(main: Coroutine[Any, Any, None]) -> None:
     left = (await asyncio.wait(strays, timeout=1))[1] if strays else set()
     if left:
         log.warning("process.tasks_abandoned", tasks=len(left))
+    if last is not None:
+        last()
     if left or _is_loading():
         _leave()
 

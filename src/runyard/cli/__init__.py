@@ -1,4 +1,14 @@
-"""The `runyard` command: one file per command.
+"""The `runyard` command. Its rooms:
+
+    parsing/    commands as functions, their options, help
+    terminal/   what is printed and typed
+    clients/    the server or the database that a command uses
+    verbs/      commands on what is stored: runs, approvals, waits, events, threads, channels, agents, memory, keys
+    talking/    `chat`
+    serving/    `dev`, `serve`, `worker`
+    upkeep/     `migrate`, `backup`, `restore`, `doctor`, `check`, encryption
+    completion/ what shells offer after a tab
+    new_app/    `init`
 
 Every command is quick to start: at their top the files import little of the standard library and the errors, and a
 command imports the rest when it runs (ADR 30). A failure prints one sentence on stderr, with exit code 2 if Runyard
@@ -8,26 +18,27 @@ cannot start or the command line is wrong, and 1 otherwise. RUNYARD_DEBUG=1 show
 import os
 import sys
 
-from runyard.cli import (
-    approvals,
-    backup,
-    chat,
-    check,
-    dev,
-    doctor,
-    encryption,
-    events,
-    keys,
-    migrate,
-    new_app,
-    runs,
-    serve,
-    status,
-    waits,
-    worker,
-)
-from runyard.cli.commands import Exit, Group
+from runyard.cli import new_app
+from runyard.cli.completion.verbs import complete, completion, install_completion
+from runyard.cli.parsing.commands import Exit, Group
+from runyard.cli.serving import dev, serve, worker
+from runyard.cli.talking import chat
 from runyard.cli.terminal.output import echo, secho
+from runyard.cli.upkeep import backup, check, doctor, encryption, migrate
+from runyard.cli.verbs import (
+    agents,
+    approvals,
+    channels,
+    events,
+    follow,
+    keys,
+    memory,
+    runs,
+    status,
+    threads,
+    usage,
+    waits,
+)
 from runyard.errors import RunyardError, StartupError
 
 INTERRUPTED = 130
@@ -45,12 +56,19 @@ for verb in (
     status.status,
     doctor.doctor,
     check.check,
+    follow.follow,
+    usage.usage,
+    completion,
 ):
     program.command()(verb)
 program.entries["runs"] = runs.program
 program.entries["approvals"] = approvals.program
 program.entries["waits"] = waits.program
 program.entries["events"] = events.program
+program.entries["threads"] = threads.program
+program.entries["channels"] = channels.program
+program.entries["agents"] = agents.program
+program.entries["memory"] = memory.program
 keys.program.command("make-encryption")(encryption.make_encryption)
 keys.program.command("rotate-encryption")(encryption.rotate_encryption)
 program.entries["keys"] = keys.program
@@ -63,6 +81,9 @@ def _version() -> None:
     echo(f"runyard {__version__}")
 
 
+OPTIONS = {"--version": _version, "--install-completion": install_completion}
+
+
 def main() -> None:
     sys.exit(run(sys.argv[1:]))
 
@@ -70,7 +91,10 @@ def main() -> None:
 def run(words: list[str]) -> int:
     """Run the command that these words name and return its exit code."""
     try:
-        program.run("runyard", words, {"--version": _version})
+        if words[:1] == ["__complete"]:
+            complete(program, words[1:], list(OPTIONS))
+        else:
+            program.run("runyard", words, OPTIONS)
         sys.stdout.flush()
     except Exit as end:
         return end.code

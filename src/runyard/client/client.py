@@ -14,8 +14,10 @@ from urllib.parse import quote
 
 import httpx2
 
+from runyard.client.agents import AgentCalls
 from runyard.client.answers import output_in, typed
 from runyard.client.connection import LONGEST_PAUSE, Connection, back_off, given
+from runyard.client.conversations import ConversationCalls
 from runyard.client.files import FileCalls, content_of
 from runyard.client.operators import OperatorCalls
 from runyard.client.pages import PAGE, pages
@@ -33,7 +35,7 @@ WhileRunning = Literal["queue", "steer", "interrupt", "reject"]
 T = TypeVar("T")
 
 
-class Client(WaitCalls, FileCalls, OperatorCalls):
+class Client(WaitCalls, ConversationCalls, AgentCalls, FileCalls, OperatorCalls):
     """A client of a Runyard server. Use it as an async context manager.
 
     Args:
@@ -108,17 +110,6 @@ class Client(WaitCalls, FileCalls, OperatorCalls):
         """
         body = given({"agent": agent, "user_id": user_id})
         return read(await self._connection.send("POST", "/api/threads", body, key=new_id()), Made).thread_id
-
-    async def delete_thread(self, thread_id: str) -> None:
-        """Delete a thread with its messages and runs.
-
-        Args:
-            thread_id: The id of the thread.
-
-        Raises:
-            RunActive: If a run of the thread has not ended.
-        """
-        await self._connection.send("DELETE", f"/api/threads/{_id(thread_id)}", repeatable=False)
 
     async def post(
         self,
@@ -209,6 +200,8 @@ class Client(WaitCalls, FileCalls, OperatorCalls):
         status: str | None = None,
         agent: str | None = None,
         thread_id: str | None = None,
+        error: str | None = None,
+        before: str | None = None,
         page: int = PAGE,
     ) -> AsyncGenerator[RunInfo, None]:
         """Return runs, newest first. Pages are fetched as they are needed.
@@ -217,10 +210,12 @@ class Client(WaitCalls, FileCalls, OperatorCalls):
             status: Only runs of this status, such as `"running"`.
             agent: Only runs of this agent.
             thread_id: Only runs of this thread.
+            error: Only runs that failed with this error code.
+            before: Only runs that are older than the run with this id.
             page: The number of runs to fetch at once.
         """
-        params = given({"status": status, "agent": agent, "thread_id": thread_id})
-        async for found in pages(self._connection, "/api/runs", params, page):
+        params = given({"status": status, "agent": agent, "thread_id": thread_id, "error": error})
+        async for found in pages(self._connection, "/api/runs", params, page, before):
             for run in found.runs:
                 yield run
 

@@ -26,8 +26,24 @@ class LogEvent(Struct, frozen=True, kw_only=True):
     fn: str | None = None
 
 
+class UsageInfo(Struct, frozen=True):
+    """Tokens and cost of model calls, in US dollars."""
+
+    input_tokens: int = 0
+    output_tokens: int = 0
+    usd: float = 0.0
+
+    @property
+    def tokens(self) -> int:
+        """Return the sum of both."""
+        return self.input_tokens + self.output_tokens
+
+
 class RunInfo(Struct, frozen=True, kw_only=True):
-    """A run. `runs()` fills every field, `run()` only some. Times are ISO 8601."""
+    """A run. `runs()` fills every field, `run()` only some. Times are ISO 8601.
+
+    `question` is the beginning of the message that it answers. `usage` counts once the run has ended, also the model
+    calls of its child runs."""
 
     run_id: str
     status: str
@@ -44,6 +60,9 @@ class RunInfo(Struct, frozen=True, kw_only=True):
     error: str | None = None
     retry_of: str | None = None
     superseded_by: str | None = None
+    parent_run_id: str | None = None
+    question: str | None = None
+    usage: UsageInfo = UsageInfo()
 
     @property
     def has_ended(self) -> bool:
@@ -159,6 +178,95 @@ class OverviewInfo(Struct, frozen=True, kw_only=True):
     database: DatabaseInfo
 
 
+class ThreadInfo(Struct, frozen=True, kw_only=True):
+    """A thread: a conversation with an agent. `head_run_id` is its newest run."""
+
+    thread_id: str
+    created_at: str
+    kind: str = "chat"
+    agent: str | None = None
+    head_run_id: str | None = None
+
+
+class ThreadMessage(Struct, frozen=True, kw_only=True):
+    """A message of a thread. `role` is `user` or `assistant`."""
+
+    id: str
+    role: str
+    content: str
+    created_at: str
+
+
+class AgentInfo(Struct, frozen=True, kw_only=True, rename="camel"):
+    """An agent. `is_declared`: code declares it, and every owner can use it."""
+
+    id: str
+    display_name: str = ""
+    title: str = ""
+    model_id: str | None = None
+    max_turns: int = 0
+    max_budget_usd: float = 0.0
+    system_prompt: str = ""
+    is_active: bool = True
+    is_declared: bool = False
+    created_at: str = ""
+    updated_at: str = ""
+
+
+class MemberInfo(Struct, frozen=True):
+    """A person or an agent in a channel."""
+
+    id: str
+    kind: str
+
+
+class ChannelInfo(Struct, frozen=True, kw_only=True, rename="camel"):
+    """A channel, or a DM: `kind` is `public`, `private` or `dm`."""
+
+    id: str
+    created_at: str
+    name: str = ""
+    kind: str = "dm"
+    topic: str | None = None
+    members: list[MemberInfo] = []
+    participants: list[MemberInfo] = []
+
+    @property
+    def people(self) -> list[MemberInfo]:
+        """Return the members of a channel, or the participants of a DM."""
+        return self.members or self.participants
+
+
+class ChannelMessage(Struct, frozen=True, kw_only=True, rename="camel"):
+    """A message in a channel or a DM. `user_id` is its sender, a person or an agent."""
+
+    id: str
+    user_id: str
+    text: str
+    created_at: str
+    is_agent: bool = False
+    parent_message_id: str | None = None
+
+
+class BlockInfo(Struct, frozen=True, kw_only=True, rename="camel"):
+    """A memory block: a part of every prompt of its agent. `owner_id` is the agent that writes it."""
+
+    label: str
+    content: str
+    owner_id: str
+    updated_at: str
+    is_shared: bool = False
+
+
+class PassageInfo(Struct, frozen=True, kw_only=True, rename="camel"):
+    """A passage: a text that an agent stored and finds by its words."""
+
+    id: str
+    content: str
+    created_at: str
+    tags: list[str] = []
+
+
 class Page(Struct, frozen=True):
     """One page of a list. `next` is the cursor of the page after it."""
 
@@ -167,6 +275,13 @@ class Page(Struct, frozen=True):
     approvals: list[ApprovalInfo] = []
     keys: list[KeyInfo] = []
     waits: list[WaitInfo] = []
+    threads: list[ThreadInfo] = []
+    agents: list[AgentInfo] = []
+    channels: list[ChannelInfo] = []
+    dms: list[ChannelInfo] = []
+    blocks: list[BlockInfo] = []
+    passages: list[PassageInfo] = []
+    data: list[dict[str, Any]] = []
 
 
 class Delivered(Struct, frozen=True):

@@ -23,11 +23,11 @@ def _checked_key(key: str | None) -> str | None:
 class CommandLineSettings(SettingsGroup):
     url: Annotated[str, checked_url] = setting(
         default_factory=_own_address,
-        description="The server that `chat`, `runs`, `approvals` and `keys` use; by default the one at `host`"
-        " and `port`.",
+        description="The server that `chat`, `runs`, `approvals`, `keys` and the other verbs use; by default the one at"
+        " `host` and `port`.",
     )
     api_key: Annotated[str | None, _checked_key] = setting(
         default=None,
         repr=False,
-        description="The API key that `chat`, `runs`, `approvals` and `keys` send to that server.",
+        description="The API key that `chat`, `runs`, `approvals`, `keys` and the other verbs send to that server.",
     )

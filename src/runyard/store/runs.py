@@ -7,7 +7,7 @@ from runyard.domain.events import Draft
 from runyard.domain.run import Fate, Run
 
 Ending = Callable[[Run, Fate], Sequence[Draft]]
-RunColumn = Literal["status", "agent", "thread_id"]
+RunColumn = Literal["status", "agent", "thread_id", "error_code"]
 RunFilter = Mapping[RunColumn, str]
 
 

@@ -165,6 +165,7 @@ class Queries(Struct, frozen=True, kw_only=True):
     list_reactions: str
     list_runs: str
     list_runs_by_status: str
+    list_runs_by_error: str
     list_threads: str
     list_waits: str
     list_workers: str

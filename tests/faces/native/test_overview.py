@@ -2,9 +2,10 @@
 
 import pytest
 
-from runyard.cli.doctor import clocks
-from runyard.cli.status import overview, size
 from runyard.cli.terminal.output import unstyled
+from runyard.cli.terminal.text import size
+from runyard.cli.upkeep.doctor import clocks
+from runyard.cli.verbs.status import overview, overview_rows
 from runyard.client import Client
 from runyard.web.metrics_port import MetricsPort
 from tests.faces.live_server import Serve, Server
@@ -29,7 +30,7 @@ async def test_an_operator_sees_the_queue_people_workers_streams_and_the_databas
     assert found["database"]["size_bytes"] > 10_000
     assert abs(found["database"]["clock_skew_ms"]) < 2_000
     async with Client("http://pod", transport=AsgiTransport(app_of(server))) as client:
-        text = unstyled("\n".join(overview(await client.overview()).lines(120)))
+        text = unstyled("\n".join(overview(overview_rows(await client.overview())).lines(120)))
     assert "approvals   1" in text
     await stream.close()
 

@@ -64,7 +64,7 @@ async def test_runs_are_listed_newest_first_in_pages_that_neither_repeat_nor_mis
     assert [len(page) for page in await pages(server, "/api/runs", "runs", limit=7)] == [7, 0]
 
 
-async def test_runs_can_be_filtered_by_status_agent_and_thread(server: Server) -> None:
+async def test_runs_can_be_filtered_by_status_agent_thread_and_error(server: Server) -> None:
     one, two = await server.thread(), await server.thread()
     done = await server.post("happy", thread_id=one)
     failed = await server.post("fails", thread_id=one)
@@ -79,6 +79,10 @@ async def test_runs_can_be_filtered_by_status_agent_and_thread(server: Server) -
     assert await listed(status="error") == [failed]
     assert await listed(status="done", thread_id=one) == [done]
     assert await listed(agent="happy") == [other, done]
+    assert await listed(error="broken") == [failed]
+    assert await listed(error="broken", agent="happy") == []
+    assert await listed(error="broken", status="done") == []
+    assert await listed(error="other") == []
     assert await listed(agent="nobody") == []
     assert await listed(thread_id=two) == [other]
     assert await listed(status="waiting") == []
@@ -105,6 +109,8 @@ async def test_a_run_in_a_list_has_its_whole_row(server: Server) -> None:
         "retry_of": None,
         "superseded_by": None,
         "parent_run_id": None,
+        "question": "hello",
+        "usage": {"input_tokens": 0, "output_tokens": 0, "usd": 0.0},
     }
     assert (await server.http.get(f"/api/threads/{thread_id}")).status_code == 200
 

@@ -3,7 +3,8 @@
 from pathlib import Path
 from typing import Annotated
 
-from runyard.cli.commands import Argument
+from runyard.cli.parsing.commands import Argument
+from runyard.cli.parsing.options import Json, Quiet
 from runyard.cli.terminal.output import echo, style
 from runyard.errors import StartupError
 
@@ -13,13 +14,22 @@ SUFFIX = ".template"  # so that tools do not take these files for modules and se
 
 def init(
     folder: Annotated[
-        Path, Argument(help="The folder to write into. It is created if it does not exist.", show_default="this one")
+        Path,
+        Argument(
+            help="The folder to write into. It is created if it does not exist.",
+            show_default="this one",
+            completes="file",
+        ),
     ] = Path(),
+    json: Json = False,
+    quiet: Quiet = False,
 ) -> None:
     """Write a new app: an agent that needs no key, its test, a Dockerfile and a page of next steps.
 
     No file is overwritten.
     """
+    from runyard.cli.terminal.results import print_json
+
     files = {folder / source.name.removesuffix(SUFFIX): source for source in sorted(TEMPLATE.iterdir())}
     taken = [target.name for target in files if target.exists()]
     if taken:
@@ -30,6 +40,10 @@ def init(
             target.write_bytes(source.read_bytes())
     except OSError as error:
         raise StartupError(f"Cannot write into {folder}: {error.strerror or type(error).__name__}.") from error
+    if json:
+        print_json([str(target) for target in files])
+    if json or quiet:
+        return
     for target in files:
         echo(f"  {target}")
     enter = "" if folder == Path() else f"cd {folder}\n    "

@@ -1,10 +1,11 @@
-"""Print a run while it happens: the answer's text on stdout; tools, waits and the end on stderr."""
+"""Print a run while it happens: the answer on stdout; tools, waits and the end on stderr. Or its events as JSON."""
 
 import sys
 from typing import TYPE_CHECKING, Any
 
-from runyard.cli.terminal.output import echo, secho
+from runyard.cli.terminal.output import echo, secho, style
 from runyard.cli.terminal.text import STATUS_COLOURS, one_line, plain
+from runyard.cli.terminal.wrapping import filled, wrapper_for
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
@@ -25,9 +26,11 @@ def stopped_early(event: "LogEvent") -> str | None:
 
 class RunPrinter:
     """Call `take` with every event in order. `status` is the run's final status, once it has ended. Events that
-    `is_shown` rejects are tracked, but not printed."""
+    `is_shown` rejects are tracked, but not printed. `quiet`: print the answer only."""
 
-    def __init__(self, is_shown: "Callable[[LogEvent], bool]" = lambda _: True) -> None:
+    def __init__(self, is_shown: "Callable[[LogEvent], bool]" = lambda _: True, *, quiet: bool = False) -> None:
+        self._quiet = quiet
+        self._wrapper, self._aside_wrapper = wrapper_for(sys.stdout), wrapper_for(sys.stderr)
         self.status: str | None = None
         self._is_shown = is_shown
         self._shown: list[str] = []
@@ -121,7 +124,8 @@ class RunPrinter:
     def _write(self, text: str) -> None:
         if self._aside_is_open:
             self._end_line()
-        sys.stdout.write(plain(text))
+        text = plain(text)
+        sys.stdout.write(text if self._wrapper is None else self._wrapper.feed(text))
         sys.stdout.flush()
         if text:
             self._line_is_open = not text.endswith("\n")
@@ -130,18 +134,44 @@ class RunPrinter:
         """A piece of what is not the answer: reasoning, a tool's output."""
         if self._line_is_open:
             self._end_line()
-        secho(plain(text), err=True, dim=True, nl=False)
+        if self._quiet:
+            return
+        text = plain(text)
+        secho(text if self._aside_wrapper is None else self._aside_wrapper.feed(text), err=True, dim=True, nl=False)
         if text:
             self._aside_is_open = not text.endswith("\n")
 
     def _end_line(self) -> None:
         if self._line_is_open:
-            sys.stdout.write("\n")
+            sys.stdout.write(("" if self._wrapper is None else self._wrapper.flush()) + "\n")
             sys.stdout.flush()
         if self._aside_is_open:
-            echo(err=True)
+            echo("" if self._aside_wrapper is None else style(self._aside_wrapper.flush(), dim=True), err=True)
         self._line_is_open = self._aside_is_open = False
 
     def _note(self, text: str, colour: str | None = None) -> None:
         self._end_line()
-        secho(text, err=True, dim=colour is None, fg=colour)
+        if not self._quiet:
+            secho(filled(text, sys.stderr), err=True, dim=colour is None, fg=colour)
+
+
+class JsonPrinter:
+    """Prints every event as a line of JSON."""
+
+    def __init__(self) -> None:
+        self.status: str | None = None
+
+    def take(self, event: "LogEvent") -> None:
+        import msgspec
+
+        if event.type == "run.finished":
+            self.status = event.data["status"]
+        sys.stdout.write(msgspec.json.encode(event).decode() + "\n")
+        sys.stdout.flush()
+
+    def end(self) -> None:
+        """Every line is complete."""
+
+
+def run_printer(*, json: bool = False, quiet: bool = False) -> RunPrinter | JsonPrinter:
+    return JsonPrinter() if json else RunPrinter(quiet=quiet)

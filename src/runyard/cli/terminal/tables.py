@@ -1,25 +1,24 @@
-"""Tables of runs, approvals and keys for a terminal, and JSON for programs."""
+"""Tables of runs, approvals, waits and keys for a terminal."""
 
-import sys
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Any
 
 import msgspec
 
 from runyard.cli.terminal.output import echo, style
-from runyard.cli.terminal.text import STATUS_COLOURS, age, duration, one_line, plain, until
+from runyard.cli.terminal.text import STATUS_COLOURS, age, duration, money, one_line, plain, span, tokens, until
 from runyard.cli.terminal.text_table import TextTable
 from runyard.client.wire import ApprovalInfo, KeyInfo, RunInfo, WaitInfo
 
 WIDTH_OF_AN_ID = 36
+QUESTION = 100  # characters of a question in a list
 
 
-def print_json(value: object) -> None:
-    sys.stdout.write(msgspec.json.format(msgspec.json.encode(value), indent=2).decode() + "\n")
-
-
-def print_runs(runs: Iterable[RunInfo]) -> None:
-    made = TextTable("run", "agent", "status", "age", "took", "events", "error", wraps=[6])
+def runs_table(runs: Sequence[RunInfo]) -> TextTable:
+    """Return the list of runs. It has a column of errors only if a run failed."""
+    has_errors = any(run.error_code or run.error for run in runs)
+    names = ["run", "agent", "status", "age", "took", "tokens", "cost", *(["error"] if has_errors else []), "question"]
+    made = TextTable(*names, wraps=[7, 8] if has_errors else [7])
     for run in runs:
         made.add_row(
             run.run_id,
@@ -27,10 +26,16 @@ def print_runs(runs: Iterable[RunInfo]) -> None:
             coloured("waiting" if run.waiting else run.status),
             age(run.created_at),
             duration(run.started_at, run.finished_at),
-            str(run.last_seq),
-            one_line(run.error or ""),
+            tokens(run.usage.tokens),
+            money(run.usage.usd),
+            *([_error(run)] if has_errors else []),
+            one_line(run.question or "", QUESTION),
         )
-    made.echo("No runs")
+    return made
+
+
+def _error(run: RunInfo) -> str:
+    return one_line(run.error_code or run.error or "")
 
 
 def print_run(run: RunInfo, state: Mapping[str, Any]) -> None:
@@ -39,16 +44,18 @@ def print_run(run: RunInfo, state: Mapping[str, Any]) -> None:
     status, reason = str(state.get("status", run.status)), state.get("stop_reason")
     made.add_row("run", run.run_id)
     made.add_row("thread", run.thread_id or "-")
+    if run.parent_run_id:
+        made.add_row("child of", run.parent_run_id)
     made.add_row("agent", plain(str(state.get("agent") or "-")))
     made.add_row("status", coloured(status) + (f" ({reason})" if reason else ""))
     made.add_row("age", age(run.created_at))
     made.add_row("took", duration(run.started_at, run.finished_at))
+    made.add_row("usage", usage_text(state.get("usage") or {}))
     made.add_row("events", str(state.get("last_seq", "-")))
-    for step in state.get("steps", ()):
-        outcome = f"failed: {step['error']}" if step.get("error") else "finished" if step.get("finished") else "started"
-        made.add_row("step", f"{plain(step['name'])} {outcome}")
-    for call in state.get("calls", ()):
-        made.add_row("tool", f"{plain(call['tool'])} {call['status']} {one_line(call.get('input'))}")
+    if run.question:
+        made.add_row("question", one_line(run.question, 300))
+    for what, said in _steps_and_calls(state):
+        made.add_row(what, said)
     if run.error:
         made.add_row("error", plain(run.error))
     text = (state.get("output") or {}).get("text") or state.get("text")
@@ -57,6 +64,31 @@ def print_run(run: RunInfo, state: Mapping[str, Any]) -> None:
     made.echo()
     for what, raised in _tracebacks(state):
         echo(f"\n{style(plain(what), dim=True)}\n{plain(raised)}")
+
+
+def usage_text(usage: Mapping[str, Any]) -> str:
+    """Return tokens and cost in one line."""
+    read, written = usage.get("input_tokens", 0), usage.get("output_tokens", 0)
+    if not read and not written:
+        return "-"
+    cost = f", {money(usage['usd'])}" if usage.get("usd") else ""
+    return f"{tokens(read)} tokens in, {tokens(written)} out{cost}"
+
+
+def _steps_and_calls(state: Mapping[str, Any]) -> Iterator[tuple[str, str]]:
+    """Yield a name and a line for every step and tool call, in the order in which they started."""
+    lines: list[tuple[int, str, str]] = []
+    for step in state.get("steps", ()):
+        outcome = f"failed: {step['error']}" if step.get("error") else "finished" if step.get("finished") else "started"
+        spent = usage_text(step.get("usage") or {})
+        cost = "" if spent == "-" else f", {spent}"
+        lines.append((step.get("started_seq") or 0, "step", f"{plain(step['name'])} {outcome}{cost}"))
+    for call in state.get("calls", ()):
+        took = "" if call.get("ms") is None else f" in {span(call['ms'] / 1000)}"
+        outcome = f"failed: {call['error']}" if call.get("error") else f"{call['status']}{took}"
+        seq = call.get("started_seq") or state.get("last_seq", 0)
+        lines.append((seq, "tool", f"{plain(call['tool'])} {outcome} {one_line(call.get('input'))}"))
+    return ((what, said) for _, what, said in sorted(lines, key=lambda line: line[0]))
 
 
 def _tracebacks(state: Mapping[str, Any]) -> Iterator[tuple[str, str]]:
@@ -71,26 +103,26 @@ def _tracebacks(state: Mapping[str, Any]) -> Iterator[tuple[str, str]]:
         yield "the agent raised", state["error"]["traceback"]
 
 
-def print_approvals(approvals: Iterable[ApprovalInfo]) -> None:
-    made = TextTable("approval", "run", "tool", "kind", "age", "input", wraps=[5])
+def approvals_table(approvals: Iterable[ApprovalInfo]) -> TextTable:
+    made = TextTable("approval", "tool", "kind", "age", "run", "input", wraps=[5])
     for approval in approvals:
         made.add_row(
             approval.approval_id,
-            approval.run_id,
             plain(approval.tool),
             approval.kind,
             age(approval.created_at),
-            one_line(approval.input),
+            approval.run_id,
+            one_line(approval.input, 200),
         )
-    made.echo("No pending approvals")
+    return made
 
 
-def print_waits(waits: Iterable[WaitInfo]) -> None:
+def waits_table(waits: Iterable[WaitInfo]) -> TextTable:
     made = TextTable("wait", "kind", "age", "asked", wraps=[3], narrowest=14)  # fits into 80 columns
     for wait in waits:
         asked = wait.prompt or f"{wait.name} {one_line(wait.input)}"
         made.add_row(wait.wait_id, wait.kind, age(wait.created_at), one_line(asked))
-    made.echo("No run waits for a person or a client")
+    return made
 
 
 def print_wait(wait: WaitInfo) -> None:
@@ -112,19 +144,19 @@ def print_wait(wait: WaitInfo) -> None:
     made.echo()
 
 
-def print_keys(keys: Iterable[KeyInfo]) -> None:
-    made = TextTable("key", "owner", "scopes", "label", "age", "used", "state")
+def keys_table(keys: Iterable[KeyInfo]) -> TextTable:
+    made = TextTable("key", "owner", "scopes", "age", "used", "state", "label", wraps=[6])
     for key in keys:
         made.add_row(
             key.key_id,
             plain(key.owner),
             " ".join(key.scopes),
-            one_line(key.label),
             age(key.created_at),
             "never" if key.last_used_at is None else f"{age(key.last_used_at)} ago",
             _state(key),
+            one_line(key.label),
         )
-    made.echo("No keys")
+    return made
 
 
 def _state(key: KeyInfo) -> str:

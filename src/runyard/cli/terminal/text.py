@@ -34,21 +34,25 @@ def moment(iso: str) -> datetime:
     return datetime.fromisoformat(iso)
 
 
-def age(iso: str, now: datetime | None = None) -> str:
-    return span(((now or datetime.now(UTC)) - moment(iso)).total_seconds())
+def now() -> datetime:
+    return datetime.now(UTC)
 
 
-def until(iso: str, now: datetime | None = None) -> str:
+def age(iso: str, at: datetime | None = None) -> str:
+    return span(((at or now()) - moment(iso)).total_seconds())
+
+
+def until(iso: str, at: datetime | None = None) -> str:
     """Return the time until then; an empty text if it has passed."""
-    left = (moment(iso) - (now or datetime.now(UTC))).total_seconds()
+    left = (moment(iso) - (at or now())).total_seconds()
     return span(left) if left > 0 else ""
 
 
-def duration(start: str | None, end: str | None, now: datetime | None = None) -> str:
+def duration(start: str | None, end: str | None, at: datetime | None = None) -> str:
     """Return the time from start to end, or until now."""
     if start is None:
         return "-"
-    return span(((now or datetime.now(UTC)) if end is None else moment(end)).timestamp() - moment(start).timestamp())
+    return span(((at or now()) if end is None else moment(end)).timestamp() - moment(start).timestamp())
 
 
 def span(seconds: float) -> str:
@@ -60,3 +64,29 @@ def span(seconds: float) -> str:
         if seconds < until:
             return f"{int(seconds // size)} {unit}"
     return f"{int(seconds // 86_400)} d"
+
+
+def tokens(count: int) -> str:
+    """Return a number of tokens as 812, 12,345 or 1.3 M; a dash for none."""
+    if not count:
+        return "-"
+    return f"{count:,}" if count < 1_000_000 else f"{count / 1_000_000:.1f} M"
+
+
+def money(usd: float) -> str:
+    """Return US dollars as $0.0042, $0.10 or $12.30; a dash for none."""
+    if not usd:
+        return "-"
+    if usd >= 1:
+        return f"${usd:,.2f}"
+    whole, _, part = f"{usd:.4f}".partition(".")
+    return f"${whole}.{part[:2]}{part[2:].rstrip('0')}"
+
+
+def size(count: float) -> str:
+    """12 kB, 3.4 MB, 1.2 GB."""
+    for unit in ("B", "kB", "MB", "GB"):
+        if count < 1000:
+            return f"{count:.3g} {unit}"
+        count /= 1000
+    return f"{count:.3g} TB"

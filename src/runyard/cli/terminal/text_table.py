@@ -1,7 +1,9 @@
 """A table for a terminal: aligned columns without borders.
 
-A cell may be styled (`output.style`). Columns are as wide as their widest cell and never cut; only columns that wrap
-become narrower if the terminal is too small. In a terminal that is smaller still, lines are longer than it is wide.
+A cell may be styled (`output.style`). Columns are as wide as their widest cell and never cut. Columns that wrap become
+narrower if the terminal is too small. If that is not enough, rows fold: the columns that do not fit continue on a
+second, indented line, under each other. In a terminal that is narrower than one column, lines are longer than it is
+wide.
 """
 
 import sys
@@ -12,12 +14,14 @@ from shutil import get_terminal_size
 from runyard.cli.terminal.output import echo, style, unstyled
 
 GAP = "  "
+INDENT = "  "  # of the lines that a folded row continues on
 NARROWEST = 20
 NO_TERMINAL = 200  # columns of a file or a pipe
 
 
 class TextTable:
-    """`wraps`: the columns that may wrap, to no less than `narrowest`. Without `header`, the first column is dim."""
+    """`wraps`: the columns that may wrap, to no less than `narrowest`. Without `header`, the first column is dim and
+    rows do not fold."""
 
     def __init__(
         self, *columns: str, wraps: Sequence[int] = (), narrowest: int = NARROWEST, header: bool = True
@@ -43,16 +47,42 @@ class TextTable:
     def lines(self, width: int) -> list[str]:
         head = [[style(column, dim=True) for column in self._columns]] if self._header else []
         rows = [*head, *self._rows]
-        widths = self._widths(rows, width)
-        return [line for row in rows for line in _lines(row, widths)]
-
-    def _widths(self, rows: Sequence[Sequence[str]], width: int) -> list[int]:
         widths = [max(_width(cell) for cell in column) for column in zip(*rows, strict=True)]
-        for place in self._wraps:
-            too_much = sum(widths) + len(GAP) * (len(widths) - 1) - width
-            if too_much > 0:
-                widths[place] = min(widths[place], max(self._narrowest, widths[place] - too_much))
-        return widths
+        groups = self._groups(widths, width)
+        for number, group in enumerate(groups):
+            self._narrow(widths, group, width - (len(INDENT) if number else 0))
+        return [line for row in rows for line in _folded(row, groups, widths)]
+
+    def _groups(self, widths: Sequence[int], width: int) -> list[list[int]]:
+        """Return the columns of each line of a row: one line if all columns fit."""
+        groups: list[list[int]] = [[]]
+        taken = 0
+        for place, natural in enumerate(widths):
+            least = min(natural, self._narrowest) if place in self._wraps else natural
+            if self._header and groups[-1] and taken + len(GAP) + least > width:
+                groups.append([])
+                taken = len(INDENT)
+            taken += least + (len(GAP) if groups[-1] else 0)
+            groups[-1].append(place)
+        return groups
+
+    def _narrow(self, widths: list[int], group: Sequence[int], width: int) -> None:
+        """Make the widest wrapping columns of a line narrower until it fits."""
+        too_much = sum(widths[place] for place in group) + len(GAP) * (len(group) - 1) - width
+        for _ in range(too_much):
+            wide = [place for place in group if place in self._wraps and widths[place] > self._narrowest]
+            if not wide:
+                return
+            widths[max(wide, key=widths.__getitem__)] -= 1
+
+
+def _folded(row: Sequence[str], groups: Sequence[Sequence[int]], widths: Sequence[int]) -> Iterator[str]:
+    for number, group in enumerate(groups):
+        cells = [row[place] for place in group]
+        if number and not any(unstyled(cell).strip() for cell in cells):
+            continue
+        for line in _lines(cells, [widths[place] for place in group]):
+            yield (INDENT if number else "") + line
 
 
 def _lines(row: Sequence[str], widths: Sequence[int]) -> Iterator[str]:
@@ -85,7 +115,7 @@ def _pieces(word: str, width: int) -> list[str]:
     """Cut a word into pieces that fit."""
     pieces, length = [""], 0
     for letter in word:
-        size = _letter_width(letter)
+        size = letter_width(letter)
         if length + size > width and pieces[-1]:
             pieces.append("")
             length = 0
@@ -100,10 +130,11 @@ def _padded(text: str, width: int) -> str:
 
 def _width(text: str) -> int:
     """Return how many columns of a terminal the longest line of a text takes."""
-    return max(len(line) if line.isascii() else sum(map(_letter_width, line)) for line in unstyled(text).split("\n"))
+    return max(len(line) if line.isascii() else sum(map(letter_width, line)) for line in unstyled(text).split("\n"))
 
 
-def _letter_width(letter: str) -> int:
+def letter_width(letter: str) -> int:
+    """Return how many columns of a terminal a letter takes."""
     if unicodedata.combining(letter) or unicodedata.category(letter) in {"Mn", "Me", "Cf"}:
         return 0
     return 2 if unicodedata.east_asian_width(letter) in {"W", "F"} else 1

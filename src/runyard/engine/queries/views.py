@@ -15,9 +15,9 @@ from runyard.domain.thread import Message, Thread
 from runyard.engine.control.deleted_files import DeletedFiles
 from runyard.engine.control.retention import DAY_MS
 from runyard.engine.log.snapshots import FoldedLog, FoldKind, Snapshots
-from runyard.errors import Gone, Invalid, NotFound, RunyardError
+from runyard.errors import Gone, Invalid, NotFound, RunyardError, Unreadable
 from runyard.ids import is_id, made_at
-from runyard.store import Document, RunColumn, Store
+from runyard.store import Document, RunColumn, RunFilter, Store
 
 if TYPE_CHECKING:
     from runyard.engine.running.worker import Worker
@@ -93,6 +93,17 @@ class Views:
         messages = await self._store.get_messages([run.trigger_message_id for run in runs if run.trigger_message_id])
         causes = {run.id: messages.get(run.trigger_message_id or "") for run in runs}
         return {run_id: message.text for run_id, message in causes.items() if message is not None}
+
+    async def readable_questions(self, runs: Sequence[Run]) -> Mapping[str, str]:
+        """Return questions as `questions` does, without those that cannot be decrypted: a list shows the other runs."""
+        try:
+            return await self.questions(runs)
+        except Unreadable:
+            found: dict[str, str] = {}
+            for run in runs:
+                with suppress(Unreadable):
+                    found |= await self.questions([run])
+            return found
 
     async def thread_runs(self, thread: Thread) -> list[Run]:
         """Return all runs of a thread, oldest first."""
@@ -182,31 +193,18 @@ class Views:
         status: Status | None = None,
         agent: str | None = None,
         thread_id: str | None = None,
+        error: str | None = None,
     ) -> Sequence[Run]:
         """Return an owner's runs, newest first. The status `running` includes runs that wait for a decision."""
+        where = _where(status, agent, thread_id, error)
         if status is Status.RUNNING:
-            at_work = await self._runs(owner, before, limit, status, agent, thread_id)
-            waiting = await self._runs(owner, before, limit, Status.WAITING, agent, thread_id)
+            at_work = await self._runs(owner, before, limit, where)
+            waiting = await self._runs(owner, before, limit, {**where, "status": Status.WAITING.value})
             by_id = {run.id: run for run in (*at_work, *waiting)}  # a run may have changed between the two reads
             return [by_id[run_id] for run_id in sorted(by_id, reverse=True)[:limit]]
-        return await self._runs(owner, before, limit, status, agent, thread_id)
+        return await self._runs(owner, before, limit, where)
 
-    async def _runs(
-        self,
-        owner: str,
-        before: str | None,
-        limit: int,
-        status: Status | None,
-        agent: str | None,
-        thread_id: str | None,
-    ) -> Sequence[Run]:
-        where: dict[RunColumn, str] = {}
-        if status is not None:
-            where["status"] = status.value
-        if agent is not None:
-            where["agent"] = clean(agent)
-        if thread_id is not None:
-            where["thread_id"] = checked_cursor(thread_id) or ""
+    async def _runs(self, owner: str, before: str | None, limit: int, where: RunFilter) -> Sequence[Run]:
         return await self._store.list_runs(owner, where, checked_cursor(before), limit)
 
     async def state(self, owner: str, run_id: str, at: int | None) -> State:
@@ -233,3 +231,17 @@ def checked_cursor(given: str | None) -> str | None:
     if given is not None and not is_id(given):
         raise Invalid("This is not a valid id. Use the id of an object that the API returned.")
     return given
+
+
+def _where(status: Status | None, agent: str | None, thread_id: str | None, error: str | None) -> dict[RunColumn, str]:
+    """Return the filter of a list of runs. Only failed runs have an error, and an index finds their status."""
+    where: dict[RunColumn, str] = {}
+    if status is not None or error is not None:
+        where["status"] = (status or Status.ERROR).value
+    if agent is not None:
+        where["agent"] = clean(agent)
+    if thread_id is not None:
+        where["thread_id"] = checked_cursor(thread_id) or ""
+    if error is not None:
+        where["error_code"] = clean(error)
+    return where

@@ -7,6 +7,7 @@ from fastapi import Query
 from starlette.requests import Request
 from starlette.responses import Response
 
+from runyard.domain.events import Usage
 from runyard.domain.run import Run, Status
 from runyard.domain.thread import Thread
 from runyard.domain.times import iso
@@ -22,11 +23,13 @@ from runyard.web.routing import Router
 from runyard.web.sse import EventStream, LiveStream, already_complete, start_of
 
 FACE = "native"
+QUESTION_CHARS = 300  # of the message in a list of runs
 Limit = Annotated[int, Query(ge=1, le=200)]
 Seq = Annotated[int | None, Query(ge=0, le=2**53)]
 RunStatusFilter = Annotated[
     Status | None, Query(description="`running` includes runs that wait for a decision; `waiting` gives only those.")
 ]
+ErrorFilter = Annotated[str | None, Query(max_length=100, description="Only runs that failed with this code.")]
 
 router = Router(FACE)
 
@@ -88,12 +91,16 @@ async def list_runs(
     status: RunStatusFilter = None,
     agent: str | None = None,
     thread_id: str | None = None,
+    error: ErrorFilter = None,
     before: str | None = None,
     limit: Limit = 50,
 ) -> Response:
     """List runs, newest first."""
-    page = await engine.views.runs(owner, before, limit, status=status, agent=agent, thread_id=thread_id)
-    return Json(wire.RunPage(runs=[_run(r) for r in page], next=_next([r.id for r in page], limit)))
+    page = await engine.views.runs(owner, before, limit, status=status, agent=agent, thread_id=thread_id, error=error)
+    questions = await engine.views.readable_questions(page)
+    return Json(
+        wire.RunPage(runs=[_run(r, questions.get(r.id)) for r in page], next=_next([r.id for r in page], limit))
+    )
 
 
 @router.get("/api/runs/{run_id}/state")
@@ -152,7 +159,8 @@ def _thread(thread: Thread) -> wire.ThreadRow:
     )
 
 
-def _run(run: Run) -> wire.RunRow:
+def _run(run: Run, question: str | None) -> wire.RunRow:
+    usage = run.usage or Usage()
     return wire.RunRow(
         run_id=run.id,
         thread_id=run.thread_id,
@@ -170,6 +178,10 @@ def _run(run: Run) -> wire.RunRow:
         retry_of=run.retry_of,
         superseded_by=run.superseded_by,
         parent_run_id=run.parent_run_id,
+        question=None if question is None else question[:QUESTION_CHARS],
+        usage=wire.RunUsage(
+            input_tokens=usage.input_tokens, output_tokens=usage.output_tokens, usd=round(usage.usd, 6)
+        ),
     )
 
 

@@ -19,6 +19,12 @@ STATUS: dict[Status, RunStatus] = {
 }
 
 
+class RunUsage(BaseModel):
+    input_tokens: int
+    output_tokens: int
+    usd: float
+
+
 class RunRow(BaseModel):
     run_id: str
     thread_id: str | None
@@ -36,6 +42,10 @@ class RunRow(BaseModel):
     retry_of: str | None
     superseded_by: str | None
     parent_run_id: str | None = Field(description="For a child run: the run that waits for it.")
+    question: str | None = Field(description="The beginning of the message that the run answers.")
+    usage: RunUsage = Field(
+        description="Tokens and cost of the model calls, also of child runs, once the run has ended."
+    )
 
 
 class RunPage(BaseModel):

@@ -26,7 +26,10 @@ async def get_named(tx: Tx, owner: str, external_id: str) -> Run:
 
 async def list_page(tx: Tx, owner: str, where: RunFilter, before: str | None, limit: int) -> Sequence[Run]:
     params = owner, before, where.get("agent"), where.get("thread_id"), limit
-    status = where.get("status")
+    status, error = where.get("status"), where.get("error_code")
+    if error is not None:
+        rows = await tx.rows(tx.q.list_runs_by_error, *params, status or Status.ERROR.value, error)
+        return [_rows.run(row) for row in rows]
     if status is None:
         return [_rows.run(row) for row in await tx.rows(tx.q.list_runs, *params)]
     return [_rows.run(row) for row in await tx.rows(tx.q.list_runs_by_status, *params, status)]

@@ -19,3 +19,10 @@ select {run} from runs r
  where r.owner = ?1 and r.status = ?6 and r.id < coalesce(?2, 'g')
    and (?3 is null or r.agent = ?3) and (?4 is null or r.thread_id = ?4)
  order by r.id desc limit ?5;
+
+-- name: list_runs_by_error
+-- An owner's runs of one status that failed with one code. A separate statement, so that the others keep their plans.
+select {run} from runs r
+ where r.owner = ?1 and r.status = ?6 and r.error_code = ?7 and r.id < coalesce(?2, 'g')
+   and (?3 is null or r.agent = ?3) and (?4 is null or r.thread_id = ?4)
+ order by r.id desc limit ?5;

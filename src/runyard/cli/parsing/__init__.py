@@ -1,0 +1,1 @@
+"""The words of a command line: functions that are commands, their options, and the parser of one command."""

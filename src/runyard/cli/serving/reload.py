@@ -1,0 +1,102 @@
+"""Start the process again when a file of the app changes. For `runyard dev`.
+
+A thread looks at the files of the app: those that it imported from its own folder. After a change it loads the app in
+another process. If that fails, the running one goes on and says why. Otherwise it drains as after SIGTERM, and then
+replaces itself by a new program in the same process, with the same socket: clients that connect meanwhile wait a
+moment, and runs that have not ended continue there with the new code.
+"""
+
+import os
+import signal
+import socket
+import subprocess
+import sys
+import threading
+from collections.abc import Callable
+from pathlib import Path
+
+SOCKET = "_RUNYARD_DEV_SOCKET"  # of the environment: the socket that the program before this one left open
+LOOK_SECONDS = 0.5
+DRAIN_SECONDS = 2.0  # that runs have to end by themselves
+LOAD = "import sys; from pathlib import Path; from runyard.agents.declared.loading import load; load(Path(sys.argv[1]))"
+
+
+def inherited_socket() -> socket.socket | None:
+    """Return the socket of the program before this one, if it replaced itself."""
+    number, _, process = os.environ.pop(SOCKET, "").partition(":")
+    if not number or process != str(os.getpid()):
+        return None
+    return socket.socket(fileno=int(number))
+
+
+class Reload:
+    """`start` begins to look. `restart_if_wanted` is the last thing that the process does."""
+
+    def __init__(self, app: Path, listener: socket.socket, say: Callable[[str], None]) -> None:
+        self._app = app
+        self._folder = (app if app.is_dir() else app.parent).resolve()
+        self._say = say
+        self._wanted = False
+        self._socket = os.dup(listener.fileno())  # the server closes its own
+        self._times: dict[Path, float] = {}
+        self._is_broken = False  # the version on disk cannot be loaded
+
+    def start(self) -> None:
+        self._times = self._look()
+        threading.Thread(target=self._watch, name="reload", daemon=True).start()
+
+    def restart_if_wanted(self) -> None:
+        """Replace the program by a new one, if a file has changed."""
+        if not self._wanted:
+            os.close(self._socket)
+            return
+        sys.stdout.flush()
+        sys.stderr.flush()
+        os.set_inheritable(self._socket, True)
+        environment = os.environ | {SOCKET: f"{self._socket}:{os.getpid()}"}
+        os.execve(sys.executable, [sys.executable, *sys.orig_argv[1:]], environment)
+
+    def _watch(self) -> None:
+        pause = threading.Event()
+        while not pause.wait(LOOK_SECONDS):
+            now = self._look()
+            changed = sorted(path.name for path, time in now.items() if self._times.get(path, time) != time)
+            self._times = now
+            if changed and self._loads(", ".join(changed)):
+                break
+            if changed:
+                self._times = self._look()
+        self._wanted = True
+        os.kill(os.getpid(), signal.SIGTERM)
+        pause.wait(DRAIN_SECONDS)
+        os.kill(os.getpid(), signal.SIGTERM)  # runs that go on are left to the new code
+
+    def _look(self) -> dict[Path, float]:
+        """Return when each file of the app was changed. A file that is being replaced may be missing for a moment."""
+        found: dict[Path, float] = {}
+        for path in self._files():
+            try:
+                found[path] = path.stat().st_mtime
+            except OSError:
+                found[path] = self._times.get(path, 0.0)
+        return found
+
+    def _files(self) -> list[Path]:
+        """Return the files that the app imported. While it cannot be loaded, any file beside it may be the reason."""
+        names = [getattr(module, "__file__", None) or "" for module in list(sys.modules.values())]
+        own = [
+            Path(name) for name in names if name.startswith(f"{self._folder}{os.sep}") and "site-packages" not in name
+        ]
+        return [*own, *self._folder.glob("*.py")] if self._is_broken else own
+
+    def _loads(self, changed: str) -> bool:
+        """Return whether the app can be loaded as it is now."""
+        command = [sys.executable, "-c", LOAD, str(self._app)]
+        loaded = subprocess.run(command, capture_output=True, text=True, check=False, stdin=subprocess.DEVNULL)
+        self._is_broken = loaded.returncode != 0
+        if not self._is_broken:
+            self._say(f"{changed} changed: starting again.")
+            return True
+        reason = (loaded.stderr.strip().splitlines() or ["It cannot be loaded."])[-1].rpartition("StartupError: ")[2]
+        self._say(f"{changed} changed, but the version before goes on: {reason}")
+        return False

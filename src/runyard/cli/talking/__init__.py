@@ -1,0 +1,1 @@
+"""`runyard chat`: a conversation with an agent in the terminal."""

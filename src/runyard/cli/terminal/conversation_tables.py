@@ -1,0 +1,108 @@
+"""Tables of threads, channels, agents, their memory and their usage for a terminal."""
+
+import sys
+from collections.abc import Iterable, Sequence
+from typing import TYPE_CHECKING
+
+from runyard.cli.terminal.output import echo, style
+from runyard.cli.terminal.text import age, money, one_line, plain, tokens
+from runyard.cli.terminal.text_table import TextTable
+from runyard.cli.terminal.wrapping import filled
+
+if TYPE_CHECKING:
+    from runyard.client.wire import (
+        AgentInfo,
+        BlockInfo,
+        ChannelInfo,
+        ChannelMessage,
+        PassageInfo,
+        ThreadInfo,
+        ThreadMessage,
+        UsageInfo,
+    )
+
+
+def threads_table(threads: "Iterable[ThreadInfo]") -> TextTable:
+    made = TextTable("thread", "agent", "age", "newest run")
+    for thread in threads:
+        made.add_row(thread.thread_id, plain(thread.agent or "-"), age(thread.created_at), thread.head_run_id or "-")
+    return made
+
+
+def print_thread_messages(messages: "Iterable[ThreadMessage]") -> None:
+    for message in messages:
+        _message(message.role, message.created_at, message.content)
+
+
+def channels_table(channels: "Sequence[ChannelInfo]") -> TextTable:
+    """Return the list of channels. It has a column of topics only if a channel has one."""
+    has_topics = any(channel.topic for channel in channels)
+    names = ["channel", "kind", "name", "age", "members", *(["topic"] if has_topics else [])]
+    made = TextTable(*names, wraps=[4, 5])
+    for channel in channels:
+        members = ", ".join(plain(member.id) for member in channel.people)
+        topic = [one_line(channel.topic or "", 200)] if has_topics else []
+        made.add_row(channel.id, channel.kind, one_line(channel.name, 40), age(channel.created_at), members, *topic)
+    return made
+
+
+def print_channel_messages(messages: "Iterable[ChannelMessage]") -> None:
+    for message in messages:
+        sender = f"{message.user_id} (agent)" if message.is_agent else message.user_id
+        _message(f"{sender}{' replied' if message.parent_message_id else ''}", message.created_at, message.text)
+
+
+def _message(sender: str, created_at: str, text: str) -> None:
+    echo(f"{style(plain(sender), bold=True)} {style(f'{age(created_at)} ago', dim=True)}")
+    echo(f"{filled(plain(text), sys.stdout, '')}\n")
+
+
+def agents_table(agents: "Iterable[AgentInfo]") -> TextTable:
+    made = TextTable("agent", "model", "turns", "budget", "state", "title", wraps=[5])
+    for agent in agents:
+        state = "declared" if agent.is_declared else "made here"
+        made.add_row(
+            plain(agent.id),
+            plain(agent.model_id or "-"),
+            str(agent.max_turns),
+            money(agent.max_budget_usd),
+            state if agent.is_active else style("inactive", fg="yellow"),
+            one_line(agent.title or ("" if agent.display_name == agent.id else agent.display_name)),
+        )
+    return made
+
+
+def print_agent(agent: "AgentInfo") -> None:
+    made = TextTable("", "", wraps=[1], header=False)
+    made.add_row("agent", plain(agent.id))
+    made.add_row("name", plain(agent.display_name or agent.id))
+    if agent.title:
+        made.add_row("title", plain(agent.title))
+    made.add_row("state", "active" if agent.is_active else style("inactive", fg="yellow"))
+    made.add_row("declared", "in code" if agent.is_declared else "over the API")
+    made.add_row("model", plain(agent.model_id or "-"))
+    made.add_row("limits", f"{agent.max_turns} turns, {money(agent.max_budget_usd)}")
+    if agent.system_prompt:
+        made.add_row("prompt", plain(agent.system_prompt))
+    made.echo()
+
+
+def memory_table(agent_id: str, blocks: "Iterable[BlockInfo]", passages: "Iterable[PassageInfo]") -> TextTable:
+    """Return the blocks by label and the passages by id, in one table."""
+    made = TextTable("block or passage", "age", "note", "content", wraps=[3])
+    for block in blocks:
+        note = f"of {plain(block.owner_id)}" if block.owner_id != agent_id else "shared" if block.is_shared else ""
+        made.add_row(plain(block.label), age(block.updated_at), note, one_line(block.content, 300))
+    for passage in passages:
+        made.add_row(passage.id, age(passage.created_at), plain(" ".join(passage.tags)), one_line(passage.content, 300))
+    return made
+
+
+def usage_table(title: str, rows: "Iterable[tuple[str, tuple[int, UsageInfo]]]") -> TextTable:
+    """Return runs, tokens and cost by day or agent."""
+    made = TextTable(title, "runs", "tokens in", "tokens out", "cost")
+    for name, (runs, usage) in rows:
+        made.add_row(
+            plain(name), f"{runs:,}", tokens(usage.input_tokens), tokens(usage.output_tokens), money(usage.usd)
+        )
+    return made

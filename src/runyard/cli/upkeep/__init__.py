@@ -1,0 +1,1 @@
+"""Commands that keep an installation in order: schema, copies, checks and encryption."""

@@ -1,0 +1,1 @@
+"""Commands on what a server stores: runs, approvals, waits, events, keys, and the state of the installation."""

@@ -1,0 +1,76 @@
+"""`runyard approvals`: list and decide the approvals that runs wait for."""
+
+from typing import TYPE_CHECKING, Annotated, Any
+
+from runyard.cli.clients.open_client import run_with_client
+from runyard.cli.clients.short_ids import whole_approval_id
+from runyard.cli.parsing.commands import Group, Option
+from runyard.cli.parsing.options import ApprovalId, Json, Quiet
+from runyard.errors import Invalid
+
+if TYPE_CHECKING:
+    from runyard.cli.clients.open_client import AnyClient
+
+program = Group("List and decide the approvals that runs wait for.")
+
+
+@program.command("list")
+def list_approvals(json: Json = False, quiet: Quiet = False) -> None:
+    """List pending approvals, newest first."""
+
+    async def work(client: "AnyClient", has_workers: bool) -> None:
+        from runyard.cli.terminal import results, tables
+
+        found = [approval async for approval in client.approvals()]
+        ids, table = (approval.approval_id for approval in found), tables.approvals_table(found)
+        results.print_list(found, ids, table, "No pending approvals", json=json, quiet=quiet)
+
+    run_with_client(work, quiet=quiet)
+
+
+@program.command()
+def approve(
+    approval_id: ApprovalId,
+    input: Annotated[str | None, Option(help="Call the tool with this input (JSON) instead.")] = None,
+    reason: Annotated[str | None, Option(help="The reason.")] = None,
+    json: Json = False,
+    quiet: Quiet = False,
+) -> None:
+    """Approve; the run continues."""
+    edited = None if input is None else _object(input)
+
+    async def work(client: "AnyClient", has_workers: bool) -> None:
+        from runyard.cli.terminal.results import print_done
+
+        whole = await whole_approval_id(client, approval_id)
+        done = await client.approve(whole, reason=reason, input=edited)
+        print_done(done, done.state, json=json, quiet=quiet)
+
+    run_with_client(work, quiet=quiet)
+
+
+@program.command()
+def reject(
+    approval_id: ApprovalId,
+    reason: Annotated[str | None, Option(help="The reason; the agent receives it.")] = None,
+    json: Json = False,
+    quiet: Quiet = False,
+) -> None:
+    """Reject; the run continues without the call."""
+
+    async def work(client: "AnyClient", has_workers: bool) -> None:
+        from runyard.cli.terminal.results import print_done
+
+        done = await client.reject(await whole_approval_id(client, approval_id), reason=reason)
+        print_done(done, done.state, json=json, quiet=quiet)
+
+    run_with_client(work, quiet=quiet)
+
+
+def _object(text: str) -> dict[str, Any]:
+    import msgspec
+
+    try:
+        return msgspec.json.decode(text, type=dict[str, Any])
+    except msgspec.DecodeError:
+        raise Invalid("--input must be a JSON object.") from None

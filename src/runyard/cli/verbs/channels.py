@@ -1,0 +1,63 @@
+"""`runyard channels`: list, show and delete channels and DMs."""
+
+from typing import TYPE_CHECKING, Annotated
+
+from runyard.cli.clients.open_client import run_with_client
+from runyard.cli.clients.short_ids import find_channel
+from runyard.cli.parsing.commands import Group, Option
+from runyard.cli.parsing.options import ChannelId, Json, Quiet
+
+if TYPE_CHECKING:
+    from runyard.cli.clients.open_client import AnyClient
+
+program = Group("List, show and delete channels and DMs.")
+Messages = Annotated[int, Option("--limit", min=1, max=100, help="The largest number of messages to show.")]
+
+
+@program.command("list")
+def list_channels(json: Json = False, quiet: Quiet = False) -> None:
+    """List channels and then DMs, newest first."""
+
+    async def work(client: "AnyClient", has_workers: bool) -> None:
+        from runyard.cli.terminal import conversation_tables, results
+
+        found = [channel async for channel in client.channels()] + [dm async for dm in client.dms()]
+        ids, table = (channel.id for channel in found), conversation_tables.channels_table(found)
+        results.print_list(found, ids, table, "No channels", json=json, quiet=quiet)
+
+    run_with_client(work, quiet=quiet)
+
+
+@program.command()
+def show(channel_id: ChannelId, limit: Messages = 50, json: Json = False, quiet: Quiet = False) -> None:
+    """Show the newest messages of a channel or a DM, oldest first. With --quiet: their ids."""
+
+    async def work(client: "AnyClient", has_workers: bool) -> None:
+        from runyard.cli.terminal import conversation_tables, results
+        from runyard.cli.terminal.output import echo
+
+        channel = await find_channel(client, channel_id)
+        found = await client.channel_messages(channel, limit)
+        if json:
+            results.print_json({"channel": channel, "messages": found})
+        elif quiet:
+            for message in found:
+                echo(message.id)
+        else:
+            conversation_tables.print_channel_messages(found)
+
+    run_with_client(work, quiet=quiet)
+
+
+@program.command()
+def delete(channel_id: ChannelId, json: Json = False, quiet: Quiet = False) -> None:
+    """Delete a channel or a DM with its messages and runs."""
+
+    async def work(client: "AnyClient", has_workers: bool) -> None:
+        from runyard.cli.terminal.results import print_done
+
+        channel = await find_channel(client, channel_id)
+        await client.delete_channel(channel)
+        print_done({"deleted": channel.id}, f"{channel.id} is deleted.", json=json, quiet=quiet)
+
+    run_with_client(work, quiet=quiet)

@@ -1,0 +1,81 @@
+"""`runyard memory`: what an agent remembers. Blocks are in every prompt and have a label; passages are searched."""
+
+from typing import TYPE_CHECKING, Annotated
+
+from runyard.cli.clients.open_client import run_with_client
+from runyard.cli.clients.short_ids import whole_passage_id
+from runyard.cli.parsing.commands import Argument, Group, Option
+from runyard.cli.parsing.options import AgentName, Json, Quiet
+from runyard.cli.terminal.output import echo
+from runyard.errors import NotFound
+
+if TYPE_CHECKING:
+    from runyard.cli.clients.open_client import AnyClient
+
+program = Group("List, show and delete what agents remember.")
+Entry = Annotated[str, Argument(help="The label of a block, or the id of a passage (8 or more characters of it).")]
+
+
+@program.command("list")
+def list_memory(
+    agent: AgentName,
+    query: Annotated[str | None, Option(help="Only passages with these words, the best match first.")] = None,
+    limit: Annotated[int, Option(min=1, max=100, help="The largest number of passages to show.")] = 20,
+    json: Json = False,
+    quiet: Quiet = False,
+) -> None:
+    """List the blocks of an agent, then its passages, newest first."""
+
+    async def work(client: "AnyClient", has_workers: bool) -> None:
+        from runyard.cli.terminal import conversation_tables, results
+
+        blocks = [] if query is not None else await client.memory_blocks(agent)
+        passages = await client.passages(agent, query, limit)
+        if json:
+            results.print_json({"blocks": blocks, "passages": passages})
+            return
+        ids = [*(block.label for block in blocks), *(passage.id for passage in passages)]
+        table = conversation_tables.memory_table(agent, blocks, passages)
+        results.print_list([], ids, table, f"{agent} remembers nothing", json=False, quiet=quiet)
+
+    run_with_client(work, quiet=quiet)
+
+
+@program.command()
+def show(agent: AgentName, entry: Entry, json: Json = False, quiet: Quiet = False) -> None:
+    """Show the whole text of a block or a passage."""
+
+    async def work(client: "AnyClient", has_workers: bool) -> None:
+        from runyard.cli.terminal.results import print_json
+        from runyard.cli.terminal.text import plain
+
+        blocks = {block.label: block for block in await client.memory_blocks(agent)}
+        if entry in blocks:
+            print_json(blocks[entry]) if json else echo(plain(blocks[entry].content))
+            return
+        whole = await whole_passage_id(client, agent, entry)
+        for passage in await client.passages(agent):
+            if passage.id == whole:
+                print_json(passage) if json else echo(plain(passage.content))
+                return
+        raise NotFound(f"{agent} has no block and no recent passage of that name.")
+
+    run_with_client(work, quiet=quiet)
+
+
+@program.command()
+def delete(agent: AgentName, entry: Entry, json: Json = False, quiet: Quiet = False) -> None:
+    """Delete a block or a passage."""
+
+    async def work(client: "AnyClient", has_workers: bool) -> None:
+        from runyard.cli.terminal.results import print_done
+
+        if any(block.label == entry and block.owner_id == agent for block in await client.memory_blocks(agent)):
+            gone = entry
+            await client.delete_block(agent, entry)
+        else:
+            gone = await whole_passage_id(client, agent, entry)
+            await client.delete_passage(agent, gone)
+        print_done({"deleted": gone}, f"{gone} is deleted.", json=json, quiet=quiet)
+
+    run_with_client(work, quiet=quiet)

@@ -1,0 +1,73 @@
+"""`runyard threads`: list, show and delete conversations with agents."""
+
+from contextlib import aclosing
+from typing import TYPE_CHECKING, Annotated
+
+from runyard.cli.clients.open_client import run_with_client
+from runyard.cli.clients.short_ids import whole_thread_id
+from runyard.cli.parsing.commands import Group, Option
+from runyard.cli.parsing.options import Json, Quiet, ThreadId
+
+if TYPE_CHECKING:
+    from runyard.cli.clients.open_client import AnyClient
+    from runyard.client.wire import ThreadInfo
+
+program = Group("List, show and delete threads.")
+Messages = Annotated[int, Option("--limit", min=1, max=500, help="The largest number of messages to show.")]
+
+
+@program.command("list")
+def list_threads(
+    limit: Annotated[int, Option(min=1, help="The largest number of threads to show.")] = 20,
+    json: Json = False,
+    quiet: Quiet = False,
+) -> None:
+    """List threads, newest first."""
+
+    async def work(client: "AnyClient", has_workers: bool) -> None:
+        from runyard.cli.terminal import conversation_tables, results
+
+        found: list[ThreadInfo] = []
+        async with aclosing(client.threads()) as threads:
+            async for thread in threads:
+                found.append(thread)
+                if len(found) >= limit:
+                    break
+        ids, table = (thread.thread_id for thread in found), conversation_tables.threads_table(found)
+        results.print_list(found, ids, table, "No threads", json=json, quiet=quiet)
+
+    run_with_client(work, quiet=quiet)
+
+
+@program.command()
+def show(thread_id: ThreadId, limit: Messages = 50, json: Json = False, quiet: Quiet = False) -> None:
+    """Show the newest messages of a thread, oldest first. With --quiet: their ids."""
+
+    async def work(client: "AnyClient", has_workers: bool) -> None:
+        from runyard.cli.terminal import conversation_tables, results
+        from runyard.cli.terminal.output import echo
+
+        found = await client.thread_messages(await whole_thread_id(client, thread_id), limit)
+        if json:
+            results.print_json(found)
+        elif quiet:
+            for message in found:
+                echo(message.id)
+        else:
+            conversation_tables.print_thread_messages(found)
+
+    run_with_client(work, quiet=quiet)
+
+
+@program.command()
+def delete(thread_id: ThreadId, json: Json = False, quiet: Quiet = False) -> None:
+    """Delete a thread with its messages and runs."""
+
+    async def work(client: "AnyClient", has_workers: bool) -> None:
+        from runyard.cli.terminal.results import print_done
+
+        whole = await whole_thread_id(client, thread_id)
+        await client.delete_thread(whole)
+        print_done({"deleted": whole}, f"{whole} is deleted.", json=json, quiet=quiet)
+
+    run_with_client(work, quiet=quiet)

@@ -1,0 +1,97 @@
+"""The calls of the client about agents and their memory."""
+
+from collections.abc import AsyncGenerator
+from urllib.parse import quote
+
+from runyard.client.connection import Connection, given
+from runyard.client.pages import PAGE
+from runyard.client.wire import AgentInfo, BlockInfo, Page, PassageInfo, read
+
+
+class AgentCalls:
+    """The part of `Client` that lists agents, and reads and deletes what they remember."""
+
+    _connection: Connection
+
+    async def agent_names(self) -> list[str]:
+        """Return the names of the agents that the server runs and that answer messages."""
+        return [str(row["id"]) for row in read(await self._connection.send("GET", "/v1/models"), Page).data]
+
+    async def agents(self, *, inactive: bool = False) -> AsyncGenerator[AgentInfo, None]:
+        """Return the agents that the caller can use, by id.
+
+        Args:
+            inactive: Whether to include agents that no message wakes.
+        """
+        after: str | None = None
+        while True:
+            params = given({"after": after, "limit": PAGE, "inactive": "true" if inactive else None})
+            page = read(await self._connection.send("GET", "/api/agents", params=params), Page)
+            for agent in page.agents:
+                yield agent
+            after = page.next
+            if after is None:
+                return
+
+    async def agent(self, agent_id: str) -> AgentInfo:
+        """Return an agent.
+
+        Args:
+            agent_id: The id of the agent.
+        """
+        return read(await self._connection.send("GET", f"/api/agents/{_id(agent_id)}"), AgentInfo)
+
+    async def deactivate_agent(self, agent_id: str) -> None:
+        """Deactivate an agent: messages no longer wake it. Its messages, runs and memory stay.
+
+        Args:
+            agent_id: The id of the agent.
+
+        Raises:
+            ScopeMissing: If code declares the agent and the key lacks the scope `operate`.
+        """
+        await self._connection.send("DELETE", f"/api/agents/{_id(agent_id)}")
+
+    async def memory_blocks(self, agent_id: str) -> list[BlockInfo]:
+        """Return the memory blocks in an agent's prompt.
+
+        Args:
+            agent_id: The id of the agent.
+        """
+        return read(await self._connection.send("GET", f"/api/agents/{_id(agent_id)}/memory"), Page).blocks
+
+    async def passages(self, agent_id: str, query: str | None = None, limit: int = PAGE) -> list[PassageInfo]:
+        """Return the passages that an agent stored, newest first.
+
+        Args:
+            agent_id: The id of the agent.
+            query: Only passages with these words, the best match first.
+            limit: The largest number of passages.
+        """
+        path, params = f"/api/agents/{_id(agent_id)}/passages", given({"query": query, "limit": limit})
+        return read(await self._connection.send("GET", path, params=params), Page).passages
+
+    async def delete_block(self, agent_id: str, label: str) -> None:
+        """Delete a memory block.
+
+        Args:
+            agent_id: The id of the agent that the block belongs to.
+            label: The label of the block.
+        """
+        path = f"/api/agents/{_id(agent_id)}/memory/{_id(label)}"
+        await self._connection.send("DELETE", path, repeatable=False)
+
+    async def delete_passage(self, agent_id: str, passage_id: str) -> None:
+        """Delete a passage.
+
+        Args:
+            agent_id: The id of the agent.
+            passage_id: The id of the passage.
+        """
+        path = f"/api/agents/{_id(agent_id)}/passages/{_id(passage_id)}"
+        await self._connection.send("DELETE", path, repeatable=False)
+
+
+def _id(text: str) -> str:
+    """Return an id as one segment of a path, whatever characters it has."""
+    return quote(text, safe="") or "-"

@@ -1,0 +1,72 @@
+"""Completion in a real bash: commands, options and the ids of a database, also after `--install-completion`."""
+
+import asyncio
+import subprocess
+from pathlib import Path
+
+import pytest
+
+from runyard.clock import SystemClock
+from runyard.domain.api_key import LOCAL
+from runyard.stores.sqlite.store import SqliteStore
+from tests.cli.cli_process import RUNYARD, environment, runyard, serving
+from tests.store.factories import a_post, waiting
+from tests.support.eventually import PATIENCE
+
+# what bash itself does after a tab, with the words of a line
+PRESS_TAB = """
+COMP_WORDS=(runyard "$@"); COMP_CWORD=$#; COMP_LINE="${COMP_WORDS[*]}"; COMP_POINT=${#COMP_LINE}
+compopt() { echo "compopt $1 $2"; }
+$(complete -p runyard | sed -E 's/.*-F ([^ ]+) .*/\\1/')
+printf '%s\\n' "${COMPREPLY[@]}"
+"""
+
+
+def offered(folder: Path, *words: str, start: str, url: str = "http://127.0.0.1:9") -> list[str]:
+    env = environment(RUNYARD_URL=url, PATH=f"{RUNYARD.parent}:/usr/bin:/bin", HOME=str(folder))
+    done = subprocess.run(
+        ["bash", "--norc", "-c", f"{start}\n{PRESS_TAB}", "bash", *words],
+        cwd=folder,
+        env=env,
+        capture_output=True,
+        text=True,
+        timeout=PATIENCE,
+        check=True,
+    )
+    return done.stdout.split("\n")[:-1]
+
+
+@pytest.fixture
+def run_id(tmp_path: Path) -> str:
+    """A run in the database of the folder."""
+
+    async def fill() -> str:
+        store = SqliteStore(tmp_path / ".runyard" / "runyard.db", SystemClock())
+        await store.open()
+        run, _ = await waiting(store, a_post(owner=LOCAL))
+        await store.close()
+        return run.id
+
+    return asyncio.run(fill())
+
+
+def test_bash_completes_commands_options_files_and_run_ids(tmp_path: Path, run_id: str) -> None:
+    printed = 'eval "$(runyard completion bash)"'
+    assert offered(tmp_path, "runs", "sh", start=printed) == ["show"]
+    assert offered(tmp_path, "runs", "show", run_id[:4], start=printed) == [run_id]
+    assert offered(tmp_path, "backup", "", start=printed) == ["compopt -o default", ""]
+    env = {"HOME": str(tmp_path), "SHELL": "/bin/bash", "XDG_CONFIG_HOME": ""}
+    for _ in range(2):
+        installed = runyard(tmp_path, "--install-completion", env=env)
+        assert installed.returncode == 0, installed.stderr
+    assert (tmp_path / ".bashrc").read_text().count("completion of runyard") == 1, "it is added once"
+    assert offered(tmp_path, "runs", "list", "--st", start=". ~/.bashrc") == ["--status"]
+    unknown = runyard(tmp_path, "--install-completion", env=env | {"SHELL": "/bin/tcsh"})
+    assert (unknown.returncode, unknown.stdout) == (2, "")
+
+
+@pytest.mark.flow
+def test_agents_come_from_the_server(tmp_path: Path) -> None:
+    with serving(tmp_path) as url:
+        offers = runyard(tmp_path, "__complete", "chat", "cv", env={"RUNYARD_URL": url})
+    assert [line.split("\t")[0] for line in offers.stdout.splitlines()] == ["cv-screener"]

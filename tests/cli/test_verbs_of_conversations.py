@@ -1,0 +1,172 @@
+"""Verbs for runs, threads, channels, agents, memory and usage: what a server answers is what its database answers
+afterwards, with ids that may be short."""
+
+import json
+import subprocess
+import sys
+from pathlib import Path
+from typing import Any
+
+import httpx2
+import pytest
+
+from tests.cli.cli_process import environment, runyard, runyard_here, serving
+from tests.cli.terminal import terminal
+from tests.support.eventually import PATIENCE
+
+pytestmark = pytest.mark.flow
+
+APP = """
+import runyard
+
+def think(conversation):
+    return {"text": ["Paid."], "usage": {"input_tokens": 1200, "output_tokens": 34, "usd": 0.05}}
+
+clerk = runyard.Agent("clerk", model="scripted", turns=think)
+
+@runyard.agent
+async def broken(ctx):
+    raise ValueError("no luck")
+
+default = clerk
+"""
+NO_SERVER = {"RUNYARD_URL": "http://127.0.0.1:9"}
+READS = [
+    "runs list",
+    "runs list --agent clerk --since 1h",
+    "runs list --error agent_error",
+    "threads list",
+    "channels list",
+    "channels show pier",
+    "agents list",
+    "agents show clerk",
+    "memory list clerk",
+    "memory list clerk --query boats",
+    "memory show clerk contacts",
+    "usage",
+    "usage --by day --agent clerk",
+]
+
+EVERY_READ = """
+import sys
+from runyard.cli import run
+for number, read in enumerate(sys.argv[1:]):
+    print(end="\\n" if number else "")
+    assert run([*read.split(), "--json", "--quiet"]) == 0
+"""
+
+
+class Installation:
+    """A folder whose server has stopped, and what its verbs printed while it was there."""
+
+    def __init__(self, folder: Path) -> None:
+        self.folder = folder
+        self.answers: dict[str, Any] = {}
+        self.thread = self.run = self.failed = self.passage = ""
+
+    def said(self, *words: str) -> str:
+        """What a verb prints while there is no server."""
+        done = runyard(self.folder, *words, env=NO_SERVER)
+        assert done.returncode == 0, done.stderr
+        return done.stdout
+
+
+def ended(http: httpx2.Client, agent: str, text: str) -> tuple[str, str]:
+    """The thread and the run of a message that was answered."""
+    thread = http.post("/api/threads", json={"agent": agent}).json()["thread_id"]
+    run = http.post(f"/api/threads/{thread}/messages", json={"content": text}).json()["run_id"]
+    assert http.get(f"/api/runs/{run}/log").text.count("event: run.finished") == 1
+    return thread, run
+
+
+@pytest.fixture(scope="module")
+def installation(tmp_path_factory: pytest.TempPathFactory) -> Installation:
+    found = Installation(tmp_path_factory.mktemp("verbs"))
+    (found.folder / "app.py").write_text(APP)
+    with serving(found.folder, "app.py") as url, httpx2.Client(base_url=url, timeout=PATIENCE) as http:
+        found.thread, found.run = ended(http, "clerk", "Pay it back.")
+        _, found.failed = ended(http, "broken", "Try it.")
+        channel = http.post("/api/channels", json={"name": "pier", "topic": "boats", "agents": ["clerk"]}).json()["id"]
+        http.post("/api/messages", json={"channelId": channel, "text": "Good morning."})
+        http.post("/api/dms", json={"agentId": "clerk"})
+        http.put("/api/agents/clerk/memory/contacts", json={"content": "Ann: 17", "isShared": True})
+        body = {"content": "Bob sells boats.", "tags": ["north"]}
+        found.passage = http.post("/api/agents/clerk/passages", json=body).json()["id"]
+        while any(run["status"] != "done" for run in http.get("/api/runs", params={"agent": "clerk"}).json()["runs"]):
+            pass  # the message in the channel is answered
+        for read in READS:
+            found.answers[read] = json.loads(
+                runyard_here(found.folder, *read.split(), "--json", env={"RUNYARD_URL": url})
+            )
+    return found
+
+
+def test_the_database_answers_as_its_server_did(installation: Installation) -> None:
+    done = subprocess.run(
+        [sys.executable, "-c", EVERY_READ, *READS],
+        cwd=installation.folder,
+        env=environment(**NO_SERVER),
+        capture_output=True,
+        text=True,
+        check=True,
+        timeout=PATIENCE,
+    )
+    answers = dict(zip(READS, map(json.loads, done.stdout.split("\n\n")), strict=True))
+    assert answers == installation.answers
+    assert all(answers.values()), "there is something"
+
+
+def test_runs_are_filtered_and_counted(installation: Installation) -> None:
+    runs = installation.answers["runs list"]
+    assert [(run["run_id"], run["question"]) for run in runs[1:]] == [
+        (installation.failed, "Try it."),
+        (installation.run, "Pay it back."),
+    ]
+    assert runs[2]["usage"] == {"input_tokens": 1200, "output_tokens": 34, "usd": 0.05}
+    [failed] = installation.answers["runs list --error agent_error"]
+    assert failed["run_id"] == installation.failed
+    assert installation.said("runs", "list", "--since", "1h", "--thread", installation.thread[-8:], "--quiet") == (
+        f"{installation.run}\n"
+    )
+    assert installation.said("runs", "list", "--status", "canceled") == "No runs\n"
+    usage = installation.answers["usage"]
+    assert [(row["agent"], row["runs"]) for row in usage["rows"]] == [("broken", 1), ("clerk", 2)]
+    assert usage["total"]["usage"]["usd"] == pytest.approx(0.10)
+    assert installation.said("usage", "--quiet") == "0.100000\n"
+
+
+def test_a_run_is_shown_with_its_question_steps_tokens_and_cost(installation: Installation) -> None:
+    shown = installation.said("runs", "show", installation.run[-8:])
+    assert "question  Pay it back.\n" in shown
+    assert "usage     1,200 tokens in, 34 out, $0.05\n" in shown
+    assert "step      think finished, 1,200 tokens in, 34 out, $0.05\n" in shown
+    assert installation.said("runs", "show", installation.run, "--quiet") == "done\n"
+
+
+def test_a_list_of_runs_refreshes_itself_in_a_terminal(installation: Installation) -> None:
+    with terminal(installation.folder, "runs", "list", "--watch", "--limit", "1", env=NO_SERVER) as person:
+        for _ in range(2):
+            person.until("Good morning.")
+        person.type("\x03")
+        assert person.ended() == 130
+
+
+def test_objects_are_shown_and_deleted_by_short_ids_and_names(installation: Installation) -> None:
+    said = installation.said
+    assert "Pay it back.\n\nassistant" in said("threads", "show", installation.thread[-8:])
+    assert said("memory", "show", "clerk", installation.passage[-8:]) == "Bob sells boats.\n"
+    assert said("memory", "delete", "clerk", installation.passage[-10:]) == f"{installation.passage} is deleted.\n"
+    assert said("memory", "delete", "clerk", "contacts", "--quiet") == ""
+    assert said("memory", "list", "clerk") == "clerk remembers nothing\n"
+    assert said("channels", "delete", "#pier", "--quiet") == ""
+    [dm] = json.loads(said("channels", "list", "--json"))
+    assert (dm["kind"], [member["id"] for member in dm["participants"]]) == ("dm", ["clerk", "local"])
+    assert said("threads", "delete", installation.thread[-8:]) == f"{installation.thread} is deleted.\n"
+    assert installation.thread not in said("threads", "list", "--quiet")
+    assert said("agents", "delete", "broken") == "broken is inactive.\n"
+    assert said("agents", "list", "--quiet") == "clerk\n"
+    assert said("agents", "list", "--quiet", "--inactive") == "broken\nclerk\n"
+    key = said("keys", "create", "--owner", "ann", "--quiet").strip().split("_")[1]
+    assert json.loads(said("keys", "revoke", key[:8], "--json"))["key_id"] == key
+    absent = runyard(installation.folder, "channels", "show", "nothing-like-it", env=NO_SERVER)
+    assert (absent.returncode, absent.stdout) == (1, "")
