@@ -12,6 +12,9 @@ from runyard.cli.options import settings_with
 if TYPE_CHECKING:
     import asyncio
 
+STDIN = 0
+CHUNK = 65536
+
 
 def mcp() -> None:
     """Serve the agents as MCP tools over stdio.
@@ -47,18 +50,23 @@ async def _serve() -> None:
 
 
 async def _lines(loop: "asyncio.AbstractEventLoop") -> AsyncIterator[bytes]:
-    """Yield the lines of stdin. A daemon thread reads them, because stdin may be a file; it never holds up the end."""
+    """Yield the lines of stdin. A daemon thread reads them, because stdin may be a file. It reads without the buffer of
+    Python, whose lock would hold up the end of the program."""
     import asyncio
-    import sys
+    import os
     from contextlib import suppress
     from threading import Thread
 
     queue: asyncio.Queue[bytes] = asyncio.Queue()
 
     def read() -> None:
-        with suppress(RuntimeError):  # the loop has ended
-            for line in sys.stdin.buffer:
-                loop.call_soon_threadsafe(queue.put_nowait, line)
+        rest = b""
+        with suppress(RuntimeError, OSError):  # the loop has ended, or stdin is closed
+            while chunk := os.read(STDIN, CHUNK):
+                *lines, rest = (rest + chunk).split(b"\n")
+                for line in lines:
+                    loop.call_soon_threadsafe(queue.put_nowait, line + b"\n")
+        with suppress(RuntimeError):
             loop.call_soon_threadsafe(queue.put_nowait, b"")
 
     Thread(target=read, name="stdin", daemon=True).start()

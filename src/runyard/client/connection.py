@@ -158,6 +158,7 @@ class Connection:
         except (httpx2.TransportError, httpx2.DecodingError, msgspec.DecodeError) as error:
             raise self._broken(error) from None
 
+    @asynccontextmanager
     async def exchange(
         self, method: str, path: str, headers: Mapping[str, str], body: bytes | None = None
     ) -> AsyncGenerator[httpx2.Response, None]:

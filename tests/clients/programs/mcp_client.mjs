@@ -56,6 +56,7 @@ const cases = {
     } catch {
       found.canceled = stop.signal.aborted
     }
+    await client.listTools() // the client does not wait until its notification is sent
     await client.close()
     say(found)
   },
