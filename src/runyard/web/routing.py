@@ -7,6 +7,7 @@ the same path, for the OpenAPI document alone.
 
 import inspect
 from collections.abc import Awaitable, Callable, Sequence
+from http import HTTPStatus
 from typing import Any, Literal
 
 from fastapi import APIRouter
@@ -84,16 +85,22 @@ class Router(APIRouter):
         parameters: Sequence[dict[str, Any]] | None = None,
         takes_key: bool | None = None,
         binary: Literal["request", "response"] | None = None,
+        statuses: Sequence[int] = (),
     ) -> Callable[[Handler], Handler]:
         """Declare a fast route. Its handler reads the request by itself; `body` and `parameters` only document it.
 
         `or_json`: the response is a stream or JSON, as the request says. Without `is_counted`, the handler of a stream
         takes a slot only when it needs one (`counted`). Unless `parameters` says otherwise, a GET takes the parameters
         of a stream. A POST takes an Idempotency-Key unless `takes_key` is false. `binary`: the request or the response
-        has the bytes of a file."""
+        has the bytes of a file. `statuses` are further ones of its responses."""
         if parameters is None:
             parameters = STREAM_PARAMETERS if method == "GET" else ()
         response_class: type[Response] = BytesResponse if binary == "response" else JSONResponse
+        responses: dict[int | str, dict[str, Any]] = {
+            each: {"description": HTTPStatus(each).phrase} for each in statuses
+        }
+        if or_json:
+            responses[200] = {"content": {"application/json": {}}}
         extra: dict[str, Any] = {"parameters": list(parameters)} if parameters else {}
         if binary == "request":
             extra["requestBody"] = {"required": True, "content": {"application/octet-stream": {"schema": BYTES}}}
@@ -107,7 +114,7 @@ class Router(APIRouter):
                 status_code=status_code,
                 response_model=response_model,
                 response_class=EventStreamResponse if is_stream else response_class,
-                responses={200: {"content": {"application/json": {}}}} if or_json else None,
+                responses=responses or None,
                 operation_id=f"{self._tag}_{handler.__name__}",
                 openapi_extra=extra or None,
             )

@@ -130,7 +130,7 @@ async def test_what_is_wrong_is_told_in_the_shape_of_json_rpc(server: Server) ->
         return answer.status_code, answer.json()["error"]["code"]
 
     assert await raw(b"{") == (400, -32700)
-    assert await raw(b"[]") == (400, -32600)
+    assert await raw(b"[]") == (422, -32600)
     assert await raw(b'{"jsonrpc": "2.0", "id": 1}') == (400, -32600)
     ping = b'{"jsonrpc": "2.0", "id": 1, "method": "ping"}'
     assert await raw(ping, **{"Mcp-Session-Id": "made-up"}) == (404, -32602)

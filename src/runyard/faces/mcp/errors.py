@@ -16,7 +16,7 @@ from runyard.web.errors.problems import Problem, shape
 from runyard.web.responses import Json
 
 KEPT = ("WWW-Authenticate", "Retry-After", "Allow")
-CODES = {400: wire.INVALID_REQUEST, 404: wire.INVALID_PARAMS, 422: wire.INVALID_PARAMS, 500: wire.INTERNAL}
+CODES = {400: wire.INVALID_REQUEST, 404: wire.INVALID_PARAMS, 422: wire.INVALID_REQUEST, 500: wire.INTERNAL}
 
 
 def as_protocol_error(error: RunyardError) -> ProtocolError | None:

@@ -9,7 +9,6 @@ from contextlib import aclosing
 from functools import partial
 
 from msgspec.structs import replace
-from pydantic import ValidationError
 from starlette.datastructures import Headers
 from starlette.exceptions import HTTPException
 from starlette.requests import Request
@@ -24,7 +23,7 @@ from runyard.faces.mcp.start import FACE, Caller, Started, go_on, start
 from runyard.faces.mcp.wire import ProtocolError
 from runyard.ids import new_secret
 from runyard.web.auth import check_scope, owner_of
-from runyard.web.body import decoded, refuse_other_types
+from runyard.web.body import read
 from runyard.web.context import Context, context_of
 from runyard.web.errors.problems import CALLER
 from runyard.web.limits.stream_slots import counted
@@ -58,16 +57,13 @@ class ForeignOrigin(ScopeMissing):
     code = "foreign_origin"
 
 
-@router.fast("POST", PATH, is_stream=True, is_counted=False, or_json=True, body=wire.Message, takes_key=False)
+@router.fast(
+    "POST", PATH, is_stream=True, is_counted=False, or_json=True, body=wire.Message, takes_key=False, statuses=(202,)
+)
 async def send(request: Request) -> Response:
     """Send a message of MCP: a request, a notification, or an answer to a form. A tool call is answered by a stream."""
     _check_origin(request)
-    refuse_other_types(request)
-    given = decoded(await request.body())
-    try:
-        message = wire.Message.model_validate(given)
-    except ValidationError:
-        return errors.response(NOT_A_MESSAGE, _id_in(given))
+    message = await read(request, wire.Message)
     headers = _single(request.headers)
     is_stateless = inputs.is_stateless(message, headers)
     try:
@@ -85,11 +81,6 @@ async def send(request: Request) -> Response:
 
 
 NOT_A_MESSAGE = ProtocolError(wire.INVALID_REQUEST, "The body must be one request, notification or response of MCP.")
-
-
-def _id_in(given: object) -> str | int | None:
-    found = given.get("id") if isinstance(given, dict) else None
-    return found if isinstance(found, str | int) and not isinstance(found, bool) else None
 
 
 def _status(error: ProtocolError, message: wire.Message, is_stateless: bool) -> int | None:
@@ -191,7 +182,7 @@ async def _until_end(request: Request, caller: Caller, started: Started) -> Resp
     return Json(last, headers={"Runyard-Run-Id": started.run_id})
 
 
-@router.fast("GET", PATH, is_stream=True, parameters=(LAST_EVENT,))
+@router.fast("GET", PATH, is_stream=True, parameters=(LAST_EVENT,), statuses=(404, 405))
 async def resume(request: Request) -> Response:
     """Continue the stream of a tool call after the event `Last-Event-ID`. There is no other stream to follow."""
     _check_origin(request)
