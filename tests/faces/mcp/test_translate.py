@@ -162,8 +162,8 @@ def test_a_task_shows_what_the_run_waits_for_and_its_result() -> None:
     def task(events: Sequence[Event], asks: bool = True) -> dict[str, Any]:
         return objects.task(state_of(events), 1_700_000_000_000, asks)
 
-    assert task(ASKS[:3])["status"] == "working"
-    waiting = task(ASKS[:4])
+    assert task(ASKS[:2])["status"] == "working"
+    waiting = task(ASKS[:3])
     assert (waiting["status"], list(waiting["inputRequests"])) == ("input_required", ["approval_1"])
     silent = task(ASKS[:4], asks=False)
     assert (silent["status"], "approval_1" in silent["statusMessage"]) == ("working", True)

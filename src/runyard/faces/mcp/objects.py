@@ -138,7 +138,7 @@ def task(state: State, created_at: int, asks: bool) -> Shown:
         found["status"] = "cancelled"
     elif state.status is not None:
         found |= {"status": "completed", "result": result(state)}
-    elif state.open_waits and not state.is_open:
+    elif state.open_waits:
         if asks:
             found |= {"status": "input_required", "inputRequests": input_requests(state)}
         else:

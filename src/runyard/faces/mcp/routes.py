@@ -207,7 +207,7 @@ def _single(headers: Headers) -> dict[str, str]:
     found = {}
     for name in ROUTING:
         if values := headers.getlist(name):
-            found[name] = values[0] if len(values) == 1 else ""
+            found[name] = values[0].strip() if len(values) == 1 else ""
     return found
 
 
