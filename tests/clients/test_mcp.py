@@ -157,6 +157,28 @@ async def test_a_stream_that_is_cut_at_any_event_goes_on_at_another_pod(any_flow
     assert len(await any_flow.database.rows("select id from runs where face = 'mcp'")) == len(found) + 1
 
 
+@pytest.mark.postgres
+async def test_a_call_outlives_the_server_that_it_began_at(flow: Flow) -> None:
+    """The server is killed while a person reads the first form. The answer and the rest of the call go to another."""
+    await flow.start("worker", app=APP)
+    first, second = await flow.start("api", app=APP), await flow.start("api", app=APP)
+    alive = [first.url]
+
+    async def fill_later(context: Any, params: ElicitRequestParams) -> ElicitResult:
+        if alive == [first.url]:
+            alive[:] = [second.url]
+            await first.kill()
+        return await fill(context, params)
+
+    async with (
+        CuttingProxy(lambda: alive, None) as proxy,
+        connected(proxy.url, "legacy", elicitation_callback=fill_later) as client,
+    ):
+        found = await client.call_tool("airline", {"message": "a seat"})
+    assert text(found).startswith(BOUGHT)
+    assert len(await flow.database.rows("select id from runs where face = 'mcp'")) == 1
+
+
 class CreatedTask(Result):
     result_type: Literal["task"] = "task"
     task_id: str

@@ -89,8 +89,9 @@ ASKS = log(
 
 def test_a_plain_answer_has_progress_only_if_the_client_wants_it() -> None:
     events = log(
-        QUEUED, StepStarted("s#1", "look up"), ModelThinking("hm"), ModelThinking("m"), ModelToken("lost\n"), ModelToken("gone"),
-        ModelReset(), ModelToken("Hel"), ModelToken("lo.\n"), ModelToken("Bye."), ToolStarted("c1", "mail", {}),
+        QUEUED, StepStarted("s#1", "look up"), ModelThinking("hm"), ModelThinking("m"), ModelToken("lost\n"),
+        ModelToken("gone"), ModelReset(), ModelToken("Hel"), ModelToken("lo.\n"), ModelToken("Bye."),
+        ToolStarted("c1", "mail", {}),
         ToolFinished("c1", "mail", "no", "error"), RunOutput("Hello.\nBye.", ["cv_1"], {"score": 1}), DONE,
     )  # fmt: skip
     found = messages(events, PLAIN)
