@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import os
+import sys
 
 from tests.clients.conftest import ENVIRONMENT
 from tests.flow.test_docs_say_what_works import blocks
@@ -13,12 +14,13 @@ from tests.support.flow import Flow
 KNOWS = "I know the weather everywhere . "
 
 
-async def _run(script: str, url: str) -> str:
+async def _run(script: str, url: str, python: str = str(ENVIRONMENT / "bin" / "python")) -> str:
+    variables = {"OPENAI_BASE_URL": f"{url}/v1", "OPENAI_API_KEY": "any", "MCP_URL": f"{url}/mcp"}
     process = await asyncio.create_subprocess_exec(
-        str(ENVIRONMENT / "bin" / "python"),
+        python,
         "-c",
         script,
-        env={"PATH": os.environ["PATH"], "OPENAI_BASE_URL": f"{url}/v1", "OPENAI_API_KEY": "any"},
+        env={"PATH": os.environ["PATH"], **variables},
         stdout=asyncio.subprocess.PIPE,
         stderr=asyncio.subprocess.PIPE,
     )
@@ -40,3 +42,12 @@ async def test_the_scripts_of_the_page_on_openai(sqlite_flow: Flow) -> None:
         "completed\ncompleted\n",
         f"{KNOWS}\n",
     ]
+
+
+async def test_the_script_of_the_page_on_mcp(sqlite_flow: Flow) -> None:
+    app, script = blocks("clients/mcp.md", "python")
+    path = sqlite_flow.folder / "airline.py"
+    path.write_text(app, encoding="utf-8")
+    pod = await sqlite_flow.start("serve", app=path)
+    said = await _run(script, pod.url, sys.executable)
+    assert said == "['airline']\nWhich row?\nBuy the seat? {\"row\":12}\nRow 12 is yours. {'row': 12}\n"

@@ -63,6 +63,11 @@ CONTENT: dict[tuple[str, str], dict[str, Any]] = {
         "tools": [{"name": "look", "description": SAID, "parameters": {"description": SAID}}],
         "context": [{"description": MAIL, "value": SAID}],
     },
+    ("POST", "/mcp"): {
+        "method": "tools/call",
+        "params": {"name": "happy", "arguments": {"message": SAID}},
+        "result": None,
+    },
     ("POST", "/api/channels"): {"name": SAID, "topic": SAID},
     ("PATCH", "/api/channels/{channel_id}"): {"name": SAID, "topic": SAID},
     ("POST", "/api/messages"): {"text": SAID},
@@ -101,6 +106,7 @@ IDS: dict[tuple[str, str], set[str]] = {
         "forwardedProps",
         "resume",
     },
+    ("POST", "/mcp"): {"jsonrpc", "id", "error"},
     ("POST", "/api/channels"): {"kind", "agents", "users"},
     ("PATCH", "/api/channels/{channel_id}"): {"kind"},
     ("POST", "/api/dms"): {"agentId", "otherAgentId", "userId"},
@@ -207,6 +213,7 @@ class Visit:
         await self.send("POST", "/api/ai/{agent}", {"agent": "happy"}, id="c1")
         await self.send("POST", "/api/ai/{agent}/{chat_id}", {"agent": "happy", "chat_id": "c2"})
         await self.send("POST", "/api/ag-ui/{agent}", {"agent": "happy"}, threadId="t1", runId="r1")
+        await self.send("POST", "/mcp", jsonrpc="2.0", id=1)
         for path in ("/agents/run/sync", "/agents/run/stream"):
             self.sent.add(("POST", path))
             asked = {**CONTENT["POST", path], "request_id": "r1", "task_type": "happy"}

@@ -57,10 +57,11 @@ class CuttingProxy:
 
     async def _answer(self, source: asyncio.StreamReader, client: asyncio.StreamWriter) -> None:
         """Pass on an answer; of a stream only as many events as a client may have."""
-        is_stream, left, rest = False, self.events, b""
+        is_stream, left, rest = False, None, b""
         with suppress(OSError):
             while chunk := await source.read(65536):
-                is_stream = is_stream or STREAM in chunk
+                if not is_stream and STREAM in chunk:
+                    is_stream, left = True, self.events
                 if not is_stream or left is None:
                     self.heartbeats += chunk.count(b": ping")
                     client.write(chunk)

@@ -46,6 +46,10 @@ def problem(answer: httpx2.Response, status: int, code: str) -> dict[str, Any]:
         event = dict(answer.json())
         assert (event["type"], event["code"]) == ("RUN_ERROR", code)
         return {**event, "detail": event["message"], "errors": [{"where": "body", "what": event["message"]}]}
+    if answer.request.url.path == "/mcp":  # errors of MCP are those of JSON-RPC
+        error = dict(answer.json()["error"])
+        assert (answer.json()["jsonrpc"], error["data"]["code"]) == ("2.0", code)
+        return {**error, "detail": error["message"], "errors": [{"where": "body", "what": error["message"]}]}
     assert answer.headers["content-type"] == "application/problem+json"
     body = dict(answer.json())
     assert set(body) - {"errors"} == {"type", "title", "status", "code", "detail"}

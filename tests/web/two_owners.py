@@ -114,6 +114,11 @@ async def move_in(ann: Person) -> dict[str, str]:
     question: dict[str, Any] = {"id": "m1", "role": "user", "parts": [{"type": "text", "text": MARKER}]}
     answer = await ann.ask("POST", "/api/ai/clerk", json={"id": ids["ui chat"], "messages": [question]})
     assert answer.status_code == 200, answer.text
+    params = {"name": "clerk", "arguments": {"message": MARKER}}
+    call = {"jsonrpc": "2.0", "id": 1, "method": "tools/call", "params": params}
+    answer = await ann.ask("POST", "/mcp", json=call, headers={"Accept": "text/event-stream"})
+    assert MARKER in answer.text
+    ids["mcp event"] = f"{answer.headers['runyard-run-id']}.0"
     return {**ids, **await _talk(ann, ids["agent"], ids["label"])}
 
 

@@ -30,6 +30,13 @@ def none(path: Mapping[str, str] = {}, **query: str) -> Try:
     return Try(200, path, query)
 
 
+def task(method: str, run: str) -> Try:
+    """Ask about a run as a task of MCP."""
+    headers = {"MCP-Protocol-Version": "2026-07-28", "Mcp-Method": f"tasks/{method}", "Mcp-Name": run}
+    params = {"_meta": META, "taskId": run, "inputResponses": {"<approval>": YES}}
+    return Try(400, headers=headers, body={"jsonrpc": "2.0", "id": 1, "method": f"tasks/{method}", "params": params})
+
+
 THREAD, RUN = {"thread_id": "<thread>"}, {"run_id": "<run>"}
 CHAT, DONE = {"chat_id": "<chat>"}, {"chat_id": "<chat>", "interaction_id": "<done>"}
 CHANNEL, DM, MESSAGE = {"channel_id": "<channel>"}, {"dm_id": "<dm>"}, {"message_id": "<message>"}
@@ -41,6 +48,15 @@ APPROVED: dict[str, Any] = {"type": "tool-mail", "toolCallId": "c", "state": "ap
 APPROVED |= {"approval": {"id": "<approval>", "approved": True}}
 ANSWER = {"id": "<asking>", "role": "assistant", "parts": [APPROVED]}
 RESUME = {"interruptId": "<approval>", "status": "resolved", "payload": {"approved": True}}
+CALL: dict[str, Any] = {"jsonrpc": "2.0", "id": 1, "method": "tools/call"}
+ABLE: dict[str, Any] = {"elicitation": {}, "extensions": {"io.modelcontextprotocol/tasks": {}}}
+META: dict[str, Any] = {
+    "io.modelcontextprotocol/protocolVersion": "2026-07-28",
+    "io.modelcontextprotocol/clientCapabilities": ABLE,
+}
+YES = {"action": "accept", "content": {"approved": True}}
+FORM: dict[str, Any] = {"jsonrpc": "2.0", "id": "<approval>", "result": YES}
+OF_BOB = {"message": "of bob", "thread_id": "<ui chat>"}
 RESULT = {"id": "m", "role": "tool", "toolCallId": "<wait>", "content": "mine"}
 PUBLIC = [none()]
 
@@ -250,6 +266,17 @@ TABLE: dict[str, Sequence[Try]] = {
         Try(200, {"agent": "clerk"}, body={"threadId": "<ui chat>", "runId": "r1", "messages": [AG_UI_MESSAGE]}),
     ],
     "POST /api/ag-ui/{agent}/{thread_id}/stop": [gone({"agent": "clerk", "thread_id": "<thread>"})],
+    # MCP: a task is a run, a form answers a wait; threads are named by clients
+    "POST /mcp": [
+        *[task(method, run) for method in ("get", "update", "cancel") for run in ("<run>", "<asking>")],
+        Try(400, body=FORM),
+        Try(200, body={**CALL, "params": {"name": "<agent>", "arguments": {"message": "hello"}}}),
+        Try(
+            200,
+            body={**CALL, "params": {"name": "clerk", "arguments": {"message": "of bob", "thread_id": "<ui chat>"}}},
+        ),
+    ],
+    "GET /mcp": [Try(404, headers={"Last-Event-ID": "<mcp event>"}), Try(405)],
     # the agent contract
     "POST /agents/run/sync": [Try(200, headers=ONCE, body={**TASK, "inputs": {"query": "of bob"}})],
     "POST /agents/run/stream": [

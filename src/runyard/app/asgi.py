@@ -50,6 +50,7 @@ def create_app(
     from runyard.faces.chats.routes import router as chats
     from runyard.faces.contract.routes import ContractOptions
     from runyard.faces.contract.routes import router as contract
+    from runyard.faces.mcp.routes import router as mcp
     from runyard.faces.native.routes import router as native
     from runyard.faces.openai.routes import router as openai
     from runyard.faces.plans.routes import router as plans
@@ -75,7 +76,7 @@ def create_app(
     )
     return build(
         Context(running.engine, running.metrics, settings.heartbeat_seconds, options),
-        (threads, channels, chats, contract, plans, openai, ai_sdk, ag_ui, native),
+        (threads, channels, chats, contract, plans, openai, ai_sdk, ag_ui, mcp, native),
         keys=keys,
         version=__version__,
         limits=Limits(

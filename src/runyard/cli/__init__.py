@@ -5,7 +5,7 @@
     clients/    the server or the database that a command uses
     verbs/      commands on what is stored: runs, approvals, waits, events, threads, channels, agents, memory, keys
     talking/    `chat`
-    serving/    `dev`, `serve`, `worker`
+    serving/    `dev`, `serve`, `worker`, `mcp`
     upkeep/     `migrate`, `backup`, `restore`, `doctor`, `check`, encryption
     completion/ what shells offer after a tab
     new_app/    `init`
@@ -21,7 +21,7 @@ import sys
 from runyard.cli import new_app
 from runyard.cli.completion.verbs import complete, completion, install_completion
 from runyard.cli.parsing.commands import Exit, Group
-from runyard.cli.serving import dev, serve, worker
+from runyard.cli.serving import dev, mcp, serve, worker
 from runyard.cli.talking import chat
 from runyard.cli.terminal.output import echo, secho
 from runyard.cli.upkeep import backup, check, doctor, encryption, migrate
@@ -48,6 +48,8 @@ for verb in (
     new_app.init,
     dev.dev,
     chat.chat,
+    mcp.mcp,
+    mcp.mcp,
     serve.serve,
     worker.worker,
     migrate.migrate,

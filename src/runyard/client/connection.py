@@ -158,6 +158,20 @@ class Connection:
         except (httpx2.TransportError, httpx2.DecodingError, msgspec.DecodeError) as error:
             raise self._broken(error) from None
 
+    @asynccontextmanager
+    async def exchange(
+        self, method: str, path: str, headers: Mapping[str, str], body: bytes | None = None
+    ) -> AsyncGenerator[httpx2.Response, None]:
+        """Open a response of any status, whose body the caller reads. A broken one is Unavailable."""
+        timeout = httpx2.Timeout(SILENCE_SECONDS, connect=5)
+        try:
+            async with self._http.stream(method, path, headers=headers, content=body, timeout=timeout) as response:
+                yield response
+        except httpx2.ConnectError:
+            raise self._no_server() from None
+        except (httpx2.TransportError, httpx2.DecodingError) as error:
+            raise self._broken(error) from None
+
     def _error(self, response: httpx2.Response) -> RunyardError:
         """Return the error that the server reported, or one for the status if another program answered."""
         status = response.status_code

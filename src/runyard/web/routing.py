@@ -7,6 +7,7 @@ the same path, for the OpenAPI document alone.
 
 import inspect
 from collections.abc import Awaitable, Callable, Sequence
+from http import HTTPStatus
 from typing import Any, Literal
 
 from fastapi import APIRouter
@@ -21,7 +22,7 @@ from runyard.errors import TooManyStreams
 from runyard.web.access_log import ROUTE
 from runyard.web.body import StrictRoute
 from runyard.web.errors import problems
-from runyard.web.limits.stream_slots import StreamSlots
+from runyard.web.limits.stream_slots import SLOTS, StreamSlots
 from runyard.web.responses import Key
 
 Handler = Callable[[Request], Awaitable[Response]]
@@ -76,6 +77,7 @@ class Router(APIRouter):
         path: str,
         *,
         is_stream: bool = False,
+        is_counted: bool = True,
         or_json: bool = False,
         body: type[BaseModel] | None = None,
         status_code: int = 200,
@@ -83,21 +85,28 @@ class Router(APIRouter):
         parameters: Sequence[dict[str, Any]] | None = None,
         takes_key: bool | None = None,
         binary: Literal["request", "response"] | None = None,
+        statuses: Sequence[int] = (),
     ) -> Callable[[Handler], Handler]:
         """Declare a fast route. Its handler reads the request by itself; `body` and `parameters` only document it.
 
-        `or_json`: the response is a stream or JSON, as the request says. Unless `parameters` says otherwise, a GET
-        takes the parameters of a stream. A POST takes an Idempotency-Key unless `takes_key` is false. `binary`: the
-        request or the response has the bytes of a file."""
+        `or_json`: the response is a stream or JSON, as the request says. Without `is_counted`, the handler of a stream
+        takes a slot only when it needs one (`counted`). Unless `parameters` says otherwise, a GET takes the parameters
+        of a stream. A POST takes an Idempotency-Key unless `takes_key` is false. `binary`: the request or the response
+        has the bytes of a file. `statuses` are further ones of its responses."""
         if parameters is None:
             parameters = STREAM_PARAMETERS if method == "GET" else ()
         response_class: type[Response] = BytesResponse if binary == "response" else JSONResponse
+        responses: dict[int | str, dict[str, Any]] = {
+            each: {"description": HTTPStatus(each).phrase} for each in statuses
+        }
+        if or_json:
+            responses[200] = {"content": {"application/json": {}}}
         extra: dict[str, Any] = {"parameters": list(parameters)} if parameters else {}
         if binary == "request":
             extra["requestBody"] = {"required": True, "content": {"application/octet-stream": {"schema": BYTES}}}
 
         def declare(handler: Handler) -> Handler:
-            self.routes.append(FastRoute(method, path, handler, is_stream))
+            self.routes.append(FastRoute(method, path, handler, is_stream and is_counted))
             self.add_api_route(
                 path,
                 _documented(handler, path, body, takes_key=method == "POST" and takes_key is not False),
@@ -105,7 +114,7 @@ class Router(APIRouter):
                 status_code=status_code,
                 response_model=response_model,
                 response_class=EventStreamResponse if is_stream else response_class,
-                responses={200: {"content": {"application/json": {}}}} if or_json else None,
+                responses=responses or None,
                 operation_id=f"{self._tag}_{handler.__name__}",
                 openapi_extra=extra or None,
             )
@@ -149,6 +158,7 @@ class FastRoutes:
             if wanted == method and (found := pattern.match(path)):
                 scope["path_params"] = found.groupdict()
                 scope[ROUTE] = route
+                scope[SLOTS] = self._slots
                 request = Request(scope, receive)
                 await (self._stream if is_stream else self._answer)(handler, request, send)
                 return

@@ -1,1 +1,1 @@
-"""Commands that start a process which stays: `dev`, `serve` and `worker`."""
+"""Commands that start a process which stays: `dev`, `serve`, `worker` and `mcp`."""

@@ -4,6 +4,7 @@ Agents declared in code have a profile too. Their model and instructions change 
 can rename or retire them. Memory belongs to an agent and an owner (`domain/memory.py`)."""
 
 from collections.abc import Collection, Mapping, Sequence
+from inspect import getdoc
 from typing import TYPE_CHECKING, Any
 
 from msgspec.structs import replace
@@ -62,6 +63,13 @@ class AgentDirectory:
         if agent.model_settings is not None and most is not None and agent.model_settings.max_usd > most:
             agent.model_settings = replace(agent.model_settings, max_usd=most)
         return agent
+
+    def description(self, name: str) -> str:
+        """Return the description of an agent declared in code, else the docstring of its function, else nothing."""
+        agent = self._declared.get(name)
+        if agent is None or agent.description or agent.fn is None:
+            return "" if agent is None else agent.description
+        return getdoc(agent.fn) or ""
 
     # --- profiles
 

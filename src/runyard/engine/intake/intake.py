@@ -104,12 +104,13 @@ class Intake:
         while_running: WhileRunning = "queue",
         options: RunOptions | None = None,
         parts: Sequence[NewPart] = (),
+        external_id: str | None = None,
     ) -> Accepted:
         """Store a user's message and queue the run that answers it. Its agent may call the `client_tools`.
         `while_running` says what happens if a run of the thread has not ended. With `parts`, they are the content."""
         self._check_agent(agent)
         post = await self._message(owner, face, thread_id, text, agent, key, client_tools, options, parts)
-        return await self._accept(post, while_running)
+        return await self._accept(replace(post, external_id=external_id), while_running)
 
     async def _message(
         self,
@@ -159,15 +160,16 @@ class Intake:
         while_running: WhileRunning = "queue",
         options: RunOptions | None = None,
         parts: Sequence[NewPart] = (),
+        external_id: str | None = None,
     ) -> Accepted:
         """Store a message in the thread that its client calls `name`, and queue the run that answers it. The same
         commit creates the thread if it does not exist. A thread without a name is found by its id."""
         self._check_agent(agent)
-        if is_id(name) and await self._has_no_name(owner, name):
-            return await self.post(owner, face, name, text, agent, key, client_tools, while_running, options, parts)
-        thread = Thread(id=new_id(), owner=owner, external_id=name, created_at=self._clock.now_ms())
-        post = await self._message(owner, face, thread.id, text, agent, key, client_tools, options, parts)
-        return await self._accept(replace(post, thread=thread), while_running)
+        new = Thread(id=new_id(), owner=owner, external_id=name, created_at=self._clock.now_ms())
+        thread = None if is_id(name) and await self._has_no_name(owner, name) else new
+        thread_id = name if thread is None else thread.id
+        post = await self._message(owner, face, thread_id, text, agent, key, client_tools, options, parts)
+        return await self._accept(replace(post, thread=thread, external_id=external_id), while_running)
 
     async def _has_no_name(self, owner: str, thread_id: str) -> bool:
         try:

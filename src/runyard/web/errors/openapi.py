@@ -58,7 +58,8 @@ def describe(document: dict[str, Any], needs_keys: bool, public: frozenset[str])
         kind, schema = (Problem.media_type, "Problem") if shape is None else (shape.kind, shape.schema)
         for method, operation in operations.items():
             answers = operation["responses"]
-            for status in sorted(_errors(method, path, operation, needs_keys and path not in public)):
+            found = _errors(method, path, operation, needs_keys and path not in public)
+            for status in sorted(found | {int(each) for each in answers if each >= "400"}):
                 content = PROBLEM_CONTENT if status in BEFORE_ROUTING else _content(kind, schema)
                 answers[str(status)] = {"description": HTTPStatus(status).phrase, "content": content}
             if _resumes(operation):

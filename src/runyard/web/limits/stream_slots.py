@@ -6,11 +6,16 @@ count against the limit of the process only.
 
 from collections import Counter
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import ExitStack, contextmanager
+
+from starlette.requests import Request
+from starlette.responses import Response
+from starlette.types import Receive, Scope, Send
 
 from runyard.errors import TooManyStreams
 
 RETRY_SECONDS = 5.0
+SLOTS = "runyard.stream_slots"  # the key of the slots of this process in a request's scope
 
 
 class StreamSlots:
@@ -42,3 +47,34 @@ class StreamSlots:
                 self._of_key[key] -= 1
                 if not self._of_key[key]:
                     del self._of_key[key]
+
+
+class Slot:
+    """A slot that a request holds. Unless a response holds it on, it is released when the request has been handled."""
+
+    def __init__(self, stack: ExitStack) -> None:
+        self._stack = stack
+
+    def held_by(self, stream: Response) -> Response:
+        """Return the stream so that it holds the slot until it has ended."""
+        return _Holding(stream, self._stack.pop_all())
+
+
+class _Holding(Response):
+    def __init__(self, stream: Response, stack: ExitStack) -> None:
+        super().__init__()
+        self._stream = stream
+        self._stack = stack
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        with self._stack:
+            await self._stream(scope, receive, send)
+
+
+@contextmanager
+def counted(request: Request, key: str | None) -> Iterator[Slot]:
+    """Hold a slot while a request is handled. For routes that are not always streams."""
+    slots: StreamSlots = request.scope[SLOTS]
+    with ExitStack() as stack:
+        stack.enter_context(slots.taken(key))
+        yield Slot(stack)

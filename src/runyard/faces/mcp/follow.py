@@ -1,0 +1,128 @@
+"""Makes the messages of one tool call from the log of its run.
+
+The number of a message is its place among the messages of the call. It depends on the log alone, so any process can
+continue a stream after the message that a client names by `Last-Event-ID`.
+"""
+
+from collections.abc import Iterator
+from typing import Any
+
+import msgspec
+from msgspec import Struct
+
+from runyard.domain.events import Event
+from runyard.domain.run import Run
+from runyard.engine.engine import Engine
+from runyard.engine.log.snapshots import translation_kind
+from runyard.faces.mcp import forms, objects
+from runyard.faces.mcp.objects import Shown
+from runyard.faces.mcp.state import State
+from runyard.faces.mcp.translate import Progress, Translation
+
+TRANSLATION = translation_kind("mcp", 1, State, Translation)
+RETRY_MS = 500
+_encode = msgspec.json.Encoder().encode
+
+
+async def translated(engine: Engine, run: Run) -> State:
+    """Return what the translation of a run's log knows so far."""
+    [folded] = await engine.views.folded(run, [TRANSLATION])
+    found: Translation = folded.fold
+    return found.state
+
+
+class Call(Struct, frozen=True):
+    """A tool call whose answer is wanted. `token`: the client wants notifications of progress under this name. `asks`:
+    it can show forms. `part` is the part of the run that the answer is made of; with sessions and forms the answer
+    spans all parts, because the forms come as requests in between."""
+
+    id: str | int
+    token: str | int | None
+    asks: bool
+    is_stateless: bool
+    part: int = 1
+
+    @property
+    def spans_waits(self) -> bool:
+        return self.asks and not self.is_stateless
+
+
+class Answer:
+    """Makes the messages of a call. The last one is its response; `is_over` is true then."""
+
+    def __init__(self, run_id: str, call: Call) -> None:
+        self._translation = Translation(run_id)
+        self._call = call
+        self._asked: set[str] = set()
+        self.is_over = False
+
+    def take(self, event: Event) -> Iterator[Shown]:
+        found, state = self._translation.take(event), self._translation.state
+        if not self._call.spans_waits and state.part != self._call.part:
+            return
+        for shown in found:
+            if isinstance(shown, Progress):
+                if self._call.token is not None:
+                    yield objects.progress(self._call.token, shown.number, shown.message)
+            elif shown == "end":
+                self.is_over = True
+                yield self._response(objects.result(state))
+            elif self._call.spans_waits:
+                yield from self._questions(state)
+            else:
+                self.is_over = True
+                yield self._response(objects.input_required(state) if self._call.asks else objects.notice(state))
+
+    def _questions(self, state: State) -> Iterator[Shown]:
+        for wait_id, wait in state.open_waits.items():
+            if wait_id not in self._asked:
+                self._asked.add(wait_id)
+                yield objects.ask(wait_id, forms.elicitation(wait))
+
+    def _response(self, found: Shown) -> Shown:
+        is_final = self._call.is_stateless and "resultType" not in found
+        return objects.reply(self._call.id, objects.stateless_result(found) if is_final else found)
+
+
+class Encoder:
+    """Encodes the messages of a call after the number `after` as server-sent events. With sessions they have ids, and
+    the first event is empty: it tells the client how to come back. The stateless revision has no way back."""
+
+    def __init__(self, run_id: str, call: Call, *, after: int = 0, is_primed: bool = False) -> None:
+        self._answer = Answer(run_id, call)
+        self._run_id = run_id
+        self._has_ids = not call.is_stateless
+        self._number = 0
+        self._after = after
+        self._is_primed = is_primed
+        self.is_over = False
+
+    def take(self, event: Event) -> bytes:
+        frames = [self._prime()] if self._is_primed else []
+        self._is_primed = False
+        for shown in self._answer.take(event):
+            self._number += 1
+            if self._number > self._after:
+                frames.append(self._frame(shown))
+        self.is_over = self._answer.is_over
+        return b"".join(frames)
+
+    def _prime(self) -> bytes:
+        return f"id: {self._run_id}.{self._after}\nretry: {RETRY_MS}\ndata:\n\n".encode()
+
+    def _frame(self, shown: Shown) -> bytes:
+        name = f"id: {self._run_id}.{self._number}\n".encode() if self._has_ids else b""
+        return b"%bevent: message\ndata: %b\n\n" % (name, _encode(shown))
+
+
+def echo_of(call: Call, thread: str) -> dict[str, Any]:
+    """Return what the log keeps of a call, so that any process can continue its stream."""
+    return {"id": call.id, "token": call.token, "asks": call.asks, "stateless": call.is_stateless, "thread": thread}
+
+
+def call_in(state: State) -> Call | None:
+    """Return the call that started a run, or None if the run was not started by a call with a session."""
+    echo = state.echo
+    if "stateless" not in echo or echo["stateless"]:
+        return None
+    return Call(echo["id"], echo["token"], echo["asks"], is_stateless=False)

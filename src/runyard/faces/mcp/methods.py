@@ -1,0 +1,71 @@
+"""The methods of MCP whose answer is one message: everything but tool calls."""
+
+from collections.abc import Awaitable, Callable, Mapping
+from typing import Any
+
+from runyard.engine.engine import Engine
+from runyard.errors import Invalid, NotFound
+from runyard.faces.mcp import objects, tasks, wire
+from runyard.faces.mcp.objects import Shown
+from runyard.faces.mcp.start import Caller, answer_wait, cancel_request
+from runyard.faces.mcp.wire import ProtocolError
+
+Params = Mapping[str, Any]
+Method = Callable[[Engine, Caller, Params], Awaitable[Shown]]
+
+
+async def _initialize(engine: Engine, caller: Caller, params: Params) -> Shown:
+    return objects.initialized(params.get("protocolVersion"))
+
+
+async def _ping(engine: Engine, caller: Caller, params: Params) -> Shown:
+    return {}
+
+
+async def _discover(engine: Engine, caller: Caller, params: Params) -> Shown:
+    return objects.discovered()
+
+
+async def _list_tools(engine: Engine, caller: Caller, params: Params) -> Shown:
+    """List the agents. All of them fit on one page."""
+    if params.get("cursor") is not None:
+        raise ProtocolError(wire.INVALID_PARAMS, "The list has one page. Ask without `cursor`.")
+    found = objects.tools((name, engine.agent_directory.description(name)) for name in engine.intake.agents)
+    return objects.complete(tools=found, **objects.CACHING) if caller.client.is_stateless else {"tools": found}
+
+
+WITH_SESSIONS: Mapping[str, Method] = {"initialize": _initialize, "ping": _ping, "tools/list": _list_tools}
+STATELESS: Mapping[str, Method] = {
+    "server/discover": _discover,
+    "tools/list": _list_tools,
+    "tasks/get": tasks.get,
+    "tasks/update": tasks.update,
+    "tasks/cancel": tasks.cancel,
+}
+
+
+async def call(engine: Engine, caller: Caller, name: str, params: Params) -> Shown:
+    """Call a method and return its result. Raises ProtocolError."""
+    method = (STATELESS if caller.client.is_stateless else WITH_SESSIONS).get(name)
+    if method is None:
+        raise ProtocolError(wire.UNKNOWN_METHOD, "This server has no such method.")
+    return await method(engine, caller, params)
+
+
+async def notified(engine: Engine, caller: Caller, name: str, params: Params) -> None:
+    """Take a notification. With sessions one of them cancels a request; the others need no answer."""
+    if name == "notifications/cancelled" and not caller.client.is_stateless:
+        await cancel_request(engine, caller, params.get("requestId"))
+
+
+async def answered(engine: Engine, caller: Caller, message: wire.Message) -> None:
+    """Take the answer to a form. An error of the client leaves the question open, for others to answer."""
+    if caller.client.is_stateless:
+        raise ProtocolError(wire.INVALID_REQUEST, "Send a request or a notification.")
+    if message.error is not None:
+        return
+    try:
+        wait = await engine.waits.get(caller.owner, str(message.id))
+    except NotFound:
+        raise Invalid("No run waits for an answer with that id.") from None
+    await answer_wait(engine, caller, wait, message.result)

@@ -1,0 +1,47 @@
+"""What the translation of a log knows after an event. It is JSON, so a snapshot can hold it."""
+
+from typing import Any, Literal
+
+from msgspec import Struct, field
+
+from runyard.domain.events import RunError
+
+Kind = Literal["tool", "unknown_outcome", "confirmation", "client_tool", "question"]
+
+
+class ClientWait(Struct, kw_only=True):
+    """A wait that a client may answer."""
+
+    kind: Kind
+    name: str
+    input: Any = None
+    prompt: str | None = None
+    schema: dict[str, Any] | None = None
+    is_open: bool = True
+
+    @property
+    def is_approval(self) -> bool:
+        return self.kind not in ("client_tool", "question")
+
+
+class State(Struct, kw_only=True):
+    """What the translation knows after an event. A part of a run ends where the run waits for a client, or ends."""
+
+    run_id: str
+    part: int = 0
+    is_open: bool = False  # whether the part has not ended
+    echo: dict[str, Any] = field(default_factory=dict)  # of the request that started the run
+    progress: int = 0  # notifications so far
+    line: list[str] = field(default_factory=list)  # text that no notification has shown
+    is_thinking: bool = False
+    waits: dict[str, ClientWait] = field(default_factory=dict)  # by wait id
+    updated_at: int = 0
+    text: str | None = None  # of the answer
+    sources: list[str] = field(default_factory=list)
+    outputs: dict[str, Any] = field(default_factory=dict)
+    error: RunError | None = None
+    status: Literal["done", "error", "canceled"] | None = None
+
+    @property
+    def open_waits(self) -> dict[str, ClientWait]:
+        return {wait_id: wait for wait_id, wait in self.waits.items() if wait.is_open}

@@ -1,0 +1,74 @@
+"""Laws of the translation to MCP, over random logs."""
+
+import msgspec
+from hypothesis import given
+from hypothesis import strategies as st
+
+from runyard.domain.events import Event
+from runyard.domain.fold import fold
+from runyard.faces.mcp.follow import Call
+from runyard.faces.mcp.state import State
+from runyard.faces.mcp.translate import Translation
+from tests.faces.mcp.test_translate import PLAIN, SESSION, STATELESS, frames, messages, said, state_of
+from tests.faces.random_logs import logs
+from tests.faces.sample_events import RUN_ID
+
+calls = st.sampled_from([SESSION, PLAIN, STATELESS])
+
+
+@given(logs)
+def test_a_call_has_the_text_the_tools_and_the_end_of_the_fold(events: list[Event]) -> None:
+    core, found = fold(events), messages(events, SESSION)
+    responses = [each["result"] for each in found if each.get("id") == SESSION.id]
+    assert len(responses) == (core.stop_reason is not None)
+    if responses:
+        assert responses[0]["isError"] == (core.status != "done")
+        if core.output is not None and core.status == "done":
+            assert responses[0]["content"][0]["text"] == core.output.text
+            assert responses[0].get("structuredContent", {}) == core.output.outputs
+    started = [event for event in events if event.type == "tool.started"]
+    assert sum(each == "Calling tool" for each in said(found)) == len(started)
+    assert len([each for each in said(found) if each in ("tool returned", "tool failed")]) == len(
+        [call for call in core.calls if call.status == "finished"]
+    )
+    numbers = [each["params"]["progress"] for each in found if each.get("method") == "notifications/progress"]
+    assert numbers == list(range(1, len(numbers) + 1))
+
+
+@given(logs)
+def test_the_parts_of_a_stateless_client_are_the_call_of_one_with_a_session(events: list[Event]) -> None:
+    parts = [
+        messages(events, Call(part, "p", asks=True, is_stateless=True, part=part))
+        for part in range(1, state_of(events).part + 1)
+    ]
+    whole = messages(events, SESSION)
+    assert [each for part in parts for each in said(part)] == said(whole)
+    asked = {each["id"] for each in whole if each.get("method") == "elicitation/create"}
+    answers = [part[-1]["result"] for part in parts if part and "result" in part[-1]]
+    assert {wait for answer in answers for wait in answer.get("inputRequests", ())} == asked
+    last = [each for each in whole if each.get("id") == SESSION.id]
+    assert [answer["content"] for answer in answers if answer["resultType"] == "complete"] == [
+        each["result"]["content"] for each in last
+    ]
+
+
+@given(logs, st.integers(0, 60))
+def test_a_client_that_comes_back_gets_exactly_the_rest(events: list[Event], seen: int) -> None:
+    for call in (SESSION, PLAIN):
+        whole = frames(events, call)
+        assert frames(events, call, after=seen) == whole[seen:]
+
+
+@given(logs, st.integers(0, 80), calls)
+def test_what_was_sent_never_changes_when_the_log_grows(events: list[Event], cut: int, call: Call) -> None:
+    before = messages(events[:cut], call)
+    assert messages(events, call)[: len(before)] == before
+
+
+@given(logs, st.integers(0, 80))
+def test_a_translation_goes_on_from_a_snapshot(events: list[Event], cut: int) -> None:
+    kept = msgspec.json.decode(msgspec.json.encode(state_of(events[:cut])), type=State)
+    second, whole = Translation(RUN_ID, kept), Translation(RUN_ID)
+    rest = [shown for event in events[cut:] for shown in second.take(event)]
+    assert [shown for n, event in enumerate(events) for shown in whole.take(event) if n >= cut] == rest
+    assert second.state == whole.state
