@@ -13,7 +13,7 @@ from langchain_core.messages import AIMessage, BaseMessage, HumanMessage
 from langchain_core.runnables import RunnableConfig
 from langgraph.checkpoint.base import WRITES_IDX_MAP
 from langgraph.errors import GraphRecursionError
-from langgraph.types import Command
+from langgraph.types import Command, PregelTask
 from pydantic import BaseModel
 
 from runyard.agents.context import Context
@@ -31,7 +31,7 @@ from runyard.agents.langgraph.node_steps import GraphParking, NodeSteps, path_of
 from runyard.agents.langgraph.recorded_tools import GraphCalls, current_graph_calls
 from runyard.agents.langgraph.spoken_text import SpokenText
 from runyard.agents.user_code.frames import calls_user_code
-from runyard.domain.events import ModelReset, StepFinished, clean
+from runyard.domain.events import ModelReset, StepFinished, Usage, clean
 from runyard.domain.fold import State
 from runyard.domain.run import StopReason
 from runyard.domain.thread import Message
@@ -77,24 +77,28 @@ class GraphRun:
     async def _run_graph(self, graph: Any, config: RunnableConfig) -> StopReason:
         """Run the graph until it has ended. Block while it only waits for answers."""
         given: Any = None if await self._checkpoints.aget_tuple(config) else await self._input()
+        has_run = False
         while True:
             if given is None:
                 state = await graph.aget_state(config)
-                if not state.next:
+                if not state.tasks:
                     return "end_turn"
-                pending = list(state.interrupts)
+                pending = self._interrupts.still_open(state.interrupts)
                 self._interrupts.ask(pending)
                 answers = self._interrupts.answers(pending)
-                if answers:
-                    given = Command(resume=answers)
-                elif pending and all(task.interrupts for task in state.tasks):
+                given = Command(resume=answers) if answers else None
+                if pending and not answers and (has_run or not any(map(self._can_run, state.tasks))):
                     self._parking.end_all()
                     await self._interrupts.block(pending)
             try:
                 await self._stream(graph, given, config)
             except GraphRecursionError:
                 return "max_steps"
-            given = None
+            given, has_run = None, True
+
+    def _can_run(self, task: PregelTask) -> bool:
+        """Return whether a task of the current step has neither ended nor an open interrupt."""
+        return task.result is None and not self._interrupts.still_open(task.interrupts)
 
     @calls_user_code
     async def _stream(self, graph: Any, given: Any, config: RunnableConfig) -> None:
@@ -218,9 +222,11 @@ class GraphRun:
     def _note_recorded(self, written: Written) -> None:
         """Take over the writes that the log has."""
         self._interrupts.note(written)
-        self._shown.update(message.id for message in _messages(written.writes) if message.id is not None)
+        messages = [message for message in _messages(written.writes) if message.id not in self._shown]
+        self._shown.update(message.id for message in messages if message.id is not None)
         if any(channel not in WRITES_IDX_MAP for channel, _ in written.writes):
-            self._nodes.finish(written.task_id)  # the worker may have died before it wrote that
+            usage = [found for message in messages if (found := usage_of(message)) is not None]
+            self._nodes.finish_late(written.task_id, sum(usage, Usage()) if usage else None)
 
 
 def _message(message: Message) -> BaseMessage:

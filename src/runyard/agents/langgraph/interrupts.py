@@ -32,16 +32,24 @@ class Interrupts:
         self._execution = execution
         self._replay = replay
         self._waits = waits
-        self._numbers: dict[str, int] = {}  # of the last interrupt of each id
+        self._numbers: dict[str, int] = {}  # of each interrupt in its task
+        self._tasks: dict[str, str] = {}  # the task of each interrupt
+        self._given: dict[str, int] = {}  # how many answers each task has
         self._delivered: set[str] = set()
 
     def note(self, written: Written) -> list[Interrupt]:
         """Note the writes of a task. Return the interrupts among them."""
         found = [each for channel, value in written.writes if channel == INTERRUPT for each in _interrupts(value)]
+        self._given[written.task_id] = written.answers
         for interrupt in found:
-            # a graph around the task repeats the interrupt, without the answers that the task has
-            self._numbers[interrupt.id] = max(written.answers + 1, self._numbers.get(interrupt.id, 0))
+            # the graph around the task repeats its interrupts later
+            if self._tasks.setdefault(interrupt.id, written.task_id) == written.task_id:
+                self._numbers[interrupt.id] = written.answers + 1
         return found
+
+    def still_open(self, interrupts: Sequence[Interrupt]) -> list[Interrupt]:
+        """Return the interrupts without those whose task has taken the answer. The graph around it may not know yet."""
+        return [each for each in interrupts if self._given.get(self._tasks.get(each.id, ""), 0) < self._number(each)]
 
     def ask(self, interrupts: Sequence[Interrupt]) -> None:
         """Ask the questions that were not asked yet."""
@@ -72,7 +80,10 @@ class Interrupts:
         await asyncio.gather(*(self._waits.block(self._key(each), "question") for each in interrupts))
 
     def _key(self, interrupt: Interrupt) -> str:
-        return f"{interrupt.id}#{self._numbers.get(interrupt.id, 1)}"
+        return f"{interrupt.id}#{self._number(interrupt)}"
+
+    def _number(self, interrupt: Interrupt) -> int:
+        return self._numbers.get(interrupt.id, 1)
 
 
 def _wanted(interrupt: Interrupt) -> Wanted:

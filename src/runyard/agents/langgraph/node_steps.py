@@ -126,6 +126,13 @@ class NodeSteps:
         for each in (*reversed(inner), task_id):
             self._finish(each, error)
 
+    def finish_late(self, task_id: str, usage: Usage | None) -> None:
+        """End the step of a node whose result the log has, if the worker died before it wrote the end of the step."""
+        if usage is not None:
+            self._usage[task_id] = usage
+        self._finish(task_id, None)
+        self._usage.pop(task_id, None)
+
     def _finish(self, task_id: str, error: str | None) -> None:
         namespace = self._open.pop(task_id, None)
         step = self._keys.get(task_id)

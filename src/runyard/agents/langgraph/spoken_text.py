@@ -56,8 +56,7 @@ class SpokenText:
         self._speaker = None
         if self._held:
             following = next(iter(self._held))
-            for piece in self._held.pop(following):
-                await self.say(following, piece)
+            await self.say(following, "".join(self._held.pop(following)))
             if following in self._ended:
                 await self.end(following)
 

@@ -125,8 +125,9 @@ class RunHandle:
         if isinstance(payload, ModelMessage):
             self._steps_with_messages.add(payload.step)
             return payload.usage
-        is_alone = isinstance(payload, StepFinished) and payload.step not in self._steps_with_messages
-        return payload.usage if is_alone else None
+        if isinstance(payload, StepFinished) and payload.step not in self._steps_with_messages:
+            return payload.usage
+        return None
 
     def _is_too_large(self, draft: Draft, payload: Payload) -> bool:
         match payload:
