@@ -9,7 +9,7 @@ from typing import Any
 from langchain_core.messages import AIMessage
 from langgraph.config import get_stream_writer
 from langgraph.graph import END, START, MessagesState, StateGraph
-from langgraph.prebuilt import ToolNode
+from langgraph.prebuilt import ToolNode, tools_condition
 from langgraph.types import interrupt
 
 import runyard
@@ -83,4 +83,15 @@ def trip(happened: Happened, approval: Any = "never") -> Any:
     graph.add_node("check", inner.compile())
     graph.add_edge(START, "agent").add_conditional_edges("agent", after_agent, ["tools", "row", "city"])
     graph.add_edge("tools", "agent").add_edge(["row", "city"], "tell").add_edge("tell", "check").add_edge("check", END)
+    return graph.compile()
+
+
+def react(pay: Any) -> Any:
+    """A model that calls a tool and then answers."""
+
+    async def agent(state: MessagesState) -> dict[str, Any]:
+        return {"messages": [await FakeChatModel(turns=TURNS).ainvoke(state["messages"])]}
+
+    graph = StateGraph(MessagesState).add_node(agent).add_node("tools", ToolNode([runyard.langchain_tool(pay)]))
+    graph.add_edge(START, "agent").add_conditional_edges("agent", tools_condition).add_edge("tools", "agent")
     return graph.compile()

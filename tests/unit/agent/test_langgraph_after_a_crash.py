@@ -25,12 +25,17 @@ from tests.unit.agent.fake_execution import FakeClock, FakeExecution, run_until_
 STEPS = ["agent#1", "tools#1", "agent#2", "row#1", "city#1", "tell#1", "check#1", "check/think#1", "check/ask#1"]
 
 
+HAPPENED: Counter[str] = Counter()
+AGENT = runyard.langgraph("trip", trip(lambda what, *_: HAPPENED.update([what])))
+
+
 class Scene:
-    """An agent, and a count of what its nodes and tools really did."""
+    """An agent, and a count of what its nodes and tools really did since the scene began."""
 
     def __init__(self) -> None:
-        self.happened: Counter[str] = Counter()
-        self.agent = runyard.langgraph("trip", trip(lambda what, *_: self.happened.update([what])))
+        self.agent = AGENT
+        self.happened = HAPPENED
+        HAPPENED.clear()
 
 
 async def play(log: list[Event] | None = None) -> tuple[Scene, list[Event], Output]:
