@@ -40,8 +40,8 @@ def nursery(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Nursery]:
 
 def _by_turns(points: list[str]) -> list[ParameterSet]:
     """Every second point on Postgres, the others on SQLite."""
-    databases = [("sqlite", ()), ("postgres", pytest.mark.postgres)]
-    return [pytest.param(*databases[n % 2][:1], point, marks=databases[n % 2][1]) for n, point in enumerate(points)]
+    made = [pytest.param("sqlite", point) for point in points[::2]]
+    return made + [pytest.param("postgres", point, marks=pytest.mark.postgres) for point in points[1::2]]
 
 
 @pytest.mark.parametrize(("any_flow", "point"), _by_turns(POINTS), indirect=["any_flow"])

@@ -26,8 +26,8 @@ ANSWERS = {"Which row?": 7, "Which city?": "Oslo", "Correct?": True, "When?": "s
 QUESTIONS = {"type": "integer"}
 
 
-def pay_tool(happened: Happened, approval: Any = "never") -> Any:
-    @runyard.tool(effects="once", approval=approval)
+def pay_tool(happened: Happened, approval: Any = "never", effects: Any = "once") -> Any:
+    @runyard.tool(effects=effects, approval=approval)
     async def pay(what: str, idempotency_key: str = "") -> dict[str, str]:
         "Pay for something."
         happened("pay", idempotency_key)

@@ -7,20 +7,10 @@ import runyard
 from runyard.agents.declared.agent import Output
 from runyard.agents.execution import Parked
 from runyard.agents.langgraph.runner import run_langgraph
-from runyard.domain.events import (
-    ApprovalDecided,
-    Drafter,
-    Event,
-    Payload,
-    StepFinished,
-    StepStarted,
-    Usage,
-    WaitAnswered,
-    place,
-)
+from runyard.domain.events import Event, StepFinished, StepStarted, Usage
 from runyard.domain.fold import fold
 from tests.support.graph_agents import ANSWERS, TRIP, trip
-from tests.unit.agent.fake_execution import FakeClock, FakeExecution, run_until_parked
+from tests.unit.agent.fake_execution import FakeExecution, log_with_answer, log_with_decision, run_until_parked
 
 STEPS = ["agent#1", "tools#1", "agent#2", "row#1", "city#1", "tell#1", "check#1", "check/think#1", "check/ask#1"]
 
@@ -54,17 +44,14 @@ async def play(log: list[Event] | None = None) -> tuple[Scene, list[Event], Outp
 
 
 def with_answers(log: list[Event], waits: list[str]) -> list[Event]:
-    found = fold(log).waits
-    answers: list[Payload] = []
     for wait_id in waits:
-        wait = found[wait_id]
+        wait = fold(log).waits[wait_id]
         assert wait.answered_seq is None
         if wait.kind == "unknown_outcome":
-            answers.append(ApprovalDecided(wait_id, "approved", "ada"))
+            log = log_with_decision(log, wait_id)
         else:
-            answers.append(WaitAnswered(wait_id, "answered", "ada", ANSWERS[wait.prompt or ""]))
-    drafter = Drafter(FakeClock(), "api")
-    return [*log, *place("run-1", len(log) + 1, [drafter(answer) for answer in answers])]
+            log = log_with_answer(log, wait_id, ANSWERS[wait.prompt or ""])
+    return log
 
 
 async def test_without_a_crash() -> None:

@@ -217,7 +217,7 @@ class RunCheckpointer(InMemorySaver):
                 raise ValueError(f"unknown record of a checkpoint: {found.op}")
 
     def _place(self, config: RunnableConfig) -> dict[str, str]:
-        """Return where a checkpoint belongs. The run's own thread is not named, so that a fork finds its copy."""
+        """Return where a checkpoint belongs. The run's own thread is not named."""
         known = config["configurable"]
         place = {"checkpoint_ns": known.get("checkpoint_ns", "")}
         if known.get("checkpoint_id"):
