@@ -299,7 +299,7 @@ def langgraph(
 
     Example:
         >>> from langgraph.graph import START, MessagesState, StateGraph
-        >>> def answer(state: MessagesState) -> dict[str, Any]:
+        >>> def answer(state: MessagesState) -> dict[str, object]:
         ...     return {"messages": [("ai", f"You said {state['messages'][-1].text}.")]}
         >>> graph = StateGraph(MessagesState).add_node(answer).add_edge(START, "answer").compile()
         >>> run_agent_sync(runyard.langgraph("echo", graph), "tea").text
