@@ -13,7 +13,7 @@ from langchain_core.messages import AIMessage, BaseMessage, HumanMessage
 from langgraph.checkpoint.serde.jsonplus import JsonPlusSerializer
 from langgraph.graph import START, MessagesState, StateGraph
 from langgraph.prebuilt import ToolNode
-from langgraph.types import interrupt
+from langgraph.types import RetryPolicy, interrupt
 
 import runyard
 from runyard.agents.json_values import plain
@@ -25,7 +25,7 @@ from runyard.testing import Decision, run_agent
 from runyard.testing.result import RunResult
 from tests.support.fake_chat_model import FakeChatModel
 from tests.support.graph_agents import pay_tool, react
-from tests.unit.agent.fake_execution import FakeExecution, log_with_decision, run_until_parked
+from tests.unit.agent.fake_execution import FakeExecution, log_with_answer, log_with_decision, run_until_parked
 
 SECRET = "ada@example.org"
 
@@ -163,6 +163,83 @@ async def test_a_run_parks_only_when_every_node_waits() -> None:
     assert (output.text, done) == ("Worked.", ["work", "pay"])
 
 
+async def test_an_approval_and_a_question_are_open_at_once() -> None:
+    pay = runyard.langchain_tool(pay_tool(lambda *_: None, approval="always"))
+
+    async def pays(state: Rated) -> dict[str, Any]:
+        return {"topic": (await pay.ainvoke({"what": "tea"}))["done"]}
+
+    async def asks(state: Rated) -> dict[str, Any]:
+        return {"score": interrupt("How much?")}
+
+    async def tells(state: Rated) -> dict[str, Any]:
+        return {"messages": [AIMessage(f"{state['topic']}: {state['score']}")]}
+
+    graph = StateGraph(Rated).add_node(pays).add_node(asks).add_node(tells)
+    graph.add_edge(START, "pays").add_edge(START, "asks").add_edge(["pays", "asks"], "tells")
+    agent = runyard.langgraph("a", graph.compile())
+    for turn in (0, 1):
+        execution = FakeExecution()
+        waits = await run_until_parked(agent, execution)
+        by_kind = {execution.fold().waits[each].kind: each for each in waits}
+        assert by_kind.keys() == {"tool", "question"}
+        answered = [
+            log_with_decision(execution.log, by_kind["tool"]),
+            log_with_answer(execution.log, by_kind["question"], 7),
+        ]
+        again = FakeExecution(answered[turn])
+        [left] = await run_until_parked(agent, again)
+        last = FakeExecution(log_with_answer(again.log, left, 7) if turn == 0 else log_with_decision(again.log, left))
+        assert (await run_langgraph(agent, last)).text == "tea: 7"
+        assert [event.type for event in last.log + last.lost].count("tool.finished") == 1
+
+
+async def test_a_node_that_langgraph_tries_again_repeats_no_call() -> None:
+    called: list[str] = []
+    pay = runyard.langchain_tool(pay_tool(lambda _, key: called.append(key)))
+    tries = iter([True, False])
+
+    async def node(state: MessagesState) -> dict[str, Any]:
+        first = await pay.ainvoke({"what": "tea"})
+        second = await pay.ainvoke({"what": "milk"})
+        if next(tries):
+            raise ConnectionError
+        return {"messages": [AIMessage(f"{first['done']}, {second['done']}")]}
+
+    policy = RetryPolicy(initial_interval=0.01, jitter=False)
+    graph = StateGraph(MessagesState).add_node("node", node, retry_policy=policy).add_edge(START, "node").compile()
+    result = await run_agent(runyard.langgraph("a", graph), "Hi")
+    assert (result.text, len(called)) == ("tea, milk", 2)
+
+
+async def test_nodes_that_write_at_the_same_time_are_shown_one_after_the_other() -> None:
+    ready = asyncio.Barrier(2)
+
+    def writer(word: str) -> Any:
+        async def node(state: MessagesState) -> dict[str, Any]:
+            await ready.wait()
+            model = FakeChatModel(turns=[{"text": [f"{word}{n} " for n in range(5)]}])
+            return {"messages": [await model.ainvoke(state["messages"])]}
+
+        return node
+
+    graph = StateGraph(MessagesState).add_node("a", writer("a")).add_node("b", writer("b"))
+    result = await run_agent(runyard.langgraph("x", graph.add_edge(START, "a").add_edge(START, "b").compile()), "Hi")
+    first, second = sorted(result.text.split("\n\n"))
+    assert (first, second) == ("a0 a1 a2 a3 a4 ", "b0 b1 b2 b3 b4 ")
+
+
+async def test_another_agent_is_a_tool_and_works_in_a_child_run() -> None:
+    helper = runyard.scripted("helper", [{"token": "helped"}])
+    helped = runyard.langchain_tool(helper)
+
+    async def node(state: MessagesState) -> dict[str, Any]:
+        return {"messages": [AIMessage(f"I was {await helped.ainvoke({'message': 'Help'})}.")]}
+
+    result = await run_agent(runyard.langgraph("a", one_node(node)), "Hi", agents=[helper])
+    assert (result.status, result.text) == ("done", "I was helped.")
+
+
 async def test_a_once_call_with_other_input_after_a_crash_ends_the_run() -> None:
     """The model is inside the node that calls the tool, and decides otherwise the second time."""
     amounts = iter(["one", "two"])
@@ -207,14 +284,12 @@ async def test_redaction_sees_every_text_of_a_checkpoint_and_the_graph_still_res
 
     graph = StateGraph(Rated).add_node(first).add_node(second).add_edge(START, "first").add_edge("first", "second")
     agent = runyard.langgraph("a", graph.compile())
-    execution = FakeExecution(
-        text=f"Write to {SECRET}", redactor=Redactor(["email"], {"name": "langchain_core|AIMessage"})
-    )
-    await run_until_parked(agent, execution)
+    redactor = Redactor(["email"], {"word": "langchain_core|AIMessage|topic|additional_kwargs"})
+    execution = FakeExecution(text=f"Write to {SECRET}", redactor=redactor)
+    [wait_id] = await run_until_parked(agent, execution)
     assert all(SECRET.encode() not in event.data for event in execution.log)
-    again = FakeExecution(execution.log, redactor=execution.redactor)
-    await run_until_parked(agent, again)
-    assert again.types() == []
+    again = FakeExecution(log_with_answer(execution.log, wait_id, "Yes"), redactor=redactor)
+    assert (await run_langgraph(agent, again)).text == "To [email].\n\nYes: mail [email]."
 
 
 @dataclass

@@ -16,6 +16,7 @@ from langchain_core.outputs import ChatGeneration, ChatGenerationChunk, LLMResul
 from runyard.domain.events import Usage
 
 HIDDEN = frozenset({"nostream", "langsmith:nostream"})  # tags of models whose text is not for the user
+OF_NODE = "graph:step:"  # begins the tag of a node's own run, and not of what it calls
 INTERNAL = "langsmith:hidden"  # the tag of LangGraph's own nodes
 
 
@@ -52,7 +53,8 @@ class GraphCallbacks(AsyncCallbackHandler):
         **kwargs: Any,
     ) -> None:
         known = metadata or {}
-        if kwargs.get("name") == known.get("langgraph_node") and INTERNAL not in (tags or ()):
+        is_node = any(tag.startswith(OF_NODE) for tag in tags or ()) and INTERNAL not in (tags or ())
+        if is_node and kwargs.get("name") == known.get("langgraph_node"):
             await self._tell(self._started(_namespace(known)))
 
     async def _started(self, namespace: str) -> None:

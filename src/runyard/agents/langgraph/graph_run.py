@@ -74,6 +74,10 @@ class GraphRun:
         state = await graph.aget_state(config)
         return await self._output(state.values, why)
 
+    def open_waits(self) -> list[str]:
+        """Return what the parked run waits for: tools of nodes, and questions."""
+        return list(dict.fromkeys([*self._parking.waits, *self._interrupts.pending()]))
+
     async def _run_graph(self, graph: Any, config: RunnableConfig) -> StopReason:
         """Run the graph until it has ended. Block while it only waits for answers."""
         given: Any = None if await self._checkpoints.aget_tuple(config) else await self._input()
@@ -134,7 +138,7 @@ class GraphRun:
         known: Mapping[str, Any] = values if isinstance(values, Mapping) else {}
         said = [each for each in known.get(MESSAGES) or () if isinstance(each, AIMessage) and not _is_earlier(each)]
         last = self._as_stored(clean(text_of(said[-1])[0])) if said else ""
-        if not self._text.all().endswith(last):
+        if last not in self._text.all():
             await self._text.say("last", last)
             await self._text.end("last")
         text = self._text.all()
@@ -154,6 +158,7 @@ class GraphRun:
 
     def node_started(self, namespace: str) -> None:
         if not self.is_closed:
+            self._calls.begin(namespace)
             self._nodes.start(namespace)
 
     async def model_wrote(self, namespace: str, call: str, text: str, thinking: str) -> None:

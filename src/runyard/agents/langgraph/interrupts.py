@@ -36,6 +36,7 @@ class Interrupts:
         self._tasks: dict[str, str] = {}  # the task of each interrupt
         self._given: dict[str, int] = {}  # how many answers each task has
         self._delivered: set[str] = set()
+        self._asked: set[str] = set()
 
     def note(self, written: Written) -> list[Interrupt]:
         """Note the writes of a task. Return the interrupts among them."""
@@ -55,8 +56,14 @@ class Interrupts:
         """Ask the questions that were not asked yet."""
         for interrupt in interrupts:
             key = self._key(interrupt)
+            self._asked.add(key)
             if not self._waits.is_asked(key, "question"):
                 self._waits.request(key, _wanted(interrupt))
+
+    def pending(self) -> list[str]:
+        """Return the ids of the waits for questions that have no answer."""
+        found = [self._waits.pending_id(key, "question") for key in sorted(self._asked)]
+        return [wait_id for wait_id in found if wait_id is not None]
 
     def answers(self, interrupts: Sequence[Interrupt]) -> dict[str, Any]:
         """Return the answers for a graph that resumes, by the id of the interrupt."""

@@ -24,6 +24,7 @@ from runyard.agents.json_values import plain, same
 from runyard.agents.langgraph.node_steps import current_namespace
 from runyard.agents.tools.tool import Tool
 from runyard.domain.events import ToolFinished, ToolStarted
+from runyard.domain.fold import CallState
 from runyard.errors import (
     AgentError,
     InvalidInput,
@@ -51,6 +52,11 @@ class GraphCalls:
         self._used: Counter[tuple[str, str]] = Counter()
         self.loop = asyncio.get_running_loop()
 
+    def begin(self, namespace: str) -> None:
+        """Note that the code of a node starts, also when LangGraph tries it again: its calls are counted again."""
+        for place in [place for place in self._used if place[0] == namespace]:
+            del self._used[place]
+
     async def make(self, tool: Tool[..., Any], given: Mapping[str, Any], namespace: str, call_id: str | None) -> Any:
         """Make a call, or return what the log has of it. Raises Rejected, ToolFailed or UnknownOutcome."""
         if current_recorded_call.get() is not None:
@@ -72,6 +78,9 @@ class GraphCalls:
             made = await self._calls.make(tool, key, wanted, known, self._context)
         finally:
             current_namespace.reset(token)
+        self._known[key] = CallState(
+            call_id=key, tool=tool.name, asked=wanted, status="finished", output=made.output, error=made.error
+        )
         return _result(tool, made.error, made.output, made.cause)
 
     def _key(self, tool: Tool[..., Any], namespace: str, call_id: str | None) -> str:

@@ -14,7 +14,8 @@ async def run_langgraph(agent: Agent, execution: Execution, /) -> ModelOutput:
     from runyard.agents.langgraph.node_steps import GraphParking
 
     parking = GraphParking()
-    main = await parking.run_until_parked(GraphRun(agent, execution, parking).run(), f"agent:{execution.run.id}")
+    graph_run = GraphRun(agent, execution, parking)
+    main = await parking.run_until_parked(graph_run.run(), f"agent:{execution.run.id}")
     if main is None:
-        raise Parked(parking.waits)
+        raise Parked(graph_run.open_waits())
     return outcome(main, execution)
