@@ -6,6 +6,7 @@ model in the conversation chooses the turn, so a node that runs again gets the s
 
 from __future__ import annotations
 
+import asyncio
 import json
 from collections.abc import AsyncIterator, Callable, Mapping, Sequence
 from typing import Any
@@ -63,6 +64,7 @@ class FakeChatModel(BaseChatModel):
 
 async def _told(message: AIMessageChunk, run_manager: AsyncCallbackManagerForLLMRun | None) -> ChatGenerationChunk:
     chunk = ChatGenerationChunk(message=message)
+    await asyncio.sleep(0)  # other nodes get their turn
     if run_manager is not None:
         await run_manager.on_llm_new_token(str(message.content), chunk=chunk)
     return chunk

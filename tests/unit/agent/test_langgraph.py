@@ -280,7 +280,7 @@ async def test_redaction_sees_every_text_of_a_checkpoint_and_the_graph_still_res
         return {"topic": f"mail {SECRET}", "messages": [AIMessage(f"To {SECRET}.")]}
 
     async def second(state: Rated) -> dict[str, Any]:
-        return {"messages": [AIMessage(f"{interrupt('Sure?')}: {state['topic']}.")]}
+        return {"messages": [AIMessage(f"{interrupt('Sure?')}: {state['topic']}. {state['messages'][-1].text}")]}
 
     graph = StateGraph(Rated).add_node(first).add_node(second).add_edge(START, "first").add_edge("first", "second")
     agent = runyard.langgraph("a", graph.compile())
@@ -289,7 +289,7 @@ async def test_redaction_sees_every_text_of_a_checkpoint_and_the_graph_still_res
     [wait_id] = await run_until_parked(agent, execution)
     assert all(SECRET.encode() not in event.data for event in execution.log)
     again = FakeExecution(log_with_answer(execution.log, wait_id, "Yes"), redactor=redactor)
-    assert (await run_langgraph(agent, again)).text == "To [email].\n\nYes: mail [email]."
+    assert (await run_langgraph(agent, again)).text == "To [email].\n\nYes: mail [email]. To [email]."
 
 
 @dataclass
