@@ -204,11 +204,11 @@ format: setup ## format the code and apply the safe lint fixes
 lock: ## write the lock files anew after a change of dependencies (UPGRADE=1: take the newest versions)
 	@[ -x $(BIN)/uv ] || $(MAKE) setup || [ -x $(BIN)/uv ]
 	$(call say,locking requirements/runtime.txt)
-	@$(COMPILE) pyproject.toml $(EXTRAS) -o requirements/runtime.txt
+	@$(COMPILE) pyproject.toml $(EXTRAS) -c requirements/constraints.in -o requirements/runtime.txt
 	$(call say,locking requirements/build.txt)
 	@$(COMPILE) requirements/build.in -c requirements/runtime.txt -o requirements/build.txt
 	$(call say,locking requirements/dev.txt)
-	@$(COMPILE) pyproject.toml requirements/dev.in $(EXTRAS) -c requirements/runtime.txt -c requirements/build.txt -o requirements/dev.txt
+	@$(COMPILE) pyproject.toml requirements/dev.in $(EXTRAS) --extra langgraph -c requirements/runtime.txt -c requirements/build.txt -o requirements/dev.txt
 	$(call say,locking requirements/node.txt)
 	@$(COMPILE) requirements/node.in -o requirements/node.txt
 	@for server in $(SERVERS); do \

@@ -13,9 +13,10 @@ if TYPE_CHECKING:
     from runyard.agents.context import Context
     from runyard.agents.declared.agent import Agent, Output
     from runyard.agents.declared.documents import Documents
-    from runyard.agents.declared.kinds import agent, claude, plan, remote, scripted
+    from runyard.agents.declared.kinds import agent, claude, langgraph, plan, remote, scripted
     from runyard.agents.declared.loading import App
     from runyard.agents.declared.nodes import Node
+    from runyard.agents.langgraph.langchain_tools import langchain_tool
     from runyard.agents.mcp.servers import mcp
     from runyard.agents.plan.node_context import NodeContext
     from runyard.agents.tools.builtins.code import run_python
@@ -83,6 +84,8 @@ __all__ = [
     "client_tool",
     "create_app",
     "errors",
+    "langchain_tool",
+    "langgraph",
     "mcp",
     "plan",
     "read_file",
@@ -100,9 +103,10 @@ _NAMES_BY_MODULE = {
     "runyard.agents.context": ["Context"],
     "runyard.agents.declared.agent": ["Agent", "Output"],
     "runyard.agents.declared.documents": ["Documents"],
-    "runyard.agents.declared.kinds": ["agent", "claude", "plan", "remote", "scripted"],
+    "runyard.agents.declared.kinds": ["agent", "claude", "langgraph", "plan", "remote", "scripted"],
     "runyard.agents.declared.loading": ["App"],
     "runyard.agents.declared.nodes": ["Node"],
+    "runyard.agents.langgraph.langchain_tools": ["langchain_tool"],
     "runyard.agents.mcp.servers": ["mcp"],
     "runyard.agents.plan.node_context": ["NodeContext"],
     "runyard.agents.tools.builtins.code": ["run_python"],

@@ -46,6 +46,8 @@ FUNCTIONS = [
     "claude",
     "client_tool",
     "create_app",
+    "langchain_tool",
+    "langgraph",
     "mcp",
     "plan",
     "remote",

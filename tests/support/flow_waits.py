@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import json
 from collections.abc import AsyncIterator, Mapping
 from contextlib import asynccontextmanager, suppress
 from typing import Any
@@ -63,14 +64,16 @@ class FlowWaits:
 
     @asynccontextmanager
     async def answering(self, answers: Mapping[str, Any]) -> AsyncIterator[None]:
-        """Meanwhile, answer every question and client tool by kind, as a patient client does."""
+        """Meanwhile, answer every question and client tool by kind, as a patient client does. An answer may be a
+        function of what the wait asks."""
 
         async def answer_all() -> None:
             while True:
-                for row in await self.database.rows("select id, kind, state from waits"):
+                for row in await self.database.rows("select id, kind, input, state from waits"):
                     if row["state"] == "pending" and row["kind"] in answers:
+                        found = answers[row["kind"]]
                         with suppress(httpx2.TransportError, IndexError):
-                            await self.answer(row["id"], answers[row["kind"]])
+                            await self.answer(row["id"], found(json.loads(row["input"])) if callable(found) else found)
                 await asyncio.sleep(0.02)
 
         task = asyncio.create_task(answer_all())

@@ -14,6 +14,8 @@ wrong (`jumping_clock.py`). `BUS` spoils the hints that this pod sends: `silent`
 arrives twice), `shuffled` (late, last one first). `BROKEN` names a sink of telemetry that fails (`broken_sinks.py`).
 Requests need an API key only if `KEYS` is set.
 
+`PRELOAD` names modules that the nursery imports, so that its pods need not.
+
 The kind `once` calls `runyard.work_once`: `CALLS` times, with `MAX_SECONDS` and for `AGENTS`. The kind
 `celery` is a worker of Celery, and `processes` is `serve --processes 2`.
 """
@@ -29,6 +31,7 @@ import signal
 from collections import Counter
 from collections.abc import Awaitable, Callable, Sequence
 from contextlib import suppress
+from importlib import import_module
 from pathlib import Path
 from typing import Any, TypeVar
 
@@ -263,6 +266,8 @@ def main() -> None:
     """Forks until the input ends; in a forked pod, returns when the pod is done. An app is built before, so that
     everything is imported and every type known that a pod's own will need."""
     create_app(Settings(database_url="sqlite:///unused.db"), App({}, {}), worker=False)
+    for module in os.environ.get("PRELOAD", "").split():
+        import_module(module)
     gc.freeze()  # what is here stays, and no pod's collector need look at it
     report = os.dup(1)
     os.dup2(2, 1)

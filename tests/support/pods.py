@@ -90,13 +90,14 @@ class Pod:
 
 
 class Nursery:
-    def __init__(self, log: Path) -> None:
+    def __init__(self, log: Path, preload: str = "") -> None:
+        """`preload`: modules that pods find imported."""
         environment = {name: value for name, value in os.environ.items() if not name.startswith("RUNYARD_")}
         with log.open("ab") as errors:
             self._process = subprocess.Popen(
                 [sys.executable, "-m", "tests.support.pod_process"],
                 cwd=ROOT,
-                env=environment,
+                env=environment | {"PRELOAD": preload},
                 stdin=subprocess.PIPE,
                 stdout=subprocess.PIPE,
                 stderr=errors,

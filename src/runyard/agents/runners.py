@@ -3,6 +3,7 @@
 from runyard.agents.claude.runner import run_claude
 from runyard.agents.declared.agent import Kind
 from runyard.agents.execution import Runner
+from runyard.agents.langgraph.runner import run_langgraph
 from runyard.agents.model.runner import ModelRunner
 from runyard.agents.plan.runner import run_plan
 from runyard.agents.python.runner import run_python
@@ -16,4 +17,5 @@ RUNNERS: dict[Kind, Runner] = {
     "model": ModelRunner(),
     "remote": run_remote,
     "claude": run_claude,
+    "langgraph": run_langgraph,
 }

@@ -79,7 +79,7 @@ async def run_agent(
     resumes as it does in production: its function is called again from the top.
 
     Args:
-        agent: A python, model, plan or scripted agent.
+        agent: A python, model, plan, langgraph or scripted agent.
         text: The message that the agent answers.
         inputs: The inputs of a task. With inputs, a task causes the run and not a message.
         history: Earlier exchanges of the thread: pairs of a message and its answer, oldest first.

@@ -15,7 +15,17 @@ from runyard.agents.execution import Parked
 from runyard.agents.python.runner import run_python
 from runyard.agents.runners import RUNNERS
 from runyard.domain.content import File, file_of
-from runyard.domain.events import ApprovalDecided, Drafter, Event, MessageTaken, Payload, RunQueued, RunResumed, place
+from runyard.domain.events import (
+    ApprovalDecided,
+    Drafter,
+    Event,
+    MessageTaken,
+    Payload,
+    RunQueued,
+    RunResumed,
+    WaitAnswered,
+    place,
+)
 from runyard.domain.fold import State, fold
 from runyard.domain.redaction import Redactor
 from runyard.domain.run import Run, Status
@@ -238,4 +248,10 @@ def log_with_decision(
 ) -> list[Event]:
     """Return the log with a decision appended."""
     draft = Drafter(FakeClock(), "api")(ApprovalDecided(approval_id, decision, "ada", input, reason))
+    return [*log, *place("run-1", len(log) + 1, [draft])]
+
+
+def log_with_answer(log: Sequence[Event], wait_id: str, value: object) -> list[Event]:
+    """Return the log with an answer to a wait appended."""
+    draft = Drafter(FakeClock(), "api")(WaitAnswered(wait_id, "answered", "ada", value))
     return [*log, *place("run-1", len(log) + 1, [draft])]

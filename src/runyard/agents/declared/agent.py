@@ -18,6 +18,7 @@ import msgspec
 from runyard.agents.declared.answer_format import AnswerFormat
 from runyard.agents.declared.claude import Claude
 from runyard.agents.declared.functions import source
+from runyard.agents.declared.graph import Graph
 from runyard.agents.declared.model_settings import ContextMode, ModelSettings
 from runyard.agents.declared.nodes import Node
 from runyard.agents.declared.remote import Remote
@@ -30,7 +31,7 @@ from runyard.errors import Invalid
 from runyard.json_schema import SchemaSource
 from runyard.models.scripted import Turns
 
-Kind = Literal["python", "scripted", "plan", "model", "remote", "claude"]
+Kind = Literal["python", "scripted", "plan", "model", "remote", "claude", "langgraph"]
 WhileWaiting = Literal["hold", "yield"]
 OnCodeChange = Literal["continue", "error"]
 OnUnknown = Literal["ask", "fail"]
@@ -80,7 +81,8 @@ class AgentOptions(TypedDict, total=False):
 
 
 class Agent:
-    """An agent that asks a language model. The functions `agent`, `plan`, `remote` and `claude` make the other kinds.
+    """An agent that asks a language model. The functions `agent`, `plan`, `remote`, `claude` and `langgraph` make the
+    other kinds.
 
     The model reads the instructions and the earlier runs of the thread, and may call the tools. One run asks the model
     at most `max_turns` times, and stops asking once it reaches `max_usd` or `max_output_tokens`.
@@ -157,6 +159,7 @@ class Agent:
     answer: AnswerFormat | None = None
     remote: Remote | None = None
     claude: Claude | None = None
+    graph: Graph | None = None
 
     def __init__(
         self,
@@ -222,6 +225,8 @@ class Agent:
             made_of = self.remote.digest
         elif self.claude is not None:
             made_of = self.claude.digest(self.instructions)
+        elif self.graph is not None:
+            made_of = self.graph.digest
         elif self.kind == "plan":
             made_of = b"".join(node.digest for node in self.plan)
         else:
@@ -238,11 +243,13 @@ def declare(
     plan: tuple[Node, ...] = (),
     remote: Remote | None = None,
     claude: Claude | None = None,
+    graph: Graph | None = None,
     **options: Unpack[AgentOptions],
 ) -> Agent:
     """Make an agent of any kind. The constructors in `kinds.py` have checked the kind's own arguments."""
     made = Agent.__new__(Agent)
-    made.fn, made.script, made.plan, made.remote, made.claude = fn, script, plan, remote, claude
+    made.fn, made.script, made.plan = fn, script, plan
+    made.remote, made.claude, made.graph = remote, claude, graph
     _fill(made, name, kind, **options)
     return made
 

@@ -13,6 +13,7 @@ from runyard.agents.declared.agent import (
 )
 from runyard.agents.declared.claude import Claude
 from runyard.agents.declared.functions import check_function
+from runyard.agents.declared.graph import Graph
 from runyard.agents.declared.nodes import Node, checked
 from runyard.agents.declared.remote import Remote
 from runyard.agents.declared.script import parse
@@ -257,6 +258,63 @@ def claude(
         max_seconds=max_seconds,
         task_type=task_type,
         shared=shared,
+    )
+
+
+def langgraph(
+    name: str,
+    graph: Any,
+    *,
+    nodes: Sequence[str] | None = None,
+    history: int = 20,
+    max_steps: int = 25,
+    description: str = "",
+    while_waiting: WhileWaiting = "hold",
+    on_code_change: OnCodeChange = "continue",
+    on_unknown: OnUnknown = "ask",
+    max_seconds: float | None = None,
+    task_type: str | None = None,
+) -> Agent:
+    """Make an agent of a compiled graph. Install LangGraph with `pip install 'runyard[langgraph]'`.
+
+    The graph gets `messages`: the history of the thread and the new message. Its checkpoints are in the log of the run,
+    so after a crash it continues from the last one. `interrupt()` becomes a question to a person. Nodes call Runyard's
+    tools as `runyard.langchain_tool(tool)`; other code of a node may run more than once.
+
+    Args:
+        name: The name of the agent.
+        graph: The compiled graph. A checkpointer of its own is not used.
+        nodes: The nodes whose text is shown, such as `"agent"` or `"research/agent"`. The default is all of them.
+        history: How many earlier exchanges of the thread the graph gets.
+        max_steps: How many steps one execution of the graph may take (LangGraph's `recursion_limit`).
+        description: As for `Agent`.
+        while_waiting: As for `Agent`.
+        on_code_change: As for `Agent`.
+        on_unknown: As for `Agent`.
+        max_seconds: As for `Agent`.
+        task_type: As for `Agent`.
+
+    Raises:
+        Invalid: If it is not a compiled graph, or an option is wrong.
+
+    Example:
+        >>> from langgraph.graph import START, MessagesState, StateGraph
+        >>> def answer(state: MessagesState) -> dict[str, object]:
+        ...     return {"messages": [("ai", f"You said {state['messages'][-1].text}.")]}
+        >>> graph = StateGraph(MessagesState).add_node(answer).add_edge(START, "answer").compile()
+        >>> run_agent_sync(runyard.langgraph("echo", graph), "tea").text
+        'You said tea.'
+    """
+    return declare(
+        name,
+        "langgraph",
+        graph=Graph(graph=graph, nodes=nodes, history=history, max_steps=max_steps),
+        description=description,
+        while_waiting=while_waiting,
+        on_code_change=on_code_change,
+        on_unknown=on_unknown,
+        max_seconds=max_seconds,
+        task_type=task_type,
     )
 
 

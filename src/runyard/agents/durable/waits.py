@@ -60,6 +60,13 @@ class Waits:
     def is_asked(self, key: str, kind: WaitKind) -> bool:
         return (key, kind) in self._asked or self._replay.wait(key, kind) is not None
 
+    def pending_id(self, key: str, kind: WaitKind) -> str | None:
+        """Return the id of the requested wait under this key, if it has no answer."""
+        found = self._replay.wait(key, kind)
+        if found is None:
+            return self._asked.get((key, kind))
+        return found[0] if found[1].answered_seq is None else None
+
     async def decision(
         self, key: str, kind: ApprovalKind, name: str, asked: Any, *before: Payload, after: int = 0
     ) -> WaitState:

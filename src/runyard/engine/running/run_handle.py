@@ -30,7 +30,7 @@ from runyard.domain.events import (
 from runyard.domain.fold import State
 from runyard.domain.ledger import LedgerRecorder
 from runyard.domain.run import Run
-from runyard.domain.summary import SUMMARIZE, Memory, Summary
+from runyard.domain.summary import Memory, Summary
 from runyard.domain.task import Budget, Task, deadline
 from runyard.domain.thread import Message
 from runyard.domain.wait import APPROVALS, Wait, WaitKind
@@ -80,6 +80,7 @@ class RunHandle:
         self.redactor = services.redactor if services.redactor.is_on else None
         self._redacting = None if self.redactor is None else EventRedactor(self.redactor)
         self._trace = trace
+        self._steps_with_messages: set[str] = set()
         self._ledger_recorder = LedgerRecorder(claim.run.id, len(state.messages)) if claim.run.in_mailbox else None
 
     def record_prompt(self, agent: Agent) -> None:
@@ -109,7 +110,7 @@ class RunHandle:
                 self._writer.add_ledger(ledger)
             self._trace.event(each)
             self._writer.write(draft)
-        if (usage := _usage_of(payload)) is not None:
+        if (usage := self._usage_of(payload)) is not None:
             self.usage = (self.usage or Usage()) + usage
             self._services.metrics.model_used(self.run.agent, usage)
         elif isinstance(stored, ToolFinished):
@@ -118,6 +119,15 @@ class RunHandle:
         elif isinstance(stored, StepFinished):
             self._services.show_traceback(self.run, f"The step {stored.name} raised", stored.traceback)
         return stored
+
+    def _usage_of(self, payload: Payload) -> Usage | None:
+        """Return the usage of model calls. A step repeats the usage of its messages, if it has any."""
+        if isinstance(payload, ModelMessage):
+            self._steps_with_messages.add(payload.step)
+            return payload.usage
+        if isinstance(payload, StepFinished) and payload.step not in self._steps_with_messages:
+            return payload.usage
+        return None
 
     def _is_too_large(self, draft: Draft, payload: Payload) -> bool:
         match payload:
@@ -289,13 +299,6 @@ class RunHandle:
     async def match_event(self, target: str) -> None:
         assert self._services.wait_support is not None  # the engine is built
         await self._services.wait_support.match_event(target)
-
-
-def _usage_of(payload: Payload) -> Usage | None:
-    """Return the usage of a model call. Other steps repeat the usage of their messages."""
-    if isinstance(payload, StepFinished) and payload.name == SUMMARIZE:
-        return payload.usage
-    return payload.usage if isinstance(payload, ModelMessage) else None
 
 
 def _pieces(text: str, most: int) -> Iterator[str]:
