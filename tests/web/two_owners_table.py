@@ -5,7 +5,7 @@ from typing import Any
 
 from msgspec import Struct
 
-from tests.web.every_route import AG_UI_MESSAGE, UI_MESSAGES
+from tests.web.every_route import A2A_MESSAGE, AG_UI_MESSAGE, UI_MESSAGES
 from tests.web.two_owners import MARKER, ONCE, TASK
 
 
@@ -30,6 +30,10 @@ def none(path: Mapping[str, str] = {}, **query: str) -> Try:
     return Try(200, path, query)
 
 
+def _rpc(method: str, params: Any) -> Any:
+    return {"jsonrpc": "2.0", "id": 1, "method": method, "params": params}
+
+
 THREAD, RUN = {"thread_id": "<thread>"}, {"run_id": "<run>"}
 CHAT, DONE = {"chat_id": "<chat>"}, {"chat_id": "<chat>", "interaction_id": "<done>"}
 CHANNEL, DM, MESSAGE = {"channel_id": "<channel>"}, {"dm_id": "<dm>"}, {"message_id": "<message>"}
@@ -42,6 +46,10 @@ APPROVED |= {"approval": {"id": "<approval>", "approved": True}}
 ANSWER = {"id": "<asking>", "role": "assistant", "parts": [APPROVED]}
 RESUME = {"interruptId": "<approval>", "status": "resolved", "payload": {"approved": True}}
 RESULT = {"id": "m", "role": "tool", "toolCallId": "<wait>", "content": "mine"}
+A2A_CLERK = {"agent": "clerk"}
+A2A_ANSWER = {"messageId": "m2", "role": "ROLE_USER", "parts": [{"text": "yes"}], "taskId": "<asking>"}
+A2A_TASKS = [gone({**A2A_CLERK, "task_id": each}) for each in ("<run>", "<asking>", "<letter>", "<task>")]
+NO_PUSH = [Try(400, {**A2A_CLERK, "task_id": "<run>", "config_id": "x"})]
 PUBLIC = [none()]
 
 TABLE: dict[str, Sequence[Try]] = {
@@ -250,6 +258,35 @@ TABLE: dict[str, Sequence[Try]] = {
         Try(200, {"agent": "clerk"}, body={"threadId": "<ui chat>", "runId": "r1", "messages": [AG_UI_MESSAGE]}),
     ],
     "POST /api/ag-ui/{agent}/{thread_id}/stop": [gone({"agent": "clerk", "thread_id": "<thread>"})],
+    # A2A: contexts are named by clients; errors of JSON-RPC have the status 200
+    "GET /.well-known/agent-card.json": PUBLIC,
+    "GET /a2a/{agent}/.well-known/agent-card.json": [none(A2A_CLERK), gone({"agent": "<agent>"})],
+    "POST /a2a/{agent}": [
+        gone({"agent": "<agent>"}, _rpc("GetTask", {"id": "<run>"})),
+        *(
+            Try(200, A2A_CLERK, body=_rpc(method, {"id": "<run>"}))
+            for method in ("GetTask", "CancelTask", "SubscribeToTask", "GetTaskPushNotificationConfig")
+        ),
+        Try(200, A2A_CLERK, body=_rpc("ListTasks", {"contextId": "<thread>"})),
+        Try(200, A2A_CLERK, body=_rpc("SendMessage", {"message": A2A_ANSWER})),
+    ],
+    "POST /a2a/{agent}/": [Try(200, A2A_CLERK, body=_rpc("GetTask", {"id": "<run>"}))],
+    "POST /a2a/{agent}/message:send": [
+        gone(A2A_CLERK, {"message": A2A_ANSWER}),
+        gone(A2A_CLERK, {"message": {**A2A_MESSAGE, "parts": [{"url": "<file address>"}]}}),
+        Try(200, A2A_CLERK, body={"message": {**A2A_MESSAGE, "contextId": "<ui chat>"}}),
+    ],
+    "POST /a2a/{agent}/message:stream": [gone(A2A_CLERK, {"message": A2A_ANSWER})],
+    "GET /a2a/{agent}/tasks": [none(A2A_CLERK, contextId="<thread>"), none(A2A_CLERK, pageToken="<run>")],
+    "GET /a2a/{agent}/tasks/{task_id}": A2A_TASKS,
+    "POST /a2a/{agent}/tasks/{task_id}:cancel": A2A_TASKS,
+    "GET /a2a/{agent}/tasks/{task_id}:subscribe": A2A_TASKS,
+    "POST /a2a/{agent}/tasks/{task_id}:subscribe": A2A_TASKS,
+    "GET /a2a/{agent}/tasks/{task_id}/pushNotificationConfigs": NO_PUSH,
+    "POST /a2a/{agent}/tasks/{task_id}/pushNotificationConfigs": NO_PUSH,
+    "GET /a2a/{agent}/tasks/{task_id}/pushNotificationConfigs/{config_id}": NO_PUSH,
+    "DELETE /a2a/{agent}/tasks/{task_id}/pushNotificationConfigs/{config_id}": NO_PUSH,
+    "GET /a2a/{agent}/extendedAgentCard": [Try(400, A2A_CLERK)],
     # the agent contract
     "POST /agents/run/sync": [Try(200, headers=ONCE, body={**TASK, "inputs": {"query": "of bob"}})],
     "POST /agents/run/stream": [

@@ -43,6 +43,8 @@ def create_app(
         >>> app.title
         'Runyard'
     """
+    from runyard.faces.a2a.cards import CardOptions
+    from runyard.faces.a2a.routes import router as a2a
     from runyard.faces.ag_ui.routes import router as ag_ui
     from runyard.faces.ai_sdk.routes import router as ai_sdk
     from runyard.faces.channels.routes import router as channels
@@ -72,10 +74,17 @@ def create_app(
     options = (
         ChatOptions(settings.chats_while_waiting),
         ContractOptions(running.task_types, settings.contract_terminal_event, settings.contract_timeout_seconds),
+        CardOptions(
+            running.agents,
+            running.default_agent,
+            settings.public_url,
+            keys,
+            [each.strip() for each in settings.file_types.split(",")],
+        ),
     )
     return build(
         Context(running.engine, running.metrics, settings.heartbeat_seconds, options),
-        (threads, channels, chats, contract, plans, openai, ai_sdk, ag_ui, native),
+        (threads, channels, chats, contract, plans, openai, ai_sdk, ag_ui, a2a, native),
         keys=keys,
         version=__version__,
         limits=Limits(
