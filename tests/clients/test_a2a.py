@@ -57,7 +57,11 @@ def _check_python(found: dict[str, Any]) -> None:
     assert booking["sources"] == ["https://example.com/fares", "fare_001"]
     assert booking["history"] == ["ROLE_USER"] + ["ROLE_AGENT", "ROLE_USER"] * 3
     assert found["files"] == {"seen": "look: image/png 89504e47", "made": ["page.txt", "text/plain", "printed"]}
-    assert found["cancel"] == {"state": "CANCELED", "canceled": "TASK_STATE_CANCELED", "again": "TaskNotCancelableError"}
+    assert found["cancel"] == {
+        "state": "CANCELED",
+        "canceled": "TASK_STATE_CANCELED",
+        "again": "TaskNotCancelableError",
+    }
     assert found["error"] == {
         "failed": ["FAILED", ["The provider limits the rate."], "rate_limited"],
         "card": 404,

@@ -9,6 +9,7 @@ import httpx2
 import runyard
 from runyard.agents.declared.loading import App
 from tests.faces.live_server import Serve, Server
+from tests.web.every_route import bearer
 from tests.web.test_problems import MEMORY
 
 numbers = count()
@@ -27,6 +28,11 @@ async def twice(ctx: runyard.Context) -> str:
     return f"{number} for {name}"
 
 
+@runyard.agent
+async def in_turn(ctx: runyard.Context) -> str:
+    return f"{await ctx.ask('First?', str)} {await ctx.ask('Second?', str)}"
+
+
 @runyard.agent(tools=[pay])
 async def payer(ctx: runyard.Context) -> str:
     return str(await ctx.call(pay, amount=5))
@@ -37,7 +43,7 @@ async def echo(ctx: runyard.Context) -> str:
     return ctx.message.text
 
 
-APP = App({each.name: each for each in (echo, twice, payer)}, {}, "echo")
+APP = App({each.name: each for each in (echo, twice, in_turn, payer)}, {}, "echo")
 
 
 def message(*parts: Any, **more: Any) -> dict[str, Any]:
@@ -133,7 +139,7 @@ async def test_errors_have_the_shape_of_each_binding(serve: Serve) -> None:
     assert (await http.get(f"{url}/tasks?A2A-Version=1.0", headers={"A2A-Version": ""})).status_code == 200
 
 
-async def test_an_answer_that_does_not_fit_has_no_effect_and_a_repeated_one_leads_to_the_same_end(serve: Serve) -> None:
+async def test_an_answer_that_does_not_fit_has_no_effect(serve: Serve) -> None:
     server = await serve(APP)
     task = (await result(server, "twice", "SendMessage", message("go")))["task"]
     assert task["status"]["state"] == "TASK_STATE_INPUT_REQUIRED"
@@ -159,12 +165,28 @@ async def test_an_answer_that_does_not_fit_has_no_effect_and_a_repeated_one_lead
 
 
 @MEMORY
+async def test_a_repeated_answer_leads_to_the_same_part(serve: Serve) -> None:
+    server = await serve(APP)
+    task = (await result(server, "in_turn", "SendMessage", message("go")))["task"]
+    first = message({"data": {"waitId": waits(task)["First?"], "value": "one"}}, taskId=task["id"])
+    second = [(await result(server, "in_turn", "SendMessage", first))["task"] for _ in range(2)]
+    assert [list(waits(each)) for each in second] == [["Second?"]] * 2
+    code, said = await refusal(server, "in_turn", message("x", contextId=task["contextId"]))
+    assert (code, "`taskId`" in said) == (-32004, True), "a new task would wait behind this one"
+    done = (await result(server, "in_turn", "SendMessage", message("two", taskId=task["id"])))["task"]
+    assert done["artifacts"][0]["parts"] == [{"text": "one two"}]
+    assert len(await logged(server, task["id"], "wait.answered")) == 2
+
+
+async def logged(server: Server, run_id: str, kind: str) -> list[dict[str, Any]]:
+    return [each for each in await server.log(run_id) if each["type"] == kind]
+
+
+@MEMORY
 async def test_decisions_need_a_scope_and_may_edit_the_input(serve: Serve) -> None:
     server = await serve(APP, keys=True)
-    full, write, read = (
-        {"Authorization": f"Bearer {await server.key('ann', *scopes)}"}
-        for scopes in (("read", "write", "approve"), ("read", "write"), ("read",))
-    )
+    full = bearer(await server.key("ann", "read", "write", "approve"))
+    write, read = bearer(await server.key("ann", "read", "write")), bearer(await server.key("ann", "read"))
     task = (await rpc(server, "payer", "SendMessage", message("go"), **full)).json()["result"]["task"]
     edit = message({"data": {"approved": True, "editedArgs": {"amount": 7}}}, taskId=task["id"])
     wrong = message({"data": {"approved": True, "editedArgs": {"amount": "x"}}}, taskId=task["id"])
@@ -182,9 +204,7 @@ async def test_decisions_need_a_scope_and_may_edit_the_input(serve: Serve) -> No
 
 async def test_lists_have_filters_and_pages_and_only_tasks_of_the_agent(serve: Serve) -> None:
     server = await serve(APP)
-    tasks = [
-        (await result(server, "echo", "SendMessage", message(f"t{n}", contextId="c1")))["task"] for n in range(3)
-    ]
+    tasks = [(await result(server, "echo", "SendMessage", message(f"t{n}", contextId="c1")))["task"] for n in range(3)]
     other = (await result(server, "twice", "SendMessage", message("go")))["task"]
     assert (await server.http.get(f"/a2a/echo/tasks/{other['id']}")).status_code == 404
     first = await result(server, "echo", "ListTasks", {"contextId": "c1", "pageSize": 2})
@@ -192,7 +212,11 @@ async def test_lists_have_filters_and_pages_and_only_tasks_of_the_agent(serve: S
     assert (first["totalSize"], first["pageSize"], "artifacts" in first["tasks"][0]) == (3, 2, False)
     token = {"pageToken": first["nextPageToken"], "includeArtifacts": True, "historyLength": 0}
     last = await result(server, "echo", "ListTasks", {"contextId": "c1", "pageSize": 2, **token})
-    assert ([each["id"] for each in last["tasks"]], last["nextPageToken"], last["totalSize"]) == ([tasks[0]["id"]], "", 3)
+    assert ([each["id"] for each in last["tasks"]], last["nextPageToken"], last["totalSize"]) == (
+        [tasks[0]["id"]],
+        "",
+        3,
+    )
     assert last["tasks"][0]["artifacts"][0]["parts"] == [{"text": "t0"}]
     assert "history" not in last["tasks"][0]
 

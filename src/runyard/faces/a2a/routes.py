@@ -1,6 +1,7 @@
 """The routes for A2A: agent cards, JSON-RPC at the address of an agent, and the HTTP+JSON binding below it.
 
-A client that disconnects changes nothing: the task goes on. `CancelTask` cancels it. `SubscribeToTask` follows it again.
+A client that disconnects changes nothing: the task goes on. `CancelTask` cancels it.
+`SubscribeToTask` follows it again.
 """
 
 from hashlib import sha256

@@ -33,9 +33,13 @@ ROUTE = "SendMessage"
 MESSAGE_ID = "messageId"
 MOST_WAITS = 200
 ENDED = "The task has ended. Send the message without its `taskId` to start another task in the same context."
-AT_WORK = "The task does not wait for an answer. Follow it with SubscribeToTask, or send the message without a `taskId`."
+AT_WORK = (
+    "The task does not wait for an answer. Follow it with SubscribeToTask, or send the message without a `taskId`."
+)
 WRONG_CONTEXT = "The task belongs to another context. Leave out `contextId`, or send that of the task."
-WHICH = "The task waits for several answers. Send a data part with the `waitId` of each, as its status message has them."
+WHICH = (
+    "The task waits for several answers. Send a data part with the `waitId` of each, as its status message has them."
+)
 NO_WAIT = "The task has no wait with that `waitId`."
 ONE_EDIT = "Send edited arguments for one approval at a time."
 NOT_A_DECISION = "This wait is answered with a `value`, not with a decision."
@@ -103,9 +107,9 @@ async def _refuse_while_waiting(call: Call, message: wire.Message) -> None:
     if thread.head_run_id is None:
         return
     run = await views.run(call.owner, thread.head_run_id)
-    if run.status == "waiting" and await call.engine.waits.open(call.owner, None, 1, run.id):
-        if (await translated(call.engine, run)).echo.get(MESSAGE_ID) != message.messageId:
-            raise wire.Waiting
+    is_waiting = run.status == "waiting" and await call.engine.waits.open(call.owner, None, 1, run.id)
+    if is_waiting and (await translated(call.engine, run)).echo.get(MESSAGE_ID) != message.messageId:
+        raise wire.Waiting
 
 
 # --- answers

@@ -43,7 +43,7 @@ from runyard.faces.a2a.state import (
 )
 
 STATES = {"done": COMPLETED, "error": FAILED, "canceled": CANCELED}
-NO_WORK = frozenset({"run.waiting", "run.error", "run.canceled", "run.finished"})
+NO_WORK = frozenset({"run.queued", "run.waiting", "run.error", "run.canceled", "run.finished"})
 
 
 class Translation:
