@@ -19,14 +19,7 @@ REPEATED = f"system: Be kind.; user: hello; assistant: {HELLO}; user: repeat"
 async def test_the_python_client_has_the_same_tasks_in_both_bindings(url: str) -> None:
     found = await ran(PYTHON, "everything", url)
     _check_python(found["JSONRPC"])
-    rest = found["HTTP+JSON"]
-    assert rest.pop("error") | {"address": None} == found["JSONRPC"].pop("error") | {"address": None}
-    assert {**rest, "approval": {**rest["approval"], "wrong": None}, "booking": {**rest["booking"], "wrong": None}} == {
-        **found["JSONRPC"],
-        "approval": {**found["JSONRPC"]["approval"], "wrong": None},
-        "booking": {**found["JSONRPC"]["booking"], "wrong": None},
-    }, "the REST client of the library has no class for invalid parameters"
-    assert rest["approval"]["wrong"] == "A2AClientError"
+    assert found["HTTP+JSON"] == found["JSONRPC"]
 
 
 def _check_python(found: dict[str, Any]) -> None:
@@ -63,7 +56,7 @@ def _check_python(found: dict[str, Any]) -> None:
         "again": "TaskNotCancelableError",
     }
     assert found["error"] == {
-        "failed": ["FAILED", ["The provider limits the rate."], "rate_limited"],
+        "failed": ["FAILED", ["The model's provider limits the rate of requests."], "rate_limited"],
         "card": 404,
         "unknown": "TaskNotFoundError",
         "ended": "UnsupportedOperationError",
@@ -88,7 +81,7 @@ async def test_the_node_client_has_the_same_tasks_in_both_bindings(url: str) -> 
     assert one["file"] == {"seen": "look: image/png 89504e47"}
     assert one["cancel"] == {"state": "CANCELED", "canceled": "CANCELED"}
     assert one["error"] == {
-        "failed": ["FAILED", ["The provider limits the rate."]],
+        "failed": ["FAILED", ["The model's provider limits the rate of requests."]],
         "unknown": "TaskNotFoundError",
         "ended": "UnsupportedOperationError",
         "canceled": "TaskNotCancelableError",
@@ -106,7 +99,9 @@ async def test_the_same_message_follows_the_same_task_again(url: str, sqlite_flo
             proxy.events = (proxy.events or 0) + 1
     assert (found["text"], found["states"]) == ("".join(COUNT), ["WORKING", "COMPLETED"])
     assert found["cuts"] == proxy.cuts > len(COUNT)
-    assert await sqlite_flow.database.rows("select id from runs") == [(found["task"],)], "no second run was started"
+    assert await sqlite_flow.database.rows("select id from runs") == [{"id": found["task"]}], (
+        "no second run was started"
+    )
 
 
 @pytest.mark.parametrize(("program", "binding"), [(PYTHON, "HTTP+JSON"), (NODE, "JSONRPC")])

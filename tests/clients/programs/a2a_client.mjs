@@ -82,7 +82,7 @@ const flows = {
     const first = await follow(client, ['hello'])
     const second = await client.sendMessage(message(['repeat'], { contextId: first.task.contextId }))
     const kept = await client.getTask({ tenant: '', id: first.task.id, historyLength: undefined })
-    const { tasks } = await client.listTasks({ tenant: '', contextId: first.task.contextId, includeArtifacts: true })
+    const { tasks } = await client.listTasks({ tenant: '', contextId: first.task.contextId, status: TaskState.TASK_STATE_UNSPECIFIED, pageToken: '', includeArtifacts: true })
     return {
       text: first.text,
       states: first.states,

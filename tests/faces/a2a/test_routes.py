@@ -107,26 +107,26 @@ async def test_errors_have_the_shape_of_each_binding(serve: Serve) -> None:
     http, url, hello = server.http, "/a2a/echo", message("hello")
     as_json = {"content-type": "application/json"}
     refused: list[tuple[httpx2.Response, int, int, str]] = [
-        (await http.post(url, content=b"{", headers=as_json), 200, -32700, "NOT_JSON"),
+        (await http.post(url, content=b"{", headers=as_json), 200, -32700, "INVALID_REQUEST"),
         (await http.post(url, content=b"x", headers={"content-type": "text/plain"}), 200, -32005, "CONTENT_TYPE"),
-        (await http.post(url, json=[hello]), 200, -32600, "NOT_A_REQUEST"),
-        (await http.post(url, json={"jsonrpc": "1.0", "id": 7, "method": "GetTask"}), 200, -32600, "NOT_A_REQUEST"),
+        (await http.post(url, json=[hello]), 200, -32600, "INVALID_REQUEST"),
+        (await http.post(url, json={"jsonrpc": "1.0", "id": 7, "method": "GetTask"}), 200, -32600, "INVALID_REQUEST"),
         (await rpc(server, "echo", "message/send", hello), 200, -32601, "METHOD_NOT_FOUND"),
-        (await rpc(server, "echo", "SendMessage", {}), 200, -32602, "INVALID"),
+        (await rpc(server, "echo", "SendMessage", {}), 200, -32602, "INVALID_PARAMS"),
         (await rpc(server, "echo", "GetTask", {"id": "x"}), 200, -32001, "TASK_NOT_FOUND"),
-        (await rpc(server, "none", "GetTask", {"id": "x"}), 404, -32601, "AGENT_NOT_FOUND"),
+        (await rpc(server, "none", "GetTask", {"id": "x"}), 404, -32601, "METHOD_NOT_FOUND"),
         (await rpc(server, "echo", "SendMessage", hello, **{"A2A-Version": ""}), 200, -32009, "VERSION"),
         (await rpc(server, "echo", "GetExtendedAgentCard", None), 200, -32004, "UNSUPPORTED_OPERATION"),
         (await rpc(server, "echo", "CreateTaskPushNotificationConfig", {}), 200, -32003, "PUSH_NOTIFICATION"),
-        (await rpc(server, "echo", "ListTasks", {"pageSize": 101}), 200, -32602, "INVALID"),
-        (await rpc(server, "echo", "ListTasks", {"pageToken": "x"}), 200, -32602, "INVALID"),
+        (await rpc(server, "echo", "ListTasks", {"pageSize": 101}), 200, -32602, "INVALID_PARAMS"),
+        (await rpc(server, "echo", "ListTasks", {"pageToken": "x"}), 200, -32602, "INVALID_PARAMS"),
         (await http.get(f"{url}/tasks/x"), 404, 404, "TASK_NOT_FOUND"),
-        (await http.get(f"{url}/tasks?pageSize=0"), 400, 400, "INVALID"),
-        (await http.post(f"{url}/message:send", json={"message": {}}), 400, 400, "INVALID"),
+        (await http.get(f"{url}/tasks?pageSize=0"), 400, 400, "INVALID_PARAMS"),
+        (await http.post(f"{url}/message:send", json={"message": {}}), 400, 400, "INVALID_PARAMS"),
         (await http.post(f"{url}/message:stream", content=b"x"), 400, 400, "CONTENT_TYPE"),
         (await http.get(f"{url}/tasks/x", headers={"A2A-Version": "99.0"}), 400, 400, "VERSION_NOT_SUPPORTED"),
         (await http.delete(f"{url}/tasks/x/pushNotificationConfigs/y"), 400, 400, "PUSH_NOTIFICATION_NOT_SUPPORTED"),
-        (await http.get("/a2a/none/tasks"), 404, 404, "AGENT_NOT_FOUND"),
+        (await http.get("/a2a/none/tasks"), 404, 404, "METHOD_NOT_FOUND"),
     ]
     for answer, status, code, reason in refused:
         body = answer.json()

@@ -173,6 +173,8 @@ def test_answers_are_texts_values_decisions_and_errors() -> None:
         Answer("w1", "x", is_text=True, kind="value"),
         Answer("w2", {"approved": True, "reason": "r"}, kind="approved"),
     ]
+    [row] = inputs.answers([{"data": {"row": 12.0, "price": 1.5, "deep": [2.0, 1e300]}}])
+    assert repr(row.value) == "{'row': 12, 'price': 1.5, 'deep': [2, 1e+300]}", "protobuf has no integers"
     for wrong in ({"waitId": "w"}, {"waitId": "w", "value": 1, "error": "x"}, {"waitId": 1, "value": 1}):
         with pytest.raises(BadRequest):
             inputs.answers([{"data": wrong}])

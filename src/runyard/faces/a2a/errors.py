@@ -35,7 +35,9 @@ REASONS: dict[str, tuple[int, str]] = {
 }
 OTHER_CODES = {"not_json": PARSE_ERROR, "not_a_request": INVALID_REQUEST, "method_not_found": METHOD_NOT_FOUND}
 OTHER_CODES |= {"agent_not_found": METHOD_NOT_FOUND}
-HTTP_KEPT = frozenset({401, 403, 405, 413, 429})  # statuses that a JSON-RPC error keeps, besides 5xx
+OTHER_REASONS = {PARSE_ERROR: "INVALID_REQUEST", INVALID_REQUEST: "INVALID_REQUEST"}
+OTHER_REASONS |= {METHOD_NOT_FOUND: "METHOD_NOT_FOUND", INVALID_PARAMS: "INVALID_PARAMS"}
+OF_SERVER = frozenset({401, 403, 405, 413, 429})  # statuses that are not of the protocol, besides 5xx
 NAMES = {
     400: "INVALID_ARGUMENT",
     401: "UNAUTHENTICATED",
@@ -50,12 +52,31 @@ NAMES = {
 REST_STATUS = {415: 400, 422: 400}  # of this server, as the protocol has them
 
 
-def _details(said: dict[str, Any]) -> list[dict[str, Any]]:
-    known = REASONS.get(said["code"])
-    reason, domain = (known[1], DOMAIN) if known is not None else (said["code"].upper(), "runyard")
-    found: list[dict[str, Any]] = [
-        {"@type": INFO, "reason": reason, "domain": domain, "metadata": {"code": said["code"]}}
-    ]
+def _is_of_server(status: int) -> bool:
+    """Whether an error is one of this server, not of the protocol."""
+    return status >= 500 or status in OF_SERVER
+
+
+def _number(status: int, code: str) -> int:
+    """Return the code that JSON-RPC has for an error."""
+    if code in REASONS:
+        return REASONS[code][0]
+    if code in OTHER_CODES:
+        return OTHER_CODES[code]
+    if _is_of_server(status):
+        return INTERNAL if status >= 500 else INVALID_REQUEST
+    return INVALID_PARAMS
+
+
+def _details(said: dict[str, Any], status: int) -> list[dict[str, Any]]:
+    code = said["code"]
+    if code in REASONS:
+        reason, domain = REASONS[code][1], DOMAIN
+    elif _is_of_server(status):
+        reason, domain = code.upper(), "runyard"
+    else:
+        reason, domain = OTHER_REASONS[_number(status, code)], DOMAIN
+    found: list[dict[str, Any]] = [{"@type": INFO, "reason": reason, "domain": domain, "metadata": {"code": code}}]
     if errors := said.get("errors"):
         violations = [{"field": each["where"].partition(".")[2], "description": each["what"]} for each in errors]
         found.append({"@type": INVALID, "fieldViolations": violations})
@@ -77,7 +98,9 @@ def in_rest_shape(problem: Problem) -> Response:
     said = msgspec.json.decode(bytes(problem.body))
     status = 404 if said["code"] == "gone" else REST_STATUS.get(problem.status_code, problem.status_code)
     name = "FAILED_PRECONDITION" if status == 400 and said["code"] in REASONS else NAMES.get(status, "UNKNOWN")
-    error = wire.StatusBody(code=status, status=name, message=_message(said), details=_details(said))
+    error = wire.StatusBody(
+        code=status, status=name, message=_message(said), details=_details(said, problem.status_code)
+    )
     return Json(wire.RestError(error=error), status, headers=_kept(problem))
 
 
@@ -86,16 +109,8 @@ def in_rpc_shape(problem: Problem, rpc_id: str | int | None = None) -> Response:
     libraries read no body with another one."""
     said = msgspec.json.decode(bytes(problem.body))
     status, code = problem.status_code, said["code"]
-    is_kept = status >= 500 or status in HTTP_KEPT or code == "agent_not_found"
-    if code in REASONS:
-        number = REASONS[code][0]
-    elif code in OTHER_CODES:
-        number = OTHER_CODES[code]
-    elif status >= 500:
-        number = INTERNAL
-    else:
-        number = INVALID_REQUEST if is_kept else INVALID_PARAMS
-    error = wire.RpcErrorBody(code=number, message=_message(said), data=_details(said))
+    error = wire.RpcErrorBody(code=_number(status, code), message=_message(said), data=_details(said, status))
+    is_kept = _is_of_server(status) or code == "agent_not_found"
     return Json(wire.RpcError(id=rpc_id, error=error), status if is_kept else 200, headers=_kept(problem))
 
 

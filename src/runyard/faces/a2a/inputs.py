@@ -22,6 +22,7 @@ APPROVAL = (
 ENVELOPE = frozenset({"waitId", "value", "approved", "reason", "editedArgs", "error"})
 ANSWER = "An answer with a `waitId` has one of `value`, `approved` (with `reason`, `editedArgs`) and `error`."
 NO_FILES = "An answer has text or data parts. Send files with a new task."
+LARGEST = 2**53  # a float represents every integer up to this
 GivenPart = TextPart | DataPart | GivenFile
 
 
@@ -58,7 +59,7 @@ def _part(given: dict[str, Any]) -> GivenPart:
         raise BadRequest(SHAPE)
     value = given[kind]
     if kind == "data":
-        return DataPart(value)
+        return DataPart(whole_numbers(value))
     if not isinstance(value, str):
         raise BadRequest(SHAPE)
     if kind == "text":
@@ -68,6 +69,17 @@ def _part(given: dict[str, Any]) -> GivenPart:
     if kind == "raw":
         return inline_file(value, name or None, media_type or None)
     return given_file(value, name or None, media_type or None)
+
+
+def whole_numbers(value: Any) -> Any:
+    """Return a value whose whole numbers are integers: clients that use protobuf send every number as a float."""
+    if isinstance(value, float):
+        return int(value) if value.is_integer() and abs(value) <= LARGEST else value
+    if isinstance(value, list):
+        return [whole_numbers(each) for each in value]
+    if isinstance(value, dict):
+        return {name: whole_numbers(each) for name, each in value.items()}
+    return value
 
 
 def _kind(given: dict[str, Any]) -> str:
@@ -82,7 +94,7 @@ def answers(parts: Sequence[dict[str, Any]]) -> list[Answer]:
     kinds = [_kind(each) for each in parts]
     if not set(kinds) <= {"text", "data"}:
         raise wire.ContentTypeNotSupported(NO_FILES)
-    data = [each["data"] for each, kind in zip(parts, kinds, strict=True) if kind == "data"]
+    data = [whole_numbers(each["data"]) for each, kind in zip(parts, kinds, strict=True) if kind == "data"]
     if data:
         return [_answer(each) for each in data]
     texts = [each["text"] for each in parts]

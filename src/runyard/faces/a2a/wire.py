@@ -14,6 +14,7 @@ NAME_LENGTH = 200
 MOST_PARTS = 100
 MOST_TASKS = 100  # of one page
 State = Literal[
+    "TASK_STATE_UNSPECIFIED",
     "TASK_STATE_SUBMITTED",
     "TASK_STATE_WORKING",
     "TASK_STATE_COMPLETED",
@@ -65,7 +66,7 @@ class TaskName(Params):
 
 class ListTasks(Params):
     contextId: str | None = None  # noqa: N815
-    status: State | Literal["TASK_STATE_UNSPECIFIED"] | None = None
+    status: State | None = None
     pageSize: int = Field(50, ge=1, le=MOST_TASKS)  # noqa: N815
     pageToken: str | None = None  # noqa: N815
     historyLength: int | None = HistoryLength  # noqa: N815
