@@ -30,6 +30,7 @@ UI_MESSAGES = [
     {"id": "m2", "role": "user", "parts": [{"type": "text", "text": SAID}]},
 ]
 A2A_MESSAGE = {"messageId": MAIL, "role": "ROLE_USER", "parts": [{"text": SAID}, {"data": {MAIL: [SAID]}}]}
+RPC = {"jsonrpc": "2.0", "id": 1, "method": "SendMessage"}
 TASK |= {"domain_id": MAIL, "workflow_id": MAIL, "stage_id": MAIL}
 CONTENT: dict[tuple[str, str], dict[str, Any]] = {
     ("POST", "/api/threads/{thread_id}/messages"): {"content": SAID, "tools": [TOOL], "parts": None},
@@ -64,8 +65,8 @@ CONTENT: dict[tuple[str, str], dict[str, Any]] = {
         "tools": [{"name": "look", "description": SAID, "parameters": {"description": SAID}}],
         "context": [{"description": MAIL, "value": SAID}],
     },
-    ("POST", "/a2a/{agent}"): {"params": {"message": A2A_MESSAGE}},
-    ("POST", "/a2a/{agent}/"): {"params": {"message": {**A2A_MESSAGE, "messageId": "m2"}}},
+    ("POST", "/a2a/{agent}"): {**RPC, "params": {"message": A2A_MESSAGE}},
+    ("POST", "/a2a/{agent}/"): {**RPC, "params": {"message": {**A2A_MESSAGE, "messageId": "m2"}}},
     ("POST", "/a2a/{agent}/message:send"): {"message": {**A2A_MESSAGE, "messageId": "m3"}},
     ("POST", "/a2a/{agent}/message:stream"): {"message": {**A2A_MESSAGE, "messageId": "m4"}},
     ("POST", "/api/channels"): {"name": SAID, "topic": SAID},
@@ -106,8 +107,6 @@ IDS: dict[tuple[str, str], set[str]] = {
         "forwardedProps",
         "resume",
     },
-    ("POST", "/a2a/{agent}"): {"jsonrpc", "id", "method"},
-    ("POST", "/a2a/{agent}/"): {"jsonrpc", "id", "method"},
     ("POST", "/a2a/{agent}/message:send"): {"configuration"},
     ("POST", "/a2a/{agent}/message:stream"): {"configuration"},
     ("POST", "/api/channels"): {"kind", "agents", "users"},
@@ -219,10 +218,8 @@ class Visit:
         await self.send("POST", "/api/ai/{agent}", {"agent": "happy"}, id="c1")
         await self.send("POST", "/api/ai/{agent}/{chat_id}", {"agent": "happy", "chat_id": "c2"})
         await self.send("POST", "/api/ag-ui/{agent}", {"agent": "happy"}, threadId="t1", runId="r1")
-        for path in ("/a2a/{agent}", "/a2a/{agent}/"):
-            await self.send("POST", path, {"agent": "happy"}, jsonrpc="2.0", id=1, method="SendMessage")
-        for path in ("/a2a/{agent}/message:send", "/a2a/{agent}/message:stream"):
-            await self.send("POST", path, {"agent": "happy"})
+        for path in ("", "/", "/message:send", "/message:stream"):
+            await self.send("POST", f"/a2a/{{agent}}{path}", {"agent": "happy"})
         for path in ("/agents/run/sync", "/agents/run/stream"):
             self.sent.add(("POST", path))
             asked = {**CONTENT["POST", path], "request_id": "r1", "task_type": "happy"}

@@ -156,7 +156,8 @@ async def test_what_is_somebody_elses_is_asked_of_the_store_as_what_is_unknown(g
     async with served(Settings(**QUICK), agents(gate), store, keys=True) as server:
         anns, bob = await create_objects(server, await server.key("ann")), await server.key("bob")
         app = app_of(server)
-        async with httpx2.AsyncClient(transport=AsgiTransport(app), base_url="http://app") as http:
+        version = {"A2A-Version": "1.0"}
+        async with httpx2.AsyncClient(transport=AsgiTransport(app), base_url="http://app", headers=version) as http:
             for operation in operations(app):
                 if not operation.has_id or operation in {*NAMED_BY_CLIENTS, OF_OPERATORS, OF_EVERY_OWNER, *OPEN}:
                     continue

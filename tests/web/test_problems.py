@@ -60,7 +60,7 @@ def problem(answer: httpx2.Response, status: int, code: str) -> dict[str, Any]:
 def _of_a2a(answer: httpx2.Response, code: str) -> dict[str, Any]:
     """Errors of A2A have a reason in their details, in both bindings."""
     error = dict(answer.json()["error"])
-    info = error.get("data", error.get("details"))[0]
+    [info, *_] = error["data"] if "data" in error else error["details"]
     assert info["metadata"] == {"code": code}
     return {**error, "detail": error["message"], "errors": [{"where": "body", "what": error["message"]}]}
 

@@ -5,6 +5,7 @@ from contextlib import asynccontextmanager, suppress
 from typing import TYPE_CHECKING, Any
 
 from runyard import __version__
+from runyard.agents.declared.agent import summary
 from runyard.agents.declared.loading import App
 from runyard.app.factories import load_app
 from runyard.app.process import Process
@@ -43,7 +44,7 @@ def create_app(
         >>> app.title
         'Runyard'
     """
-    from runyard.faces.a2a.cards import CardOptions
+    from runyard.faces.a2a.cards import CardAgent, CardOptions
     from runyard.faces.a2a.routes import router as a2a
     from runyard.faces.ag_ui.routes import router as ag_ui
     from runyard.faces.ai_sdk.routes import router as ai_sdk
@@ -75,7 +76,7 @@ def create_app(
         ChatOptions(settings.chats_while_waiting),
         ContractOptions(running.task_types, settings.contract_terminal_event, settings.contract_timeout_seconds),
         CardOptions(
-            running.agents,
+            {name: CardAgent(name, summary(agent), agent.version) for name, agent in running.agents.items()},
             running.default_agent,
             settings.public_url,
             keys,

@@ -229,12 +229,14 @@ async def everything():
 
 
 async def again():
-    """Send one message until its stream reaches the end: each time it begins with the task."""
+    """Send one message of a context until its stream reaches the end: each time it begins with the task."""
     client, cuts = await connect(os.environ["BINDING"]), 0
+    asked = message("count", name="m1")
+    asked.message.context_id = "my-context"
     while True:
         found = Reader()
         try:
-            await found.read(client.send_message(message("count", name="m1")))
+            await found.read(client.send_message(asked))
             if found.state == "COMPLETED":
                 break
         except A2AClientError:

@@ -8,6 +8,7 @@ import httpx2
 
 import runyard
 from runyard.agents.declared.loading import App
+from runyard.faces.a2a.start import REUSED
 from tests.faces.live_server import Serve, Server
 from tests.web.every_route import bearer
 from tests.web.test_problems import MEMORY
@@ -207,7 +208,7 @@ async def test_lists_have_filters_and_pages_and_only_tasks_of_the_agent(serve: S
     tasks = [(await result(server, "echo", "SendMessage", message(f"t{n}", contextId="c1")))["task"] for n in range(3)]
     other = (await result(server, "twice", "SendMessage", message("go")))["task"]
     assert (await server.http.get(f"/a2a/echo/tasks/{other['id']}")).status_code == 404
-    first = await result(server, "echo", "ListTasks", {"contextId": "c1", "pageSize": 2})
+    first = await result(server, "echo", "ListTasks", {"context_id": "c1", "pageSize": 2})  # the name in protobuf
     assert [each["id"] for each in first["tasks"]] == [tasks[2]["id"], tasks[1]["id"]]
     assert (first["totalSize"], first["pageSize"], "artifacts" in first["tasks"][0]) == (3, 2, False)
     token = {"pageToken": first["nextPageToken"], "includeArtifacts": True, "historyLength": 0}
@@ -259,5 +260,19 @@ async def test_parts_reach_the_agent_as_they_were_sent(serve: Serve) -> None:
         ({"url": "https://example.com/a.png"}, -32602),
     ):
         assert (await refusal(server, "parts", message(wrong)))[0] == code, wrong
-    again = (await result(server, "parts", "SendMessage", given))["task"]
-    assert again["id"] == task["id"], "the same message is not a second task"
+
+
+@MEMORY
+async def test_a_message_is_taken_once_in_its_context_or_by_its_key(serve: Serve) -> None:
+    server = await serve(APP)
+    plain, named = message("a"), message("a", contextId="c1")
+
+    async def task_of(given: Any, **headers: str) -> str:
+        return str((await rpc(server, "echo", "SendMessage", given, **headers)).json()["result"]["task"]["id"])
+
+    assert await task_of(plain) != await task_of(plain), "clients without a context reuse ids of messages"
+    once = {"Idempotency-Key": "k1"}
+    assert await task_of(plain, **once) == await task_of(plain, **once)
+    assert await task_of(named) == await task_of(named)
+    other = {"message": {**named["message"], "parts": [{"text": "b"}]}}
+    assert await refusal(server, "echo", other) == (-32602, REUSED)

@@ -1,5 +1,7 @@
 """Core events to updates of an A2A task: a pure function of the log."""
 
+from typing import Any
+
 import pytest
 
 from runyard.domain.content import DataPart, TextPart, file_of
@@ -168,7 +170,10 @@ def test_every_event_has_its_place(kind: str) -> None:
 def test_answers_are_texts_values_decisions_and_errors() -> None:
     assert inputs.answers([{"text": "a"}, {"text": "b"}]) == [Answer(None, "a\n\nb", is_text=True)]
     assert inputs.answers([{"text": "a remark"}, {"data": {"row": 1}}]) == [Answer(None, {"row": 1})]
-    given = [{"data": {"waitId": "w1", "value": "x"}}, {"data": {"waitId": "w2", "approved": True, "reason": "r"}}]
+    given: list[dict[str, Any]] = [
+        {"data": {"waitId": "w1", "value": "x"}},
+        {"data": {"waitId": "w2", "approved": True, "reason": "r"}},
+    ]
     assert inputs.answers(given) == [
         Answer("w1", "x", is_text=True, kind="value"),
         Answer("w2", {"approved": True, "reason": "r"}, kind="approved"),

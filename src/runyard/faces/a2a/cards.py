@@ -6,28 +6,34 @@ A card is public: it has the name and the description of an agent, and no instru
 from collections.abc import Mapping, Sequence
 from typing import Any, NamedTuple
 
-from runyard.agents.declared.agent import Agent
-
 VERSION = "1.0"  # of the protocol
 BINDINGS = ("JSONRPC", "HTTP+JSON")
 MODES = ("text/plain", "application/json")
 SCHEME = "bearer"
 
 
+class CardAgent(NamedTuple):
+    """What a card says of an agent. `version` changes with the agent's code, model or instructions."""
+
+    name: str
+    description: str
+    version: str
+
+
 class CardOptions(NamedTuple):
     """What cards are made of: the agents by name, the one that answers at the well-known address, the server's public
     address, whether requests need a key, and the media types of files that are accepted."""
 
-    agents: Mapping[str, Agent]
+    agents: Mapping[str, CardAgent]
     default: str | None
     public_url: str | None
     needs_key: bool
     file_types: Sequence[str]
 
 
-def card(agent: Agent, options: CardOptions, base: str) -> dict[str, Any]:
+def card(agent: CardAgent, options: CardOptions, base: str) -> dict[str, Any]:
     """Return the card of an agent. `base` is the address of the server."""
-    url, said = f"{base}/a2a/{agent.name}", description(agent)
+    url, said = f"{base}/a2a/{agent.name}", agent.description
     found: dict[str, Any] = {
         "name": agent.name,
         "description": said,
@@ -46,9 +52,3 @@ def card(agent: Agent, options: CardOptions, base: str) -> dict[str, Any]:
     if options.needs_key:
         found["securityRequirements"] = [{"schemes": {SCHEME: {"list": []}}}]
     return found
-
-
-def description(agent: Agent) -> str:
-    """Return what the agent does: its description, or the first line of its function's docstring."""
-    documented = (agent.fn.__doc__ or "").strip() if agent.fn is not None else ""
-    return agent.description or documented.partition("\n")[0] or f"The agent {agent.name}."

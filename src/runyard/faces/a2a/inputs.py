@@ -54,7 +54,7 @@ def text_of(parts: Sequence[GivenPart]) -> str:
 
 
 def _part(given: dict[str, Any]) -> GivenPart:
-    kind, name, media_type = _kind(given), given.get("filename"), given.get("mediaType")
+    kind, name, media_type = _kind(given), given.get("filename"), given.get("mediaType", given.get("media_type"))
     if not isinstance(name, str | None) or not isinstance(media_type, str | None):
         raise BadRequest(SHAPE)
     value = given[kind]

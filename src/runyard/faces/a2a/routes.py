@@ -112,7 +112,7 @@ def _checked(model: type[wire.Params], given: Any, where: str) -> Any:
 # --- JSON-RPC
 
 
-@router.fast("POST", AGENT, is_stream=True, or_json=True, body=wire.RpcRequest, takes_key=False)
+@router.fast("POST", AGENT, is_stream=True, or_json=True, body=wire.RpcRequest)
 async def rpc(request: Request) -> Response:
     """Call a method of A2A by JSON-RPC 2.0. The answer is JSON, or a stream of JSON-RPC responses."""
     rpc_id: RpcId = None
@@ -133,7 +133,7 @@ async def rpc(request: Request) -> Response:
     return found if isinstance(found, Response) else Json({"jsonrpc": "2.0", "id": rpc_id, "result": found})
 
 
-@router.fast("POST", f"{AGENT}/", is_stream=True, or_json=True, body=wire.RpcRequest, takes_key=False)
+@router.fast("POST", f"{AGENT}/", is_stream=True, or_json=True, body=wire.RpcRequest)
 async def rpc_with_slash(request: Request) -> Response:
     """Call a method of A2A by JSON-RPC 2.0, for clients that add a slash to the address."""
     return await rpc(request)
@@ -171,13 +171,13 @@ async def _body(request: Request) -> Any:
     return decoded(await request.body())
 
 
-@router.fast("POST", f"{AGENT}/message:send", is_stream=True, or_json=True, body=wire.SendMessage, takes_key=False)
+@router.fast("POST", f"{AGENT}/message:send", is_stream=True, or_json=True, body=wire.SendMessage)
 async def send_message(request: Request) -> Response:
     """Send a message, and get the task when it has ended or requires input."""
     return await _rest(request, "SendMessage", await _body(request))
 
 
-@router.fast("POST", f"{AGENT}/message:stream", is_stream=True, body=wire.SendMessage, takes_key=False)
+@router.fast("POST", f"{AGENT}/message:stream", is_stream=True, body=wire.SendMessage)
 async def stream_message(request: Request) -> Response:
     """Send a message, and follow its task as a stream."""
     return await _rest(request, "SendStreamingMessage", await _body(request))

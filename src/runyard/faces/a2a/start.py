@@ -1,8 +1,11 @@
 """Starts the task of a message, or answers the task that waits.
 
-A message starts one task: the same message sent again leads to the same task. A message with a `taskId` answers what
-that task waits for. All answers of a message are checked before one is recorded, so a message that does not fit has no
-effect. Answers that were recorded before have no effect and lead to the same part.
+A message with a `contextId` starts one task: the same message sent again leads to the same task. A message without one
+is a new task each time, unless its request has an `Idempotency-Key`, because many clients reuse message ids.
+
+A message with a `taskId` answers what that task waits for. All answers of a message are checked before one is recorded,
+so a message that does not fit has no effect. Answers that were recorded before have no effect and lead to the same
+part.
 """
 
 from collections.abc import Sequence
@@ -21,12 +24,13 @@ from runyard.engine.engine import Engine
 from runyard.engine.intake.content import NewPart
 from runyard.engine.intake.inline_files import new_parts
 from runyard.engine.intake.intake import idempotency_key
-from runyard.errors import AlreadyDecided, BadRequest, Invalid, NotFound
+from runyard.errors import AlreadyDecided, BadRequest, Invalid, KeyReused, NotFound
 from runyard.faces.a2a import inputs, wire
 from runyard.faces.a2a.follow import Call, context_id, find, translated
 from runyard.faces.a2a.inputs import Answer, Decision, GivenPart
 from runyard.ids import new_id
 from runyard.json_schema import check_value
+from runyard.web.responses import key_of
 
 FACE = "a2a"
 ROUTE = "SendMessage"
@@ -36,6 +40,7 @@ ENDED = "The task has ended. Send the message without its `taskId` to start anot
 AT_WORK = (
     "The task does not wait for an answer. Follow it with SubscribeToTask, or send the message without a `taskId`."
 )
+REUSED = "Another message has this `messageId` in the context, or this Idempotency-Key. Use a new one."
 WRONG_CONTEXT = "The task belongs to another context. Leave out `contextId`, or send that of the task."
 WHICH = (
     "The task waits for several answers. Send a data part with the `waitId` of each, as its status message has them."
@@ -76,15 +81,24 @@ async def _ask(call: Call, message: wire.Message) -> Started:
     content = inputs.content(message.parts)
     if message.contextId:
         await _refuse_while_waiting(call, message)
-    name = sha256(f"{message.contextId or ''}\n{message.messageId}".encode()).hexdigest()
-    key = idempotency_key(owner, ROUTE, name, [call.agent, message.parts])
+    key = idempotency_key(owner, ROUTE, _key(call, message), [call.agent, message.parts])
     text, parts = inputs.text_of(content), await _stored(engine, owner, content)
     options = RunOptions(echo={MESSAGE_ID: message.messageId})
     context = clean(message.contextId) if message.contextId else new_id()
-    accepted = await engine.intake.post_by_name(
-        owner, FACE, context, text, call.agent, key, options=options, parts=parts
-    )
+    try:
+        accepted = await engine.intake.post_by_name(
+            owner, FACE, context, text, call.agent, key, options=options, parts=parts
+        )
+    except KeyReused:
+        raise BadRequest(REUSED) from None
     return Started(accepted.run_id, 1)
+
+
+def _key(call: Call, message: wire.Message) -> str | None:
+    """Return what makes a message the same as an earlier one, or None if it is always new."""
+    if (given := key_of(call.request)) is not None or not message.contextId:
+        return given
+    return sha256(f"{message.contextId}\n{message.messageId}".encode()).hexdigest()
 
 
 async def _stored(engine: Engine, owner: str, content: Sequence[GivenPart]) -> list[NewPart]:

@@ -3,10 +3,11 @@
 The protocol wants unknown fields to be ignored, so that newer clients can talk to older servers.
 """
 
+import re
 from datetime import UTC, datetime
 from typing import Any, Literal
 
-from pydantic import BaseModel, ConfigDict, Field
+from pydantic import BaseModel, ConfigDict, Field, model_validator
 
 from runyard.errors import BadRequest, Conflict, NotFound
 
@@ -30,10 +31,20 @@ HistoryLength = Field(None, ge=0, le=2**31, description="How many of the newest 
 class Params(BaseModel):
     model_config = ConfigDict(extra="ignore")
 
+    @model_validator(mode="before")
+    @classmethod
+    def accept_original_names(cls, given: Any) -> Any:
+        """Accept `history_length` for `historyLength`, as every reader of protobuf's JSON does."""
+        return {camel_case(name): value for name, value in given.items()} if isinstance(given, dict) else given
+
+
+def camel_case(name: str) -> str:
+    return re.sub(r"_([a-z])", lambda found: found[1].upper(), name)
+
 
 class Message(Params):
     messageId: str = Field(  # noqa: N815
-        min_length=1, max_length=NAME_LENGTH, description="Made by the client. The same message again has no effect."
+        min_length=1, max_length=NAME_LENGTH, description="Made by the client. In a context it is taken once."
     )
     role: Literal["ROLE_USER"]
     parts: list[dict[str, Any]] = Field(min_length=1, max_length=MOST_PARTS)
