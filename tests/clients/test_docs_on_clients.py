@@ -13,12 +13,12 @@ from tests.support.flow import Flow
 KNOWS = "I know the weather everywhere . "
 
 
-async def _run(script: str, url: str) -> str:
+async def _run(script: str, url: str, **more: str) -> str:
     process = await asyncio.create_subprocess_exec(
         str(ENVIRONMENT / "bin" / "python"),
         "-c",
         script,
-        env={"PATH": os.environ["PATH"], "OPENAI_BASE_URL": f"{url}/v1", "OPENAI_API_KEY": "any"},
+        env={"PATH": os.environ["PATH"], "OPENAI_BASE_URL": f"{url}/v1", "OPENAI_API_KEY": "any", **more},
         stdout=asyncio.subprocess.PIPE,
         stderr=asyncio.subprocess.PIPE,
     )
@@ -40,3 +40,12 @@ async def test_the_scripts_of_the_page_on_openai(sqlite_flow: Flow) -> None:
         "completed\ncompleted\n",
         f"{KNOWS}\n",
     ]
+
+
+async def test_the_script_of_the_page_on_a2a(sqlite_flow: Flow) -> None:
+    app, script = blocks("clients/a2a.md", "python")
+    path = sqlite_flow.folder / "travel.py"
+    path.write_text(app, encoding="utf-8")
+    pod = await sqlite_flow.start("serve", app=path)
+    said = await _run(script, pod.url, A2A_URL=f"{pod.url}/a2a/travel")
+    assert said == "Let me see. Which seat?\nTASK_STATE_COMPLETED Let me see. Row 12 is yours.\n"
