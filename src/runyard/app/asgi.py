@@ -44,14 +44,11 @@ def create_app(
         >>> app.title
         'Runyard'
     """
-    from runyard.faces.a2a.cards import CardAgent, CardOptions
     from runyard.faces.a2a.routes import router as a2a
     from runyard.faces.ag_ui.routes import router as ag_ui
     from runyard.faces.ai_sdk.routes import router as ai_sdk
     from runyard.faces.channels.routes import router as channels
-    from runyard.faces.chats.routes import ChatOptions
     from runyard.faces.chats.routes import router as chats
-    from runyard.faces.contract.routes import ContractOptions
     from runyard.faces.contract.routes import router as contract
     from runyard.faces.native.routes import router as native
     from runyard.faces.openai.routes import router as openai
@@ -72,19 +69,8 @@ def create_app(
         finally:
             await running.stop()
 
-    options = (
-        ChatOptions(settings.chats_while_waiting),
-        ContractOptions(running.task_types, settings.contract_terminal_event, settings.contract_timeout_seconds),
-        CardOptions(
-            {name: CardAgent(name, summary(agent), agent.version) for name, agent in running.agents.items()},
-            running.default_agent,
-            settings.public_url,
-            keys,
-            [each.strip() for each in settings.file_types.split(",")],
-        ),
-    )
     return build(
-        Context(running.engine, running.metrics, settings.heartbeat_seconds, options),
+        Context(running.engine, running.metrics, settings.heartbeat_seconds, _options(running, settings, keys)),
         (threads, channels, chats, contract, plans, openai, ai_sdk, ag_ui, a2a, native),
         keys=keys,
         version=__version__,
@@ -97,6 +83,25 @@ def create_app(
         ),
         access_log=settings.access_log and settings.log_level in ("debug", "info"),
         lifespan=lifespan,
+    )
+
+
+def _options(running: Process, settings: Settings, keys: bool) -> tuple[object, ...]:
+    """Return the options of the faces that have some."""
+    from runyard.faces.a2a.cards import CardAgent, CardOptions
+    from runyard.faces.chats.routes import ChatOptions
+    from runyard.faces.contract.routes import ContractOptions
+
+    return (
+        ChatOptions(settings.chats_while_waiting),
+        ContractOptions(running.task_types, settings.contract_terminal_event, settings.contract_timeout_seconds),
+        CardOptions(
+            {name: CardAgent(name, summary(agent), agent.version) for name, agent in running.agents.items()},
+            running.default_agent,
+            settings.public_url,
+            keys,
+            [each.strip() for each in settings.file_types.split(",")],
+        ),
     )
 
 
