@@ -99,3 +99,10 @@ async def viewer(ctx: runyard.Context) -> str:
     """Name the files of the message, with the beginning of their bytes."""
     seen = [f"{file.type} {(await file.read())[:4].hex()}" for file in ctx.message.files]
     return f"{ctx.message.text}: {', '.join(seen)}"
+
+
+@runyard.agent
+async def printer(ctx: runyard.Context) -> str:
+    """Answer with a file."""
+    await ctx.attach("page.txt", b"printed", "text/plain")
+    return "Here it is."

@@ -14,8 +14,8 @@ from tests.support.flow import Flow
 KNOWS = "I know the weather everywhere . "
 
 
-async def _run(script: str, url: str, python: str = str(ENVIRONMENT / "bin" / "python")) -> str:
-    variables = {"OPENAI_BASE_URL": f"{url}/v1", "OPENAI_API_KEY": "any", "MCP_URL": f"{url}/mcp"}
+async def _run(script: str, url: str, python: str = str(ENVIRONMENT / "bin" / "python"), **more: str) -> str:
+    variables = {"OPENAI_BASE_URL": f"{url}/v1", "OPENAI_API_KEY": "any", "MCP_URL": f"{url}/mcp", **more}
     process = await asyncio.create_subprocess_exec(
         python,
         "-c",
@@ -51,3 +51,12 @@ async def test_the_script_of_the_page_on_mcp(sqlite_flow: Flow) -> None:
     pod = await sqlite_flow.start("serve", app=path)
     said = await _run(script, pod.url, sys.executable)
     assert said == "['airline']\nWhich row?\nBuy the seat? {\"row\":12}\nRow 12 is yours. {'row': 12}\n"
+
+
+async def test_the_script_of_the_page_on_a2a(sqlite_flow: Flow) -> None:
+    app, script = blocks("clients/a2a.md", "python")
+    path = sqlite_flow.folder / "travel.py"
+    path.write_text(app, encoding="utf-8")
+    pod = await sqlite_flow.start("serve", app=path)
+    said = await _run(script, pod.url, A2A_URL=f"{pod.url}/a2a/travel")
+    assert said == "Let me see. Which seat?\nTASK_STATE_COMPLETED Let me see. Row 12 is yours.\n"

@@ -120,7 +120,8 @@ async def served(
     await process.start()
     await _listen(server, config, listener)
     try:
-        async with httpx2.AsyncClient(base_url=f"http://127.0.0.1:{port}", timeout=PATIENCE, verify=False) as http:
+        url, version = f"http://127.0.0.1:{port}", {"A2A-Version": "1.0"}  # which the routes of A2A need
+        async with httpx2.AsyncClient(base_url=url, headers=version, timeout=PATIENCE, verify=False) as http:
             yield Server(process, server, port, http)
     finally:
         await process.drain(settings.drain_seconds)

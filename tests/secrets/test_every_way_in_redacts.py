@@ -29,6 +29,8 @@ UI_MESSAGES = [
     {"id": "m1", "role": "assistant", "parts": [{"type": "text", "text": SAID}]},
     {"id": "m2", "role": "user", "parts": [{"type": "text", "text": SAID}]},
 ]
+A2A_MESSAGE = {"messageId": MAIL, "role": "ROLE_USER", "parts": [{"text": SAID}, {"data": {MAIL: [SAID]}}]}
+RPC = {"jsonrpc": "2.0", "id": 1, "method": "SendMessage"}
 TASK |= {"domain_id": MAIL, "workflow_id": MAIL, "stage_id": MAIL}
 CONTENT: dict[tuple[str, str], dict[str, Any]] = {
     ("POST", "/api/threads/{thread_id}/messages"): {"content": SAID, "tools": [TOOL], "parts": None},
@@ -68,6 +70,10 @@ CONTENT: dict[tuple[str, str], dict[str, Any]] = {
         "params": {"name": "happy", "arguments": {"message": SAID}},
         "result": None,
     },
+    ("POST", "/a2a/{agent}"): {**RPC, "params": {"message": A2A_MESSAGE}},
+    ("POST", "/a2a/{agent}/"): {**RPC, "params": {"message": {**A2A_MESSAGE, "messageId": "m2"}}},
+    ("POST", "/a2a/{agent}/message:send"): {"message": {**A2A_MESSAGE, "messageId": "m3"}},
+    ("POST", "/a2a/{agent}/message:stream"): {"message": {**A2A_MESSAGE, "messageId": "m4"}},
     ("POST", "/api/channels"): {"name": SAID, "topic": SAID},
     ("PATCH", "/api/channels/{channel_id}"): {"name": SAID, "topic": SAID},
     ("POST", "/api/messages"): {"text": SAID},
@@ -107,6 +113,8 @@ IDS: dict[tuple[str, str], set[str]] = {
         "resume",
     },
     ("POST", "/mcp"): {"jsonrpc", "id", "error"},
+    ("POST", "/a2a/{agent}/message:send"): {"configuration"},
+    ("POST", "/a2a/{agent}/message:stream"): {"configuration"},
     ("POST", "/api/channels"): {"kind", "agents", "users"},
     ("PATCH", "/api/channels/{channel_id}"): {"kind"},
     ("POST", "/api/dms"): {"agentId", "otherAgentId", "userId"},
@@ -121,6 +129,9 @@ IDS["POST", "/v1/responses"] = set(NewResponse.model_fields) - CONTENT["POST", "
 IDS["POST", "/v1/chat/completions"] = set(NewCompletion.model_fields) - CONTENT["POST", "/v1/chat/completions"].keys()
 IDS["POST", "/v1/conversations"] = set(NewConversation.model_fields)
 NO_BODY = {
+    ("POST", "/a2a/{agent}/tasks/{task_id}:cancel"),
+    ("POST", "/a2a/{agent}/tasks/{task_id}:subscribe"),
+    ("POST", "/a2a/{agent}/tasks/{task_id}/pushNotificationConfigs"),
     ("POST", "/api/ai/{agent}/{chat_id}/stop"),
     ("POST", "/api/ag-ui/{agent}/{thread_id}/stop"),
     ("POST", "/v1/responses/{response_id}/cancel"),
@@ -214,6 +225,8 @@ class Visit:
         await self.send("POST", "/api/ai/{agent}/{chat_id}", {"agent": "happy", "chat_id": "c2"})
         await self.send("POST", "/api/ag-ui/{agent}", {"agent": "happy"}, threadId="t1", runId="r1")
         await self.send("POST", "/mcp", jsonrpc="2.0", id=1)
+        for path in ("", "/", "/message:send", "/message:stream"):
+            await self.send("POST", f"/a2a/{{agent}}{path}", {"agent": "happy"})
         for path in ("/agents/run/sync", "/agents/run/stream"):
             self.sent.add(("POST", path))
             asked = {**CONTENT["POST", path], "request_id": "r1", "task_type": "happy"}

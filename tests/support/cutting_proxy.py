@@ -12,6 +12,7 @@ from urllib.parse import urlsplit
 
 STREAM = b"text/event-stream"
 END = b"\n\n"
+LAST_CHUNK = b"0\r\n\r\n"
 
 
 class CuttingProxy:
@@ -77,6 +78,9 @@ class CuttingProxy:
                 if not left:
                     self.cuts += 1
                     return
+                if rest.endswith(LAST_CHUNK):  # the server keeps the connection open
+                    client.write(rest)
+                    rest = b""
             client.write(rest)
 
 

@@ -46,6 +46,7 @@ def operations(app: FastAPI) -> list[Operation]:
 RECORD = "/api/agents/{agent_id}/runs/{run_id}"
 UI_MESSAGES = {"messages": [{"id": "m1", "role": "user", "parts": [{"type": "text", "text": "hello"}]}]}
 AG_UI_MESSAGE = {"id": "m1", "role": "user", "content": "hello"}
+A2A_MESSAGE = {"messageId": "m1", "role": "ROLE_USER", "parts": [{"text": "hello"}]}
 APPROVE = "/chats/{chat_id}/interactions/{interaction_id}/approve"
 
 
@@ -98,6 +99,10 @@ class OwnedObjects:
                 return UI_MESSAGES
             case ("POST", "/api/ag-ui/{agent}"):
                 return {"threadId": "my-chat", "runId": "r1", "messages": [AG_UI_MESSAGE]}
+            case ("POST", "/a2a/{agent}/message:send" | "/a2a/{agent}/message:stream"):
+                return {"message": A2A_MESSAGE}
+            case ("POST", "/a2a/{agent}" | "/a2a/{agent}/"):
+                return {"jsonrpc": "2.0", "id": 1, "method": "SendMessage", "params": {"message": A2A_MESSAGE}}
             case _:
                 return None
 
@@ -122,6 +127,8 @@ def unknown() -> Iterator[dict[str, str]]:
         "name",
         "model",
         "stream_id",
+        "task_id",
+        "config_id",
     )
     same = {"kind": "agent", "label": "notes", "emoji": "ok", "agent": "happy"}
     yield (
@@ -169,6 +176,8 @@ async def create_objects(server: Server, key: str) -> OwnedObjects:
         "file_id": file.json()["file_id"],
         "agent": "happy",
         "stream_id": run_id,
+        "task_id": run_id,
+        "config_id": "none",
         **channel_objects,
     }
     return OwnedObjects(ids, {"interaction_id": asked, "approval": approval})

@@ -21,6 +21,7 @@ from tests.support.asgi_transport import AsgiTransport
 from tests.web.every_route import Operation, app_of, bearer, create_objects, operations, unknown
 from tests.web.test_problems import MEMORY, problem
 
+CONFIGS = "/a2a/{agent}/tasks/{task_id}/pushNotificationConfigs"
 NAMED_BY_CLIENTS = {  # what does not exist is created, or is nothing to follow (204)
     Operation("POST", "/chats/{chat_id}/interactions"),
     Operation("POST", "/api/ai/{agent}"),
@@ -28,6 +29,11 @@ NAMED_BY_CLIENTS = {  # what does not exist is created, or is nothing to follow 
     Operation("GET", "/api/ai/{agent}/{chat_id}/stream"),
     Operation("GET", "/api/ai/{agent}/{chat_id}/{stream_id}/stream"),
     Operation("POST", "/api/ag-ui/{agent}"),
+    *(Operation("POST", f"/a2a/{{agent}}{path}") for path in ("", "/", "/message:send", "/message:stream")),
+    Operation("GET", "/a2a/{agent}/tasks"),
+    Operation("GET", "/a2a/{agent}/extendedAgentCard"),  # refused, like push notifications
+    *(Operation(method, CONFIGS) for method in ("GET", "POST")),
+    *(Operation(method, CONFIGS + "/{config_id}") for method in ("GET", "DELETE")),
 }
 OF_EVERY_OWNER = Operation("GET", "/v1/models/{model}")
 OF_OPERATORS = Operation("DELETE", "/api/keys/{key_id}")
@@ -40,7 +46,7 @@ async def test_without_a_key_every_route_but_health_and_the_page_is_401(locked: 
     for operation in operations(app_of(locked)):
         answer = await locked.http.request(operation.method, operation.at(ids))
         if operation in OPEN:
-            assert answer.status_code == (404 if operation.has_id else 200)
+            assert answer.status_code == (404 if "{name}" in operation.path else 200)
             continue
         assert answer.status_code == 401, operation
         assert answer.headers["www-authenticate"] == "Bearer"
@@ -150,7 +156,8 @@ async def test_what_is_somebody_elses_is_asked_of_the_store_as_what_is_unknown(g
     async with served(Settings(**QUICK), agents(gate), store, keys=True) as server:
         anns, bob = await create_objects(server, await server.key("ann")), await server.key("bob")
         app = app_of(server)
-        async with httpx2.AsyncClient(transport=AsgiTransport(app), base_url="http://app") as http:
+        version = {"A2A-Version": "1.0"}
+        async with httpx2.AsyncClient(transport=AsgiTransport(app), base_url="http://app", headers=version) as http:
             for operation in operations(app):
                 if not operation.has_id or operation in {*NAMED_BY_CLIENTS, OF_OPERATORS, OF_EVERY_OWNER, *OPEN}:
                     continue

@@ -10,6 +10,7 @@ from tests.web.every_route import app_of, bearer, create_objects, operations
 from tests.web.test_problems import MARKER, MEMORY, problem
 
 OPEN_BY_CONTRACT = {"/agents/run/sync", "/agents/run/stream"}
+OPEN_BY_A2A = "/a2a/"  # newer clients may send fields that this version does not know
 FILES = {"/api/files"}  # the body is the bytes of a file
 BODIES: dict[str, dict[str, Any]] = {
     "/api/channels": {"name": "all"},
@@ -28,6 +29,8 @@ async def test_every_route_but_those_of_the_contract_refuses_a_field_that_it_doe
     tried = []
     for operation in operations(app_of(locked)):
         if operation.method not in ("POST", "PUT", "PATCH") or operation.path in OPEN_BY_CONTRACT | FILES:
+            continue
+        if operation.path.startswith(OPEN_BY_A2A):
             continue
         given = {**(anns.body(operation) or BODIES.get(operation.path, {})), MARKER: 1}
         path = operation.at(anns.of(operation))

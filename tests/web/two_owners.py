@@ -107,6 +107,7 @@ async def move_in(ann: Person) -> dict[str, str]:
     kind = {"Content-Type": "text/plain"}
     made = await ann.ask("POST", f"/api/files?name={MARKER}", content=MARKER, headers=kind)
     ids["file"] = made.json()["file_id"]
+    ids["file address"] = f"/api/files/{ids['file']}"
     ids["response"] = await ann.make("/v1/responses", {"input": MARKER}, headers=ONCE)
     ids["conversation"] = await ann.make("/v1/conversations", {})
     await ann.make("/v1/responses", {"input": MARKER, "conversation": ids["conversation"]})

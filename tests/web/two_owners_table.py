@@ -5,7 +5,7 @@ from typing import Any
 
 from msgspec import Struct
 
-from tests.web.every_route import AG_UI_MESSAGE, UI_MESSAGES
+from tests.web.every_route import A2A_MESSAGE, AG_UI_MESSAGE, UI_MESSAGES
 from tests.web.two_owners import MARKER, ONCE, TASK
 
 
@@ -37,6 +37,10 @@ def task(method: str, run: str) -> Try:
     return Try(400, headers=headers, body={"jsonrpc": "2.0", "id": 1, "method": f"tasks/{method}", "params": params})
 
 
+def _rpc(method: str, params: Any) -> Any:
+    return {"jsonrpc": "2.0", "id": 1, "method": method, "params": params}
+
+
 THREAD, RUN = {"thread_id": "<thread>"}, {"run_id": "<run>"}
 CHAT, DONE = {"chat_id": "<chat>"}, {"chat_id": "<chat>", "interaction_id": "<done>"}
 CHANNEL, DM, MESSAGE = {"channel_id": "<channel>"}, {"dm_id": "<dm>"}, {"message_id": "<message>"}
@@ -58,6 +62,10 @@ YES = {"action": "accept", "content": {"approved": True}}
 FORM: dict[str, Any] = {"jsonrpc": "2.0", "id": "<approval>", "result": YES}
 OF_BOB = {"message": "of bob", "thread_id": "<ui chat>"}
 RESULT = {"id": "m", "role": "tool", "toolCallId": "<wait>", "content": "mine"}
+A2A_CLERK = {"agent": "clerk"}
+A2A_ANSWER = {"messageId": "m2", "role": "ROLE_USER", "parts": [{"text": "yes"}], "taskId": "<asking>"}
+A2A_TASKS = [gone({**A2A_CLERK, "task_id": each}) for each in ("<run>", "<asking>", "<letter>", "<task>")]
+NO_PUSH = [Try(400, {**A2A_CLERK, "task_id": "<run>", "config_id": "x"})]
 PUBLIC = [none()]
 
 TABLE: dict[str, Sequence[Try]] = {
@@ -277,6 +285,35 @@ TABLE: dict[str, Sequence[Try]] = {
         ),
     ],
     "GET /mcp": [Try(404, headers={"Last-Event-ID": "<mcp event>"}), Try(405)],
+    # A2A: contexts are named by clients; errors of JSON-RPC have the status 200
+    "GET /.well-known/agent-card.json": PUBLIC,
+    "GET /a2a/{agent}/.well-known/agent-card.json": [none(A2A_CLERK), gone({"agent": "<agent>"})],
+    "POST /a2a/{agent}": [
+        gone({"agent": "<agent>"}, _rpc("GetTask", {"id": "<run>"})),
+        *(
+            Try(200, A2A_CLERK, body=_rpc(method, {"id": "<run>"}))
+            for method in ("GetTask", "CancelTask", "SubscribeToTask", "GetTaskPushNotificationConfig")
+        ),
+        Try(200, A2A_CLERK, body=_rpc("ListTasks", {"contextId": "<thread>"})),
+        Try(200, A2A_CLERK, body=_rpc("SendMessage", {"message": A2A_ANSWER})),
+    ],
+    "POST /a2a/{agent}/": [Try(200, A2A_CLERK, body=_rpc("GetTask", {"id": "<run>"}))],
+    "POST /a2a/{agent}/message:send": [
+        gone(A2A_CLERK, {"message": A2A_ANSWER}),
+        gone(A2A_CLERK, {"message": {**A2A_MESSAGE, "parts": [{"url": "<file address>"}]}}),
+        Try(200, A2A_CLERK, body={"message": {**A2A_MESSAGE, "contextId": "<ui chat>"}}),
+    ],
+    "POST /a2a/{agent}/message:stream": [gone(A2A_CLERK, {"message": A2A_ANSWER})],
+    "GET /a2a/{agent}/tasks": [none(A2A_CLERK, contextId="<thread>"), none(A2A_CLERK, pageToken="<run>")],
+    "GET /a2a/{agent}/tasks/{task_id}": A2A_TASKS,
+    "POST /a2a/{agent}/tasks/{task_id}:cancel": A2A_TASKS,
+    "GET /a2a/{agent}/tasks/{task_id}:subscribe": A2A_TASKS,
+    "POST /a2a/{agent}/tasks/{task_id}:subscribe": A2A_TASKS,
+    "GET /a2a/{agent}/tasks/{task_id}/pushNotificationConfigs": NO_PUSH,
+    "POST /a2a/{agent}/tasks/{task_id}/pushNotificationConfigs": NO_PUSH,
+    "GET /a2a/{agent}/tasks/{task_id}/pushNotificationConfigs/{config_id}": NO_PUSH,
+    "DELETE /a2a/{agent}/tasks/{task_id}/pushNotificationConfigs/{config_id}": NO_PUSH,
+    "GET /a2a/{agent}/extendedAgentCard": [Try(400, A2A_CLERK)],
     # the agent contract
     "POST /agents/run/sync": [Try(200, headers=ONCE, body={**TASK, "inputs": {"query": "of bob"}})],
     "POST /agents/run/stream": [

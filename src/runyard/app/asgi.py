@@ -5,6 +5,7 @@ from contextlib import asynccontextmanager, suppress
 from typing import TYPE_CHECKING, Any
 
 from runyard import __version__
+from runyard.agents.declared.agent import summary
 from runyard.agents.declared.loading import App
 from runyard.app.factories import load_app
 from runyard.app.process import Process
@@ -43,12 +44,11 @@ def create_app(
         >>> app.title
         'Runyard'
     """
+    from runyard.faces.a2a.routes import router as a2a
     from runyard.faces.ag_ui.routes import router as ag_ui
     from runyard.faces.ai_sdk.routes import router as ai_sdk
     from runyard.faces.channels.routes import router as channels
-    from runyard.faces.chats.routes import ChatOptions
     from runyard.faces.chats.routes import router as chats
-    from runyard.faces.contract.routes import ContractOptions
     from runyard.faces.contract.routes import router as contract
     from runyard.faces.mcp.routes import router as mcp
     from runyard.faces.native.routes import router as native
@@ -70,13 +70,9 @@ def create_app(
         finally:
             await running.stop()
 
-    options = (
-        ChatOptions(settings.chats_while_waiting),
-        ContractOptions(running.task_types, settings.contract_terminal_event, settings.contract_timeout_seconds),
-    )
     return build(
-        Context(running.engine, running.metrics, settings.heartbeat_seconds, options),
-        (threads, channels, chats, contract, plans, openai, ai_sdk, ag_ui, mcp, native),
+        Context(running.engine, running.metrics, settings.heartbeat_seconds, _options(running, settings, keys)),
+        (threads, channels, chats, contract, plans, openai, ai_sdk, ag_ui, mcp, a2a, native),
         keys=keys,
         version=__version__,
         limits=Limits(
@@ -88,6 +84,25 @@ def create_app(
         ),
         access_log=settings.access_log and settings.log_level in ("debug", "info"),
         lifespan=lifespan,
+    )
+
+
+def _options(running: Process, settings: Settings, keys: bool) -> tuple[object, ...]:
+    """Return the options of the faces that have some."""
+    from runyard.faces.a2a.cards import CardAgent, CardOptions
+    from runyard.faces.chats.routes import ChatOptions
+    from runyard.faces.contract.routes import ContractOptions
+
+    return (
+        ChatOptions(settings.chats_while_waiting),
+        ContractOptions(running.task_types, settings.contract_terminal_event, settings.contract_timeout_seconds),
+        CardOptions(
+            {name: CardAgent(name, summary(agent), agent.version) for name, agent in running.agents.items()},
+            running.default_agent,
+            settings.public_url,
+            keys,
+            [each.strip() for each in settings.file_types.split(",")],
+        ),
     )
 
 

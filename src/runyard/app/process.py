@@ -72,7 +72,8 @@ class Process:
         Runyard and may end itself if an agent blocks it. `on_traceback` shows a developer what agents raise."""
         contain()
         self._settings, self._app = settings, app
-        self.task_types = app.task_types
+        self.agents, self.task_types = app.agents, app.task_types
+        self.default_agent = settings.default_agent or app.default
         # What is due is decided by the database's clock. On SQLite that is the clock of this machine.
         machine_clock = clock or SystemClock()
         is_shared = not settings.database_url.startswith("sqlite")

@@ -2,7 +2,7 @@
 
 from typing import Annotated, Literal
 
-from runyard.settings.addresses import checked_origins, origins
+from runyard.settings.addresses import checked_endpoint, checked_origins, origins
 from runyard.settings.model import SettingsGroup, setting
 from runyard.settings.values import Count, Seconds
 
@@ -17,6 +17,11 @@ class HttpSettings(SettingsGroup):
         description="A separate port for `/metrics` and `/health` that needs no API key; a `worker` serves no other.",
     )
     metrics_host: str = setting(default="127.0.0.1", description="The address of the metrics port.")
+    public_url: Annotated[str | None, checked_endpoint] = setting(
+        default=None,
+        description="The address under which clients reach this server, for agent cards and files of A2A, such as"
+        " `https://agents.example.com`; by default the address of each request.",
+    )
     heartbeat_seconds: Seconds = setting(
         default=15, description="Seconds between the comments that keep a silent stream from being closed by proxies."
     )

@@ -22,11 +22,15 @@ from runyard.web.errors import problems
 from runyard.web.errors.problems import CALLER, REFUSED, path_of
 from runyard.web.limits.rates import Rates
 
-OPEN = ("/health", "/api/health", "/health/ready", "/", "/assets/{name}")  # public routes
+CARDS = ("/.well-known/agent-card.json", "/a2a/{agent}/.well-known/agent-card.json")
+OPEN = ("/health", "/api/health", "/health/ready", "/", "/assets/{name}", *CARDS)  # public routes
 NEEDS: dict[tuple[str, str], api_key.Scope] = {
     ("POST", "/api/approvals/{approval_id}"): "approve",
     ("POST", "/api/waits/{wait_id}"): "approve",
     ("POST", "/chats/{chat_id}/interactions/{interaction_id}/approve"): "approve",
+    ("POST", "/a2a/{agent}"): "read",  # the method in the body may need more (`faces/a2a/operations.py`)
+    ("POST", "/a2a/{agent}/"): "read",
+    ("POST", "/a2a/{agent}/tasks/{task_id}:subscribe"): "read",
     ("GET", "/metrics"): "operate",
     ("GET", "/api/overview"): "operate",
     ("GET", "/api/keys"): "operate",

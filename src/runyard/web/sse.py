@@ -227,13 +227,18 @@ class Encoder(Protocol):
 
 
 class PartFollower:
-    """A cursor over one part: follows the log from its beginning and ends with the part."""
+    """A cursor over one part: follows the log from its beginning, or after a seq, and ends with the part. `first` goes
+    before the first event."""
 
-    def __init__(self, streams: Streams, run_id: str, encoder: Encoder) -> None:
-        self._log = streams.follow(run_id, 0)
+    def __init__(self, streams: Streams, run_id: str, encoder: Encoder, after: int = 0, first: bytes = b"") -> None:
+        self._log = streams.follow(run_id, after)
         self._encoder = encoder
+        self._first = first
 
     async def next(self, patience: float) -> Sequence[bytes] | Pause:
+        if self._first:
+            first, self._first = self._first, b""
+            return [first]
         if self._encoder.is_over:
             return Pause.END
         found = await self._log.next(patience)
@@ -256,6 +261,15 @@ class PartFollower:
 class PartStream(LiveStream):
     """The stream of one part."""
 
-    def __init__(self, context: Context, run_id: str, encoder: Encoder, headers: Mapping[str, str]) -> None:
-        follow = partial(PartFollower, context.engine.streams, run_id, encoder)
+    def __init__(
+        self,
+        context: Context,
+        run_id: str,
+        encoder: Encoder,
+        headers: Mapping[str, str],
+        *,
+        after: int = 0,
+        first: bytes = b"",
+    ) -> None:
+        follow = partial(PartFollower, context.engine.streams, run_id, encoder, after, first)
         super().__init__(follow, bytes, context.heartbeat, headers)

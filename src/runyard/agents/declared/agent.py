@@ -279,6 +279,12 @@ def _as_tool(agent: Agent) -> Tool[..., Any]:
     return AgentTool(agent.name, agent.description or f"Ask the agent {agent.name}.")
 
 
+def summary(agent: Agent) -> str:
+    """Return what the agent does: its description, or the first line of its function's docstring."""
+    documented = (agent.fn.__doc__ or "").strip() if agent.fn is not None else ""
+    return agent.description or documented.partition("\n")[0] or f"The agent {agent.name}."
+
+
 async def equipped(agent: Agent, client_tools: Sequence[Tool[..., Any]] = ()) -> Agent:
     """Return the agent with the tools of its sources, and those that a client supplied. Sources that have not been
     listed yet are listed now. A client's tool does not replace a tool of the agent."""

@@ -90,9 +90,13 @@ class Views:
 
     async def questions(self, runs: Sequence[Run]) -> Mapping[str, str]:
         """Return the text of the message that each of these runs answers, by run id."""
+        return {run_id: message.text for run_id, message in (await self.triggers(runs)).items()}
+
+    async def triggers(self, runs: Sequence[Run]) -> Mapping[str, Message]:
+        """Return the message that each of these runs answers, by run id."""
         messages = await self._store.get_messages([run.trigger_message_id for run in runs if run.trigger_message_id])
         causes = {run.id: messages.get(run.trigger_message_id or "") for run in runs}
-        return {run_id: message.text for run_id, message in causes.items() if message is not None}
+        return {run_id: message for run_id, message in causes.items() if message is not None}
 
     async def readable_questions(self, runs: Sequence[Run]) -> Mapping[str, str]:
         """Return questions as `questions` does, without those that cannot be decrypted: a list shows the other runs."""

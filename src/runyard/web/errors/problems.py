@@ -6,6 +6,7 @@ A response never repeats what the client sent.
 from collections.abc import Callable, Mapping, Sequence
 from http import HTTPStatus
 from math import ceil
+from re import Pattern
 from typing import Any, NamedTuple
 
 import msgspec
@@ -13,6 +14,7 @@ from fastapi import FastAPI, Request, Response
 from fastapi.exceptions import RequestValidationError
 from starlette.exceptions import HTTPException
 from starlette.requests import ClientDisconnect
+from starlette.routing import compile_path
 from starlette.types import Scope
 
 from runyard.engine.access import Caller
@@ -96,18 +98,24 @@ class Shape(NamedTuple):
 
 
 SHAPED: dict[str, Shape] = {}
+_TEMPLATES: list[tuple[Pattern[str], Shape]] = []
 
 
 def shape(path: str, how: Callable[[Problem], Response], schema: str, kind: str = "application/json") -> None:
-    """Give the errors of a route another shape, including errors that are found before routing. A path that ends with a
-    slash stands for every path under it."""
+    """Give the errors of a route another shape, including errors that are found before routing. A path may have
+    parameters. Any other path that ends with a slash stands for every path under it."""
     SHAPED[path] = Shape(how, schema, kind)
+    if "{" in path:
+        _TEMPLATES.append((compile_path(path)[0], SHAPED[path]))
 
 
 def shape_of(path: str) -> Shape | None:
     """Return the shape of errors of this path, or None for a problem."""
     if (exact := SHAPED.get(path)) is not None:
         return exact
+    for pattern, shape in _TEMPLATES:
+        if pattern.match(path):
+            return shape
     return next((shape for under, shape in SHAPED.items() if under.endswith("/") and path.startswith(under)), None)
 
 
@@ -142,12 +150,13 @@ def install(app: FastAPI) -> None:
 
 def answer(error: Exception, scope: Scope) -> Response:
     """Return the response for any error. Unexpected errors are logged by class, with the owner and the key."""
-    response = _response(error, scope)
+    response = plain_answer(error, scope)
     shape = shape_of(path_of(scope))
     return response if shape is None or not isinstance(response, Problem) else shape.how(response)
 
 
-def _response(error: Exception, scope: Scope) -> Response:
+def plain_answer(error: Exception, scope: Scope) -> Response:
+    """Return the response for any error, without the shape of its path."""
     if isinstance(error, RunyardError):
         return _known(error, scope)
     if isinstance(error, RequestValidationError):

@@ -1,0 +1,137 @@
+"""Finds tasks, and follows them: as a stream, or until they end or require input."""
+
+from collections.abc import Callable
+from contextlib import aclosing
+from typing import NamedTuple
+
+from starlette.requests import Request
+
+from runyard.domain.api_key import Scope
+from runyard.domain.events import Event
+from runyard.domain.run import Run
+from runyard.engine.engine import Engine
+from runyard.engine.log.snapshots import FoldedLog, translation_kind
+from runyard.errors import Gone, NotFound
+from runyard.faces.a2a import objects, wire
+from runyard.faces.a2a.objects import Place, Shown
+from runyard.faces.a2a.state import CLOSING, TERMINAL, State
+from runyard.faces.a2a.translate import Translation
+from runyard.web.context import Context
+from runyard.web.run_to_end import events_until_end
+
+TRANSLATION = translation_kind("a2a", 1, State, Translation)
+Frame = Callable[[Shown], bytes]
+
+
+class Call(NamedTuple):
+    """A request to an agent. `frame` encodes an update for the binding of the request; `check_scope` raises an error if
+    the caller's key lacks a scope; `base` is the address of the server."""
+
+    request: Request
+    context: Context
+    owner: str
+    agent: str
+    base: str
+    frame: Frame
+    check_scope: Callable[[Scope], None]
+
+    @property
+    def engine(self) -> Engine:
+        return self.context.engine
+
+
+async def folded(engine: Engine, run: Run) -> FoldedLog[Translation]:
+    """Return the translation of a run's log so far, and how far that is."""
+    [found] = await engine.views.folded(run, [TRANSLATION])
+    return found
+
+
+async def translated(engine: Engine, run: Run) -> State:
+    """Return what the translation of a run's log knows so far."""
+    return (await folded(engine, run)).fold.state
+
+
+async def find(call: Call, task_id: str) -> Run:
+    """Return the run of a task of this agent. Raises TaskNotFound."""
+    try:
+        run = await call.engine.views.run(call.owner, task_id)
+    except (NotFound, Gone):
+        raise wire.TaskNotFound from None
+    if run.agent != call.agent:
+        raise wire.TaskNotFound
+    return run
+
+
+async def place_of(call: Call, run: Run) -> Place:
+    """Return the context of a run and the message that started it."""
+    views = call.engine.views
+    first = (await views.triggers([run])).get(run.id)
+    return Place(await context_id(call, run), call.base, first)
+
+
+async def context_id(call: Call, run: Run) -> str:
+    """Return the name of a run's context: the name that a client gave the thread, or its id."""
+    if run.thread_id is None:
+        return run.id
+    try:
+        thread = await call.engine.views.thread(call.owner, run.thread_id)
+    except NotFound:  # a channel
+        return run.thread_id
+    return thread.external_id or thread.id
+
+
+class Updates:
+    """Encodes the updates of one part of a run: first the task as it is at the beginning of the part. It is over when
+    the task ends or requires input."""
+
+    def __init__(self, place: Place, part: int, run_id: str, frame: Frame, history_length: int | None) -> None:
+        self._translation = Translation(run_id)
+        self._place = place
+        self._part = part
+        self._frame = frame
+        self._history_length = history_length
+        self._has_begun = False
+        self.is_over = False
+
+    def take(self, event: Event) -> bytes:
+        found, state = self._translation.take(event), self._translation.state
+        if state.part < self._part and state.name not in TERMINAL:
+            return b""
+        self.is_over = state.name in CLOSING
+        if not self._has_begun:
+            self._has_begun = True
+            return self._frame({"task": objects.task(state, self._place, self._history_length)})
+        return b"".join([self._frame(objects.completed(each, state.run_id, self._place)) for each in found])
+
+
+class LaterUpdates:
+    """Encodes the updates of a task after the task as it was when a client subscribed. It is over when the task ends or
+    requires input again."""
+
+    def __init__(self, place: Place, translation: Translation, frame: Frame) -> None:
+        self._translation = translation
+        self._place = place
+        self._frame = frame
+        self.is_over = False
+
+    @property
+    def first(self) -> bytes:
+        return self._frame({"task": objects.task(self._translation.state, self._place)})
+
+    def take(self, event: Event) -> bytes:
+        before = self._translation.state.status
+        found, state = self._translation.take(event), self._translation.state
+        self.is_over = state.name in CLOSING and state.status is not before
+        return b"".join([self._frame(objects.completed(each, state.run_id, self._place)) for each in found])
+
+
+async def until_pause(call: Call, run_id: str, part: int) -> State:
+    """Return the state of a task when it has ended or requires input. Raises like `events_until_end`."""
+    translation = Translation(run_id)
+    async with aclosing(events_until_end(call.request, call.engine.streams, run_id)) as events:
+        async for event in events:
+            translation.take(event)
+            state = translation.state
+            if state.name in TERMINAL or (state.part >= part and state.name in CLOSING):
+                break
+    return translation.state

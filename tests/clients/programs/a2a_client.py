@@ -1,0 +1,271 @@
+"""Drives the library `a2a-sdk`, unmodified, as an app would: `python a2a_client.py <case>`.
+
+`BASE_URL` is in the environment. Every line that it prints is a JSON object; the last one is the result.
+"""
+
+import asyncio
+import json
+import os
+import sys
+import uuid
+
+import httpx
+from a2a.client import A2AClientError, AgentCardResolutionError, ClientConfig, ClientFactory
+from a2a.types import (
+    CancelTaskRequest,
+    GetTaskRequest,
+    ListTasksRequest,
+    Message,
+    Part,
+    Role,
+    SendMessageRequest,
+    SubscribeToTaskRequest,
+    TaskState,
+    UnsupportedOperationError,
+)
+from a2a.utils.errors import A2AError
+from google.protobuf.json_format import MessageToDict, ParseDict
+
+BINDINGS = ("JSONRPC", "HTTP+JSON")
+BASE = os.environ["BASE_URL"]
+
+
+def say(**what):
+    print(json.dumps(what), flush=True)
+
+
+async def connect(binding, agent="helper", streaming=True, **headers):
+    http = httpx.AsyncClient(timeout=60, headers=headers)
+    config = ClientConfig(httpx_client=http, supported_protocol_bindings=[binding], streaming=streaming)
+    return await ClientFactory(config).create_from_url(f"{BASE}/a2a/{agent}")
+
+
+def message(*parts, task=None, name=None):
+    made = [Part(text=each) if isinstance(each, str) else each for each in parts]
+    found = Message(message_id=name or str(uuid.uuid4()), role=Role.ROLE_USER, parts=made)
+    if task is not None:
+        found.task_id = task.id
+    return SendMessageRequest(message=found)
+
+
+def data(value):
+    return ParseDict({"data": value}, Part())
+
+
+class Reader:
+    """Builds a task from a stream, and remembers what came."""
+
+    def __init__(self):
+        self.task = None
+        self.artifacts = {}
+        self.kinds = []
+        self.states = []
+        self.data = []
+
+    async def read(self, stream):
+        async for event in stream:
+            self.take(event)
+        return self
+
+    def take(self, event):
+        kind = event.WhichOneof("payload")
+        self.kinds.append(kind)
+        found = getattr(event, kind)
+        if kind == "task":
+            self.task = found
+            self.artifacts = {each.artifact_id: list(each.parts) for each in found.artifacts}
+        elif kind == "status_update":
+            self.task.status.CopyFrom(found.status)
+            self.task.metadata.update(MessageToDict(found.metadata))
+            self.states.append(TaskState.Name(found.status.state).removeprefix("TASK_STATE_"))
+            self.data += [MessageToDict(part)["data"] for part in found.status.message.parts if part.HasField("data")]
+        elif found.append:
+            self.artifacts[found.artifact.artifact_id] += found.artifact.parts
+        else:
+            self.artifacts[found.artifact.artifact_id] = list(found.artifact.parts)
+
+    @property
+    def text(self):
+        return "".join(part.text for part in self.artifacts.get("answer", ()))
+
+    @property
+    def state(self):
+        return TaskState.Name(self.task.status.state).removeprefix("TASK_STATE_")
+
+    @property
+    def asked(self):
+        return [part.text for part in self.task.status.message.parts if part.HasField("text")]
+
+
+async def refused(stream):
+    """Return the name of the error with which a request is refused."""
+    try:
+        if hasattr(stream, "__aiter__"):
+            await Reader().read(stream)
+        else:
+            await stream
+    except (A2AError, A2AClientError) as error:
+        return type(error).__name__
+    return None
+
+
+async def answer(binding):
+    client = await connect(binding)
+    first = await Reader().read(client.send_message(message("hello")))
+    again = message("repeat")
+    again.message.context_id = first.task.context_id
+    plain = await connect(binding, streaming=False)
+    second = await Reader().read(plain.send_message(again))
+    kept = await client.get_task(GetTaskRequest(id=first.task.id))
+    listed = await client.list_tasks(ListTasksRequest(context_id=first.task.context_id))
+    return {
+        "text": first.text,
+        "states": first.states,
+        "first": first.kinds[0],
+        "kept": [part.text for each in kept.artifacts for part in each.parts],
+        "history": [part.text for each in kept.history for part in each.parts],
+        "repeated": second.text,
+        "listed": {each.id for each in listed.tasks} == {first.task.id, second.task.id},
+        "total": listed.total_size,
+    }
+
+
+async def tool(binding):
+    found = await Reader().read((await connect(binding)).send_message(message("look")))
+    return {"text": found.text, "data": [list(each) for each in found.data], "call": found.data[0]["toolCall"]["input"]}
+
+
+async def approval(binding):
+    client = await connect(binding)
+    asked = await Reader().read(client.send_message(message("refund")))
+    wrong = await refused(client.send_message(message("perhaps", task=asked.task)))
+    other = message("hello")
+    other.message.context_id = asked.task.context_id
+    mixed = await refused(client.send_message(other))
+    told = await Reader().read(client.send_message(message("yes", task=asked.task)))
+    again = await Reader().read(client.send_message(message("refund")))
+    decision = data({"approved": False, "reason": "too dear"})
+    rejected = await Reader().read(client.send_message(message(decision, task=again.task)))
+    return {
+        "asked": [asked.state, asked.asked],
+        "wrong": wrong,
+        "mixed": mixed,
+        "told": [told.kinds[0], told.state, told.text],
+        "rejected": rejected.text,
+    }
+
+
+async def booking(binding):
+    """A question, a tool of the client, a child run and a confirmation, in one task."""
+    client = await connect(binding, "airline")
+    found = await Reader().read(client.send_message(message("a seat")))
+    asked = [found.asked]
+    wrong = await refused(client.send_message(message(data({"row": "x"}), task=found.task)))
+    wait = found.data[-1]["waitId"]
+    named = await refused(client.send_message(message(data({"waitId": wait, "approved": True}), task=found.task)))
+    for value in (data({"waitId": wait, "value": {"row": 12}}), "Oslo", "yes"):
+        found = await Reader().read(client.send_message(message(value, task=found.task)))
+        asked.append(found.asked)
+    return {
+        "asked": asked,
+        "wrong": [wrong, named],
+        "text": found.text,
+        "outputs": MessageToDict(found.artifacts["outputs"][0])["data"],
+        "sources": MessageToDict(found.task.metadata)["sources"],
+        "history": [Role.Name(each.role) for each in (await client.get_task(GetTaskRequest(id=found.task.id))).history],
+    }
+
+
+async def files(binding):
+    image = Part(raw=b"\x89PNG\r\n\x1a\n", media_type="image/png", filename="a.png")
+    seen = await Reader().read((await connect(binding, "viewer")).send_message(message("look", image)))
+    made = await Reader().read((await connect(binding, "printer")).send_message(message("print")))
+    [part] = [part for parts in made.artifacts.values() for part in parts if part.url]
+    async with httpx.AsyncClient() as http:
+        content = (await http.get(part.url)).text
+    return {"seen": seen.text, "made": [part.filename, part.media_type, content]}
+
+
+async def cancel(binding):
+    client, found = await connect(binding), Reader()
+    canceled = None
+    async for event in client.send_message(message("endless")):
+        found.take(event)
+        if len(found.artifacts.get("answer", ())) == 3 and canceled is None:
+            canceled = await client.cancel_task(CancelTaskRequest(id=found.task.id))
+    return {
+        "state": found.state,
+        "canceled": TaskState.Name(canceled.status.state),
+        "again": await refused(client.cancel_task(CancelTaskRequest(id=found.task.id))),
+    }
+
+
+async def error(binding):
+    client = await connect(binding)
+    failed = await Reader().read(client.send_message(message("fail")))
+    try:
+        await connect(binding, "unknown")
+    except AgentCardResolutionError as refusal:
+        card = refusal.status_code
+    old = await connect(binding, **{"A2A-Version": "0.3"})
+    address = Part(url="https://example.com/a.png", media_type="image/png")
+    return {
+        "failed": [failed.state, failed.asked, MessageToDict(failed.task.status.message.metadata)["code"]],
+        "card": card,
+        "unknown": await refused(client.get_task(GetTaskRequest(id="unknown"))),
+        "ended": await refused(client.subscribe(SubscribeToTaskRequest(id=failed.task.id))),
+        "more": await refused(client.send_message(message("more", task=failed.task))),
+        "version": await refused(old.get_task(GetTaskRequest(id=failed.task.id))),
+        "address": await refused(client.send_message(message(address))),
+    }
+
+
+async def everything():
+    """Every case in both bindings, side by side."""
+    cases = (answer, tool, approval, booking, files, cancel, error)
+    found = await asyncio.gather(*(case(binding) for binding in BINDINGS for case in cases))
+    names = [case.__name__ for case in cases]
+    say(**{BINDINGS[n]: dict(zip(names, found[n * len(names) :], strict=False)) for n in range(len(BINDINGS))})
+
+
+async def again():
+    """Send one message of a context until its stream reaches the end: each time it begins with the task."""
+    client, cuts = await connect(os.environ["BINDING"]), 0
+    asked = message("count", name="m1")
+    asked.message.context_id = "my-context"
+    while True:
+        found = Reader()
+        try:
+            await found.read(client.send_message(asked))
+            if found.state == "COMPLETED":
+                break
+        except A2AClientError:
+            pass
+        cuts += 1
+        say(cut=cuts)
+    say(text=found.text, cuts=cuts, task=found.task.id, states=found.states)
+
+
+async def resubscribe():
+    """Follow a task over connections that break: subscribe again, and read the task if it has ended meanwhile."""
+    client, found = await connect(os.environ["BINDING"]), Reader()
+    stream, cuts = client.send_message(message(os.environ.get("INPUT", "slowly"))), 0
+    while found.task is None or found.state not in ("COMPLETED", "FAILED"):
+        try:
+            await found.read(stream)
+        except UnsupportedOperationError:
+            kept = await client.get_task(GetTaskRequest(id=found.task.id))
+            found.task.CopyFrom(kept)
+            found.artifacts = {each.artifact_id: list(each.parts) for each in kept.artifacts}
+            break
+        except A2AClientError:
+            pass
+        if found.state not in ("COMPLETED", "FAILED"):
+            cuts += 1
+            say(cut=cuts)
+            stream = client.subscribe(SubscribeToTaskRequest(id=found.task.id))
+    say(text=found.text, cuts=cuts, state=found.state, kinds=found.kinds)
+
+
+if __name__ == "__main__":
+    asyncio.run(globals()[sys.argv[1]]())

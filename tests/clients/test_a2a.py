@@ -1,0 +1,132 @@
+"""`a2a-sdk` for Python and `@a2a-js/sdk` follow, answer, cancel and follow again, in both bindings."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from tests.clients.client_app import COUNT
+from tests.clients.conftest import APP, ran, running
+from tests.support.cutting_proxy import CuttingProxy
+from tests.support.flow import Flow
+
+PYTHON, NODE = "a2a_client.py", "a2a_client.mjs"
+HELLO = "Hello, dear guest."
+REPEATED = f"system: Be kind.; user: hello; assistant: {HELLO}; user: repeat"
+
+
+async def test_the_python_client_has_the_same_tasks_in_both_bindings(url: str) -> None:
+    found = await ran(PYTHON, "everything", url)
+    _check_python(found["JSONRPC"])
+    assert found["HTTP+JSON"] == found["JSONRPC"]
+
+
+def _check_python(found: dict[str, Any]) -> None:
+    assert found["answer"] == {
+        "text": HELLO,
+        "states": ["WORKING", "COMPLETED"],
+        "first": "task",
+        "kept": [HELLO],
+        "history": ["hello"],
+        "repeated": REPEATED,
+        "listed": True,
+        "total": 2,
+    }
+    assert found["tool"] == {
+        "text": "So: A-1 is paid.",
+        "data": [["toolCall"], ["toolResult"]],
+        "call": {"order": "A-1"},
+    }
+    approval = found["approval"]
+    assert approval["asked"] == ["INPUT_REQUIRED", ["Call refund?"]]
+    assert (approval["wrong"], approval["mixed"]) == ("InvalidParamsError", "UnsupportedOperationError")
+    assert approval["told"] == ["task", "COMPLETED", "So: A-1 is refunded."]
+    assert "too dear" in approval["rejected"]
+    booking = found["booking"]
+    assert booking["asked"] == [["Which seat?"], ["Call locate, and send its result."], ["Buy it?"], []]
+    assert booking["wrong"] == ["InvalidParamsError"] * 2
+    assert (booking["text"], booking["outputs"]) == ("Bought row 12. From Oslo: 99 EUR.", {"seat": 12})
+    assert booking["sources"] == ["https://example.com/fares", "fare_001"]
+    assert booking["history"] == ["ROLE_USER"] + ["ROLE_AGENT", "ROLE_USER"] * 3
+    assert found["files"] == {"seen": "look: image/png 89504e47", "made": ["page.txt", "text/plain", "printed"]}
+    assert found["cancel"] == {
+        "state": "CANCELED",
+        "canceled": "TASK_STATE_CANCELED",
+        "again": "TaskNotCancelableError",
+    }
+    assert found["error"] == {
+        "failed": ["FAILED", ["The model's provider limits the rate of requests."], "rate_limited"],
+        "card": 404,
+        "unknown": "TaskNotFoundError",
+        "ended": "UnsupportedOperationError",
+        "more": "UnsupportedOperationError",
+        "version": "VersionNotSupportedError",
+        "address": "InvalidParamsError",
+    }
+
+
+async def test_the_node_client_has_the_same_tasks_in_both_bindings(url: str) -> None:
+    found = await ran(NODE, "everything", url)
+    one = found["JSONRPC"]
+    assert one["answer"] == {
+        "text": HELLO,
+        "states": ["WORKING", "COMPLETED"],
+        "kept": [[HELLO]],
+        "repeated": [REPEATED],
+        "listed": [False, True],
+    }
+    assert one["approval"]["asked"] == ["INPUT_REQUIRED", ["Call refund?"]]
+    assert one["approval"]["told"] == ["task", "COMPLETED", "So: A-1 is refunded."]
+    assert one["file"] == {"seen": "look: image/png 89504e47"}
+    assert one["cancel"] == {"state": "CANCELED", "canceled": "CANCELED"}
+    assert one["error"] == {
+        "failed": ["FAILED", ["The model's provider limits the rate of requests."]],
+        "unknown": "TaskNotFoundError",
+        "ended": "UnsupportedOperationError",
+        "canceled": "TaskNotCancelableError",
+    }
+    assert found["HTTP+JSON"] == one
+
+
+async def test_the_same_message_follows_the_same_task_again(url: str, sqlite_flow: Flow) -> None:
+    """The connection breaks after one event, then after two, and so on; in the end the client has the answer once."""
+    async with (
+        CuttingProxy(lambda: [url], 1) as proxy,
+        running(PYTHON, "again", proxy.url, BINDING="JSONRPC") as program,
+    ):
+        while "cut" in (found := await program.line()):
+            proxy.events = (proxy.events or 0) + 1
+    assert (found["text"], found["states"]) == ("".join(COUNT), ["WORKING", "COMPLETED"])
+    assert found["cuts"] == proxy.cuts > len(COUNT)
+    assert await sqlite_flow.database.rows("select id from runs") == [{"id": found["task"]}], (
+        "no second run was started"
+    )
+
+
+@pytest.mark.parametrize(("program", "binding"), [(PYTHON, "HTTP+JSON"), (NODE, "JSONRPC")])
+async def test_a_subscription_goes_on_where_the_connection_broke(
+    url: str, sqlite_flow: Flow, program: str, binding: str
+) -> None:
+    """Every connection breaks after two events: the task, and one update."""
+    async with (
+        CuttingProxy(lambda: [url], 2) as proxy,
+        running(program, "resubscribe", proxy.url, BINDING=binding) as client,
+    ):
+        found = await client.result()
+    assert (found["text"], found["state"]) == ("".join(COUNT), "COMPLETED")
+    assert found["kinds"].count("task") > 1
+    assert proxy.cuts > 1
+    assert len(await sqlite_flow.database.rows("select id from runs")) == 1
+
+
+@pytest.mark.postgres
+async def test_a_killed_worker_leaves_no_text_behind(flow: Flow) -> None:
+    """The worker dies in the middle of the answer while the client follows: an update takes its text back."""
+    api = await flow.start("api", app=APP)
+    await flow.start("worker", "after.model.token:12", app=APP)
+    async with running(PYTHON, "resubscribe", api.url, BINDING="JSONRPC") as program:
+        await flow.pods[-1].end()
+        await flow.start("worker", app=APP)
+        found = await program.result()
+    assert (found["text"], found["state"], found["cuts"]) == ("".join(COUNT), "COMPLETED", 0)

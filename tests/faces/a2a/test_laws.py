@@ -1,0 +1,78 @@
+"""Laws of the translation to A2A, over random logs."""
+
+import msgspec
+from hypothesis import given
+from hypothesis import strategies as st
+
+from runyard.domain.events import Event
+from runyard.domain.fold import fold
+from runyard.faces.a2a.state import CLOSING, State
+from runyard.faces.a2a.translate import STATES, Translation
+from tests.faces.a2a.task_reader import now, read, same, sent, subscribed, text_of, translated
+from tests.faces.random_logs import logs
+from tests.faces.sample_events import RUN_ID
+
+
+@given(logs)
+def test_a_task_has_the_text_the_calls_the_answers_and_the_end_of_the_fold(events: list[Event]) -> None:
+    core, (translation, shown) = fold(events), translated(events)
+    found = now(events)
+    assert text_of(found) == (core.text if core.output is None else core.output.text)
+    said = [each["statusUpdate"]["status"].get("message") for each in shown if "statusUpdate" in each]
+    data = [part["data"] for message in said if message for part in message["parts"] if "data" in part]
+    results = [each["toolResult"] for each in data if "toolResult" in each]
+    finished = [call for call in core.calls if call.status == "finished"]
+    assert {each["id"]: each["output"] for each in results} == {call.call_id: call.output for call in finished}
+    assert len(results) == len(finished)
+    answered = [wait for key, wait in core.waits.items() if key in translation.state.waits and wait.answered_seq]
+    assert len([each for each in found.get("history", ()) if each["role"] == "ROLE_USER"]) == len(answered) + len(
+        [each for each in core.received if each.taken_seq is not None]
+    )
+    if core.stop_reason is not None:
+        assert found["status"]["state"] == STATES[core.status]
+        assert found["metadata"]["stopReason"] == core.stop_reason
+
+
+@given(logs)
+def test_a_reader_of_the_stream_has_the_task_that_get_task_returns(events: list[Event]) -> None:
+    parts = translated(events)[0].state.part
+    for part in range(1, parts + 1):
+        shown = sent(events, part)
+        assert list(shown[0]) == ["task"]
+        assert all(each.keys() <= {"statusUpdate", "artifactUpdate"} for each in shown[1:])
+        states = [each["statusUpdate"]["status"]["state"] for each in shown[1:] if "statusUpdate" in each]
+        assert not set(states[:-1]) & CLOSING, "nothing comes after the end of a stream"
+    assert same(read(sent(events, parts))) == same(now(events))
+
+
+@given(logs, st.integers(0, 80))
+def test_a_reader_that_subscribes_at_any_event_has_the_same_task_as_one_that_never_left(
+    events: list[Event], cut: int
+) -> None:
+    after = max(1, min(cut, len(events)))
+    while len(read_events := events[:after]) < len(events):
+        shown = subscribed(events, after)
+        assert shown[0] == {"task": now(read_events)}
+        reached = after
+        for end in range(after + 1, len(events) + 1):  # the event with which this subscription ends
+            reached = end
+            if len(subscribed(events[:end], after)) == len(shown):
+                break
+        assert same(read(shown)) == same(now(events[:reached]))
+        after = reached
+
+
+@given(logs, st.integers(0, 80))
+def test_what_was_sent_never_changes_when_the_log_grows(events: list[Event], cut: int) -> None:
+    before = sent(events[:cut])
+    assert sent(events)[: len(before)] == before
+
+
+@given(logs, st.integers(0, 80))
+def test_a_translation_goes_on_from_a_snapshot(events: list[Event], cut: int) -> None:
+    first, before = translated(events[:cut])
+    kept = msgspec.json.decode(msgspec.json.encode(first.state), type=State)
+    second = Translation(RUN_ID, kept)
+    rest = [shown for event in events[cut:] for shown in second.take(event)]
+    assert before + rest == translated(events)[1]
+    assert second.state == translated(events)[0].state
