@@ -48,14 +48,19 @@ def runyard_here(folder: Path, *arguments: str, env: Mapping[str, str]) -> str:
 
 @contextmanager
 def serving(
-    folder: Path, *arguments: str, port: int = 0, end: signal.Signals = signal.SIGTERM, errors: Path = Path(os.devnull)
+    folder: Path,
+    *arguments: str,
+    port: int = 0,
+    end: signal.Signals = signal.SIGTERM,
+    errors: Path = Path(os.devnull),
+    env: Mapping[str, str] | None = None,
 ) -> Iterator[str]:
     """`runyard dev`, by default on a free port; gives its address. Its stderr goes into the file `errors`."""
     with errors.open("wb") as stderr:
         process = subprocess.Popen(
             [RUNYARD, "dev", *arguments, "--port", str(port)],
             cwd=folder,
-            env=environment(RUNYARD_DRAIN_SECONDS="0.1"),
+            env=environment(RUNYARD_DRAIN_SECONDS="0.1", **(env or {})),
             stdout=subprocess.PIPE,
             stderr=stderr,
             text=True,

@@ -4,6 +4,7 @@ afterwards, with ids that may be short."""
 import json
 import subprocess
 import sys
+from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
@@ -81,9 +82,13 @@ def ended(http: httpx2.Client, agent: str, text: str) -> tuple[str, str]:
 
 @pytest.fixture(scope="module")
 def installation(tmp_path_factory: pytest.TempPathFactory) -> Installation:
-    found = Installation(tmp_path_factory.mktemp("verbs"))
+    return filled(tmp_path_factory.mktemp("verbs"), {})
+
+
+def filled(folder: Path, env: Mapping[str, str]) -> Installation:
+    found = Installation(folder)
     (found.folder / "app.py").write_text(APP)
-    with serving(found.folder, "app.py") as url, httpx2.Client(base_url=url, timeout=PATIENCE) as http:
+    with serving(found.folder, "app.py", env=env) as url, httpx2.Client(base_url=url, timeout=PATIENCE) as http:
         found.thread, found.run = ended(http, "clerk", "Pay it back.")
         _, found.failed = ended(http, "broken", "Try it.")
         channel = http.post("/api/channels", json={"name": "pier", "topic": "boats", "agents": ["clerk"]}).json()["id"]
@@ -101,19 +106,30 @@ def installation(tmp_path_factory: pytest.TempPathFactory) -> Installation:
     return found
 
 
-def test_the_database_answers_as_its_server_did(installation: Installation) -> None:
+def from_the_database(folder: Path, env: Mapping[str, str]) -> dict[str, Any]:
+    """What the verbs answer while there is no server."""
     done = subprocess.run(
         [sys.executable, "-c", EVERY_READ, *READS],
-        cwd=installation.folder,
-        env=environment(**NO_SERVER),
+        cwd=folder,
+        env=environment(**NO_SERVER, **env),
         capture_output=True,
         text=True,
         check=True,
         timeout=PATIENCE,
     )
-    answers = dict(zip(READS, map(json.loads, done.stdout.split("\n\n")), strict=True))
+    return dict(zip(READS, map(json.loads, done.stdout.split("\n\n")), strict=True))
+
+
+def test_the_database_answers_as_its_server_did(installation: Installation) -> None:
+    answers = from_the_database(installation.folder, {})
     assert answers == installation.answers
     assert all(answers.values()), "there is something"
+
+
+def test_postgres_answers_as_its_server_did(tmp_path: Path, pg_database: str) -> None:
+    env = {"RUNYARD_DATABASE_URL": pg_database}
+    found = filled(tmp_path, env)
+    assert from_the_database(tmp_path, env) == found.answers
 
 
 def test_runs_are_filtered_and_counted(installation: Installation) -> None:
