@@ -130,7 +130,7 @@ async def test_the_key_of_the_library_is_a_key_of_the_server(sqlite_flow: Flow) 
     key = (await made.communicate())[0].decode().strip()
     pod = await sqlite_flow.start("serve", app=APP, keys="needed")
     found = await ran(PYTHON, "key", pod.url, API_KEY=key)
-    assert found == {"code": "key_required", "models": ["airline", "fares", "helper", "viewer"]}
+    assert found == {"code": "key_required", "models": ["airline", "fares", "helper", "printer", "viewer"]}
 
 
 async def test_chat_completions_get_the_history_and_continue_a_run_with_results(url: str, sqlite_flow: Flow) -> None:

@@ -1,6 +1,7 @@
 """The routes of A2A: cards, errors of both bindings, answers that fit or have no effect, lists, and scopes."""
 
 import asyncio
+import json
 from itertools import count
 from typing import Any
 
@@ -9,7 +10,11 @@ import httpx2
 import runyard
 from runyard.agents.declared.loading import App
 from runyard.faces.a2a.start import REUSED
+from runyard.sse import Parser
+from tests.faces.a2a.task_reader import read, same, text_of
+from tests.faces.agents_for_tests import Gate
 from tests.faces.live_server import Serve, Server
+from tests.support.eventually import eventually
 from tests.web.every_route import bearer
 from tests.web.test_problems import MEMORY
 
@@ -187,20 +192,50 @@ async def logged(server: Server, run_id: str, kind: str) -> list[dict[str, Any]]
 async def test_decisions_need_a_scope_and_may_edit_the_input(serve: Serve) -> None:
     server = await serve(APP, keys=True)
     full = bearer(await server.key("ann", "read", "write", "approve"))
-    write, read = bearer(await server.key("ann", "read", "write")), bearer(await server.key("ann", "read"))
+    write, reader = bearer(await server.key("ann", "read", "write")), bearer(await server.key("ann", "read"))
     task = (await rpc(server, "payer", "SendMessage", message("go"), **full)).json()["result"]["task"]
     edit = message({"data": {"approved": True, "editedArgs": {"amount": 7}}}, taskId=task["id"])
     wrong = message({"data": {"approved": True, "editedArgs": {"amount": "x"}}}, taskId=task["id"])
     assert (await rpc(server, "payer", "SendMessage", edit, **write)).status_code == 403
     assert (await rpc(server, "payer", "SendMessage", wrong, **full)).json()["error"]["code"] == -32602
-    assert (await rpc(server, "payer", "SendMessage", edit, **read)).status_code == 403
-    seen = (await rpc(server, "payer", "GetTask", {"id": task["id"]}, **read)).json()["result"]
+    for method, params in (
+        ("SendMessage", message("go")),
+        ("SendStreamingMessage", message("go")),
+        ("CancelTask", task),
+    ):
+        refused = await rpc(server, "payer", method, params, **reader)
+        assert (refused.status_code, "`write`" in refused.text) == (403, True), method
+    seen = (await rpc(server, "payer", "GetTask", {"id": task["id"]}, **reader)).json()["result"]
     assert seen["status"]["state"] == "TASK_STATE_INPUT_REQUIRED"
     done = (await rpc(server, "payer", "SendMessage", edit, **full)).json()["result"]["task"]
     assert done["artifacts"][0]["parts"] == [{"text": "paid 7"}]
     none = await rpc(server, "payer", "GetTask", {"id": task["id"]})
     assert (none.status_code, none.headers["www-authenticate"]) == (401, "Bearer")
     assert none.json()["error"]["code"] == -32600
+
+
+@MEMORY
+async def test_a_subscription_goes_on_where_the_task_is_and_ends_with_it(server: Server, gate: Gate) -> None:
+    """The run was started by another client of the same owner."""
+    url = f"/a2a/gated/tasks/{await server.post('gated')}"
+    await gate.until_reached()
+
+    async def has_text() -> bool:
+        return text_of((await server.http.get(url)).json()) == "before "
+
+    await eventually("the text is in the log", has_text)
+    parser, shown = Parser(), list[dict[str, Any]]()
+    async with server.http.stream("POST", f"{url}:subscribe") as stream:
+        async for piece in stream.aiter_bytes():
+            shown += [json.loads(frame.data) for frame in parser.feed(piece)]
+            if len(shown) == 1:
+                gate.open.set()
+    found = (await server.http.get(url)).json()
+    assert same(read(shown)) == same(found)
+    assert shown[0]["task"]["status"]["state"] == "TASK_STATE_WORKING"
+    assert text_of(shown[0]["task"]) == "before "
+    chunks = [each["artifactUpdate"]["artifact"]["parts"] for each in shown if "artifactUpdate" in each]
+    assert chunks == [[{"text": "after"}], [{"text": ""}]], "no event was left out"
 
 
 async def test_lists_have_filters_and_pages_and_only_tasks_of_the_agent(serve: Serve) -> None:
