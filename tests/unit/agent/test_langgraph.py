@@ -4,7 +4,7 @@ import asyncio
 import math
 from dataclasses import dataclass
 from datetime import UTC, datetime
-from typing import Any
+from typing import Any, TypedDict
 from uuid import UUID
 
 import msgspec
@@ -91,6 +91,12 @@ async def test_other_values_of_the_state_are_inputs_and_outputs() -> None:
 
     result = await run_agent(runyard.langgraph("a", one_node(node, Rated)), inputs={"topic": "tea"})
     assert (result.text, result.outputs) == ("About tea.", {"score": 0.5, "topic": "tea"})
+
+    class Silent(TypedDict):
+        topic: str
+
+    refused = await run_agent(runyard.langgraph("b", one_node(lambda state: {}, Silent)), "Hi")
+    assert "takes no messages" in str(refused.error and refused.error.message)
 
 
 async def test_nodes_in_threads_call_tools_and_stream() -> None:
