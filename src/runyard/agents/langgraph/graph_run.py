@@ -53,7 +53,7 @@ class GraphRun:
         waits = Waits(execution, replay, parking, agent.on_unknown)
         calls = ToolCalls(execution, replay, parking, waits, self._context.flush_text)
         self._calls = GraphCalls(execution, replay, calls, self._context)
-        self._interrupts = Interrupts(execution, replay, waits)
+        self._interrupts = Interrupts(replay, waits)
         self._nodes = NodeSteps(execution, parking)
         self._shown: set[str] = set()  # ids of messages that were shown or must not be
         self._said: dict[str, set[str]] = {}  # texts of the models of each node
