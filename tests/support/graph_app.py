@@ -31,5 +31,4 @@ async def stand(state: MessagesState) -> dict[str, Any]:
 
 
 trip_agent = runyard.langgraph("trip", trip(happened))
-paid_trip = runyard.langgraph("paid_trip", trip(happened, approval="always"))
 gate_agent = runyard.langgraph("gate", StateGraph(MessagesState).add_node(stand).add_edge(START, "stand").compile())

@@ -121,6 +121,7 @@ def test_the_examples_load() -> None:
     assert found == {
         "chat": "assistant",
         "device_plan": "device",
+        "graph_support": "support",
         "greeter": "greeter",
         "support": "support",
         "tour": "cv-screener",

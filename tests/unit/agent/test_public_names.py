@@ -7,7 +7,9 @@ import pytest
 
 import runyard
 
-HEAVY = "fastapi starlette pydantic asyncpg sqlalchemy alembic httpx httpx2 typer uvicorn litellm openai msgspec"
+HEAVY = (
+    "fastapi starlette pydantic asyncpg sqlalchemy alembic httpx httpx2 typer uvicorn litellm openai langgraph msgspec"
+)
 
 
 def python(code: str) -> str:

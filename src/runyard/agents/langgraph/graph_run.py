@@ -35,6 +35,7 @@ from runyard.domain.events import ModelReset, StepFinished, Usage, clean
 from runyard.domain.fold import State
 from runyard.domain.run import StopReason
 from runyard.domain.thread import Message
+from runyard.errors import AgentError
 from runyard.ids import new_id
 
 CUSTOM = "custom"  # the name of events with data that a node streams
@@ -52,21 +53,26 @@ class GraphRun:
         waits = Waits(execution, replay, parking, agent.on_unknown)
         calls = ToolCalls(execution, replay, parking, waits, self._context.flush_text)
         self._calls = GraphCalls(execution, replay, calls, self._context)
-        self._interrupts = Interrupts(execution, replay, waits)
+        self._interrupts = Interrupts(replay, waits)
         self._nodes = NodeSteps(execution, parking)
         self._shown: set[str] = set()  # ids of messages that were shown or must not be
         self._said: dict[str, set[str]] = {}  # texts of the models of each node
         self._custom = sum(step.name == CUSTOM for step in execution.state.steps)
         self._checkpoints = RunCheckpointer(self, execution.run.id)
-        self._checkpoints.on_recorded = self._note_recorded
-        self._checkpoints.replay(execution.state.steps)
-        self._text = SpokenText(self._context, execution.state, self._nodes.has_unfinished)
+        self._text = self._take_over()
         self._checkpoints.on_writes = self._before_writes
         self._checkpoints.on_recorded = self._after_writes
 
+    def _take_over(self) -> SpokenText:
+        """Withdraw unfinished text, and take over the checkpoints that the log has. Return the text that it has."""
+        state = self._execution.state
+        if state.open_text:
+            self._execution.emit(ModelReset(after=state.last_result_seq))
+        self._checkpoints.on_recorded = self._note_recorded
+        self._checkpoints.replay(state.steps)
+        return SpokenText(self._context, state, self._nodes.has_unfinished)
+
     async def run(self) -> ModelOutput:
-        if self._execution.state.open_text:
-            self._execution.emit(ModelReset(after=self._execution.state.last_result_seq))
         graph = self._declared.with_checkpointer(self._checkpoints)
         config = self._config()
         current_graph_calls.set(self._calls)
@@ -131,6 +137,8 @@ class GraphRun:
             if message is not None:
                 said.append(HumanMessage(message.text, id=message.id))
             given[MESSAGES] = said
+        if not given:
+            raise AgentError("The graph takes no messages; give it a task with inputs.")
         return given
 
     async def _output(self, values: Any, why: StopReason) -> ModelOutput:

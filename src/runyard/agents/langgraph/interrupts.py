@@ -13,7 +13,6 @@ from langgraph.types import Interrupt
 
 from runyard.agents.durable.replay import Replay
 from runyard.agents.durable.waits import Waits, Wanted
-from runyard.agents.execution import Execution
 from runyard.agents.json_values import plain
 from runyard.agents.langgraph.checkpointer import INTERRUPT, Written
 from runyard.domain.events import clean
@@ -28,8 +27,7 @@ NO_PROMPT = "The agent needs an answer to continue."
 class Interrupts:
     """The interrupts of one execution."""
 
-    def __init__(self, execution: Execution, replay: Replay, waits: Waits) -> None:
-        self._execution = execution
+    def __init__(self, replay: Replay, waits: Waits) -> None:
         self._replay = replay
         self._waits = waits
         self._numbers: dict[str, int] = {}  # of each interrupt in its task

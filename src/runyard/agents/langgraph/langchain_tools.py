@@ -1,5 +1,6 @@
 """Make a tool of LangChain from a tool of Runyard. LangChain is imported when the function is called."""
 
+from importlib.util import find_spec
 from typing import TYPE_CHECKING, Any
 
 from runyard.agents.declared.agent import Agent
@@ -23,7 +24,7 @@ def langchain_tool(tool: Tool[..., Any] | Agent) -> "BaseTool":
             child run.
 
     Raises:
-        Invalid: If it is none of these.
+        Invalid: If it is none of these, or LangChain is not installed.
 
     Example:
         >>> @runyard.tool(effects="once", approval="always")
@@ -37,6 +38,8 @@ def langchain_tool(tool: Tool[..., Any] | Agent) -> "BaseTool":
         tool = AgentTool(tool.name, tool.description or f"Ask the agent {tool.name}.")
     if not isinstance(tool, Tool):
         raise Invalid("langchain_tool takes a function decorated with @runyard.tool, or an agent.")
+    if find_spec("langchain_core") is None:
+        raise Invalid("langchain_tool needs LangChain: pip install 'runyard[langgraph]'.")
     from runyard.agents.langgraph.recorded_tools import RunyardTool
 
     return RunyardTool(
