@@ -19,7 +19,7 @@ INSTALL := $(BIN)/python -m scripts.install
 COMPILE := $(BIN)/uv pip compile --quiet --universal --python-version 3.11 --generate-hashes \
 	--no-emit-index-url --no-header $(if $(UPGRADE),--upgrade)
 
-EXTRAS := --extra postgres --extra redis --extra nats --extra objects --extra celery --extra sentry --extra otlp
+EXTRAS := --extra postgres --extra redis --extra nats --extra objects --extra celery --extra sentry --extra otlp --extra pydantic-ai --extra openai-agents
 SERVERS := postgres redis nats
 
 say = @printf '==> %s\n' "$(1)"

@@ -48,6 +48,7 @@ FUNCTIONS = [
     "create_app",
     "mcp",
     "plan",
+    "pydantic_ai",
     "remote",
     "scripted",
     "stream_output",

@@ -29,6 +29,7 @@ import signal
 from collections import Counter
 from collections.abc import Awaitable, Callable, Sequence
 from contextlib import suppress
+from importlib import import_module
 from pathlib import Path
 from typing import Any, TypeVar
 
@@ -263,6 +264,8 @@ def main() -> None:
     """Forks until the input ends; in a forked pod, returns when the pod is done. An app is built before, so that
     everything is imported and every type known that a pod's own will need."""
     create_app(Settings(database_url="sqlite:///unused.db"), App({}, {}), worker=False)
+    for name in os.environ.get("PRELOAD", "").split():
+        import_module(name)
     gc.freeze()  # what is here stays, and no pod's collector need look at it
     report = os.dup(1)
     os.dup2(2, 1)

@@ -90,8 +90,10 @@ class Pod:
 
 
 class Nursery:
-    def __init__(self, log: Path) -> None:
+    def __init__(self, log: Path, preload: str = "") -> None:
+        """`preload`: modules, separated by a space, that are imported once and not in every pod."""
         environment = {name: value for name, value in os.environ.items() if not name.startswith("RUNYARD_")}
+        environment["PRELOAD"] = preload
         with log.open("ab") as errors:
             self._process = subprocess.Popen(
                 [sys.executable, "-m", "tests.support.pod_process"],

@@ -5,6 +5,7 @@ from runyard.agents.declared.agent import Kind
 from runyard.agents.execution import Runner
 from runyard.agents.model.runner import ModelRunner
 from runyard.agents.plan.runner import run_plan
+from runyard.agents.pydantic_ai.runner import run_pydantic_ai
 from runyard.agents.python.runner import run_python
 from runyard.agents.remote.runner import run_remote
 from runyard.agents.scripted.runner import ScriptedRunner
@@ -16,4 +17,5 @@ RUNNERS: dict[Kind, Runner] = {
     "model": ModelRunner(),
     "remote": run_remote,
     "claude": run_claude,
+    "pydantic_ai": run_pydantic_ai,
 }

@@ -22,6 +22,7 @@ from runyard.agents.declared.model_settings import ContextMode, ModelSettings
 from runyard.agents.declared.nodes import Node
 from runyard.agents.declared.remote import Remote
 from runyard.agents.declared.script import Script
+from runyard.agents.declared.wrapped import Wrapped
 from runyard.agents.tools.sources import ToolSource
 from runyard.agents.tools.tool import Tool
 from runyard.agents.tools.waiting_tools import AgentTool
@@ -30,7 +31,7 @@ from runyard.errors import Invalid
 from runyard.json_schema import SchemaSource
 from runyard.models.scripted import Turns
 
-Kind = Literal["python", "scripted", "plan", "model", "remote", "claude"]
+Kind = Literal["python", "scripted", "plan", "model", "remote", "claude", "pydantic_ai"]
 WhileWaiting = Literal["hold", "yield"]
 OnCodeChange = Literal["continue", "error"]
 OnUnknown = Literal["ask", "fail"]
@@ -157,6 +158,7 @@ class Agent:
     answer: AnswerFormat | None = None
     remote: Remote | None = None
     claude: Claude | None = None
+    wrapped: Wrapped | None = None
 
     def __init__(
         self,
@@ -222,6 +224,8 @@ class Agent:
             made_of = self.remote.digest
         elif self.claude is not None:
             made_of = self.claude.digest(self.instructions)
+        elif self.wrapped is not None:
+            made_of = self.wrapped.digest()
         elif self.kind == "plan":
             made_of = b"".join(node.digest for node in self.plan)
         else:
@@ -238,11 +242,13 @@ def declare(
     plan: tuple[Node, ...] = (),
     remote: Remote | None = None,
     claude: Claude | None = None,
+    wrapped: Wrapped | None = None,
     **options: Unpack[AgentOptions],
 ) -> Agent:
     """Make an agent of any kind. The constructors in `kinds.py` have checked the kind's own arguments."""
     made = Agent.__new__(Agent)
     made.fn, made.script, made.plan, made.remote, made.claude = fn, script, plan, remote, claude
+    made.wrapped = wrapped
     _fill(made, name, kind, **options)
     return made
 
