@@ -47,6 +47,7 @@ FUNCTIONS = [
     "client_tool",
     "create_app",
     "mcp",
+    "openai_agents",
     "plan",
     "pydantic_ai",
     "remote",

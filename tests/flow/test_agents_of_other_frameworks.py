@@ -1,4 +1,4 @@
-"""Agents of other frameworks, in real processes with a model over HTTP: killed at every kind of event, and canceled."""
+"""Agents of other frameworks, in real processes with a model over HTTP: killed around calls and waits, and canceled."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from tests.support.pods import Nursery
 
 APP = Path(__file__).parents[1] / "support" / "framework_app.py"
 WARM_UP = "tests.support.framework_warm_up"
-FRAMEWORKS = ["pydantic_ai"]
+FRAMEWORKS = ["pydantic_ai", "openai_agents"]
 
 PROGRAM = (
     {"text": ["One ", "moment."], "calls": [["look", {"what": "it"}], ["pay", {"amount": 3}]]},
@@ -23,21 +23,17 @@ PROGRAM = (
 )
 ANSWER = "One moment.\n\nAll done."
 
-# Where the worker dies, and how often it has paid in the end (a person says no to a repetition).
+# Where the worker dies, and how often it has paid in the end (a person says no to a repetition). The tests of each
+# framework in tests/unit/agent cut the log at every event.
 MOMENTS = [
-    ("before.model.message:1", 1),
     ("after.model.message:1", 1),
-    ("after.tool.started:1", 1),
     ("after.park:1", 1),
-    ("before.tool.started:2", 1),
     ("after.tool.started:2", 0),
     ("before.tool.finished:2", 1),
     ("after.tool.finished:2", 1),
-    ("before.done:1", 1),
 ]
 UNKNOWN = ("after.tool.started:2", "before.tool.finished:2")
-NOT_RECORDED = ("before.model.message:1",)
-ON_POSTGRES = ("after.model.message:1", "after.park:1", *UNKNOWN)
+ON_POSTGRES = ("after.park:1", "before.tool.finished:2")
 
 
 @pytest.fixture(scope="module")
@@ -90,7 +86,7 @@ async def _killed_at(flow: Flow, model: FakeChatApi, framework: str, fault: str,
     assert reader.text == reader.data[-2]["text"] == ANSWER
     assert reader.count("model.message") == 2, "what was said is not said again"
     assert json.loads((await flow.run(run_id))["usage"])["input_tokens"] == 10
-    if fault not in NOT_RECORDED:
+    if not any(pod.said("worker.lease_lost") for pod in flow.pods):  # a busy machine may take the run from its worker
         assert model.asked == [0, 1], "a recorded request is not made again"
 
 

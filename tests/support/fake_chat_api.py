@@ -35,6 +35,9 @@ class _Handler(BaseHTTPRequestHandler):
         number, turn = _turn(request["messages"])
         self.server.requests.append(request)
         self.server.asked.append(number)
+        if not request.get("stream"):
+            self._send_whole(turn)
+            return
         self.send_response(200)
         self.send_header("content-type", "text/event-stream")
         self.send_header("connection", "close")
@@ -44,6 +47,18 @@ class _Handler(BaseHTTPRequestHandler):
             self._send({"choices": [choice]})
         self._send({"choices": [], "usage": {"prompt_tokens": 5, "completion_tokens": 2, "total_tokens": 7}})
         self.wfile.write(b"data: [DONE]\n\n")
+        self.close_connection = True
+
+    def _send_whole(self, turn: Mapping[str, Any]) -> None:
+        """Answer a request that does not stream, with text only."""
+        message = {"role": "assistant", "content": "".join(turn["text"])}
+        choice = {"index": 0, "message": message, "finish_reason": "stop"}
+        body = {"id": "c", "object": "chat.completion", "created": 1, "model": "scripted", "choices": [choice]}
+        self.send_response(200)
+        self.send_header("content-type", "application/json")
+        self.send_header("connection", "close")
+        self.end_headers()
+        self.wfile.write(json.dumps(body).encode())
         self.close_connection = True
 
     def _send(self, body: dict[str, Any]) -> None:

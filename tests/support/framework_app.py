@@ -9,7 +9,9 @@ import asyncio
 import os
 from pathlib import Path
 
+import agents
 import pydantic_ai
+from openai import AsyncOpenAI
 from pydantic_ai.models.openai import OpenAIChatModel
 from pydantic_ai.providers.openai import OpenAIProvider
 
@@ -40,3 +42,12 @@ _clerk = pydantic_ai.Agent(_model, name="pydantic_ai", instructions="Play.")
 _clerk.tool_plain(look)
 _clerk.tool_plain(requires_approval=True)(pay)
 typed = runyard.pydantic_ai(_clerk, effects={"look": "none"})
+
+_client = AsyncOpenAI(base_url=MODEL_URL, api_key="none")
+_sdk_agent = agents.Agent[None](
+    name="openai_agents",
+    instructions="Play.",
+    model=agents.OpenAIChatCompletionsModel("gpt-5-mini", _client),
+    tools=[agents.function_tool(look), agents.function_tool(pay, needs_approval=True)],
+)
+sdk = runyard.openai_agents(_sdk_agent, effects={"look": "none"})

@@ -4,6 +4,7 @@ from runyard.agents.claude.runner import run_claude
 from runyard.agents.declared.agent import Kind
 from runyard.agents.execution import Runner
 from runyard.agents.model.runner import ModelRunner
+from runyard.agents.openai_agents.runner import run_openai_agents
 from runyard.agents.plan.runner import run_plan
 from runyard.agents.pydantic_ai.runner import run_pydantic_ai
 from runyard.agents.python.runner import run_python
@@ -18,4 +19,5 @@ RUNNERS: dict[Kind, Runner] = {
     "remote": run_remote,
     "claude": run_claude,
     "pydantic_ai": run_pydantic_ai,
+    "openai_agents": run_openai_agents,
 }

@@ -58,7 +58,7 @@ if TYPE_CHECKING:
     from runyard.domain.redaction import Redactor
 
 # kinds of agents that record whole messages in addition to the pieces
-WHOLE_MESSAGES = frozenset({"model", "claude", "pydantic_ai"})
+WHOLE_MESSAGES = frozenset({"model", "claude", "pydantic_ai", "openai_agents"})
 
 
 @dataclass(frozen=True)

@@ -31,7 +31,7 @@ from runyard.errors import Invalid
 from runyard.json_schema import SchemaSource
 from runyard.models.scripted import Turns
 
-Kind = Literal["python", "scripted", "plan", "model", "remote", "claude", "pydantic_ai"]
+Kind = Literal["python", "scripted", "plan", "model", "remote", "claude", "pydantic_ai", "openai_agents"]
 WhileWaiting = Literal["hold", "yield"]
 OnCodeChange = Literal["continue", "error"]
 OnUnknown = Literal["ask", "fail"]
