@@ -2,6 +2,7 @@
 
 import json
 import re
+import runpy
 from pathlib import Path
 from typing import Any
 
@@ -10,10 +11,13 @@ import pytest
 from openai import AsyncOpenAI
 from pydantic_ai.models.test import TestModel
 
+import runyard
 from runyard.testing import run_agent, run_agent_sync
 from tests.support.fake_chat_api import fake_chat_api
+from tests.unit.agent.framework_agents import crashed_at_every_event
 
-FOLDER = Path(__file__).parents[2] / "docs" / "frameworks"
+ROOT = Path(__file__).parents[2]
+FOLDER = ROOT / "docs" / "frameworks"
 
 
 def example(page: str, number: int = 0) -> dict[str, Any]:
@@ -49,3 +53,38 @@ async def test_the_example_of_openai_agents() -> None:
         result = await run_agent(names["support"], json.dumps(turns), decisions={"refund": True})
     assert result.answer_as(names["Receipt"]) == names["Receipt"](order="A-17", amount=9.5)
     assert [call.output for call in result.tool_calls] == [{"order": "A-17", "amount": 9.5}, "paid back"]
+
+
+def own_framework() -> dict[str, Any]:
+    return runpy.run_path(str(ROOT / "examples" / "own_framework.py"))
+
+
+def test_the_example_of_another_framework_is_the_one_of_its_page() -> None:
+    page = (FOLDER / "your-own.md").read_text("utf-8")
+    [code] = re.findall(r"^```python\n(.*?)^```$", page, re.MULTILINE | re.DOTALL)
+    assert code in (ROOT / "examples" / "own_framework.py").read_text("utf-8")
+    assert len(code.splitlines()) <= 40
+    result = run_agent_sync(own_framework()["support"], "Refund A-17", decisions={"refund": True})
+    assert result.text == "One moment. Order A-17: paid back 9.5."
+    assert result.outputs == {"answer": "Order A-17: paid back 9.5."}
+    refused = run_agent_sync(own_framework()["support"], "Refund A-17", decisions={"refund": False})
+    assert refused.text == "One moment. Order A-17: A person said no. ."
+
+
+async def test_after_a_crash_at_any_event_the_other_framework_repeats_nothing() -> None:
+    def made() -> tuple[runyard.Agent, list[str]]:
+        did: list[str] = []
+        names = own_framework()
+
+        @runyard.tool(effects="once", approval="always")
+        async def refund(order: str, amount: float) -> str:
+            did.append("refund")
+            return f"paid back {amount}"
+
+        async def model(messages: Any, say: Any) -> Any:
+            did.append("think")
+            return await names["model"](messages, say)
+
+        return names["bring"]("support", model, [names["find_order"], refund]), did
+
+    await crashed_at_every_event(made, once="refund", text="Refund A-17")

@@ -19,7 +19,7 @@ from pydantic_ai.toolsets.external import TOOL_SCHEMA_VALIDATOR
 from pydantic_ai.usage import UsageLimits
 
 import runyard
-from runyard.agents.execution import Canceled
+from runyard.agents.execution import Canceled, ModelOutput
 from runyard.agents.runners import RUNNERS
 from runyard.domain.events import ToolFinished
 from runyard.domain.redaction import Redactor
@@ -75,6 +75,7 @@ async def test_the_log_is_that_of_a_model_agent() -> None:
         "step.started", "model.token", "model.token", "model.message", "step.finished",
     ]  # fmt: skip
     assert output.text == "Let me see.\n\nAll done."
+    assert isinstance(output, ModelOutput)
     assert output.last == "All done."
 
 
