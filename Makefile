@@ -20,6 +20,8 @@ COMPILE := $(BIN)/uv pip compile --quiet --universal --python-version 3.11 --gen
 	--no-emit-index-url --no-header $(if $(UPGRADE),--upgrade)
 
 EXTRAS := --extra postgres --extra redis --extra nats --extra objects --extra celery --extra sentry --extra otlp
+# Frameworks whose agents are tested; `make run` does without them.
+FRAMEWORKS := --extra langgraph --extra pydantic-ai --extra openai-agents
 SERVERS := postgres redis nats
 
 say = @printf '==> %s\n' "$(1)"
@@ -208,7 +210,7 @@ lock: ## write the lock files anew after a change of dependencies (UPGRADE=1: ta
 	$(call say,locking requirements/build.txt)
 	@$(COMPILE) requirements/build.in -c requirements/runtime.txt -o requirements/build.txt
 	$(call say,locking requirements/dev.txt)
-	@$(COMPILE) pyproject.toml requirements/dev.in $(EXTRAS) --extra langgraph -c requirements/runtime.txt -c requirements/build.txt -o requirements/dev.txt
+	@$(COMPILE) pyproject.toml requirements/dev.in $(EXTRAS) $(FRAMEWORKS) -c requirements/runtime.txt -c requirements/build.txt -o requirements/dev.txt
 	$(call say,locking requirements/node.txt)
 	@$(COMPILE) requirements/node.in -o requirements/node.txt
 	@for server in $(SERVERS); do \

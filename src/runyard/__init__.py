@@ -13,6 +13,7 @@ if TYPE_CHECKING:
     from runyard.agents.context import Context
     from runyard.agents.declared.agent import Agent, Output
     from runyard.agents.declared.documents import Documents
+    from runyard.agents.declared.frameworks import openai_agents, pydantic_ai
     from runyard.agents.declared.kinds import agent, claude, langgraph, plan, remote, scripted
     from runyard.agents.declared.loading import App
     from runyard.agents.declared.nodes import Node
@@ -87,7 +88,9 @@ __all__ = [
     "langchain_tool",
     "langgraph",
     "mcp",
+    "openai_agents",
     "plan",
+    "pydantic_ai",
     "read_file",
     "remote",
     "run_python",
@@ -103,6 +106,7 @@ _NAMES_BY_MODULE = {
     "runyard.agents.context": ["Context"],
     "runyard.agents.declared.agent": ["Agent", "Output"],
     "runyard.agents.declared.documents": ["Documents"],
+    "runyard.agents.declared.frameworks": ["openai_agents", "pydantic_ai"],
     "runyard.agents.declared.kinds": ["agent", "claude", "langgraph", "plan", "remote", "scripted"],
     "runyard.agents.declared.loading": ["App"],
     "runyard.agents.declared.nodes": ["Node"],

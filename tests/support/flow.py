@@ -50,6 +50,8 @@ class Flow(FlowWaits):
         self.notes = Notes(folder)
         self.evidence = Evidence(self.notes)
         self.pods: list[Pod] = []
+        self.app = APP
+        self.variables: dict[str, str] = {}  # of every pod's environment
         self.readers: list[Reader] = []
         limits = httpx2.Limits(max_connections=None)
         self.http = httpx2.AsyncClient(timeout=httpx2.Timeout(PATIENCE), limits=limits, verify=False)
@@ -71,10 +73,10 @@ class Flow(FlowWaits):
     ) -> Pod:
         """A pod that is ready. Every fault it is given must fire, or the scenario is void. `variables`: more of its
         environment."""
-        values = SETTINGS | {"database_url": self.database.url, "app": APP} | settings
+        values = SETTINGS | {"database_url": self.database.url, "app": self.app} | settings
         environment = {f"RUNYARD_{name.upper()}": str(value) for name, value in values.items()}
         environment |= {FOLDER: str(self.folder), "FAULT": fault, "UNSAFE": unsafe, "BUS": bus, "KEYS": keys}
-        environment |= {"BROKEN": broken, **variables}
+        environment |= {"BROKEN": broken, **self.variables, **variables}
         self.evidence.expected_faults.update(text.partition(":")[0] for text in fault.split())
         pod = await self._nursery.start(kind, self.folder, environment, log_to)
         self.pods.append(pod)

@@ -91,7 +91,7 @@ class Pod:
 
 class Nursery:
     def __init__(self, log: Path, preload: str = "") -> None:
-        """`preload`: modules that pods find imported."""
+        """`preload`: modules, separated by a space, that are imported once and not in every pod."""
         environment = {name: value for name, value in os.environ.items() if not name.startswith("RUNYARD_")}
         with log.open("ab") as errors:
             self._process = subprocess.Popen(

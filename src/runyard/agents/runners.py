@@ -5,7 +5,9 @@ from runyard.agents.declared.agent import Kind
 from runyard.agents.execution import Runner
 from runyard.agents.langgraph.runner import run_langgraph
 from runyard.agents.model.runner import ModelRunner
+from runyard.agents.openai_agents.runner import run_openai_agents
 from runyard.agents.plan.runner import run_plan
+from runyard.agents.pydantic_ai.runner import run_pydantic_ai
 from runyard.agents.python.runner import run_python
 from runyard.agents.remote.runner import run_remote
 from runyard.agents.scripted.runner import ScriptedRunner
@@ -18,4 +20,6 @@ RUNNERS: dict[Kind, Runner] = {
     "remote": run_remote,
     "claude": run_claude,
     "langgraph": run_langgraph,
+    "pydantic_ai": run_pydantic_ai,
+    "openai_agents": run_openai_agents,
 }

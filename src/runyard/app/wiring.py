@@ -57,7 +57,8 @@ from runyard.telemetry.spans import Tracer
 if TYPE_CHECKING:
     from runyard.domain.redaction import Redactor
 
-WHOLE_MESSAGES = frozenset({"model", "claude"})  # kinds of agents that record whole messages in addition to the pieces
+# kinds of agents that record whole messages in addition to the pieces
+WHOLE_MESSAGES = frozenset({"model", "claude", "pydantic_ai", "openai_agents"})
 
 
 @dataclass(frozen=True)

@@ -103,11 +103,12 @@ def _result(call: CallState | None, decided: WaitState | None) -> str:
     if call is not None and call.started_seq is not None:
         return NO_RESULT
     if decided is not None and decided.state in ("rejected", "expired"):
-        return _refusal(decided)
+        return refusal(decided)
     return NOT_MADE
 
 
-def _refusal(decided: WaitState) -> str:
+def refusal(decided: WaitState) -> str:
+    """Return the text that a model gets for a call that a person rejected or that was not decided in time."""
     said = "A person rejected this call" if decided.state == "rejected" else "This call was not decided in time"
     return f"{said}; it was not made." + (f" Reason: {decided.reason}" if decided.reason else "")
 

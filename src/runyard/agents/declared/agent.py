@@ -23,6 +23,7 @@ from runyard.agents.declared.model_settings import ContextMode, ModelSettings
 from runyard.agents.declared.nodes import Node
 from runyard.agents.declared.remote import Remote
 from runyard.agents.declared.script import Script
+from runyard.agents.declared.wrapped import Wrapped
 from runyard.agents.tools.sources import ToolSource
 from runyard.agents.tools.tool import Tool
 from runyard.agents.tools.waiting_tools import AgentTool
@@ -31,7 +32,7 @@ from runyard.errors import Invalid
 from runyard.json_schema import SchemaSource
 from runyard.models.scripted import Turns
 
-Kind = Literal["python", "scripted", "plan", "model", "remote", "claude", "langgraph"]
+Kind = Literal["python", "scripted", "plan", "model", "remote", "claude", "langgraph", "pydantic_ai", "openai_agents"]
 WhileWaiting = Literal["hold", "yield"]
 OnCodeChange = Literal["continue", "error"]
 OnUnknown = Literal["ask", "fail"]
@@ -160,6 +161,7 @@ class Agent:
     remote: Remote | None = None
     claude: Claude | None = None
     graph: Graph | None = None
+    wrapped: Wrapped | None = None
 
     def __init__(
         self,
@@ -227,6 +229,8 @@ class Agent:
             made_of = self.claude.digest(self.instructions)
         elif self.graph is not None:
             made_of = self.graph.digest
+        elif self.wrapped is not None:
+            made_of = self.wrapped.digest()
         elif self.kind == "plan":
             made_of = b"".join(node.digest for node in self.plan)
         else:
@@ -244,12 +248,13 @@ def declare(
     remote: Remote | None = None,
     claude: Claude | None = None,
     graph: Graph | None = None,
+    wrapped: Wrapped | None = None,
     **options: Unpack[AgentOptions],
 ) -> Agent:
     """Make an agent of any kind. The constructors in `kinds.py` have checked the kind's own arguments."""
     made = Agent.__new__(Agent)
     made.fn, made.script, made.plan = fn, script, plan
-    made.remote, made.claude, made.graph = remote, claude, graph
+    made.remote, made.claude, made.graph, made.wrapped = remote, claude, graph, wrapped
     _fill(made, name, kind, **options)
     return made
 

@@ -115,8 +115,8 @@ class ToolCalls:
         start, so that a reader knows at the start that the client makes the call."""
         expires_at = None if tool.timeout is None else self._execution.now_ms() + int(tool.timeout * 1000)
         wanted = Wanted(kind="client_tool", name=tool.name, input=given, schema=tool.answer, expires_at=expires_at)
-        started = ToolStarted(key, tool.name, given)
-        self._waits.request(key, wanted, ToolRequested(key, tool.name, given), after=[started])
+        before = () if key in self._announced else (ToolRequested(key, tool.name, given),)
+        self._waits.request(key, wanted, *before, after=[ToolStarted(key, tool.name, given)])
 
     async def _from_client(self, tool: ClientTool, key: str, given: Mapping[str, Any]) -> Result:
         if not self._waits.is_asked(key, "client_tool"):
