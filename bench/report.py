@@ -54,9 +54,10 @@ def table(found: Measured) -> Table:
 def blocks(found: Measured) -> dict[str, str]:
     """What stands in the document between the markers of each name."""
     targets = [[*cells, MARKS[verdict]] for *cells, verdict in rows(found)]
+    drawn = pictures(found)
     return {
         "targets": _markdown(["target", "measured", "good", "excellent", ""], targets),
-        "measured": _results(found.latest, CHARTS),
+        "measured": _results(found.latest, {name: title for name, title in CHARTS.items() if name in drawn}),
         "large": _results(found.large, {}),
         "rivals": _results(found.rivals, {"rivals": "Others"}),
     }
