@@ -93,7 +93,9 @@ def pytest_runtest_protocol(item: pytest.Item) -> Generator[None, Any, Any]:
 
 def _is_traced(item: pytest.Item) -> bool:
     kind = item.path.relative_to(HERE.parent).parts[1]  # examples have tests, too
-    return kind == "store" or not (kind in TALKERS or item.get_closest_marker("postgres"))
+    if kind in TALKERS:
+        return item.get_closest_marker("in_process") is not None
+    return kind == "store" or item.get_closest_marker("postgres") is None
 
 
 @pytest.fixture(scope="session")

@@ -36,6 +36,8 @@ from runyard.client.wire import (
     WorkerInfo,
 )
 
+pytestmark = pytest.mark.in_process
+
 GOLDEN = Path(__file__).parent / "golden"
 NOW = datetime(2026, 3, 1, 12, tzinfo=UTC)
 LONG = "Which of our customers in the north bought more than three boats last year, and who sold them?"

@@ -15,7 +15,7 @@ from tests.cli.cli_process import environment, runyard, runyard_here, serving
 from tests.cli.terminal import terminal
 from tests.support.eventually import PATIENCE
 
-pytestmark = pytest.mark.flow
+pytestmark = [pytest.mark.flow, pytest.mark.in_process]
 
 APP = """
 import runyard

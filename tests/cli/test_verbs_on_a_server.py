@@ -166,6 +166,8 @@ def following_all(folder: Path, url: str, *options: str) -> "Iterator[subprocess
         stdout=subprocess.PIPE,
         stderr=subprocess.PIPE,
         text=True,
+        # a shell that runs the tests in the background ignores it
+        preexec_fn=lambda: signal.signal(signal.SIGINT, signal.SIG_DFL),
     )
     patience = threading.Timer(PATIENCE, process.kill)
     patience.start()

@@ -66,7 +66,7 @@ async def test_the_client_for_python_calls_answers_and_cancels(url: str, sqlite_
     async with connected(url, mode, elicitation_callback=fill) as client:
         assert client.protocol_version == REVISIONS[mode]
         tools = (await client.list_tools()).tools
-        assert {tool.name for tool in tools} == {"airline", "fares", "helper", "viewer"}
+        assert {tool.name for tool in tools} == {"airline", "fares", "helper", "printer", "viewer"}
 
         seen: list[tuple[float, str | None]] = []
 
@@ -270,7 +270,7 @@ async def test_the_client_for_node_calls_answers_cancels_and_comes_back(url: str
     legacy, auto = await asyncio.gather(*(ran(PROGRAM, "everything", url, MODE=mode) for mode in ("legacy", "auto")))
     for mode, found in (("legacy", legacy), ("auto", auto)):
         assert found["version"] == REVISIONS[mode]
-        assert set(found["tools"]) == {"airline", "fares", "helper", "viewer"}
+        assert set(found["tools"]) == {"airline", "fares", "helper", "printer", "viewer"}
         assert (found["answer"], found["tool"]) == (HELLO, "So: A-1 is paid.")
         assert found["progress"] == ["Calling look_up", "look_up returned"]
         assert found["approval"] == "So: A-1 is refunded."

@@ -13,6 +13,7 @@ Catalog = dict[str, list[tuple[Any, ...]]]
 # Without Alembic's own table and the weekly partitions.
 OURS = "n.nspname = 'public' and c.relname not like 'alembic%' and c.relname !~ '^run_events_w[0-9]+'"
 
+# Postgres 18 names what is not null after the table that had the column first; such a name means nothing.
 POSTGRES = {
     "tables": f"""
         select c.relname, c.relkind::text, coalesce(c.reloptions::text, ''), c.relispartition,
@@ -30,7 +31,8 @@ POSTGRES = {
         select c.relname, pg_get_indexdef(c.oid)
           from pg_class c join pg_namespace n on n.oid = c.relnamespace where {OURS} and c.relkind in ('i', 'I')""",
     "constraints": f"""
-        select c.relname, k.conname, k.contype::text, pg_get_constraintdef(k.oid)
+        select c.relname, case k.contype when 'n' then '' else k.conname end, k.contype::text,
+               pg_get_constraintdef(k.oid)
           from pg_constraint k join pg_class c on c.oid = k.conrelid join pg_namespace n on n.oid = c.relnamespace
          where {OURS}""",
     "functions": """

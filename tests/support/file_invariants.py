@@ -13,7 +13,7 @@ select f.id, f.content_id, f.size, f.is_used, c.size as stored, c.state, c.place
   from files f left join file_contents c on c.id = f.content_id
 """
 USES = "select file_id, message_id, run_id from file_uses"
-MESSAGES = "select id, parts from messages where parts is not null"
+MESSAGES = "select id, role, run_id, parts from messages where parts is not null"
 
 
 def broken_files(
@@ -39,9 +39,12 @@ def broken_files(
 
 def _named_by_messages(messages: Sequence[Row]) -> Iterator[tuple[str, str]]:
     for message in messages:
+        holder = (
+            message["id"] if message["role"] == "user" else message["run_id"]
+        )  # the run uses the files of its answer
         for part in json.loads(message["parts"]):
             if "file_id" in part:
-                yield message["id"], part["file_id"]
+                yield holder, part["file_id"]
 
 
 def _named_by_answers(logs: Mapping[str, Sequence[Row]]) -> Iterator[tuple[str, str]]:

@@ -123,6 +123,7 @@ def test_the_examples_load() -> None:
         "device_plan": "device",
         "graph_support": "support",
         "greeter": "greeter",
+        "own_framework": "support",
         "support": "support",
         "tour": "cv-screener",
     }
