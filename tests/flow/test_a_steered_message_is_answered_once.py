@@ -73,7 +73,8 @@ async def test_at_every_boundary(any_flow: Flow, moment: str) -> None:
     assert await answered(flow, thread) == {"m0": 1, "m1": 1}
     await reader.end()
     assert reader.count("message.received") == 1
-    if moment not in MOMENTS[-3:]:  # there the worker has nothing more to commit before the end
+    is_free = point == "after.claim" and flow.is_sqlite  # its gate is open, so the run may end before it looks
+    if moment not in MOMENTS[-3:] and not is_free:  # at the last ones the worker has nothing more to commit
         assert reader.count("message.taken") == 1, "the run under way has answered both"
         assert len(await flow.database.rows("select id from runs")) == 1
 
