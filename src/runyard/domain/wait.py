@@ -28,6 +28,25 @@ APPROVALS: frozenset[WaitKind] = frozenset(get_args(ApprovalKind))
 FROM_CLIENTS: frozenset[WaitKind] = APPROVALS | {"question", "client_tool"}
 
 
+class ClientWait(Struct, kw_only=True):
+    """A wait that a client may answer, as a translation of the log knows it. `part`: the last part of the translation
+    that ended while it was open, 0 if none did."""
+
+    kind: ApprovalKind | Literal["question", "client_tool"]
+    name: str
+    input: Any = None
+    call_id: str = ""
+    prompt: str | None = None
+    schema: dict[str, Any] | None = None
+    expires_at: int | None = None
+    part: int = 0
+    is_open: bool = True
+
+    @property
+    def is_approval(self) -> bool:
+        return self.kind in APPROVALS
+
+
 class Wait(Struct, frozen=True, kw_only=True):
     """A wait and its answer.
 

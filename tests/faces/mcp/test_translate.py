@@ -26,9 +26,10 @@ from runyard.domain.events import (
     WaitAnswered,
     WaitRequested,
 )
+from runyard.domain.wait import ClientWait
 from runyard.faces.mcp import forms, objects
 from runyard.faces.mcp.follow import Answer, Call, Encoder, call_in, echo_of
-from runyard.faces.mcp.state import ClientWait, State
+from runyard.faces.mcp.state import State
 from runyard.faces.mcp.translate import Translation
 from runyard.sse import Frame, Parser
 from tests.faces.random_logs import QUEUED, log

@@ -24,7 +24,7 @@ def langchain_tool(tool: Tool[..., Any] | Agent) -> "BaseTool":
             child run.
 
     Raises:
-        Invalid: If it is none of these, or LangChain is not installed.
+        Invalid: If `tool` is something else, or LangChain is not installed.
 
     Example:
         >>> @runyard.tool(effects="once", approval="always")

@@ -12,7 +12,8 @@ from runyard.domain.content import DataPart, File, Part, TextPart
 from runyard.domain.events import ApprovalDecided, RunError, Usage, WaitAnswered
 from runyard.domain.thread import Message
 from runyard.domain.times import iso
-from runyard.faces.a2a.state import ClientWait, State
+from runyard.domain.wait import ClientWait
+from runyard.faces.a2a.state import State
 
 Shown = dict[str, Any]
 ANSWER, OUTPUTS = "answer", "outputs"  # ids of artifacts

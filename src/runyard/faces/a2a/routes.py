@@ -240,5 +240,5 @@ async def delete_push_config(request: Request) -> Response:
 
 @router.fast("GET", f"{AGENT}/extendedAgentCard", parameters=())
 async def extended_agent_card(request: Request) -> Response:
-    """Refuse the extended card: there is none."""
+    """Answer that agents have no extended card."""
     return await _rest(request, "GetExtendedAgentCard", {})

@@ -1,35 +1,17 @@
 """What the translation of a log knows after an event. It is JSON, so a snapshot can hold it."""
 
-from typing import Any, Literal
+from typing import Any
 
 from msgspec import Struct, field
 
 from runyard.domain.events import RunError
+from runyard.domain.wait import ClientWait
 
 SUBMITTED, WORKING = "TASK_STATE_SUBMITTED", "TASK_STATE_WORKING"
 COMPLETED, FAILED, CANCELED = "TASK_STATE_COMPLETED", "TASK_STATE_FAILED", "TASK_STATE_CANCELED"
 INPUT_REQUIRED = "TASK_STATE_INPUT_REQUIRED"
 TERMINAL = frozenset({COMPLETED, FAILED, CANCELED})
 CLOSING = TERMINAL | {INPUT_REQUIRED}  # a stream ends when its task reaches one of these
-
-Kind = Literal["tool", "unknown_outcome", "confirmation", "client_tool", "question"]
-
-
-class ClientWait(Struct, kw_only=True):
-    """A wait that the client may answer. `part`: the last part that ended while it was open, 0 if none did."""
-
-    kind: Kind
-    name: str
-    input: Any = None
-    prompt: str | None = None
-    schema: dict[str, Any] | None = None
-    expires_at: int | None = None
-    part: int = 0
-    is_open: bool = True
-
-    @property
-    def is_approval(self) -> bool:
-        return self.kind not in ("client_tool", "question")
 
 
 class State(Struct, kw_only=True):

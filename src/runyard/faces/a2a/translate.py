@@ -29,6 +29,7 @@ from runyard.domain.events import (
     WaitAnswered,
     WaitRequested,
 )
+from runyard.domain.wait import ClientWait
 from runyard.faces.a2a import objects
 from runyard.faces.a2a.objects import Shown
 from runyard.faces.a2a.state import (
@@ -38,7 +39,6 @@ from runyard.faces.a2a.state import (
     INPUT_REQUIRED,
     SUBMITTED,
     WORKING,
-    ClientWait,
     State,
 )
 

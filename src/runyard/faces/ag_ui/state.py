@@ -1,33 +1,18 @@
 """What the translation of a log knows after an event. It is JSON, so a snapshot can hold it."""
 
-from typing import Any, Literal
+from typing import Any
 
 from msgspec import Struct, field
 
+from runyard.domain import wait
 from runyard.domain.events import RunError
 
-Kind = Literal["tool", "unknown_outcome", "confirmation", "client_tool", "question"]
 
+class ClientWait(wait.ClientWait, kw_only=True):
+    """A wait that the client may answer. `call`: the id of the tool call that shows it, once it is shown."""
 
-class ClientWait(Struct, kw_only=True):
-    """A wait that the client may answer. `part`: the last part that ended while it was open, 0 if none did; `call`: the
-    id of the tool call that shows it, once it is shown."""
-
-    kind: Kind
-    name: str
-    input: Any
-    call_id: str
-    prompt: str | None = None
-    schema: dict[str, Any] | None = None
-    expires_at: int | None = None
-    part: int = 0
     call: str | None = None
     is_shown: bool = False
-    is_open: bool = True
-
-    @property
-    def is_approval(self) -> bool:
-        return self.kind not in ("client_tool", "question")
 
 
 class State(Struct, kw_only=True):

@@ -1,12 +1,11 @@
 """What the translation of a log knows after an event. It is JSON, so a snapshot can hold it."""
 
-from typing import Any, Literal
+from typing import Any
 
 from msgspec import Struct, field
 
+from runyard.domain import wait
 from runyard.domain.events import RunError
-
-Kind = Literal["tool", "unknown_outcome", "confirmation", "client_tool", "question"]
 
 
 class ShownCall(Struct):
@@ -18,21 +17,10 @@ class ShownCall(Struct):
     is_denied: bool = False
 
 
-class ClientWait(Struct, kw_only=True):
-    """A wait that the client may answer. `part`: the last part that ended while it was open, 0 if none did; `shown`:
-    the id of the tool call that shows it, once it is shown."""
+class ClientWait(wait.ClientWait, kw_only=True):
+    """A wait that the client may answer. `shown`: the id of the tool call that shows it, once it is shown."""
 
-    kind: Kind
-    name: str
-    input: Any
-    call_id: str
-    part: int = 0
     shown: str | None = None
-    is_open: bool = True
-
-    @property
-    def is_approval(self) -> bool:
-        return self.kind not in ("client_tool", "question")
 
 
 class State(Struct, kw_only=True):

@@ -8,7 +8,7 @@ from typing import Any
 
 import msgspec
 
-from runyard.faces.mcp.state import ClientWait
+from runyard.domain.wait import ClientWait
 
 ONLY = "value"  # the field of a form that asks for one value
 PLAIN = frozenset({"string", "number", "integer", "boolean"})

@@ -5,23 +5,7 @@ from typing import Any, Literal
 from msgspec import Struct, field
 
 from runyard.domain.events import RunError
-
-Kind = Literal["tool", "unknown_outcome", "confirmation", "client_tool", "question"]
-
-
-class ClientWait(Struct, kw_only=True):
-    """A wait that a client may answer."""
-
-    kind: Kind
-    name: str
-    input: Any = None
-    prompt: str | None = None
-    schema: dict[str, Any] | None = None
-    is_open: bool = True
-
-    @property
-    def is_approval(self) -> bool:
-        return self.kind not in ("client_tool", "question")
+from runyard.domain.wait import ClientWait
 
 
 class State(Struct, kw_only=True):

@@ -22,7 +22,8 @@ from runyard.domain.events import (
     WaitAnswered,
     WaitRequested,
 )
-from runyard.faces.mcp.state import ClientWait, State
+from runyard.domain.wait import ClientWait
+from runyard.faces.mcp.state import State
 
 LINE = 100  # characters of text that make a notification, even if the line has not ended
 
