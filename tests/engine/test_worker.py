@@ -1,6 +1,7 @@
 """The process's worker: it holds its lease or lets go of everything, one suspect at a time, and drains without loss."""
 
 import asyncio
+import gc
 from collections.abc import AsyncIterator, Awaitable, Callable
 from contextlib import asynccontextmanager
 
@@ -167,3 +168,27 @@ async def test_a_worker_goes_on_with_what_a_drained_one_left() -> None:
     async with started(store, gate):
         await reaches(store, run_id, Status.DONE)
     assert await log(store, run_id) == ["run.queued", "run.resumed", "run.output", "run.finished"]
+
+
+async def test_the_memory_of_an_ended_run_is_free_without_the_garbage_collector() -> None:
+    @agent(name="default")
+    async def default(ctx: Context) -> str:
+        return "done"
+
+    store = NotingStore()
+    process = process_of(store, default)
+    await process.start()
+    gc.collect()
+    gc.disable()
+    try:
+        for _ in range(5):
+            await reaches(store, await post(store), Status.DONE)
+        await process.stop()
+        gc.set_debug(gc.DEBUG_SAVEALL)
+        gc.collect()
+        left = {type(thing).__name__ for thing in gc.garbage if type(thing).__module__.startswith("runyard.")}
+    finally:
+        gc.set_debug(0)
+        gc.garbage.clear()
+        gc.enable()
+    assert not left & {"RunTask", "RunHandle", "RunWriter", "Context", "State"}

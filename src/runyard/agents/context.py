@@ -11,6 +11,7 @@ call it inside a step or a tool.
 
 from collections.abc import AsyncIterator, Awaitable, Iterator, Sequence
 from contextlib import suppress
+from functools import cached_property
 from typing import Any, ClassVar, Concatenate, ParamSpec, TypeVar, overload
 
 import msgspec
@@ -65,11 +66,15 @@ class Context(Steps, Waiting, Attaching):
         self._replay = replay or Replay(execution.state)
         self._written: list[str] = []
         self._tools = {tool.name: tool for tool in agent.tools}
-        self._calls = RecordedCalls(
-            execution, self._replay, parking, agent.on_unknown, self._written.append, self.flush_text
-        )
+        self._on_unknown = agent.on_unknown
         self.attached: list[File] = []
         self._held: RedactionBuffer | None = None if execution.redactor is None else RedactionBuffer(execution.redactor)
+
+    @cached_property
+    def _calls(self) -> RecordedCalls:
+        return RecordedCalls(
+            self._execution, self._replay, self._parking, self._on_unknown, self._written.append, self.flush_text
+        )
 
     # --- the message and its thread --------------------------------------------------------------------------------
 

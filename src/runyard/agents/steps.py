@@ -16,7 +16,9 @@ R = TypeVar("R")
 class Steps(CurrentRun):
     """The steps of an agent's context."""
 
-    _calls: RecordedCalls
+    @property
+    def _calls(self) -> RecordedCalls:
+        raise NotImplementedError
 
     def _pause(self) -> None:
         raise NotImplementedError

@@ -19,7 +19,9 @@ T = TypeVar("T")
 class Waiting(CurrentRun):
     """The waits of an agent's context."""
 
-    _calls: RecordedCalls
+    @property
+    def _calls(self) -> RecordedCalls:
+        raise NotImplementedError
 
     def _pause(self) -> None:
         raise NotImplementedError

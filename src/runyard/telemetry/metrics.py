@@ -9,7 +9,7 @@ from ids or content; any other value becomes `other`. Methods that count never r
 import math
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
 from types import MappingProxyType
-from typing import Literal, NamedTuple
+from typing import Literal, NamedTuple, TypeVar, cast
 
 from prometheus_client import CollectorRegistry, Counter, Gauge, Histogram, generate_latest
 from prometheus_client.exposition import CONTENT_TYPE_PLAIN_0_0_4
@@ -19,6 +19,7 @@ from runyard.domain.events import Usage
 from runyard.domain.run import TERMINAL_STATUSES, Status
 from runyard.telemetry.harmless import failures, harmless
 
+M = TypeVar("M", Counter, Histogram)
 PREFIX = "runyard_"
 MEDIA_TYPE = CONTENT_TYPE_PLAIN_0_0_4
 OTHER = "other"
@@ -114,6 +115,7 @@ class Metrics:
         self._counters = {m: self._counter(m) for m in TABLE if m.type == "counter"}
         self._gauges = {m: Gauge(m.name_on_the_wire, m.help, registry=self._registry) for m in TABLE if _is_gauge(m)}
         self._histograms = {m: self._histogram(m) for m in TABLE if m.type == "histogram"}
+        self._children: dict[tuple[Counter | Histogram | str, ...], Counter | Histogram] = {}
         for status in sorted(TERMINAL_STATUSES):
             self._histograms[RUN_TIME].labels(status.value)
             for agent in self._models or {OTHER: ""}:
@@ -123,16 +125,16 @@ class Metrics:
 
     @harmless
     def run_started(self, agent: str) -> None:
-        self._counters[RUNS_STARTED].labels(self._agent(agent)).inc()
+        self._labelled(self._counters[RUNS_STARTED], self._agent(agent)).inc()
 
     @harmless
     def run_finished(self, status: Status, agent: str, seconds: float | None = None) -> None:
         """Count a run that ended with a terminal `status`, `seconds` after its first claim if it was claimed."""
         if status not in TERMINAL_STATUSES:
             raise ValueError(f"{status} is not a terminal status.")
-        self._counters[RUNS_FINISHED].labels(status.value, self._agent(agent)).inc()
+        self._labelled(self._counters[RUNS_FINISHED], status.value, self._agent(agent)).inc()
         if seconds is not None:
-            self._histograms[RUN_TIME].labels(status.value).observe(max(0.0, seconds))
+            self._labelled(self._histograms[RUN_TIME], status.value).observe(max(0.0, seconds))
 
     @harmless
     def run_claimed(self, waited: float, resume_why: str | None) -> None:
@@ -144,7 +146,7 @@ class Metrics:
 
     @harmless
     def first_token(self, agent: str, seconds: float) -> None:
-        self._histograms[FIRST_TOKEN].labels(self._agent(agent)).observe(max(0.0, seconds))
+        self._labelled(self._histograms[FIRST_TOKEN], self._agent(agent)).observe(max(0.0, seconds))
 
     @harmless
     def model_used(self, agent: str, usage: Usage) -> None:
@@ -222,6 +224,13 @@ class Metrics:
         for family in self._registry.collect():
             family.samples = [sample for sample in family.samples if not sample.name.endswith("_created")]
             yield family
+
+    def _labelled(self, metric: M, *labels: str) -> M:
+        """Return the metric with these labels. The library's own `labels` costs more than counting does."""
+        known = self._children.get((metric, *labels))
+        if known is None:
+            known = self._children[(metric, *labels)] = metric.labels(*labels)
+        return cast(M, known)
 
     def _agent(self, name: str) -> str:
         return name if name in self._models else OTHER

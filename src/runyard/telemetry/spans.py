@@ -141,6 +141,21 @@ class Several:
 _current: ContextVar[Span | None] = ContextVar("runyard_span", default=None)
 
 
+class _Inside:
+    """Makes a span the current one. Not a generator: every run has one."""
+
+    __slots__ = ("_before", "_span")
+
+    def __init__(self, span: Span) -> None:
+        self._span = span
+
+    def __enter__(self) -> None:
+        self._before = _current.set(self._span)
+
+    def __exit__(self, *_: object) -> None:
+        _current.reset(self._before)
+
+
 class Tracer:
     def __init__(self, exporter: Exporter, now: Callable[[], float] = time.time) -> None:
         self.exporter = exporter
@@ -167,14 +182,9 @@ class Tracer:
             each.ended, each.outcome = now, outcome
             safely(self.exporter.ended, each)
 
-    @contextmanager
-    def inside(self, span: Span) -> Iterator[None]:
-        """What is begun in here is a child of this span."""
-        before = _current.set(span)
-        try:
-            yield
-        finally:
-            _current.reset(before)
+    def inside(self, span: Span) -> "_Inside":
+        """What is begun in this block is a child of this span."""
+        return _Inside(span)
 
     @contextmanager
     def span(self, name: str, trace: str, **attributes: Attribute) -> Iterator[Span]:

@@ -1,5 +1,6 @@
 """JSON responses, idempotency keys and times, for every face."""
 
+from collections.abc import Mapping
 from typing import Annotated, Any
 
 import msgspec
@@ -27,6 +28,13 @@ class Json(Response):
 
     def render(self, content: Any) -> bytes:
         return msgspec.json.encode(content, enc_hook=fields)
+
+    def init_headers(self, headers: Mapping[str, str] | None = None) -> None:
+        if headers:
+            super().init_headers(headers)
+        else:
+            length = str(len(self.body)).encode()
+            self.raw_headers = [(b"content-length", length), (b"content-type", b"application/json")]
 
 
 def fields(model: Any) -> Any:

@@ -66,7 +66,7 @@ class LiveStream(Response):
         heartbeat: float,
         extra_headers: Mapping[str, str] | None = None,
     ) -> None:
-        super().__init__()
+        self.status_code, self.background = 200, None  # the base class would make headers that are not sent
         self._follow = follow
         self._encoded = encoded
         self._heartbeat = heartbeat
@@ -137,23 +137,23 @@ class EventStream(LiveStream):
         extra_headers: Mapping[str, str] | None = None,
     ) -> None:
         follow = partial(streams.follow, run_id, after, published=published)
-        super().__init__(follow, self._chunk, heartbeat, extra_headers)
+        super().__init__(follow, partial(_frames, name, frame), heartbeat, extra_headers)
         self._run_id = run_id
-        self._name = name
-        self._frame = frame
         self._disconnects = disconnects
 
     async def _gone(self) -> None:
         if self._disconnects is not None:
             await self._disconnects.disconnected(self._run_id)
 
-    def _chunk(self, chunk: Chunk) -> bytes:
-        if self._name is None:
-            return b"".join(map(self._frame, chunk.events))
-        encoded = chunk.frames.get(self._name)
-        if encoded is None:
-            encoded = chunk.frames[self._name] = b"".join(map(self._frame, chunk.events))
-        return encoded
+
+def _frames(name: str | None, frame: Frame, chunk: Chunk) -> bytes:
+    """Return the encoded events of a chunk. Followers of the face `name` share the bytes."""
+    if name is None:
+        return b"".join(map(frame, chunk.events))
+    encoded = chunk.frames.get(name)
+    if encoded is None:
+        encoded = chunk.frames[name] = b"".join(map(frame, chunk.events))
+    return encoded
 
 
 class _StallTimer:
@@ -196,7 +196,7 @@ def start_of(request: Request) -> int:
 
 def requested_start(request: Request) -> int | None:
     """Return the seq after which a client resumes, or None if the request has none."""
-    query = request.query_params
+    query = request.query_params if request.scope["query_string"] else {}
     given = (request.headers.get("last-event-id"), query.get("fromSeq"), query.get("after"))
     return max((_seq(value) for value in given if value), default=None)
 

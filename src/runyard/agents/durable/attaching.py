@@ -12,8 +12,11 @@ class Attaching:
     """Stores files of a run. `attached` are those of the agent itself, in order."""
 
     _execution: Execution
-    _calls: RecordedCalls
     attached: list[File]
+
+    @property
+    def _calls(self) -> RecordedCalls:
+        raise NotImplementedError
 
     async def attach(self, name: str, data: bytes, type: str = "application/octet-stream") -> File:
         """Store a file and return it. It belongs to the run, and to its answer unless a tool attached it.

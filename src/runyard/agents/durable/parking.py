@@ -30,7 +30,7 @@ class Parking:
         self.closed = False
         self._in_flight = 0
         self._quiet = asyncio.Event()
-        self._is_parked: asyncio.Future[None] = asyncio.get_running_loop().create_future()
+        self._is_over: asyncio.Future[None] = asyncio.get_running_loop().create_future()  # the work ended or parked
         self._watch: asyncio.Task[None] | None = None  # begins with the first wait: most runs have none
         self._tasks: set[asyncio.Task[Any]] = set()
 
@@ -66,17 +66,21 @@ class Parking:
                 if not self._quiet.is_set():
                     break
             else:
-                self._is_parked.set_result(None)
+                self._end_wait()
                 return
+
+    def _end_wait(self, _: object = None) -> None:
+        if not self._is_over.done():
+            self._is_over.set_result(None)
 
     async def run_until_parked(self, work: Coroutine[Any, Any, T], name: str) -> "asyncio.Task[T] | None":
         """Run the work in its own task. Return the task when it has ended, or None when it only waits.
 
         In both cases no task of the work is running afterwards."""
         main = asyncio.create_task(work, name=name)
+        main.add_done_callback(self._end_wait)
         try:
-            either: set[asyncio.Future[Any]] = {main, self._is_parked}
-            await asyncio.wait(either, return_when=asyncio.FIRST_COMPLETED)
+            await self._is_over
             return main if main.done() else None
         finally:
             await self.close(main, *([] if self._watch is None else [self._watch]))

@@ -8,7 +8,6 @@ Text is compared with the text in the log and is not emitted again. If an agent 
 nothing is emitted until it has used the last recorded result; from then on it is live.
 """
 
-from collections import Counter
 from typing import Any
 
 from runyard.agents.json_values import same
@@ -48,7 +47,7 @@ class Replay:
         self._steps = {step.key: step for step in state.steps}
         self._calls = {call.call_id: call for call in state.calls}
         self._waits = state.waits
-        self._used: Counter[str] = Counter()
+        self._used: dict[str, int] = {}
         self._ahead = {step.key for step in state.steps if step.finished}
         self._ahead |= {call.call_id for call in state.calls if call.status == "finished"}
         self._ahead |= {key for key, wait in state.waits.items() if wait.answered_seq is not None}
@@ -61,8 +60,8 @@ class Replay:
         return not self._ahead
 
     def key(self, name: str) -> str:
-        self._used[name] += 1
-        return f"{name}#{self._used[name]}"
+        number = self._used[name] = self._used.get(name, 0) + 1
+        return f"{name}#{number}"
 
     def step(self, key: str, digest: str) -> StepState | None:
         step = self._steps.get(key)

@@ -96,9 +96,8 @@ def failure_of(error: BaseException) -> AgentError:
 def contain_tasks(loop: asyncio.AbstractEventLoop) -> None:
     """Contain the tasks of agents in this loop from now on. Idempotent."""
     before = loop.get_task_factory()
-    if isinstance(before, _Factory):
-        return
-    loop.set_task_factory(_Factory(before))
+    if not hasattr(before, "contains_agents"):
+        loop.set_task_factory(_containing(before))
 
 
 @contextmanager
@@ -111,19 +110,18 @@ def with_deadline(deadline: float) -> Iterator[None]:
         _deadline.reset(before)
 
 
-class _Factory:
-    """Called for every task of the process, so it does little for tasks that are not of an agent."""
+def _containing(before: Callable[..., Any] | None) -> Callable[..., Any]:
+    """Return a task factory. It is called for every task of the process, so it does little for tasks that are not of
+    an agent."""
 
-    def __init__(self, before: Callable[..., Any] | None) -> None:
-        self._before = before
-
-    def __call__(
-        self, loop: asyncio.AbstractEventLoop, coroutine: Any, context: Context | None = None, **more: Any
-    ) -> Any:
+    def factory(loop: asyncio.AbstractEventLoop, coroutine: Any, context: Context | None = None, **more: Any) -> Any:
         execution = current_execution() if context is None else execution_in(context)
         if execution is not None:
             deadline = _deadline.get() if context is None else context.get(_deadline)
             coroutine = Contained(coroutine, execution, deadline)
-        if self._before is not None:
-            return self._before(loop, coroutine, context=context, **more)
+        if before is not None:
+            return before(loop, coroutine, context=context, **more)
         return asyncio.Task(coroutine, loop=loop, context=context, **more)
+
+    factory.contains_agents = True  # type: ignore[attr-defined]
+    return factory

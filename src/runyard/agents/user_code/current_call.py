@@ -99,19 +99,24 @@ _call: ContextVar[Call | None] = ContextVar("runyard_call", default=None)
 _workspaces: ContextVar[Path] = ContextVar("runyard_workspaces", default=Path(".runyard/workspaces"))
 
 
-@contextmanager
-def set_current_execution(execution: CurrentExecution, workspaces: Path) -> Iterator[None]:
+class set_current_execution:  # noqa: N801 - used like a function
     """Set the current execution for tools called in this block. Its thread's files are below `workspaces`."""
-    before = _execution.set(execution), _workspaces.set(workspaces)
-    try:
-        yield
-    finally:
-        _execution.reset(before[0])
-        _workspaces.reset(before[1])
+
+    __slots__ = ("_before", "_execution", "_workspaces")
+
+    def __init__(self, execution: CurrentExecution, workspaces: Path) -> None:
+        self._execution = execution
+        self._workspaces = workspaces
+
+    def __enter__(self) -> None:
+        self._before = _execution.set(self._execution), _workspaces.set(self._workspaces)
+
+    def __exit__(self, *_: object) -> None:
+        _execution.reset(self._before[0])
+        _workspaces.reset(self._before[1])
 
 
-def current_execution() -> CurrentExecution | None:
-    return _execution.get()
+current_execution = _execution.get  # no frame of its own: every new task of the process asks
 
 
 def execution_in(context: Context) -> CurrentExecution | None:

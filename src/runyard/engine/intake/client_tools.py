@@ -13,6 +13,8 @@ _NAME = re.compile(r"[A-Za-z0-9_-]{1,64}", re.ASCII)
 
 def checked_client_tools(tools: Sequence[ClientTool]) -> list[ClientTool]:
     """Return the tools as they are stored. Raises Invalid with what is wrong."""
+    if not tools:
+        return []
     if len(tools) > MOST:
         raise Invalid(f"A request may have at most {MOST} tools of the client.")
     names = [tool.name for tool in tools]

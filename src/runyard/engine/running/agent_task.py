@@ -20,20 +20,27 @@ async def run_agent(agent: Agent, handle: RunHandle, services: RunServices) -> O
         supplied = [ClientTool(tool.name, tool.description, tool.schema) for tool in handle.state.client_tools]
         return await RUNNERS[agent.kind](await equipped(agent, supplied), handle)
 
-    run, orchestrate = handle.run, services.orchestrate
+    async def run_here() -> Output | None:
+        if services.orchestrate is not None and handle.run.in_mailbox:
+            return await services.orchestrate(agent, handle.run, run_kind)
+        return await run_kind(agent)
+
+    seconds = _shorter(agent.max_seconds, handle.seconds_left)
+    if seconds is None:
+        return await run_here()
     try:
-        async with asyncio.timeout(_shorter(agent.max_seconds, handle.seconds_left)) as limit:
-            if orchestrate is not None and run.in_mailbox:
-                return await orchestrate(agent, run, run_kind)
-            return await run_kind(agent)
+        async with asyncio.timeout(seconds) as limit:
+            return await run_here()
     except TimeoutError:
         if limit.expired():
             raise TookTooLong(TookTooLong.late if handle.seconds_left == 0 else None) from None
         raise
 
 
-def _shorter(*limits: float | None) -> float | None:
-    return min((limit for limit in limits if limit is not None), default=None)
+def _shorter(one: float | None, other: float | None) -> float | None:
+    if one is None or other is None:
+        return other if one is None else one
+    return min(one, other)
 
 
 class TookTooLong(AgentError):

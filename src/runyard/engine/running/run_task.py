@@ -7,7 +7,7 @@ runner has a task of its own, so that a stop never interrupts the write that rec
 
 import asyncio
 from collections.abc import Sequence
-from typing import Any, Literal
+from typing import Literal
 
 import msgspec
 import structlog
@@ -70,7 +70,8 @@ class RunTask:
         self._lease = lease
         self._writer = services.journal.open(claim.run)
         self._draft = services.draft
-        self._stopped: asyncio.Future[Stop] = asyncio.get_running_loop().create_future()
+        self._why: Stop | None = None  # the first reason to stop
+        self._is_over: asyncio.Future[None] = asyncio.get_running_loop().create_future()  # the agent ended or must stop
         self._handle: RunHandle | None = None
         self._trace = RunTrace(services.tracer, claim.run)
         self._outcome = "lost"
@@ -93,10 +94,15 @@ class RunTask:
         """Interrupt the agent. The first reason counts; `lost` also stops all further writes."""
         if why == "lost":
             self._writer.abandon()
-        if not self._stopped.done():
-            self._stopped.set_result(why)
+        if self._why is None:
+            self._why = why
+            self._end_wait()
             if self._handle is not None:
                 self._handle.cancelled = why == "cancel"
+
+    def _end_wait(self, _: object = None) -> None:
+        if not self._is_over.done():
+            self._is_over.set_result(None)
 
     def expect_message(self) -> None:
         """Note that a message came for this run, before a commit reports it."""
@@ -109,23 +115,26 @@ class RunTask:
         self.stop("fail")
 
     async def execute(self) -> None:
-        """Execute the run to the end of the claim. Never raises."""
-        bound = {"run_id": self._run.id, "agent": self._run.agent, "trace_id": self._trace.root.trace_id}
+        """Execute the run to the end of the claim. Never raises. Needs a task of its own, whose log lines carry the
+        run's ids from here on."""
         waited = (self._run.started_at or self._run.created_at) - self._run.created_at
         self._services.metrics.run_claimed(waited / 1000, self._run.resume_why)
-        with structlog.contextvars.bound_contextvars(**bound):
-            try:
-                await self._execute_traced()
-            except Fenced:
-                log.info("run.ownership_lost", fence=self._run.fence)
-            except WriteRefused as error:
-                log.error("run.event_rejected", code=error.code)
-                await self._end_unwritable()
-            except RunyardError as error:
-                log.error("run.write_failed", code=error.code)
-            finally:
-                self._writer.abandon()
-                self._snapshots.stop()
+        structlog.contextvars.bind_contextvars(
+            run_id=self._run.id, agent=self._run.agent, trace_id=self._trace.root.trace_id
+        )
+        try:
+            await self._execute_traced()
+        except Fenced:
+            log.info("run.ownership_lost", fence=self._run.fence)
+        except WriteRefused as error:
+            log.error("run.event_rejected", code=error.code)
+            await self._end_unwritable()
+        except RunyardError as error:
+            log.error("run.write_failed", code=error.code)
+        finally:
+            self._writer.abandon()
+            self._snapshots.stop()
+            self._writer.on_cancel = self._handle = None  # no cycle: the memory of a run is free when it ends
 
     async def _execute_traced(self) -> None:
         try:
@@ -174,8 +183,8 @@ class RunTask:
         set_file_reader(handle.read_file)
         with set_current_execution(handle, self._services.workspaces):
             runner = asyncio.create_task(run_agent(agent, handle, self._services), name=f"run {self._run.id}")
-        either: set[asyncio.Future[Any]] = {runner, self._stopped}
-        await asyncio.wait(either, return_when=asyncio.FIRST_COMPLETED)
+        runner.add_done_callback(self._end_wait)
+        await self._is_over
         if not runner.done():
             runner.cancel()
             await asyncio.wait({runner}, timeout=self._services.stop_seconds)
@@ -215,7 +224,7 @@ class RunTask:
             await self._end_canceled()
 
     async def _end_interrupted(self) -> None:
-        why = self._stopped.result() if self._stopped.done() else "cancel" if self._writer.cancel_requested else None
+        why = self._why or ("cancel" if self._writer.cancel_requested else None)
         if why == "cancel":
             await self._end_canceled()
         elif why == "drain":

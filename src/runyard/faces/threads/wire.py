@@ -59,7 +59,9 @@ class NewMessage(RequestBody):
         description="If a run of the thread has not ended. `queue`: answer after it. `steer`: give it the message "
         "while it goes on. `interrupt`: cancel it and answer both messages. `reject`: 409.",
     )
-    tools: list[ClientTool] = Field([], max_length=128, description="Tools that the client calls for the agent.")
+    tools: list[ClientTool] = Field(
+        default_factory=list, max_length=128, description="Tools that the client calls for the agent."
+    )
 
     @field_validator("content")
     @classmethod

@@ -95,6 +95,8 @@ class Bounded(HttpToolsProtocol):
         self._part = _Part.NONE
         self._head = 0  # bytes of the head that were received
         self._last = b""
+        self._chunk = 0  # bytes of the data that is being parsed
+        self._most_of_head = 0  # the current head is not larger; while this is within the limit, heads are not counted
         self._timer: asyncio.TimerHandle | None = None
         self._timed: _Part | None = None
         self._address: str | None = None
@@ -124,7 +126,13 @@ class Bounded(HttpToolsProtocol):
         if self._is_refused:
             return
         before = self._part
-        if before is not _Part.BODY and self._head + self._head_in(data) > self._limits.header_bytes:
+        self._chunk = len(data)
+        self._most_of_head += self._chunk
+        if (
+            self._most_of_head > self._limits.header_bytes
+            and before is not _Part.BODY
+            and self._head + self._head_in(data) > self._limits.header_bytes
+        ):
             self._refuse_head()
             return
         super().data_received(data)
@@ -163,10 +171,12 @@ class Bounded(HttpToolsProtocol):
 
     def on_headers_complete(self) -> None:
         """Begin to answer. A head that arrived together with the end of another request has the same limit."""
-        size = len(self.url) + sum([len(name) + len(value) + 4 for name, value in self.headers])
-        if size > self._limits.header_bytes:
-            self._is_too_large = True
-            raise ValueError("The head is too large.")
+        if self._most_of_head > self._limits.header_bytes:
+            size = len(self.url) + sum([len(name) + len(value) + 4 for name, value in self.headers])
+            if size > self._limits.header_bytes:
+                self._is_too_large = True
+                raise ValueError("The head is too large.")
+        self._most_of_head = self._chunk
         self._part = _Part.BODY
         super().on_headers_complete()
 
