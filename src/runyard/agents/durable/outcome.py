@@ -1,12 +1,22 @@
-"""Turn the end of an agent's task into a result, Canceled, or an error without content."""
+"""Run an agent's task, and turn its end into a result, Parked, Canceled, or an error without content."""
 
 import asyncio
-from typing import TypeVar
+from collections.abc import Coroutine
+from typing import Any, TypeVar
 
-from runyard.agents.execution import Canceled, Execution
+from runyard.agents.durable.parking import Parking
+from runyard.agents.execution import Canceled, Execution, Parked
 from runyard.errors import AgentError, RunyardError, Unavailable, WriteRefused
 
 T = TypeVar("T")
+
+
+async def run_to_end(work: Coroutine[Any, Any, T], parking: Parking, execution: Execution) -> T:
+    """Run the work in a task of its own and return its result. Raises Parked if it only waits."""
+    main = await parking.run_until_parked(work, f"agent:{execution.run.id}")
+    if main is None:
+        raise Parked(parking.waits)
+    return outcome(main, execution)
 
 
 def outcome(main: "asyncio.Task[T]", execution: Execution) -> T:

@@ -8,9 +8,9 @@ from collections.abc import Callable
 
 from runyard.agents.declared.agent import Agent, Output
 from runyard.agents.declared.model_settings import ModelSettings
-from runyard.agents.durable.outcome import outcome
+from runyard.agents.durable.outcome import run_to_end
 from runyard.agents.durable.parking import Parking
-from runyard.agents.execution import Execution, Parked
+from runyard.agents.execution import Execution
 from runyard.agents.model.loop import Loop
 from runyard.domain.task import Budget
 from runyard.model import Model
@@ -34,7 +34,4 @@ class ModelRunner:
         if options is not None and options.max_output_tokens is not None:
             model_settings = model_settings.within(Budget(max_output_tokens=options.max_output_tokens))
         loop = Loop(agent, model_settings, self._model_of(model_settings), execution, parking)
-        main = await parking.run_until_parked(loop.run(), f"agent:{execution.run.id}")
-        if main is None:
-            raise Parked(parking.waits)
-        return outcome(main, execution)
+        return await run_to_end(loop.run(), parking, execution)

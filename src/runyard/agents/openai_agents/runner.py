@@ -13,9 +13,9 @@ from typing import Any
 
 from runyard.agents.declared.agent import Agent
 from runyard.agents.declared.wrapped import Wrapped
-from runyard.agents.durable.outcome import outcome
+from runyard.agents.durable.outcome import run_to_end
 from runyard.agents.durable.parking import Parking
-from runyard.agents.execution import Execution, ModelOutput, Parked
+from runyard.agents.execution import Execution, ModelOutput
 from runyard.agents.frameworks.messages import failure_of_provider, said_before
 from runyard.agents.frameworks.run import FrameworkRun
 from runyard.agents.user_code.containment import failure_of
@@ -27,10 +27,7 @@ async def run_openai_agents(agent: Agent, execution: Execution, /) -> ModelOutpu
     assert agent.wrapped is not None  # the declaration was checked
     parking = Parking()
     run = FrameworkRun(agent, execution, parking)
-    main = await parking.run_until_parked(_run(agent, agent.wrapped, execution, run), f"agent:{execution.run.id}")
-    if main is None:
-        raise Parked(parking.waits)
-    return outcome(main, execution)
+    return await run_to_end(_run(agent, agent.wrapped, execution, run), parking, execution)
 
 
 @calls_user_code
