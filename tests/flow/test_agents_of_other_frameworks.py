@@ -137,8 +137,8 @@ class Scenes:
 def recorded_turns(log: list[Row]) -> int:
     """How many answers of the model a log has: messages, or finished steps of the node that asks it."""
     found = [(row["type"], json.loads(row["data"])) for row in log]
-    nodes = sum(kind == "step.finished" and data["name"] == "agent" for kind, data in found)
-    return nodes + sum(kind == "model.message" for kind, _ in found)
+    nodes = [data for kind, data in found if kind == "step.finished" and data["name"] == "agent"]
+    return len(nodes) + [kind for kind, _ in found].count("model.message")
 
 
 @pytest.mark.invariant(6)

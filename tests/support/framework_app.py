@@ -65,7 +65,11 @@ _tools = [
     runyard.langchain_tool(runyard.tool(effects="once", approval="always")(pay)),
 ]
 _chat = ChatOpenAI(
-    model="gpt-5-mini", base_url=MODEL_URL, api_key=SecretStr("none"), stream_usage=True, http_async_client=_http
+    model_name="gpt-5-mini",
+    openai_api_base=MODEL_URL,
+    openai_api_key=SecretStr("none"),
+    stream_usage=True,
+    http_async_client=_http,
 ).bind_tools(_tools)
 
 

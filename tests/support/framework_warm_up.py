@@ -1,8 +1,7 @@
 """Imports what pods with `framework_app.py` need, and builds the types that these libraries build at first use."""
 
 import agents
-import langgraph.pregel
-import langgraph.prebuilt
+import langgraph.prebuilt  # noqa: F401
 from langchain_openai import ChatOpenAI
 from openai import AsyncOpenAI
 from openai.types import responses
@@ -36,4 +35,4 @@ for name in TYPES.split():
     getattr(responses, name).model_rebuild()
 agents.function_tool(lambda: "", name_override="x")
 items.response_from(items.response_as_json([], None, Usage(), ()))
-ChatOpenAI(model="gpt-5-mini", base_url=ADDRESS, api_key=SecretStr("none")).bind_tools([])
+ChatOpenAI(model_name="gpt-5-mini", openai_api_base=ADDRESS, openai_api_key=SecretStr("none")).bind_tools([])
