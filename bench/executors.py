@@ -1,8 +1,10 @@
-"""Measures a worker of Runyard against Celery over Redis, on Postgres: `python -m bench.executors`.
+"""Measures a worker of Runyard against Celery over Redis and RabbitMQ, on Postgres: `python -m bench.executors`.
 
-Throughput: so many short runs are queued before any worker starts, and the time counts from the first start of a run to
-the last end. Latency: one run after another on an idle system, from when the run was created to its start. Both come
-from the times in the database. The table goes to standard output; `docs/scaling.md` has one.
+Throughput: the processes have worked before; then so many short runs are queued at once, and the time counts from the
+first creation to the last end. Latency: one run after another on an idle system, from its creation to its start. Both
+come from the times in the database. The table goes to standard output; `docs/scaling.md` has one.
+
+RabbitMQ is measured if `RABBITMQ` names one (`amqp://guest:guest@127.0.0.1:5672//`).
 """
 
 import asyncio
@@ -30,30 +32,42 @@ from tests.support.redis_server import PrivateRedis
 
 RUNS = 100
 SINGLE_RUNS = 15
+WARM_UP = 8  # runs for each process, before anything counts
+PROCESSES = (1, 2, 4)
 AGENT = """
 import runyard
 short = runyard.scripted("short", [{"tokens": ["word "] * 20}])
 """
 CELERY = [sys.executable, "-m", "celery", "-A", "runyard.executors.celery", "worker", "--without-mingle"]
-
-
 WORKER = [sys.executable, "-c", "from runyard.cli import main; main()", "worker"]
 
 
 class Engine(NamedTuple):
     name: str
     command: Sequence[str]
-    processes: int = 1
+    started: int  # processes that are started; a prefork worker has children
+    processes: int  # that execute runs
+    broker: str
 
 
-ENGINES = [
-    Engine("`runyard worker`, 1 process", WORKER),
-    Engine("`runyard worker`, 2 processes", WORKER, 2),
-    Engine("Celery, prefork, 1 process", [*CELERY, "-P", "prefork", "-c", "1"]),
-    Engine("Celery, prefork, 2 processes", [*CELERY, "-P", "prefork", "-c", "2"]),
-    Engine("Celery, threads, 16 in 1 process", [*CELERY, "-P", "threads", "-c", "16"]),
-    Engine("Celery, threads, 16 in each of 2 processes", [*CELERY, "-P", "threads", "-c", "16"], 2),
-]
+class Measured(NamedTuple):
+    rate: float
+    median_ms: float
+    longest_ms: int
+
+
+def engines(redis: str, rabbitmq: str | None) -> list[Engine]:
+    """Return what is measured. Own workers ring no broker."""
+    brokers = [("Redis", redis), *([("RabbitMQ", f"celery+{rabbitmq}")] if rabbitmq else [])]
+    made = [Engine("`runyard worker`", WORKER, count, count, "") for count in PROCESSES]
+    for name, broker in brokers:
+        prefork = [[*CELERY, "-P", "prefork", "-c", str(count)] for count in PROCESSES]
+        made += [
+            Engine(f"Celery, {name}, prefork", command, 1, count, broker)
+            for command, count in zip(prefork, PROCESSES, strict=True)
+        ]
+    made.append(Engine("Celery, Redis, threads (16)", [*CELERY, "-P", "threads", "-c", "16"], 1, 1, redis))
+    return made
 
 
 @contextmanager
@@ -67,7 +81,7 @@ def _running(engine: Engine, environment: dict[str, str], folder: Path) -> Itera
                 stdout=log,
                 stderr=log,
             )
-            for place in range(engine.processes)
+            for place in range(engine.started)
         ]
     try:
         yield
@@ -78,36 +92,41 @@ def _running(engine: Engine, environment: dict[str, str], folder: Path) -> Itera
             process.wait()
 
 
-async def _measure(engine: Engine, dsn: str, broker: str, folder: Path) -> str:
-    settings = Settings(database_url=dsn, executor=broker, drain_seconds=1)
+async def measure(engine: Engine, dsn: str, folder: Path, runs: int = RUNS, single_runs: int = SINGLE_RUNS) -> Measured:
+    settings = Settings(database_url=dsn, executor=engine.broker or None, drain_seconds=1)
     app = App({"short": scripted("short", [{"tokens": ["word "] * 20}])}, default="short")
     environment = os.environ | {
         "RUNYARD_DATABASE_URL": dsn,
-        "RUNYARD_EXECUTOR": broker,
         "RUNYARD_APP": str(folder / "agents.py"),
         "RUNYARD_LOG_LEVEL": "warning",
         "RUNYARD_DRAIN_SECONDS": "1",
     }
+    if engine.broker:
+        environment["RUNYARD_EXECUTOR"] = engine.broker
     server = Process(settings, app, worker=False)
     await server.start()
     database = await asyncpg.connect(dsn)
+
+    async def work(count: int) -> None:
+        before = await database.fetchval("select count(*) from runs")
+        await asyncio.gather(*(server.engine.intake.start(LOCAL, "threads", "short") for _ in range(count)))
+        await _ended(database, before + count)
+
     try:
-        for _ in range(RUNS):
-            await server.engine.intake.start(LOCAL, "threads", "short")
         with _running(engine, environment, folder):
-            await _ended(database, RUNS)
-            [row] = await database.fetch("select max(finished_at) - min(started_at) as ms from runs")
-            delays = []
-            for count in range(1, SINGLE_RUNS + 1):
-                await server.engine.intake.start(LOCAL, "threads", "short")
-                await _ended(database, RUNS + count)
-            rows = await database.fetch("select started_at - created_at as ms from runs order by created_at, id")
-            delays = [int(found["ms"]) for found in rows[-SINGLE_RUNS:]]
+            await work(WARM_UP * engine.processes)
+            await work(runs)
+            counted = "select created_at, started_at, finished_at from runs order by created_at desc, id desc limit $1"
+            rows = await database.fetch(counted, runs)
+            took = max(row["finished_at"] for row in rows) - min(row["created_at"] for row in rows)
+            for _ in range(single_runs):
+                await work(1)
+            rows = await database.fetch(counted, single_runs)
+            delays = [row["started_at"] - row["created_at"] for row in rows]
     finally:
         await database.close()
         await server.stop()
-    rate = RUNS / (row["ms"] / 1000)
-    return f"| {engine.name} | {rate:.0f} | {statistics.median(delays):.0f} | {max(delays)} |"
+    return Measured(runs / (took / 1000), statistics.median(delays), max(delays))
 
 
 async def _ended(database: "asyncpg.Connection[asyncpg.Record]", count: int) -> None:
@@ -120,14 +139,16 @@ async def _ended(database: "asyncpg.Connection[asyncpg.Record]", count: int) -> 
 
 def main() -> None:
     configure("console", "error")
-    print("| engine | runs/s | start after, median ms | longest ms |\n|---|--:|--:|--:|", flush=True)
+    print("| engine | processes | runs/s | start after, median ms | longest ms |\n|---|--:|--:|--:|--:|", flush=True)
     with tempfile.TemporaryDirectory() as name, PrivatePostgres() as postgres, PrivateRedis() as redis:
         folder = Path(name)
         (folder / "agents.py").write_text(AGENT)
-        for place, engine in enumerate(ENGINES):
-            dsn = postgres.create_database(f"bench_{place}")
-            broker = redis.url.replace("redis://", "celery://").replace("/0", f"/{place}")
-            print(asyncio.run(_measure(engine, dsn, broker, folder)), flush=True)
+        broker = redis.url.replace("redis://", "celery://")
+        for place, engine in enumerate(engines(broker, os.environ.get("RABBITMQ"))):
+            engine = engine._replace(broker=engine.broker.replace("/0", f"/{place}"))  # no messages of the last one
+            found = asyncio.run(measure(engine, postgres.create_database(f"bench_{place}"), folder))
+            shown = f"{found.rate:.0f} | {found.median_ms:.0f} | {found.longest_ms}"
+            print(f"| {engine.name} | {engine.processes} | {shown} |", flush=True)
     one, *_ = os.getloadavg()
     print(f"\n{os.cpu_count()} cores, load {one:.0f} at the end.")
 

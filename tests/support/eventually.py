@@ -9,7 +9,7 @@ from typing import Any
 PATIENCE = 90.0
 
 
-async def eventually(what: str, condition: Callable[[], Any], seconds: float = PATIENCE) -> Any:
+async def eventually(what: str, condition: Callable[[], Any], seconds: float = PATIENCE, every: float = 0.01) -> Any:
     """Poll the condition (plain or async) until its result is true, and return the result."""
     deadline = time.monotonic() + seconds
     while True:
@@ -20,4 +20,4 @@ async def eventually(what: str, condition: Callable[[], Any], seconds: float = P
             return found
         if time.monotonic() > deadline:
             raise TimeoutError(f"waited {seconds} s in vain until {what}")
-        await asyncio.sleep(0.01)
+        await asyncio.sleep(every)

@@ -1,13 +1,17 @@
 """Imports what pods with `framework_app.py` need, and builds the types that these libraries build at first use."""
 
 import agents
+import langgraph.prebuilt  # noqa: F401
+from langchain_openai import ChatOpenAI
 from openai import AsyncOpenAI
 from openai.types import responses
 from openai.types.chat import ChatCompletionChunk
+from pydantic import SecretStr
 from pydantic_ai.messages import ModelResponse, TextPart
 from pydantic_ai.models.openai import OpenAIChatModel
 from pydantic_ai.providers.openai import OpenAIProvider
 
+import runyard.agents.langgraph.graph_run
 import runyard.agents.openai_agents.recording
 import runyard.agents.pydantic_ai.recording  # noqa: F401
 from runyard.agents.openai_agents import messages as items
@@ -31,3 +35,4 @@ for name in TYPES.split():
     getattr(responses, name).model_rebuild()
 agents.function_tool(lambda: "", name_override="x")
 items.response_from(items.response_as_json([], None, Usage(), ()))
+ChatOpenAI(model_name="gpt-5-mini", openai_api_base=ADDRESS, openai_api_key=SecretStr("none")).bind_tools([])

@@ -7,11 +7,13 @@ was born, is ready, or has ended. When its input ends it kills what it started.
 The faults live here and nowhere in the product. `FAULT` holds `point:n[:action]`, several separated by a space. A point
 is `before.` or `after.` and what is counted: a store method (`claim` counts runs, also those that `accept` claims,
 `expire` the waits that it answered), a move (`finish`, `park`, `release`), an end (`done`, `error`, `canceled`) or an
-event type (`after.model.token:7`: the commit that holds the seventh token). Actions: `exit` (at once, like kill -9),
-`lose` (the commit happened, its answer did not arrive), `break` (an unexpected error), `hang` (until the file
-`open/<point>` exists). `UNSAFE` names defences to remove (`defences.py`). `CLOCK_DAYS` and `CLOCK_JUMPS` make its clock
-wrong (`jumping_clock.py`). `BUS` spoils the hints that this pod sends: `silent` (none arrives), `doubling` (each
-arrives twice), `shuffled` (late, last one first). `BROKEN` names a sink of telemetry that fails (`broken_sinks.py`).
+event type (`after.model.token:7`: the commit that holds the seventh token). `after.seq:n` is the first commit or claim
+of a run whose log has `n` events; the process gets a SIGKILL. Runs that the file `spared` names are not counted. Other
+actions: `exit` (at once, like kill -9), `lose` (the commit happened, its answer did not arrive), `break` (an unexpected
+error), `hang` (until the file `open/<point>` exists). `UNSAFE` names defences to remove (`defences.py`). `CLOCK_DAYS`
+and `CLOCK_JUMPS` make its clock wrong (`jumping_clock.py`). `BUS` spoils the hints that this pod sends: `silent` (none
+arrives), `doubling` (each arrives twice), `shuffled` (late, last one first). `BROKEN` names a sink of telemetry that
+fails (`broken_sinks.py`).
 Requests need an API key only if `KEYS` is set.
 
 `PRELOAD` names modules that the nursery imports, so that its pods need not.
@@ -29,7 +31,7 @@ import os
 import selectors
 import signal
 from collections import Counter
-from collections.abc import Awaitable, Callable, Sequence
+from collections.abc import Awaitable, Callable, Mapping, Sequence
 from contextlib import suppress
 from importlib import import_module
 from pathlib import Path
@@ -122,17 +124,21 @@ class FaultyStore:
 
     async def append(self, parts: Sequence[Part]) -> Sequence[Outcome]:
         call = self._store.append(parts)
-        return await self._around(_names(parts), call, lambda outcomes: self._note(parts, outcomes))
+        names = _names([part for part in parts if part.run_id not in self._spared()])
+        return await self._around(names, call, lambda outcomes: self._note(parts, outcomes))
 
     async def accept(self, posts: Sequence[Post], *args: Any) -> Sequence[Accepted | RunyardError]:
         def names(answers: Sequence[Accepted | RunyardError]) -> dict[str, int]:
-            claimed = sum(isinstance(answer, Accepted) and answer.claim is not None for answer in answers)
+            claims = [each.claim for each in answers if isinstance(each, Accepted) and each.claim is not None]
+            self._reach({claim.run.id: claim.run.last_seq for claim in claims})
+            claimed = len(claims)
             return {"accept": 1} | ({"claim": claimed} if claimed else {})
 
         return await self._around({"accept": 1}, self._store.accept(posts, *args), names)
 
     async def claim(self, *args: Any, **kwargs: Any) -> Sequence[Claim]:
         def names(claims: Sequence[Claim]) -> dict[str, int]:
+            self._reach({claim.run.id: claim.run.last_seq for claim in claims})
             return {"claim": len(claims)} if claims else {}
 
         return await self._around({}, self._store.claim(*args, **kwargs), names)
@@ -156,7 +162,19 @@ class FaultyStore:
                     self._notes.write("acknowledged", part.run_id, draft.id, os.getpid())
             elif isinstance(outcome, Fenced):
                 self._notes.write("refused", part.run_id, part.fence, os.getpid())
-        return _names([p for p, outcome in zip(parts, outcomes, strict=True) if isinstance(outcome, Appended)])
+        done = [(part, each) for part, each in zip(parts, outcomes, strict=True) if isinstance(each, Appended)]
+        self._reach({part.run_id: each.last_seq for part, each in done})
+        return _names([part for part, _ in done if part.run_id not in self._spared()])
+
+    def _spared(self) -> set[str]:
+        return {run_id for [run_id] in self._notes.read("spared")} if self._faults else set()
+
+    def _reach(self, lengths: Mapping[str, int]) -> None:
+        """End the process if the log of a run has reached the length that a fault names."""
+        for fault in (each for each in self._faults if each.point == "after.seq"):
+            if any(length >= fault.at for run_id, length in lengths.items() if run_id not in self._spared()):
+                self._notes.write("faults", fault.point, os.getpid())
+                os.kill(os.getpid(), signal.SIGKILL)
 
     async def _count(self, when: str, names: dict[str, int]) -> None:
         for name, count in names.items():

@@ -11,6 +11,8 @@ A runner that cannot continue raises a signal (`Parked`, `Canceled`). Signals ar
 from collections.abc import AsyncIterator, Sequence
 from typing import TYPE_CHECKING, Any, Protocol, TypeVar
 
+from msgspec import Struct
+
 from runyard.agents.declared.agent import Agent, Output
 from runyard.agents.user_code.containment import Signal
 from runyard.domain.content import File
@@ -28,6 +30,14 @@ if TYPE_CHECKING:
     from runyard.domain.redaction import Redactor
 
 P = TypeVar("P", bound=Payload)
+
+
+class ForkedCopy(Struct, frozen=True):
+    """The copy of a log that a fork made in the middle of a run. `is_continued`: the run is a retry of the copy, so it
+    continues where the copy ends. Otherwise the run answers the first message after it."""
+
+    state: State
+    is_continued: bool
 
 
 class Execution(Protocol):
@@ -103,6 +113,9 @@ class Execution(Protocol):
     def earlier_runs(self, limit: int) -> AsyncIterator[list[dict[str, Any]]]:
         """Yield the conversations of up to `limit` earlier runs on this branch, newest first. Each is read when the
         caller asks for it."""
+
+    async def forked_copy(self) -> ForkedCopy | None:
+        """Return the copy that this run continues, if its thread was forked in the middle of a run of this agent."""
 
     async def memory(self, known: Summary | None, limit: int) -> Memory:
         """Return the newest summary on this branch, and the runs after it. `known` is the summary that this run made;

@@ -8,6 +8,8 @@ from runyard.domain.append import END_OF, Finish
 from runyard.domain.events import Draft, Drafter, RunCanceled, RunError, RunFinished, RunOutput
 from runyard.domain.run import Fate, Run
 
+FORKED = "forked"  # the reason why the copy that a fork makes is canceled
+
 
 def end_events(draft: Drafter, result: RunOutput | RunError | RunCanceled | None, finish: Finish) -> list[Draft]:
     """Return the result and `run.finished`; only the latter, if the agent's kind has no output."""

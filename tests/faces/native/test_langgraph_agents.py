@@ -149,6 +149,36 @@ async def test_a_cancel_stops_the_graph(serve: Serve) -> None:
     assert log[-1]["data"]["status"] == "canceled"
 
 
+async def test_a_fork_continues_from_the_checkpoint_of_any_event(serve: Serve) -> None:
+    """A retry of the copy continues there with another answer. A message starts from the values that the copy has."""
+    paid: list[str] = []
+    agent = runyard.langgraph("trip", trip(lambda what, *_: paid.append(what)))
+    server = await serve(runyard.App({"trip": agent}, default="trip"))
+    thread_id = await server.thread()
+    run_id = await server.post("trip", "Book it.", thread_id)
+    await server.waiting(run_id)
+    log = await server.store.read(run_id, 0, 1000)
+    at = next(event.seq for event in reversed(log) if event.type == "wait.requested")
+    made = await server.http.post(f"/api/threads/{thread_id}/fork", json={"run_id": run_id, "at_seq": at})
+    fork = made.json()["thread_id"]
+    [copy] = (await server.http.get("/api/runs", params={"thread_id": fork})).json()["runs"]
+    retried = await server.http.post(f"/api/runs/{copy['run_id']}/retry")
+    again = retried.json()["run_id"]
+    await server.waiting(again)
+    asked = await questions(server, again)
+    assert sorted(asked) == ["Which city?", "Which row?"], "the copy's open questions are asked again"
+    for prompt, value in (("Which row?", 9), ("Which city?", "Rome")):
+        assert (await server.http.post(f"/api/waits/{asked[prompt]['wait_id']}", json={"value": value})).is_success
+    await eventually_asked(server, again, "Correct?", 1)
+    await answer(server, await questions(server, again))
+    await eventually_asked(server, again, "When?", 1)
+    await answer(server, await questions(server, again))
+    ended = await server.log(again)
+    assert ended[-2]["data"]["text"] == "Row 9, Rome.\n\nChecked: True, soon."
+    assert paid.count("pay") == 1, "what was done before the fork is not done again"
+    assert (await server.store.read(run_id, 0, 1000)) == log, "the run that it was taken from is not touched"
+
+
 @pytest.mark.req("S0.43")
 @pytest.mark.parametrize("backend", ["memory"])
 async def test_the_stream_of_a_graph_has_the_bytes_of_our_own_agent(serve: Serve) -> None:

@@ -11,7 +11,7 @@ from typing import Any, Literal, TypeVar
 from runyard.agents.context import Context
 from runyard.agents.declared.agent import Agent, Output
 from runyard.agents.declared.kinds import agent
-from runyard.agents.execution import Parked
+from runyard.agents.execution import ForkedCopy, Parked
 from runyard.agents.python.runner import run_python
 from runyard.agents.runners import RUNNERS
 from runyard.domain.content import File, file_of
@@ -93,6 +93,7 @@ class FakeExecution:
         self.failures: list[AgentError] = []
         self.hits = hits
         self.earlier = earlier
+        self.copy: ForkedCopy | None = None
         self.read_back = 0
         self.log = list(log)
         self.lost: list[Event] = []
@@ -162,6 +163,9 @@ class FakeExecution:
         for conversation in list(reversed(self.earlier))[:limit]:
             self.read_back += 1
             yield conversation
+
+    async def forked_copy(self) -> ForkedCopy | None:
+        return self.copy
 
     async def memory(self, known: Summary | None, limit: int) -> Memory:
         runs = [EarlierRun(back, each) for back, each in enumerate(reversed(self.earlier), 1)]

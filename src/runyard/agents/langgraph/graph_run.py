@@ -22,10 +22,11 @@ from runyard.agents.declared.graph import MESSAGES, Graph
 from runyard.agents.durable.replay import Replay
 from runyard.agents.durable.tool_call import ToolCalls
 from runyard.agents.durable.waits import Waits
-from runyard.agents.execution import Execution, ModelOutput
+from runyard.agents.execution import Execution, ForkedCopy, ModelOutput
 from runyard.agents.json_values import plain
 from runyard.agents.langgraph.callbacks import GraphCallbacks, text_of, usage_of
 from runyard.agents.langgraph.checkpointer import CHECKPOINT, ERROR, INTERRUPT, RunCheckpointer, Writes, Written
+from runyard.agents.langgraph.fork_point import ForkPoint
 from runyard.agents.langgraph.interrupts import Interrupts
 from runyard.agents.langgraph.node_steps import GraphParking, NodeSteps, path_of
 from runyard.agents.langgraph.recorded_tools import GraphCalls, current_graph_calls
@@ -43,7 +44,7 @@ EARLIER = "earlier-"  # begins the ids of messages of earlier runs
 
 
 class GraphRun:
-    def __init__(self, agent: Agent, execution: Execution, parking: GraphParking) -> None:
+    def __init__(self, agent: Agent, execution: Execution, parking: GraphParking, copy: ForkedCopy | None) -> None:
         assert agent.graph is not None  # the declaration was checked
         self._declared: Graph = agent.graph
         self._execution = execution
@@ -52,7 +53,8 @@ class GraphRun:
         self._context = Context(agent, execution, parking, Replay(State()))  # everything it writes is new
         waits = Waits(execution, replay, parking, agent.on_unknown)
         calls = ToolCalls(execution, replay, parking, waits, self._context.flush_text)
-        self._calls = GraphCalls(execution, replay, calls, self._context)
+        self._copy = ForkPoint(copy, execution.state)
+        self._calls = GraphCalls(execution, replay, calls, self._context, self._copy.calls)
         self._interrupts = Interrupts(replay, waits)
         self._nodes = NodeSteps(execution, parking)
         self._shown: set[str] = set()  # ids of messages that were shown or must not be
@@ -70,6 +72,9 @@ class GraphRun:
             self._execution.emit(ModelReset(after=state.last_result_seq))
         self._checkpoints.on_recorded = self._note_recorded
         self._checkpoints.replay(state.steps)
+        for step in self._copy.missing:
+            self.record(step.key, step.result)
+        self._checkpoints.replay(self._copy.missing)
         return SpokenText(self._context, state, self._nodes.has_unfinished)
 
     async def run(self) -> ModelOutput:
@@ -86,7 +91,8 @@ class GraphRun:
 
     async def _run_graph(self, graph: Any, config: RunnableConfig) -> StopReason:
         """Run the graph until it has ended. Block while it only waits for answers."""
-        given: Any = None if await self._checkpoints.aget_tuple(config) else await self._input()
+        has_begun = await self._checkpoints.aget_tuple(config) is not None and not self._copy.wants_message
+        given: Any = None if has_begun else await self._input()
         has_run = False
         while True:
             if given is None:
@@ -132,7 +138,8 @@ class GraphRun:
         task, message = self._execution.state.task, self._execution.message
         given: dict[str, Any] = {} if task is None else dict(task.inputs)
         if self._declared.has_messages and MESSAGES not in given:
-            earlier = await self._execution.history(self._declared.history) if self._declared.history else []
+            limit = 0 if self._copy.wants_message else self._declared.history  # the checkpoint has the messages
+            earlier = await self._execution.history(limit) if limit else []
             said: list[BaseMessage] = [_message(each) for each in earlier]
             if message is not None:
                 said.append(HumanMessage(message.text, id=message.id))

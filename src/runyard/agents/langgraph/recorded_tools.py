@@ -43,12 +43,21 @@ _model_call_id: ContextVar[str | None] = ContextVar("runyard_model_call_id", def
 class GraphCalls:
     """The tool calls of one execution."""
 
-    def __init__(self, execution: Execution, replay: Replay, calls: ToolCalls, context: Context) -> None:
+    def __init__(
+        self,
+        execution: Execution,
+        replay: Replay,
+        calls: ToolCalls,
+        context: Context,
+        copied: Mapping[str, CallState] = {},
+    ) -> None:
+        """`copied`: calls that were started before the run was forked from another."""
         self._execution = execution
         self._replay = replay
         self._calls = calls
         self._context = context
         self._known = {call.call_id: call for call in execution.state.calls}
+        self._copied = {key: call for key, call in copied.items() if key not in self._known}
         self._used: Counter[tuple[str, str]] = Counter()
         self.loop = asyncio.get_running_loop()
 
@@ -64,11 +73,13 @@ class GraphCalls:
         redactor = self._execution.redactor
         wanted = dict(plain(given)) if redactor is None else redactor.value(dict(plain(given)))
         key = self._key(tool, namespace, call_id)
-        known = self._known.get(key)
+        known = self._known.get(key) or self._copied.get(key)
         if known is not None and not same(known.asked, wanted):
             if tool.effects == "once":
                 raise Nondeterministic
             known = None
+        if known is not None and key in self._copied:
+            self._record_copied(self._copied.pop(key))
         if known is not None and known.status == "finished":
             self._replay.use(key)
             return _result(tool, known.error, known.output)
@@ -82,6 +93,12 @@ class GraphCalls:
             call_id=key, tool=tool.name, asked=wanted, status="finished", output=made.output, error=made.error
         )
         return _result(tool, made.error, made.output, made.cause)
+
+    def _record_copied(self, call: CallState) -> None:
+        """Write a call of the copy to the log of this run, when the graph reaches it."""
+        self._execution.emit(ToolStarted(call.call_id, call.tool, call.input))
+        if call.status == "finished":
+            self._execution.emit(ToolFinished(call.call_id, call.tool, call.output, call.error, call.ms or 0))
 
     def _key(self, tool: Tool[..., Any], namespace: str, call_id: str | None) -> str:
         if call_id is None:

@@ -14,7 +14,7 @@ async def run_langgraph(agent: Agent, execution: Execution, /) -> ModelOutput:
     from runyard.agents.langgraph.node_steps import GraphParking
 
     parking = GraphParking()
-    graph_run = GraphRun(agent, execution, parking)
+    graph_run = GraphRun(agent, execution, parking, await execution.forked_copy())
     main = await parking.run_until_parked(graph_run.run(), f"agent:{execution.run.id}")
     if main is None:
         raise Parked(graph_run.open_waits())

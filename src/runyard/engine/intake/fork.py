@@ -11,7 +11,7 @@ from msgspec.structs import replace
 
 from runyard.clock import Clock
 from runyard.domain.append import END_OF
-from runyard.domain.endings import end_events
+from runyard.domain.endings import FORKED, end_events
 from runyard.domain.events import TERMINAL, Draft, Drafter, Event, Origin, RunCanceled, RunQueued
 from runyard.domain.lane import finished
 from runyard.domain.run import Run, Status, thread_lane
@@ -54,7 +54,7 @@ async def copy_beginning(store: Store, clock: Clock, run: Run, seq: int, thread:
     drafts = [
         _first_event(draft, events[0], copied, Origin(run.id, seq)),
         *(_copy(event) for event in events[1:seq]),
-        *end_events(draft, RunCanceled("forked"), finish),
+        *end_events(draft, RunCanceled(FORKED), finish),
     ]
     return Excerpt(replace(finished(copied, finish, now), last_seq=len(drafts)), message, drafts)
 

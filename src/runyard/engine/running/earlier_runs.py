@@ -9,9 +9,12 @@ from typing import Any
 
 import msgspec
 
+from runyard.agents.execution import ForkedCopy
 from runyard.domain.content import model_content
 from runyard.domain.conversation import messages
-from runyard.domain.run import Run
+from runyard.domain.endings import FORKED
+from runyard.domain.fold import State
+from runyard.domain.run import Run, Status
 from runyard.domain.summary import EarlierRun, Memory, Summary, last_summary
 from runyard.engine.log.snapshots import Snapshots
 from runyard.errors import NotFound
@@ -80,6 +83,33 @@ async def runs_since_summary(
         parent = ancestor.parent_id
         back += 1
     return Memory(summary, runs)
+
+
+async def forked_copy(store: Store, snapshots: Snapshots, run: Run) -> ForkedCopy | None:
+    """Return the copy of a log that this run continues: as its retry, or with the first message after it."""
+    retried = run.retry_of
+    while retried is not None:
+        earlier = await _find(store, run, retried)
+        if earlier is not None and (state := await _copied_state(snapshots, run, earlier)) is not None:
+            return ForkedCopy(state, is_continued=True)
+        retried = None if earlier is None else earlier.retry_of
+    parent = None if run.parent_id is None else await _find(store, run, run.parent_id)
+    state = None if parent is None else await _copied_state(snapshots, run, parent)
+    return None if state is None else ForkedCopy(state, is_continued=False)
+
+
+async def _find(store: Store, run: Run, run_id: str) -> Run | None:
+    try:
+        return await store.get_run(run.owner, run_id)
+    except NotFound:
+        return None  # deleted meanwhile
+
+
+async def _copied_state(snapshots: Snapshots, run: Run, earlier: Run) -> State | None:
+    if earlier.status is not Status.CANCELED or earlier.agent != run.agent:
+        return None
+    state = await snapshots.state(earlier)
+    return state if state.canceled == FORKED else None
 
 
 async def _question(store: Store, run: Run, known: dict[str, str]) -> str | None:

@@ -12,7 +12,7 @@ from typing import Any, TypeVar
 from msgspec.structs import replace
 
 from runyard.agents.declared.agent import Agent
-from runyard.agents.execution import Canceled
+from runyard.agents.execution import Canceled, ForkedCopy
 from runyard.domain.content import File
 from runyard.domain.events import (
     ApprovalRequested,
@@ -35,7 +35,7 @@ from runyard.domain.task import Budget, Task, deadline
 from runyard.domain.thread import Message
 from runyard.domain.wait import APPROVALS, Wait, WaitKind
 from runyard.engine.log.journal import RunWriter
-from runyard.engine.running.earlier_runs import earlier_conversations, fitting, runs_since_summary
+from runyard.engine.running.earlier_runs import earlier_conversations, fitting, forked_copy, runs_since_summary
 from runyard.engine.running.lease import Lease
 from runyard.engine.running.redacting import EventRedactor
 from runyard.engine.running.run_services import RunServices
@@ -238,6 +238,9 @@ class RunHandle:
         return earlier_conversations(
             self._services.store, self._services.snapshots, self.run, limit, self._history_chars
         )
+
+    async def forked_copy(self) -> ForkedCopy | None:
+        return await forked_copy(self._services.store, self._services.snapshots, self.run)
 
     async def memory(self, known: Summary | None, limit: int) -> Memory:
         services = self._services
