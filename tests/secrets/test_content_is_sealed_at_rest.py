@@ -22,6 +22,7 @@ CONTENT = {
     "file_chunks.data",
     "waits.input",
     "kept_events.data",
+    "pushes.data",
     "runs.error",
     "checkpoints.data",
     "memory_blocks.content",
