@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 from tests.clients.conftest import APP, running
 from tests.support.eventually import eventually
 from tests.support.flow import Flow
@@ -11,10 +13,10 @@ SECRETS = ("token-1", "credentials-1")
 
 
 async def test_a_receiver_gets_every_state_although_it_was_away_and_the_server_was_killed(any_flow: Flow) -> None:
-    """The receiver is away when the task begins. It comes back, and then does not answer while the task ends: the end is
-    committed and not delivered when the server is killed. Another server delivers it."""
+    """The receiver is away when the task begins. It comes back, and then does not answer while the task ends: the end
+    is committed and not delivered when the server is killed. Another server delivers it."""
     binding = "JSONRPC" if any_flow.is_sqlite else "HTTP+JSON"
-    settings = {"app": APP, "push_allow": "127.0.0.1", "push_timeout_seconds": 2}
+    settings: dict[str, Any] = {"app": APP, "push_allow": "127.0.0.1", "push_timeout_seconds": 2}
     server, receiver = await any_flow.start("serve", **settings), PushReceiver()
     async with running("a2a_client.py", "push", server.url, BINDING=binding, HOOK=receiver.url) as client:
         found = await client.line()

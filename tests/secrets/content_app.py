@@ -8,7 +8,6 @@ from runyard.agents.declared.kinds import agent
 from runyard.agents.declared.loading import App
 from runyard.agents.tools.tool import tool
 from runyard.agents.user_code.current_call import stream_output
-from runyard.domain.push import Push
 from runyard.errors import AgentError, ToolError
 from tests.faces.live_server import Server
 from tests.faces.raw_stream import RawStream
@@ -71,10 +70,7 @@ async def write_everywhere(server: Server, text: str, in_file: str | None = None
     await server.waiting(talked)
     await _approve(server, text)
     await server.ended(talked)
-    failed = await server.post("failer", f"fail {text}")
-    await server.ended(failed)
-    push = Push(run_id=failed, id="p1", kind="a2a", data={"token": text})
-    await server.store.put_push(push, 1, at_end=True)
+    await server.ended(await server.post("failer", f"fail {text}"))
     await _write_in_channels(server, text)
     return [run["run_id"] for run in (await server.http.get("/api/runs")).json()["runs"]]
 

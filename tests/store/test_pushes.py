@@ -36,13 +36,15 @@ async def test_a_push_is_claimed_once_and_moves_along_the_log(store: Store) -> N
     assert await claimed(store) == []
 
     done = await store.settle_push(replace(push, seq=run.last_seq, failures=0), 0)
-    assert done is not None and done.seq == run.last_seq
+    assert done is not None
+    assert done.seq == run.last_seq
     assert await claimed(store) == []  # nothing to deliver
     await written(store, Writer(run).part(token("more")))
     [again] = await claimed(store)
     assert again.seq == run.last_seq
     failed = await store.settle_push(replace(again, failures=1), 2 * MINUTE)
-    assert failed is not None and failed.failures == 1
+    assert failed is not None
+    assert failed.failures == 1
     assert await claimed(store) == []  # not due
     assert await store.settle_push(again, 0) is None  # the claim is over
     assert await store.settle_push(failed, None) is not None
@@ -74,7 +76,8 @@ async def test_setting_a_push_again_replaces_its_address_and_keeps_its_place(sto
     await store.settle_push(replace(push, seq=1, failures=3), None)
     again = await store.put_push(a_push(run.id, url="https://example.com/new"), 2, at_end=True)
     assert (again.seq, again.failures, again.data["url"]) == (1, 0, "https://example.com/new")
-    assert again.due_at is not None and again.created_at == push.created_at
+    assert again.due_at is not None
+    assert again.created_at == push.created_at
     await store.put_push(a_push(run.id, "p0"), 2, at_end=True)
     with pytest.raises(TooMany):
         await store.put_push(a_push(run.id, "p3"), 2, at_end=True)
@@ -103,7 +106,8 @@ async def test_processes_do_not_claim_the_same_push(store: Store) -> None:
         await store.put_push(a_push(run_id), 10, at_end=False)
     rounds = await asyncio.gather(*(store.claim_pushes(3, MINUTE) for _ in range(4)))
     found = [push.run_id for pushes, _ in rounds for push in pushes]
-    assert len(found) == len(set(found)) and set(found) <= set(runs)
+    assert len(found) == len(set(found))
+    assert set(found) <= set(runs)
 
 
 async def test_ended_runs_are_listed_by_their_end(store: Store) -> None:
@@ -112,7 +116,8 @@ async def test_ended_runs_are_listed_by_their_end(store: Store) -> None:
         await written(store, Writer(run).finish(Status.ERROR))
     found = await store.list_ended_runs(ANN, {}, None, MANY)
     times = [(run.finished_at, run.id) for run in found]
-    assert {run.id for run in found} == {first.id, second.id} and times == sorted(times, reverse=True)
+    assert {run.id for run in found} == {first.id, second.id}
+    assert times == sorted(times, reverse=True)
     [rest] = await store.list_ended_runs(ANN, {"agent": "default"}, (times[0][0] or 0, times[0][1]), MANY)
     assert rest.id == times[1][1]
     assert not await store.list_ended_runs(BOB, {}, None, MANY)

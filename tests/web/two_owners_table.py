@@ -304,7 +304,10 @@ TABLE: dict[str, Sequence[Try]] = {
         Try(200, A2A_CLERK, body={"message": {**A2A_MESSAGE, "contextId": "<ui chat>"}}),
     ],
     "POST /a2a/{agent}/message:stream": [gone(A2A_CLERK, {"message": A2A_ANSWER})],
-    "GET /a2a/{agent}/tasks": [none(A2A_CLERK, contextId="<thread>"), none(A2A_CLERK, pageToken="1.<run>")],
+    "GET /a2a/{agent}/tasks": [
+        none(A2A_CLERK, contextId="<thread>"),
+        Try(400, A2A_CLERK, query={"pageToken": "<run>"}),
+    ],
     "GET /a2a/{agent}/tasks/{task_id}": A2A_TASKS,
     "POST /a2a/{agent}/tasks/{task_id}:cancel": A2A_TASKS,
     "GET /a2a/{agent}/tasks/{task_id}:subscribe": A2A_TASKS,

@@ -233,7 +233,7 @@ async def everything():
 
 
 async def push():
-    """Start a task that asks, with an address for its updates; set, read and delete another; answer on the next line."""
+    """Start a task that asks, with an address for its updates; set, read and delete another; then answer."""
     client = await connect(os.environ["BINDING"], streaming=False)
     address = TaskPushNotificationConfig(url=os.environ["HOOK"], token="token-1")
     address.authentication.scheme, address.authentication.credentials = "Bearer", "credentials-1"

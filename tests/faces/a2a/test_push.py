@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from itertools import pairwise
 from typing import Any
 
 import pytest
@@ -21,7 +22,7 @@ from tests.web.every_route import bearer
 from tests.web.test_problems import MEMORY
 
 TOKEN, CREDENTIALS = "token-of-ann", "credentials-of-ann"
-HERE = {"push_allow": "127.0.0.1", "push_timeout_seconds": 5}
+HERE: dict[str, Any] = {"push_allow": "127.0.0.1", "push_timeout_seconds": 5}
 
 
 @given(logs)
@@ -29,7 +30,7 @@ def test_a_receiver_has_the_states_and_the_artifacts_of_the_task(events: list[Ev
     made = Notifications(RUN_ID, PLACE)
     shown = [each for event in events for each in made.take(event)]
     states = [each["statusUpdate"]["status"]["state"] for each in shown if "statusUpdate" in each]
-    assert all(one != other for one, other in zip(states, states[1:], strict=False))
+    assert all(one != other for one, other in pairwise(states))
     state = translated(events)[0].state
     if not shown:
         assert state.name == "TASK_STATE_SUBMITTED"
@@ -77,7 +78,7 @@ async def test_updates_are_sent_in_order_with_token_and_credentials(serve: Serve
     assert {each.headers["authorization"] for each in first} == {f"Bearer {CREDENTIALS}"}
     assert {each.headers["content-type"] for each in first} == {"application/json"}
     assert [each.body for each in late] == [each.body for each in first[2:]]
-    assert "authorization" not in late[0].headers and "x-a2a-notification-token" not in late[0].headers
+    assert not {"authorization", "x-a2a-notification-token"} & late[0].headers.keys()
     whole = await result(server, "in_turn", "GetTask", {"id": task["id"]})
     assert first[-1].body["statusUpdate"]["status"] == whole["status"]
     assert first[-2].body["artifactUpdate"]["artifact"] == whole["artifacts"][0]
@@ -120,7 +121,8 @@ async def test_configurations_are_set_read_and_deleted_and_keep_their_secrets(se
 @MEMORY
 async def test_private_addresses_are_refused_before_a_task_begins(serve: Serve) -> None:
     server = await serve(APP)
-    for url in ("http://127.0.0.1:9/x", "http://[::1]/x", "http://169.254.169.254/", "http://10.1.2.3", "ftp://a", "x y"):
+    private = ("http://127.0.0.1:9/x", "http://[::1]/x", "http://169.254.169.254/", "http://10.1.2.3")
+    for url in (*private, "ftp://a", "x y"):
         code, said = await refusal(server, "echo", with_config(message("hello"), {"url": url}))
         assert (code, "RUNYARD_PUSH_ALLOW" in said, url in said) == (-32602, True, False)
     assert await server.store.list_runs("local", {}, None, 10) == []
