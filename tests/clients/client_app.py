@@ -25,6 +25,8 @@ async def refund(order: str) -> str:
 
 
 COUNT = [f"{n} " for n in range(30)]
+DOT = b"\x89PNG\r\n\x1a\n" + bytes(8)
+LONG = bytes(range(256)) * 1200  # too long for a result of MCP
 USAGE = {"input_tokens": 5, "output_tokens": 3}
 
 
@@ -103,6 +105,9 @@ async def viewer(ctx: runyard.Context) -> str:
 
 @runyard.agent
 async def printer(ctx: runyard.Context) -> str:
-    """Answer with a file."""
+    """Answer with a file, or with several."""
     await ctx.attach("page.txt", b"printed", "text/plain")
+    if ctx.message.text == "several":
+        await ctx.attach("dot.png", DOT, "image/png")
+        await ctx.attach("long.bin", LONG, "application/octet-stream")
     return "Here it is."

@@ -69,6 +69,11 @@ class Program:
         found: dict[str, Any] = json.loads(said)
         return found
 
+    def tell(self, line: str) -> None:
+        """Write a line to the program's input."""
+        assert self._process.stdin is not None
+        self._process.stdin.write(f"{line}\n".encode())
+
     async def result(self, given: bytes | None = None) -> dict[str, Any]:
         """Return the last object that the program prints. Fails if the program does. `given` is its input."""
         async with asyncio.timeout(PATIENCE):

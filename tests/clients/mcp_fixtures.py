@@ -21,6 +21,7 @@ from starlette.types import ASGIApp, Message, Receive, Scope, Send
 import runyard
 from runyard.errors import AgentError
 
+DOT = b"\x89PNG\r\n\x1a\n" + bytes(8)
 DEFAULTS = {"seconds": 0, "name": "World", "message": ""}
 
 
@@ -74,6 +75,31 @@ async def test_simple_text(ctx: runyard.Context) -> str:
 
 
 @runyard.agent
+async def test_image_content(ctx: runyard.Context) -> runyard.Output:
+    await ctx.attach("dot.png", DOT, "image/png")
+    return runyard.Output()
+
+
+@runyard.agent
+async def test_audio_content(ctx: runyard.Context) -> runyard.Output:
+    await ctx.attach("hum.wav", b"RIFF\0\0\0\0WAVE", "audio/wav")
+    return runyard.Output()
+
+
+@runyard.agent
+async def test_embedded_resource(ctx: runyard.Context) -> runyard.Output:
+    await ctx.attach("page.txt", b"This is an embedded resource content.", "text/plain")
+    return runyard.Output()
+
+
+@runyard.agent
+async def test_multiple_content_types(ctx: runyard.Context) -> str:
+    await ctx.attach("dot.png", DOT, "image/png")
+    await ctx.attach("page.json", b"{}", "application/json")
+    return "Multiple content types test:"
+
+
+@runyard.agent
 async def test_tool_with_progress(ctx: runyard.Context) -> str:
     for line in ("one\n", "two\n", "three\n"):
         await ctx.token(line)
@@ -119,6 +145,10 @@ AGENTS = [
     confirm_delete,
     multi_input,
     test_simple_text,
+    test_image_content,
+    test_audio_content,
+    test_embedded_resource,
+    test_multiple_content_types,
     test_tool_with_progress,
     test_elicitation,
 ]

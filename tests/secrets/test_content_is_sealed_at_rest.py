@@ -6,6 +6,7 @@ from typing import Any
 
 import pytest
 
+from runyard.domain.push import Push
 from runyard.encryption.cipher import make
 from runyard.settings import Settings
 from tests.faces.live_server import QUICK, Serve, served
@@ -22,6 +23,7 @@ CONTENT = {
     "file_chunks.data",
     "waits.input",
     "kept_events.data",
+    "pushes.data",
     "runs.error",
     "checkpoints.data",
     "memory_blocks.content",
@@ -41,6 +43,8 @@ async def lived(settings: Settings, text: str) -> dict[str, Any]:
     """Everything that a client sees of runs that said the text everywhere, from a server that was started twice."""
     async with served(settings, content_app(text)) as server:
         runs = await write_everywhere(server, text)
+        push = Push(run_id=runs[0], id="p1", kind="a2a", data={"token": text})
+        await server.store.put_push(push, 1, at_end=True)
         await server.process.checkpoints.round()
     async with served(settings, content_app(text)) as server:
         seen = {run_id: await server.log(run_id) for run_id in runs}

@@ -115,6 +115,8 @@ IDS: dict[tuple[str, str], set[str]] = {
     ("POST", "/mcp"): {"jsonrpc", "id", "error"},
     ("POST", "/a2a/{agent}/message:send"): {"configuration"},
     ("POST", "/a2a/{agent}/message:stream"): {"configuration"},
+    # an address and its secrets are sent as they are
+    ("POST", "/a2a/{agent}/tasks/{task_id}/pushNotificationConfigs"): {"id", "url", "token", "authentication"},
     ("POST", "/api/channels"): {"kind", "agents", "users"},
     ("PATCH", "/api/channels/{channel_id}"): {"kind"},
     ("POST", "/api/dms"): {"agentId", "otherAgentId", "userId"},
@@ -131,7 +133,6 @@ IDS["POST", "/v1/conversations"] = set(NewConversation.model_fields)
 NO_BODY = {
     ("POST", "/a2a/{agent}/tasks/{task_id}:cancel"),
     ("POST", "/a2a/{agent}/tasks/{task_id}:subscribe"),
-    ("POST", "/a2a/{agent}/tasks/{task_id}/pushNotificationConfigs"),
     ("POST", "/api/ai/{agent}/{chat_id}/stop"),
     ("POST", "/api/ag-ui/{agent}/{thread_id}/stop"),
     ("POST", "/v1/responses/{response_id}/cancel"),

@@ -73,6 +73,8 @@ class OwnedObjects:
                 return {"decision": "approve"}
             case ("POST", "/api/waits/{wait_id}"):
                 return {"value": "hello"}
+            case ("POST", "/a2a/{agent}/tasks/{task_id}/pushNotificationConfigs"):
+                return {"url": "https://192.0.2.1"}
             case ("POST", "/api/events"):
                 return {"id": "e1", "name": "order.paid"}
             case ("POST", "/chats/{chat_id}/interactions"):

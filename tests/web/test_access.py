@@ -21,7 +21,6 @@ from tests.support.asgi_transport import AsgiTransport
 from tests.web.every_route import Operation, app_of, bearer, create_objects, operations, unknown
 from tests.web.test_problems import MEMORY, problem
 
-CONFIGS = "/a2a/{agent}/tasks/{task_id}/pushNotificationConfigs"
 NAMED_BY_CLIENTS = {  # what does not exist is created, or is nothing to follow (204)
     Operation("POST", "/chats/{chat_id}/interactions"),
     Operation("POST", "/api/ai/{agent}"),
@@ -31,9 +30,7 @@ NAMED_BY_CLIENTS = {  # what does not exist is created, or is nothing to follow 
     Operation("POST", "/api/ag-ui/{agent}"),
     *(Operation("POST", f"/a2a/{{agent}}{path}") for path in ("", "/", "/message:send", "/message:stream")),
     Operation("GET", "/a2a/{agent}/tasks"),
-    Operation("GET", "/a2a/{agent}/extendedAgentCard"),  # refused, like push notifications
-    *(Operation(method, CONFIGS) for method in ("GET", "POST")),
-    *(Operation(method, CONFIGS + "/{config_id}") for method in ("GET", "DELETE")),
+    Operation("GET", "/a2a/{agent}/extendedAgentCard"),  # refused
 }
 OF_EVERY_OWNER = Operation("GET", "/v1/models/{model}")
 OF_OPERATORS = Operation("DELETE", "/api/keys/{key_id}")

@@ -65,7 +65,7 @@ RESULT = {"id": "m", "role": "tool", "toolCallId": "<wait>", "content": "mine"}
 A2A_CLERK = {"agent": "clerk"}
 A2A_ANSWER = {"messageId": "m2", "role": "ROLE_USER", "parts": [{"text": "yes"}], "taskId": "<asking>"}
 A2A_TASKS = [gone({**A2A_CLERK, "task_id": each}) for each in ("<run>", "<asking>", "<letter>", "<task>")]
-NO_PUSH = [Try(400, {**A2A_CLERK, "task_id": "<run>", "config_id": "x"})]
+A2A_CONFIGS = [gone({**A2A_CLERK, "task_id": "<run>", "config_id": "c1"}, {"url": "https://192.0.2.1"})]
 PUBLIC = [none()]
 
 TABLE: dict[str, Sequence[Try]] = {
@@ -304,15 +304,18 @@ TABLE: dict[str, Sequence[Try]] = {
         Try(200, A2A_CLERK, body={"message": {**A2A_MESSAGE, "contextId": "<ui chat>"}}),
     ],
     "POST /a2a/{agent}/message:stream": [gone(A2A_CLERK, {"message": A2A_ANSWER})],
-    "GET /a2a/{agent}/tasks": [none(A2A_CLERK, contextId="<thread>"), none(A2A_CLERK, pageToken="<run>")],
+    "GET /a2a/{agent}/tasks": [
+        none(A2A_CLERK, contextId="<thread>"),
+        Try(400, A2A_CLERK, query={"pageToken": "<run>"}),
+    ],
     "GET /a2a/{agent}/tasks/{task_id}": A2A_TASKS,
     "POST /a2a/{agent}/tasks/{task_id}:cancel": A2A_TASKS,
     "GET /a2a/{agent}/tasks/{task_id}:subscribe": A2A_TASKS,
     "POST /a2a/{agent}/tasks/{task_id}:subscribe": A2A_TASKS,
-    "GET /a2a/{agent}/tasks/{task_id}/pushNotificationConfigs": NO_PUSH,
-    "POST /a2a/{agent}/tasks/{task_id}/pushNotificationConfigs": NO_PUSH,
-    "GET /a2a/{agent}/tasks/{task_id}/pushNotificationConfigs/{config_id}": NO_PUSH,
-    "DELETE /a2a/{agent}/tasks/{task_id}/pushNotificationConfigs/{config_id}": NO_PUSH,
+    "GET /a2a/{agent}/tasks/{task_id}/pushNotificationConfigs": A2A_CONFIGS,
+    "POST /a2a/{agent}/tasks/{task_id}/pushNotificationConfigs": A2A_CONFIGS,
+    "GET /a2a/{agent}/tasks/{task_id}/pushNotificationConfigs/{config_id}": A2A_CONFIGS,
+    "DELETE /a2a/{agent}/tasks/{task_id}/pushNotificationConfigs/{config_id}": A2A_CONFIGS,
     "GET /a2a/{agent}/extendedAgentCard": [Try(400, A2A_CLERK)],
     # the agent contract
     "POST /agents/run/sync": [Try(200, headers=ONCE, body={**TASK, "inputs": {"query": "of bob"}})],

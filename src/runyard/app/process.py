@@ -89,7 +89,7 @@ class Process:
 
         pipeline = build_log_pipeline(resources)
         self.publications, self.outbox, self.tail = pipeline.publications, pipeline.outbox, pipeline.tail
-        self.journal, self.streams = pipeline.journal, pipeline.streams
+        self.journal, self.streams, self.pushes = pipeline.journal, pipeline.streams, pipeline.pushes
 
         admission = build_admission(resources)
         channels = build_channels(resources, self.tail, admission)
@@ -149,6 +149,7 @@ class Process:
         loops: dict[str, Callable[[], Awaitable[None]]] = {
             "watch": lambda: self.streams.watch(settings.poll_seconds),
             "outbox": self.outbox.run,
+            "pushes": self.pushes.run,
             "access": self.engine.access.run,
             "feed": self.feed.run,
             "deleted files": self.deleted_files.run,
@@ -183,6 +184,7 @@ class Process:
         for loop in self._loops:
             loop.cancel()
         await asyncio.gather(*self._loops, return_exceptions=True)
+        await _within_last_seconds(self.pushes.close())
         await asyncio.gather(*(source.close() for agent in self._app.agents.values() for source in agent.sources))
         await self.journal.close(LAST_SECONDS)
         await _within_last_seconds(self.engine.access.record_use())

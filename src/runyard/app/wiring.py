@@ -37,6 +37,7 @@ from runyard.engine.limits import Admission
 from runyard.engine.log.journal import Journal
 from runyard.engine.log.outbox import Outbox
 from runyard.engine.log.publications import Publications
+from runyard.engine.log.pushes import Pushes
 from runyard.engine.log.snapshots import Snapshots
 from runyard.engine.log.stream import Streams
 from runyard.engine.log.tail import Tail
@@ -48,8 +49,11 @@ from runyard.engine.running.database_wait import retrying
 from runyard.engine.running.run_services import RunServices, ShowTraceback
 from runyard.engine.running.watchdog import Watchdog
 from runyard.engine.running.worker import Worker
+from runyard.faces.a2a.push import KIND as A2A_PUSH
+from runyard.faces.a2a.push import notifications
 from runyard.faces.chats.told import told_by
 from runyard.settings import Settings
+from runyard.settings.addresses import networks
 from runyard.store import Store
 from runyard.telemetry.metrics import Metrics
 from runyard.telemetry.spans import Tracer
@@ -86,26 +90,36 @@ class LogPipeline:
     tail: Tail
     journal: Journal
     streams: Streams
+    pushes: Pushes
 
 
 def build_log_pipeline(resources: Resources) -> LogPipeline:
-    publications = Publications()
+    settings, publications = resources.settings, Publications()
+    pushes = Pushes(
+        resources.store,
+        {A2A_PUSH: notifications},
+        allow=networks(settings.push_allow),
+        attempts=settings.push_attempts,
+        timeout_seconds=settings.push_timeout_seconds,
+    )
     outbox = Outbox(
         resources.store,
         publications,
         resources.bus,
         resources.clock,
         resources.metrics,
-        poll_seconds=resources.settings.outbox_poll_seconds,
-        batch=resources.settings.outbox_batch,
+        poll_seconds=settings.outbox_poll_seconds,
+        batch=settings.outbox_batch,
+        on_commit=pushes.add_committed,
     )
-    tail = Tail(outbox, resources.settings.tail_bytes)
+    tail = Tail(outbox, settings.tail_bytes)
     return LogPipeline(
         publications,
         outbox,
         tail,
         Journal(resources.store, tail, resources.metrics),
         Streams(resources.store, tail, publications),
+        pushes,
     )
 
 
@@ -328,4 +342,5 @@ def build_engine(
         agent_history=AgentHistory(resources.store),
         overviews=Overviews(resources.store, log.streams, worker, resources.machine_clock, resources.metrics),
         files=files,
+        pushes=log.pushes,
     )

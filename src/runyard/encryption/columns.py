@@ -127,6 +127,7 @@ MESSAGE_PARTS = TextColumn("messages.parts")
 FILE_NAME, CHUNK_DATA = TextColumn("files.name"), BytesColumn("file_chunks.data")
 WAIT_INPUT = JsonColumn("approvals.input")  # of the table `waits`; values are bound to its first name
 KEPT_EVENT_DATA = JsonColumn("kept_events.data")
+PUSH_DATA = JsonColumn("pushes.data")
 RUN_ERROR = TextColumn("runs.error")
 CHECKPOINT_DATA = BytesColumn("checkpoints.data")
 SNAPSHOT_DATA = BytesColumn("run_snapshots.data")  # derived: a change of keys deletes snapshots
@@ -171,6 +172,7 @@ TABLES = (
         scope="owner",
         item="id",
     ),
+    Table(name="pushes", columns=(PUSH_DATA,), key=("run_id", "id"), first=(FIRST_ID, ""), scope="run_id", item="id"),
     Table(  # the first event of a run that may begin
         name="steered",
         columns=(EVENT_DATA,),

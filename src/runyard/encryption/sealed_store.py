@@ -17,6 +17,7 @@ from runyard.domain.feed import Window
 from runyard.domain.file import StoredFile
 from runyard.domain.ledger import Ledger
 from runyard.domain.memory import Block, Passage
+from runyard.domain.push import Push
 from runyard.domain.run import Run
 from runyard.domain.thread import Message, Thread
 from runyard.domain.wait import KeptEvent, Wait, WaitStatus
@@ -47,7 +48,7 @@ UNSEALED = (
     *("create_thread", "get_thread", "get_named_thread", "list_threads", "delete_thread"),
     *("count_queued", "forget_keys", "take_call", "forget_calls", "forget_events"),
     *("register", "retire", "list_workers", "ready_runs", "runs_to_cancel", "detach", "attach"),
-    *("heads", "unpublished", "publish"),
+    *("heads", "unpublished", "publish", "drop_push"),
     *("sweep", "sweep_messages", "drop_feed", "drop_logs", "get_tombstone", "removals", "forget_removals"),
     *("create_api_key", "get_api_key", "list_api_keys", "revoke_api_key", "touch_api_keys"),
     *("put_documents", "get_documents", "search"),  # documents are part of an app's source
@@ -161,6 +162,11 @@ class SealedStore(Store):
     async def list_runs(self, owner: str, where: RunFilter, before: str | None, limit: int) -> Sequence[Run]:
         return [self._seals.open_run(run) for run in await self._store.list_runs(owner, where, before, limit)]
 
+    async def list_ended_runs(
+        self, owner: str, where: RunFilter, before: tuple[int, str] | None, limit: int
+    ) -> Sequence[Run]:
+        return [self._seals.open_run(run) for run in await self._store.list_ended_runs(owner, where, before, limit)]
+
     async def cancel(self, owner: str, run_id: str, grace_ms: int, ending: Ending) -> Run:
         sealed = self._seals.seal_ending(ending)
         return self._seals.open_run(await self._store.cancel(owner, run_id, grace_ms, sealed))
@@ -209,6 +215,24 @@ class SealedStore(Store):
     async def matched_events(self, limit: int, target: str | None = None) -> Sequence[tuple[Wait, KeptEvent]]:
         found = await self._store.matched_events(limit, target)
         return [(self._seals.open_wait(wait), self._seals.open_kept_event(event)) for wait, event in found]
+
+    # --- pushes
+
+    async def put_push(self, push: Push, most: int, *, at_end: bool) -> Push:
+        return self._seals.open_push(await self._store.put_push(self._seals.seal_push(push), most, at_end=at_end))
+
+    async def list_pushes(self, run_id: str) -> Sequence[Push]:
+        return [self._seals.open_push(kept) for kept in await self._store.list_pushes(run_id)]
+
+    async def claim_pushes(
+        self, limit: int, lease_ms: int, run_ids: Sequence[str] | None = None
+    ) -> tuple[Sequence[Push], bool]:
+        claimed, is_live = await self._store.claim_pushes(limit, lease_ms, run_ids)
+        return [self._seals.open_push(kept) for kept in claimed], is_live
+
+    async def settle_push(self, push: Push, wait_ms: int | None) -> Push | None:
+        kept = await self._store.settle_push(push, wait_ms)
+        return None if kept is None else self._seals.open_push(kept)
 
     # --- checkpoints
 

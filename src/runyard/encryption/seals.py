@@ -11,6 +11,7 @@ from runyard.domain.feed import Entry
 from runyard.domain.file import StoredFile
 from runyard.domain.ledger import Ledger, LedgerMessage
 from runyard.domain.memory import Block, Passage
+from runyard.domain.push import Push
 from runyard.domain.run import Fate, Run
 from runyard.domain.thread import Message
 from runyard.domain.wait import KeptEvent, Wait, WaitStatus
@@ -29,6 +30,7 @@ from runyard.encryption.columns import (
     MESSAGE_TEXT,
     PASSAGE_CONTENT,
     PASSAGE_TAGS,
+    PUSH_DATA,
     RUN_ERROR,
     SNAPSHOT_DATA,
     WAIT_INPUT,
@@ -159,6 +161,12 @@ class Seals:
 
     def open_kept_event(self, kept: KeptEvent) -> KeptEvent:
         return replace(kept, data=KEPT_EVENT_DATA.open(self._ring, kept.data, kept.owner, kept.id))
+
+    def seal_push(self, push: Push) -> Push:
+        return replace(push, data=PUSH_DATA.seal(self._ring, push.data, push.run_id, push.id))
+
+    def open_push(self, kept: Push) -> Push:
+        return replace(kept, data=PUSH_DATA.open(self._ring, kept.data, kept.run_id, kept.id))
 
     # --- checkpoints
 

@@ -14,6 +14,7 @@ from runyard.engine.control.linked_runs import LinkedRuns
 from runyard.engine.control.waits import Waits
 from runyard.engine.files import Files
 from runyard.engine.intake.intake import Intake
+from runyard.engine.log.pushes import Pushes
 from runyard.engine.log.stream import Streams
 from runyard.engine.log.tree import Trees
 from runyard.engine.queries.checkpoints import Checkpoints
@@ -40,3 +41,4 @@ class Engine:
     agent_history: AgentHistory
     overviews: Overviews
     files: Files
+    pushes: Pushes

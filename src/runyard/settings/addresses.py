@@ -1,7 +1,7 @@
 """Checks of addresses in settings, and the address of this machine's own server."""
 
 import re
-from ipaddress import ip_address
+from ipaddress import ip_address, ip_network
 from urllib.parse import SplitResult, urlsplit
 
 
@@ -65,6 +65,20 @@ def broker_url(executor: str) -> str:
     if not scheme.startswith("celery") or broker not in {"redis", "rediss", "amqp", "amqps"} or not rest:
         raise ValueError("must be celery://host:6379/0 (a Redis broker), celery+rediss://... or celery+amqp://...")
     return f"{broker}://{rest}"
+
+
+def networks(given: str | None) -> tuple[str, ...]:
+    """Return the networks in a list such as `10.0.0.0/8,127.0.0.1`."""
+    return tuple(each.strip() for each in (given or "").split(",") if each.strip())
+
+
+def checked_networks(given: str | None) -> str | None:
+    try:
+        for each in networks(given):
+            ip_network(each)
+    except ValueError:
+        raise ValueError("must be networks, such as 10.0.0.0/8,127.0.0.1") from None
+    return given
 
 
 def queues(given: str | None) -> dict[str, str]:

@@ -2,7 +2,7 @@
 
 from typing import Annotated, Literal
 
-from runyard.settings.addresses import checked_endpoint, checked_origins, origins
+from runyard.settings.addresses import checked_endpoint, checked_networks, checked_origins, origins
 from runyard.settings.model import SettingsGroup, setting
 from runyard.settings.values import Count, Seconds
 
@@ -21,6 +21,18 @@ class HttpSettings(SettingsGroup):
         default=None,
         description="The address under which clients reach this server, for agent cards and files of A2A, such as"
         " `https://agents.example.com`; by default the address of each request.",
+    )
+    push_allow: Annotated[str | None, checked_networks] = setting(
+        default=None,
+        description="Private networks that push notifications may call, separated by commas, such as"
+        " `10.0.0.0/8,127.0.0.1`; public addresses are always allowed.",
+    )
+    push_attempts: Count = setting(
+        default=15,
+        description="Attempts to deliver a push notification, with growing pauses up to an hour.",
+    )
+    push_timeout_seconds: Seconds = setting(
+        default=10, description="Seconds that the receiver of a push notification has to answer."
     )
     heartbeat_seconds: Seconds = setting(
         default=15, description="Seconds between the comments that keep a silent stream from being closed by proxies."

@@ -24,6 +24,7 @@ from runyard.store.files import FileStore
 from runyard.store.intake import Accepted, IdempotencyKey, IntakeStore, Post, Room
 from runyard.store.ledger import LedgerStore
 from runyard.store.log import Head, LogStore
+from runyard.store.pushes import PushStore
 from runyard.store.rate_limits import RateLimitStore
 from runyard.store.retention import RetentionStore, Swept
 from runyard.store.runs import Ending, RunColumn, RunFilter, RunStore
@@ -59,6 +60,7 @@ __all__ = [
     "Overview",
     "Post",
     "PostedMessage",
+    "PushStore",
     "RateLimitStore",
     "ReadyRun",
     "Reaped",
@@ -90,6 +92,7 @@ class Store(
     RunStore,
     LogStore,
     WaitStore,
+    PushStore,
     CheckpointStore,
     SnapshotStore,
     FileStore,

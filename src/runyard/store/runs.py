@@ -21,6 +21,12 @@ class RunStore(Protocol):
     async def list_runs(self, owner: str, where: RunFilter, before: str | None, limit: int) -> Sequence[Run]:
         """Return runs that match `where` with an id below `before`, newest first."""
 
+    async def list_ended_runs(
+        self, owner: str, where: RunFilter, before: tuple[int, str] | None, limit: int
+    ) -> Sequence[Run]:
+        """Return ended runs that match `where` (status, agent, thread), last ended first: those with `finished_at` and
+        id below `before`."""
+
     async def cancel(self, owner: str, run_id: str, grace_ms: int, ending: Ending) -> Run:
         """Request that a run stops, and return the run after the request.
 

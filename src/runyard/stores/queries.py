@@ -36,6 +36,7 @@ class Queries(Struct, frozen=True, kw_only=True):
     change_channel: str
     change_message: str
     check_lease: str
+    claim_pushes: str
     clock: str
     close_steps: str
     complete_content: str
@@ -77,6 +78,7 @@ class Queries(Struct, frozen=True, kw_only=True):
     drop_old_messages: str
     drop_outbox: str
     drop_passage: str
+    drop_push: str
     drop_reactions: str
     drop_runs: str
     drop_sealed_snapshots: str
@@ -88,6 +90,7 @@ class Queries(Struct, frozen=True, kw_only=True):
     droppable_runs: str
     droppable_threads: str
     dropped_contents: str
+    due_pushes: str
     due_runs: str
     end_stuck_sessions: str
     ended_children: str
@@ -158,14 +161,16 @@ class Queries(Struct, frozen=True, kw_only=True):
     list_agents: str
     list_api_keys: str
     list_conversations: str
+    list_ended_runs: str
     list_mailbox_runs: str
     list_members: str
     list_messages: str
     list_passages: str
+    list_pushes: str
     list_reactions: str
     list_runs: str
-    list_runs_by_status: str
     list_runs_by_error: str
+    list_runs_by_status: str
     list_threads: str
     list_waits: str
     list_workers: str
@@ -207,6 +212,7 @@ class Queries(Struct, frozen=True, kw_only=True):
     put_checkpoint: str
     put_chunk: str
     put_passage: str
+    put_push: str
     put_snapshot: str
     read_blocks: str
     read_checkpoints: str
@@ -246,10 +252,12 @@ class Queries(Struct, frozen=True, kw_only=True):
     seals_of_ledger: str
     seals_of_messages: str
     seals_of_passages: str
+    seals_of_pushes: str
     seals_of_runs: str
     seals_of_steered: str
     seals_of_waits: str
     search_documents: str
+    settle_push: str
     stale_uploads: str
     stray_runs: str
     supersede_runs: str
@@ -262,6 +270,7 @@ class Queries(Struct, frozen=True, kw_only=True):
     swap_ledger: str
     swap_messages: str
     swap_passages: str
+    swap_pushes: str
     swap_runs: str
     swap_steered: str
     swap_waits: str

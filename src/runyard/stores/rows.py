@@ -11,6 +11,7 @@ from runyard.domain.branch import BranchRun
 from runyard.domain.events import Draft, Event, Usage
 from runyard.domain.file import StoredFile
 from runyard.domain.lane import Lane
+from runyard.domain.push import Push
 from runyard.domain.run import Run, Status
 from runyard.domain.thread import Message, Thread
 from runyard.domain.wait import KeptEvent, Wait
@@ -256,6 +257,19 @@ def kept_event(row: Row) -> KeptEvent:
         data=msgspec.json.decode(row["event_data"]),
         created_at=row["event_created_at"],
         expires_at=row["event_expires_at"],
+    )
+
+
+def push(row: Row) -> Push:
+    return Push(
+        run_id=str(row["run_id"]),
+        id=row["id"],
+        kind=row["kind"],
+        data=msgspec.json.decode(row["data"]),
+        seq=row["seq"],
+        failures=row["failures"],
+        due_at=row["due_at"],
+        created_at=row["created_at"],
     )
 
 

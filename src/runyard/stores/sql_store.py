@@ -11,6 +11,7 @@ from runyard.domain.document import Hit
 from runyard.domain.events import Draft
 from runyard.domain.memory import Passage
 from runyard.domain.publication import CursorAdvance
+from runyard.domain.push import Push
 from runyard.domain.run import MAILBOX
 from runyard.domain.thread import Thread
 from runyard.domain.wait import Wait, WaitStatus
@@ -34,6 +35,7 @@ from runyard.stores.transactions import (
     maintenance,
     memory,
     outbox,
+    pushes,
     rate_limits,
     reply_order,
     retention,
@@ -183,6 +185,7 @@ class SqlStore(Transactions):
     get_run = query(runs.get)
     get_named_run = query(runs.get_named)
     list_runs = query(runs.list_page)
+    list_ended_runs = query(runs.list_ended)
     cancel = transaction("other", control.cancel)
     detach = statement("other", control.detach)
     attach = statement("other", control.attach)
@@ -207,6 +210,20 @@ class SqlStore(Transactions):
     keep_event = transaction("other", waits.keep_event)
     matched_events = query(waits.matched_events)
     forget_events = transaction("other", waits.forget_events)
+
+    # --- pushes
+
+    put_push = transaction("other", pushes.put)
+    list_pushes = query(pushes.list_all)
+    drop_push = statement("other", pushes.drop)
+
+    async def claim_pushes(
+        self, limit: int, lease_ms: int, run_ids: Sequence[str] | None = None
+    ) -> tuple[Sequence[Push], bool]:
+        is_live, is_due = await self._read(pushes.due, run_ids)
+        return (await self._write("other", pushes.claim, limit, lease_ms, run_ids) if is_due else []), is_live
+
+    settle_push = statement("other", pushes.settle)
 
     # --- checkpoints
 

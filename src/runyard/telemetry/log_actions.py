@@ -126,6 +126,19 @@ LOG_ACTIONS = (
         "A run waits for the database and repeats a call.",
         _CHECK_DATABASE,
     ),
+    LogAction("push.failed", "info", "A push notification was not taken by its receiver. It is sent again later."),
+    LogAction(
+        "push.given_up",
+        "warning",
+        "A push notification failed too often, or its receiver answered 410. Its address gets no more.",
+        "Check the receiver. The client can set the configuration again: then it gets what it missed.",
+    ),
+    LogAction(
+        "push.claim_failed",
+        "warning",
+        "Push notifications could not be read or recorded. They follow later.",
+        _CHECK_DATABASE,
+    ),
     LogAction("wait.expired", "info", "A timer was due, or a wait passed its deadline without an answer."),
     LogAction(
         "waits.answer_delayed",

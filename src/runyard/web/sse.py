@@ -226,14 +226,26 @@ class Encoder(Protocol):
     def take(self, event: Event) -> bytes: ...
 
 
+Prepare = Callable[[Sequence[Event]], Awaitable[None]]
+
+
 class PartFollower:
     """A cursor over one part: follows the log from its beginning, or after a seq, and ends with the part. `first` goes
     before the first event."""
 
-    def __init__(self, streams: Streams, run_id: str, encoder: Encoder, after: int = 0, first: bytes = b"") -> None:
+    def __init__(
+        self,
+        streams: Streams,
+        run_id: str,
+        encoder: Encoder,
+        after: int = 0,
+        first: bytes = b"",
+        prepare: Prepare | None = None,
+    ) -> None:
         self._log = streams.follow(run_id, after)
         self._encoder = encoder
         self._first = first
+        self._prepare = prepare
 
     async def next(self, patience: float) -> Sequence[bytes] | Pause:
         if self._first:
@@ -244,6 +256,8 @@ class PartFollower:
         found = await self._log.next(patience)
         if isinstance(found, Pause):
             return found
+        if self._prepare is not None:
+            await self._prepare([event for chunk in found for event in chunk.events])
         return [piece for chunk in found for piece in self._encoded(chunk.events)]
 
     def _encoded(self, events: Sequence[Event]) -> Iterator[bytes]:
@@ -270,6 +284,8 @@ class PartStream(LiveStream):
         *,
         after: int = 0,
         first: bytes = b"",
+        prepare: Prepare | None = None,
     ) -> None:
-        follow = partial(PartFollower, context.engine.streams, run_id, encoder, after, first)
+        """`prepare` gets the next events before the encoder does, and may load what they refer to."""
+        follow = partial(PartFollower, context.engine.streams, run_id, encoder, after, first, prepare)
         super().__init__(follow, bytes, context.heartbeat, headers)

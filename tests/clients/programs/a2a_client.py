@@ -13,13 +13,17 @@ import httpx
 from a2a.client import A2AClientError, AgentCardResolutionError, ClientConfig, ClientFactory
 from a2a.types import (
     CancelTaskRequest,
+    DeleteTaskPushNotificationConfigRequest,
+    GetTaskPushNotificationConfigRequest,
     GetTaskRequest,
+    ListTaskPushNotificationConfigsRequest,
     ListTasksRequest,
     Message,
     Part,
     Role,
     SendMessageRequest,
     SubscribeToTaskRequest,
+    TaskPushNotificationConfig,
     TaskState,
     UnsupportedOperationError,
 )
@@ -226,6 +230,37 @@ async def everything():
     found = await asyncio.gather(*(case(binding) for binding in BINDINGS for case in cases))
     names = [case.__name__ for case in cases]
     say(**{BINDINGS[n]: dict(zip(names, found[n * len(names) :], strict=False)) for n in range(len(BINDINGS))})
+
+
+async def push():
+    """Start a task that asks, with an address for its updates; set, read and delete another; then answer."""
+    client = await connect(os.environ["BINDING"], streaming=False)
+    address = TaskPushNotificationConfig(url=os.environ["HOOK"], token="token-1")
+    address.authentication.scheme, address.authentication.credentials = "Bearer", "credentials-1"
+    asked = message("refund")
+    asked.configuration.task_push_notification_config.CopyFrom(address)
+    found = await Reader().read(client.send_message(asked))
+    task = found.task.id
+    other = TaskPushNotificationConfig(task_id=task, id="other", url=os.environ["HOOK"] + "/other")
+    made = await client.create_task_push_notification_config(other)
+    name = {"task_id": task, "id": "other"}
+    kept = await client.get_task_push_notification_config(GetTaskPushNotificationConfigRequest(**name))
+    listed = await client.list_task_push_notification_configs(ListTaskPushNotificationConfigsRequest(task_id=task))
+    await client.delete_task_push_notification_config(DeleteTaskPushNotificationConfigRequest(**name))
+    gone = await refused(client.get_task_push_notification_config(GetTaskPushNotificationConfigRequest(**name)))
+    card = await client.get_agent_card() if hasattr(client, "get_agent_card") else None
+    say(
+        task=task,
+        state=found.state,
+        made=[made.id, made.url == other.url],
+        kept=[kept.id, kept.task_id == task],
+        listed=[[each.id == task, each.token, each.authentication.credentials] for each in listed.configs],
+        gone=gone,
+        card=card is None or card.capabilities.push_notifications,
+    )
+    await asyncio.to_thread(sys.stdin.readline)
+    done = await Reader().read(client.send_message(message("yes", task=found.task)))
+    say(state=done.state)
 
 
 async def again():

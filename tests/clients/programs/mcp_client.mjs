@@ -61,6 +61,21 @@ const cases = {
     say(found)
   },
 
+  // Files of results, a resource that is read, and a file of a call.
+  async files() {
+    const client = await connected()
+    const { content } = await call(client, 'printer', 'several')
+    const { contents } = await client.readResource({ uri: content.find((each) => each.type === 'resource_link').uri })
+    const files = ['data:text/plain,hello']
+    const seen = await client.callTool({ name: 'viewer', arguments: { message: 'look', files } })
+    say({
+      kinds: content.map((each) => each.type),
+      bytes: Buffer.from(contents[0].blob, 'base64').length,
+      seen: text(seen),
+    })
+    await client.close()
+  },
+
   // Calls over a connection that breaks once.
   async count() {
     const client = await connected()

@@ -90,7 +90,7 @@ async def test_cards_are_public_and_say_what_an_agent_can_do(serve: Serve) -> No
         {"url": url, "protocolBinding": "JSONRPC", "protocolVersion": "1.0"},
         {"url": url, "protocolBinding": "HTTP+JSON", "protocolVersion": "1.0"},
     ]
-    assert card["capabilities"] == {"streaming": True, "pushNotifications": False, "extendedAgentCard": False}
+    assert card["capabilities"] == {"streaming": True, "pushNotifications": True, "extendedAgentCard": False}
     assert card["securityRequirements"] == [{"schemes": {"bearer": {"list": []}}}]
     assert card["securitySchemes"]["bearer"]["httpAuthSecurityScheme"]["scheme"] == "Bearer"
     assert card["defaultInputModes"] == ["text/plain", "application/json", "image/*"]
@@ -123,7 +123,7 @@ async def test_errors_have_the_shape_of_each_binding(serve: Serve) -> None:
         (await rpc(server, "none", "GetTask", {"id": "x"}), 404, -32601, "METHOD_NOT_FOUND"),
         (await rpc(server, "echo", "SendMessage", hello, **{"A2A-Version": ""}), 200, -32009, "VERSION"),
         (await rpc(server, "echo", "GetExtendedAgentCard", None), 200, -32004, "UNSUPPORTED_OPERATION"),
-        (await rpc(server, "echo", "CreateTaskPushNotificationConfig", {}), 200, -32003, "PUSH_NOTIFICATION"),
+        (await rpc(server, "echo", "CreateTaskPushNotificationConfig", {}), 200, -32602, "INVALID_PARAMS"),
         (await rpc(server, "echo", "ListTasks", {"pageSize": 101}), 200, -32602, "INVALID_PARAMS"),
         (await rpc(server, "echo", "ListTasks", {"pageToken": "x"}), 200, -32602, "INVALID_PARAMS"),
         (await http.get(f"{url}/tasks/x"), 404, 404, "TASK_NOT_FOUND"),
@@ -131,7 +131,7 @@ async def test_errors_have_the_shape_of_each_binding(serve: Serve) -> None:
         (await http.post(f"{url}/message:send", json={"message": {}}), 400, 400, "INVALID_PARAMS"),
         (await http.post(f"{url}/message:stream", content=b"x"), 400, 400, "CONTENT_TYPE"),
         (await http.get(f"{url}/tasks/x", headers={"A2A-Version": "99.0"}), 400, 400, "VERSION_NOT_SUPPORTED"),
-        (await http.delete(f"{url}/tasks/x/pushNotificationConfigs/y"), 400, 400, "PUSH_NOTIFICATION_NOT_SUPPORTED"),
+        (await http.delete(f"{url}/tasks/x/pushNotificationConfigs/y"), 404, 404, "TASK_NOT_FOUND"),
         (await http.get("/a2a/none/tasks"), 404, 404, "METHOD_NOT_FOUND"),
     ]
     for answer, status, code, reason in refused:

@@ -13,7 +13,7 @@ repeated or reordered; readers also poll (`Streams.watch`).
 """
 
 import asyncio
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from contextlib import suppress
 
 from runyard.bus import Bus, Hint
@@ -44,7 +44,9 @@ class Outbox:
         *,
         poll_seconds: float,
         batch: int,
+        on_commit: Callable[[str, str], None] = lambda run_id, last_type: None,
     ) -> None:
+        """`on_commit` gets the type of the last event of every commit."""
         self._store = store
         self._publications = publications
         self._bus = bus
@@ -52,6 +54,7 @@ class Outbox:
         self._metrics = metrics
         self._poll = poll_seconds
         self._batch = batch
+        self._on_commit = on_commit
         self._reported: dict[str, CursorAdvance] = {}
         self._reported_at: float | None = None
         self._behind: list[Backlog] = []
@@ -72,6 +75,7 @@ class Outbox:
         if self._reported_at is None:
             self._reported_at = self._clock.monotonic()
         self._wakeup.set()
+        self._on_commit(run_id, last.type)
         self._metrics.events_persisted(len(events))
         if events[0].seq == 1 and isinstance(first := events[0].payload, RunQueued):
             self._metrics.run_started(first.agent)

@@ -208,6 +208,12 @@ class Views:
             return [by_id[run_id] for run_id in sorted(by_id, reverse=True)[:limit]]
         return await self._runs(owner, before, limit, where)
 
+    async def ended_runs(
+        self, owner: str, where: RunFilter, before: tuple[int, str] | None, limit: int
+    ) -> Sequence[Run]:
+        """Return an owner's ended runs, last ended first: those with a time and an id below `before`."""
+        return await self._store.list_ended_runs(owner, where, before, limit)
+
     async def _runs(self, owner: str, before: str | None, limit: int, where: RunFilter) -> Sequence[Run]:
         return await self._store.list_runs(owner, where, checked_cursor(before), limit)
 

@@ -41,7 +41,7 @@ def card(agent: CardAgent, options: CardOptions, base: str) -> dict[str, Any]:
         "supportedInterfaces": [
             {"url": url, "protocolBinding": binding, "protocolVersion": VERSION} for binding in BINDINGS
         ],
-        "capabilities": {"streaming": True, "pushNotifications": False, "extendedAgentCard": False},
+        "capabilities": {"streaming": True, "pushNotifications": True, "extendedAgentCard": False},
         "securitySchemes": {
             SCHEME: {"httpAuthSecurityScheme": {"scheme": "Bearer", "description": "An API key of this server."}}
         },

@@ -17,7 +17,7 @@ KEPT = ("WWW-Authenticate", "Retry-After", "Allow")
 INFO, INVALID = "type.googleapis.com/google.rpc.ErrorInfo", "type.googleapis.com/google.rpc.BadRequest"
 DOMAIN = "a2a-protocol.org"
 PARSE_ERROR, INVALID_REQUEST, METHOD_NOT_FOUND, INVALID_PARAMS, INTERNAL = -32700, -32600, -32601, -32602, -32603
-TASK_NOT_FOUND, NOT_CANCELABLE, NO_PUSH = -32001, -32002, -32003
+TASK_NOT_FOUND, NOT_CANCELABLE = -32001, -32002
 UNSUPPORTED, CONTENT_TYPE, VERSION = -32004, -32005, -32009
 
 # Codes of this server, with the code and the reason that the protocol has for them.
@@ -25,7 +25,6 @@ REASONS: dict[str, tuple[int, str]] = {
     "task_not_found": (TASK_NOT_FOUND, "TASK_NOT_FOUND"),
     "gone": (TASK_NOT_FOUND, "TASK_NOT_FOUND"),
     "task_not_cancelable": (NOT_CANCELABLE, "TASK_NOT_CANCELABLE"),
-    "push_notification_not_supported": (NO_PUSH, "PUSH_NOTIFICATION_NOT_SUPPORTED"),
     "unsupported_operation": (UNSUPPORTED, "UNSUPPORTED_OPERATION"),
     "waiting": (UNSUPPORTED, "UNSUPPORTED_OPERATION"),
     "content_type_not_supported": (CONTENT_TYPE, "CONTENT_TYPE_NOT_SUPPORTED"),

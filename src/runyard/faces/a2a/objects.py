@@ -148,6 +148,11 @@ def artifact_update(made: Shown, *, append: bool = False, last: bool = True) -> 
     return {"artifactUpdate": {"artifact": made, "append": append, "lastChunk": last}}
 
 
+def answer_artifact(state: State) -> Shown:
+    """Return the answer so far as an artifact."""
+    return artifact(ANSWER, ANSWER, [{"text": "".join(state.written)}])
+
+
 # --- tasks
 
 
@@ -155,7 +160,7 @@ def task(state: State, place: Place, history_length: int | None = None, *, with_
     """Return a task as it is after the last event of the state."""
     found: Shown = {"id": state.run_id, "contextId": place.context_id, "status": state.status}
     if with_artifacts:
-        made = [artifact(ANSWER, ANSWER, [{"text": "".join(state.written)}])] if state.has_answer else []
+        made = [answer_artifact(state)] if state.has_answer else []
         found["artifacts"] = [*made, *state.artifacts]
     history = [*_first(state, place.first), *state.history]
     if history_length is not None:

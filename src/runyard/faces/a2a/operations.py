@@ -6,7 +6,7 @@ from typing import Any, NamedTuple
 from starlette.responses import Response
 
 from runyard.domain.api_key import Scope
-from runyard.faces.a2a import objects, tasks, wire
+from runyard.faces.a2a import objects, push, tasks, wire
 from runyard.faces.a2a.follow import Call, LaterUpdates, Updates, find, folded, place_of, until_pause
 from runyard.faces.a2a.start import start
 from runyard.web.run_to_end import ClientGone
@@ -58,10 +58,6 @@ async def subscribe(call: Call, given: wire.TaskName) -> Result:
     return PartStream(call.context, run.id, updates, {RUN_ID: run.id}, after=known.seq, first=updates.first)
 
 
-async def push(call: Call, given: wire.Nothing) -> Result:
-    raise wire.PushNotificationNotSupported
-
-
 async def extended_card(call: Call, given: wire.Nothing) -> Result:
     raise wire.UnsupportedOperation(NO_CARD)
 
@@ -73,10 +69,10 @@ METHODS: dict[str, Operation] = {
     "ListTasks": Operation(tasks.list_tasks, wire.ListTasks, "read"),
     "CancelTask": Operation(tasks.cancel, wire.TaskName, "write"),
     "SubscribeToTask": Operation(subscribe, wire.TaskName, "read"),
-    "CreateTaskPushNotificationConfig": Operation(push, wire.Nothing, "write"),
-    "GetTaskPushNotificationConfig": Operation(push, wire.Nothing, "read"),
-    "ListTaskPushNotificationConfigs": Operation(push, wire.Nothing, "read"),
-    "DeleteTaskPushNotificationConfig": Operation(push, wire.Nothing, "write"),
+    "CreateTaskPushNotificationConfig": Operation(push.create, wire.CreateConfig, "write"),
+    "GetTaskPushNotificationConfig": Operation(push.get, wire.ConfigName, "read"),
+    "ListTaskPushNotificationConfigs": Operation(push.list_configs, wire.ConfigsOfTask, "read"),
+    "DeleteTaskPushNotificationConfig": Operation(push.delete, wire.ConfigName, "write"),
     "GetExtendedAgentCard": Operation(extended_card, wire.Nothing, "read"),
 }
 

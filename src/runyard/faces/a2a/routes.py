@@ -214,28 +214,34 @@ async def get_task(request: Request) -> Response:
     return await _rest(request, "GetTask", given, "query")
 
 
-@router.fast("POST", CONFIGS, takes_key=False)
+@router.fast("POST", CONFIGS, body=wire.PushConfig, takes_key=False)
 async def create_push_config(request: Request) -> Response:
-    """Refuse a configuration of push notifications: they are not supported."""
-    return await _rest(request, "CreateTaskPushNotificationConfig", {})
+    """Set an address that gets the updates of a task."""
+    given = await _body(request)
+    named = {**given, "taskId": request.path_params["task_id"]} if isinstance(given, dict) else given
+    return await _rest(request, "CreateTaskPushNotificationConfig", named)
 
 
 @router.fast("GET", CONFIGS, parameters=())
 async def list_push_configs(request: Request) -> Response:
-    """Refuse to list configurations of push notifications: they are not supported."""
-    return await _rest(request, "ListTaskPushNotificationConfigs", {})
+    """List the addresses that get the updates of a task."""
+    return await _rest(request, "ListTaskPushNotificationConfigs", {"taskId": request.path_params["task_id"]})
 
 
 @router.fast("GET", CONFIG, parameters=())
 async def get_push_config(request: Request) -> Response:
-    """Refuse to get a configuration of push notifications: they are not supported."""
-    return await _rest(request, "GetTaskPushNotificationConfig", {})
+    """Get an address that gets the updates of a task."""
+    return await _rest(request, "GetTaskPushNotificationConfig", _config(request))
 
 
 @router.delete(CONFIG)
 async def delete_push_config(request: Request) -> Response:
-    """Refuse to delete a configuration of push notifications: they are not supported."""
-    return await _rest(request, "DeleteTaskPushNotificationConfig", {})
+    """Send no more updates to an address."""
+    return await _rest(request, "DeleteTaskPushNotificationConfig", _config(request))
+
+
+def _config(request: Request) -> dict[str, str]:
+    return {"taskId": request.path_params["task_id"], "id": request.path_params["config_id"]}
 
 
 @router.fast("GET", f"{AGENT}/extendedAgentCard", parameters=())

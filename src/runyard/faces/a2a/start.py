@@ -25,7 +25,7 @@ from runyard.engine.intake.content import NewPart
 from runyard.engine.intake.inline_files import new_parts
 from runyard.engine.intake.intake import idempotency_key
 from runyard.errors import AlreadyDecided, BadRequest, Invalid, KeyReused, NotFound
-from runyard.faces.a2a import inputs, wire
+from runyard.faces.a2a import inputs, push, wire
 from runyard.faces.a2a.follow import Call, context_id, find, translated
 from runyard.faces.a2a.inputs import Answer, Decision, GivenPart
 from runyard.ids import new_id
@@ -69,11 +69,14 @@ class Prepared(NamedTuple):
 
 async def start(call: Call, given: wire.SendMessage) -> Started:
     """Start or continue a run."""
-    if given.configuration.taskPushNotificationConfig:
-        raise wire.PushNotificationNotSupported
+    await push.check(call, given.push)
     if given.message.taskId:
-        return await _continue(call, given.message)
-    return await _ask(call, given.message)
+        return await _continue(call, given.message, given.push)
+    started = await _ask(call, given.message)
+    if given.push is not None:
+        run = await call.engine.views.run(call.owner, started.run_id)
+        await push.save(call, run, given.push, push_id=given.push.id or run.id, at_end=False)
+    return started
 
 
 async def _ask(call: Call, message: wire.Message) -> Started:
@@ -129,7 +132,7 @@ async def _refuse_while_waiting(call: Call, message: wire.Message) -> None:
 # --- answers
 
 
-async def _continue(call: Call, message: wire.Message) -> Started:
+async def _continue(call: Call, message: wire.Message, config: wire.PushConfig | None) -> Started:
     """Record the answers, and return the part that follows the one that asked for them."""
     run = await find(call, message.taskId or "")
     if message.contextId and message.contextId != await context_id(call, run):
@@ -145,6 +148,8 @@ async def _continue(call: Call, message: wire.Message) -> Started:
     state = await translated(call.engine, run)
     asked = [state.waits[each.wait.id].part for each in prepared if each.wait.id in state.waits]
     part = 1 + max(asked) if any(asked) else state.part
+    if config is not None:
+        await push.save(call, run, config, push_id=config.id or run.id, at_end=True)
     for each in [*edits, *(each for each in prepared if each not in edits)]:  # an edit may be refused: it is the first
         with suppress(AlreadyDecided):  # the message is repeated, or another client was first
             await _record(call, each)

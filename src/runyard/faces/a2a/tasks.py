@@ -1,19 +1,22 @@
 """Lists, reads and cancels tasks."""
 
-from collections.abc import Sequence
 from typing import Any
 
 from runyard.domain.run import Run, Status
-from runyard.domain.times import iso
+from runyard.domain.times import from_iso
 from runyard.errors import NotFound
 from runyard.faces.a2a import objects, wire
 from runyard.faces.a2a.follow import Call, find, place_of, translated
 from runyard.faces.a2a.objects import Shown
 from runyard.faces.a2a.state import CANCELED, COMPLETED, FAILED, INPUT_REQUIRED, SUBMITTED, WORKING
+from runyard.ids import is_id
+from runyard.store import RunColumn, RunFilter
 
 CANCEL_PATIENCE = 5.0
+MOST_COUNTED = 1000  # tasks that `totalSize` counts, and tasks under way that a list sorts
 READ_RUNS = 500
-MOST_SCANNED = 1000  # runs that one request looks at for a page, and that it counts
+UNSPECIFIED = "TASK_STATE_UNSPECIFIED"
+Listed = tuple[int, str, Run]  # the time of its status, its id, the run
 ENDED = {COMPLETED: Status.DONE, FAILED: Status.ERROR, CANCELED: Status.CANCELED}
 
 
@@ -37,71 +40,90 @@ async def cancel(call: Call, given: wire.TaskName) -> Shown:
 
 
 async def list_tasks(call: Call, given: wire.ListTasks) -> Shown:
-    """Return the tasks of an agent, newest first; within a page, by the time of their status."""
-    thread_id = None
+    """Return the tasks of an agent, by the time of their status, the latest first.
+
+    Tasks that have ended are read in that order. Tasks under way are few: all of them are read and sorted."""
+    where: dict[RunColumn, str] = {"agent": call.agent}
     if given.contextId:
         try:
-            thread_id = (await call.engine.views.named_thread(call.owner, given.contextId)).id
+            where["thread_id"] = (await call.engine.views.named_thread(call.owner, given.contextId)).id
         except NotFound:
             return _page([], "", given, 0)
-    runs, token = await _runs(call, given, thread_id, given.pageToken or None, given.pageSize)
-    total = len(runs)
-    if token or given.pageToken:
-        total = len((await _runs(call, given, thread_id, None, MOST_SCANNED))[0])
-    tasks = [await shown(call, run, given.historyLength, with_artifacts=given.includeArtifacts) for run in runs]
-    tasks.sort(key=lambda task: str(task["status"]["timestamp"]), reverse=True)
-    return _page(tasks, token, given, total)
+    before = _position(given.pageToken)
+    under_way = await _under_way(call, given, where)
+    ended = await _ended(call, given, where, before, given.pageSize + 1)
+    found = [each for each in under_way if before is None or each[:2] < before]
+    found = list({each[1]: each for each in (*found, *ended)}.values())  # a task may have ended between the reads
+    found.sort(key=lambda each: each[:2], reverse=True)
+    page, rest = found[: given.pageSize], found[given.pageSize :]
+    total = len(page)
+    if rest or before is not None:
+        total = min(len(under_way) + len(await _ended(call, given, where, None, MOST_COUNTED)), MOST_COUNTED)
+    tasks = [await shown(call, run, given.historyLength, with_artifacts=given.includeArtifacts) for *_, run in page]
+    tasks.sort(key=lambda task: str(task["status"]["timestamp"]), reverse=True)  # clocks may differ by milliseconds
+    return _page(tasks, f"{page[-1][0]}.{page[-1][1]}" if rest else "", given, total)
 
 
 def _page(tasks: list[Shown], token: str, given: wire.ListTasks, total: int) -> dict[str, Any]:
     return {"tasks": tasks, "nextPageToken": token, "pageSize": given.pageSize, "totalSize": total}
 
 
-async def _runs(
-    call: Call, given: wire.ListTasks, thread_id: str | None, before: str | None, most: int
-) -> tuple[list[Run], str]:
-    """Return matching runs before an id, and the id to go on with, or an empty text at the end."""
-    found: list[Run] = []
-    scanned = 0
-    while scanned < MOST_SCANNED:
-        rows = await _read(call, given, thread_id, before)
-        for run in rows:
-            before, scanned = run.id, scanned + 1
-            if await _matches(call, run, given):
-                found.append(run)
-            if len(found) > most:
-                return found[:most], found[most - 1].id
-        if len(rows) < READ_RUNS:
-            return found, ""
-    return found, before or ""
+def _position(token: str | None) -> tuple[int, str] | None:
+    """Return the time and the id of the last task of the page before."""
+    if not token:
+        return None
+    time, _, run_id = token.partition(".")
+    if not (time.isascii() and time.isdigit() and len(time) < 16 and is_id(run_id)):
+        raise wire.UnknownPage
+    return int(time), run_id
 
 
-async def _read(call: Call, given: wire.ListTasks, thread_id: str | None, before: str | None) -> Sequence[Run]:
-    statuses: Sequence[Status | None] = [None]
+async def _ended(
+    call: Call, given: wire.ListTasks, where: RunFilter, before: tuple[int, str] | None, most: int
+) -> list[Listed]:
     if given.status in ENDED:
-        statuses = [ENDED[given.status]]
-    elif given.status and given.status != "TASK_STATE_UNSPECIFIED":
-        statuses = [Status.QUEUED, Status.RUNNING]  # the latter includes waiting runs
-    rows = {
-        run.id: run
-        for status in statuses
-        for run in await call.engine.views.runs(
-            call.owner, before, READ_RUNS, status=status, agent=call.agent, thread_id=thread_id
+        where = {**where, "status": ENDED[given.status].value}
+    elif given.status and given.status != UNSPECIFIED:
+        return []
+    runs = await call.engine.views.ended_runs(call.owner, where, before, most)
+    found = [(run.finished_at or 0, run.id, run) for run in runs]
+    return [each for each in found if given.after_ms is None or each[0] >= given.after_ms]
+
+
+async def _under_way(call: Call, given: wire.ListTasks, where: RunFilter) -> list[Listed]:
+    """Return the tasks that have not ended, with the times of their statuses."""
+    if given.status in ENDED:
+        return []
+    found: list[Listed] = []
+    for status in (Status.QUEUED, Status.RUNNING):  # the latter includes waiting runs
+        runs = await _all_runs(call, status, where)
+        found += [(await _status_time(call, run), run.id, run) for run in runs if await _matches(call, run, given)]
+    return [each for each in found if given.after_ms is None or each[0] >= given.after_ms]
+
+
+async def _all_runs(call: Call, status: Status, where: RunFilter) -> list[Run]:
+    found: list[Run] = []
+    while len(found) < MOST_COUNTED:
+        before = found[-1].id if found else None
+        rows = await call.engine.views.runs(
+            call.owner, before, READ_RUNS, status=status, agent=where["agent"], thread_id=where.get("thread_id")
         )
-    }
-    return [rows[run_id] for run_id in sorted(rows, reverse=True)[:READ_RUNS]]
+        found += rows
+        if len(rows) < READ_RUNS:
+            break
+    return found
+
+
+async def _status_time(call: Call, run: Run) -> int:
+    """Return when a task that has not ended got its status."""
+    if run.status is Status.QUEUED and run.started_at is None:
+        return run.created_at
+    return from_iso((await translated(call.engine, run)).status["timestamp"])
 
 
 async def _matches(call: Call, run: Run, given: wire.ListTasks) -> bool:
-    wanted, after = given.status, given.after_ms
-    if wanted and wanted != "TASK_STATE_UNSPECIFIED" and wanted not in ENDED and await _state(call, run) != wanted:
-        return False
-    if after is None or run.created_at >= after:
-        return True
-    if run.finished_at is not None:
-        return run.finished_at >= after
-    said: str = (await translated(call.engine, run)).status["timestamp"]
-    return said >= (iso(after) or "")
+    wanted = given.status
+    return not wanted or wanted == UNSPECIFIED or await _state(call, run) == wanted
 
 
 async def _state(call: Call, run: Run) -> str:

@@ -12,6 +12,8 @@ from pydantic import BaseModel, ConfigDict, Field, model_validator
 from runyard.errors import BadRequest, Conflict, NotFound
 
 NAME_LENGTH = 200
+URL_LENGTH, SECRET_LENGTH = 2000, 4000
+HEADER_VALUE = r"^[!-~]([ -~]*[!-~])?$"  # printable ASCII
 MOST_PARTS = 100
 MOST_TASKS = 100  # of one page
 State = Literal[
@@ -54,16 +56,53 @@ class Message(Params):
     taskId: str | None = Field(None, max_length=NAME_LENGTH, description="The task that the message answers.")  # noqa: N815
 
 
+class Authentication(Params):
+    scheme: str = Field(pattern=r"^[A-Za-z0-9!#$%&'*+.^_`|~-]+$", max_length=NAME_LENGTH, description="Such as Bearer.")
+    credentials: str | None = Field(None, pattern=HEADER_VALUE, max_length=SECRET_LENGTH, description="Kept secret.")
+
+
+class PushConfig(Params):
+    id: str | None = Field(None, max_length=NAME_LENGTH, description="Its name; made by the server if left out.")
+    url: str = Field(min_length=1, max_length=URL_LENGTH, description="The address that gets a POST for each update.")
+    token: str | None = Field(
+        None, pattern=HEADER_VALUE, max_length=SECRET_LENGTH, description="Sent as `X-A2A-Notification-Token`."
+    )
+    authentication: Authentication | None = Field(None, description="Sent as the header `Authorization`.")
+
+
+class CreateConfig(PushConfig):
+    taskId: str  # noqa: N815
+
+
+class ConfigName(Params):
+    taskId: str  # noqa: N815
+    id: str
+
+
+class ConfigsOfTask(Params):
+    taskId: str  # noqa: N815
+
+
 class Configuration(Params):
     historyLength: int | None = HistoryLength  # noqa: N815
     returnImmediately: bool | None = Field(None, description="Do not wait for the end of the task.")  # noqa: N815
-    taskPushNotificationConfig: dict[str, Any] | None = Field(None, description="Not supported.")  # noqa: N815
+    taskPushNotificationConfig: PushConfig | None = Field(  # noqa: N815
+        None, description="Where to send the updates of the task."
+    )
+    pushNotificationConfig: PushConfig | None = Field(  # noqa: N815
+        None, description="Another name of the same, as older examples have it."
+    )
     acceptedOutputModes: list[str] | None = Field(None, description="Accepted and ignored.")  # noqa: N815
 
 
 class SendMessage(Params):
     message: Message
     configuration: Configuration = Configuration()
+
+    @property
+    def push(self) -> PushConfig | None:
+        """Where to send the updates of the task."""
+        return self.configuration.taskPushNotificationConfig or self.configuration.pushNotificationConfig
 
 
 class GetTask(Params):
@@ -145,10 +184,28 @@ class TaskNotCancelable(BadRequest):
     code = "task_not_cancelable"
 
 
-class PushNotificationNotSupported(BadRequest):
-    """This server sends no push notifications. Follow the task with SubscribeToTask, or read it with GetTask."""
+class ConfigNotFound(NotFound):
+    """The task has no push notification configuration with that id."""
 
-    code = "push_notification_not_supported"
+    code = "task_not_found"
+
+
+class AddressRefused(BadRequest):
+    """The address of the push notifications may not be called."""
+
+    code = "address_refused"
+
+
+class UnknownPage(BadRequest):
+    """The `pageToken` is not one that this server made."""
+
+    code = "unknown_page"
+
+
+class TooManyConfigs(BadRequest):
+    """The task has too many push notification configurations. Delete one."""
+
+    code = "too_many_configs"
 
 
 class UnsupportedOperation(BadRequest):

@@ -4,13 +4,14 @@ The number of a message is its place among the messages of the call. It depends 
 continue a stream after the message that a client names by `Last-Event-ID`.
 """
 
-from collections.abc import Iterator
+from collections.abc import Awaitable, Callable, Iterator, Sequence
 from typing import Any
 
 import msgspec
 from msgspec import Struct
 
-from runyard.domain.events import Event
+from runyard.domain.content import File
+from runyard.domain.events import Event, RunOutput
 from runyard.domain.run import Run
 from runyard.engine.engine import Engine
 from runyard.engine.log.snapshots import translation_kind
@@ -19,8 +20,9 @@ from runyard.faces.mcp.objects import Shown
 from runyard.faces.mcp.state import State
 from runyard.faces.mcp.translate import Progress, Translation
 
-TRANSLATION = translation_kind("mcp", 1, State, Translation)
+TRANSLATION = translation_kind("mcp", 2, State, Translation)
 RETRY_MS = 500
+Load = Callable[[Sequence[File]], Awaitable[dict[str, bytes]]]
 _encode = msgspec.json.Encoder().encode
 
 
@@ -31,16 +33,22 @@ async def translated(engine: Engine, run: Run) -> State:
     return found.state
 
 
+async def load_nothing(files: Sequence[File]) -> dict[str, bytes]:
+    """Return no bytes: all files become links."""
+    return {}
+
+
 class Call(Struct, frozen=True):
     """A tool call whose answer is wanted. `token`: the client wants notifications of progress under this name. `asks`:
     it can show forms. `part` is the part of the run that the answer is made of; with sessions and forms the answer
-    spans all parts, because the forms come as requests in between."""
+    spans all parts, because the forms come as requests in between. `links`: the client knows links to resources."""
 
     id: str | int
     token: str | int | None
     asks: bool
     is_stateless: bool
     part: int = 1
+    links: bool = True
 
     @property
     def spans_waits(self) -> bool:
@@ -50,11 +58,19 @@ class Call(Struct, frozen=True):
 class Answer:
     """Makes the messages of a call. The last one is its response; `is_over` is true then."""
 
-    def __init__(self, run_id: str, call: Call) -> None:
+    def __init__(self, run_id: str, call: Call, load: Load = load_nothing) -> None:
         self._translation = Translation(run_id)
         self._call = call
+        self._load = load
+        self._loaded: dict[str, bytes] = {}
         self._asked: set[str] = set()
         self.is_over = False
+
+    async def prepare(self, events: Sequence[Event]) -> None:
+        """Load the files of the answer, if it is among these events."""
+        for event in events:
+            if isinstance(output := event.payload, RunOutput) and output.files:
+                self._loaded = await self._load(output.files)
 
     def take(self, event: Event) -> Iterator[Shown]:
         found, state = self._translation.take(event), self._translation.state
@@ -66,7 +82,7 @@ class Answer:
                     yield objects.progress(self._call.token, shown.number, shown.message)
             elif shown == "end":
                 self.is_over = True
-                yield self._response(objects.result(state))
+                yield self._response(objects.result(state, self._loaded, links=self._call.links))
             elif self._call.spans_waits:
                 yield from self._questions(state)
             else:
@@ -88,8 +104,11 @@ class Encoder:
     """Encodes the messages of a call after the number `after` as server-sent events. With sessions they have ids, and
     the first event is empty: it tells the client how to come back. The stateless revision has no way back."""
 
-    def __init__(self, run_id: str, call: Call, *, after: int = 0, is_primed: bool = False) -> None:
-        self._answer = Answer(run_id, call)
+    def __init__(
+        self, run_id: str, call: Call, load: Load = load_nothing, *, after: int = 0, is_primed: bool = False
+    ) -> None:
+        self._answer = Answer(run_id, call, load)
+        self.prepare = self._answer.prepare
         self._run_id = run_id
         self._has_ids = not call.is_stateless
         self._number = 0
@@ -117,7 +136,9 @@ class Encoder:
 
 def echo_of(call: Call, thread: str) -> dict[str, Any]:
     """Return what the log keeps of a call, so that any process can continue its stream."""
-    return {"id": call.id, "token": call.token, "asks": call.asks, "stateless": call.is_stateless, "thread": thread}
+    return {"id": call.id, "token": call.token, "asks": call.asks, "stateless": call.is_stateless, "thread": thread} | (
+        {} if call.links else {"links": False}
+    )
 
 
 def call_in(state: State) -> Call | None:
@@ -125,4 +146,4 @@ def call_in(state: State) -> Call | None:
     echo = state.echo
     if "stateless" not in echo or echo["stateless"]:
         return None
-    return Call(echo["id"], echo["token"], echo["asks"], is_stateless=False)
+    return Call(echo["id"], echo["token"], echo["asks"], is_stateless=False, links=echo.get("links", True))

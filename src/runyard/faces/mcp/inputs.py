@@ -9,6 +9,7 @@ from typing import Any
 from msgspec import Struct
 
 from runyard.faces.mcp import wire
+from runyard.faces.mcp.files import MOST
 from runyard.faces.mcp.wire import ProtocolError
 
 SESSION = re.compile(r"(form|none)-[A-Za-z0-9]{32}")
@@ -31,6 +32,11 @@ class Client(Struct, frozen=True):
     @property
     def is_stateless(self) -> bool:
         return self.version == wire.STATELESS
+
+    @property
+    def links(self) -> bool:
+        """Whether it knows links to resources."""
+        return self.version not in wire.WITHOUT_LINKS
 
 
 def can_ask(capabilities: Any) -> bool:
@@ -117,6 +123,7 @@ class ToolCall(Struct, frozen=True):
     token: str | int | None
     state: str | None = None
     responses: dict[str, Any] | None = None
+    files: tuple[str, ...] = ()
 
 
 class Refused(Exception):
@@ -142,9 +149,12 @@ def tool_call(params: Mapping[str, Any], agents: Collection[str]) -> ToolCall:
         raise Refused("`message` must be a text that is not empty.")
     if thread is not None and (not isinstance(thread, str) or not 1 <= len(thread) <= NAME_LENGTH):
         raise Refused(f"`thread_id` must be a text of 1 to {NAME_LENGTH} characters.")
-    if unknown := arguments.keys() - {"message", "thread_id"}:
-        raise Refused(f"{len(unknown)} unknown argument(s). The tool takes `message` and `thread_id`.")
-    return ToolCall(name, message, thread, token, state, responses)
+    files = arguments.get("files") or []
+    if not isinstance(files, list) or len(files) > MOST or not all(isinstance(each, str) for each in files):
+        raise Refused(f"`files` must be a list of at most {MOST} texts: data URIs, or addresses of resources.")
+    if unknown := arguments.keys() - {"message", "thread_id", "files"}:
+        raise Refused(f"{len(unknown)} unknown argument(s). The tool takes `message`, `thread_id` and `files`.")
+    return ToolCall(name, message, thread, token, state, responses, tuple(files))
 
 
 def place_of(given: str) -> tuple[str, int] | None:

@@ -5,11 +5,12 @@ from typing import Any
 
 from runyard.engine.engine import Engine
 from runyard.errors import Invalid, NotFound
-from runyard.faces.mcp import objects, tasks, wire
+from runyard.faces.mcp import files, objects, tasks, wire
 from runyard.faces.mcp.objects import Shown
 from runyard.faces.mcp.start import Caller, answer_wait, cancel_request
 from runyard.faces.mcp.wire import ProtocolError
 
+URI_LENGTH = 500  # of the address that an error repeats
 Params = Mapping[str, Any]
 Method = Callable[[Engine, Caller, Params], Awaitable[Shown]]
 
@@ -31,13 +32,47 @@ async def _list_tools(engine: Engine, caller: Caller, params: Params) -> Shown:
     if params.get("cursor") is not None:
         raise ProtocolError(wire.INVALID_PARAMS, "The list has one page. Ask without `cursor`.")
     found = objects.tools((name, engine.agent_directory.description(name)) for name in engine.intake.agents)
-    return objects.complete(tools=found, **objects.CACHING) if caller.client.is_stateless else {"tools": found}
+    return _listed(caller, {"tools": found})
 
 
-WITH_SESSIONS: Mapping[str, Method] = {"initialize": _initialize, "ping": _ping, "tools/list": _list_tools}
+async def _list_resources(engine: Engine, caller: Caller, params: Params) -> Shown:
+    """Return an empty list: results name the resources that a client may read."""
+    return _listed(caller, {"resources": []})
+
+
+async def _list_templates(engine: Engine, caller: Caller, params: Params) -> Shown:
+    return _listed(caller, {"resourceTemplates": [files.TEMPLATE]})
+
+
+async def _read_resource(engine: Engine, caller: Caller, params: Params) -> Shown:
+    found = await files.read(engine, caller.owner, params)
+    if found is None:
+        code = wire.INVALID_PARAMS if caller.client.is_stateless else wire.NO_RESOURCE
+        raise ProtocolError(
+            code, "There is no resource with that address.", {"uri": str(params.get("uri"))[:URI_LENGTH]}
+        )
+    return _listed(caller, {"contents": found})
+
+
+def _listed(caller: Caller, found: Shown) -> Shown:
+    return objects.complete(**found, **objects.CACHING) if caller.client.is_stateless else found
+
+
+OF_RESOURCES: Mapping[str, Method] = {
+    "resources/list": _list_resources,
+    "resources/templates/list": _list_templates,
+    "resources/read": _read_resource,
+}
+WITH_SESSIONS: Mapping[str, Method] = {
+    "initialize": _initialize,
+    "ping": _ping,
+    "tools/list": _list_tools,
+    **OF_RESOURCES,
+}
 STATELESS: Mapping[str, Method] = {
     "server/discover": _discover,
     "tools/list": _list_tools,
+    **OF_RESOURCES,
     "tasks/get": tasks.get,
     "tasks/update": tasks.update,
     "tasks/cancel": tasks.cancel,

@@ -5,10 +5,11 @@ from importlib.metadata import version
 from typing import Any
 
 from runyard.domain.times import iso
-from runyard.faces.mcp import forms, wire
+from runyard.faces.mcp import files, forms, wire
 from runyard.faces.mcp.state import State
 
 Shown = dict[str, Any]
+NO_FILES: Mapping[str, bytes] = {}
 SERVER = {"name": "runyard", "title": "Runyard", "version": version("runyard")}
 INSTRUCTIONS = "Each tool is an agent. Send it a message. To continue a conversation, send the same thread_id again."
 POLL_MS = 1000
@@ -22,6 +23,12 @@ INPUT = {
             "maxLength": 200,
             "description": "A name of your choice for the conversation. The same name continues it.",
         },
+        "files": {
+            "type": "array",
+            "maxItems": files.MOST,
+            "items": {"type": "string"},
+            "description": "Files for the agent: data URIs, or the addresses of resources of this server.",
+        },
     },
     "required": ["message"],
     "additionalProperties": False,
@@ -33,7 +40,7 @@ def initialized(wanted: Any) -> Shown:
     chosen = wanted if wanted in wire.WITH_SESSIONS else wire.NEWEST_WITH_SESSIONS
     return {
         "protocolVersion": chosen,
-        "capabilities": {"tools": {}},
+        "capabilities": {"tools": {}, "resources": {}},
         "serverInfo": SERVER,
         "instructions": INSTRUCTIONS,
     }
@@ -43,7 +50,7 @@ def discovered() -> Shown:
     return {
         **complete(),
         "supportedVersions": wire.SUPPORTED,
-        "capabilities": {"tools": {}, "extensions": {wire.TASKS: {}}},
+        "capabilities": {"tools": {}, "resources": {}, "extensions": {wire.TASKS: {}}},
         "instructions": INSTRUCTIONS,
         **CACHING,
     }
@@ -69,8 +76,9 @@ def text_result(text: str, *, is_error: bool = False, **more: Any) -> Shown:
     return {"content": [{"type": "text", "text": text}], "isError": is_error, **more}
 
 
-def result(state: State) -> Shown:
-    """Return the result of a run that has ended."""
+def result(state: State, loaded: Mapping[str, bytes] = NO_FILES, *, links: bool = True) -> Shown:
+    """Return the result of a run that has ended. `loaded` are the bytes of its files that the result holds; `links`:
+    the client knows links to resources."""
     meta = _meta(state)
     if state.status == "canceled":
         return text_result("The run was canceled.", is_error=True, _meta=meta)
@@ -78,9 +86,12 @@ def result(state: State) -> Shown:
         reason = "The run failed." if state.error is None else f"{state.error.message} ({state.error.code})"
         return text_result(reason, is_error=True, _meta=meta)
     found = text_result(state.text or "", _meta=meta)
+    if state.files and not state.text:
+        found["content"] = []
     if state.sources:
         listed = "\n".join(f"- {source}" for source in state.sources)
         found["content"].append({"type": "text", "text": f"Sources:\n{listed}"})
+    found["content"] += [files.block(file, loaded.get(file.id), links=links) for file in state.files]
     if state.outputs:
         found["structuredContent"] = state.outputs
     return found
@@ -124,7 +135,7 @@ def stateless_result(found: Shown) -> Shown:
     return {**found, "resultType": "complete", "_meta": {wire.SERVER_KEY: SERVER, **found.get("_meta", {})}}
 
 
-def task(state: State, created_at: int, asks: bool) -> Shown:
+def task(state: State, created_at: int, asks: bool, loaded: Mapping[str, bytes] = NO_FILES) -> Shown:
     """Return a run as a task. `asks`: the client can show forms."""
     found: Shown = {
         "taskId": state.run_id,
@@ -137,7 +148,7 @@ def task(state: State, created_at: int, asks: bool) -> Shown:
     if state.status == "canceled":
         found["status"] = "cancelled"
     elif state.status is not None:
-        found |= {"status": "completed", "result": result(state)}
+        found |= {"status": "completed", "result": result(state, loaded)}
     elif state.open_waits:
         if asks:
             found |= {"status": "input_required", "inputRequests": input_requests(state)}

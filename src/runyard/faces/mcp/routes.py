@@ -16,7 +16,7 @@ from starlette.responses import Response
 
 from runyard.engine.access import Caller as KeyCaller
 from runyard.errors import NotFound, RunyardError, ScopeMissing
-from runyard.faces.mcp import errors, inputs, methods, objects, tasks, wire
+from runyard.faces.mcp import errors, files, inputs, methods, objects, tasks, wire
 from runyard.faces.mcp.follow import Answer, Encoder, call_in, translated
 from runyard.faces.mcp.inputs import Client
 from runyard.faces.mcp.start import FACE, Caller, Started, go_on, start
@@ -86,7 +86,7 @@ NOT_A_MESSAGE = ProtocolError(wire.INVALID_REQUEST, "The body must be one reques
 def _status(error: ProtocolError, message: wire.Message, is_stateless: bool) -> int | None:
     """Return 200 for an error that answers a request of a session: its clients read the body of 200 only.."""
     is_answer = message.is_request and not is_stateless
-    return 200 if is_answer and error.code in (wire.INVALID_PARAMS, wire.UNKNOWN_METHOD) else None
+    return 200 if is_answer and error.code in (wire.INVALID_PARAMS, wire.UNKNOWN_METHOD, wire.NO_RESOURCE) else None
 
 
 async def _answer(request: Request, message: wire.Message, client: Client) -> Response:
@@ -140,17 +140,18 @@ async def _call_tool(request: Request, caller: Caller, request_id: str | int, me
 
 def _stream(context: Context, caller: Caller, started: Started) -> Response:
     is_primed = caller.client.version == wire.NEWEST_WITH_SESSIONS
-    encoder = Encoder(started.run_id, started.call, is_primed=is_primed)
+    load = partial(files.load, context.engine, caller.owner)
+    encoder = Encoder(started.run_id, started.call, load, is_primed=is_primed)
     if caller.client.is_stateless:
         return CanceledIfCut(context, caller.owner, started.run_id, encoder)
-    return PartStream(context, started.run_id, encoder, {"Runyard-Run-Id": started.run_id})
+    return PartStream(context, started.run_id, encoder, {"Runyard-Run-Id": started.run_id}, prepare=encoder.prepare)
 
 
 class CanceledIfCut(PartStream):
     """The stream of a call that ends with its connection. A shutdown of this process is not the client's doing."""
 
     def __init__(self, context: Context, owner: str, run_id: str, encoder: Encoder) -> None:
-        super().__init__(context, run_id, encoder, {"Runyard-Run-Id": run_id})
+        super().__init__(context, run_id, encoder, {"Runyard-Run-Id": run_id}, prepare=encoder.prepare)
         self._cancel = partial(_cancel_unless_stopping, context, owner, run_id)
 
     async def _gone(self) -> None:
@@ -166,11 +167,13 @@ async def _until_end(request: Request, caller: Caller, started: Started) -> Resp
     """Return the last message of a call as JSON. With a session, questions have no way to such a client."""
     is_stateless = caller.client.is_stateless
     call = replace(started.call, asks=started.call.asks and is_stateless)
-    context, answer = context_of(request), Answer(started.run_id, call)
+    context = context_of(request)
+    answer = Answer(started.run_id, call, partial(files.load, context.engine, caller.owner))
     last: objects.Shown = {}
     try:
         async with aclosing(events_until_end(request, context.engine.streams, started.run_id)) as log:
             async for event in log:
+                await answer.prepare([event])
                 for shown in answer.take(event):
                     last = shown
                 if answer.is_over:
@@ -193,13 +196,15 @@ async def resume(request: Request) -> Response:
     if place is None:
         raise NoStream
     try:
-        run = await context.engine.views.run(await owner_of(request), place[0])
+        owner = await owner_of(request)
+        run = await context.engine.views.run(owner, place[0])
     except NotFound:
         raise NoStream from None
     call = call_in(await translated(context.engine, run))
     if call is None:
         raise NoStream
-    return PartStream(context, run.id, Encoder(run.id, call, after=place[1]), {"Runyard-Run-Id": run.id})
+    encoder = Encoder(run.id, call, partial(files.load, context.engine, owner), after=place[1])
+    return PartStream(context, run.id, encoder, {"Runyard-Run-Id": run.id}, prepare=encoder.prepare)
 
 
 def _single(headers: Headers) -> dict[str, str]:

@@ -17,7 +17,7 @@ from runyard.domain.task import RunOptions
 from runyard.domain.wait import Wait
 from runyard.engine.engine import Engine
 from runyard.errors import AlreadyDecided, Gone, Invalid, NotFound
-from runyard.faces.mcp import forms, objects, wire
+from runyard.faces.mcp import files, forms, objects, wire
 from runyard.faces.mcp.follow import Call, echo_of, translated
 from runyard.faces.mcp.inputs import Client, Refused, ToolCall, place_of
 from runyard.faces.mcp.state import State
@@ -55,9 +55,13 @@ async def start(engine: Engine, caller: Caller, request_id: str | int, asked: To
     """Start the run of a call. Raises Refused if the conversation waits for an answer."""
     client, thread = caller.client, asked.thread or f"mcp-{new_id()}"
     name = None if client.session is None else run_name(client.session, request_id)
-    call = Call(request_id, asked.token, client.asks, client.is_stateless)
+    call = Call(request_id, asked.token, client.asks, client.is_stateless, links=client.links)
     if asked.thread is not None:
         await _refuse_if_waiting(engine, caller.owner, asked.thread, name)
+    try:
+        parts = await files.stored(engine, caller.owner, asked.message, asked.files)
+    except (Invalid, NotFound) as error:
+        raise Refused(str(error)) from None
     accepted = await engine.intake.post_by_name(
         caller.owner,
         FACE,
@@ -66,6 +70,7 @@ async def start(engine: Engine, caller: Caller, request_id: str | int, asked: To
         asked.agent,
         options=RunOptions(echo=echo_of(call, thread)),
         external_id=name,
+        parts=parts,
     )
     return Started(accepted.run_id, call)
 

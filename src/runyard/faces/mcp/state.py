@@ -4,6 +4,7 @@ from typing import Any, Literal
 
 from msgspec import Struct, field
 
+from runyard.domain.content import File, Image
 from runyard.domain.events import RunError
 from runyard.domain.wait import ClientWait
 
@@ -23,6 +24,7 @@ class State(Struct, kw_only=True):
     text: str | None = None  # of the answer
     sources: list[str] = field(default_factory=list)
     outputs: dict[str, Any] = field(default_factory=dict)
+    files: list[File | Image] = field(default_factory=list)  # of the answer
     error: RunError | None = None
     status: Literal["done", "error", "canceled"] | None = None
 

@@ -6,7 +6,7 @@ from typing import Any
 from runyard.domain.run import Run
 from runyard.engine.engine import Engine
 from runyard.errors import Gone, NotFound
-from runyard.faces.mcp import objects, wire
+from runyard.faces.mcp import files, objects, wire
 from runyard.faces.mcp.follow import translated
 from runyard.faces.mcp.objects import Shown
 from runyard.faces.mcp.start import MOST_WAITS, Caller, answer_wait
@@ -26,7 +26,9 @@ async def created(engine: Engine, owner: str, run_id: str) -> Shown:
 
 async def get(engine: Engine, caller: Caller, params: Mapping[str, Any]) -> Shown:
     run = await _run(engine, caller, params)
-    return objects.complete(**objects.task(await translated(engine, run), run.created_at, caller.client.asks))
+    state = await translated(engine, run)
+    loaded = await files.load(engine, caller.owner, state.files)
+    return objects.complete(**objects.task(state, run.created_at, caller.client.asks, loaded))
 
 
 async def update(engine: Engine, caller: Caller, params: Mapping[str, Any]) -> Shown:

@@ -7,6 +7,8 @@ run ends. Parts, the numbers of notifications and results depend on the log alon
 
 from typing import Any, Literal, NamedTuple, assert_never
 
+from msgspec import UNSET
+
 from runyard.domain.events import (
     ApprovalDecided,
     ApprovalRequested,
@@ -94,8 +96,9 @@ class Translation:
                 state.line.append(text)
                 if "\n" in text or sum(map(len, state.line)) >= LINE:
                     self._flush(out)
-            case RunOutput(text, sources, outputs):
+            case RunOutput(text, sources, outputs) as output:
                 state.text, state.sources, state.outputs = text, sources, outputs
+                state.files = [] if output.files is UNSET else list(output.files)
             case _ if event.type == "model.thinking":
                 if not state.is_thinking:
                     self._flush(out)

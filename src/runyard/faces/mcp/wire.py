@@ -9,6 +9,7 @@ from runyard.fields import RequestBody
 STATELESS = "2026-07-28"  # every request stands alone; no `initialize`, no session
 NEWEST_WITH_SESSIONS = "2025-11-25"
 WITH_SESSIONS = ("2024-11-05", "2025-03-26", "2025-06-18", NEWEST_WITH_SESSIONS)
+WITHOUT_LINKS = ("2024-11-05", "2025-03-26")
 WITHOUT_HEADER = "2025-03-26"  # the revision of a request that does not name one
 SUPPORTED = [*WITH_SESSIONS, STATELESS]
 
@@ -17,6 +18,7 @@ INVALID_REQUEST = -32600
 UNKNOWN_METHOD = -32601
 INVALID_PARAMS = -32602
 INTERNAL = -32603
+NO_RESOURCE = -32002
 REFUSED = -32000  # by this server; `data.code` says why
 HEADER_MISMATCH = -32020
 MISSING_CAPABILITY = -32021

@@ -12,6 +12,7 @@ from runyard.stores.memory.documents import Documents
 from runyard.stores.memory.log import Log
 from runyard.stores.memory.messages import Messages
 from runyard.stores.memory.overview import Overviews
+from runyard.stores.memory.pushes import Pushes
 from runyard.stores.memory.rate_limits import RateLimits
 from runyard.stores.memory.retention import Retention
 from runyard.stores.memory.snapshots import Snapshots
@@ -20,7 +21,7 @@ from runyard.stores.memory.waits import Waits
 
 
 class MemoryStore(
-    Messages, Steering, Waits, Log, Overviews, Retention, Checkpoints, Snapshots, Documents, ApiKeys, RateLimits
+    Messages, Steering, Waits, Log, Overviews, Retention, Checkpoints, Snapshots, Pushes, Documents, ApiKeys, RateLimits
 ):
     async def open(self) -> None:
         pass

@@ -16,6 +16,7 @@ from runyard.domain.feed import Entry
 from runyard.domain.file import Place, StoredFile
 from runyard.domain.memory import Block, Passage
 from runyard.domain.profile import Profile
+from runyard.domain.push import Push
 from runyard.domain.recipients import Participant
 from runyard.domain.run import Run
 from runyard.domain.thread import Message, Reaction, Thread
@@ -81,6 +82,7 @@ class Rows:
         self._checkpoints: dict[str, bytes] = {}
         self._saved: set[str] = set()
         self._snapshots: dict[str, dict[tuple[str, int], Snapshot]] = {}
+        self._pushes: dict[str, dict[str, Push]] = {}
         self._ledgers = Ledgers()
         self._outbox = Outbox(clock)
         self._tombstones = Tombstones()

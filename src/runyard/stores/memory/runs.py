@@ -31,6 +31,16 @@ class Runs(Rows):
         fitting = (run for run in self._runs.values() if all(getattr(run, name) == where[name] for name in where))
         return page((run for run in fitting if run.owner == owner), before, limit)
 
+    async def list_ended_runs(
+        self, owner: str, where: RunFilter, before: tuple[int, str] | None, limit: int
+    ) -> Sequence[Run]:
+        fitting = [run for run in self._runs.values() if all(getattr(run, name) == where[name] for name in where)]
+        ended = [
+            (run.finished_at, run.id, run) for run in fitting if run.owner == owner and run.finished_at is not None
+        ]
+        older = [each for each in ended if before is None or each[:2] < before]
+        return [run for *_, run in sorted(older, key=lambda each: each[:2], reverse=True)[:limit]]
+
     async def mailbox_runs(self, owner: str, agent: str, before: str | None, limit: int) -> Sequence[Run]:
         return page(self._mailbox(owner, agent), before, limit)
 
@@ -65,5 +75,6 @@ class Runs(Rows):
         del self._runs[run.id], self._events[run.id]
         self._checkpoints.pop(run.id, None)
         self._snapshots.pop(run.id, None)
+        self._pushes.pop(run.id, None)
         self._outbox.drop(run.id)
         self._ledgers.drop(run.id)

@@ -35,6 +35,12 @@ async def list_page(tx: Tx, owner: str, where: RunFilter, before: str | None, li
     return [_rows.run(row) for row in await tx.rows(tx.q.list_runs_by_status, *params, status)]
 
 
+async def list_ended(tx: Tx, owner: str, where: RunFilter, before: tuple[int, str] | None, limit: int) -> Sequence[Run]:
+    filters = where.get("agent"), where.get("thread_id"), where.get("status")
+    rows = await tx.rows(tx.q.list_ended_runs, owner, *(before or (None, None)), *filters, limit)
+    return [_rows.run(row) for row in rows]
+
+
 async def end(tx: Tx, run: Run, fate: Fate, ending: Ending, now: int) -> Run:
     """End a locked run without its worker. The new fence refuses writes of a worker that still has it."""
     drafts = ending(run, fate)

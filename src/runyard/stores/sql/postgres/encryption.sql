@@ -63,6 +63,17 @@ update kept_events e set data = s.new
   from unnest($1::text::text[], $2::text::text[], $3::text::bytea[], $4::text::bytea[]) as s (owner, id, old, new)
  where e.owner = s.owner and e.id = s.id and e.data = s.old;
 
+-- name: seals_of_pushes
+-- The next pushes. Their data is null unless (it starts with $3) equals $4.
+select run_id, id, case when (substr(data, 1, length($3::bytea)) = $3) = $4 then data end as data
+  from pushes where (run_id, id) > ($1, $2) order by run_id, id limit $5;
+
+-- name: swap_pushes
+-- Replace the data of pushes, unless another transaction changed it.
+update pushes p set data = s.new
+  from unnest($1::text::uuid[], $2::text::text[], $3::text::bytea[], $4::text::bytea[]) as s (run_id, id, old, new)
+ where p.run_id = s.run_id and p.id = s.id and p.data = s.old;
+
 -- name: seals_of_runs
 -- The next runs. Their error is null unless (it starts with $2) equals $3.
 select id, case when (left(error, length($2::text)) = $2) = $3 then error end as error from runs where id > $1 order by id limit $4;

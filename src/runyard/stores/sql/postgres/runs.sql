@@ -27,3 +27,11 @@ select {run} from runs r
    and r.id < coalesce($2::uuid, 'ffffffff-ffff-ffff-ffff-ffffffffffff')
    and ($3::text is null or r.agent = $3) and ($4::uuid is null or r.thread_id = $4)
  order by r.id desc limit $5;
+
+-- name: list_ended_runs
+-- An owner's ended runs, last ended first.
+select {run} from runs r
+ where r.owner = $1 and r.finished_at is not null
+   and (r.finished_at, r.id) < (coalesce($2::bigint, 9223372036854775807), coalesce($3::uuid, 'ffffffff-ffff-ffff-ffff-ffffffffffff'))
+   and ($4::text is null or r.agent = $4) and ($5::uuid is null or r.thread_id = $5) and ($6::text is null or r.status = $6)
+ order by r.finished_at desc, r.id desc limit $7;

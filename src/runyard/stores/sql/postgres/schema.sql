@@ -106,6 +106,7 @@ create index runs_worker on runs (worker_id) where status = 'running';
 create index runs_cancel_due on runs (cancel_deadline) where status = 'running' and cancel_deadline is not null;
 create index runs_owner on runs (owner, id);
 create index runs_owner_status on runs (owner, status, id);
+create index runs_owner_ended on runs (owner, finished_at, id) where finished_at is not null;
 create index runs_thread on runs (thread_id, id);
 create index runs_detach_due on runs (detach_deadline)
   where detach_deadline is not null and status in ('queued', 'running');
@@ -664,3 +665,18 @@ begin
   return null;
 end $$;
 create trigger files_deleted after delete on files for each row execute function drop_unused_content();
+
+-- Pushes: addresses that get the updates of a run. Events up to `seq` are delivered. `due_at`: when the next attempt may
+-- begin; null when everything is delivered or the attempts are over. A claim moves it into the future.
+create table pushes (
+  run_id      uuid    not null references runs (id) on delete cascade,
+  id          text    not null,
+  kind        text    not null,
+  data        bytea   not null,
+  seq         bigint  not null default 0,
+  failures    integer not null default 0,
+  due_at      bigint,
+  created_at  bigint  not null,
+  primary key (run_id, id)
+);
+create index pushes_due on pushes (due_at) where due_at is not null;

@@ -54,6 +54,15 @@ select owner, id, case when (substr(data, 1, length(?3)) = ?3) = ?4 then data en
 -- Replace the data of kept events, unless another transaction changed it.
 update kept_events set data = ?4 where owner = ?1 and id = ?2 and data = ?3;
 
+-- name: seals_of_pushes
+-- The next pushes. Their data is null unless (it starts with ?3) equals ?4.
+select run_id, id, case when (substr(data, 1, length(?3)) = ?3) = ?4 then data end as data
+  from pushes where (run_id, id) > (?1, ?2) order by run_id, id limit ?5;
+
+-- name: swap_pushes
+-- Replace the data of pushes, unless another transaction changed it.
+update pushes set data = ?4 where run_id = ?1 and id = ?2 and data = ?3;
+
 -- name: seals_of_runs
 -- The next runs. Their error is null unless (it starts with ?2) equals ?3.
 select id, case when (substr(error, 1, length(?2)) = ?2) = ?3 then error end as error from runs where id > ?1 order by id limit ?4;

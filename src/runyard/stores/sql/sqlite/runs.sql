@@ -26,3 +26,10 @@ select {run} from runs r
  where r.owner = ?1 and r.status = ?6 and r.error_code = ?7 and r.id < coalesce(?2, 'g')
    and (?3 is null or r.agent = ?3) and (?4 is null or r.thread_id = ?4)
  order by r.id desc limit ?5;
+
+-- name: list_ended_runs
+-- An owner's ended runs, last ended first.
+select {run} from runs r
+ where r.owner = ?1 and r.finished_at is not null and (?2 is null or (r.finished_at, r.id) < (?2, ?3))
+   and (?4 is null or r.agent = ?4) and (?5 is null or r.thread_id = ?5) and (?6 is null or r.status = ?6)
+ order by r.finished_at desc, r.id desc limit ?7;

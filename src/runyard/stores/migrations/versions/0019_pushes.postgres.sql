@@ -1,0 +1,13 @@
+create table pushes (
+  run_id      uuid    not null references runs (id) on delete cascade,
+  id          text    not null,
+  kind        text    not null,
+  data        bytea   not null,
+  seq         bigint  not null default 0,
+  failures    integer not null default 0,
+  due_at      bigint,
+  created_at  bigint  not null,
+  primary key (run_id, id)
+);
+create index pushes_due on pushes (due_at) where due_at is not null;
+create index runs_owner_ended on runs (owner, finished_at, id) where finished_at is not null;
