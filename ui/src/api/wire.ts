@@ -46,6 +46,9 @@ export type WaitRow = {
   state: string;
   created_at: string;
   expires_at: string | null;
+  agent: string | null;
+  /** The beginning of the message that the run answers. */
+  question: string | null;
 };
 
 export type Agent = {

@@ -126,11 +126,13 @@ class WaitRow(BaseModel):
     kind: str = Field(description="`tool`, `unknown_outcome` or `confirmation` (approvals), `question`, `client_tool`.")
     name: str = Field(description="The tool, or `ask` for a question.")
     prompt: str | None = Field(description="The question.")
-    input: Any = Field(description="The input of the tool.")
+    input: Any = Field(description="The input of the tool, in the order of its declaration.")
     answer_schema: dict[str, Any] | None = Field(description="The JSON Schema of the answer; null: any JSON value.")
     state: str
     created_at: str
     expires_at: str | None
+    agent: str | None = Field(description="The agent of the run.")
+    question: str | None = Field(description="The beginning of the message that the run answers.")
 
 
 class WaitPage(BaseModel):
