@@ -240,11 +240,11 @@ async def test_a_key_that_comes_before_the_screen_is_drawn_meets_the_new_list(in
     await inbox.is_current("two")
     await inbox.page.evaluate(
         """() => {
-            const press = key => document.activeElement.dispatchEvent(new KeyboardEvent('keydown', {key, bubbles: true}));
+            const down = new KeyboardEvent('keydown', {key: 'r', bubbles: true});
             new MutationObserver((_, watch) => {
                 if (document.querySelectorAll('.inbox > li').length !== 1) return;
                 watch.disconnect();
-                press('r');
+                document.activeElement.dispatchEvent(down);
             }).observe(document.querySelector('.inbox'), {childList: true});
         }"""
     )

@@ -95,6 +95,7 @@ TABLE: dict[str, Sequence[Try]] = {
     "GET /api/runs/{run_id}/events": RUNS,
     "GET /api/runs/{run_id}/log": RUNS,
     "GET /api/runs/{run_id}/state": RUNS,
+    "GET /api/runs/{run_id}/request": [Try(404, RUN, {"at": "1"}), Try(404, {"run_id": "<letter>"}, {"at": "1"})],
     "GET /api/runs/{run_id}/sources": RUNS,
     "POST /api/runs/{run_id}/cancel": RUNS,
     "POST /api/runs/{run_id}/retry": RUNS,

@@ -16,6 +16,7 @@ from runyard.engine.files import Files
 from runyard.engine.intake.intake import Intake
 from runyard.engine.log.stream import Streams
 from runyard.engine.log.tree import Trees
+from runyard.engine.model_requests import ModelRequests
 from runyard.engine.queries.checkpoints import Checkpoints
 from runyard.engine.queries.overview import Overviews
 from runyard.engine.queries.views import Views
@@ -40,3 +41,4 @@ class Engine:
     agent_history: AgentHistory
     overviews: Overviews
     files: Files
+    model_requests: ModelRequests

@@ -17,8 +17,8 @@ from runyard.domain.events import ApprovalDecided, Drafter, WaitAnswered, clean,
 from runyard.domain.no_redaction import NO_REDACTION
 from runyard.domain.run import Status
 from runyard.domain.wait import FROM_CLIENTS, KeptEvent, Wait, WaitStatus, event_target
+from runyard.engine.control.wait_follower import WaitFollower
 from runyard.engine.log.tail import Tail
-from runyard.engine.log.wait_changes import WaitFollower
 from runyard.errors import AlreadyDecided, Invalid, ToolError, Unavailable
 from runyard.json_schema import check_value
 from runyard.store import RunColumn, Store
@@ -72,7 +72,7 @@ class Waits:
 
     def follow(self, owner: str) -> WaitFollower:
         """Follow changes of the owner's open waits."""
-        return self._tail.wait_changes.follow(self._store, owner)
+        return WaitFollower(self._tail.wait_changes, self._store, owner)
 
     def in_tool_order(self, wait: Wait, agent: str) -> Any:
         """Return the input of a tool with its fields in the order in which the tool declares them. For an agent that

@@ -80,10 +80,7 @@ async def _rows(engine: Engine, owner: str, waits: Sequence[Wait]) -> list[wire.
 
 def _row(engine: Engine, wait: Wait, run: Run | None, question: str | None) -> wire.WaitRow:
     agent = None if run is None else run.agent
-    if wait.is_approval:
-        asked = {"input": engine.waits.in_tool_order(wait, agent or "")}
-    else:
-        asked = dict(wait.input or {})
+    asked = {"input": engine.waits.in_tool_order(wait, agent or "")} if wait.is_approval else dict(wait.input or {})
     return wire.WaitRow(
         wait_id=wait.id,
         run_id=wait.run_id,

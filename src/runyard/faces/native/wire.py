@@ -91,6 +91,14 @@ class Sources(BaseModel):
     sources: list[Source]
 
 
+class ModelRequest(BaseModel):
+    step: str
+    model: str
+    messages: list[dict[str, Any]] = Field(description="In the format of OpenAI's chat API. Files are references.")
+    tools: list[dict[str, Any]]
+    notes: list[str] = Field(description="Where it may differ from what was sent, because it is not in the log.")
+
+
 class RunMade(BaseModel):
     run_id: str
 
