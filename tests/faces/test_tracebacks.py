@@ -17,7 +17,7 @@ from runyard.agents.tools.tool import tool
 from runyard.errors import StepFailed, ToolError, ToolFailed
 from tests.faces.live_server import Serve, Server
 from tests.faces.raw_stream import RawStream
-from tests.web.every_route import Operation, app_of, operations
+from tests.web.every_route import ENDLESS, Operation, app_of, operations
 
 MARK = "frame_of_the_developer"
 SHOWN_BY = {"/api/runs/{run_id}/log", "/api/runs/{run_id}/state"}
@@ -139,7 +139,7 @@ def _names(operation: Operation) -> set[str]:
 async def _read(server: Server, path: str) -> RawStream:
     """A whole answer; of the feed, which never ends, as much as there is now."""
     stream = await server.stream(path)
-    if path == "/api/sse":
+    if path in ENDLESS:
         await stream.pings(1)
         await stream.close()
     else:

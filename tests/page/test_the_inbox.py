@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import AsyncIterator
 
 import pytest
-from playwright.async_api import Locator, Request, expect
+from playwright.async_api import Locator, Request, Route, expect
 
 from tests.page.conftest import NewTab, Site
 from tests.page.page_tab import Tab
@@ -140,7 +141,7 @@ async def test_an_item_taller_than_the_screen_is_decided_at_its_end_only(inbox: 
     await inbox.page.goto(f"{inbox.site.url}/#/approvals")
     await inbox.is_current("before")
     await inbox.pressed("j")
-    await expect(inbox.page.get_by_text("line 0")).to_be_in_viewport()
+    await expect(inbox.page.locator("code").get_by_text("line 0")).to_be_in_viewport()
     await inbox.pressed("a")
     assert inbox.asked == []
     await expect(inbox.items.nth(1).get_by_role("button", name="Approve")).to_be_in_viewport()
@@ -230,3 +231,100 @@ async def test_the_second_click_of_two_does_not_decide_what_moved_under_the_poin
     await inbox.page.mouse.click(*place)
     await expect(inbox.items).to_have_count(1)
     assert inbox.asked == ids[:2]
+
+
+async def test_a_key_that_comes_before_the_screen_is_drawn_meets_the_new_list(inbox: Inbox) -> None:
+    """The next key is pressed in the moment in which the decided item leaves the list, before the browser draws."""
+    ids = await opened(inbox, "one", "two")
+    await inbox.pressed("j")
+    await inbox.is_current("two")
+    await inbox.page.evaluate(
+        """() => {
+            const down = new KeyboardEvent('keydown', {key: 'r', bubbles: true});
+            new MutationObserver((_, watch) => {
+                if (document.querySelectorAll('.inbox > li').length !== 1) return;
+                watch.disconnect();
+                document.activeElement.dispatchEvent(down);
+            }).observe(document.querySelector('.inbox'), {childList: true});
+        }"""
+    )
+    await inbox.pressed("a")
+    await expect(inbox.item("one").get_by_role("textbox", name="Reason")).to_be_focused()
+    assert inbox.asked == ids[1:]
+
+
+async def test_an_arrival_and_a_decision_elsewhere_are_shown_without_polling(inbox: Inbox) -> None:
+    await inbox.page.add_init_script("window.setInterval = () => 0")
+    await opened(inbox, "first")
+    [second] = await inbox.arrive("second")
+    await expect(inbox.items).to_have_count(2)
+    await inbox.is_current("first")
+    answer = await inbox.site.api.http.post(f"/api/approvals/{second}", json={"decision": "reject"})
+    assert answer.status_code == 200
+    await expect(inbox.items).to_have_count(1)
+
+
+async def test_an_item_says_who_asks_and_why_and_an_edit_shows_what_it_changes(inbox: Inbox) -> None:
+    run_id = await inbox.site.api.post("mailer", "ann")
+    await inbox.site.api.waiting(run_id)
+    await inbox.page.goto(f"{inbox.site.url}/#/approvals")
+    await inbox.is_current("ann")
+    item = inbox.item("ann")
+    await expect(item).to_contain_text("mailer")
+    await expect(item.get_by_label("The message that led here")).to_have_text("ann")
+    await inbox.pressed("e")
+    field = inbox.page.get_by_role("textbox", name="Input as JSON")
+    changed = item.get_by_role("note", name="Changes")
+    await expect(changed).to_have_text("Nothing has changed.")
+    await field.fill('{"to": "bob"}')
+    await expect(changed.locator("del")).to_have_text('"ann"')
+    await expect(changed.locator("ins")).to_have_text('"bob"')
+    await inbox.page.get_by_role("button", name="Approve with this input").click()
+    await expect(inbox.items).to_have_count(0)
+    await inbox.site.api.ended(run_id)
+    assert inbox.site.gates.calls == {"mail bob": 1}
+
+
+async def test_a_call_that_may_happen_twice_is_asked_for_once_more(inbox: Inbox) -> None:
+    async def unknown(route: Route) -> None:
+        answer = await route.fetch()
+        body = await answer.json()
+        for wait in body["waits"]:
+            wait["kind"] = "unknown_outcome"
+        await route.fulfill(response=answer, json=body)
+
+    await inbox.page.route(re.compile(r"/api/waits\?"), unknown)
+    [first, _] = await opened(inbox, "one", "two")
+    await inbox.pressed("a", "a", "a")
+    await expect(inbox.item("one").get_by_role("button", name="Back")).to_be_focused()
+    assert inbox.asked == []
+    await inbox.page.keyboard.press("Escape")
+    await expect(inbox.item("one").get_by_role("button", name="Approve")).to_be_visible()
+    await inbox.pressed("a", "y")
+    await expect(inbox.items).to_have_count(1)
+    await inbox.is_current("two")
+    assert inbox.asked == [first]
+
+
+async def test_a_filter_shows_some_and_keys_decide_only_what_is_shown(inbox: Inbox) -> None:
+    run_id = await inbox.site.api.post("booker", "a filter")
+    await inbox.site.api.waiting(run_id)
+    [mail, _] = await inbox.arrive("one", "two")
+    await inbox.page.goto(f"{inbox.site.url}/#/approvals")
+    await expect(inbox.items).to_have_count(3)
+    await inbox.page.get_by_role("combobox", name="Agent", exact=True).select_option("mailer")
+    await expect(inbox.items).to_have_count(2)
+    await inbox.page.get_by_role("combobox", name="Age", exact=True).select_option("older than a day")
+    await expect(inbox.page.get_by_text("No item fits this filter.")).to_be_visible()
+    await inbox.page.get_by_role("heading", name="Inbox").click()
+    await inbox.pressed("a")
+    assert inbox.asked == []
+    await inbox.page.get_by_role("combobox", name="Age", exact=True).select_option("last hour")
+    await inbox.page.get_by_role("combobox", name="Tool", exact=True).select_option("send_mail")
+    await expect(inbox.items).to_have_count(2)
+    await inbox.item("one").get_by_role("button", name="Edit input").focus()
+    await inbox.pressed("a")
+    await expect(inbox.items).to_have_count(1)
+    await inbox.is_current("two")
+    assert inbox.asked == [mail]
+    await inbox.site.api.http.post(f"/api/runs/{run_id}/cancel")

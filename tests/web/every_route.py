@@ -43,6 +43,8 @@ def operations(app: FastAPI) -> list[Operation]:
     return sorted(set(found))
 
 
+ENDLESS = frozenset({"/api/sse", "/api/waits/changes"})
+"""Streams that do not end."""
 RECORD = "/api/agents/{agent_id}/runs/{run_id}"
 UI_MESSAGES = {"messages": [{"id": "m1", "role": "user", "parts": [{"type": "text", "text": "hello"}]}]}
 AG_UI_MESSAGE = {"id": "m1", "role": "user", "content": "hello"}

@@ -6,11 +6,10 @@ from typing import Any
 import pytest
 
 from tests.faces.live_server import Server
-from tests.web.every_route import Operation, OwnedObjects, app_of, bearer, create_objects, operations
+from tests.web.every_route import ENDLESS, Operation, OwnedObjects, app_of, bearer, create_objects, operations
 from tests.web.test_problems import problem
 
 ODD = ("%00", "a%00b", "%EF%B7%90", "%ff", "%F0%9F%A6%9C", "x" * 3000, "'", "%25", "%5C", "%0A")
-ENDLESS = "/api/sse"
 
 
 def _with_odd_ids(operation: Operation, anns: OwnedObjects, odd: str) -> Iterator[str]:
@@ -42,7 +41,7 @@ async def test_no_list_fails_on_an_odd_parameter(server: Server) -> None:
     document = app_of(server).openapi()
     tried = 0
     for path, operations_of in document["paths"].items():
-        if "get" not in operations_of or path == ENDLESS:
+        if "get" not in operations_of or path in ENDLESS:
             continue
         for parameter in operations_of["get"].get("parameters", ()):
             for odd in ODD if parameter["in"] == "query" else ():

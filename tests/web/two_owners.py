@@ -14,6 +14,7 @@ from runyard.agents.plan.node_context import NodeContext
 from runyard.domain.api_key import DEFAULT_SCOPES
 from tests.faces.live_server import Server
 from tests.faces.raw_stream import RawStream
+from tests.web.every_route import ENDLESS
 
 MARKER = "heliotrope"
 ONCE = {"Idempotency-Key": "once"}
@@ -53,7 +54,7 @@ class Person:
         sent = {**self.headers, **headers}
         request = self.server.http.build_request(method, path, headers=sent, **more)
         answer = await self.server.http.send(request, stream=True)
-        if path != "/api/sse" or answer.status_code != 200:
+        if path not in ENDLESS or answer.status_code != 200:
             await answer.aread()
         await answer.aclose()
         return answer

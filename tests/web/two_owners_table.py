@@ -95,6 +95,7 @@ TABLE: dict[str, Sequence[Try]] = {
     "GET /api/runs/{run_id}/events": RUNS,
     "GET /api/runs/{run_id}/log": RUNS,
     "GET /api/runs/{run_id}/state": RUNS,
+    "GET /api/runs/{run_id}/request": [Try(404, RUN, {"at": "1"}), Try(404, {"run_id": "<letter>"}, {"at": "1"})],
     "GET /api/runs/{run_id}/sources": RUNS,
     "POST /api/runs/{run_id}/cancel": RUNS,
     "POST /api/runs/{run_id}/retry": RUNS,
@@ -104,6 +105,7 @@ TABLE: dict[str, Sequence[Try]] = {
         gone({"approval_id": "<chat_approval>"}, {"decision": "reject"}),
     ],
     "GET /api/waits": [none(), none(before="<wait>"), gone(run_id="<booking>")],
+    "GET /api/waits/changes": [none()],
     "GET /api/waits/{wait_id}": [gone({"wait_id": "<wait>"}), gone({"wait_id": "<approval>"})],
     "POST /api/waits/{wait_id}": [
         gone({"wait_id": "<wait>"}, {"value": {"row": 1}}),

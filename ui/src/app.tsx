@@ -9,6 +9,7 @@ import { Bar } from "./frame/bar";
 import { Help, useShortcuts } from "./frame/help";
 import { SignIn } from "./frame/sign-in";
 import { useRoute, type Route } from "./route";
+import { Compare } from "./runs/compare";
 import { Inspector } from "./runs/inspector";
 import { RunList } from "./runs/list";
 
@@ -35,6 +36,8 @@ function View({ route }: { route: Route }) {
       return <Channels route={route} />;
     case "runs":
       return route.id === undefined ? <RunList /> : <Inspector key={route.id} id={route.id} />;
+    case "compare":
+      return <Compare key={`${route.id} ${route.other}`} one={route.id} other={route.other} />;
     case "approvals":
       return <Inbox />;
   }

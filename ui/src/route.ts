@@ -4,22 +4,27 @@ import { Cell, useCell } from "./cell";
 
 export type Route =
   | { view: "chats"; id?: string }
-  | { view: "channels"; id?: string }
-  | { view: "dms"; id: string }
+  | { view: "channels"; id?: string; message?: string }
+  | { view: "dms"; id: string; message?: string }
   | { view: "agents"; id: string }
   | { view: "runs"; id?: string }
+  | { view: "compare"; id: string; other: string }
   | { view: "approvals" };
 
 export function parse(hash: string): Route {
-  const [view = "", id] = hash
+  const [view = "", id, more] = hash
     .replace(/^#?\/?/, "")
     .split("/")
     .map(decodeURIComponent);
   switch (view) {
     case "channels":
+      return id ? { view, id, ...(more && { message: more }) } : { view };
     case "runs":
       return id ? { view, id } : { view };
+    case "compare":
+      return id && more ? { view, id, other: more } : { view: "runs" };
     case "dms":
+      return id ? { view, id, ...(more && { message: more }) } : { view: "channels" };
     case "agents":
       return id ? { view, id } : { view: "channels" };
     case "approvals":
@@ -29,8 +34,11 @@ export function parse(hash: string): Route {
   }
 }
 
-export const href = (route: Route): string =>
-  "id" in route && route.id ? `#/${route.view}/${encodeURIComponent(route.id)}` : `#/${route.view}`;
+export const href = (route: Route): string => {
+  const more = "other" in route ? route.other : "message" in route ? route.message : undefined;
+  const parts = [route.view, "id" in route ? route.id : undefined, more];
+  return `#/${parts.flatMap((part) => (part ? [encodeURIComponent(part)] : [])).join("/")}`;
+};
 
 export const go = (route: Route): void => {
   location.hash = href(route);

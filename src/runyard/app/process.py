@@ -175,6 +175,7 @@ class Process:
             await _within_last_seconds(self.announcer.round())
         self.streams.cut()
         self.feed.cut()
+        self.tail.wait_changes.cut()
 
     async def stop(self) -> None:
         """Drain if that has not been done, stop the loops and close everything."""
@@ -211,6 +212,7 @@ class Process:
             match hint.kind:
                 case "log":
                     self.tail.set_stored_end(hint.run_id, hint.seq)
+                    self.tail.wait_changes.wake_soon()
                     self.publications.advance(hint.run_id, hint.seq)
                 case "feed":
                     self.feed.advance(hint.seq)

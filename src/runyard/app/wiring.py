@@ -42,6 +42,7 @@ from runyard.engine.log.snapshots import Snapshots
 from runyard.engine.log.stream import Streams
 from runyard.engine.log.tail import Tail
 from runyard.engine.log.tree import Trees
+from runyard.engine.model_requests import ModelRequests
 from runyard.engine.queries.checkpoints import Checkpoints
 from runyard.engine.queries.overview import Overviews
 from runyard.engine.queries.views import Views
@@ -56,7 +57,7 @@ from runyard.settings import Settings
 from runyard.settings.addresses import networks
 from runyard.store import Store
 from runyard.telemetry.metrics import Metrics
-from runyard.telemetry.spans import Tracer
+from runyard.telemetry.spans import Recorder, Tracer
 
 if TYPE_CHECKING:
     from runyard.domain.redaction import Redactor
@@ -277,6 +278,14 @@ def _build_waits(resources: Resources, tail: Tail, linked_runs: LinkedRuns) -> W
     )
 
 
+def _build_model_requests(
+    resources: Resources, channels: Channels, snapshots: Snapshots, views: Views
+) -> ModelRequests:
+    untraced = Orchestrator(channels.agent_directory, channels.conversations, Tracer(Recorder()))
+    history_chars = resources.settings.max_history_chars
+    return ModelRequests(resources.store, snapshots, views, channels.agent_directory, untraced, history_chars)
+
+
 def build_engine(
     resources: Resources,
     log: LogPipeline,
@@ -316,18 +325,19 @@ def build_engine(
         metrics=resources.metrics,
     )
     linked_runs = _link_runs(resources, log.tail, intake, cancel, snapshots, worker)
+    views = Views(
+        resources.store,
+        worker,
+        whole_message_agents=_whole_message_agents(app),
+        clock=resources.clock,
+        retention_days=settings.retention_days,
+        deleted_files=deleted_files,
+        snapshots=snapshots,
+    )
     return Engine(
         intake=intake,
         linked_runs=linked_runs,
-        views=Views(
-            resources.store,
-            worker,
-            whole_message_agents=_whole_message_agents(app),
-            clock=resources.clock,
-            retention_days=settings.retention_days,
-            deleted_files=deleted_files,
-            snapshots=snapshots,
-        ),
+        views=views,
         streams=log.streams,
         trees=Trees(log.streams, resources.store, snapshots),
         cancel=cancel,
@@ -343,4 +353,5 @@ def build_engine(
         overviews=Overviews(resources.store, log.streams, worker, resources.machine_clock, resources.metrics),
         files=files,
         pushes=log.pushes,
+        model_requests=_build_model_requests(resources, channels, snapshots, views),
     )

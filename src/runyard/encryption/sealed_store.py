@@ -159,6 +159,10 @@ class SealedStore(Store):
     async def get_named_run(self, owner: str, external_id: str) -> Run:
         return self._seals.open_run(await self._store.get_named_run(owner, external_id))
 
+    async def get_runs(self, owner: str, run_ids: Sequence[str]) -> Mapping[str, Run]:
+        found = await self._store.get_runs(owner, run_ids)
+        return {run_id: self._seals.open_run(run) for run_id, run in found.items()}
+
     async def list_runs(self, owner: str, where: RunFilter, before: str | None, limit: int) -> Sequence[Run]:
         return [self._seals.open_run(run) for run in await self._store.list_runs(owner, where, before, limit)]
 

@@ -17,6 +17,7 @@ from runyard.engine.intake.intake import Intake
 from runyard.engine.log.pushes import Pushes
 from runyard.engine.log.stream import Streams
 from runyard.engine.log.tree import Trees
+from runyard.engine.model_requests import ModelRequests
 from runyard.engine.queries.checkpoints import Checkpoints
 from runyard.engine.queries.overview import Overviews
 from runyard.engine.queries.views import Views
@@ -42,3 +43,4 @@ class Engine:
     overviews: Overviews
     files: Files
     pushes: Pushes
+    model_requests: ModelRequests

@@ -18,6 +18,9 @@ class RunStore(Protocol):
     async def get_named_run(self, owner: str, external_id: str) -> Run:
         """Return the run that a client named `external_id`; NotFound if there is none."""
 
+    async def get_runs(self, owner: str, run_ids: Sequence[str]) -> Mapping[str, Run]:
+        """Return those of these runs that the owner has, by id."""
+
     async def list_runs(self, owner: str, where: RunFilter, before: str | None, limit: int) -> Sequence[Run]:
         """Return runs that match `where` with an id below `before`, newest first."""
 

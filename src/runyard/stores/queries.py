@@ -119,6 +119,7 @@ class Queries(Struct, frozen=True, kw_only=True):
     get_named_run: str
     get_named_thread: str
     get_run: str
+    get_runs: str
     get_session: str
     get_snapshot: str
     get_thread: str

@@ -184,6 +184,7 @@ class SqlStore(Transactions):
 
     get_run = query(runs.get)
     get_named_run = query(runs.get_named)
+    get_runs = query(runs.get_many)
     list_runs = query(runs.list_page)
     list_ended_runs = query(runs.list_ended)
     cancel = transaction("other", control.cancel)

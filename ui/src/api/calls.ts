@@ -6,7 +6,7 @@ import { filesIn, type FileRef } from "../files/files";
 import type { Route } from "../route";
 import { change, get, newKey, part, send } from "./http";
 import { frames } from "./sse";
-import type { Agent, Interaction, RunRow, Source, Thread, ThreadRow, WaitRow } from "./wire";
+import type { Agent, Interaction, ModelRequest, RunRow, Source, Thread, ThreadRow, WaitRow } from "./wire";
 
 // --- chats
 
@@ -102,6 +102,13 @@ export const newestRun = async (threadId: string): Promise<string | undefined> =
 export const run = (id: string): Promise<RunRow> => get(`/api/runs/${part(id)}`);
 
 export const cancel = (id: string): Promise<{ status: Status }> => change("POST", `/api/runs/${part(id)}/cancel`);
+
+/** Do it again, as a new run. */
+export const retry = (id: string): Promise<{ run_id: string }> => change("POST", `/api/runs/${part(id)}/retry`);
+
+/** What the step that began with the event `at` sent to its model. */
+export const modelRequest = (id: string, at: number): Promise<ModelRequest> =>
+  get(`/api/runs/${part(id)}/request`, { at });
 
 /** The documents that a run's answer rests on, as far as the server has them. */
 export const sources = async (id: string): Promise<Source[]> =>

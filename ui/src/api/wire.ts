@@ -1,6 +1,6 @@
 /** The words of the API, as far as the page uses them (docs/http.md). */
 
-import type { Json, Schema, Status } from "../log/events";
+import type { Json, Schema, Status, Usage } from "../log/events";
 
 export type ThreadRow = {
   thread_id: string;
@@ -31,6 +31,18 @@ export type RunRow = {
   error: string | null;
   superseded_by: string | null;
   parent_run_id?: string | null;
+  /** In a list: the beginning of the message that the run answers, and what its models cost. */
+  question?: string | null;
+  usage?: Required<Usage>;
+};
+
+/** What a step sent to its model. `notes` say where it may differ. */
+export type ModelRequest = {
+  step: string;
+  model: string;
+  messages: { role: string; content?: Json; tool_calls?: Json; [field: string]: Json | undefined }[];
+  tools: { function: { name: string; description?: string; parameters?: Json } }[];
+  notes: string[];
 };
 
 /** What a run waits for from a person or a client: an approval, a question, or a tool of the client. */
@@ -46,6 +58,9 @@ export type WaitRow = {
   state: string;
   created_at: string;
   expires_at: string | null;
+  agent: string | null;
+  /** The beginning of the message that the run answers. */
+  question: string | null;
 };
 
 export type Agent = {

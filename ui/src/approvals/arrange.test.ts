@@ -1,6 +1,7 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import type { WaitRow } from "../api/wire";
+import { choices, fits } from "./filter";
 import { arrange, idOf, neighbour, successor, type Item } from "./arrange";
 
 const row = (id: string): WaitRow => ({
@@ -15,8 +16,20 @@ const row = (id: string): WaitRow => ({
   input: {},
   state: "pending",
   created_at: "2026-01-01T00:00:00Z",
+  agent: "mailer",
+  question: null,
 });
 const rows = (ids: string): WaitRow[] => [...ids].map(row);
+
+test("a filter keeps an agent, a tool, an age, or all of them", () => {
+  const now = Date.parse("2026-01-01T02:00:00Z");
+  assert.equal(fits(row("a"), {}, now), true);
+  assert.equal(fits(row("a"), { agent: "mailer", tool: "send", age: "last day" }, now), true);
+  for (const other of [{ agent: "other" }, { tool: "other" }, { age: "last hour" }, { age: "older than a day" }] as const)
+    assert.equal(fits(row("a"), other, now), false);
+  assert.deepEqual(choices([row("a")], { tool: "gone" }), { agents: ["mailer"], tools: ["gone", "send"] });
+});
+
 const items = (ids: string): Item[] => arrange([], rows(ids), undefined);
 const ids = (found: Item[]): string => found.map((item) => idOf(item) + (item.isGone ? "!" : "")).join("");
 

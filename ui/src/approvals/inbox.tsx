@@ -17,20 +17,25 @@ import { ago, short } from "../text/words";
 import { arrange, idOf, neighbour, successor, type Item } from "./arrange";
 import { bringIntoView, isInView } from "./in-view";
 import { AnswerForm } from "../waits/answer";
+import { fits, type Filter } from "./filter";
+import { Filters } from "./filters";
 import { useSteadyClicks } from "./steady";
-import { look, remove, waiting } from "./waiting";
+import { followWaits, look, remove, waiting } from "./waiting";
 
 /** Keys that press the button or link of the selected item that carries them as `data-key`. */
-const PRESSES = new Set(["a", "e", "r", "o"]);
+const PRESSES = new Set(["a", "e", "r", "o", "y"]);
 
 export function Inbox() {
   const found = useCell(waiting);
   const list = useRef<HTMLUListElement>(null);
-  const { items, selected, select, finish } = useSelection(list);
+  const [filter, setFilter] = useState<Filter>({});
+  const { items, selected, select, finish } = useSelection(list, filter);
   const steady = useSteadyClicks(items.map(idOf));
 
   useEffect(() => void look().catch(() => undefined), []);
-  useEffect(() =>
+  useEffect(followWaits, []);
+  // Not `useEffect`, which runs after the screen is drawn: a key that is pressed between would meet the list of before.
+  useLayoutEffect(() =>
     onKey((key, event) => {
       const by = key === "j" ? 1 : key === "k" ? -1 : 0;
       if (!by && !PRESSES.has(key)) return;
@@ -47,6 +52,7 @@ export function Inbox() {
   );
 
   const count = found?.length ?? 0;
+  const isFiltered = Object.values(filter).some((chosen) => chosen !== undefined);
   return (
     <main class="view page">
       <div class="column">
@@ -54,6 +60,8 @@ export function Inbox() {
         <p class="lead">
           {found === undefined ? "Loading…" : count ? `${count} waiting for you.` : "No run waits for you."}
         </p>
+        {(count > 1 || isFiltered) && <Filters rows={found ?? []} filter={filter} choose={setFilter} />}
+        {isFiltered && items.length === 0 && count > 0 && <p class="faint">No item fits this filter.</p>}
         <ul class="inbox" aria-label="Waiting" ref={list} onClickCapture={steady}>
           {items.map((item) => (
             <Row
@@ -68,7 +76,7 @@ export function Inbox() {
         {items.length > 0 && (
           <p class="faint keys-hint">
             <kbd>j</kbd> <kbd>k</kbd> move · <kbd>a</kbd> approve · <kbd>e</kbd> edit, or fill in · <kbd>r</kbd> reject ·{" "}
-            <kbd>o</kbd> open
+            <kbd>y</kbd> confirm · <kbd>o</kbd> open
           </p>
         )}
       </div>
@@ -81,15 +89,17 @@ type Finish = (id: string, isDecided: boolean) => Promise<void>;
 type Selection = { items: Item[]; selected: string | undefined; select: Select; finish: Finish };
 
 /** The items in their order, and the selected one. Only a person selects, except for the first item of the first list. */
-function useSelection(list: { current: HTMLUListElement | null }): Selection {
+function useSelection(list: { current: HTMLUListElement | null }, filter: Filter): Selection {
   const found = useCell(waiting);
   const [selected, setSelected] = useState<string>();
   const shown = useRef<Item[]>([]);
   const hasBegun = useRef(false);
   const hasToFocus = useRef(false);
   const [, redraw] = useState<object>();
-  const items = arrange(shown.current, found ?? [], selected);
-  shown.current = items;
+  shown.current = arrange(shown.current, found ?? [], selected);
+  const items = shown.current.filter(({ row }) => fits(row, filter));
+  const visible = useRef(items);
+  visible.current = items;
 
   const select: Select = (id, focused = true) => {
     hasToFocus.current = focused;
@@ -101,7 +111,7 @@ function useSelection(list: { current: HTMLUListElement | null }): Selection {
     setSelected((now) => {
       if (now !== id) return now;
       hasToFocus.current = true;
-      return successor(shown.current, id);
+      return successor(visible.current, id);
     });
     remove(id);
   };
@@ -139,13 +149,18 @@ function Row({ item: { row, isGone }, isCurrent, choose, done }: Shown) {
         <p class="asks">
           {askedBy(row)}
           <span class="faint">
-            {ago(row.created_at)} ·{" "}
+            {row.agent && <b class="agent">{row.agent}</b>} {ago(row.created_at)} ·{" "}
             <a href={href({ view: "runs", id: row.run_id })} data-key="o">
               run {short(row.run_id)}
             </a>
             <Deadline at={row.expires_at} />
           </span>
         </p>
+        {row.question && (
+          <blockquote class="led" aria-label="The message that led here" tabIndex={0}>
+            {row.question}
+          </blockquote>
+        )}
         {row.input !== null && <Input input={row.input} />}
         {isGone ? (
           <p class="faint" role="status">

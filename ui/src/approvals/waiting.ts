@@ -4,6 +4,7 @@ import { waits } from "../api/calls";
 import type { WaitRow } from "../api/wire";
 import { keyGiven } from "../api/key";
 import { Cell } from "../cell";
+import { follow } from "../log/follow";
 
 const EVERY = 3000;
 
@@ -28,11 +29,34 @@ export function remove(id: string): void {
   waiting.set(waiting.get()?.filter((row) => row.wait_id !== id));
 }
 
+let isLive = false;
+
+/**
+ * Follow the changes, for as long as the inbox is open. Other views only show how many there are, and look now and then:
+ * a browser opens six connections to a server for all its tabs, and they have logs to follow.
+ */
+export function followWaits(): () => void {
+  const ended = () => (isLive = false);
+  const stop = follow({
+    path: "/api/waits/changes",
+    opened: () => (isLive = true),
+    take: () => {
+      void look().catch(ended);
+      return false;
+    },
+    failed: ended,
+  });
+  return () => {
+    ended();
+    stop();
+  };
+}
+
 /** Look now and then, while the tab is visible. */
 export function keepLooking(): void {
   const now = () => document.visibilityState === "visible" && void look().catch(() => undefined);
   now();
-  setInterval(now, EVERY);
+  setInterval(() => isLive || now(), EVERY);
   document.addEventListener("visibilitychange", now);
   keyGiven.watch(now);
 }

@@ -11,12 +11,17 @@ import { Face } from "./face";
 
 const EMOJI = ["👍", "❤️", "🎉", "👀", "✅", "🤔"];
 
-type Shown = { message: Message; replies?: number; openThread?: (() => void) | undefined };
+type Shown = { message: Message; replies?: number; openThread?: (() => void) | undefined; isTarget?: boolean };
 
-export function MessageCard({ message, replies = 0, openThread }: Shown) {
+export function MessageCard({ message, replies = 0, openThread, isTarget = false }: Shown) {
   const { userId, isAgent, createdAt, text } = message;
   return (
-    <article class="message" aria-label={`Message of ${userId}`} data-message={message.id}>
+    <article
+      class="message"
+      aria-label={`Message of ${userId}`}
+      aria-current={isTarget || undefined}
+      data-message={message.id}
+    >
       <Face id={userId} isAgent={isAgent} />
       <div class="said">
         <p class="who">

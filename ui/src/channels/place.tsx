@@ -1,6 +1,6 @@
 /** A channel or a DM: its messages, who is typing, who is in it, and a thread of replies beside it. */
 
-import { useState } from "preact/hooks";
+import { useEffect, useState } from "preact/hooks";
 import { say, type Place } from "../api/channels";
 import type { Agent, Channel, Dm } from "../api/wire";
 import { useDoing } from "../requests";
@@ -18,11 +18,19 @@ type Placed = {
   dm: Dm | undefined;
   agents: Agent[];
   again: () => Promise<void>;
+  /** The message that the address names: it is shown and marked. */
+  target: string | undefined;
 };
 
-export function PlaceView({ place, channel, dm, agents, again }: Placed) {
+export function PlaceView({ place, channel, dm, agents, again, target }: Placed) {
   const state = useChannelState(place);
   const [threadOf, setThread] = useState<string>();
+  const wanted = target === undefined ? undefined : state.messages.get(target);
+  useEffect(() => {
+    if (wanted?.parentMessageId) setThread(wanted.parentMessageId);
+    const show = () => document.querySelector(`[data-message="${CSS.escape(wanted?.id ?? "")}"]`);
+    if (wanted) requestAnimationFrame(() => show()?.scrollIntoView({ block: "center" }));
+  }, [wanted?.id]);
   const bottom = useBottom([place.id]);
   const name = channel ? `# ${channel.name}` : dm ? dmName(dm) : "";
   const messages = messagesOf(state, place.id);
@@ -40,6 +48,7 @@ export function PlaceView({ place, channel, dm, agents, again }: Placed) {
               <MessageCard
                 key={message.id}
                 message={message}
+                isTarget={message.id === target}
                 replies={messagesOf(state, place.id, message.id).length}
                 openThread={() => setThread(message.id)}
               />

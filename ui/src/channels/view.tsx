@@ -29,7 +29,15 @@ export function Channels({ route }: { route: OfficeRoute }) {
       {route.view === "agents" && id ? (
         <AgentPage key={id} id={id} channels={found?.channels ?? []} />
       ) : place ? (
-        <PlaceView key={place.id} place={place} channel={channel} dm={dm} agents={found?.agents ?? []} again={again} />
+        <PlaceView
+          key={place.id}
+          place={place}
+          channel={channel}
+          dm={dm}
+          agents={found?.agents ?? []}
+          again={again}
+          target={route.view === "agents" ? undefined : route.message}
+        />
       ) : (
         <Nothing />
       )}

@@ -24,7 +24,7 @@ export function Bar({ route, help }: { route: Route; help: () => void }) {
       <nav aria-label="Main">
         <Place to={{ view: "chats" }} isHere={route.view === "chats"} name="Chats" />
         <Place to={{ view: "channels" }} isHere={inChannels} name="Channels" />
-        <Place to={{ view: "runs" }} isHere={route.view === "runs"} name="Runs" />
+        <Place to={{ view: "runs" }} isHere={route.view === "runs" || route.view === "compare"} name="Runs" />
         <Place to={{ view: "approvals" }} isHere={route.view === "approvals"} name="Inbox" count={count} />
       </nav>
       <Connection />

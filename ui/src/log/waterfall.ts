@@ -21,7 +21,8 @@ export type Mark = { at: number; seq: number; attempt: number; why: string };
 
 export type Waterfall = { bars: Bar[]; marks: Mark[]; from: number; to: number };
 
-export function waterfall(events: Iterable<RunEvent>): Waterfall {
+/** `started`: when a worker took the run, as the server knows it. The first event may come later. */
+export function waterfall(events: Iterable<RunEvent>, started?: number): Waterfall {
   const bars: Bar[] = [];
   const marks: Mark[] = [];
   const open = new Map<string, Bar>();
@@ -57,6 +58,7 @@ export function waterfall(events: Iterable<RunEvent>): Waterfall {
     switch (event.type) {
       case "run.queued":
         begin("queue", "queue", "in the queue", event);
+        if (started !== undefined) end("queue", started);
         break;
       case "run.resumed":
         marks.push({ at: event.ts, seq: event.seq, attempt: event.data.attempt, why: event.data.why });

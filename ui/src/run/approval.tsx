@@ -5,6 +5,7 @@ import { decide, type Verdict as Answer } from "../api/calls";
 import { useDoing } from "../requests";
 import type { Json } from "../log/events";
 import type { Approval } from "../log/state";
+import { Difference } from "../text/diff";
 import { Input } from "../text/input";
 import { Failure } from "../frame/failure";
 
@@ -34,7 +35,10 @@ const question = (input: Json): string | undefined =>
     ? input["question"]
     : undefined;
 
-type Mode = "asked" | "editing" | "rejecting";
+/** A decision that may do harm twice is asked for once more. */
+const isDangerous = ({ kind }: Asked): boolean => kind === "unknown_outcome";
+
+type Mode = "asked" | "confirming" | "editing" | "rejecting";
 
 type Deciding = { approval: Asked; done?: (isDecided: boolean) => Promise<void> };
 
@@ -66,7 +70,7 @@ export function Decide({ approval, done }: Deciding) {
             class="primary"
             data-key="a"
             disabled={isBusy}
-            onClick={() => answer({ decision: "approve" })}
+            onClick={() => (isDangerous(approval) ? setMode("confirming") : answer({ decision: "approve" }))}
           >
             Approve
           </button>
@@ -80,6 +84,9 @@ export function Decide({ approval, done }: Deciding) {
           </button>
         </div>
       )}
+      {mode === "confirming" && (
+        <Confirming tool={approval.tool} isBusy={isBusy} answer={answer} back={back} />
+      )}
       {mode === "editing" && (
         <Editing input={approval.input} isBusy={isBusy} answer={answer} back={back} />
       )}
@@ -90,6 +97,31 @@ export function Decide({ approval, done }: Deciding) {
 }
 
 type Form = { isBusy: boolean; answer: (given: Answer) => void; back: () => void };
+
+/** The focus is on the way back, and the key that approves is another one: two quick presses approve nothing. */
+function Confirming({ tool, isBusy, answer, back }: Form & { tool: string }) {
+  return (
+    <div class="confirming" role="group" aria-label="Confirm" onKeyDown={(event) => event.key === "Escape" && back()}>
+      <p>
+        If the first call of <code>{tool}</code> took effect, it happens twice. This cannot be undone.
+      </p>
+      <div class="buttons">
+        <button
+          type="button"
+          class="danger"
+          data-key="y"
+          disabled={isBusy}
+          onClick={() => answer({ decision: "approve" })}
+        >
+          Yes, call it again
+        </button>
+        <button type="button" ref={focus} onClick={back}>
+          Back
+        </button>
+      </div>
+    </div>
+  );
+}
 
 function Editing({ input, isBusy, answer, back }: Form & { input: Json }) {
   const [text, setText] = useState(JSON.stringify(input ?? {}, null, 2));
@@ -114,7 +146,11 @@ function Editing({ input, isBusy, answer, back }: Form & { input: Json }) {
           onKeyDown={(event) => event.key === "Escape" && back()}
         />
       </label>
-      {edited === undefined && <p class="failure">This is not a JSON object yet.</p>}
+      {edited === undefined ? (
+        <p class="failure">This is not a JSON object yet.</p>
+      ) : (
+        <Difference before={input ?? {}} after={edited} />
+      )}
       <div class="buttons">
         <button class="primary" disabled={isBusy || edited === undefined}>
           Approve with this input
@@ -180,11 +216,14 @@ function Verdict({ approval }: { approval: Approval }) {
   if (approval.state === "pending") return null;
   const edited = approval.edited === undefined ? "" : " with another input";
   return (
-    <p class="verdict" data-verdict={approval.state}>
-      {VERDICT[approval.state]}
-      {edited}
-      {approval.by && ` by ${approval.by}`}
-      {approval.reason && `: ${approval.reason}`}
-    </p>
+    <>
+      <p class="verdict" data-verdict={approval.state}>
+        {VERDICT[approval.state]}
+        {edited}
+        {approval.by && ` by ${approval.by}`}
+        {approval.reason && `: ${approval.reason}`}
+      </p>
+      {approval.edited !== undefined && <Difference before={approval.input} after={approval.edited} />}
+    </>
   );
 }

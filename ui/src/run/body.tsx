@@ -1,9 +1,11 @@
 /** What a run did, from its folded log: the same in a chat, in the inspector, and at any seq of the past. */
 
 import { useState } from "preact/hooks";
+import { run } from "../api/calls";
 import { isOver, type Json } from "../log/events";
 import type { Item, RunState } from "../log/state";
 import { FileList } from "../files/list";
+import { useReading } from "../requests";
 import { href } from "../route";
 import { CodeBlock } from "../text/code";
 import { Markdown } from "../text/markdown";
@@ -126,6 +128,12 @@ function Outputs({ outputs }: { outputs: { [name: string]: Json } }) {
   return <CodeBlock code={shown(outputs)} language="outputs" label="Copy outputs" />;
 }
 
+/** A run leaves the queue when a worker takes it, also if it says nothing for a while. */
+function Queued({ state: { runId, startedAt } }: { state: RunState }) {
+  const { value: row } = useReading(() => (runId ? run(runId) : Promise.resolve(undefined)), [runId], 1500);
+  return <>{startedAt === undefined && row?.started_at ? "Working" : "In the queue"}</>;
+}
+
 /** Says that something is going on, while nothing else does. */
 function Pulse({ state, isPast }: { state: RunState; isPast: boolean }) {
   const last = state.items.findLast((item) => item.kind !== "resumed");
@@ -139,7 +147,7 @@ function Pulse({ state, isPast }: { state: RunState; isPast: boolean }) {
         <i />
         <i />
       </span>
-      {state.status === "queued" ? "In the queue" : "Working"}
+      {state.status === "queued" ? <Queued state={state} /> : "Working"}
     </p>
   );
 }

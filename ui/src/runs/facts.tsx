@@ -6,7 +6,7 @@ import { clock, duration, money, tokens } from "../text/words";
 
 export function Facts({ state, row }: { state: RunState; row: RunRow | undefined }) {
   const created = state.queuedAt ?? (row ? Date.parse(row.created_at) : undefined);
-  const started = state.startedAt ?? (row?.started_at ? Date.parse(row.started_at) : undefined);
+  const started = row?.started_at ? Date.parse(row.started_at) : state.startedAt;
   const waited = created !== undefined && started !== undefined ? Math.max(0, started - created) : undefined;
   const took = started !== undefined && state.finishedAt !== undefined ? state.finishedAt - started : undefined;
   const facts: [string, string | undefined][] = [

@@ -7,19 +7,26 @@ import { useEffect, useMemo, useState } from "preact/hooks";
 import { forkThread, placeOf, run, thread } from "../api/calls";
 import { useBottom } from "../bottom";
 import { useDoing, useReading } from "../requests";
-import { isOver } from "../log/events";
+import type { RunRow } from "../api/wire";
+import { isOver, type Status } from "../log/events";
 import { useLog } from "../log/logs";
+import type { RunState } from "../log/state";
+import { modelSteps } from "../log/steps";
 import { waterfall } from "../log/waterfall";
 import { go, href, type Route } from "../route";
 import { RunBody } from "../run/body";
 import { short } from "../text/words";
+import { Actions } from "./actions";
 import { EventList } from "./events";
 import { Facts } from "./facts";
 import { StatusChip } from "./status";
+import { StepTable } from "./steps";
 import { Tracebacks } from "./tracebacks";
 import { TimeTravel } from "./travel";
 import { WaterfallChart } from "./waterfall";
 import { Failure } from "../frame/failure";
+
+const START_EVERY = 1500;
 
 export function Inspector({ id }: { id: string }) {
   const log = useLog(id);
@@ -29,10 +36,18 @@ export function Inspector({ id }: { id: string }) {
   const [seq, setSeq] = useState<number>(); // the last one, while it is not set
   const forking = useDoing();
   useEffect(() => void again(), [now.status]);
+  const status = statusOf(now, row);
+  useEffect(() => {
+    if (now.startedAt !== undefined || row?.started_at) return;
+    const timer = setInterval(() => void again(), START_EVERY); // a run that has started may have said nothing yet
+    return () => clearInterval(timer);
+  }, [now.startedAt === undefined, row?.started_at]);
 
   const at = Math.min(seq ?? log.seq, log.seq);
   const state = timeline.at(at);
-  const shape = useMemo(() => waterfall(timeline.events), [log.seq]);
+  const started = row?.started_at ? Date.parse(row.started_at) : undefined;
+  const shape = useMemo(() => waterfall(timeline.events, started), [log.seq, started]);
+  const steps = useMemo(() => modelSteps(timeline.events), [log.seq]);
   const threadId = row?.thread_id;
   const { value: place } = useReading(async () => (threadId ? placeOf(threadId) : undefined), [threadId]);
   const question = useQuestion(place, now.trigger);
@@ -49,12 +64,14 @@ export function Inspector({ id }: { id: string }) {
         <h1>
           Run <span class="mono">{short(id)}</span>
         </h1>
-        <StatusChip status={now.status} />
-        {place && (
-          <a class="faint" href={href(place)}>
-            open its conversation
-          </a>
-        )}
+        <StatusChip status={status} />
+        <Trigger state={now} place={place} />
+        <Actions
+          runId={id}
+          status={status}
+          threadId={place?.view === "chats" && threadId ? threadId : undefined}
+          at={at}
+        />
         <label class="inline follow">
           <input
             type="checkbox"
@@ -77,6 +94,7 @@ export function Inspector({ id }: { id: string }) {
       <div class="halves">
         <div class="half">
           <WaterfallChart shape={shape} isOver={isOver(now.status)} at={timeline.events[at - 1]?.ts} choose={setSeq} />
+          <StepTable runId={id} steps={steps} choose={setSeq} />
           <section
             class="then"
             role="log"
@@ -99,6 +117,27 @@ export function Inspector({ id }: { id: string }) {
         <EventList events={timeline.events} count={log.seq} at={at} follows={seq === undefined} choose={setSeq} />
       </div>
     </main>
+  );
+}
+
+/** A run has started when a worker took it, also if it has said nothing yet. */
+const statusOf = (state: RunState, row: RunRow | undefined): Status =>
+  state.status === "queued" && state.startedAt === undefined && row?.started_at ? "running" : state.status;
+
+/** What the run was started by, as a link to it. */
+function Trigger({ state, place }: { state: RunState; place: Route | undefined }) {
+  if (state.parent)
+    return (
+      <a class="faint" href={href({ view: "runs", id: state.parent })}>
+        started by run {short(state.parent)}
+      </a>
+    );
+  if (place === undefined) return <span class="faint">started over the API</span>;
+  const there = place.view === "chats" || !state.trigger ? place : ({ ...place, message: state.trigger } as Route);
+  return (
+    <a class="faint" href={href(there)}>
+      {place.view === "chats" ? "started by a message in a chat" : "started by a message in a channel"}
+    </a>
   );
 }
 

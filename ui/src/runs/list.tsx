@@ -6,7 +6,7 @@ import type { RunRow } from "../api/wire";
 import { useReading } from "../requests";
 import type { Status } from "../log/events";
 import { href } from "../route";
-import { ago, duration, short } from "../text/words";
+import { ago, brief, duration, money, short } from "../text/words";
 import { StatusChip } from "./status";
 import { Failure } from "../frame/failure";
 
@@ -17,6 +17,10 @@ const PAGE = 50;
 export function RunList() {
   const [status, setStatus] = useState<Status>();
   const [limit, setLimit] = useState(PAGE);
+  const [chosen, setChosen] = useState<readonly string[]>([]);
+  const choose = (id: string, isOn: boolean) =>
+    setChosen(isOn ? [...chosen.slice(-1), id] : chosen.filter((each) => each !== id));
+  const [one, other] = chosen;
   const { value: page, failure } = useReading(() => runs({ ...(status && { status }), limit }), [status, limit], EVERY);
   return (
     <main class="view page">
@@ -35,24 +39,38 @@ export function RunList() {
               ))}
             </select>
           </label>
+          {one && other && (
+            <a class="button" role="button" href={href({ view: "compare", id: one, other })}>
+              Compare
+            </a>
+          )}
         </div>
         <Failure text={failure} />
         <div class="scroll-x">
           <table aria-label="Runs">
             <thead>
               <tr>
+                <th>
+                  <span class="unseen">compare</span>
+                </th>
                 <th>run</th>
                 <th>agent</th>
                 <th>status</th>
                 <th class="number">events</th>
                 <th class="number">in the queue</th>
                 <th class="number">took</th>
+                <th class="number">cost</th>
                 <th>began</th>
               </tr>
             </thead>
             <tbody>
               {page?.runs.map((row) => (
-                <Row key={row.run_id} row={row} />
+                <Row
+                  key={row.run_id}
+                  row={row}
+                  isChosen={chosen.includes(row.run_id)}
+                  choose={(isOn) => choose(row.run_id, isOn)}
+                />
               ))}
             </tbody>
           </table>
@@ -68,21 +86,35 @@ export function RunList() {
   );
 }
 
-function Row({ row }: { row: RunRow }) {
+type Listed = { row: RunRow; isChosen: boolean; choose: (isOn: boolean) => void };
+
+function Row({ row, isChosen, choose }: Listed) {
   return (
     <tr>
+      <td>
+        <input
+          type="checkbox"
+          aria-label={`Compare run ${short(row.run_id)}`}
+          checked={isChosen}
+          onChange={(event) => choose(event.currentTarget.checked)}
+        />
+      </td>
       <td>
         <a class="mono" href={href({ view: "runs", id: row.run_id })}>
           {short(row.run_id)}
         </a>
       </td>
-      <td>{row.agent}</td>
+      <td>
+        {row.agent}
+        {row.question && <span class="faint asked-in-row">{brief(row.question, 60)}</span>}
+      </td>
       <td>
         <StatusChip status={row.waiting ? "waiting" : row.status} />
       </td>
       <td class="number">{row.last_seq.toLocaleString()}</td>
       <td class="number">{between(row.created_at, row.started_at)}</td>
       <td class="number">{between(row.started_at, row.finished_at)}</td>
+      <td class="number">{row.usage?.usd ? money(row.usage.usd) : ""}</td>
       <td class="faint">{ago(row.created_at)}</td>
     </tr>
   );

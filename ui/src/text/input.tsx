@@ -1,27 +1,37 @@
-/** What a tool is given. Text of several lines, such as code, is shown as it would be read; the rest as JSON. */
+/**
+ * What a tool is given, in its own order. Text of several lines, such as code, is shown as it would be read; what stands
+ * between such texts as JSON.
+ */
 
 import type { Json } from "../log/events";
 import { CodeBlock } from "./code";
 import { isPlain, shown } from "./words";
 
 export function Input({ input }: { input: Json }) {
-  const fields = isPlain(input) ? Object.entries(input) : [];
-  const texts = fields.filter(
-    (field): field is [string, string] => typeof field[1] === "string" && field[1].trim().includes("\n"),
-  );
-  const rest = fields.filter(([name]) => !texts.some(([text]) => text === name));
   return (
     <>
-      {texts.map(([name, text]) => (
-        <CodeBlock key={name} code={text.trimEnd()} language={name} label={`Copy ${name}`} />
-      ))}
-      {(texts.length === 0 || rest.length > 0) && (
-        <CodeBlock
-          code={shown(texts.length ? Object.fromEntries(rest) : input) || "{}"}
-          language="input"
-          label="Copy input"
-        />
+      {partsOf(input).map(({ name, value }, place) =>
+        name === undefined ? (
+          <CodeBlock key={place} code={shown(value) || "{}"} language="input" label="Copy input" />
+        ) : (
+          <CodeBlock key={place} code={String(value).trimEnd()} language={name} label={`Copy ${name}`} />
+        ),
       )}
     </>
   );
+}
+
+type Part = { name?: string; value: Json };
+
+/** The fields of an input in their order: a part for each long text, and one for the fields between two of them. */
+export function partsOf(input: Json): Part[] {
+  if (!isPlain(input)) return [{ value: input }];
+  const parts: Part[] = [];
+  for (const [name, value] of Object.entries(input)) {
+    const last = parts.at(-1);
+    if (typeof value === "string" && value.trim().includes("\n")) parts.push({ name, value });
+    else if (last && last.name === undefined && isPlain(last.value)) last.value[name] = value;
+    else parts.push({ value: { [name]: value } });
+  }
+  return parts.length ? parts : [{ value: input }];
 }

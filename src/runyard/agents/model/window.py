@@ -9,26 +9,47 @@ With `context="drop"` an earlier run is included whole or not at all, newest fir
 own messages are too long, the run ends as `context_too_long`.
 """
 
-from collections.abc import Sequence
-from typing import Any
+from collections.abc import AsyncIterator, Sequence
+from typing import Any, Protocol
 
 from runyard.agents.declared.agent import Agent
 from runyard.agents.declared.model_settings import ModelSettings
-from runyard.agents.execution import Execution
-from runyard.agents.model.summarizer import Summarizer, summary_tokens
+from runyard.agents.model.summarizer import summary_tokens
 from runyard.agents.model.tokens import estimate_tokens
-from runyard.domain.summary import EarlierRun, Memory, last_summary, summary_message
+from runyard.domain.fold import State
+from runyard.domain.summary import EarlierRun, Memory, Summary, last_summary, summary_message
+from runyard.domain.thread import Message
 from runyard.errors import ContextTooLong
 
 MOST_TOKENS = 100_000  # of the earlier runs, if the agent sets no limit
 
 
+class Past(Protocol):
+    """What a window reads of a run: an execution, or a run that has ended."""
+
+    @property
+    def message(self) -> Message | None: ...
+
+    @property
+    def state(self) -> State: ...
+
+    def earlier_runs(self, limit: int) -> AsyncIterator[list[dict[str, Any]]]: ...
+
+    async def memory(self, known: Summary | None, limit: int) -> Memory: ...
+
+
+class Folds(Protocol):
+    """What makes summaries: a `Summarizer`."""
+
+    async def fold(
+        self, summary: str | None, messages: Sequence[dict[str, Any]], most: int, *, back: int, covers: int = 0
+    ) -> str: ...
+
+
 class Window:
     """The conversation of one run, as the model gets it in `messages`."""
 
-    def __init__(
-        self, agent: Agent, model_settings: ModelSettings, execution: Execution, summarizer: Summarizer
-    ) -> None:
+    def __init__(self, agent: Agent, model_settings: ModelSettings, execution: Past, summarizer: Folds) -> None:
         self._settings = model_settings
         self._execution = execution
         self._summarizer = summarizer

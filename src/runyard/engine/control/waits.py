@@ -17,6 +17,7 @@ from runyard.domain.events import ApprovalDecided, Drafter, WaitAnswered, clean,
 from runyard.domain.no_redaction import NO_REDACTION
 from runyard.domain.run import Status
 from runyard.domain.wait import FROM_CLIENTS, KeptEvent, Wait, WaitStatus, event_target
+from runyard.engine.control.wait_follower import WaitFollower
 from runyard.engine.log.tail import Tail
 from runyard.errors import AlreadyDecided, Invalid, ToolError, Unavailable
 from runyard.json_schema import check_value
@@ -68,6 +69,21 @@ class Waits:
     async def open(self, owner: str, before: str | None, limit: int, run_id: str | None = None) -> Sequence[Wait]:
         """Return the pending waits that a person or a client answers, newest first."""
         return await self._store.list_waits(owner, None if before is None else clean(before), limit, run_id)
+
+    def follow(self, owner: str) -> WaitFollower:
+        """Follow changes of the owner's open waits."""
+        return WaitFollower(self._tail.wait_changes, self._store, owner)
+
+    def in_tool_order(self, wait: Wait, agent: str) -> Any:
+        """Return the input of a tool with its fields in the order in which the tool declares them. For an agent that
+        this process does not declare, in the order in which they came."""
+        declared = self._agents.get(agent)
+        tools = () if declared is None else declared.tools
+        schema = next((tool.schema for tool in tools if tool.name == wait.name), None)
+        if wait.kind == "confirmation" or schema is None or not isinstance(wait.input, dict):
+            return wait.input
+        names = [name for name in schema.get("properties", {}) if name in wait.input]
+        return {name: wait.input[name] for name in (*names, *wait.input)}
 
     async def decide(
         self,

@@ -11,6 +11,7 @@ from collections.abc import Sequence
 from typing import Protocol
 
 from runyard.domain.events import TERMINAL, Event
+from runyard.engine.log.wait_changes import WaitChanges
 from runyard.engine.log.wakeups import Wakeups
 
 BUDGET = 64 * 1024 * 1024
@@ -57,6 +58,7 @@ class Tail:
         self._size = 0
         self._runs: OrderedDict[str, list[Chunk]] = OrderedDict()
         self.wakeups = Wakeups(self._forget_end)
+        self.wait_changes = WaitChanges()
         self._known: dict[str, int] = {}  # last seq in the store of followed runs, as last reported
 
     def add(self, run_id: str, events: Sequence[Event]) -> None:
@@ -74,6 +76,7 @@ class Tail:
         while self._size > self._budget and len(chunks) > 1:
             self._size -= chunks.pop(0).size
         self.wakeups.wake(run_id)
+        self.wait_changes.take(events)
         self._outbox.add_committed(run_id, events)
 
     def forget(self, run_id: str) -> None:
@@ -109,6 +112,7 @@ class Tail:
         """Make followers read the store, because the log has events that are not in the tail."""
         self.forget(run_id)
         self.wakeups.wake(run_id)
+        self.wait_changes.wake()
         self._outbox.poll_soon()
 
     def _forget_end(self, run_id: str) -> None:

@@ -137,6 +137,10 @@ class Views:
             await self._raise_if_gone(owner, run_id)
             raise
 
+    async def runs_by_id(self, owner: str, run_ids: Sequence[str]) -> Mapping[str, Run]:
+        """Return those of these runs that the owner has, by id."""
+        return await self._store.get_runs(owner, list(dict.fromkeys(run_ids)))
+
     async def _raise_if_gone(self, owner: str, run_id: str) -> None:
         """Raise Gone with the run's tombstone; without one, if a run of that age would have been deleted."""
         try:

@@ -26,6 +26,7 @@ FACE = "native"
 QUESTION_CHARS = 300  # of the message in a list of runs
 Limit = Annotated[int, Query(ge=1, le=200)]
 Seq = Annotated[int | None, Query(ge=0, le=2**53)]
+StepSeq = Annotated[int, Query(ge=1, le=2**53)]
 RunStatusFilter = Annotated[
     Status | None, Query(description="`running` includes runs that wait for a decision; `waiting` gives only those.")
 ]
@@ -107,6 +108,12 @@ async def list_runs(
 async def state(engine: EngineDep, owner: Owner, run_id: str, at: Seq = None) -> Response:
     """Get the state of a run after the event `at`, or after the newest event."""
     return Json(await engine.views.state(owner, run_id, at))
+
+
+@router.get("/api/runs/{run_id}/request", response_model=wire.ModelRequest)
+async def model_request(engine: EngineDep, owner: Owner, run_id: str, at: StepSeq) -> Response:
+    """Rebuild what a step of a model agent sent to its model. `at` is the seq of the step's first event."""
+    return Json(await engine.model_requests.of_step(owner, run_id, at))
 
 
 @router.get("/api/runs/{run_id}/sources", response_model=wire.Sources)

@@ -33,3 +33,8 @@ def tree_frame(item: tuple[Event, str]) -> bytes:
     """Encode an event of a tree of runs. Its id is the cursor after it."""
     event, cursor = item
     return b"id: %b\nevent: %b\ndata: %b\n\n" % (cursor.encode(), event.type.encode(), envelope(event))
+
+
+def waits_frame(count: int) -> bytes:
+    """Encode the number of open waits. It has no id: a client that reconnects gets the number as it is then."""
+    return b'event: waits\ndata: {"open":%d}\n\n' % count

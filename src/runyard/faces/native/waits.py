@@ -1,17 +1,25 @@
 """The routes of waits that clients answer, and of events that machines deliver."""
 
+from collections.abc import Sequence
+from functools import partial
 from typing import Annotated
 
 from fastapi import Query
+from starlette.requests import Request
 from starlette.responses import Response
 
+from runyard.domain.run import Run
 from runyard.domain.times import iso
 from runyard.domain.wait import Wait
-from runyard.faces.native import wire
-from runyard.web.auth import Owner
-from runyard.web.context import EngineDep
+from runyard.engine.engine import Engine
+from runyard.faces.native import translate, wire
+from runyard.web.auth import Owner, owner_of
+from runyard.web.context import EngineDep, context_of
 from runyard.web.responses import Json
 from runyard.web.routing import Router
+from runyard.web.sse import LiveStream
+
+QUESTION_CHARS = 300  # of the message that led to a wait
 
 Limit = Annotated[int, Query(ge=1, le=200)]
 RunFilter = Annotated[str | None, Query(description="Only waits of this run.")]
@@ -27,21 +35,33 @@ async def list_waits(
     run = None if run_id is None else (await engine.views.run(owner, run_id)).id
     page = await engine.waits.open(owner, before, limit, run)
     after = page[-1].id if len(page) == limit else None
-    return Json(wire.WaitPage(waits=[_row(wait) for wait in page], next=after))
+    return Json(wire.WaitPage(waits=await _rows(engine, owner, page), next=after))
+
+
+@router.fast("GET", "/api/waits/changes", is_stream=True, parameters=())
+async def follow_waits(request: Request) -> Response:
+    """Follow how many waits are open: the number at first, and again whenever other waits are open."""
+    context = context_of(request)
+    follow = partial(context.engine.waits.follow, await owner_of(request))
+    return LiveStream(follow, translate.waits_frame, context.heartbeat)
 
 
 @router.get("/api/waits/{wait_id}", response_model=wire.WaitRow)
 async def get_wait(engine: EngineDep, owner: Owner, wait_id: str) -> Response:
     """Get a wait and its state."""
-    return Json(_row(await engine.waits.get(owner, wait_id)))
+    [row] = await _rows(engine, owner, [await engine.waits.get(owner, wait_id)])
+    return Json(row)
 
 
 @router.post("/api/waits/{wait_id}", response_model=wire.WaitRow)
 async def answer(engine: EngineDep, owner: Owner, wait_id: str, body: wire.Answer) -> Response:
     """Answer a question or a client tool. The first answer counts."""
     if body.error is not None:
-        return Json(_row(await engine.waits.fail(owner, wait_id, body.error, owner)))
-    return Json(_row(await engine.waits.answer(owner, wait_id, body.value, owner)))
+        answered = await engine.waits.fail(owner, wait_id, body.error, owner)
+    else:
+        answered = await engine.waits.answer(owner, wait_id, body.value, owner)
+    [row] = await _rows(engine, owner, [answered])
+    return Json(row)
 
 
 @router.post("/api/events", status_code=202, response_model=wire.EventTaken)
@@ -51,8 +71,16 @@ async def deliver(engine: EngineDep, owner: Owner, body: wire.NewEvent) -> Respo
     return Json(wire.EventTaken(delivered=is_new), 202)
 
 
-def _row(wait: Wait) -> wire.WaitRow:
-    asked = {"input": wait.input} if wait.is_approval else dict(wait.input or {})
+async def _rows(engine: Engine, owner: str, waits: Sequence[Wait]) -> list[wire.WaitRow]:
+    """Return waits with the agent and the question of their runs."""
+    runs = await engine.views.runs_by_id(owner, [wait.run_id for wait in waits])
+    questions = await engine.views.readable_questions(list(runs.values()))
+    return [_row(engine, wait, runs.get(wait.run_id), questions.get(wait.run_id)) for wait in waits]
+
+
+def _row(engine: Engine, wait: Wait, run: Run | None, question: str | None) -> wire.WaitRow:
+    agent = None if run is None else run.agent
+    asked = {"input": engine.waits.in_tool_order(wait, agent or "")} if wait.is_approval else dict(wait.input or {})
     return wire.WaitRow(
         wait_id=wait.id,
         run_id=wait.run_id,
@@ -65,4 +93,6 @@ def _row(wait: Wait) -> wire.WaitRow:
         state=wait.state,
         created_at=iso(wait.created_at) or "",
         expires_at=iso(wait.expires_at),
+        agent=agent,
+        question=None if question is None else question[:QUESTION_CHARS],
     )

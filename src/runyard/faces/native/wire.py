@@ -91,6 +91,14 @@ class Sources(BaseModel):
     sources: list[Source]
 
 
+class ModelRequest(BaseModel):
+    step: str
+    model: str
+    messages: list[dict[str, Any]] = Field(description="In the format of OpenAI's chat API. Files are references.")
+    tools: list[dict[str, Any]]
+    notes: list[str] = Field(description="Where it may differ from what was sent, because it is not in the log.")
+
+
 class RunMade(BaseModel):
     run_id: str
 
@@ -126,11 +134,13 @@ class WaitRow(BaseModel):
     kind: str = Field(description="`tool`, `unknown_outcome` or `confirmation` (approvals), `question`, `client_tool`.")
     name: str = Field(description="The tool, or `ask` for a question.")
     prompt: str | None = Field(description="The question.")
-    input: Any = Field(description="The input of the tool.")
+    input: Any = Field(description="The input of the tool, in the order of its declaration.")
     answer_schema: dict[str, Any] | None = Field(description="The JSON Schema of the answer; null: any JSON value.")
     state: str
     created_at: str
     expires_at: str | None
+    agent: str | None = Field(description="The agent of the run.")
+    question: str | None = Field(description="The beginning of the message that the run answers.")
 
 
 class WaitPage(BaseModel):

@@ -1,6 +1,6 @@
 """Look up runs and ledgers, and delete runs."""
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 
 from runyard.domain.ledger import Day, Ledger
 from runyard.domain.run import Run, Status
@@ -26,6 +26,10 @@ class Runs(Rows):
     def _named(self, owner: str, external_id: str) -> Run | None:
         mine = (run for run in self._runs.values() if run.owner == owner)
         return next((run for run in mine if run.external_id == external_id), None)
+
+    async def get_runs(self, owner: str, run_ids: Sequence[str]) -> Mapping[str, Run]:
+        found = {each: self._runs[each] for each in run_ids if each in self._runs}
+        return {each: run for each, run in found.items() if run.owner == owner}
 
     async def list_runs(self, owner: str, where: RunFilter, before: str | None, limit: int) -> Sequence[Run]:
         fitting = (run for run in self._runs.values() if all(getattr(run, name) == where[name] for name in where))

@@ -1,6 +1,6 @@
 """Look up runs, and end runs without a worker."""
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 
 from runyard.domain.append import END_OF
 from runyard.domain.lane import extended, finished, revoked
@@ -22,6 +22,11 @@ async def get_named(tx: Tx, owner: str, external_id: str) -> Run:
     for row in await tx.rows(tx.q.get_named_run, owner, external_id):
         return _rows.run(row)
     raise NotFound("There is no run with that id.")
+
+
+async def get_many(tx: Tx, owner: str, run_ids: Sequence[str]) -> Mapping[str, Run]:
+    found = [_rows.run(row) for row in await tx.rows(tx.q.get_runs, owner, list(run_ids))]
+    return {run.id: run for run in found}
 
 
 async def list_page(tx: Tx, owner: str, where: RunFilter, before: str | None, limit: int) -> Sequence[Run]:

@@ -6,6 +6,10 @@ select {run} from runs r where r.owner = ?1 and r.id = ?2;
 -- One run of an owner by its external id.
 select {run} from runs r where r.owner = ?1 and r.external_id = ?2;
 
+-- name: get_runs
+-- Runs of an owner by id.
+select {run} from runs r where r.owner = ?1 and r.id in (select value from json_each(?2));
+
 -- name: list_runs
 -- An owner's runs, newest first, by agent or thread.
 select {run} from runs r

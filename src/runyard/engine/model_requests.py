@@ -1,0 +1,146 @@
+"""Rebuilds what a step of a model agent sent to its model: the messages and the tools.
+
+The log has every message, result and summary, and the window that made the request is used again, so the conversation
+is the one that was sent. Instructions and tools are not in the log: they come from the agent as it is declared now. The
+answer says where the two may differ.
+"""
+
+from collections.abc import AsyncIterator, Sequence
+from typing import Any
+
+from msgspec import Struct
+
+from runyard.agents.declared.agent import Agent, Output, equipped
+from runyard.agents.model.loop import tool_definitions
+from runyard.agents.model.window import Window
+from runyard.agents.tools.waiting_tools import ClientTool
+from runyard.domain.content import model_content
+from runyard.domain.conversation import messages
+from runyard.domain.events import StepStarted
+from runyard.domain.fold import State
+from runyard.domain.run import Run
+from runyard.domain.summary import SUMMARIZE, Memory, Summary
+from runyard.domain.thread import Message
+from runyard.engine.channels.agent_directory import AgentDirectory
+from runyard.engine.channels.orchestrator import Orchestrator
+from runyard.engine.log.snapshots import Snapshots
+from runyard.engine.queries.views import Views
+from runyard.engine.running.earlier_runs import earlier_conversations, runs_since_summary
+from runyard.errors import ContextTooLong, Invalid, RunyardError
+from runyard.store import Store
+
+CHANGED = "The agent has changed since this run. Instructions and tools are those of now."
+MAILBOX = "The agent worked in a channel. Its prompt is made of its memory and the conversation as they are now."
+NO_SOURCE = "A tool server does not answer. Its tools are left out."
+TOO_LONG = "Earlier runs are left out: they do not fit, and the summary that was used is not in this log."
+
+
+class ModelRequest(Struct, frozen=True):
+    """A request to a model. `notes` say where it may differ from the one that was sent."""
+
+    step: str
+    model: str
+    messages: Sequence[dict[str, Any]]
+    tools: Sequence[dict[str, Any]]
+    notes: Sequence[str]
+
+
+class ModelRequests:
+    def __init__(
+        self,
+        store: Store,
+        snapshots: Snapshots,
+        views: Views,
+        directory: AgentDirectory,
+        orchestrator: Orchestrator,
+        history_chars: int | None,
+    ) -> None:
+        self._store = store
+        self._snapshots = snapshots
+        self._views = views
+        self._directory = directory
+        self._orchestrator = orchestrator
+        self._history_chars = history_chars
+
+    async def of_step(self, owner: str, run_id: str, at: int) -> ModelRequest:
+        """Return the request of the step that began with the event `at`. Raises Invalid if that is no step of a model
+        that Runyard asked."""
+        run = await self._views.run(owner, run_id)
+        begun = await self._store.read(run.id, at - 1, 1) if 0 < at <= run.last_seq else ()
+        step = begun[0].payload if begun else None
+        agent = await self._directory.agent(run.agent)
+        if not isinstance(step, StepStarted) or step.model is None or step.name == SUMMARIZE:
+            raise Invalid("This event does not begin a step that asks a model.")
+        if agent is None or agent.model_settings is None:
+            raise Invalid(f"The requests of agent {run.agent} are not made by Runyard, so they cannot be rebuilt.")
+        notes = [CHANGED] if run.agent_version not in (None, agent.version) else []
+        state = await self._snapshots.state(run, at)
+        agent = await self._equipped(agent, run, state, notes)
+        sent = await self._messages(agent, run, state, notes)
+        return ModelRequest(step.step, step.model, sent, tool_definitions(agent), notes)
+
+    async def _equipped(self, agent: Agent, run: Run, state: State, notes: list[str]) -> Agent:
+        """Return the agent with the tools and the prompt of this run."""
+        supplied = [ClientTool(tool.name, tool.description, tool.schema) for tool in state.client_tools]
+        try:
+            agent = await equipped(agent, supplied)
+        except RunyardError:
+            notes.append(NO_SOURCE)
+        if not run.in_mailbox:
+            return agent
+        notes.append(MAILBOX)
+        found: list[Agent] = []
+
+        async def keep(made: Agent) -> Output | None:
+            found.append(made)
+            return None
+
+        await self._orchestrator.orchestrate(agent, run, keep)
+        return found[0]
+
+    async def _messages(self, agent: Agent, run: Run, state: State, notes: list[str]) -> list[dict[str, Any]]:
+        assert agent.model_settings is not None  # checked by the caller
+        message = (await self._views.triggers([run])).get(run.id)
+        past = _Past(self._store, self._snapshots, run, state, message, self._history_chars)
+        own = messages(state, None if message is None else model_content(message.text, message.parts))
+        window = Window(agent, agent.model_settings, past, _NoSummary())
+        try:
+            await window.begin(own)
+        except ContextTooLong:
+            notes.append(TOO_LONG)
+        return window.messages
+
+
+class _Past:
+    """A run at a seq, as its window reads it."""
+
+    def __init__(
+        self,
+        store: Store,
+        snapshots: Snapshots,
+        run: Run,
+        state: State,
+        message: Message | None,
+        history_chars: int | None,
+    ) -> None:
+        self._store = store
+        self._snapshots = snapshots
+        self._run = run
+        self._history_chars = history_chars
+        self.state = state
+        self.message = message
+
+    def earlier_runs(self, limit: int) -> AsyncIterator[list[dict[str, Any]]]:
+        return earlier_conversations(self._store, self._snapshots, self._run, limit, self._history_chars)
+
+    async def memory(self, known: Summary | None, limit: int) -> Memory:
+        return await runs_since_summary(self._store, self._snapshots, self._run, known, limit, self._history_chars)
+
+
+class _NoSummary:
+    """Makes no summary: a request that was sent had its summary in the log."""
+
+    async def fold(
+        self, summary: str | None, messages: Sequence[dict[str, Any]], most: int, *, back: int, covers: int = 0
+    ) -> str:
+        raise ContextTooLong
