@@ -147,12 +147,12 @@ async def test_a_client_whose_connection_breaks_at_every_event_has_the_same_answ
 
 @pytest.mark.postgres
 async def test_a_client_resumes_on_other_pods_while_the_worker_is_killed(flow: Flow) -> None:
-    """Each connection goes to another pod and breaks after 20 events; the worker dies in the middle of the answer."""
+    """Each connection goes to another pod and breaks after 12 events; the worker dies in the middle of the answer."""
     for _ in range(2):
         await flow.start("api", app=APP)
     await flow.start("worker", "after.model.token:12", app=APP)
     async with (
-        CuttingProxy(lambda: [pod.url for pod in flow.apis], 20) as proxy,
+        CuttingProxy(lambda: [pod.url for pod in flow.apis], 12) as proxy,
         running(PYTHON, "resume", proxy.url, INPUT="count") as program,
     ):
         await flow.pods[-1].end()

@@ -13,7 +13,6 @@ from runyard.faces.langgraph import wire
 from runyard.faces.langgraph.start import FACE, find_thread
 from runyard.faces.langgraph.threads import (
     branch,
-    empty_state,
     metadata_of,
     search,
     shown_thread,
