@@ -32,6 +32,7 @@ NAMED_BY_CLIENTS = {  # what does not exist is created, or is nothing to follow 
     *(Operation("POST", f"/a2a/{{agent}}{path}") for path in ("", "/", "/message:send", "/message:stream")),
     Operation("GET", "/a2a/{agent}/tasks"),
     Operation("GET", "/a2a/{agent}/extendedAgentCard"),  # refused, like push notifications
+    Operation("GET", "/langgraph/assistants/{assistant_id}"),  # agents belong to every owner
     *(Operation(method, CONFIGS) for method in ("GET", "POST")),
     *(Operation(method, CONFIGS + "/{config_id}") for method in ("GET", "DELETE")),
 }
@@ -182,7 +183,9 @@ async def test_what_is_at_work_here_is_nobody_elses_either(locked: Server, gate:
     tried = 0
     for operation in operations(app_of(locked)):
         if "{run_id}" in operation.path:
-            answer = await _asking(locked, operation, None)({"run_id": run_id, "agent_id": "gated"}, bob)
+            answer = await _asking(locked, operation, None)(
+                {"run_id": run_id, "agent_id": "gated", "thread_id": "none"}, bob
+            )
             assert answer.status_code == 404, operation
             tried += 1
     assert tried > 5

@@ -6,7 +6,7 @@ address in `Location` follows it again.
 
 from collections.abc import Awaitable, Callable
 from functools import partial
-from typing import Any
+from typing import Any, Literal
 
 import msgspec
 from starlette.requests import Request
@@ -61,7 +61,6 @@ LIST_PARAMETERS = (
     _parameter("status", type="string"),
     _parameter("select", type="array", items={"type": "string"}),
 )
-CANCEL_PARAMETERS = (_parameter("wait", type="string"), _parameter("action", type="string"))
 
 router = Router(FACE)
 
@@ -149,16 +148,20 @@ async def get_run(request: Request) -> Response:
     return Json(await shown_run(engine_of(request), part.thread, run, part.part))
 
 
-@router.fast("POST", f"{RUN}/cancel", parameters=CANCEL_PARAMETERS, takes_key=False)
-async def cancel_run(request: Request) -> Response:
-    """Cancel a run."""
-    query = request.query_params
-    if query.get("action") == "rollback":
+@router.post(f"{RUN}/cancel", status_code=202)
+async def cancel_run(
+    request: Request,
+    thread_id: str,
+    run_id: str,
+    wait: bool = False,
+    action: Literal["interrupt", "rollback"] = "interrupt",
+) -> Response:
+    """Cancel a run. `wait`: answer when it has ended. The action `rollback` is refused."""
+    if action == "rollback":
         raise wire.Unsupported("This server deletes no runs, so it cannot roll back. Use the action `interrupt`.")
-    run, part = await _named(request)
-    is_waiting = query.get("wait") in ("1", "true")
-    await engine_of(request).cancel(run.owner, run.id, CANCEL_PATIENCE if is_waiting else 0.0)
-    return Json({}, headers=part.headers("join")) if is_waiting else Response(status_code=202)
+    run, _ = await _named(request)
+    await engine_of(request).cancel(run.owner, run.id, CANCEL_PATIENCE if wait else 0.0)
+    return Response(status_code=202)
 
 
 @router.fast("GET", f"{RUN}/join", is_stream=True, or_json=True, parameters=(CANCELS,))
@@ -225,7 +228,10 @@ async def _named(request: Request) -> tuple[Run, Started]:
     found = objects.parsed_run_id(request.path_params["run_id"])
     if found is None:
         raise NotFound(NO_RUN)
-    run = await engine.views.run(owner, found[0])
+    try:
+        run = await engine.views.run(owner, found[0])
+    except NotFound:
+        raise NotFound(NO_RUN) from None
     if run.thread_id is None or (thread is not None and run.thread_id != thread.id):
         raise NotFound(NO_RUN)
     if found[1] > 1 and found[1] > (await translated(engine, run)).state.part + 1:
