@@ -9,6 +9,7 @@ from typing import Any
 import pytest
 
 from runyard.app.asgi import create_app
+from runyard.faces.langgraph.wire import AssistantSearch, HistorySearch, NewRun, ThreadSearch
 from runyard.faces.openai.wire import NewCompletion, NewConversation, NewResponse
 from runyard.settings import Settings
 from tests.faces.agents_for_tests import Gate, agents
@@ -30,6 +31,11 @@ UI_MESSAGES = [
     {"id": "m2", "role": "user", "parts": [{"type": "text", "text": SAID}]},
 ]
 A2A_MESSAGE = {"messageId": MAIL, "role": "ROLE_USER", "parts": [{"text": SAID}, {"data": {MAIL: [SAID]}}]}
+LG_SAID: dict[str, Any] = {"role": "user", "content": [{"type": "text", "text": SAID}], "id": MAIL}
+LG_RUN: dict[str, Any] = {"input": {"messages": [{"role": "ai", "content": SAID}, LG_SAID]}, "metadata": {MAIL: SAID}}
+LG_PATHS = [
+    f"/langgraph{place}/runs{path}" for place in ("", "/threads/{thread_id}") for path in ("", "/stream", "/wait")
+]
 RPC = {"jsonrpc": "2.0", "id": 1, "method": "SendMessage"}
 TASK |= {"domain_id": MAIL, "workflow_id": MAIL, "stage_id": MAIL}
 CONTENT: dict[tuple[str, str], dict[str, Any]] = {
@@ -74,6 +80,9 @@ CONTENT: dict[tuple[str, str], dict[str, Any]] = {
     ("POST", "/a2a/{agent}/"): {**RPC, "params": {"message": {**A2A_MESSAGE, "messageId": "m2"}}},
     ("POST", "/a2a/{agent}/message:send"): {"message": {**A2A_MESSAGE, "messageId": "m3"}},
     ("POST", "/a2a/{agent}/message:stream"): {"message": {**A2A_MESSAGE, "messageId": "m4"}},
+    **{("POST", path): LG_RUN for path in LG_PATHS},
+    ("POST", "/langgraph/threads"): {"metadata": {MAIL: [SAID]}},
+    ("PATCH", "/langgraph/threads/{thread_id}"): {"metadata": {MAIL: [SAID]}},
     ("POST", "/api/channels"): {"name": SAID, "topic": SAID},
     ("PATCH", "/api/channels/{channel_id}"): {"name": SAID, "topic": SAID},
     ("POST", "/api/messages"): {"text": SAID},
@@ -117,6 +126,12 @@ IDS: dict[tuple[str, str], set[str]] = {
     ("POST", "/a2a/{agent}/message:stream"): {"configuration"},
     # an address and its secrets are sent as they are
     ("POST", "/a2a/{agent}/tasks/{task_id}/pushNotificationConfigs"): {"id", "url", "token", "authentication"},
+    ("POST", "/langgraph/assistants/search"): set(AssistantSearch.model_fields),
+    ("POST", "/langgraph/threads"): {"thread_id", "if_exists", "ttl", "supersteps"},
+    ("PATCH", "/langgraph/threads/{thread_id}"): {"ttl"},
+    ("POST", "/langgraph/threads/search"): set(ThreadSearch.model_fields),
+    ("POST", "/langgraph/threads/{thread_id}/history"): set(HistorySearch.model_fields),
+    ("POST", "/langgraph/threads/{thread_id}/state/checkpoint"): {"checkpoint", "subgraphs", "select"},
     ("POST", "/api/channels"): {"kind", "agents", "users"},
     ("PATCH", "/api/channels/{channel_id}"): {"kind"},
     ("POST", "/api/dms"): {"agentId", "otherAgentId", "userId"},
@@ -130,7 +145,11 @@ IDS: dict[tuple[str, str], set[str]] = {
 IDS["POST", "/v1/responses"] = set(NewResponse.model_fields) - CONTENT["POST", "/v1/responses"].keys()
 IDS["POST", "/v1/chat/completions"] = set(NewCompletion.model_fields) - CONTENT["POST", "/v1/chat/completions"].keys()
 IDS["POST", "/v1/conversations"] = set(NewConversation.model_fields)
+for _path in LG_PATHS:
+    IDS["POST", _path] = set(NewRun.model_fields) - {"input", "metadata"}
 NO_BODY = {
+    ("POST", "/langgraph/threads/{thread_id}/copy"),
+    ("POST", "/langgraph/threads/{thread_id}/runs/{run_id}/cancel"),
     ("POST", "/a2a/{agent}/tasks/{task_id}:cancel"),
     ("POST", "/a2a/{agent}/tasks/{task_id}:subscribe"),
     ("POST", "/api/ai/{agent}/{chat_id}/stop"),
@@ -228,6 +247,10 @@ class Visit:
         await self.send("POST", "/mcp", jsonrpc="2.0", id=1)
         for path in ("", "/", "/message:send", "/message:stream"):
             await self.send("POST", f"/a2a/{{agent}}{path}", {"agent": "happy"})
+        thread = await self.send("POST", "/langgraph/threads")
+        await self.send("PATCH", "/langgraph/threads/{thread_id}", thread)
+        for path in LG_PATHS:
+            await self.send("POST", path, {"thread_id": thread["thread_id"]}, assistant_id="happy")
         for path in ("/agents/run/sync", "/agents/run/stream"):
             self.sent.add(("POST", path))
             asked = {**CONTENT["POST", path], "request_id": "r1", "task_type": "happy"}

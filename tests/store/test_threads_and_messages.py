@@ -5,7 +5,7 @@ from msgspec.structs import replace
 
 from runyard.domain.append import Release
 from runyard.domain.run import Status
-from runyard.errors import Fenced, KeyReused, NotFound, RunActive
+from runyard.errors import Conflict, Fenced, KeyReused, NotFound, RunActive
 from runyard.ids import new_id
 from runyard.store import Store
 from tests.store.factories import (
@@ -35,6 +35,27 @@ async def test_a_thread_is_kept_as_it_was_given(store: Store) -> None:
     thread = replace(a_thread(agent="greeter"), kind="channel", external_id="general", user_id="7")
     assert await store.create_thread(thread) == thread
     assert await store.get_thread(ANN, thread.id) == thread
+
+
+async def test_the_metadata_of_a_chat_can_be_replaced_by_its_owner_alone(store: Store) -> None:
+    thread = replace(a_thread(), external_id="mine", metadata='{"a":1}')
+    assert await store.create_thread(thread) == thread
+    with pytest.raises(NotFound):
+        await store.change_thread(BOB, thread.id, "{}")
+    changed = replace(thread, metadata='{"b":2}')
+    assert await store.change_thread(ANN, thread.id, '{"b":2}') == changed
+    assert await store.get_named_thread(ANN, "mine") == changed
+    channel = await store.create_thread(replace(a_thread(), kind="channel", name="general"))
+    with pytest.raises(NotFound):
+        await store.change_thread(ANN, channel.id, "{}")
+
+
+async def test_a_name_is_given_to_one_thread_of_an_owner(store: Store) -> None:
+    first = await store.create_thread(replace(a_thread(ANN), external_id="mine"))
+    with pytest.raises(Conflict):
+        await store.create_thread(replace(a_thread(ANN), external_id="mine"))
+    await store.create_thread(replace(a_thread(BOB), external_id="mine"))
+    assert await store.list_threads(ANN, None, MANY) == [first]
 
 
 async def test_creating_a_thread_again_with_its_key_returns_the_first_one(store: Store) -> None:

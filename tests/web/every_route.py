@@ -55,13 +55,16 @@ APPROVE = "/chats/{chat_id}/interactions/{interaction_id}/approve"
 class OwnedObjects:
     """The ids of one owner's objects by path parameter, and a valid body for each route."""
 
-    def __init__(self, ids: dict[str, str], waiting: dict[str, str]) -> None:
+    def __init__(self, ids: dict[str, str], waiting: dict[str, str], langgraph: dict[str, str]) -> None:
         self.ids = ids
+        self.langgraph = langgraph  # a thread and its run
         self._waiting = waiting
 
     def of(self, operation: Operation) -> dict[str, str]:
         if operation.path == RECORD:
             return {**self.ids, "agent_id": "happy"}
+        if operation.path.startswith("/langgraph/"):
+            return {**self.ids, **self.langgraph}
         if operation.path.startswith("/api/ag-ui/"):
             return {**self.ids, "thread_id": self.ids["chat_id"]}  # a thread with a run
         return {**self.ids, **self._waiting} if operation.path == APPROVE else self.ids
@@ -103,6 +106,12 @@ class OwnedObjects:
                 return UI_MESSAGES
             case ("POST", "/api/ag-ui/{agent}"):
                 return {"threadId": "my-chat", "runId": "r1", "messages": [AG_UI_MESSAGE]}
+            case ("POST", path) if path.startswith("/langgraph/") and "/runs" in path and "{run_id}" not in path:
+                return {"assistant_id": "happy", "input": "hello"}
+            case ("POST", "/langgraph/threads/{thread_id}/state/checkpoint"):
+                return {"checkpoint": {"thread_id": None}}
+            case ("PATCH", "/langgraph/threads/{thread_id}"):
+                return {"metadata": {"topic": "rain"}}
             case ("POST", "/a2a/{agent}/message:send" | "/a2a/{agent}/message:stream"):
                 return {"message": A2A_MESSAGE}
             case ("POST", "/a2a/{agent}" | "/a2a/{agent}/"):
@@ -133,6 +142,8 @@ def unknown() -> Iterator[dict[str, str]]:
         "stream_id",
         "task_id",
         "config_id",
+        "assistant_id",
+        "checkpoint_id",
     )
     same = {"kind": "agent", "label": "notes", "emoji": "ok", "agent": "happy"}
     yield (
@@ -164,6 +175,8 @@ async def create_objects(server: Server, key: str) -> OwnedObjects:
         conversation = await server.http.post("/v1/conversations", json={})
         kind = {"Content-Type": "text/plain"}
         file = await server.http.post("/api/files", params={"name": "a.txt"}, content=b"hello", headers=kind)
+        found = await server.http.post("/langgraph/runs/wait", json={"assistant_id": "happy", "input": "hello"})
+        _, _, thread, _, run = found.headers["content-location"].split("/")
     finally:
         del server.http.headers["authorization"]
     ids = {
@@ -182,9 +195,11 @@ async def create_objects(server: Server, key: str) -> OwnedObjects:
         "stream_id": run_id,
         "task_id": run_id,
         "config_id": "none",
+        "assistant_id": "happy",
         **channel_objects,
     }
-    return OwnedObjects(ids, {"interaction_id": asked, "approval": approval})
+    langgraph = {"thread_id": thread, "run_id": run, "checkpoint_id": run}
+    return OwnedObjects(ids, {"interaction_id": asked, "approval": approval}, langgraph)
 
 
 async def _create_channel_objects(server: Server) -> dict[str, str]:

@@ -31,6 +31,7 @@ NAMED_BY_CLIENTS = {  # what does not exist is created, or is nothing to follow 
     *(Operation("POST", f"/a2a/{{agent}}{path}") for path in ("", "/", "/message:send", "/message:stream")),
     Operation("GET", "/a2a/{agent}/tasks"),
     Operation("GET", "/a2a/{agent}/extendedAgentCard"),  # refused
+    Operation("GET", "/langgraph/assistants/{assistant_id}"),  # agents belong to every owner
 }
 OF_EVERY_OWNER = Operation("GET", "/v1/models/{model}")
 OF_OPERATORS = Operation("DELETE", "/api/keys/{key_id}")
@@ -179,7 +180,9 @@ async def test_what_is_at_work_here_is_nobody_elses_either(locked: Server, gate:
     tried = 0
     for operation in operations(app_of(locked)):
         if "{run_id}" in operation.path:
-            answer = await _asking(locked, operation, None)({"run_id": run_id, "agent_id": "gated"}, bob)
+            answer = await _asking(locked, operation, None)(
+                {"run_id": run_id, "agent_id": "gated", "thread_id": "none"}, bob
+            )
             assert answer.status_code == 404, operation
             tried += 1
     assert tried > 5

@@ -10,7 +10,7 @@ CONTRACT = ("/agents/run/sync", "/agents/run/stream")
 def test_every_operation_declares_its_errors_as_problems_or_in_the_shape_of_its_protocol() -> None:
     document = create_app(Settings(), agents(Gate())).openapi()
     for path, operations in document["paths"].items():
-        has_own_shape = path in CONTRACT or path.startswith(("/v1/", "/api/ag-ui/", "/mcp", "/a2a/"))
+        has_own_shape = path in CONTRACT or path.startswith(("/v1/", "/api/ag-ui/", "/mcp", "/a2a/", "/langgraph/"))
         kind = "application/json" if has_own_shape else "application/problem+json"
         kind = "text/plain" if path.startswith("/api/ai/") else kind
         for method, operation in operations.items():

@@ -51,6 +51,10 @@ def problem(answer: httpx2.Response, status: int, code: str) -> dict[str, Any]:
         error = dict(answer.json()["error"])
         assert (answer.json()["jsonrpc"], error["data"]["code"]) == ("2.0", code)
         return {**error, "detail": error["message"], "errors": [{"where": "body", "what": error["message"]}]}
+    if answer.request.url.path.startswith("/langgraph/"):  # errors of LangGraph have a detail, like those of FastAPI
+        body = dict(answer.json())
+        assert (set(body), body["code"]) == ({"detail", "code"}, code)
+        return {**body, "errors": [{"where": "body", "what": body["detail"]}]}
     if answer.request.url.path.startswith("/a2a/"):
         return _of_a2a(answer, code)
     assert answer.headers["content-type"] == "application/problem+json"

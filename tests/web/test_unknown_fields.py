@@ -12,11 +12,13 @@ from tests.web.test_problems import MARKER, MEMORY, problem
 OPEN_BY_CONTRACT = {"/agents/run/sync", "/agents/run/stream"}
 OPEN_BY_A2A = "/a2a/"  # newer clients may send fields that this version does not know
 FILES = {"/api/files"}  # the body is the bytes of a file
+ALONE = ("/langgraph/runs", "/langgraph/runs/stream", "/langgraph/runs/wait")
 BODIES: dict[str, dict[str, Any]] = {
     "/api/channels": {"name": "all"},
     "/api/dms": {"agentId": "happy"},
     "/api/messages": {"text": "hello"},
     "/api/agents": {"id": "clerk-2", "modelId": "fake/model"},
+    **{path: {"assistant_id": "happy", "input": "hello"} for path in ALONE},
     "/v1/responses": {"model": "happy", "input": "hello"},
     "/v1/chat/completions": {"model": "happy", "messages": [{"role": "user", "content": "hello"}]},
 }

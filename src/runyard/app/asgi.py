@@ -50,6 +50,7 @@ def create_app(
     from runyard.faces.channels.routes import router as channels
     from runyard.faces.chats.routes import router as chats
     from runyard.faces.contract.routes import router as contract
+    from runyard.faces.langgraph.routes import router as langgraph
     from runyard.faces.mcp.routes import router as mcp
     from runyard.faces.native.routes import router as native
     from runyard.faces.openai.routes import router as openai
@@ -72,7 +73,7 @@ def create_app(
 
     return build(
         Context(running.engine, running.metrics, settings.heartbeat_seconds, _options(running, settings, keys)),
-        (threads, channels, chats, contract, plans, openai, ai_sdk, ag_ui, mcp, a2a, native),
+        (threads, channels, chats, contract, plans, openai, ai_sdk, ag_ui, mcp, a2a, langgraph, native),
         keys=keys,
         version=__version__,
         limits=Limits(

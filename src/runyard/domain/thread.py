@@ -13,7 +13,7 @@ Role = Literal["user", "assistant"]
 
 
 class Thread(Struct, frozen=True, kw_only=True):
-    """A chat, a channel or a DM."""
+    """A chat, a channel or a DM. `metadata` is the JSON of values that a client stores with a chat."""
 
     id: str
     owner: str
@@ -27,6 +27,7 @@ class Thread(Struct, frozen=True, kw_only=True):
     name: str | None = None
     topic: str | None = None
     is_private: bool = False
+    metadata: str | None = None
 
 
 class Message(Struct, frozen=True, kw_only=True):

@@ -22,7 +22,10 @@ class Excerpt(Struct, frozen=True):
 class ThreadStore(Protocol):
     async def create_thread(self, thread: Thread, key: IdempotencyKey | None = None) -> Thread:
         """Store a thread and return it. With a known key, return the thread created then; KeyReused if the digest
-        differs."""
+        differs. Conflict if the owner has a thread of the same `external_id`."""
+
+    async def change_thread(self, owner: str, thread_id: str, metadata: str) -> Thread:
+        """Replace the metadata of a chat and return it; NotFound if the owner has no chat with this id."""
 
     async def get_thread(self, owner: str, thread_id: str) -> Thread:
         """Return a thread; NotFound if the owner has no thread with this id."""

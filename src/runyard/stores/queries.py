@@ -35,6 +35,7 @@ class Queries(Struct, frozen=True, kw_only=True):
     change_agent: str
     change_channel: str
     change_message: str
+    change_thread: str
     check_lease: str
     claim_pushes: str
     clock: str

@@ -42,6 +42,7 @@ def thread(row: Row) -> Thread:
         name=row["name"],
         topic=row["topic"],
         is_private=bool(row["is_private"]),
+        metadata=row["metadata"],
     )
 
 

@@ -96,6 +96,7 @@ class SqlStore(Transactions):
             return await self._write_one("other", threads.create, thread)
         return await self._write("other", threads.create, thread, key)
 
+    change_thread = transaction("other", threads.change)
     get_thread = query(threads.get)
     get_named_thread = query(threads.get_named)
     fork_thread = transaction("other", threads.fork)

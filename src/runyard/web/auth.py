@@ -23,7 +23,7 @@ from runyard.web.errors.problems import CALLER, REFUSED, path_of
 from runyard.web.limits.rates import Rates
 
 CARDS = ("/.well-known/agent-card.json", "/a2a/{agent}/.well-known/agent-card.json")
-OPEN = ("/health", "/api/health", "/health/ready", "/", "/assets/{name}", *CARDS)  # public routes
+OPEN = ("/health", "/api/health", "/health/ready", "/", "/assets/{name}", "/langgraph/ok", *CARDS)  # public routes
 NEEDS: dict[tuple[str, str], api_key.Scope] = {
     ("POST", "/api/approvals/{approval_id}"): "approve",
     ("POST", "/api/waits/{wait_id}"): "approve",
@@ -31,6 +31,10 @@ NEEDS: dict[tuple[str, str], api_key.Scope] = {
     ("POST", "/a2a/{agent}"): "read",  # the method in the body may need more (`faces/a2a/operations.py`)
     ("POST", "/a2a/{agent}/"): "read",
     ("POST", "/a2a/{agent}/tasks/{task_id}:subscribe"): "read",
+    ("POST", "/langgraph/assistants/search"): "read",
+    ("POST", "/langgraph/threads/search"): "read",
+    ("POST", "/langgraph/threads/{thread_id}/history"): "read",
+    ("POST", "/langgraph/threads/{thread_id}/state/checkpoint"): "read",
     ("GET", "/metrics"): "operate",
     ("GET", "/api/overview"): "operate",
     ("GET", "/api/keys"): "operate",

@@ -57,7 +57,10 @@ class Follower(Protocol):
 
 class LiveStream(Response):
     """Sends the items of a follower as server-sent events until they end or the client disconnects. A stream whose key
-    is revoked is cut."""
+    is revoked is cut. `first_headers` and `ping`: for protocols that need another type or another heartbeat."""
+
+    first_headers: Sequence[tuple[bytes, bytes]] = HEADERS
+    ping = PING
 
     def __init__(
         self,
@@ -71,7 +74,7 @@ class LiveStream(Response):
         self._encoded = encoded
         self._heartbeat = heartbeat
         more = [(name.lower().encode(), value.encode()) for name, value in (extra_headers or {}).items()]
-        self._head = [*HEADERS, *more]
+        self._head = [*self.first_headers, *more]
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         follower = self._follow()
@@ -105,7 +108,7 @@ class LiveStream(Response):
                 raise StreamCut
             match found:
                 case Pause.IDLE:
-                    await write(PING, True)
+                    await write(self.ping, True)
                 case Pause.END:
                     await write(b"", False)
                     return False

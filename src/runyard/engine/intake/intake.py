@@ -11,20 +11,20 @@ import msgspec
 from msgspec.structs import replace
 
 from runyard.clock import Clock
-from runyard.domain.events import ClientTool, Drafter, RunQueued, clean
+from runyard.domain.events import ClientTool, Drafter, RunQueued
 from runyard.domain.no_redaction import NO_REDACTION
 from runyard.domain.run import Run, run_lane, thread_lane
 from runyard.domain.task import Budget, RunOptions, Task
 from runyard.domain.thread import Thread
 from runyard.engine.intake.client_tools import checked_client_tools
 from runyard.engine.intake.content import NewPart, stored_content
-from runyard.engine.intake.fork import copy_beginning
 from runyard.engine.intake.redacted import options_as_stored, redacted_tool, task_as_stored
+from runyard.engine.intake.threads import ThreadIntake
 from runyard.engine.intake.while_running import PostsWhileRunning, WhileRunning
 from runyard.engine.limits import Admission, InputLimits
 from runyard.engine.log.group import Group
 from runyard.engine.log.tail import Tail
-from runyard.errors import Conflict, Invalid, NotFound, RunyardError
+from runyard.errors import Invalid, NotFound, RunyardError
 from runyard.ids import is_id, new_id
 from runyard.store import Accepted, IdempotencyKey, Post, Store
 from runyard.telemetry.metrics import Metrics
@@ -45,7 +45,7 @@ def idempotency_key(owner: str, route: str, key: str | None, request: object) ->
     return IdempotencyKey(f"{owner} {route}", key, digest)
 
 
-class Intake:
+class Intake(ThreadIntake):
     def __init__(
         self,
         store: Store,
@@ -77,20 +77,6 @@ class Intake:
         self._draft = Drafter(clock, "api")
         self._post_while_running = PostsWhileRunning(store, tail, self._draft, worker, cancel, metrics or Metrics())
         self._commit_in_group: Group[Post, Accepted | RunyardError] = Group(self._commit, GROUP_POSTS)
-
-    async def open_thread(
-        self, owner: str, user_id: str | None, agent: str | None, key: IdempotencyKey | None = None
-    ) -> Thread:
-        """Create a thread."""
-        self._check_agent(agent)
-        thread = Thread(
-            id=new_id(),
-            owner=owner,
-            user_id=None if user_id is None else clean(user_id),
-            agent=agent,
-            created_at=self._clock.now_ms(),
-        )
-        return await self._store.create_thread(thread, key)
 
     async def post(
         self,
@@ -194,27 +180,6 @@ class Intake:
             raise NotFound("The run belongs to no thread, so it has no message to edit.")
         post = await self._message(owner, face, old.thread_id, text, agent, key, parts=parts)
         return self._announce(await self._store.edit(owner, post, run_id))
-
-    async def fork(
-        self,
-        owner: str,
-        thread: Thread,
-        run_id: str | None,
-        key: IdempotencyKey | None = None,
-        at_seq: int | None = None,
-    ) -> Thread:
-        """Create a thread that continues after this run, or after the last run of the thread; with `at_seq`, after
-        that event of the run."""
-        if run_id is None and thread.head_run_id is None:
-            raise Conflict("The thread has no run to fork. Post a message first.")
-        run = await self._store.get_run(owner, run_id or thread.head_run_id or "")
-        if run.thread_id != thread.id:
-            raise NotFound("There is no run with that id in the thread.")
-        fork = Thread(
-            id=new_id(), owner=owner, user_id=thread.user_id, agent=thread.agent, created_at=self._clock.now_ms()
-        )
-        copy = None if at_seq is None else await copy_beginning(self._store, self._clock, run, at_seq, fork)
-        return await self._store.fork_thread(fork, run.id, key, copy)
 
     async def start(
         self,

@@ -19,9 +19,20 @@ class Threads(Conversations, Runs):
         made = self._keys.recall(key)
         if made is not None:
             return await self.get_thread(thread.owner, made)
+        if thread.external_id is not None and any(
+            (each.owner, each.external_id) == (thread.owner, thread.external_id) for each in self._threads.values()
+        ):
+            raise Conflict
         self._threads[thread.id] = thread
         self._keys.remember(key, thread.id, self._now())
         return thread
+
+    async def change_thread(self, owner: str, thread_id: str, metadata: str) -> Thread:
+        thread = await self.get_thread(owner, thread_id)
+        if thread.kind != "chat":
+            raise NotFound
+        self._threads[thread_id] = replace(thread, metadata=metadata)
+        return self._threads[thread_id]
 
     async def get_thread(self, owner: str, thread_id: str) -> Thread:
         thread = self._threads.get(thread_id)

@@ -15,6 +15,7 @@ from runyard.stores.transactions import runs
 from runyard.stores.transactions.tx import Tx
 
 COPIED_AT_ONCE = 5000
+NAME_TAKEN = "A thread has that name. Choose another name."
 
 
 async def create(tx: Tx, thread: Thread, key: IdempotencyKey | None = None) -> Thread:
@@ -22,13 +23,25 @@ async def create(tx: Tx, thread: Thread, key: IdempotencyKey | None = None) -> T
         known = await take_key(tx, key, thread.id)
         if known is not None:
             return await get(tx, thread.owner, known)
-    await tx.rows(tx.q.insert_thread, *values(thread))
+    if thread.external_id is None:
+        await tx.rows(tx.q.insert_thread, *values(thread))
+        return thread
+    await tx.many(tx.q.open_threads, [values(thread)])
+    if (await get_named(tx, thread.owner, thread.external_id)).id != thread.id:
+        raise Conflict(NAME_TAKEN)
     return thread
+
+
+async def change(tx: Tx, owner: str, thread_id: str, metadata: str) -> Thread:
+    rows = await tx.rows(tx.q.change_thread, owner, thread_id, metadata)
+    if not rows:
+        raise NotFound
+    return _rows.thread(rows[0])
 
 
 def values(made: Thread) -> tuple[Any, ...]:
     """Return the values of a new thread, in the order of `insert_thread`."""
-    return made.id, made.owner, made.kind, made.external_id, made.user_id, made.agent, made.created_at
+    return made.id, made.owner, made.kind, made.external_id, made.user_id, made.agent, made.created_at, made.metadata
 
 
 async def fork(

@@ -5,7 +5,7 @@ from alembic import op
 from runyard.stores.migrations.upgrade import run_script
 
 revision = "0019"
-down_revision = "0017"
+down_revision = "0018"
 
 
 def upgrade() -> None:

@@ -1,5 +1,5 @@
 -- fragment: conversation
-t.id, t.owner, t.kind, t.external_id, t.user_id, t.agent, t.head_run_id, t.created_at, t.forked_from, t.name, t.topic, t.is_private
+t.id, t.owner, t.kind, t.external_id, t.user_id, t.agent, t.head_run_id, t.created_at, t.forked_from, t.name, t.topic, t.is_private, t.metadata
 
 -- name: insert_conversation
 -- Insert a channel or a DM, unless its owner has one of that name.

@@ -37,9 +37,10 @@ select {thread} from threads where id = any($1::uuid[]) and kind = 'chat';
 
 -- name: open_threads
 -- Insert the threads that an owner does not have, in order so that two groups cannot deadlock.
-insert into threads (id, owner, kind, external_id, user_id, agent, created_at)
+insert into threads (id, owner, kind, external_id, user_id, agent, created_at, metadata)
 select * from unnest($1::text::uuid[], $2::text::text[], $3::text::text[], $4::text::text[], $5::text::text[], $6::text::text[],
-                     $7::text::bigint[]) as t (id, owner, kind, external_id, user_id, agent, created_at)
+                     $7::text::bigint[], $8::text::text[])
+       as t (id, owner, kind, external_id, user_id, agent, created_at, metadata)
  order by t.owner, t.external_id
     on conflict (owner, external_id) where external_id is not null do nothing;
 

@@ -18,7 +18,8 @@ create table threads (
   forked_from  uuid,
   name         text,  -- of a channel; for a DM, its participants
   topic        text,
-  is_private   boolean not null default false
+  is_private   boolean not null default false,
+  metadata     text  -- values of the client, as JSON
 );
 create unique index threads_external on threads (owner, external_id) where external_id is not null;
 create index threads_owner on threads (owner, id);

@@ -1,17 +1,22 @@
 -- fragment: thread
-id, owner, kind, external_id, user_id, agent, head_run_id, created_at, forked_from, name, topic, is_private
+id, owner, kind, external_id, user_id, agent, head_run_id, created_at, forked_from, name, topic, is_private, metadata
 
 -- fragment: message
 m.id, m.thread_id, m.run_id, m.role, m.text, m.sources, m.created_at, m.sender, m.parent_id, m.parts
 
 -- name: insert_thread
 -- Insert a thread.
-insert into threads (id, owner, kind, external_id, user_id, agent, created_at) values ($1, $2, $3, $4, $5, $6, $7);
+insert into threads (id, owner, kind, external_id, user_id, agent, created_at, metadata)
+values ($1, $2, $3, $4, $5, $6, $7, $8);
 
 -- name: fork_thread
 -- Insert a thread that continues from a run of another thread.
-insert into threads (id, owner, kind, external_id, user_id, agent, created_at, head_run_id, forked_from)
-values ($1, $2, $3, $4, $5, $6, $7, $8, $9);
+insert into threads (id, owner, kind, external_id, user_id, agent, created_at, metadata, head_run_id, forked_from)
+values ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10);
+
+-- name: change_thread
+-- Replace the metadata of a chat.
+update threads set metadata = $3 where owner = $1 and id = $2 and kind = 'chat' returning {thread};
 
 -- name: get_named_thread
 -- One thread of an owner by its external id.

@@ -32,7 +32,8 @@ select {thread} from threads where id in (select value from json_each(?1)) and k
 
 -- name: open_threads
 -- Insert the threads that an owner does not have.
-insert into threads (id, owner, kind, external_id, user_id, agent, created_at) values (?1, ?2, ?3, ?4, ?5, ?6, ?7)
+insert into threads (id, owner, kind, external_id, user_id, agent, created_at, metadata)
+values (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8)
     on conflict (owner, external_id) where external_id is not null do nothing;
 
 -- name: named_threads

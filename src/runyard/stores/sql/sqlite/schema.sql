@@ -13,7 +13,8 @@ create table threads (
   forked_from  text,
   name         text,  -- of a channel; for a DM, its participants
   topic        text,
-  is_private   integer not null default 0
+  is_private   integer not null default 0,
+  metadata     text  -- values of the client, as JSON
 ) strict, without rowid;
 create unique index threads_external on threads (owner, external_id) where external_id is not null;
 create index threads_owner on threads (owner, id);

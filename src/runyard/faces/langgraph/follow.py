@@ -1,0 +1,199 @@
+"""Follows a part of a run: as a stream of events, or until its values are there.
+
+A client that reconnects gives the id of the last event that it has seen, and gets exactly the frames after it. The
+`Location` of a response is the address to reconnect to; it names the modes, because the clients leave them out then.
+"""
+
+from collections.abc import Awaitable, Callable, Collection, Sequence
+from typing import Any, NamedTuple
+from urllib.parse import quote, urlencode
+
+import msgspec
+
+from runyard.domain.content import model_content
+from runyard.domain.events import TERMINAL, Event
+from runyard.domain.run import Run
+from runyard.engine.engine import Engine
+from runyard.engine.log.snapshots import translation_kind
+from runyard.engine.log.stream import Pause
+from runyard.engine.log.tail import Chunk
+from runyard.errors import Gone, NotFound
+from runyard.faces.langgraph import objects
+from runyard.faces.langgraph.objects import Frame, Shown
+from runyard.faces.langgraph.state import State
+from runyard.faces.langgraph.translate import Translation
+from runyard.web.context import Context
+from runyard.web.sse import HEADERS, LiveStream, PartFollower
+
+MOST_RUNS = 200  # of a thread whose messages are shown, the newest ones
+ROLES = {"user": "human", "assistant": "ai", "system": "system"}
+TRANSLATION = translation_kind("langgraph", 1, State, Translation)
+Position = tuple[int, int]
+START: Position = (0, 0)
+Load = Callable[[State], Awaitable[list[Shown]]]
+
+
+class Started(NamedTuple):
+    """A part of a run, and its thread as the client calls it."""
+
+    thread: str
+    run_id: str
+    part: int
+
+    @property
+    def path(self) -> str:
+        return f"/threads/{quote(self.thread, safe='')}/runs/{objects.shown_run_id(self.run_id, self.part)}"
+
+    def headers(self, then: str) -> dict[str, str]:
+        """Return the headers of a response. The clients add both addresses to the prefix of this face."""
+        return {"Location": f"{self.path}/{then}", "Content-Location": self.path, "Runyard-Run-Id": self.run_id}
+
+
+async def translated(engine: Engine, run: Run) -> Translation:
+    """Return the translation of a run's log so far."""
+    [folded] = await engine.views.folded(run, [TRANSLATION])
+    found: Translation = folded.fold
+    return found
+
+
+async def earlier_messages(engine: Engine, run: Run, state: State) -> list[Shown]:
+    """Return the messages before those that the run has written: of earlier runs on its branch, and its question.
+    `state` is that of the run."""
+    branch = [run]
+    while (parent := branch[-1].parent_id) is not None and len(branch) < MOST_RUNS:
+        try:
+            branch.append(await engine.views.run(run.owner, parent))
+        except (NotFound, Gone):
+            break
+    questions = await engine.views.triggers(branch)
+    found: list[Shown] = []
+    for each in reversed(branch):
+        known = state if each is run else (await translated(engine, each)).state
+        found += [
+            {"type": ROLES.get(said["role"], "human"), "id": f"{each.id}.{n}", "content": said["content"]}
+            for n, said in enumerate(known.earlier)
+        ]
+        if (question := questions.get(each.id)) is not None:
+            message_id = str(known.echo.get("message_id") or question.id)
+            found.append(objects.human(message_id, model_content(question.text, question.parts)))
+        if each is not run:
+            found += known.messages
+    return found
+
+
+class Encoder:
+    """Encodes the frames of one part that the modes show and that come after a position. `base` are the messages
+    before those of the run, once they are needed."""
+
+    def __init__(self, part: Started, modes: Collection[str], after: Position = START) -> None:
+        self.translation = Translation(part.run_id)
+        self._number = part.part
+        self._after = after
+        self._modes = {"", *modes} if {"values", "updates"} & set(modes) else {"", "interrupt", *modes}
+        self.base: Sequence[Shown] | None = None if "values" in modes else []
+        self.is_over = False
+
+    def take(self, event: Event) -> bytes:
+        found, state = self.translation.take(event), self.translation.state
+        if state.part != self._number:
+            return b""
+        self.is_over = not state.is_open
+        seq, first = event.seq, self._after
+        return b"".join(
+            objects.encoded(seq, n, self._completed(frame))
+            for n, frame in enumerate(found)
+            if frame.mode in self._modes and (seq, n) > first
+        )
+
+    def _completed(self, frame: Frame) -> Frame:
+        if frame.mode != "values":
+            return frame
+        return frame._replace(data={**frame.data, "messages": [*(self.base or ()), *frame.data["messages"]]})
+
+
+class ValuesEncoder(Encoder):
+    """Makes the values at the end of a part, as JSON."""
+
+    def __init__(self, part: Started) -> None:
+        super().__init__(part, ("values",))
+
+    def take(self, event: Event) -> bytes:
+        found = self.translation.take(event)
+        state = self.translation.state
+        self.is_over = not state.is_open and state.part == self._number
+        return msgspec.json.encode(self._result(found[-1])) if self.is_over else b""
+
+    def _result(self, last: Frame) -> Shown:
+        if last.event == "error":
+            return {"__error__": last.data}
+        values = self._completed(Frame("values", "values", self.translation.values())).data
+        interrupts = self.translation.interrupts()
+        return {**values, objects.INTERRUPT: interrupts} if interrupts else values
+
+
+class Follower(PartFollower):
+    """Follows a part. The messages before it are loaded when its run begins: earlier runs of the thread have written
+    theirs by then."""
+
+    def __init__(self, engine: Engine, run_id: str, encoder: Encoder, load: Load) -> None:
+        super().__init__(engine.streams, run_id, encoder)
+        self._frames = encoder
+        self._load = load
+
+    async def next(self, patience: float) -> Sequence[bytes] | Pause:
+        if self._frames.is_over:
+            return Pause.END
+        found = await self._log.next(patience)
+        if isinstance(found, Pause):
+            return found
+        return [piece for chunk in found for piece in await self._pieces(chunk)]
+
+    async def _pieces(self, chunk: Chunk) -> list[bytes]:
+        pieces: list[bytes] = []
+        for event in chunk.events:
+            if self._frames.base is None and _has_begun(event):
+                self._frames.base = await self._load(self._frames.translation.state)
+            if not self._frames.is_over:
+                pieces.append(self._frames.take(event))
+        return pieces
+
+
+def _has_begun(event: Event) -> bool:
+    return event.source == "worker" or event.type == TERMINAL
+
+
+class PartStream(LiveStream):
+    """The stream of a part. A heartbeat has no empty line: the client for Node would make an event of it.
+
+    `on_gone` is called if the client disconnects before the end."""
+
+    ping = b": ping\n"
+
+    def __init__(
+        self,
+        context: Context,
+        part: Started,
+        encoder: Encoder,
+        headers: dict[str, str],
+        load: Load,
+        on_gone: Callable[[], Awaitable[Any]] | None = None,
+    ) -> None:
+        engine = context.engine
+        super().__init__(lambda: Follower(engine, part.run_id, encoder, load), bytes, context.heartbeat, headers)
+        self._on_gone = on_gone
+
+    async def _gone(self) -> None:
+        if self._on_gone is not None:
+            await self._on_gone()
+
+
+class ValuesResponse(PartStream):
+    """The values of a part as JSON, when it has ended. The headers are sent at once, so that a client whose connection
+    breaks finds the run again; until the end, empty lines keep the connection open."""
+
+    first_headers = ((b"content-type", b"application/json"), *HEADERS[1:])
+    ping = b"\n"
+
+
+def stream_headers(part: Started, modes: Collection[str]) -> dict[str, str]:
+    return part.headers("stream?" + urlencode([("stream_mode", mode) for mode in modes]))

@@ -1,0 +1,150 @@
+"""The messages that a translation makes: text in pieces, calls, and what was withdrawn. Pure.
+
+A message of the agent is complete when something else begins. Until then, calls are added to it (`_flush`).
+"""
+
+from typing import Any
+
+from runyard.domain.events import RunOutput
+from runyard.faces.langgraph import objects
+from runyard.faces.langgraph.objects import Frame, Shown
+from runyard.faces.langgraph.state import OpenMessage, State
+
+MODEL, TOOLS, CUSTOM = "model", "tools", "custom"
+
+
+class Messages:
+    """The messages of a run, and the frames that show them."""
+
+    def __init__(self, run_id: str, state: State | None = None) -> None:
+        self.state = state or State(run_id=run_id)
+
+    def values(self) -> Shown:
+        """Return the state that the run has written so far: its messages and outputs."""
+        return {**self.state.outputs, "messages": list(self.state.messages)}
+
+    def interrupts(self) -> list[Shown]:
+        """Return what the client may answer now."""
+        return [objects.interrupt(key, wait) for key, wait in self.state.waits.items() if wait.is_open]
+
+    def _call(self, call_id: str, tool: str, given: Any, event_id: str, out: list[Frame]) -> None:
+        """Add a call to the last message of the agent, unless it is known."""
+        state = self.state
+        if call_id in state.calls:
+            return
+        self._close_text()
+        state.calls[call_id] = f"call_{event_id}"
+        call = objects.tool_call(state.calls[call_id], tool, given)
+        if state.last is None:
+            self._append(objects.answer(event_id, "", ""), self._node)
+        assert state.last is not None
+        before = self._found(state.last)["tool_calls"]
+        self._change(state.last, tool_calls=[*before, call])
+        out.append(self._tuple(objects.chunk(state.last, calls=[call], at=len(before)), state.last_node))
+
+    @property
+    def _node(self) -> str:
+        """The node of the graph that works now: the innermost step of the agent, or its model."""
+        return next(reversed(self.state.steps.values()), MODEL)
+
+    def _tuple(self, message: Shown, node: str) -> Frame:
+        about = {"langgraph_node": node, "run_id": self.state.run_id, "assistant_id": self.state.agent}
+        return Frame("messages-tuple", "messages", [message, about])
+
+    def _values(self, out: list[Frame]) -> None:
+        out.append(Frame("values", "values", self.values()))
+
+    def _write(self, piece: str, event_id: str, out: list[Frame], *, is_reasoning: bool = False) -> None:
+        state = self.state
+        if not is_reasoning:
+            state.written.append(piece)
+            if state.has_text and (state.text is None or not state.text.text):
+                piece = piece.lstrip("\n")  # the gap between two turns: a message has its own place
+        if not piece:
+            return
+        if state.text is None:
+            self._flush(out)
+            state.text = OpenMessage(event_id, self._node)
+        text = state.text
+        if is_reasoning:
+            text.reasoning.append(piece)
+            out.append(self._tuple(objects.chunk(text.id, reasoning=piece), text.node))
+        else:
+            state.has_text = True
+            text.text.append(piece)
+            out.append(self._tuple(objects.chunk(text.id, piece), text.node))
+
+    def _close_text(self, node: str | None = None) -> None:
+        text, self.state.text = self.state.text, None
+        if text is not None:
+            self._append(objects.answer(text.id, "".join(text.text), "".join(text.reasoning)), node or text.node)
+            self.state.unkept.append(text.id)
+
+    def _append(self, message: Shown, node: str) -> None:
+        state = self.state
+        state.messages.append(message)
+        state.news.append(message["id"])
+        state.last, state.last_node = message["id"], node
+
+    def _found(self, message_id: str) -> Shown:
+        return next(each for each in reversed(self.state.messages) if each["id"] == message_id)
+
+    def _change(self, message_id: str, **fields: Any) -> None:
+        """Replace a message. Frames that have the old one stay as they are."""
+        messages = self.state.messages
+        at = next(n for n in reversed(range(len(messages))) if messages[n]["id"] == message_id)
+        messages[at] = {**messages[at], **fields}
+
+    def _flush(self, out: list[Frame]) -> None:
+        """Show the last message of the agent: it is complete."""
+        self._close_text()
+        state = self.state
+        state.last = None
+        if not state.news:
+            return
+        shown, state.news = [self._found(each) for each in state.news], []
+        out.append(Frame("updates", "updates", {state.last_node: {"messages": shown}}))
+        self._values(out)
+
+    def _withdraw(self, out: list[Frame]) -> None:
+        """Take back the text since the last result. A message that has calls stays, without its text."""
+        state = self.state
+        del state.written[state.kept :]
+        lost = [*state.unkept, *([] if state.text is None else [state.text.id])]
+        state.text, state.unkept = None, []
+        if not lost:
+            return
+        bare = [each for each in state.messages if each["id"] in lost and each["tool_calls"]]
+        for message in bare:
+            self._change(message["id"], content="", additional_kwargs={})
+        gone = set(lost) - {each["id"] for each in bare}
+        state.messages = [each for each in state.messages if each["id"] not in gone]
+        state.news = [each for each in state.news if each not in gone]
+        state.last = None if state.last in gone else state.last
+        state.has_text = any(each["type"] == "ai" and each["content"] for each in state.messages)
+        for message_id in lost:
+            if message_id in gone:
+                out.append(self._tuple({"type": "remove", "id": message_id, "content": ""}, MODEL))
+        self._values(out)
+
+    def _answer(self, output: RunOutput, event_id: str, out: list[Frame]) -> None:
+        """Write what the answer has and the stream had not. An answer that differs is a message of its own."""
+        state, written = self.state, "".join(self.state.written)
+        if not output.text.startswith(written):
+            self._flush(out)
+            state.has_text, written = False, ""
+        self._write(output.text[len(written) :], event_id, out)
+        self._close_text()
+        files = output.files or []
+        more = {name: value for name, value in (("sources", output.sources), ("files", files)) if value}
+        if more:
+            if state.last is None:
+                self._append(objects.answer(event_id, "", ""), self._node)
+            assert state.last is not None
+            about = {**self._found(state.last)["additional_kwargs"], **objects.builtins(more)}
+            self._change(state.last, additional_kwargs=about)
+        state.outputs = output.outputs
+        has_news = bool(state.news)
+        self._flush(out)
+        if output.outputs and not has_news:
+            self._values(out)

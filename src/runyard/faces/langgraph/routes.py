@@ -1,0 +1,282 @@
+"""The routes of runs for LangGraph's SDKs. `thread_routes.py` has those of threads and assistants.
+
+A client that disconnects changes nothing: the run goes on. With `on_disconnect: cancel` it is canceled instead. The
+address in `Location` follows it again.
+"""
+
+from collections.abc import Awaitable, Callable
+from functools import partial
+from typing import Any, Literal
+
+import msgspec
+from starlette.requests import Request
+from starlette.responses import Response
+
+from runyard.domain.run import Run
+from runyard.domain.thread import Thread
+from runyard.engine.engine import Engine
+from runyard.errors import BadRequest, NotFound
+from runyard.faces.langgraph import errors as errors
+from runyard.faces.langgraph import objects, thread_routes, wire
+from runyard.faces.langgraph.follow import (
+    START,
+    Encoder,
+    Load,
+    PartStream,
+    Started,
+    ValuesEncoder,
+    ValuesResponse,
+    earlier_messages,
+    stream_headers,
+    translated,
+)
+from runyard.faces.langgraph.start import FACE, Wanted, find_thread, shown_id, start
+from runyard.faces.langgraph.threads import shown_parts, shown_run
+from runyard.web.auth import check_scope, owner_of
+from runyard.web.body import read
+from runyard.web.context import context_of, engine_of
+from runyard.web.responses import Json, key_of
+from runyard.web.routing import Router
+
+CANCEL_PATIENCE = 5.0
+RUNS = "/langgraph/runs"
+THREAD_RUNS = "/langgraph/threads/{thread_id}/runs"
+RUN = f"{THREAD_RUNS}/{{run_id}}"
+MOST_RUNS = 1000
+NO_RUN = "The thread has no run with that id."
+POSITION = "Last-Event-ID is the id of an event of this stream, or -1 for the beginning."
+
+
+def _parameter(name: str, **schema: Any) -> dict[str, Any]:
+    return {"name": name, "in": "query", "required": False, "schema": schema}
+
+
+MODES = _parameter("stream_mode", type="array", items={"type": "string"})
+LAST_EVENT = {"name": "Last-Event-ID", "in": "header", "required": False, "schema": {"type": "string"}}
+CANCELS = _parameter("cancel_on_disconnect", type="string")
+STREAM_PARAMETERS = (LAST_EVENT, MODES, CANCELS)
+LIST_PARAMETERS = (
+    _parameter("limit", type="integer"),
+    _parameter("offset", type="integer"),
+    _parameter("status", type="string"),
+    _parameter("select", type="array", items={"type": "string"}),
+)
+
+router = Router(FACE)
+
+
+# --- new runs
+
+
+@router.fast("POST", f"{THREAD_RUNS}/stream", is_stream=True, body=wire.NewRun)
+async def stream_run(request: Request) -> Response:
+    """Start or resume a run in a thread, and follow it."""
+    body, started = await _started(request)
+    return await _stream(request, started, body.modes, cancels=body.on_disconnect == "cancel")
+
+
+@router.fast("POST", f"{RUNS}/stream", is_stream=True, body=wire.NewRun)
+async def stream_alone(request: Request) -> Response:
+    """Start a run in a thread of its own, and follow it."""
+    return await stream_run(request)
+
+
+@router.fast("POST", f"{THREAD_RUNS}/wait", is_stream=True, or_json=True, body=wire.NewRun)
+async def wait_run(request: Request) -> Response:
+    """Start or resume a run in a thread, and wait for its values."""
+    body, started = await _started(request)
+    return await _values(request, started, cancels=body.on_disconnect == "cancel")
+
+
+@router.fast("POST", f"{RUNS}/wait", is_stream=True, or_json=True, body=wire.NewRun)
+async def wait_alone(request: Request) -> Response:
+    """Start a run in a thread of its own, and wait for its values."""
+    return await wait_run(request)
+
+
+@router.fast("POST", THREAD_RUNS, body=wire.NewRun)
+async def create_run(request: Request) -> Response:
+    """Start or resume a run in a thread."""
+    _, started = await _started(request)
+    engine = engine_of(request)
+    run = await engine.views.run(await owner_of(request), started.run_id)
+    return Json(await shown_run(engine, started.thread, run, started.part), headers=started.headers("stream"))
+
+
+@router.fast("POST", RUNS, body=wire.NewRun)
+async def create_alone(request: Request) -> Response:
+    """Start a run in a thread of its own."""
+    return await create_run(request)
+
+
+async def _started(request: Request) -> tuple[wire.NewRun, Started]:
+    body = await read(request, wire.NewRun)
+    wanted = Wanted(
+        await owner_of(request),
+        request.path_params.get("thread_id"),
+        body,
+        key_of(request),
+        lambda scope: check_scope(request, scope),
+    )
+    return body, await start(engine_of(request), wanted)
+
+
+# --- existing runs
+
+
+@router.fast("GET", THREAD_RUNS, parameters=LIST_PARAMETERS)
+async def list_runs(request: Request) -> Response:
+    """List the runs of a thread, the newest first."""
+    engine, query = engine_of(request), request.query_params
+    thread = await _thread(request)
+    limit, offset = _number(query.get("limit"), "limit", 10), _number(query.get("offset"), "offset", 0)
+    found: list[dict[str, Any]] = []
+    for run in await engine.views.runs(thread.owner, None, min(MOST_RUNS, limit + offset), thread_id=thread.id):
+        found += await shown_parts(engine, shown_id(thread), run)
+    if (status := query.get("status")) is not None:
+        found = [each for each in found if each["status"] == status]
+    page = found[offset : offset + min(limit, wire.MOST_ROWS)]
+    if select := query.getlist("select"):
+        page = [{name: each[name] for name in select if name in each} for each in page]
+    return Json(page)
+
+
+@router.fast("GET", RUN, parameters=())
+async def get_run(request: Request) -> Response:
+    """Get a run."""
+    run, part = await _named(request)
+    return Json(await shown_run(engine_of(request), part.thread, run, part.part))
+
+
+@router.post(f"{RUN}/cancel", status_code=202)
+async def cancel_run(
+    request: Request,
+    thread_id: str,
+    run_id: str,
+    wait: bool = False,
+    action: Literal["interrupt", "rollback"] = "interrupt",
+) -> Response:
+    """Cancel a run. `wait`: answer when it has ended. The action `rollback` is refused."""
+    if action == "rollback":
+        raise wire.Unsupported("This server deletes no runs, so it cannot roll back. Use the action `interrupt`.")
+    run, _ = await _named(request)
+    await engine_of(request).cancel(run.owner, run.id, CANCEL_PATIENCE if wait else 0.0)
+    return Response(status_code=202)
+
+
+@router.fast("GET", f"{RUN}/join", is_stream=True, or_json=True, parameters=(CANCELS,))
+async def join_run(request: Request) -> Response:
+    """Wait for the values of a run."""
+    _, part = await _named(request)
+    return await _values(request, part, cancels=_cancels(request))
+
+
+@router.fast("GET", f"{RUN}/stream", is_stream=True, parameters=STREAM_PARAMETERS)
+async def join_stream(request: Request) -> Response:
+    """Follow a run, after the event `Last-Event-ID`."""
+    run, part = await _named(request)
+    modes = _modes(request) or (await translated(engine_of(request), run)).state.echo.get("stream_mode")
+    return await _stream(request, part, modes or wire.MODES, cancels=_cancels(request))
+
+
+@router.fast("GET", f"{RUNS}/{{run_id}}/stream", is_stream=True, parameters=STREAM_PARAMETERS)
+async def join_alone(request: Request) -> Response:
+    """Follow a run that the client started without a thread."""
+    return await join_stream(request)
+
+
+# --- responses
+
+
+async def _stream(request: Request, part: Started, modes: Any, *, cancels: bool) -> Response:
+    context, owner = context_of(request), await owner_of(request)
+    encoder = Encoder(part, modes, _position(request))
+    on_gone = _cancel(context.engine, owner, part) if cancels else None
+    load = _load(context.engine, owner, part)
+    return PartStream(context, part, encoder, stream_headers(part, modes), load, on_gone)
+
+
+async def _values(request: Request, part: Started, *, cancels: bool) -> Response:
+    context, owner = context_of(request), await owner_of(request)
+    on_gone = _cancel(context.engine, owner, part) if cancels else None
+    load = _load(context.engine, owner, part)
+    return ValuesResponse(context, part, ValuesEncoder(part), part.headers("join"), load, on_gone)
+
+
+def _load(engine: Engine, owner: str, part: Started) -> Load:
+    async def load(state: Any) -> list[dict[str, Any]]:
+        return await earlier_messages(engine, await engine.views.run(owner, part.run_id), state)
+
+    return load
+
+
+def _cancel(engine: Engine, owner: str, part: Started) -> Callable[[], Awaitable[Any]]:
+    return partial(engine.cancel, owner, part.run_id)
+
+
+# --- requests
+
+
+async def _thread(request: Request) -> Thread:
+    return await find_thread(engine_of(request), await owner_of(request), request.path_params["thread_id"])
+
+
+async def _named(request: Request) -> tuple[Run, Started]:
+    """Return the run in the path, and which part of it."""
+    engine, owner = engine_of(request), await owner_of(request)
+    thread = await _thread(request) if "thread_id" in request.path_params else None
+    found = objects.parsed_run_id(request.path_params["run_id"])
+    if found is None:
+        raise NotFound(NO_RUN)
+    try:
+        run = await engine.views.run(owner, found[0])
+    except NotFound:
+        raise NotFound(NO_RUN) from None
+    if run.thread_id is None or (thread is not None and run.thread_id != thread.id):
+        raise NotFound(NO_RUN)
+    if found[1] > 1 and found[1] > (await translated(engine, run)).state.part + 1:
+        raise NotFound(NO_RUN)
+    thread = thread or await engine.views.thread(owner, run.thread_id)
+    return run, Started(shown_id(thread), run.id, found[1])
+
+
+def _modes(request: Request) -> tuple[str, ...]:
+    """Return the modes in the query: repeated, or as one JSON array from older clients."""
+    found: list[Any] = []
+    for given in request.query_params.getlist("stream_mode"):
+        if not given.startswith("["):
+            found += [given] if given else []  # the client for Python sends an empty one for none
+            continue
+        try:
+            found += msgspec.json.decode(given.encode(), type=list[str])
+        except msgspec.MsgspecError:
+            raise BadRequest("`stream_mode` is a mode or a JSON array of modes.") from None
+    if unknown := [mode for mode in found if mode not in wire.MODES]:
+        known = ", ".join(wire.MODES)
+        raise wire.Unsupported(f"This server does not have {len(unknown)} of these modes. It has: {known}.")
+    return tuple(dict.fromkeys(found))
+
+
+def _cancels(request: Request) -> bool:
+    return request.query_params.get("cancel_on_disconnect", "").lower() in ("1", "true")
+
+
+def _position(request: Request) -> tuple[int, int]:
+    given = request.headers.get("last-event-id")
+    if not given:
+        return START
+    found = objects.parsed_position(given)
+    if found is None:
+        raise BadRequest(POSITION)
+    return found
+
+
+def _number(given: str | None, name: str, default: int) -> int:
+    if given is None:
+        return default
+    if not (given.isascii() and given.isdigit() and len(given) <= 6):
+        raise BadRequest(f"`{name}` must be a whole number from 0.")
+    return int(given)
+
+
+router.routes.extend(thread_routes.router.routes)

@@ -1,0 +1,173 @@
+"""Starts the run of a request, or answers the run that waits.
+
+Interrupts have the ids of waits, so answers by id find their run, and sending them again has no effect. A message for a
+thread that waits for an answer replaces the question, as on LangGraph's own server: the run that waits is canceled.
+"""
+
+from collections.abc import Callable
+from contextlib import suppress
+from typing import Any, Literal, NamedTuple
+
+from runyard.domain.api_key import Scope
+from runyard.domain.run import Run, Status
+from runyard.domain.task import RunOptions
+from runyard.domain.thread import Thread
+from runyard.domain.wait import Wait
+from runyard.engine.engine import Engine
+from runyard.engine.intake.inline_files import new_parts
+from runyard.engine.intake.intake import idempotency_key
+from runyard.errors import AlreadyDecided, BadRequest, Invalid, NotFound
+from runyard.faces.langgraph import inputs, wire
+from runyard.faces.langgraph.follow import Started, translated
+from runyard.ids import new_id
+from runyard.store import Accepted
+
+FACE = "langgraph"
+MOST_WAITS = 200
+MOST_WAITING = 10  # runs of a thread that wait at the same time
+NO_THREAD = "There is no thread with that id. Create it, or send `if_not_exists: create`."
+NO_WAIT = "No run of this thread has an interrupt with that id."
+SEVERAL = "The thread has several interrupts. Send `resume` as an object with the answers by their ids."
+WHILE_RUNNING: dict[str | None, Literal["queue", "reject", "interrupt"]] = {
+    None: "queue",
+    "enqueue": "queue",
+    "reject": "reject",
+    "interrupt": "interrupt",
+}
+
+
+class Wanted(NamedTuple):
+    """A request, read. `thread`: the client's id of the thread, or None for a run without one. `check_scope` raises an
+    error if the caller's key lacks a scope."""
+
+    owner: str
+    thread: str | None
+    body: wire.NewRun
+    key: str | None
+    check_scope: Callable[[Scope], None]
+
+
+def shown_id(thread: Thread) -> str:
+    """Return the id of a thread as its client calls it."""
+    return thread.external_id or thread.id
+
+
+async def find_thread(engine: Engine, owner: str, given: str) -> Thread:
+    try:
+        return await engine.views.named_thread(owner, given)
+    except NotFound:
+        raise NotFound(NO_THREAD) from None
+
+
+async def start(engine: Engine, wanted: Wanted) -> Started:
+    """Start or continue a run, and return the part that the response shows."""
+    wire.refuse_unsupported(wanted.body)
+    if wanted.body.assistant_id not in engine.intake.agents:
+        raise wire.AssistantNotFound
+    if wanted.body.command is not None and wanted.body.command.resume is not None:
+        return await _resume(engine, wanted, wanted.body.command.resume)
+    return await _ask(engine, wanted)
+
+
+async def _ask(engine: Engine, wanted: Wanted) -> Started:
+    owner, body, given = wanted.owner, wanted.body, inputs.read(wanted.body.input)
+    thread, name = await _place(engine, wanted)
+    echo: dict[str, Any] = {"metadata": body.metadata, "message_id": given.message_id}
+    echo["multitask_strategy"] = body.multitask_strategy
+    if body.stream_mode is not None:
+        echo["stream_mode"] = list(body.modes)
+    options = RunOptions(earlier=given.earlier, echo={key: value for key, value in echo.items() if value})
+    route = "POST /langgraph/runs" if wanted.thread is None else f"POST /langgraph/threads/{wanted.thread}/runs"
+    note = idempotency_key(owner, route, wanted.key, body.model_dump())
+    parts = await new_parts(engine.files, owner, given.question, given.files)
+    if thread is None:
+        accepted: Accepted = await engine.intake.post_by_name(
+            owner, FACE, name, given.question, body.assistant_id, note, options=options, parts=parts
+        )
+        return Started(name, accepted.run_id, 1)
+    is_waiting = bool(await _open_waits(engine, owner, thread))
+    accepted = await engine.intake.post(
+        owner,
+        FACE,
+        thread.id,
+        given.question,
+        body.assistant_id,
+        note,
+        while_running="interrupt" if is_waiting else WHILE_RUNNING[body.multitask_strategy],
+        options=options,
+        parts=parts,
+    )
+    return Started(name, accepted.run_id, 1)
+
+
+async def _place(engine: Engine, wanted: Wanted) -> tuple[Thread | None, str]:
+    """Return the thread of a request, or None if it must be created, and its name."""
+    if wanted.thread is None:
+        return None, new_id()
+    try:
+        thread = await find_thread(engine, wanted.owner, wanted.thread)
+    except NotFound:
+        if wanted.body.if_not_exists != "create" or len(wanted.thread) > wire.NAME_LENGTH:
+            raise
+        return None, wanted.thread
+    return thread, shown_id(thread)
+
+
+async def _open_waits(engine: Engine, owner: str, thread: Thread) -> list[Wait]:
+    """Return what the runs of a thread wait for and a client may answer."""
+    waiting = await engine.views.runs(owner, None, MOST_WAITING, status=Status.WAITING, thread_id=thread.id)
+    return [wait for run in waiting for wait in await engine.waits.open(owner, None, MOST_WAITS, run.id)]
+
+
+async def _resume(engine: Engine, wanted: Wanted, resume: Any) -> Started:
+    """Record the answers, and return the part that follows the one that asked for them."""
+    if wanted.thread is None:
+        raise BadRequest("A run without a thread cannot be resumed. Use the routes of its thread.")
+    thread = await find_thread(engine, wanted.owner, wanted.thread)
+    answers, waits = await _matched(engine, wanted.owner, thread, resume)
+    if any(wait.kind != "client_tool" for wait in waits):
+        wanted.check_scope("approve")
+    run = await engine.views.run(wanted.owner, waits[0].run_id)
+    part = await _next_part(engine, run, waits)
+    for wait in waits:
+        if wait.state == "pending":
+            with suppress(AlreadyDecided):  # another client was first: the run goes on with the first answer
+                await _answer(engine, wanted.owner, wait, answers[wait.id])
+    return Started(shown_id(thread), run.id, part)
+
+
+async def _matched(engine: Engine, owner: str, thread: Thread, resume: Any) -> tuple[dict[str, Any], list[Wait]]:
+    """Return the answers by wait id, and their waits, which are of one run of the thread."""
+    answers = inputs.answers_by_id(resume)
+    if answers is None:
+        waits = await _open_waits(engine, owner, thread)
+        if not waits:
+            raise wire.NothingToResume
+        if len(waits) > 1:
+            raise Invalid(SEVERAL)
+        return {waits[0].id: resume}, waits
+    try:
+        waits = [await engine.waits.get(owner, wait_id) for wait_id in answers]
+        runs = {(await engine.views.run(owner, wait.run_id)).thread_id for wait in waits}
+    except NotFound:
+        raise NotFound(NO_WAIT) from None
+    if runs != {thread.id} or len({wait.run_id for wait in waits}) > 1:
+        raise NotFound(NO_WAIT)
+    return answers, waits
+
+
+async def _next_part(engine: Engine, run: Run, waits: list[Wait]) -> int:
+    state = (await translated(engine, run)).state
+    asked = max((state.waits[wait.id].part for wait in waits if wait.id in state.waits), default=0)
+    return asked + 1 if asked else max(1, state.part)
+
+
+async def _answer(engine: Engine, owner: str, wait: Wait, answer: Any) -> None:
+    if wait.is_approval:
+        found = inputs.decision(answer)
+        decided: Literal["approved", "rejected"] = "approved" if found.is_approved else "rejected"
+        await engine.waits.decide(owner, wait.id, decided, owner, found.reason, found.edited)
+    elif wait.kind == "client_tool" and isinstance(answer, dict) and isinstance(answer.get("error"), str):
+        await engine.waits.fail(owner, wait.id, answer["error"], owner)
+    else:
+        await engine.waits.answer(owner, wait.id, answer, owner)

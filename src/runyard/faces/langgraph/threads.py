@@ -1,0 +1,238 @@
+"""Threads and their states as LangGraph's API shows them.
+
+A thread has one state for each run on its branch: the state after that run, or now. The id of its checkpoint is the id
+of the run.
+"""
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+import msgspec
+
+from runyard.domain.run import Run, Status
+from runyard.domain.thread import Thread
+from runyard.domain.times import iso
+from runyard.engine.engine import Engine
+from runyard.errors import Gone, NotFound
+from runyard.faces.langgraph import objects, wire
+from runyard.faces.langgraph.follow import MOST_RUNS, earlier_messages, translated
+from runyard.faces.langgraph.objects import Shown
+from runyard.faces.langgraph.start import find_thread, shown_id
+from runyard.faces.langgraph.state import State
+
+PAGE = 100
+RUN_STATUS = {Status.QUEUED: "pending", Status.DONE: "success", Status.ERROR: "error", Status.CANCELED: "interrupted"}
+NO_CHECKPOINT = "The thread has no checkpoint with that id."
+
+
+async def last_run(engine: Engine, thread: Thread) -> Run | None:
+    """Return the last run of a thread, or None if it has none or the retention policy deleted it."""
+    try:
+        return None if thread.head_run_id is None else await engine.views.run(thread.owner, thread.head_run_id)
+    except (NotFound, Gone):
+        return None
+
+
+# --- runs
+
+
+def run_status(run: Run, part: int, state: State | None) -> str:
+    """Return the status of a part. `state` is None for a run that never waited."""
+    if state is not None and part <= len(state.ended):
+        return state.ended[part - 1]
+    if run.status is Status.ERROR and run.error_code == "timeout":
+        return "timeout"
+    return RUN_STATUS.get(run.status, "running")
+
+
+async def shown_run(engine: Engine, thread: str, run: Run, part: int) -> Shown:
+    state = (await translated(engine, run)).state if run.asked or run.has_client_tools else None
+    return _run(thread, run, part, state)
+
+
+async def shown_parts(engine: Engine, thread: str, run: Run) -> list[Shown]:
+    """Return the parts of a run, the newest first."""
+    state = (await translated(engine, run)).state if run.asked or run.has_client_tools else None
+    parts = 1 if state is None else max(1, state.part)
+    return [_run(thread, run, part, state) for part in range(parts, 0, -1)]
+
+
+def _run(thread: str, run: Run, part: int, state: State | None) -> Shown:
+    echo: Mapping[str, Any] = {} if state is None else state.echo
+    return {
+        "run_id": objects.shown_run_id(run.id, part),
+        "thread_id": thread,
+        "assistant_id": run.agent,
+        "created_at": iso(run.created_at),
+        "updated_at": iso(run.finished_at or run.started_at or run.created_at),
+        "status": run_status(run, part, state),
+        "metadata": echo.get("metadata") or {},
+        "multitask_strategy": echo.get("multitask_strategy") or "enqueue",
+        "kwargs": {},
+    }
+
+
+# --- threads
+
+
+def metadata_of(thread: Thread, run: Run | None) -> Shown:
+    """Return the metadata of a thread: what its client stored, and its agent."""
+    agent = thread.agent or (None if run is None else run.agent)
+    found: Shown = {} if agent is None else {"graph_id": agent, "assistant_id": agent}
+    return {**found, **(msgspec.json.decode(thread.metadata) if thread.metadata else {})}
+
+
+async def thread_status(engine: Engine, run: Run | None) -> str:
+    if run is None or run.status in (Status.DONE, Status.CANCELED):
+        return "idle"
+    if run.status is Status.ERROR:
+        return "error"
+    is_waiting = run.status is Status.WAITING and not (await translated(engine, run)).state.is_open
+    return "interrupted" if is_waiting else "busy"
+
+
+async def shown_thread(engine: Engine, thread: Thread, select: Sequence[str] | None = None) -> Shown:
+    run = await last_run(engine, thread)
+    found: Shown = {
+        "thread_id": shown_id(thread),
+        "created_at": iso(thread.created_at),
+        "updated_at": iso(_changed(thread, run)),
+        "metadata": metadata_of(thread, run),
+        "config": {},
+        "status": await thread_status(engine, run),
+        "values": None,
+        "interrupts": {},
+    }
+    if run is not None and (select is None or {"values", "interrupts"} & set(select)):
+        state = await state_after(engine, thread, run)
+        found["values"] = state["values"]
+        found["interrupts"] = {task["id"]: task["interrupts"] for task in state["tasks"] if task["interrupts"]}
+    return found if select is None else {name: found[name] for name in select if name in found}
+
+
+def _changed(thread: Thread, run: Run | None) -> int:
+    return thread.created_at if run is None else run.finished_at or run.started_at or run.created_at
+
+
+async def search(engine: Engine, owner: str, wanted: wire.ThreadSearch) -> list[Shown]:
+    """Return the threads that fit, the newest first."""
+    found: list[Thread] = []
+    limit, skip = min(wanted.limit, wire.MOST_ROWS), wanted.offset
+    async for thread in _candidates(engine, owner, wanted.ids):
+        if await _fits(engine, thread, wanted):
+            if skip:
+                skip -= 1
+            else:
+                found.append(thread)
+        if len(found) == limit:
+            break
+    return [await shown_thread(engine, thread, wanted.select) for thread in found]
+
+
+async def _candidates(engine: Engine, owner: str, ids: Sequence[str] | None) -> Any:
+    if ids is not None:
+        for given in ids:
+            try:
+                yield await find_thread(engine, owner, given)
+            except NotFound:
+                continue
+        return
+    before: str | None = None
+    while page := await engine.views.threads(owner, before, PAGE):
+        for thread in page:
+            yield thread
+        before = page[-1].id
+
+
+async def _fits(engine: Engine, thread: Thread, wanted: wire.ThreadSearch) -> bool:
+    if not wanted.metadata and wanted.status is None:
+        return True
+    run = await last_run(engine, thread)
+    has = metadata_of(thread, run)
+    if any(has.get(name) != value for name, value in (wanted.metadata or {}).items()):
+        return False
+    return wanted.status is None or wanted.status == await thread_status(engine, run)
+
+
+# --- states
+
+
+async def state_after(engine: Engine, thread: Thread, run: Run) -> Shown:
+    """Return the state of a thread after a run, or at its present place."""
+    translation = await translated(engine, run)
+    state, values = translation.state, translation.values()
+    values["messages"] = [*await earlier_messages(engine, run, state), *values["messages"]]
+    interrupts = translation.interrupts() if not state.is_open else []
+    task = {
+        "id": run.id,
+        "name": run.agent,
+        "path": ["__pregel_pull", run.agent],
+        "error": None if state.error is None else state.error.message,
+        "interrupts": interrupts,
+        "checkpoint": None,
+        "state": None,
+        "result": None,
+    }
+    is_over = run.status.is_terminal
+    return {
+        "values": values,
+        "next": [] if is_over else [run.agent],
+        "tasks": [] if is_over and state.error is None else [task],
+        "metadata": {"source": "loop", "step": state.part, "run_id": run.id, "thread_id": shown_id(thread)},
+        "created_at": iso(run.finished_at or run.started_at or run.created_at),
+        "checkpoint": _checkpoint(thread, run.id),
+        "parent_checkpoint": None if run.parent_id is None else _checkpoint(thread, run.parent_id),
+        "interrupts": interrupts,
+        "checkpoint_id": run.id,
+        "parent_checkpoint_id": run.parent_id,
+    }
+
+
+def _checkpoint(thread: Thread, run_id: str) -> Shown:
+    return {"thread_id": shown_id(thread), "checkpoint_ns": "", "checkpoint_id": run_id, "checkpoint_map": None}
+
+
+def empty_state(thread: Thread) -> Shown:
+    """Return the state of a thread without a run."""
+    return {
+        "values": {"messages": []},
+        "next": [],
+        "tasks": [],
+        "metadata": {},
+        "created_at": iso(thread.created_at),
+        "checkpoint": {**_checkpoint(thread, ""), "checkpoint_id": None},
+        "parent_checkpoint": None,
+        "interrupts": [],
+    }
+
+
+async def branch(engine: Engine, thread: Thread, before: str | None, limit: int) -> list[Run]:
+    """Return the runs of a thread's branch before a checkpoint, the newest first."""
+    found: list[Run] = []
+    run, is_after = await last_run(engine, thread), before is not None
+    for _ in range(MOST_RUNS):
+        if run is None or len(found) == limit:
+            break
+        if not is_after:
+            found.append(run)
+        is_after = is_after and run.id != before
+        try:
+            run = None if run.parent_id is None else await engine.views.run(thread.owner, run.parent_id)
+        except (NotFound, Gone):
+            break
+    return found
+
+
+async def state_at(engine: Engine, thread: Thread, checkpoint_id: str | None) -> Shown:
+    """Return the state at a checkpoint, or the present one."""
+    if checkpoint_id is None:
+        run = await last_run(engine, thread)
+        return empty_state(thread) if run is None else await state_after(engine, thread, run)
+    known = objects.parsed_run_id(checkpoint_id)
+    try:
+        run = await engine.views.run(thread.owner, known[0]) if known is not None else None
+    except NotFound:
+        run = None
+    if run is None or run.thread_id != thread.id:
+        raise NotFound(NO_CHECKPOINT)
+    return await state_after(engine, thread, run)

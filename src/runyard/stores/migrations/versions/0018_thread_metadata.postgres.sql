@@ -1,0 +1,1 @@
+alter table threads add column metadata text;

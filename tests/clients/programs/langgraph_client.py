@@ -1,0 +1,229 @@
+"""Drives the library `langgraph-sdk`, unmodified, as an app would: `python langgraph_client.py <case>`.
+
+`BASE_URL` and `API_KEY` are in the environment. Every line that it prints is a JSON object; the last one is the result.
+"""
+
+import asyncio
+import json
+import os
+import sys
+import warnings
+
+from langgraph_sdk import get_client
+from langgraph_sdk.errors import APIStatusError
+
+MODES = ["values", "messages-tuple", "updates", "custom"]
+client = get_client(url=os.environ["BASE_URL"] + "/langgraph", api_key=os.environ.get("API_KEY"))
+warnings.simplefilter("ignore")
+
+
+def say(**what):
+    print(json.dumps(what), flush=True)
+
+
+def asks(text):
+    return {"messages": [{"role": "user", "content": text}]}
+
+
+def texts(values):
+    return [[message["type"], message["content"]] for message in values["messages"]]
+
+
+async def followed(parts):
+    """Return the parts of a stream: their names and ids, the text of the pieces, and the last values."""
+    seen, ids, pieces, last, errors = [], [], [], None, []
+    async for part in parts:
+        seen.append(part.event)
+        ids.append(part.id)
+        if part.event == "messages":
+            message, _ = part.data
+            pieces.append(message["content"] if message["type"] == "AIMessageChunk" else "")
+        if part.event == "values":
+            last = part.data
+        if part.event == "error":
+            errors.append(part.data)
+    return {"events": seen, "ids": ids, "text": "".join(pieces), "values": last, "errors": errors}
+
+
+async def answer():
+    thread = await client.threads.create(metadata={"user": "ann"})
+    values = await client.runs.wait(thread["thread_id"], "helper", input=asks("hello"))
+    found = await client.threads.get(thread["thread_id"])
+    [run] = await client.runs.list(thread["thread_id"])
+    state = await client.threads.get_state(thread["thread_id"])
+    assert state["values"] == values == found["values"], (state["values"], values)
+    assert await client.runs.join(thread["thread_id"], run["run_id"]) == values
+    alone = await client.runs.wait(None, "helper", input=asks("hello"))
+    assistants = [each["assistant_id"] for each in await client.assistants.search()]
+    assert (await client.assistants.get("helper"))["graph_id"] == "helper"
+    say(
+        texts=texts(values),
+        alone=texts(alone),
+        status=[run["status"], found["status"], state["next"]],
+        reasoning=values["messages"][-1]["additional_kwargs"],
+        assistants=assistants,
+    )
+
+
+async def stream():
+    created = []
+    parts = client.runs.stream(
+        None, "helper", input=asks(os.environ["INPUT"]), stream_mode=MODES, on_run_created=created.append
+    )
+    found = await followed(parts)
+    [run] = created
+    again = await followed(client.runs.join_stream(run["thread_id"], run["run_id"]))
+    assert again == found, "the same run, followed later"
+    half = len(found["ids"]) // 2
+    rest = await followed(
+        client.runs.join_stream(run["thread_id"], run["run_id"], last_event_id=found["ids"][half], stream_mode=MODES)
+    )
+    assert found["ids"][half + 1 :] == rest["ids"]
+    say(**found, run=run)
+
+
+async def threads():
+    thread = await client.threads.create(thread_id="my-thread", metadata={"user": "ann"}, graph_id="helper")
+    same = await client.threads.create(thread_id="my-thread", if_exists="do_nothing")
+    await client.threads.update("my-thread", metadata={"topic": "rain"})
+    other = await client.threads.create(metadata={"user": "bob"})
+    await client.runs.wait("my-thread", "helper", input=asks("hello"))
+    await client.runs.wait("my-thread", "helper", input=asks("look"), multitask_strategy="reject")
+    copy = await client.threads.copy("my-thread")
+    await client.runs.wait(copy["thread_id"], "helper", input=asks("hello again"))
+    found = await client.threads.search(metadata={"user": "ann", "topic": "rain"}, select=["thread_id", "metadata"])
+    history = await client.threads.get_history("my-thread")
+    earlier = await client.threads.get_history("my-thread", before=history[0]["checkpoint"]["checkpoint_id"])
+    first = await client.threads.get_state("my-thread", checkpoint_id=history[1]["checkpoint"]["checkpoint_id"])
+    assert first["values"] == earlier[0]["values"] == history[1]["values"]
+    state = await client.threads.get_state(copy["thread_id"])
+    await client.threads.delete(other["thread_id"])
+    say(
+        same=thread["thread_id"] == same["thread_id"],
+        found=found,
+        history=[len(each["values"]["messages"]) for each in history],
+        copied=texts(state["values"]),
+        left=sorted(each["thread_id"] == "my-thread" for each in await client.threads.search()),
+        copy=copy["thread_id"],
+    )
+
+
+async def approval():
+    """Approve a call as LangChain's middleware for people does it."""
+    thread = (await client.threads.create())["thread_id"]
+    first = await followed(
+        client.runs.stream(thread, "helper", input=asks("refund"), stream_mode=["values", "updates"])
+    )
+    [interrupt] = first["values"]["__interrupt__"]
+    state = await client.threads.get_state(thread)
+    status = (await client.threads.get(thread))["status"]
+    [run] = await client.runs.list(thread)
+    assert state["interrupts"] == [interrupt], state
+    say(interrupt=interrupt, status=[status, run["status"]])
+    resume = {"decisions": [{"type": "edit", "edited_action": {"name": "refund", "args": {"order": "B-2"}}}]}
+    second = await followed(client.runs.stream(thread, "helper", command={"resume": resume}, stream_mode="values"))
+    again = await client.runs.wait(thread, "helper", command={"resume": {interrupt["id"]: True}})
+    assert again == second["values"], "the same answer again leads to the same values"
+    runs = [[each["run_id"].removeprefix(run["run_id"]), each["status"]] for each in await client.runs.list(thread)]
+    say(events=[first["events"], second["events"]], texts=texts(second["values"]), runs=runs)
+
+
+async def questions():
+    """Answer what the airline waits for: a question, a tool of the client and a confirmation."""
+    thread = (await client.threads.create())["thread_id"]
+    seen, refused = [], None
+    values = await client.runs.wait(thread, "airline", input={"wish": "a seat"})
+    try:
+        await client.runs.wait(thread, "airline", command={"resume": {"row": "window"}})
+    except Exception as error:
+        refused = error.response.status_code
+    for resume in ({"row": 12}, "Oslo", True):
+        [interrupt] = values["__interrupt__"]
+        seen.append([interrupt["value"], "response_schema" in interrupt])
+        if resume == "Oslo":
+            resume = {interrupt["id"]: resume}
+        values = await client.runs.wait(thread, "airline", command={"resume": resume})
+    say(seen=seen, refused=refused, texts=texts(values), seat=values["seat"])
+
+
+async def cancel():
+    thread = (await client.threads.create())["thread_id"]
+    created, seen = [], []
+    async for part in client.runs.stream(
+        thread, "helper", input=asks("endless"), stream_mode="messages-tuple", on_run_created=created.append
+    ):
+        seen.append(part)
+        if len(seen) == 4:
+            await client.runs.cancel(thread, created[0]["run_id"], wait=True)
+    run = await client.runs.get(thread, created[0]["run_id"])
+    say(last=[seen[-1].event, seen[-1].data["error"]], status=run["status"])
+
+
+async def several():
+    """Send messages while a run is under way."""
+    thread = (await client.threads.create())["thread_id"]
+    first = await client.runs.create(thread, "helper", input=asks("endless"))
+    refused = {}
+    for name, more in {"reject": {}, "rollback": {}}.items():
+        try:
+            await client.runs.create(thread, "helper", input=asks("hello"), multitask_strategy=name, **more)
+        except APIStatusError as error:
+            refused[name] = [type(error).__name__, error.code]
+    queued = await client.runs.create(thread, "helper", input=asks("hello"), multitask_strategy="enqueue")
+    before = (await client.threads.get(thread))["status"]
+    await client.runs.cancel(thread, queued["run_id"], wait=True)
+    values = await client.runs.wait(thread, "helper", input=asks("hello"), multitask_strategy="interrupt")
+    status = (await client.runs.get(thread, first["run_id"]))["status"]
+    say(refused=refused, before=before, status=status, last=texts(values)[-1])
+
+
+async def error():
+    found = {}
+    try:
+        await client.runs.wait(None, "helper", input=asks("fail"))
+    except Exception as failed:
+        found["failed"] = str(failed).partition(":")[0]
+    found["stream"] = (await followed(client.runs.stream(None, "helper", input=asks("fail"))))["errors"][0]["error"]
+    requests = {
+        "assistant": (None, "none", {"input": asks("hello")}),
+        "thread": ("none", "helper", {"input": asks("hello")}),
+        "input": (None, "helper", {}),
+        "message": (None, "helper", {"input": {"messages": [{"role": "tool", "content": "x"}]}}),
+        "later": (None, "helper", {"input": asks("hello"), "after_seconds": 5}),
+        "mode": (None, "helper", {"input": asks("hello"), "stream_mode": "debug"}),
+        "webhook": (None, "helper", {"input": asks("hello"), "webhook": "https://example.com"}),
+    }
+    for name, (thread, assistant, more) in requests.items():
+        try:
+            await client.runs.create(thread, assistant, **more)
+        except APIStatusError as refused:
+            found[name] = [type(refused).__name__, refused.code]
+    thread = (await client.threads.create())["thread_id"]
+    try:
+        await client.runs.create(thread, "helper", command={"resume": 1})
+    except APIStatusError as refused:
+        found["resume"] = [type(refused).__name__, refused.code]
+    say(**found)
+
+
+async def key():
+    wrong = get_client(url=os.environ["BASE_URL"] + "/langgraph", api_key="wrong")
+    try:
+        await wrong.assistants.search()
+    except APIStatusError as refused:
+        say(code=refused.code, assistants=len(await client.assistants.search()))
+
+
+async def resume():
+    """Follow a run over connections that break. The library reconnects by itself."""
+    parts = client.runs.stream(None, "helper", input=asks(os.environ.get("INPUT", "hello")), stream_mode=MODES)
+    say(**await followed(parts))
+
+
+async def wait():
+    """Wait for values over a connection that breaks."""
+    say(texts=texts(await client.runs.wait(None, "helper", input=asks("slowly"))))
+
+
+if __name__ == "__main__":
+    asyncio.run(globals()[sys.argv[1]]())

@@ -1,0 +1,166 @@
+"""The SDKs of LangGraph, for Python and for Node, follow, answer, cancel and resume runs."""
+
+import asyncio
+import os
+import sys
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from tests.clients.client_app import COUNT
+from tests.clients.conftest import APP, ran, running
+from tests.support.cutting_proxy import CuttingProxy
+from tests.support.flow import Flow
+
+PYTHON, NODE = "langgraph_client.py", "langgraph_client.mjs"
+HELLO = "Hello, dear guest."
+SAID = [["human", "hello"], ["ai", HELLO]]
+LOOKED = [["human", "look"], ["ai", ""], ["tool", "A-1 is paid"], ["ai", "So: A-1 is paid."]]
+
+
+async def test_an_answer_is_the_state_of_its_thread(url: str) -> None:
+    found = await ran(PYTHON, "answer", url)
+    assert found["texts"] == found["alone"] == SAID
+    assert found["status"] == ["success", "idle", []]
+    assert found["reasoning"] == {"reasoning_content": "hm, a guest"}
+    assert found["assistants"] == ["airline", "fares", "helper", "printer", "viewer"]
+    assert await ran(NODE, "answer", url) == {"texts": SAID, "same": True, "status": "success"}
+
+
+async def test_a_stream_has_the_events_of_its_modes(url: str) -> None:
+    plain = await ran(PYTHON, "stream", url, INPUT="hello")
+    assert plain["events"] == ["metadata", "values", *["messages"] * 5, "updates", "values", "end"]
+    assert plain["text"] == HELLO
+    tool = await ran(PYTHON, "stream", url, INPUT="look")
+    assert [[each["type"], each["content"]] for each in tool["values"]["messages"]] == LOOKED
+    [call] = tool["values"]["messages"][1]["tool_calls"]
+    assert (call["name"], call["args"]) == ("look_up", {"order": "A-1"})
+    assert tool["values"]["messages"][2]["tool_call_id"] == call["id"]
+    node = await ran(NODE, "stream", url)
+    assert (node["events"], node["text"], node["same"]) == (tool["events"], tool["text"], True)
+    assert [[each["type"], each["content"]] for each in node["values"]["messages"]] == LOOKED
+
+
+async def test_threads_have_names_metadata_copies_and_a_history(url: str) -> None:
+    found = await ran(PYTHON, "threads", url)
+    about = {"user": "ann", "topic": "rain", "graph_id": "helper", "assistant_id": "helper"}
+    assert found["same"]
+    assert {"thread_id": "my-thread", "metadata": about} in found["found"]
+    assert found["history"] == [6, 2]
+    assert found["copied"] == [*SAID, *LOOKED, ["human", "hello again"], ["ai", HELLO]]
+    assert found["left"] == [False, True], "the copy, and the thread"
+
+
+async def test_an_approval_is_an_interrupt_that_a_command_resumes(url: str, sqlite_flow: Flow) -> None:
+    async with running(PYTHON, "approval", url) as program:
+        asked = await program.line()
+        [action] = asked["interrupt"]["value"]["action_requests"]
+        assert (action["name"], action["args"]) == ("refund", {"order": "A-1"})
+        assert asked["status"] == ["interrupted", "interrupted"]
+        found = await program.result()
+    assert found["events"][0][-3:] == ["updates", "values", "end"]
+    assert found["events"][1][0] == "metadata"
+    [_, _, *rest] = found["texts"]
+    assert rest[-1][1].endswith("B-2 is refunded.")
+    assert found["runs"] == [["_2", "success"], ["", "interrupted"]]
+    assert len(await sqlite_flow.database.rows("select id from runs")) == 1, "both are parts of one run"
+    node = await ran(NODE, "approval", url)
+    assert node["asked"] == "refund"
+    assert "too late" in node["texts"][-1][1]
+
+
+async def test_questions_and_tools_of_the_client_are_interrupts(url: str) -> None:
+    found = await ran(PYTHON, "questions", url)
+    [asked, tool, confirmed] = found["seen"]
+    assert asked == ["Which seat?", True]
+    assert tool[0]["toolCall"]["name"] == "locate"
+    assert confirmed[0]["action_requests"][0]["description"] == "Buy it?"
+    assert found["refused"] == 422, "an answer that does not fit"
+    assert (found["texts"][-1], found["seat"]) == (["ai", "Bought row 12. From Oslo: 99 EUR."], 12)
+
+
+async def test_a_cancel_ends_the_run_and_the_stream_says_so(url: str) -> None:
+    found = await ran(PYTHON, "cancel", url)
+    assert found == {"last": ["error", "UserInterrupt"], "status": "interrupted"}
+    assert await ran(NODE, "cancel", url) == {"last": "error", "status": "interrupted"}
+
+
+async def test_messages_wait_interrupt_or_are_refused_while_a_run_is_under_way(url: str) -> None:
+    found = await ran(PYTHON, "several", url)
+    assert found["refused"] == {
+        "reject": ["ConflictError", "run_active"],
+        "rollback": ["UnprocessableEntityError", "unsupported"],
+    }
+    assert (found["before"], found["status"], found["last"]) == ("busy", "interrupted", ["ai", HELLO])
+
+
+async def test_errors_are_those_of_the_library(url: str) -> None:
+    assert await ran(PYTHON, "error", url) == {
+        "failed": "rate_limited",
+        "stream": "rate_limited",
+        "assistant": ["NotFoundError", "assistant_not_found"],
+        "thread": ["NotFoundError", "not_found"],
+        "input": ["BadRequestError", "no_input"],
+        "message": ["BadRequestError", "bad_request"],
+        "later": ["UnprocessableEntityError", "unsupported"],
+        "mode": ["UnprocessableEntityError", "invalid"],
+        "webhook": ["UnprocessableEntityError", "unsupported"],
+        "resume": ["ConflictError", "nothing_to_resume"],
+    }
+    node = await ran(NODE, "error", url)
+    assert (node["failed"].partition(":")[0], node["status"]) == ("rate_limited", 404)
+
+
+async def test_the_key_of_the_library_is_a_key_of_the_server(sqlite_flow: Flow) -> None:
+    made = await asyncio.create_subprocess_exec(
+        *(str(Path(sys.executable).with_name("runyard")), "keys", "create", "--owner", "ann"),
+        env={**os.environ, "RUNYARD_DATABASE_URL": sqlite_flow.database.url},
+        stdout=asyncio.subprocess.PIPE,
+    )
+    key = (await made.communicate())[0].decode().strip()
+    pod = await sqlite_flow.start("serve", app=APP, keys="needed")
+    assert await ran(PYTHON, "key", pod.url, API_KEY=key) == {"code": "key_required", "assistants": 5}
+
+
+# --- connections that break
+
+
+def assert_same(found: dict[str, Any], undisturbed: dict[str, Any]) -> None:
+    """The client has every event once, in order, and the same answer."""
+    assert len(set(found["ids"])) == len(found["ids"])
+    assert (found["ids"], found["events"]) == (undisturbed["ids"], undisturbed["events"])
+    assert (found["text"], found["events"][-1]) == (undisturbed["text"], "end")
+    same = [[each["type"], each["content"]] for each in undisturbed["values"]["messages"]]
+    assert [[each["type"], each["content"]] for each in found["values"]["messages"]] == same
+
+
+async def test_a_client_whose_connection_breaks_at_every_event_has_the_same_answer(url: str) -> None:
+    undisturbed = await ran(PYTHON, "resume", url)
+    async with CuttingProxy(lambda: [url]) as proxy:
+        assert_same(await ran(PYTHON, "resume", proxy.url), undisturbed)
+        assert proxy.cuts == len(undisturbed["events"])
+    async with CuttingProxy(lambda: [url], 3) as proxy:  # the client for Node gives up after five cuts
+        assert_same(await ran(NODE, "resume", proxy.url), undisturbed)
+        assert proxy.cuts == len(undisturbed["events"]) // 3
+
+
+@pytest.mark.postgres
+async def test_a_client_resumes_on_other_pods_while_the_worker_is_killed(flow: Flow) -> None:
+    """Each connection goes to another pod and breaks after 12 events; the worker dies in the middle of the answer."""
+    for _ in range(2):
+        await flow.start("api", app=APP)
+    await flow.start("worker", "after.model.token:12", app=APP)
+    async with (
+        CuttingProxy(lambda: [pod.url for pod in flow.apis], 12) as proxy,
+        running(PYTHON, "resume", proxy.url, INPUT="count") as program,
+    ):
+        await flow.pods[-1].end()
+        await flow.start("worker", app=APP)
+        found = await program.result()
+        cuts = proxy.cuts
+    assert found["events"][-1] == "end"
+    assert len(set(found["ids"])) == len(found["ids"]) > 30
+    [_, answer] = found["values"]["messages"]
+    assert answer["content"] == "".join(COUNT), "what the killed worker wrote is not part of the answer"
+    assert cuts >= 2

@@ -1,0 +1,137 @@
+"""Laws of the translation to LangGraph's API, over random logs."""
+
+from typing import Any
+
+import msgspec
+from hypothesis import given
+from hypothesis import strategies as st
+from langchain_core.messages import AIMessageChunk, BaseMessage, RemoveMessage, ToolMessage
+from langchain_core.messages.utils import convert_to_messages
+from langgraph.graph.message import add_messages
+
+from runyard.domain.events import Event
+from runyard.domain.fold import fold
+from runyard.faces.langgraph.state import State
+from runyard.faces.langgraph.translate import Translation
+from runyard.faces.langgraph.wire import MODES
+from tests.faces.langgraph.test_translate import sent, translated
+from tests.faces.random_logs import logs
+from tests.faces.sample_events import RUN_ID
+
+
+def _text(messages: list[Any]) -> str:
+    return "".join(each["content"] for each in messages if each["type"] == "ai").replace("\n", "")
+
+
+def _assembled(events: list[Event]) -> list[BaseMessage]:
+    """Put the pieces of a stream together with LangChain's own classes, as a client does that has no values."""
+    found: dict[str, Any] = {}
+    parts = translated(events)[0].state.part
+    for part in range(1, parts + 1):
+        for _, name, data in sent(events, part, ["messages-tuple"]):
+            if name != "messages":
+                continue
+            message = data[0]
+            if message["type"] == "remove":
+                left = add_messages(list(found.values()), [RemoveMessage(id=message["id"])])
+                found = {each.id: each for each in left}
+            elif message["type"] == "AIMessageChunk":
+                fields = {name: message[name] for name in ("id", "content", "tool_call_chunks")}
+                piece = AIMessageChunk(**fields)
+                found[message["id"]] = found[message["id"]] + piece if message["id"] in found else piece
+            else:
+                found[message["id"]] = ToolMessage(**message)
+    return list(found.values())
+
+
+@given(logs)
+def test_messages_have_the_text_the_calls_and_the_end_of_the_fold(events: list[Event]) -> None:
+    translation, _ = translated(events)
+    core, messages = fold(events), translation.values()["messages"]
+    if core.stop_reason is None:
+        return
+    text = core.text if core.output is None else core.output.text
+    assert _text(messages).endswith(text.replace("\n", ""))
+    if core.output is None or core.output.text == core.text:
+        assert _text(messages) == text.replace("\n", "")
+    results = [each for each in messages if each["type"] == "tool"]
+    finished = [call for call in core.calls if call.status == "finished"]
+    assert [each["status"] == "success" for each in results] == [call.error is None for call in finished]
+    calls = [call["id"] for each in messages if each["type"] == "ai" for call in each["tool_calls"]]
+    assert len(calls) == len(set(calls)) == len(core.calls)
+    assert {each["tool_call_id"] for each in results} <= set(calls)
+    last = translation.state.ended[-1]
+    assert last in {"done": ("success",), "error": ("error",), "canceled": ("interrupted",)}[core.status]
+    assert len(convert_to_messages(messages)) == len(messages), "LangChain can read them"
+
+
+@given(logs)
+def test_the_last_values_and_the_updates_are_the_state(events: list[Event]) -> None:
+    translation, frames = translated(events)
+    if translation.state.part != len(translation.state.ended):
+        return  # the run has not ended
+    state = translation.values()["messages"]
+    if values := [frame.data for frame in frames if frame.event == "values"]:
+        assert values[-1]["messages"] == state
+    shown = {
+        each["id"]: each
+        for frame in frames
+        if frame.event == "updates"
+        for update in frame.data.values()
+        if isinstance(update, dict)
+        for each in update["messages"]
+    }
+    assert [each for each in state if each["type"] != "human" and each["id"] not in shown] == []
+
+
+@given(logs)
+def test_pieces_assemble_to_the_messages(events: list[Event]) -> None:
+    translation, _ = translated(events)
+    if translation.state.part != len(translation.state.ended):
+        return
+    whole = [each for each in translation.values()["messages"] if each["type"] in ("ai", "tool")]
+    found = {each.id: each for each in _assembled(events)}
+    assert set(found) == {each["id"] for each in whole}
+    for message in whole:
+        piece = found[message["id"]]
+        if message["content"]:
+            assert piece.content == message["content"]
+        if isinstance(piece, AIMessageChunk):
+            assert [call["id"] for call in piece.tool_calls] == [call["id"] for call in message["tool_calls"]]
+            assert [call["args"] for call in piece.tool_calls] == [call["args"] for call in message["tool_calls"]]
+
+
+@given(logs, st.lists(st.sampled_from(MODES), unique=True), st.integers(0, 60))
+def test_a_reader_that_reconnects_at_any_position_gets_exactly_the_rest(
+    events: list[Event], modes: list[str], at: int
+) -> None:
+    everything = []
+    for part in range(1, translated(events)[0].state.part + 1):
+        whole = sent(events, part, modes)
+        everything += whole
+        if at < len(whole):
+            seq, number = map(int, whole[at][0].split("-"))
+            assert sent(events, part, modes, (seq, number)) == whole[at + 1 :]
+        all_modes = {each[0]: each for each in sent(events, part)}
+        fallback = [each for each in whole if each[0] not in all_modes]
+        assert all(all_modes[each[0]] == each for each in whole if each[0] in all_modes), "ids do not depend on modes"
+        assert all("__interrupt__" in each[2] for each in fallback)
+    ids = [each[0] for each in everything]
+    assert len(ids) == len(set(ids))
+
+
+@given(logs, st.integers(0, 80))
+def test_what_was_sent_never_changes_when_the_log_grows(events: list[Event], cut: int) -> None:
+    _, before = translated(events[:cut])
+    _, after = translated(events)
+    assert after[: len(before)] == before
+
+
+@given(logs, st.integers(0, 80))
+def test_a_translation_goes_on_from_a_snapshot(events: list[Event], cut: int) -> None:
+    first, before = translated(events[:cut])
+    kept = msgspec.json.decode(msgspec.json.encode(first.state), type=State)
+    second = Translation(RUN_ID, kept)
+    rest = [frame for event in events[cut:] for frame in second.take(event)]
+    assert before + rest == translated(events)[1]
+    assert second.state == translated(events)[0].state
