@@ -3,6 +3,7 @@
 from pathlib import Path
 
 import pytest
+from msgspec.structs import replace
 
 import runyard
 from runyard.agents.declared.agent import Agent
@@ -13,8 +14,9 @@ from runyard.agents.tools.tool import Effects
 from runyard.agents.user_code.current_call import set_current_execution
 from runyard.contract.breaker import FAILURES, Breaker
 from runyard.contract.timeouts import Timeouts
+from runyard.domain.content import DataPart, TextPart, encoded, file_of
 from runyard.domain.events import Event, ToolFinished, ToolStarted
-from runyard.errors import Invalid, RemoteBroken, RemoteFailed, RemoteUnavailable, UnknownOutcome
+from runyard.errors import FilesNotSupported, Invalid, RemoteBroken, RemoteFailed, RemoteUnavailable, UnknownOutcome
 from tests.contract.agent_server import GOOD, TASK, as_json, as_stream, event, frames, served
 from tests.unit.agent.fake_execution import FakeExecution, log_with_decision, run_until_parked
 
@@ -38,6 +40,21 @@ async def run(agent: Agent, execution: FakeExecution) -> runyard.Output:
     assert output is not None
     await execution.commit()
     return output
+
+
+async def test_a_remote_agent_refuses_files_and_gets_data_as_text() -> None:
+    behaviour = GOOD.but(stream=lambda a: as_stream(*frames(a, outputs={"text": "hello"})))
+    execution = FakeExecution(text="what?")
+    assert execution.message is not None
+    parts = [TextPart("what?"), DataPart({"n": 1})]
+    with served(behaviour) as agent:
+        execution.message = replace(execution.message, parts=encoded([*parts, file_of("f", "a.png", "image/png", 1)]))
+        with pytest.raises(FilesNotSupported, match="takes no files"):
+            await run(remote(agent.url), execution)
+        assert agent.asked == [], "nothing was sent without the file"
+        execution.message = replace(execution.message, parts=encoded(parts))
+        await run(remote(agent.url), execution)
+    assert agent.asked[0]["inputs"] == {"query": 'what?\n\n{"n":1}'}
 
 
 @pytest.mark.req("S2.22", "S2.33")

@@ -146,6 +146,17 @@ async def test_a_file_of_a_run_is_deleted_by_retention(store: Store, in_thread: 
     assert await is_gone(store, file)
 
 
+async def test_a_child_run_refers_to_the_files_of_its_message(store: Store) -> None:
+    file, other = await uploaded(store), await uploaded(store, BOB)
+    [refused] = await store.accept([with_files(a_post(), file, other)])
+    assert isinstance(refused, NotFound), "files of other owners do not exist"
+    child = await ended(store, with_files(a_post(), file))
+    assert await store.sweep_files(0, 0, MANY) == 1, "only the other file is unused"
+    again = with_files(a_post(), file)
+    await store.retry(ANN, replace(again, lane_key=child.lane_key), child.id)
+    assert not await is_gone(store, file)
+
+
 async def test_a_post_with_an_unknown_file_changes_nothing(store: Store) -> None:
     thread = await store.create_thread(a_thread())
     lost, kept = with_files(a_post(thread), a_file(new_id())), a_post(thread)

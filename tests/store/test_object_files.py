@@ -2,6 +2,7 @@
 
 from collections.abc import AsyncIterator
 from pathlib import Path
+from typing import Any
 
 import pytest
 from msgspec.structs import replace
@@ -94,6 +95,23 @@ async def test_objects_are_sealed_bound_to_their_place_and_resealed(tmp_path: Pa
         await ObjectFiles(f"file://{folder}").get("a", 0)
     assert await old.reseal(parse(NEW), decrypt=True) == (2, 0)
     assert await ObjectFiles(f"file://{folder}").get("a", 1) == b"\0secret 1"
+
+
+@pytest.mark.parametrize(
+    ("url", "kind", "place"),
+    [
+        ("s3://bucket/a/b", "S3Store", {"bucket": "bucket"}),
+        ("gs://bucket/a/b", "GCSStore", {"bucket": "bucket"}),
+        ("az://container/a/b", "AzureStore", {"container_name": "container"}),
+    ],
+)
+def test_an_address_opens_the_store_of_its_provider(
+    monkeypatch: pytest.MonkeyPatch, url: str, kind: str, place: dict[str, str]
+) -> None:
+    monkeypatch.setenv("AZURE_STORAGE_ACCOUNT_NAME", "account")
+    monkeypatch.setenv("AZURE_STORAGE_ACCOUNT_KEY", "aGVsbG8=")
+    opened: Any = ObjectFiles(url)._store
+    assert (type(opened).__name__, opened.prefix, opened.config) == (kind, "a/b", place)
 
 
 async def test_an_object_store_that_fails_is_unavailable_and_a_wrong_address_is_one_sentence(tmp_path: Path) -> None:

@@ -75,6 +75,7 @@ class FakeSdk(ModuleType):
         super().__init__("claude_agent_sdk")
         self.played = played
         self.options: list[SimpleNamespace] = []
+        self.prompts: list[Any] = []
         self.returned: list[tuple[bool, str]] = []
         self.ClaudeAgentOptions = self._options
         self.HookMatcher = SimpleNamespace
@@ -83,7 +84,8 @@ class FakeSdk(ModuleType):
         self.options.append(SimpleNamespace(**given))
         return self.options[-1]
 
-    async def query(self, prompt: str, options: Any, transport: Any) -> AsyncIterator[Any]:
+    async def query(self, prompt: Any, options: Any, transport: Any) -> AsyncIterator[Any]:
+        self.prompts.append(prompt)
         if isinstance(self.played[0], Exception):
             raise self.played[0]
         transcript = Path(options.cwd) / "projects" / "here" / f"{SESSION}.jsonl"

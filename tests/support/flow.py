@@ -223,11 +223,11 @@ class Flow(FlowWaits):
     # --- what happened
 
     async def run(self, run_id: str) -> Row:
-        return next(row for row in await self.database.rows("select * from runs") if row["id"] == run_id)
+        [row] = await self.database.rows(f"select * from runs where id = '{run_id}'")
+        return row
 
     async def log(self, run_id: str) -> list[Row]:
-        rows = await self.database.rows("select * from run_events order by run_id, seq")
-        return [row for row in rows if row["run_id"] == run_id]
+        return list(await self.database.rows(f"select * from run_events where run_id = '{run_id}' order by seq"))
 
     async def reached(self, run_id: str, *statuses: str) -> None:
         async def there() -> bool:

@@ -4,22 +4,21 @@ Run as a program it is a nursery: it has imported everything, and forks one pod 
 (`spec` below), so that a pod starts in milliseconds. It reports on its standard output, one JSON object per line: a pod
 was born, is ready, or has ended. When its input ends it kills what it started.
 
-The faults live here and nowhere in the product. `FAULT` holds `point:n[:action]`, several separated by a space. A point
-is `before.` or `after.` and what is counted: a store method (`claim` counts runs, also those that `accept` claims,
-`expire` the waits that it answered), a move (`finish`, `park`, `release`), an end (`done`, `error`, `canceled`) or an
-event type (`after.model.token:7`: the commit that holds the seventh token). `after.seq:n` is the first commit or claim
-of a run whose log has `n` events; the process gets a SIGKILL. Runs that the file `spared` names are not counted. Other
-actions: `exit` (at once, like kill -9), `lose` (the commit happened, its answer did not arrive), `break` (an unexpected
-error), `hang` (until the file `open/<point>` exists). `UNSAFE` names defences to remove (`defences.py`). `CLOCK_DAYS`
-and `CLOCK_JUMPS` make its clock wrong (`jumping_clock.py`). `BUS` spoils the hints that this pod sends: `silent` (none
-arrives), `doubling` (each arrives twice), `shuffled` (late, last one first). `BROKEN` names a sink of telemetry that
-fails (`broken_sinks.py`).
-Requests need an API key only if `KEYS` is set.
+The faults live here and nowhere in the product. `FAULT` holds `point:n[:action]`, several separated by a space. A
+point is `before.` or `after.` and what is counted: a store method (`claim` counts runs, also those that `accept`
+claims, `expire` the waits that it answered), a move (`finish`, `park`, `release`), an end (`done`, `error`,
+`canceled`) or an event type (`after.model.token:7`: the commit that holds the seventh token). After `@` stands a gate,
+from whose opening is counted. The fact that a fault fired names all that the commit held, each with its number.
+`after.seq:n` is the first commit or claim of a run whose log has `n` events; the process gets a SIGKILL. Runs that the
+file `spared` names are not counted. Actions: `exit` (at once, like kill -9), `lose` (the commit happened, its answer
+did not arrive), `break` (an unexpected error), `hang` (until the file `open/<point>` exists). `UNSAFE` names defences to remove (`defences.py`).
+`CLOCK_DAYS` and `CLOCK_JUMPS` make its clock wrong (`jumping_clock.py`). `BUS` spoils the hints that this pod sends:
+`silent` (none arrives), `doubling` (each arrives twice), `shuffled` (late, last one first). `BROKEN` names a sink of
+telemetry that fails (`broken_sinks.py`). Requests need an API key only if `KEYS` is set.
 
-`PRELOAD` names modules that the nursery imports, so that its pods need not.
-
-The kind `once` calls `runyard.work_once`: `CALLS` times, with `MAX_SECONDS` and for `AGENTS`. The kind
-`celery` is a worker of Celery, and `processes` is `serve --processes 2`.
+`PRELOAD` names modules that the nursery imports, so that its pods need not. The kind `once` calls `runyard.work_once`:
+`CALLS` times, with `MAX_SECONDS` and for `AGENTS`. The kind `celery` is a worker of Celery, and `processes` is `serve
+--processes 2`.
 """
 
 from __future__ import annotations
@@ -66,18 +65,16 @@ class Fault:
     def __init__(self, text: str) -> None:
         self.point, _, rest = text.partition(":")
         number, _, action = rest.partition(":")
-        self.when, _, self.what = self.point.partition(".")
-        self.at = int(number or 1)
-        self.action = action or "exit"
-        self.fired = False
+        name, _, self.gate = self.point.partition("@")
+        self.when, _, self.what = name.partition(".")
+        self.at, self.action, self.fired = int(number or 1), action or "exit", False
 
 
 class FaultyBus:
     """A bus that loses, doubles or reorders what it is given to send."""
 
     def __init__(self, bus: Bus, how: str) -> None:
-        self._bus = bus
-        self._how = how
+        self._bus, self._how = bus, how
         self._kept: list[Hint] = []
 
     def __getattr__(self, name: str) -> Any:
@@ -107,10 +104,8 @@ class FaultyStore:
     """A store that does everything the real one does, notes what it acknowledged, and fails where it is told to."""
 
     def __init__(self, store: Store, faults: Sequence[Fault], notes: Notes) -> None:
-        self._store = store
-        self._faults = faults
-        self._notes = notes
-        self._counts: Counter[str] = Counter()
+        self._store, self._faults, self._notes = store, faults, notes
+        self._counts: Counter[tuple[str, str, str]] = Counter()
 
     def __getattr__(self, name: str) -> Any:
         real = getattr(self._store, name)
@@ -177,16 +172,20 @@ class FaultyStore:
                 os.kill(os.getpid(), signal.SIGKILL)
 
     async def _count(self, when: str, names: dict[str, int]) -> None:
-        for name, count in names.items():
-            self._counts[f"{when}.{name}"] += count
-        for fault in self._faults:
-            due = fault.what in names and self._counts[fault.point] >= fault.at
-            if fault.when == when and due and not fault.fired:
+        due = []
+        for gate in {fault.gate for fault in self._faults if fault.when == when and not fault.fired}:
+            if not gate or self._notes.is_open(gate):
+                self._counts.update({(when, gate, name): count for name, count in names.items()})
+                due += [fault for fault in self._faults if (fault.when, fault.gate) == (when, gate)]
+        for fault in due:
+            if fault.what in names and self._counts[when, fault.gate, fault.what] >= fault.at and not fault.fired:
                 fault.fired = True
-                await self._strike(fault)
+                await self._strike(fault, names)
 
-    async def _strike(self, fault: Fault) -> None:
-        self._notes.write("faults", fault.point, os.getpid())
+    async def _strike(self, fault: Fault, names: dict[str, int]) -> None:
+        ends = {name: self._counts[fault.when, fault.gate, name] for name in names}
+        held = [f"{name}:{n}" for name, end in ends.items() for n in range(end - names[name] + 1, end + 1)]
+        self._notes.write("faults", fault.point, os.getpid(), *held)
         match fault.action:
             case "exit":
                 os._exit(137)

@@ -6,10 +6,13 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from langgraph.graph import START, MessagesState, StateGraph
 
 import runyard
-from runyard.domain.content import File
+from runyard.domain.content import DataPart, File, as_json
+from runyard.domain.redaction import Redactor
 from runyard.errors import FilesNotSupported
+from runyard.ids import new_id
 from runyard.model import Request
 from runyard.models.litellm import LitellmModel
 from runyard.testing import ResultFile, run_agent_sync
@@ -68,6 +71,81 @@ def test_wrong_data_and_wrong_files_are_errors() -> None:
         assert message in failed.message
     with pytest.raises(runyard.AgentError, match="inside a run"):
         asyncio.run(File(id="unknown", name="a", type="text/plain", size=1).read())
+
+
+def test_a_child_run_gets_the_parts_of_its_message() -> None:
+    seen: list[Any] = []
+
+    @runyard.agent
+    async def reader(ctx: runyard.Context) -> str:
+        seen.append(ctx.message.content)
+        return " ".join([ctx.message.text, *[str(len(await file.read())) for file in ctx.message.files]])
+
+    @runyard.agent
+    async def parent(ctx: runyard.Context) -> str:
+        made = await ctx.attach("made.txt", b"abcd", "text/plain")
+        first = await ctx.run(reader, ctx.message)
+        second = await ctx.run(reader, ["Read", made, DataPart({"n": 1}), *ctx.message.files])
+        return f"{first.text}; {second.text}"
+
+    result = run_agent_sync(parent, "Look", files=[IMAGE], agents=[reader])
+    assert result.text == "Look 11; Read 4 11"
+    assert [type(part).__name__ for part in seen[-1]] == ["TextPart", "File", "DataPart", "Image"]
+    assert seen[-1][2] == DataPart({"n": 1})
+
+
+def test_a_child_run_of_a_model_gets_the_image_itself() -> None:
+    asked: list[Any] = []
+    painter = runyard.Agent("painter", model="scripted", turns=lambda said: asked.append(said) or {"text": "A cat."})
+
+    @runyard.agent
+    async def parent(ctx: runyard.Context) -> str:
+        return (await ctx.run(painter, ["What is it?", *ctx.message.files])).text
+
+    assert run_agent_sync(parent, "Look", files=[IMAGE], agents=[painter]).text == "A cat."
+    assert [block["type"] for block in asked[0][-1]["content"]] == ["text", "image_url"]
+
+
+def test_a_child_run_gets_no_file_that_its_owner_does_not_have() -> None:
+    @runyard.agent
+    async def parent(ctx: runyard.Context) -> str:
+        return (await ctx.run("reader", [File(id=new_id(), name="a", type="text/plain", size=1)])).text
+
+    @runyard.agent
+    async def reader(ctx: runyard.Context) -> str:
+        return "read"
+
+    failed = run_agent_sync(parent, "Look", agents=[reader]).error
+    assert failed is not None
+    assert "no file" in failed.message
+    with pytest.raises(runyard.AgentError, match="texts, files and data"):
+        as_json([1], str)  # type: ignore[list-item]
+
+
+def test_a_plan_reads_the_files_of_its_message_and_a_script_plays_on() -> None:
+    async def measure(ctx: runyard.NodeContext) -> str:
+        assert ctx.message is not None
+        return f"{len(await ctx.message.files[0].read())} bytes"
+
+    plan = runyard.plan("measure", [runyard.Node("Measure", measure)])
+    assert run_agent_sync(plan, "Look", files=[IMAGE]).text == "11 bytes"
+    script = runyard.scripted("script", [{"token": "Hello"}])
+    assert run_agent_sync(script, "Look", files=[IMAGE]).text == "Hello"
+
+
+def test_a_graph_refuses_files_and_says_why() -> None:
+    graph = StateGraph(MessagesState).add_node("node", lambda state: {"messages": []}).add_edge(START, "node").compile()
+    failed = run_agent_sync(runyard.langgraph("graph", graph), "Look", files=[IMAGE]).error
+    assert failed is not None
+    assert (failed.code, "takes no files" in failed.message) == ("files_not_supported", True)
+
+
+def test_redaction_keeps_references_to_files() -> None:
+    file_id = "01a1edeb-4292-7534-8991-411111111111"  # its end looks like a card number
+    reference = {"type": "image", "file_id": file_id, "name": "a.png", "media_type": "image/png", "size": 1}
+    redactor = Redactor(["card", "email"])
+    assert redactor.value({"chart": reference}) == {"chart": reference}
+    assert redactor.value({"type": "image", "file_id": "ada@example.org"})["file_id"] != "ada@example.org"
 
 
 @runyard.tool(effects="none")

@@ -337,7 +337,10 @@ TABLE: dict[str, Sequence[Try]] = {
         Try(200, body={"thread_id": "<ui chat>", "if_exists": "do_nothing", "metadata": {"user": "bob"}}),
         Try(200, headers=ONCE, body={"metadata": {"user": "bob"}}),
     ],
-    "POST /langgraph/threads/search": [Try(200, body={"ids": ["<thread>"]}), Try(200, body={"metadata": {"user": "ann"}})],
+    "POST /langgraph/threads/search": [
+        Try(200, body={"ids": ["<thread>"]}),
+        Try(200, body={"metadata": {"user": "ann"}}),
+    ],
     "GET /langgraph/threads/{thread_id}": LG_THREADS,
     "PATCH /langgraph/threads/{thread_id}": [gone(THREAD, {"metadata": {"user": "bob"}})],
     "DELETE /langgraph/threads/{thread_id}": LG_THREADS,

@@ -15,7 +15,7 @@ from msgspec import Struct
 
 from runyard.agents.declared.agent import Agent, Output
 from runyard.agents.user_code.containment import Signal
-from runyard.domain.content import File
+from runyard.domain.content import File, StoredContent
 from runyard.domain.events import Payload
 from runyard.domain.fold import State
 from runyard.domain.run import Run, StopReason
@@ -150,7 +150,9 @@ class Execution(Protocol):
     def knows_agent(self, name: str) -> bool:
         """Whether this process declares an agent of this name."""
 
-    async def start_child(self, run_id: str, agent: str, text: str, budget: Budget, deadline: int | None) -> None:
+    async def start_child(
+        self, run_id: str, agent: str, content: StoredContent, budget: Budget, deadline: int | None
+    ) -> None:
         """Start a child run under this id, unless it was started. It gets what is left of this run's budget, at most
         `budget`, and ends at the deadline (milliseconds since 1970)."""
 

@@ -9,8 +9,10 @@ from msgspec import UNSET
 from runyard.agents.current_run import CurrentRun
 from runyard.agents.declared.agent import Agent, Output
 from runyard.agents.durable.recorded import RecordedCalls
+from runyard.domain.content import Content
 from runyard.domain.events import clean
 from runyard.domain.task import Budget
+from runyard.domain.thread import Message
 from runyard.errors import Invalid
 
 T = TypeVar("T")
@@ -78,7 +80,13 @@ class Waiting(CurrentRun):
         return await self._calls.waits.ask(clean(question), answer, timeout, default)
 
     async def run(
-        self, agent: Agent | str, text: str, /, *, timeout: float | None = None, max_usd: float | None = None
+        self,
+        agent: Agent | str,
+        message: Content | Message,
+        /,
+        *,
+        timeout: float | None = None,
+        max_usd: float | None = None,
     ) -> Output:
         """Run another agent of the app and return its output. Several run side by side with `asyncio.gather`.
 
@@ -87,13 +95,15 @@ class Waiting(CurrentRun):
 
         Args:
             agent: The agent, or its name. The app must declare it.
-            text: The message for it.
+            message: The message for it: a text, or a list of texts, files and data, such as
+                `["What is this?", *ctx.message.files]`. `ctx.message` passes on the whole message.
             timeout: The seconds that the child run may take.
             max_usd: How much the child run may spend.
 
         Raises:
             ChildFailed: If the child run failed or was canceled.
             AnswerTimedOut: If it did not end in time.
+            NotFound: If the message has a file that does not exist.
             TooManyChildren: If this run has started too many child runs, or they are nested too deep.
 
         Example:
@@ -109,7 +119,8 @@ class Waiting(CurrentRun):
         """
         self._go_on()
         self._pause()
-        return await self._calls.waits.run(agent, clean(text), timeout, Budget(max_usd=max_usd))
+        content = (message.content or message.text) if isinstance(message, Message) else message
+        return await self._calls.waits.run(agent, content, timeout, Budget(max_usd=max_usd))
 
     async def sleep(self, seconds: float = 0, *, minutes: float = 0, hours: float = 0, days: float = 0) -> None:
         """Wait for a time. The run leaves its worker and continues when the time is over, also after restarts.

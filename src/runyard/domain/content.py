@@ -79,6 +79,8 @@ class DataPart(Struct, frozen=True, tag="data", tag_field="type"):
 
 
 Part: TypeAlias = TextPart | File | Image | DataPart
+Content: TypeAlias = str | Sequence[str | Part]  # as agents write it: text, or texts and parts in their order
+StoredContent: TypeAlias = str | list[dict[str, Any]]  # as JSON: text, or the parts
 
 _decoder = msgspec.json.Decoder(list[Part])
 _encode = msgspec.json.Encoder().encode
@@ -90,6 +92,39 @@ def encoded(parts: Sequence[Part]) -> str:
 
 def decoded(parts: str | None) -> list[Part]:
     return [] if parts is None else _decoder.decode(parts)
+
+
+def from_json(content: StoredContent) -> tuple[str, list[Part]]:
+    """Return the text and the parts of a content; no parts for plain text."""
+    if isinstance(content, str):
+        return content, []
+    parts = msgspec.convert(content, list[Part])
+    return text_of(parts), parts
+
+
+def as_json(content: Content, as_stored: Callable[[Any], Any]) -> StoredContent:
+    """Return a content as JSON. `as_stored` redacts its texts and data; facts about files are stored already."""
+    if isinstance(content, str):
+        return as_stored(content)  # type: ignore[no-any-return]
+    made: list[dict[str, Any]] = []
+    for part in content:
+        match part:
+            case str() | TextPart():
+                made.append({"type": "text", "text": as_stored(part if isinstance(part, str) else part.text)})
+            case DataPart(data):
+                made.append({"type": "data", "data": as_stored(data)})
+            case File():
+                made.append(msgspec.to_builtins(part))
+            case _:
+                raise AgentError("A message has texts, files and data. Use a str, a runyard.File or a part.")
+    return made
+
+
+def text_and_data(text: str, parts: str | None) -> str:
+    """Return the text of a message with its data as JSON, for receivers that take text only."""
+    found = decoded(parts)
+    texts = [str(_block(part)["text"]) for part in found if not isinstance(part, File)]
+    return BETWEEN_TEXTS.join(texts) if found else text
 
 
 def text_of(parts: Sequence[Part]) -> str:

@@ -223,7 +223,7 @@ class ApprovalDecided(_Payload, frozen=True):
 class WaitRequested(_Payload, frozen=True):
     """The run waits for a value. `name` is the name of the client's tool, of the child's agent or of the event.
 
-    `input` is the input of the client's tool, the text for the child or the key of the event. `schema` is the JSON
+    `input` is the input of the client's tool, the message for the child or the key of the event. `schema` is the JSON
     Schema of the answer. `child` is the id of the child run. After `expires_at` a timer is due, and any other wait is
     answered with `default`, or expires if it has none."""
 

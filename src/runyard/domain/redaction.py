@@ -18,6 +18,7 @@ import regex  # type: ignore[import-untyped]
 from msgspec import Struct
 
 from runyard.domain.sensitive import CHECKS, LIVELY, PATTERNS
+from runyard.ids import is_id
 
 MOST = 4096  # longest match, and most characters held back
 CONTEXT = 64  # characters of finished text that patterns may look back at
@@ -109,6 +110,8 @@ class Redactor:
                 made: dict[Any, Any] = {}
                 for key, item in value.items():
                     made[self._key(key, made)] = self._value(item)
+                if value.get("type") in ("file", "image") and is_id(str(value.get("file_id"))):
+                    made["file_id"] = value["file_id"]  # a reference, not content
                 return made
             case _:
                 return value

@@ -6,6 +6,8 @@ from typing import Any, TypeVar
 import msgspec
 from msgspec import Struct
 
+from runyard.domain.content import File, Part, StoredContent, from_json
+
 
 class Budget(Struct, frozen=True, omit_defaults=True):
     """Limits of one run. The tighter of these and the agent's own limits applies. `timeout_ms` starts when the run is
@@ -48,13 +50,15 @@ def _least(*limits: N | None) -> N | None:
 
 class Task(Struct, frozen=True, omit_defaults=True):
     """A task of a kind (`type`) with its `inputs` (JSON). `labels` are the caller's own ids and texts by name; they are
-    passed on unchanged to every agent that the run calls. `traceparent` is the caller's trace."""
+    passed on unchanged to every agent that the run calls. `traceparent` is the caller's trace. `parts`: the content of
+    a child's message that is not plain text."""
 
     type: str
     inputs: dict[str, Any] = {}
     labels: dict[str, str] = {}
     budget: Budget = Budget()
     traceparent: str | None = None
+    parts: list[Part] = []
 
     @property
     def text(self) -> str:
@@ -63,6 +67,17 @@ class Task(Struct, frozen=True, omit_defaults=True):
         if len(values) == 1 and isinstance(values[0], str):
             return values[0]
         return msgspec.json.encode(self.inputs).decode()
+
+    @property
+    def files(self) -> list[str]:
+        """Return the ids of the files in its parts."""
+        return [part.id for part in self.parts if isinstance(part, File)]
+
+
+def message_task(content: StoredContent, budget: Budget) -> Task:
+    """Return the task of a child run that answers a message."""
+    text, parts = from_json(content)
+    return Task("message", {"message": text}, budget=budget, parts=parts)
 
 
 class RunOptions(Struct, frozen=True, omit_defaults=True):

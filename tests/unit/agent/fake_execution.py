@@ -14,7 +14,7 @@ from runyard.agents.declared.kinds import agent
 from runyard.agents.execution import ForkedCopy, Parked
 from runyard.agents.python.runner import run_python
 from runyard.agents.runners import RUNNERS
-from runyard.domain.content import File, file_of
+from runyard.domain.content import File, StoredContent, file_of
 from runyard.domain.events import (
     ApprovalDecided,
     Drafter,
@@ -98,7 +98,7 @@ class FakeExecution:
         self.log = list(log)
         self.lost: list[Event] = []
         self.approvals: list[Wait] = []
-        self.children: list[tuple[str, str, str]] = []
+        self.children: list[tuple[str, str, StoredContent]] = []
         self.child_limits = (100, 5)
         self.commits: list[list[str]] = []
         self.calls_store: MemoryStore | None = None
@@ -193,8 +193,10 @@ class FakeExecution:
     def knows_agent(self, name: str) -> bool:
         return True
 
-    async def start_child(self, run_id: str, agent: str, text: str, budget: Budget, deadline: int | None) -> None:
-        self.children.append((run_id, agent, text))
+    async def start_child(
+        self, run_id: str, agent: str, content: StoredContent, budget: Budget, deadline: int | None
+    ) -> None:
+        self.children.append((run_id, agent, content))
 
     async def match_event(self, target: str) -> None:
         pass

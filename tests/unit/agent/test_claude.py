@@ -6,6 +6,7 @@ from types import SimpleNamespace
 from typing import Any
 
 import pytest
+from msgspec.structs import replace
 
 import runyard
 from runyard.agents.claude.messages import PREFIX, MessagePiece, QueryEnd, ToolUse, read_message
@@ -14,8 +15,17 @@ from runyard.agents.declared.claude import note_spent, spent_before
 from runyard.agents.runners import RUNNERS
 from runyard.agents.user_code.current_call import set_current_execution
 from runyard.app.process import Process
+from runyard.domain.content import DataPart, Part, TextPart, encoded, file_of
 from runyard.domain.events import Event, ModelMessage, Usage
-from runyard.errors import Invalid, ModelRefused, ModelUnavailable, Nondeterministic, RateLimited, StartupError
+from runyard.errors import (
+    FilesNotSupported,
+    Invalid,
+    ModelRefused,
+    ModelUnavailable,
+    Nondeterministic,
+    RateLimited,
+    StartupError,
+)
 from runyard.settings import Settings
 from tests.support.fake_claude_sdk import (
     FakeAssistantMessage,
@@ -95,6 +105,42 @@ async def test_the_models_message_is_recorded_before_its_calls(monkeypatch: pyte
     assert (options.tools, options.setting_sources, options.resume) == ([], [], None)
     assert options.allowed_tools == [PREFIX + name for name in ("note", "pay", "send")]
     assert options.env["HOME"] == options.env["CLAUDE_CONFIG_DIR"] == str(options.cwd)
+
+
+PNG = b"\x89PNG"
+
+
+def _with_parts(*parts: Part, **data: bytes) -> FakeExecution:
+    execution = FakeExecution(text="Look")
+    assert execution.message is not None
+    execution.message = replace(execution.message, parts=encoded([TextPart("Look"), *parts]))
+    execution.files |= data
+    return execution
+
+
+async def test_the_sdk_gets_the_files_of_the_message_as_blocks(monkeypatch: pytest.MonkeyPatch) -> None:
+    sdk = install(monkeypatch, FakeAssistantMessage("m1", FakeText("A cat.")), FakeResultMessage())
+    files = [file_of("f1", "a.png", "image/png", 4), file_of("f2", "b.csv", "text/csv", 3)]
+    files.append(file_of("f3", "c.pdf", "application/pdf", 4))
+    execution = _with_parts(*files, DataPart({"n": 1}), f1=PNG, f2=b"1,2", f3=b"%PDF")
+    assert (await run(execution)).text == "A cat."
+    [message] = [each async for each in sdk.prompts[0]]
+    assert message["message"]["content"] == [
+        {"type": "text", "text": "Look"},
+        {"type": "image", "source": {"type": "base64", "media_type": "image/png", "data": "iVBORw=="}},
+        {"type": "text", "text": "The file b.csv:\n1,2"},
+        {"type": "document", "source": {"type": "base64", "media_type": "application/pdf", "data": "JVBERg=="}},
+        {"type": "text", "text": '{"n":1}'},
+    ]
+    assert b"base64" not in b"".join(event.data for event in execution.new_events)
+
+
+async def test_files_that_claude_does_not_take_are_an_error_and_data_is_text(monkeypatch: pytest.MonkeyPatch) -> None:
+    sdk = install(monkeypatch, FakeAssistantMessage("m1", FakeText("Yes.")), FakeResultMessage())
+    with pytest.raises(FilesNotSupported, match=r"Send a\.zip as one of them"):
+        await run(_with_parts(file_of("f1", "a.zip", "application/zip", 4), f1=b"PK"))
+    await run(_with_parts(DataPart({"n": 1})))
+    assert sdk.prompts == ['Look\n\n{"n":1}']
 
 
 async def _crashed(monkeypatch: pytest.MonkeyPatch, tool: str, given: dict[str, Any]) -> list[Event]:

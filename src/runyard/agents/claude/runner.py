@@ -15,6 +15,7 @@ from typing import Any, assert_never
 import msgspec
 
 from runyard.agents.claude.messages import PREFIX, SERVER, MessagePiece, QueryEnd, ToolUse, read_message
+from runyard.agents.claude.prompt import prompt_of, with_file_names
 from runyard.agents.context import Context
 from runyard.agents.declared.agent import Agent
 from runyard.agents.declared.claude import Claude, home_of, is_kept, note_spent, spent_before
@@ -111,7 +112,7 @@ class _Query:
         if self._execution.run.in_mailbox:
             return self._agent.instructions
         earlier = await self._execution.history(HISTORY)
-        said = "".join(f"\n{message.role}: {message.text}" for message in earlier)
+        said = "".join(f"\n{message.role}: {with_file_names(message)}" for message in earlier)
         return f"{self._agent.instructions}\n\n## Said before{said}" if said else self._agent.instructions
 
     def _options(self, home: Any, resume: str | None, instructions: str) -> Any:
@@ -142,8 +143,7 @@ class _Query:
         from claude_agent_sdk import ClaudeSDKError, query
         from claude_agent_sdk._internal.transport.subprocess_cli import SubprocessCLITransport
 
-        message = self._execution.message
-        prompt = "" if message is None else message.text
+        prompt = await prompt_of(self._execution)
         program = SubprocessCLITransport(prompt=prompt, options=options)
         asking: Any = query(prompt=prompt, options=options, transport=program)
         end: QueryEnd | None = None

@@ -9,6 +9,7 @@ from runyard.agents.declared.agent import Output
 from runyard.agents.durable.parking import Parking
 from runyard.agents.durable.waits import Waits, Wanted
 from runyard.agents.execution import Execution
+from runyard.domain.content import StoredContent
 from runyard.domain.events import Payload
 from runyard.domain.fold import WaitState
 from runyard.domain.task import Budget
@@ -24,11 +25,17 @@ class ChildRuns:
         self._waits = waits
 
     async def end_of(
-        self, key: str, agent: str, text: str, budget: Budget, deadline: int | None = None, *before: Payload
+        self,
+        key: str,
+        agent: str,
+        content: StoredContent,
+        budget: Budget,
+        deadline: int | None = None,
+        *before: Payload,
     ) -> WaitState:
         """Return the answered wait for the child under this key. Start the child if it is new; the events `before` are
         then written together with its wait."""
-        wanted = Wanted(kind="child", name=agent, input=text, expires_at=deadline)
+        wanted = Wanted(kind="child", name=agent, input=content, expires_at=deadline)
         known = self._waits.known(key, wanted)
         if known is None or known.answered_seq is None:
             with self._parking.working():
@@ -36,7 +43,7 @@ class ChildRuns:
                     self._check_room(agent)
                     known = self._waits.request(key, wanted, *before)
                     await self._execution.commit()
-                await self._execution.start_child(known.child or "", agent, text, budget, known.expires_at)
+                await self._execution.start_child(known.child or "", agent, content, budget, known.expires_at)
         return await self._waits.block(key, "child")
 
     def _check_room(self, agent: str) -> None:

@@ -14,6 +14,8 @@ from runyard.agents.durable.parking import Parking
 from runyard.agents.durable.waits import Waits, Wanted
 from runyard.agents.execution import Execution
 from runyard.agents.json_values import plain
+from runyard.domain.content import Content, as_json
+from runyard.domain.events import cleaned
 from runyard.domain.task import Budget
 from runyard.domain.wait import event_target
 from runyard.errors import AnswerTimedOut, Invalid
@@ -81,13 +83,12 @@ class RecordedWaits:
             raise AnswerTimedOut
         return found.value
 
-    async def run(self, agent: Agent | str, text: str, seconds: float | None, budget: Budget) -> Output:
+    async def run(self, agent: Agent | str, content: Content, seconds: float | None, budget: Budget) -> Output:
         """Run another agent as a child run and return its output."""
         name = agent if isinstance(agent, str) else agent.name
         key = self._next_key(f"run {name}")
-        return child_output(
-            await self._children.end_of(key, name, self._as_stored(text), budget, self._deadline(seconds))
-        )
+        stored = as_json(content, lambda value: self._as_stored(cleaned(plain(value))))
+        return child_output(await self._children.end_of(key, name, stored, budget, self._deadline(seconds)))
 
     def _deadline(self, seconds: float | None) -> int | None:
         if seconds is None:

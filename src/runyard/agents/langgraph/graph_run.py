@@ -32,11 +32,12 @@ from runyard.agents.langgraph.node_steps import GraphParking, NodeSteps, path_of
 from runyard.agents.langgraph.recorded_tools import GraphCalls, current_graph_calls
 from runyard.agents.langgraph.spoken_text import SpokenText
 from runyard.agents.user_code.frames import calls_user_code
+from runyard.domain.content import text_and_data
 from runyard.domain.events import ModelReset, StepFinished, Usage, clean
 from runyard.domain.fold import State
 from runyard.domain.run import StopReason
 from runyard.domain.thread import Message
-from runyard.errors import AgentError
+from runyard.errors import AgentError, FilesNotSupported
 from runyard.ids import new_id
 
 CUSTOM = "custom"  # the name of events with data that a node streams
@@ -136,13 +137,15 @@ class GraphRun:
 
     async def _input(self) -> dict[str, Any]:
         task, message = self._execution.state.task, self._execution.message
+        if message is not None and message.files:
+            raise FilesNotSupported("The graph takes no files. Send text, or run another kind of agent.")
         given: dict[str, Any] = {} if task is None else dict(task.inputs)
         if self._declared.has_messages and MESSAGES not in given:
             limit = 0 if self._copy.wants_message else self._declared.history  # the checkpoint has the messages
             earlier = await self._execution.history(limit) if limit else []
             said: list[BaseMessage] = [_message(each) for each in earlier]
             if message is not None:
-                said.append(HumanMessage(message.text, id=message.id))
+                said.append(HumanMessage(text_and_data(message.text, message.parts), id=message.id))
             given[MESSAGES] = said
         if not given:
             raise AgentError("The graph takes no messages; give it a task with inputs.")

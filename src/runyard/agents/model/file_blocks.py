@@ -14,6 +14,16 @@ from runyard.errors import NotFound
 TEXT_TYPES = ("application/json", "application/xml", "application/yaml", "application/toml")
 
 
+def is_text(kind: str) -> bool:
+    """Return whether files of this type are text."""
+    return kind.startswith("text/") or kind in TEXT_TYPES
+
+
+def as_text(name: str, data: bytes) -> str:
+    """Return a text file as a model gets it."""
+    return f"The file {name}:\n{data.decode('utf-8', 'replace')}"
+
+
 async def with_files(execution: Execution, messages: Sequence[Mapping[str, Any]]) -> list[Mapping[str, Any]]:
     """Return the messages with the bytes of their files."""
     return [await _message(execution, message) for message in messages]
@@ -34,8 +44,8 @@ async def _block(execution: Execution, block: dict[str, Any]) -> dict[str, Any]:
         data = await execution.read_file(block["file_id"])
     except NotFound:
         return {"type": "text", "text": f"(The file {name} has been deleted.)"}
-    if kind.startswith("text/") or kind in TEXT_TYPES:
-        return {"type": "text", "text": f"The file {name}:\n{data.decode('utf-8', 'replace')}"}
+    if is_text(kind):
+        return {"type": "text", "text": as_text(name, data)}
     address = f"data:{kind};base64,{b64encode(data).decode()}"
     if kind.startswith("image/"):
         return {"type": "image_url", "image_url": {"url": address}}

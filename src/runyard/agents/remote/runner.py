@@ -9,6 +9,8 @@ from runyard.agents.context import Context
 from runyard.agents.declared.agent import Agent, Output
 from runyard.agents.execution import Execution
 from runyard.agents.python.runner import run_python
+from runyard.domain.content import text_and_data
+from runyard.errors import FilesNotSupported
 
 
 async def run_remote(agent: Agent, execution: Execution, /) -> Output:
@@ -16,7 +18,12 @@ async def run_remote(agent: Agent, execution: Execution, /) -> Output:
     assert remote is not None  # the declaration was checked
 
     async def answer(ctx: Context) -> Output:
-        inputs = ctx.inputs if ctx.task is not None else {remote.message_as: ctx.message.text}
+        if ctx.message.files:
+            raise FilesNotSupported(f"The remote agent {agent.name} takes no files. Send text, or a link to the file.")
+        inputs = ctx.inputs
+        if ctx.task is None or ctx.task.parts:
+            name = remote.message_as if ctx.task is None else "message"
+            inputs = {name: text_and_data(ctx.message.text, ctx.message.parts)}
         found = await ctx.call_agent(agent, **inputs)
         text, grounding = found.get("text"), found.get("grounding") or {}
         cited = grounding.get("citations") or []

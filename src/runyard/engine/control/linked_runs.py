@@ -8,6 +8,7 @@ any order. Answering twice has no effect, because the first answer wins.
 from collections.abc import Awaitable, Callable
 
 from runyard.clock import Clock
+from runyard.domain.content import StoredContent
 from runyard.domain.events import ApprovalDecided, Draft, Drafter, Usage, WaitAnswered
 from runyard.domain.fold import State
 from runyard.domain.run import Run, Status
@@ -27,7 +28,7 @@ AT_ONCE = 500
 BY = "runyard"
 
 
-StartChild = Callable[[Run, str, str, str, Budget], Awaitable[None]]
+StartChild = Callable[[Run, str, str, StoredContent, Budget], Awaitable[None]]
 """Queue a run for a parent under an id, with an agent, a text and a budget, unless it was queued before."""
 
 

@@ -11,10 +11,11 @@ import msgspec
 from msgspec.structs import replace
 
 from runyard.clock import Clock
+from runyard.domain.content import StoredContent
 from runyard.domain.events import ClientTool, Drafter, RunQueued
 from runyard.domain.no_redaction import NO_REDACTION
 from runyard.domain.run import Run, run_lane, thread_lane
-from runyard.domain.task import Budget, RunOptions, Task
+from runyard.domain.task import Budget, RunOptions, Task, message_task
 from runyard.domain.thread import Thread
 from runyard.engine.intake.client_tools import checked_client_tools
 from runyard.engine.intake.content import NewPart, stored_content
@@ -211,10 +212,10 @@ class Intake(ThreadIntake):
             )
         )
 
-    async def start_child(self, parent: Run, run_id: str, agent: str, text: str, budget: Budget) -> None:
-        """Queue a run that `parent` waits for, in a lane of its own, unless it was queued before. The parent was
-        admitted, so its children are not limited by the queues of their owner."""
-        task = Task("message", {"message": text}, budget=budget)
+    async def start_child(self, parent: Run, run_id: str, agent: str, content: StoredContent, budget: Budget) -> None:
+        """Queue a run that `parent` waits for, in a lane of its own, unless it was queued before. The limits of queues
+        do not apply to it."""
+        task = message_task(content, budget)
         await self._accept(
             Post(
                 owner=parent.owner,
@@ -227,6 +228,7 @@ class Intake(ThreadIntake):
                 external_id=f"child:{run_id}",
                 created_at=self._clock.now_ms(),
                 depth=parent.depth + 1,
+                files=task.files,
                 parent_run_id=parent.id,
             )
         )
@@ -260,8 +262,7 @@ class Intake(ThreadIntake):
         self._admission.check(owner)
         old = await self._store.get_run(owner, run_id)
         asked = await self._request_of(old)
-        tools, options = ([], None) if asked is None else (asked.client_tools, asked.options)
-        task = None if asked is None else asked.task
+        tools, options, task = ([], None, None) if asked is None else (asked.client_tools, asked.options, asked.task)
         post = Post(
             owner=owner,
             face=old.face,
@@ -273,6 +274,7 @@ class Intake(ThreadIntake):
                 RunQueued(agent, old.trigger_message_id, task, client_tools=tools, options=options)
             ),
             has_client_tools=old.has_client_tools,
+            files=task.files if task else [],
             created_at=self._clock.now_ms(),
             key=key,
             most_queued=self._admission.queued_per_lane,
@@ -282,9 +284,8 @@ class Intake(ThreadIntake):
     async def _request_of(self, run: Run) -> RunQueued | None:
         """Return the first event of a run, or None if it has nothing besides its message."""
         is_plain = run.trigger_message_id is not None and not run.has_client_tools
-        first = () if is_plain else await self._store.read(run.id, 0, 1)
-        queued = first[0].payload if first else None
-        return queued if isinstance(queued, RunQueued) else None
+        first = [] if is_plain else await self._store.read(run.id, 0, 1)
+        return next((event.payload for event in first if isinstance(event.payload, RunQueued)), None)
 
     async def _commit(self, posts: Sequence[Post]) -> Sequence[Accepted | RunyardError]:
         """Store all posts in one commit. It also claims runs that need not queue, as far as the worker has slots."""

@@ -13,7 +13,7 @@ from msgspec.structs import replace
 
 from runyard.agents.declared.agent import Agent
 from runyard.agents.execution import Canceled, ForkedCopy
-from runyard.domain.content import File
+from runyard.domain.content import File, StoredContent, encoded
 from runyard.domain.events import (
     ApprovalRequested,
     Draft,
@@ -287,14 +287,16 @@ class RunHandle:
         """Whether this run has started child runs."""
         return self._started_children or any(wait.kind == "child" for wait in self.state.waits.values())
 
-    async def start_child(self, run_id: str, agent: str, text: str, budget: Budget, deadline: int | None) -> None:
+    async def start_child(
+        self, run_id: str, agent: str, content: StoredContent, budget: Budget, deadline: int | None
+    ) -> None:
         assert self._services.wait_support is not None  # the engine is built
         self._started_children = True
         own = Budget() if self.state.task is None else self.state.task.budget
         spent = self.usage or Usage()
         left = own.after(spent.output_tokens, spent.usd)
         left = budget.within(left, self._milliseconds_to(deadline), self._milliseconds_to(self.deadline))
-        await self._services.wait_support.start_child(self.run, run_id, agent, text, left)
+        await self._services.wait_support.start_child(self.run, run_id, agent, content, left)
 
     def _milliseconds_to(self, deadline: int | None) -> int | None:
         return None if deadline is None else max(1, deadline - self.now_ms())
@@ -319,4 +321,7 @@ def _task_message(run: Run, task: Task | None) -> Message | None:
     """Return the text of a task as a message outside of any thread, for agents that take messages."""
     if task is None:
         return None
-    return Message(id=run.id, thread_id="", run_id=run.id, role="user", text=task.text, created_at=run.created_at)
+    parts = encoded(task.parts) if task.parts else None
+    return Message(
+        id=run.id, thread_id="", run_id=run.id, role="user", text=task.text, created_at=run.created_at, parts=parts
+    )

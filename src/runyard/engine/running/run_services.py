@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple, Protocol
 from runyard.agents.declared.agent import Agent, Output
 from runyard.clock import Clock
 from runyard.domain.append import Release
+from runyard.domain.content import StoredContent
 from runyard.domain.events import Drafter
 from runyard.domain.no_redaction import NO_REDACTION
 from runyard.domain.run import Run
@@ -53,7 +54,7 @@ class WaitSupport(Protocol):
     """What the waits of runs need from the rest of the engine. `engine/control/linked_runs.py` implements it."""
 
     @property
-    def start_child(self) -> Callable[[Run, str, str, str, Budget], Awaitable[None]]:
+    def start_child(self) -> Callable[[Run, str, str, StoredContent, Budget], Awaitable[None]]:
         """Queue a run for a parent under an id, with an agent, a text and a budget, unless it was queued before."""
 
     async def match_event(self, target: str | None) -> None: ...

@@ -89,7 +89,7 @@ class Files(Rows):
 
     def _use_files(self, post: Post) -> None:
         for file_id in set(post.files):
-            self._uses.setdefault(file_id, []).append(post.message.id if post.message else "")
+            self._uses.setdefault(file_id, []).append(post.message.id if post.message else post.run_id)
 
     def _drop_unused(self) -> None:
         """Delete the files whose messages and runs are all deleted."""

@@ -47,7 +47,7 @@ class Intake(Claims, Threads, Files):
         if made is not None:
             return Accepted(made, None, repeated=True)
         if not self._has_files(post):
-            return QueueFull() if self._is_full(post) else NotFound()
+            return QueueFull() if self._is_full(post) else NotFound("There is no file with that id.")
         post = self._with_thread(post)
         thread = self._threads.get(post.thread_id) if post.thread_id is not None else None
         if post.thread_id is not None and (thread is None or thread.owner != post.owner or thread.kind != "chat"):
@@ -56,7 +56,7 @@ class Intake(Claims, Threads, Files):
             return QueueFull()
         if post.message is not None:
             self._messages[post.message.id] = post.message
-            self._use_files(post)
+        self._use_files(post)
         accepted = self._queue(
             post,
             post.agent or (thread.agent if thread else None) or post.default_agent,
@@ -95,6 +95,9 @@ class Intake(Claims, Threads, Files):
             raise RunActive
         if old.superseded_by is not None:
             raise Conflict
+        if not self._has_files(post):
+            raise NotFound
+        self._use_files(post)
         accepted = self._queue(
             post,
             post.agent or old.agent,

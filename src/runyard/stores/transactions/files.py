@@ -70,8 +70,9 @@ async def read_chunk(tx: Tx, content_id: str, no: int) -> bytes | None:
     return None
 
 
-async def use_in_messages(tx: Tx, posts: Sequence[Post]) -> None:
-    """Record that the messages of these posts refer to their files. Raise FilesMissing if one does not exist."""
+async def use_in_posts(tx: Tx, posts: Sequence[Post]) -> None:
+    """Record that the messages of these posts, or their runs, refer to their files. Raise FilesMissing if one does not
+    exist."""
     uses: list[tuple[Any, ...]] = []
     missing = []
     for post in posts:
@@ -79,7 +80,11 @@ async def use_in_messages(tx: Tx, posts: Sequence[Post]) -> None:
         found = await tx.rows(tx.q.use_files, post.owner, wanted)
         if len(found) < len(wanted):
             missing.append(post.run_id)
-        uses += [(file_id, post.message.id) for file_id in wanted if post.message is not None]
+        if post.message is not None:
+            uses += [(file_id, post.message.id) for file_id in wanted]
+        else:
+            for file_id in wanted if len(found) == len(wanted) else ():
+                await tx.rows(tx.q.insert_run_use, file_id, post.run_id)
     if missing:
         raise FilesMissing(missing)
     if uses:

@@ -282,7 +282,8 @@ class Write:
         self._events += _rows.event_values(post.run_id, 0, 1, [draft])
         if post.message is not None and retried is None:
             self._messages.append(post.message)
-            self._with_files += [post] if post.files else []
+        if post.files and (retried is None or post.message is None):
+            self._with_files.append(post)
         return Accepted(post.run_id, place(post.run_id, 1, [draft])[0], claim=claim)
 
     def _claim(self, run: Run, message: Message | None, opened: _Opened) -> Claim | None:
@@ -312,7 +313,7 @@ class Write:
             (tx.q.insert_feed, feed.at_work([run for run, _ in self._runs if run.started_at is not None])),
             *more,
         )
-        await files.use_in_messages(tx, self._with_files)
+        await files.use_in_posts(tx, self._with_files)
 
 
 async def forget_keys(tx: Tx, older_than_ms: int) -> None:

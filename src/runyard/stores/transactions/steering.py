@@ -33,7 +33,7 @@ async def steer(tx: Tx, post: Post, received: Callable[[str], Draft], room: Room
         (tx.q.insert_messages, [_rows.message_values(message)]),
         (tx.q.insert_steered, [left_messages.values(post, message.id, run.id, seq, run.agent)]),
     )
-    await files.use_in_messages(tx, [post] if post.files else [])
+    await files.use_in_posts(tx, [post] if post.files else [])
     await runs.move_on(tx, replace(run, last_seq=seq, unread=run.unread + 1))
     return Accepted(run.id, place(run.id, seq, [draft])[0], steered=True)
 
