@@ -15,7 +15,9 @@ import heapq
 import os
 import random
 from collections.abc import Awaitable, Callable, Sequence
+from functools import partial
 from itertools import count
+from statistics import median
 from time import perf_counter
 
 from msgspec import Struct, field
@@ -113,7 +115,7 @@ class Simulation:
     def run(self) -> Outcome:
         found = self.outcome
         for loop in self._loops:
-            self._after(self._random.random() * self._plan.poll, lambda loop=loop: self._poll(loop))
+            self._after(self._random.random() * self._plan.poll, partial(self._poll, loop))
         self._after(self._random.expovariate(self._rate), self._arrive)
         while self._due and self._due[0][0] <= found.seconds:
             due, _, act = heapq.heappop(self._due)
@@ -236,7 +238,7 @@ async def _median_ms(times: int, work: Callable[[], Awaitable[None]]) -> float:
         begun = perf_counter()
         await work()
         took.append((perf_counter() - begun) * 1e3)
-    return percentile(took, 0.5)
+    return median(took)
 
 
 # --- the table ---------------------------------------------------------------------------------------------------
@@ -261,10 +263,15 @@ def row(plan: Plan, load: float, found: Outcome) -> str:
         f"{part:.1f}",
         f"{100 * found.busy / (found.seconds * plan.servers * SLOTS):.0f} %",
         f"{2 * plan.loops / plan.servers:.0f} ({found.most_at_once})",
-        f"{percentile(found.claim_ms, 0.5):.0f} / {percentile(found.claim_ms, 0.99):.0f}",
-        f"{percentile(found.commit_ms, 0.5):.0f} / {percentile(found.commit_ms, 0.99):.0f}",
+        _half_and_most(found.claim_ms),
+        _half_and_most(found.commit_ms),
     ]
     return f"| {' | '.join(cells)} |"
+
+
+def _half_and_most(took_ms: Sequence[float]) -> str:
+    found = [percentile(took_ms, part) for part in (0.5, 0.99)]
+    return " / ".join("none" if each is None else f"{each:.0f}" for each in found)
 
 
 HEAD = (

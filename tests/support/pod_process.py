@@ -44,7 +44,6 @@ from runyard.agents.declared.loading import App
 from runyard.app import factories as opening
 from runyard.app import process as wiring
 from runyard.app import server as serving
-from runyard.bus import Bus, Hint
 from runyard.domain.append import Appended, Finish, Outcome, Part, Repeated
 from runyard.errors import Fenced, RunyardError, Unavailable
 from runyard.settings import Settings, address
@@ -55,6 +54,7 @@ from tests.support.app_factory import create_app
 from tests.support.broken_sinks import BROKEN
 from tests.support.defences import REMOVE
 from tests.support.facts_and_gates import FOLDER, Notes
+from tests.support.faulty_bus import FaultyBus
 from tests.support.jumping_clock import install as install_clock
 from tests.support.proxy import CHANNEL
 
@@ -68,36 +68,6 @@ class Fault:
         name, _, self.gate = self.point.partition("@")
         self.when, _, self.what = name.partition(".")
         self.at, self.action, self.fired = int(number or 1), action or "exit", False
-
-
-class FaultyBus:
-    """A bus that loses, doubles or reorders what it is given to send."""
-
-    def __init__(self, bus: Bus, how: str) -> None:
-        self._bus, self._how = bus, how
-        self._kept: list[Hint] = []
-
-    def __getattr__(self, name: str) -> Any:
-        return getattr(self._bus, name)
-
-    def send(self, hints: Sequence[Hint]) -> None:
-        match self._how:
-            case "silent":
-                return
-            case "doubling":
-                self._bus.send(hints)
-                asyncio.get_running_loop().call_later(0.03, self._bus.send, hints)
-            case "shuffled":
-                if not self._kept:
-                    asyncio.get_running_loop().call_later(0.03, self._flush)
-                self._kept += hints
-            case _:
-                raise SystemExit(f"tests/support/pod_process.py: BUS cannot be {self._how!r}")
-
-    def _flush(self) -> None:
-        kept, self._kept = self._kept, []
-        for hint in reversed(kept):
-            self._bus.send([hint])
 
 
 class FaultyStore:

@@ -1,5 +1,5 @@
-"""A fork in the middle of a graph's run: a retry of the copy continues from its checkpoint, and a message starts from the
-state of that checkpoint. Neither repeats a call that the copy has."""
+"""A fork in the middle of a graph's run: a retry of the copy continues from its checkpoint, and a message starts from
+the state of that checkpoint. Neither repeats a call that the copy has."""
 
 from collections import Counter
 from typing import Any
