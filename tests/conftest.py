@@ -32,6 +32,8 @@ os.environ["PATH"] = f"{sysconfig.get_path('scripts')}{os.pathsep}{os.environ.ge
 # Tests start hundreds of interpreters, which would otherwise compile every module again.
 sys.dont_write_bytecode = False
 os.environ.pop("PYTHONDONTWRITEBYTECODE", None)
+# A client would first ask the private server for TLS, which it does not have: a tenth of the cost of a connection.
+os.environ["PGSSLMODE"] = "disable"
 gc.disable()  # until all tests are collected, see below
 # A slow machine is no error of the code.
 hypothesis_settings.register_profile("patient", deadline=None, suppress_health_check=[HealthCheck.too_slow])
@@ -78,9 +80,9 @@ def pytest_collection_finish() -> None:
 
 @pytest.hookimpl(wrapper=True, tryfirst=True)
 def pytest_runtest_protocol(item: pytest.Item) -> Generator[None, Any, Any]:
-    """Coverage is not traced where it would tell nothing new: in a test that only talks to processes, and on Postgres,
-    where the same test on SQLite runs the same lines (the store's own are traced). Tracing makes a test half as long
-    again."""
+    """Coverage is not traced where it would tell nothing new: in a test that only talks to processes, in one that
+    repeats what others do (marker `untraced`), and on Postgres, where the same test on SQLite runs the same lines (the
+    store's own are traced). Tracing makes a test half as long again."""
     coverage = Coverage.current()
     if coverage is None or _is_traced(item):
         return (yield)
@@ -92,6 +94,8 @@ def pytest_runtest_protocol(item: pytest.Item) -> Generator[None, Any, Any]:
 
 
 def _is_traced(item: pytest.Item) -> bool:
+    if item.get_closest_marker("untraced") is not None:
+        return False
     kind = item.path.relative_to(HERE.parent).parts[1]  # examples have tests, too
     if kind in TALKERS:
         return item.get_closest_marker("in_process") is not None

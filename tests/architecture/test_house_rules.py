@@ -33,9 +33,6 @@ LONG_FILES = {
     "src/runyard/contract/checks.py": (365, "one list of checks, one function each"),
     "src/runyard/domain/events.py": (451, "every core event, documented field by field"),
     "src/runyard/domain/fold.py": (404, "one case for each core event"),
-    "tests/engine/test_outbox.py": (363, "one store with faults for the outbox and its followers"),
-    "tests/faces/chats/test_checkpoints.py": (407, "could be split into writing and reading"),
-    "tests/store/test_stores_agree.py": (584, "one state machine: every operation of the store is a rule"),
 }
 LONG_FUNCTIONS = {
     "src/runyard/app/process.py::__init__": (66, "names every part of a process once"),

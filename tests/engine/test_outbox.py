@@ -2,83 +2,16 @@
 
 import asyncio
 from collections.abc import Sequence
-from typing import Any
 
 import pytest
 
 from runyard.bus import Hint
-from runyard.clock import SystemClock
-from runyard.domain.events import place
 from runyard.domain.publication import CursorAdvance
-from runyard.domain.run import Run, Status
-from runyard.engine.log.outbox import Outbox
-from runyard.engine.log.publications import Publications
-from runyard.engine.log.stream import Pause, Streams
-from runyard.engine.log.tail import Chunk, Tail
+from runyard.domain.run import Status
 from runyard.errors import Unavailable
-from runyard.stores.memory import MemoryStore
-from runyard.telemetry.metrics import Metrics
 from tests.engine.fakes import until
-from tests.store.factories import ANN, Writer, decide, last_words, running, token, waiting, written
-from tests.support.eventually import PATIENCE
-
-clock = SystemClock()
-
-
-class NotingBus:
-    """A bus that records what it sends, and how far the cursor in the store was at that moment."""
-
-    is_connected = True
-    has_others = True
-
-    def __init__(self) -> None:
-        self.sent: list[Hint] = []
-
-    async def open(self, hear: Any) -> None:
-        pass
-
-    def send(self, hints: Sequence[Hint]) -> None:
-        self.sent += hints
-
-    async def close(self) -> None:
-        pass
-
-
-class StoreThatFails(MemoryStore):
-    def __init__(self) -> None:
-        super().__init__(clock)
-        self.failures = 0
-        self.published: list[list[CursorAdvance]] = []
-
-    async def publish(self, marks: Sequence[CursorAdvance]) -> Sequence[str]:
-        if self.failures:
-            self.failures -= 1
-            raise Unavailable
-        self.published.append(list(marks))
-        return await super().publish(marks)
-
-
-class Pod:
-    """One process's part in it: a tail, an outbox, and streams."""
-
-    def __init__(self, store: MemoryStore, batch: int = 10, poll: float = 0.01) -> None:
-        self.store = store
-        self.bus = NotingBus()
-        self.publications = Publications()
-        self.outbox = Outbox(store, self.publications, self.bus, clock, Metrics(), poll_seconds=poll, batch=batch)
-        self.tail = Tail(self.outbox)
-        self.streams = Streams(store, self.tail, self.publications)
-        self.writer: Writer | None = None
-
-    async def write(self, run: Run, count: int, end: Status | None = None) -> None:
-        """As the journal does: commit, then tell."""
-        self.writer = self.writer or Writer(run)
-        drafts = [*[token("x") for _ in range(count)], *(last_words(end) if end else [])]
-        part = self.writer.part(*drafts) if end is None else self.writer.finish(end)
-        if end is not None:
-            drafts = list(part.drafts)
-        outcome = await written(self.store, part)
-        self.tail.add(run.id, place(run.id, outcome.first_seq, drafts))
+from tests.engine.outbox_parts import Pod, StoreThatFails
+from tests.store.factories import ANN, decide, running, waiting
 
 
 @pytest.fixture
@@ -204,117 +137,6 @@ async def test_without_followers_and_other_processes_events_are_published_by_the
     assert isinstance(await follower.next(1), list)
     follower.close()
     publishing.cancel()
-
-
-# --- followers of what is published
-
-
-async def everything(pod: Pod, run_id: str, after: int = 0) -> list[int]:
-    follower = pod.streams.follow(run_id, after, published=True)
-    seen: list[int] = []
-    try:
-        async with asyncio.timeout(PATIENCE):
-            while (found := await follower.next(5)) is not Pause.END:
-                assert isinstance(found, list)
-                seen += [event.seq for chunk in found for event in chunk.events]
-    finally:
-        follower.close()
-    return seen
-
-
-@pytest.mark.invariant(11)
-@pytest.mark.req("S4.18")
-async def test_a_follower_of_what_is_published_sees_no_further_than_the_cursor(store: StoreThatFails) -> None:
-    pod = Pod(store)
-    run = await running(store)
-    await pod.write(run, 5)
-    follower = pod.streams.follow(run.id, 0, published=True)
-    assert await follower.next(0.01) is Pause.IDLE
-    await store.publish([CursorAdvance(run.id, 3)])
-    pod.publications.advance(run.id, 3)
-    found = await follower.next(1)
-    assert isinstance(found, list)
-    assert [event.seq for chunk in found for event in chunk.events] == [1, 2, 3]
-    assert await follower.next(0.01) is Pause.IDLE
-    await pod.outbox.round()
-    found = await follower.next(1)
-    assert isinstance(found, list)
-    assert [event.seq for chunk in found for event in chunk.events] == [4, 5, 6]
-    follower.close()
-
-
-@pytest.mark.req("S4.19", "S4.20", "S4.36", "S4.37")
-@pytest.mark.parametrize("after", range(9))
-async def test_a_follower_gets_each_published_event_once_from_anywhere(store: StoreThatFails, after: int) -> None:
-    pod, other = Pod(store), Pod(store)
-    run = await running(store)
-    await pod.write(run, 2)
-    await pod.outbox.round()
-    reading = [asyncio.create_task(everything(each, run.id, after)) for each in (pod, other)]
-    watching = asyncio.create_task(other.streams.watch(0.005))
-    await pod.write(run, 3)
-    await pod.outbox.round()
-    await pod.write(run, 0, Status.DONE)
-    await pod.outbox.round()
-    for hint in pod.bus.sent * 2:  # doubled, and late
-        other.tail.set_stored_end(hint.run_id, hint.seq)
-        other.publications.advance(hint.run_id, hint.seq)
-    assert await asyncio.gather(*reading) == [list(range(after + 1, 9))] * 2
-    watching.cancel()
-    assert pod.publications.wakeups.runs | other.publications.wakeups.runs == set()
-
-
-@pytest.mark.req("S4.20")
-@pytest.mark.parametrize("after", [8, 9, 1000])
-async def test_a_follower_past_the_end_of_a_finished_run_ends_at_once(store: StoreThatFails, after: int) -> None:
-    pod = Pod(store)
-    run = await running(store)
-    await pod.write(run, 5)
-    await pod.write(run, 0, Status.DONE)
-    await pod.outbox.round()
-    assert await everything(pod, run.id, after) == []
-
-
-@pytest.mark.req("S4.19")
-async def test_a_follower_where_the_run_was_accepted_sees_what_another_process_publishes(store: StoreThatFails) -> None:
-    here, there = Pod(store), Pod(store)
-    run = await running(store)
-    here.tail.add(run.id, await store.read(run.id, 0, 1))
-    reading = asyncio.create_task(everything(here, run.id, 0))
-    await there.write(run, 5)
-    await there.write(run, 0, Status.DONE)
-    await there.outbox.round()
-    for hint in there.bus.sent:
-        here.tail.set_stored_end(hint.run_id, hint.seq)
-        here.publications.advance(hint.run_id, hint.seq)
-    async with asyncio.timeout(PATIENCE):
-        assert await reading == list(range(1, 9))
-
-
-@pytest.mark.req("S4.20")
-async def test_a_follower_at_the_end_ends_also_while_others_still_read(store: StoreThatFails) -> None:
-    pod = Pod(store)
-    run = await running(store)
-    await pod.write(run, 5)
-    await pod.write(run, 0, Status.DONE)
-    await pod.outbox.round()
-    slow = pod.streams.follow(run.id, 0, published=True)
-    assert isinstance(await slow.next(1), list)
-    async with asyncio.timeout(PATIENCE):
-        assert await everything(pod, run.id, 8) == []
-    slow.close()
-
-
-async def test_followers_of_what_is_committed_do_not_wait_for_publication(store: StoreThatFails) -> None:
-    pod = Pod(store)
-    run = await running(store)
-    await pod.write(run, 2)
-    follower = pod.streams.follow(run.id, 1)
-    found = await follower.next(1)
-    assert isinstance(found, list)
-    assert isinstance(found[0], Chunk)
-    assert found[0].last == 3
-    follower.close()
 
 
 class StoreWithLocks(StoreThatFails):

@@ -13,11 +13,14 @@ async def eventually(what: str, condition: Callable[[], Any], seconds: float = P
     """Poll the condition (plain or async) until its result is true, and return the result."""
     deadline = time.monotonic() + seconds
     while True:
+        asked = time.monotonic()
         found = condition()
         if isinstance(found, Awaitable):
             found = await found
         if found:
             return found
-        if time.monotonic() > deadline:
+        now = time.monotonic()
+        if now > deadline:
             raise TimeoutError(f"waited {seconds} s in vain until {what}")
-        await asyncio.sleep(every)
+        # A condition that takes long is asked less often: otherwise it would slow down what it waits for.
+        await asyncio.sleep(max(every, 2 * (now - asked)))

@@ -223,11 +223,12 @@ class Flow(FlowWaits):
     # --- what happened
 
     async def run(self, run_id: str) -> Row:
-        [row] = await self.database.rows(f"select * from runs where id = '{run_id}'")
+        [row] = await self.database.rows(f"select * from runs where id = '{uuid.UUID(run_id)}'")
         return row
 
     async def log(self, run_id: str) -> list[Row]:
-        return list(await self.database.rows(f"select * from run_events where run_id = '{run_id}' order by seq"))
+        of_run = f"run_id = '{uuid.UUID(run_id)}'"
+        return list(await self.database.rows(f"select * from run_events where {of_run} order by seq"))
 
     async def reached(self, run_id: str, *statuses: str) -> None:
         async def there() -> bool:
@@ -267,10 +268,12 @@ class Flow(FlowWaits):
     async def settled(self, seconds: float = SETTLE_SECONDS) -> None:
         """Wait until every accepted run has ended or waits, and every reader has what there is (I5)."""
 
+        settled = ", ".join(f"'{status}'" for status in sorted({*ENDED, "waiting"}))
+        at_work = f"select id from runs where status not in ({settled})"
+
         async def calm() -> bool:
-            wanted = set(self.evidence.accepted)
-            rows = await self.database.rows("select id, status from runs")
-            return all(row["status"] in ENDED | {"waiting"} for row in rows if row["id"] in wanted)
+            rows = await self.database.rows(at_work)
+            return not {row["id"] for row in rows}.intersection(self.evidence.accepted)
 
         try:
             await eventually("all runs have settled", calm, seconds)

@@ -4,14 +4,14 @@ Run as a program it is a nursery: it has imported everything, and forks one pod 
 (`spec` below), so that a pod starts in milliseconds. It reports on its standard output, one JSON object per line: a pod
 was born, is ready, or has ended. When its input ends it kills what it started.
 
-The faults live here and nowhere in the product. `FAULT` holds `point:n[:action]`, several separated by a space. A
-point is `before.` or `after.` and what is counted: a store method (`claim` counts runs, also those that `accept`
-claims, `expire` the waits that it answered), a move (`finish`, `park`, `release`), an end (`done`, `error`,
-`canceled`) or an event type (`after.model.token:7`: the commit that holds the seventh token). After `@` stands a gate,
-from whose opening is counted. The fact that a fault fired names all that the commit held, each with its number.
-`after.seq:n` is the first commit or claim of a run whose log has `n` events; the process gets a SIGKILL. Runs that the
-file `spared` names are not counted. Actions: `exit` (at once, like kill -9), `lose` (the commit happened, its answer
-did not arrive), `break` (an unexpected error), `hang` (until the file `open/<point>` exists). `UNSAFE` names defences to remove (`defences.py`).
+The faults live here and nowhere in the product. `FAULT` holds `point:n[:action]`, several separated by a space. A point
+is `before.` or `after.` and what is counted: a store method (`claim` counts runs, also those that `accept` claims,
+`expire` the waits that it answered), a move (`finish`, `park`, `release`), an end (`done`, `error`, `canceled`) or an
+event type (`after.model.token:7`: the commit that holds the seventh token). After `@` stands a gate, from whose opening
+is counted. The fact that a fault fired names all that the commit held, each with its number. `after.seq:n` is the first
+commit or claim of a run whose log has `n` events; the process gets a SIGKILL. Runs that the file `spared` names are not
+counted. Actions: `exit` (at once, like kill -9), `lose` (the commit happened, its answer did not arrive), `break` (an
+unexpected error), `hang` (until the file `open/<point>` exists). `UNSAFE` names defences to remove (`defences.py`).
 `CLOCK_DAYS` and `CLOCK_JUMPS` make its clock wrong (`jumping_clock.py`). `BUS` spoils the hints that this pod sends:
 `silent` (none arrives), `doubling` (each arrives twice), `shuffled` (late, last one first). `BROKEN` names a sink of
 telemetry that fails (`broken_sinks.py`). Requests need an API key only if `KEYS` is set.

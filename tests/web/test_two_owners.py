@@ -21,6 +21,7 @@ from tests.web.two_owners import MARKER, Person, app, belongings, move_in
 from tests.web.two_owners_table import TABLE, Try
 
 
+@pytest.mark.untraced
 async def test_no_route_gives_one_owner_anything_of_another_or_changes_it(serve: Serve) -> None:
     await walk(serve)
 

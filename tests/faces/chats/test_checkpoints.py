@@ -1,29 +1,22 @@
 """Checkpoints: one for every interaction that has ended, however it ended, in either store; and what a failing store
 costs."""
 
-import asyncio
 import json
 import os
 import time
-from contextlib import suppress
 from pathlib import Path
-from typing import Any
 
 import pytest
 
-from runyard.app.factories import fallback_folder, temporary_folder
-from runyard.checkpoints import task as module
 from runyard.checkpoints.file_store import FileInteractionStore
-from runyard.checkpoints.store import InteractionStore
-from runyard.checkpoints.task import Checkpoints, Spare
 from runyard.domain.api_key import LOCAL
 from runyard.domain.run import Status
-from runyard.errors import NotFound, StartupError
-from runyard.faces.chats.wire import AgentState, AnswerEvent, Interaction, InteractionStatus
+from runyard.errors import NotFound
 from runyard.faces.chats.wire import Chat as ChatModel
-from runyard.settings import Settings
+from runyard.faces.chats.wire import Interaction
 from tests.faces.agents_for_tests import Gate
 from tests.faces.chats.chats_client import Chat, chat_agents, interaction_of
+from tests.faces.chats.kept_interactions import an_interaction, drafts, saved, store_of
 from tests.faces.live_server import Serve, Server
 from tests.support.eventually import eventually
 
@@ -36,40 +29,8 @@ async def kept(request: pytest.FixtureRequest, serve: Serve, gate: Gate) -> Serv
     return await serve(chat_agents(gate), checkpoints=request.param)
 
 
-def store_of(server: Server) -> InteractionStore:
-    return server.process.interaction_stores(LOCAL)
-
-
-async def saved(server: Server, chat: str, interaction: str) -> Interaction:
-    async def found() -> Interaction | None:
-        with suppress(NotFound):
-            return await store_of(server).load_interaction(chat, interaction)
-        return None
-
-    kept: Interaction = await eventually("the checkpoint is written", found)
-    return kept
-
-
-def drafts(folder: Path) -> list[Path]:
-    return list(folder.rglob(".*"))
-
-
 def modes(folder: Path) -> set[int]:
     return {path.stat().st_mode & 0o777 for path in folder.rglob("*.json")}
-
-
-def an_interaction(n: int, parent: Interaction | None = None, **more: Any) -> Interaction:
-    fields: dict[str, Any] = {
-        "id": f"int_{n:03d}",
-        "status": InteractionStatus.COMPLETED,
-        "user_message": f"Grüße {n}",
-        "agent_events": [AnswerEvent(content="a\u2028b")],
-        "final_agent_state": AgentState(messages=[{"role": "user", "content": f"Grüße {n}"}]),
-        "created_at": f"2026-01-15T10:00:0{n}.000Z",
-        "completed_at": f"2026-01-15T10:00:0{n}.500Z",
-        "parent_id": parent.id if parent else None,
-    }
-    return Interaction(**{**fields, **more})
 
 
 @pytest.mark.req("S1.38", "S1.34", "S1.31")
@@ -214,95 +175,6 @@ async def test_a_write_that_fails_leaves_the_file_as_it_was(tmp_path: Path, monk
     assert drafts(tmp_path) == []
 
 
-class Stubborn:
-    """A store that hangs, or fails, until it is told not to."""
-
-    def __init__(self, store: InteractionStore, how: str) -> None:
-        self._store = store
-        self.how = how
-        self.free = asyncio.Event()
-
-    async def save_interaction(self, chat_id: str, interaction: Interaction) -> None:
-        if self.how == "fails":
-            raise RuntimeError("no")
-        if self.how == "hangs":
-            await self.free.wait()
-        await self._store.save_interaction(chat_id, interaction)
-
-    def __getattr__(self, name: str) -> Any:
-        return getattr(self._store, name)
-
-
-async def leave_saving_to_the_test(server: Server) -> None:
-    [own] = [loop for loop in server.process._loops if loop.get_name() == "checkpoints"]
-    own.cancel()
-    await asyncio.gather(own, return_exceptions=True)
-
-
-def checkpointing(server: Server, store: InteractionStore, folder: Path) -> Checkpoints:
-    clock = server.process.reaper._clock
-    return Checkpoints(server.process.engine, lambda _: store, clock, disk=folder / "disk", temporary=folder / "temp")
-
-
-@pytest.mark.req("S1.43", "S1.28")
-@pytest.mark.parametrize("backend", ["memory"])
-@pytest.mark.parametrize(("how", "where"), [("hangs", "disk"), ("fails", "temp")])
-async def test_what_cannot_be_saved_is_put_aside_and_brought_back(
-    serve: Serve, gate: Gate, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, how: str, where: str
-) -> None:
-    assert module.SAVE_SECONDS == 5.0
-    monkeypatch.setattr(module, "SAVE_SECONDS", 0.05)
-    server = await serve(chat_agents(gate))
-    await leave_saving_to_the_test(server)
-    chat = Chat(server)
-    interaction = interaction_of(await chat.say())
-    stubborn = Stubborn(store_of(server), how)
-    saving = checkpointing(server, stubborn, tmp_path)
-    assert await saving.round() == 1
-    [aside] = (tmp_path / where).glob("*.json")
-    assert aside.stat().st_mode & 0o777 == 0o600
-    assert (tmp_path / where).stat().st_mode & 0o777 == 0o700
-    with pytest.raises(NotFound):
-        await store_of(server).load_interaction(chat.id, interaction)
-    assert await saving.round() == 0, "it rests before it is tried again"
-    stubborn.how = ""
-    assert await checkpointing(server, stubborn, tmp_path).bring_back() == 1
-    assert (await store_of(server).load_interaction(chat.id, interaction)).id == interaction
-    assert not list((tmp_path / where).glob("*.json"))
-    stubborn.free.set()  # the slow one lands after all, and changes nothing
-    await saving.close()
-    assert (await store_of(server).load_interaction(chat.id, interaction)).id == interaction
-
-
-@pytest.mark.req("S1.28")
-@pytest.mark.parametrize("backend", ["memory"])
-async def test_a_save_that_has_begun_survives_the_task_that_began_it(serve: Serve, gate: Gate, tmp_path: Path) -> None:
-    server = await serve(chat_agents(gate))
-    await leave_saving_to_the_test(server)
-    chat = Chat(server)
-    interaction = interaction_of(await chat.say())
-    stubborn = Stubborn(store_of(server), "hangs")
-    saving = checkpointing(server, stubborn, tmp_path)
-    task = asyncio.create_task(saving.round())
-    await eventually("the save has begun", lambda: saving._saving)
-    task.cancel()
-    await asyncio.gather(task, return_exceptions=True)
-    stubborn.free.set()
-    await saving.close()
-    assert (await store_of(server).load_interaction(chat.id, interaction)).id == interaction
-
-
-@pytest.mark.parametrize("backend", ["memory"])
-async def test_what_was_put_aside_for_a_chat_that_is_gone_is_forgotten(
-    serve: Serve, gate: Gate, tmp_path: Path
-) -> None:
-    server = await serve(chat_agents(gate))
-    Spare(tmp_path / "disk").put(LOCAL, "gone", an_interaction(1))
-    (tmp_path / "disk" / "int_broken.json").write_text("{")
-    assert await checkpointing(server, store_of(server), tmp_path).bring_back() == 1
-    assert [path.name for path in (tmp_path / "disk").glob("*.json")] == ["int_broken.json"]
-
-
 @pytest.mark.req("S1.28")
 @pytest.mark.parametrize("backend", ["memory"])
 async def test_a_cut_off_interaction_leaves_a_state_that_can_be_gone_on_from(kept: Server, gate: Gate) -> None:
@@ -358,50 +230,3 @@ async def test_every_owner_has_the_same_layout_in_a_folder_of_its_own(serve: Ser
     await eventually("her chat is there", (folder / "chat.json").exists)
     assert [path.stem for path in (folder / "interactions").iterdir()] == [interaction_of(stream)]
     assert not (tmp_path / "chats").exists()
-
-
-@pytest.mark.req("S1.43")
-@pytest.mark.parametrize("kind", ["database", "files"])
-def test_the_fallback_is_another_place_than_the_one_that_fails(tmp_path: Path, kind: str) -> None:
-    where: dict[str, Any] = {
-        "checkpoints": kind,
-        "checkpoint_folder": tmp_path,
-        "database_url": f"sqlite:///{tmp_path}/runyard.db",
-    }
-    places = fallback_folder(Settings(**where)), temporary_folder(Settings(**where))
-    assert len(set(places)) == 2
-    assert not [place for place in places if place.is_relative_to(tmp_path)]
-    elsewhere = tmp_path.with_name("elsewhere")
-    assert fallback_folder(Settings(**where, checkpoint_fallback=elsewhere)) == elsewhere
-    for inside in (tmp_path, tmp_path / "fallback", elsewhere / ".." / tmp_path.name / "x"):
-        with pytest.raises(StartupError, match="RUNYARD_CHECKPOINT_FALLBACK"):
-            fallback_folder(Settings(**where, checkpoint_fallback=inside))
-
-
-@pytest.mark.req("S1.43")
-@pytest.mark.parametrize("backend", ["memory"])
-async def test_a_disk_that_takes_no_more_files_does_not_take_the_fallback_too(
-    serve: Serve, gate: Gate, tmp_path: Path
-) -> None:
-    """The folder of checkpoints cannot be written, nor can the temporary one: the third place has the copy."""
-    server = await serve(chat_agents(gate), checkpoints="files")
-    await leave_saving_to_the_test(server)
-    chat = Chat(server)
-    interaction = interaction_of(await chat.say())
-    (tmp_path / "temp").write_text("a file where a folder should be")
-    saving = checkpointing(server, Stubborn(store_of(server), "fails"), tmp_path)
-    await saving.round()
-    assert [path.stem for path in (tmp_path / "disk").glob("*.json")] == [interaction]
-
-
-@pytest.mark.parametrize("backend", ["memory"])
-async def test_a_fallback_folder_that_others_can_use_is_not_used(serve: Serve, tmp_path: Path) -> None:
-    shared = tmp_path / "shared"
-    shared.mkdir()
-    shared.chmod(0o777)
-    linked = tmp_path / "linked"
-    (tmp_path / "ours").mkdir(mode=0o700)
-    linked.symlink_to(tmp_path / "ours")
-    for place in (shared, linked):
-        with pytest.raises(PermissionError):
-            Spare(place).put(LOCAL, "c", an_interaction(1))
