@@ -67,7 +67,7 @@ A2A_ANSWER = {"messageId": "m2", "role": "ROLE_USER", "parts": [{"text": "yes"}]
 A2A_TASKS = [gone({**A2A_CLERK, "task_id": each}) for each in ("<run>", "<asking>", "<letter>", "<task>")]
 NO_PUSH = [Try(400, {**A2A_CLERK, "task_id": "<run>", "config_id": "x"})]
 PUBLIC = [none()]
-LG_THREADS = [gone(THREAD), gone({"thread_id": "<dm>"}), gone({"thread_id": "<ui chat>"})]
+LG_THREADS = [gone(THREAD), gone({"thread_id": "<dm>"}), gone({"thread_id": "<channel>"})]
 LG_RUN: dict[str, Any] = {"assistant_id": "clerk"}
 LG_POSTS = [
     gone(THREAD, {**LG_RUN, "input": "hello"}),
@@ -332,7 +332,10 @@ TABLE: dict[str, Sequence[Try]] = {
         Try(200, body={"thread_id": "<ui chat>", "if_exists": "do_nothing", "metadata": {"user": "bob"}}),
         Try(200, headers=ONCE, body={"metadata": {"user": "bob"}}),
     ],
-    "POST /langgraph/threads/search": [Try(200, body={"ids": ["<thread>"]}), Try(200, body={"metadata": {"user": "ann"}})],
+    "POST /langgraph/threads/search": [
+        Try(200, body={"ids": ["<thread>"]}),
+        Try(200, body={"metadata": {"user": "ann"}}),
+    ],
     "GET /langgraph/threads/{thread_id}": LG_THREADS,
     "PATCH /langgraph/threads/{thread_id}": [gone(THREAD, {"metadata": {"user": "bob"}})],
     "DELETE /langgraph/threads/{thread_id}": LG_THREADS,
