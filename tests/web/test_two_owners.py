@@ -17,7 +17,11 @@ from runyard.stores.memory import MemoryStore
 from tests.faces.live_server import Serve
 from tests.web.test_problems import MEMORY
 from tests.web.two_owners import MARKER, Person, app, belongings, move_in
-from tests.web.two_owners_table import TABLE, Try
+from tests.web.two_owners_langgraph import LANGGRAPH
+from tests.web.two_owners_table import TABLE as OTHERS
+from tests.web.two_owners_table import Try
+
+TABLE = {**OTHERS, **LANGGRAPH}
 
 
 async def test_no_route_gives_one_owner_anything_of_another_or_changes_it(serve: Serve) -> None:
