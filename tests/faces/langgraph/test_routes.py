@@ -155,6 +155,8 @@ async def test_positions_modes_and_states_that_do_not_exist_are_refused(serve: S
         ("/langgraph/info", {}, 200),
     ):
         assert (await server.http.get(path, headers=headers)).status_code == status, path
+    large = await server.http.patch(f"/langgraph/threads/{thread}", json={"metadata": {"c": "x" * 20_000}})
+    assert (large.status_code, "16384 bytes" in large.json()["detail"]) == (422, True)
     minimal = await server.http.patch(
         f"/langgraph/threads/{thread}", json={"metadata": {"c": 2}}, headers={"Prefer": "return=minimal"}
     )
