@@ -82,10 +82,17 @@ class AgUi(OneRequest):
         return f"/api/ag-ui/{agent}", {"threadId": thread, "runId": str(uuid4()), "messages": [message], **nothing}
 
 
+class LangGraphSdk(OneRequest):
+    def request(self, thread: str, agent: str, text: str) -> tuple[str, dict[str, Any]]:
+        asked = {"assistant_id": agent, "input": text, "stream_mode": "messages-tuple", "if_not_exists": "create"}
+        return f"/langgraph/threads/{thread}/runs/stream", asked
+
+
 DIALECTS: dict[str, Dialect] = {
     "threads": Threads(),
     "langgraph": LangGraph(),
     "openai": OpenAI(),
     "ai": AiSdk(),
     "ag-ui": AgUi(),
+    "langgraph-sdk": LangGraphSdk(),
 }

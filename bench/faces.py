@@ -14,7 +14,7 @@ from bench.stand import Stand
 from bench.steps import Step
 from bench.streams import stream
 
-CASE, FACES, CLIENTS = "faces", ("threads", "openai", "ai", "ag-ui"), 10
+CASE, FACES, CLIENTS = "faces", ("threads", "openai", "ai", "ag-ui", "langgraph-sdk"), 10
 
 
 def server_name(kind: str, face: str) -> str:

@@ -60,3 +60,12 @@ async def test_the_script_of_the_page_on_a2a(sqlite_flow: Flow) -> None:
     pod = await sqlite_flow.start("serve", app=path)
     said = await _run(script, pod.url, A2A_URL=f"{pod.url}/a2a/travel")
     assert said == "Let me see. Which seat?\nTASK_STATE_COMPLETED Let me see. Row 12 is yours.\n"
+
+
+async def test_the_script_of_the_page_on_langgraph(sqlite_flow: Flow) -> None:
+    app, script = blocks("clients/langgraph.md", "python")
+    path = sqlite_flow.folder / "travel.py"
+    path.write_text(app, encoding="utf-8")
+    pod = await sqlite_flow.start("serve", app=path)
+    said = await _run(script, pod.url, LANGGRAPH_URL=f"{pod.url}/langgraph")
+    assert said == "Let me see. Which row?\n{'row': 12}\nRow 12 is yours.\n"

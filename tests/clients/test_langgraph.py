@@ -137,12 +137,12 @@ def assert_same(found: dict[str, Any], undisturbed: dict[str, Any]) -> None:
 
 async def test_a_client_whose_connection_breaks_at_every_event_has_the_same_answer(url: str) -> None:
     undisturbed = await ran(PYTHON, "resume", url)
-    async with CuttingProxy(lambda: [url]) as proxy:
-        assert_same(await ran(PYTHON, "resume", proxy.url), undisturbed)
-        assert proxy.cuts == len(undisturbed["events"])
-    async with CuttingProxy(lambda: [url], 3) as proxy:  # the client for Node gives up after five cuts
-        assert_same(await ran(NODE, "resume", proxy.url), undisturbed)
-        assert proxy.cuts == len(undisturbed["events"]) // 3
+    async with CuttingProxy(lambda: [url]) as every, CuttingProxy(lambda: [url], 3) as third:
+        # both wait a second or more before they reconnect; the client for Node gives up after five cuts
+        python, node = await asyncio.gather(ran(PYTHON, "resume", every.url), ran(NODE, "resume", third.url))
+    assert_same(python, undisturbed)
+    assert_same(node, undisturbed)
+    assert (every.cuts, third.cuts) == (len(undisturbed["events"]), len(undisturbed["events"]) // 3)
 
 
 @pytest.mark.postgres
@@ -164,3 +164,19 @@ async def test_a_client_resumes_on_other_pods_while_the_worker_is_killed(flow: F
     [_, answer] = found["values"]["messages"]
     assert answer["content"] == "".join(COUNT), "what the killed worker wrote is not part of the answer"
     assert cuts >= 2
+
+
+@pytest.mark.postgres
+async def test_a_client_that_waits_asks_the_next_server_when_the_first_is_killed(flow: Flow) -> None:
+    first = await flow.start("api", app=APP)
+    async with (
+        CuttingProxy(lambda: [pod.url for pod in flow.apis], None) as proxy,
+        running(PYTHON, "wait", proxy.url) as program,
+    ):
+        created = await program.line()
+        await first.kill()
+        await flow.start("api", app=APP)
+        await flow.start("worker", app=APP)
+        found = await program.result()
+    assert found["texts"] == SAID
+    assert [row["id"] for row in await flow.database.rows("select id::text from runs")] == [created["run_id"]]

@@ -18,7 +18,11 @@ from tests.faces.live_server import Serve
 from tests.web.every_route import ENDLESS
 from tests.web.test_problems import MEMORY
 from tests.web.two_owners import MARKER, Person, app, belongings, move_in
-from tests.web.two_owners_table import TABLE, Try
+from tests.web.two_owners_langgraph import LANGGRAPH
+from tests.web.two_owners_table import TABLE as OTHERS
+from tests.web.two_owners_table import Try
+
+TABLE = {**OTHERS, **LANGGRAPH}
 
 
 @pytest.mark.untraced

@@ -72,15 +72,6 @@ const cases = {
     say(found)
   },
 
-  async heartbeats() {
-    const { thread_id } = await client.threads.create()
-    const events = []
-    for await (const part of client.runs.stream(thread_id, 'airline', { input: { wish: 'a seat' }, streamMode: 'values' })) {
-      events.push(part.event)
-    }
-    say({ events })
-  },
-
   async resume() {
     say(await followed(client.runs.stream(null, 'helper', { input: asks(process.env.INPUT ?? 'hello'), streamMode })))
   },

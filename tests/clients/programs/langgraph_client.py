@@ -47,10 +47,11 @@ async def followed(parts):
 
 async def answer():
     thread = await client.threads.create(metadata={"user": "ann"})
-    values = await client.runs.wait(thread["thread_id"], "helper", input=asks("hello"))
+    values = await client.runs.wait(thread["thread_id"], "helper", input=asks("hello"), metadata={"order": "A-1"})
     found = await client.threads.get(thread["thread_id"])
     [run] = await client.runs.list(thread["thread_id"])
     state = await client.threads.get_state(thread["thread_id"])
+    assert run["metadata"] == {"order": "A-1"}
     assert state["values"] == values == found["values"], (state["values"], values)
     assert await client.runs.join(thread["thread_id"], run["run_id"]) == values
     alone = await client.runs.wait(None, "helper", input=asks("hello"))
@@ -221,8 +222,9 @@ async def resume():
 
 
 async def wait():
-    """Wait for values over a connection that breaks."""
-    say(texts=texts(await client.runs.wait(None, "helper", input=asks("slowly"))))
+    """Wait for values while the server is killed and another one is started. The library asks again by itself."""
+    created = lambda run: say(**run)  # noqa: E731
+    say(texts=texts(await client.runs.wait(None, "helper", input=asks("hello"), on_run_created=created)))
 
 
 if __name__ == "__main__":

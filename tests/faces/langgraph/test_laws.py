@@ -33,7 +33,7 @@ def _assembled(events: list[Event]) -> list[BaseMessage]:
                 continue
             message = data[0]
             if message["type"] == "remove":
-                left = add_messages(list(found.values()), [RemoveMessage(id=message["id"])])
+                left: Any = add_messages(list(found.values()), RemoveMessage(id=message["id"]))
                 found = {each.id: each for each in left}
             elif message["type"] == "AIMessageChunk":
                 fields = {name: message[name] for name in ("id", "content", "tool_call_chunks")}

@@ -9,12 +9,14 @@ from runyard.clock import Clock
 from runyard.domain.events import clean, cleaned
 from runyard.domain.thread import Thread
 from runyard.engine.intake.fork import copy_beginning
-from runyard.errors import Conflict, NotFound
+from runyard.errors import Conflict, Invalid, NotFound
 from runyard.ids import new_id
 from runyard.store import IdempotencyKey, Store
 
 if TYPE_CHECKING:
     from runyard.domain.redaction import Redactor
+
+MOST_METADATA_BYTES = 16_384
 
 
 class ThreadIntake:
@@ -54,7 +56,10 @@ class ThreadIntake:
         return await self._store.change_thread(thread.owner, thread.id, self._stored_metadata(metadata))
 
     def _stored_metadata(self, metadata: Mapping[str, Any]) -> str:
-        return msgspec.json.encode(self._redactor.value(cleaned(dict(metadata)))).decode()
+        stored = msgspec.json.encode(self._redactor.value(cleaned(dict(metadata))))
+        if len(stored) > MOST_METADATA_BYTES:
+            raise Invalid(f"The metadata of a thread has at most {MOST_METADATA_BYTES} bytes. Store less.")
+        return stored.decode()
 
     async def fork(
         self,

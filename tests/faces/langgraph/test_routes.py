@@ -1,0 +1,168 @@
+"""The routes for LangGraph's SDKs: interrupts, scopes, disconnects, heartbeats, shutdown and states."""
+
+import asyncio
+from typing import Any
+
+import runyard
+from runyard.agents.declared.loading import App
+from tests.faces.live_server import Serve, Server
+from tests.faces.raw_stream import RawStream
+from tests.support.eventually import eventually
+from tests.web.every_route import bearer
+from tests.web.test_problems import MEMORY
+
+
+@runyard.agent
+async def twice(ctx: runyard.Context) -> str:
+    """Ask two questions at once."""
+    number, name = await asyncio.gather(ctx.ask("How many?", int), ctx.ask("Who?", str))
+    return f"{number} for {name}"
+
+
+@runyard.agent
+async def asks(ctx: runyard.Context) -> str:
+    if not await ctx.request_approval("Sure?"):
+        return "no"
+    return "yes"
+
+
+@runyard.agent
+async def echo(ctx: runyard.Context) -> str:
+    return ctx.message.text
+
+
+@runyard.agent
+async def slow(ctx: runyard.Context) -> str:
+    await ctx.token("one")
+    await asyncio.Event().wait()
+    return "two"
+
+
+APP = App({each.name: each for each in (echo, twice, asks, slow)}, {}, "echo")
+RUNS = "/langgraph/threads/{}/runs"
+
+
+async def made(server: Server, **body: Any) -> str:
+    return str((await server.http.post("/langgraph/threads", json=body)).json()["thread_id"])
+
+
+async def waited(server: Server, thread: str, agent: str, given: Any = "go", **more: Any) -> Any:
+    body = {"assistant_id": agent, "input": given, **more}
+    answer = await server.http.post(RUNS.format(thread) + "/wait", json=body)
+    assert answer.status_code == 200, answer.text
+    return answer.json()
+
+
+async def resumed(server: Server, thread: str, agent: str, resume: Any, **headers: str) -> Any:
+    body = {"assistant_id": agent, "command": {"resume": resume}}
+    return await server.http.post(RUNS.format(thread) + "/wait", json=body, headers=headers)
+
+
+async def test_several_interrupts_are_answered_by_their_ids(serve: Serve) -> None:
+    server = await serve(APP)
+    thread = await made(server)
+    number, name = (await waited(server, thread, "twice"))["__interrupt__"]
+    assert [number["value"], name["value"]] == ["How many?", "Who?"]
+    refused = await resumed(server, thread, "twice", 3)
+    assert (refused.status_code, refused.json()["code"]) == (422, "invalid")
+    first = (await resumed(server, thread, "twice", {number["id"]: 3})).json()
+    assert first["__interrupt__"] == [name]
+    state = (await server.http.get(f"/langgraph/threads/{thread}/state")).json()
+    assert (state["interrupts"], state["next"], state["tasks"][0]["interrupts"]) == ([name], ["twice"], [name])
+    last = (await resumed(server, thread, "twice", "ann")).json()
+    assert [each["content"] for each in last["messages"]] == ["go", "3 for ann"]
+    again = (await resumed(server, thread, "twice", {number["id"]: 4})).json()
+    assert again == first, "the second part, as it was"
+    other = await made(server)
+    assert (await resumed(server, other, "twice", {name["id"]: "eve"})).status_code == 404
+
+
+@MEMORY
+async def test_a_decision_needs_its_scope(serve: Serve) -> None:
+    server = await serve(APP, keys=True)
+    full, less = await server.key("ann"), await server.key("ann", "read", "write")
+    server.http.headers.update(bearer(full))
+    thread = await made(server)
+    await waited(server, thread, "asks")
+    refused = await resumed(server, thread, "asks", True, **bearer(less))
+    assert (refused.status_code, refused.json()["code"]) == (403, "scope_missing")
+    assert "`approve`" in refused.json()["detail"]
+    answer = (await resumed(server, thread, "asks", True)).json()
+    assert answer["messages"][-1]["content"] == "yes"
+
+
+@MEMORY
+async def test_a_message_to_a_thread_that_waits_replaces_the_question(serve: Serve) -> None:
+    server = await serve(APP)
+    thread = await made(server)
+    await waited(server, thread, "asks")
+    values = await waited(server, thread, "echo", "never mind", multitask_strategy="reject")
+    assert [each["content"] for each in values["messages"]] == ["go", "never mind", "never mind"]
+    runs = (await server.http.get(RUNS.format(thread))).json()
+    assert [each["status"] for each in runs] == ["success", "interrupted", "interrupted"]
+    assert (await server.http.get("/api/approvals")).json()["approvals"] == []
+
+
+@MEMORY
+async def test_a_run_goes_on_without_its_client_unless_it_is_asked_to_cancel(serve: Serve) -> None:
+    server = await serve(APP, heartbeat_seconds=0.05)
+    for wish, status in (("continue", "running"), ("cancel", "canceled")):
+        body = {"assistant_id": "slow", "input": "go", "stream_mode": "messages-tuple", "on_disconnect": wish}
+        stream = await RawStream.open(server.port, "/langgraph/runs/stream", {}, body=body)
+        await stream.until(lambda stream=stream: stream.body.count(b": ping\n") >= 2)  # type: ignore[misc]
+        assert b": ping\n\n" not in stream.body, "the client for Node would make an event of it"
+        [run_id] = stream.header("runyard-run-id")
+        stream.abort()
+
+        async def is_so(run_id: str = run_id, status: str = status) -> bool:
+            return bool((await server.run(run_id))["status"] == status)
+
+        await eventually(f"the run is {status}", is_so)
+
+
+@MEMORY
+async def test_a_shutdown_cuts_streams_and_waits(serve: Serve) -> None:
+    server = await serve(APP)
+    body = {"assistant_id": "slow", "input": "go", "stream_mode": "messages-tuple"}
+    stream = await RawStream.open(server.port, "/langgraph/runs/stream", {}, body=body)
+    wait = await RawStream.open(server.port, "/langgraph/runs/wait", {}, body=body)
+    await stream.until(lambda: b'"content":"one"' in stream.body)
+    [where], [then] = stream.header("content-location"), wait.header("location")
+    assert stream.header("location") == [f"{where}/stream?stream_mode=messages-tuple"]
+    assert then.endswith("/join")
+    await server.process.drain(0)
+    for each in (stream, wait):
+        await each.to_end()
+        assert (each.was_cut, each.ended_cleanly) == (True, False)
+
+
+@MEMORY
+async def test_positions_modes_and_states_that_do_not_exist_are_refused(serve: Serve) -> None:
+    server = await serve(APP)
+    thread = await made(server, thread_id="mine", metadata={"a": 1, "b": None})
+    assert (await server.http.post("/langgraph/threads", json={"thread_id": "mine"})).json()["code"] == "thread_exists"
+    empty = (await server.http.get(f"/langgraph/threads/{thread}/state")).json()
+    assert (empty["values"], empty["next"]) == ({"messages": []}, [])
+    await waited(server, thread, "echo")
+    [run] = (await server.http.get(RUNS.format(thread))).json()
+    stream = f"{RUNS.format(thread)}/{run['run_id']}/stream"
+    for path, headers, status in (
+        (stream, {"Last-Event-ID": "x"}, 400),
+        (stream + "?stream_mode=debug", {}, 422),
+        (stream + '?stream_mode=["values"]', {"Last-Event-ID": "-1"}, 200),
+        (stream.replace(run["run_id"], f"{run['run_id']}_9"), {}, 404),
+        (f"/langgraph/threads/{thread}/state/none", {}, 404),
+        ("/langgraph/info", {}, 200),
+    ):
+        assert (await server.http.get(path, headers=headers)).status_code == status, path
+    large = await server.http.patch(f"/langgraph/threads/{thread}", json={"metadata": {"c": "x" * 20_000}})
+    assert (large.status_code, "16384 bytes" in large.json()["detail"]) == (422, True)
+    minimal = await server.http.patch(
+        f"/langgraph/threads/{thread}", json={"metadata": {"c": 2}}, headers={"Prefer": "return=minimal"}
+    )
+    assert minimal.status_code == 204
+    found = (await server.http.get(f"/langgraph/threads/{thread}")).json()
+    assert found["metadata"] == {"graph_id": "echo", "assistant_id": "echo", "a": 1, "c": 2}
+    checkpoint = {"checkpoint": {"checkpoint_id": run["run_id"]}}
+    state = await server.http.post(f"/langgraph/threads/{thread}/state/checkpoint", json=checkpoint)
+    assert state.json()["values"] == found["values"]

@@ -1,0 +1,57 @@
+"""How a request of Bob's with Ann's ids is answered by the routes for LangGraph's SDKs."""
+
+from collections.abc import Sequence
+from typing import Any
+
+from tests.web.two_owners import ONCE
+from tests.web.two_owners_table import PUBLIC, RUN, RUNS, THREAD, Try, gone, none
+
+LG_THREADS = [gone(THREAD), gone({"thread_id": "<dm>"}), gone({"thread_id": "<channel>"})]
+LG_RUN: dict[str, Any] = {"assistant_id": "clerk"}
+LG_POSTS = [
+    gone(THREAD, {**LG_RUN, "input": "hello"}),
+    gone({"thread_id": "<own thread>"}, {**LG_RUN, "command": {"resume": {"<approval>": True}}}),
+    gone({"thread_id": "<own thread>"}, {**LG_RUN, "command": {"resume": {"<wait>": {}}}}),
+    Try(409, {"thread_id": "<own thread>"}, body={**LG_RUN, "command": {"resume": True}}),
+]
+LG_RUNS = [gone({**THREAD, **RUN}), gone({"thread_id": "<own thread>", **RUN})]
+
+LANGGRAPH: dict[str, Sequence[Try]] = {
+    "GET /langgraph/ok": PUBLIC,
+    "GET /langgraph/info": PUBLIC,
+    "POST /langgraph/assistants/search": [Try(200, body={"graph_id": "<agent>"})],
+    "GET /langgraph/assistants/{assistant_id}": [none({"assistant_id": "clerk"}), gone({"assistant_id": "<agent>"})],
+    "POST /langgraph/threads": [
+        Try(200, body={"thread_id": "<ui chat>", "if_exists": "do_nothing", "metadata": {"user": "bob"}}),
+        Try(200, headers=ONCE, body={"metadata": {"user": "bob"}}),
+    ],
+    "POST /langgraph/threads/search": [
+        Try(200, body={"ids": ["<thread>"]}),
+        Try(200, body={"metadata": {"user": "ann"}}),
+    ],
+    "GET /langgraph/threads/{thread_id}": LG_THREADS,
+    "PATCH /langgraph/threads/{thread_id}": [gone(THREAD, {"metadata": {"user": "bob"}})],
+    "DELETE /langgraph/threads/{thread_id}": LG_THREADS,
+    "POST /langgraph/threads/{thread_id}/copy": LG_THREADS,
+    "GET /langgraph/threads/{thread_id}/state": LG_THREADS,
+    "GET /langgraph/threads/{thread_id}/state/{checkpoint_id}": [
+        gone({**THREAD, "checkpoint_id": "<run>"}),
+        gone({"thread_id": "<own thread>", "checkpoint_id": "<run>"}),
+    ],
+    "POST /langgraph/threads/{thread_id}/state/checkpoint": [
+        gone(THREAD, {"checkpoint": {}}),
+        gone({"thread_id": "<own thread>"}, {"checkpoint": {"checkpoint_id": "<run>"}}),
+    ],
+    "POST /langgraph/threads/{thread_id}/history": [gone(THREAD, {})],
+    "GET /langgraph/threads/{thread_id}/runs": LG_THREADS,
+    **{f"POST /langgraph/threads/{{thread_id}}/runs{path}": LG_POSTS for path in ("", "/stream", "/wait")},
+    **{
+        f"POST /langgraph/runs{path}": [Try(200, headers=ONCE, body={**LG_RUN, "input": "of bob"})]
+        for path in ("", "/stream", "/wait")
+    },
+    **{
+        f"{method} /langgraph/threads/{{thread_id}}/runs/{{run_id}}{path}": LG_RUNS
+        for method, path in (("GET", ""), ("POST", "/cancel"), ("GET", "/join"), ("GET", "/stream"))
+    },
+    "GET /langgraph/runs/{run_id}/stream": RUNS,
+}
