@@ -7,6 +7,7 @@ import { Channels } from "./channels/view";
 import { Chats } from "./chats/view";
 import { Bar } from "./frame/bar";
 import { Help, useShortcuts } from "./frame/help";
+import { Palette, usePalette } from "./frame/palette";
 import { SignIn } from "./frame/sign-in";
 import { useRoute, type Route } from "./route";
 import { Compare } from "./runs/compare";
@@ -16,11 +17,13 @@ import { RunList } from "./runs/list";
 export function App() {
   const route = useRoute();
   const [isHelpOpen, setHelp] = useShortcuts();
+  const [isPaletteOpen, setPalette] = usePalette();
   return (
     <>
       <Bar route={route} help={() => setHelp(true)} />
       <View route={route} />
       {useCell(needsKey) && <SignIn />}
+      {isPaletteOpen && <Palette close={() => setPalette(false)} />}
       {isHelpOpen && <Help close={() => setHelp(false)} />}
     </>
   );

@@ -71,6 +71,10 @@ export type Agent = {
   systemPrompt: string;
   modelId: string | null;
   isActive: boolean;
+  description: string;
+  samples: string[];
+  canChat: boolean;
+  isDefault: boolean;
 };
 
 export type Interaction = {

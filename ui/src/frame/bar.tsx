@@ -7,13 +7,15 @@ import { cutOff } from "../log/follow";
 import { href, type Route } from "../route";
 import icon from "../icon.svg";
 import { Overview } from "./overview";
+import { tabName } from "./tab-title";
 import { ThemeButton } from "./theme";
 
 export function Bar({ route, help }: { route: Route; help: () => void }) {
   const count = useCell(waiting)?.length ?? 0;
+  const name = useCell(tabName);
   useEffect(() => {
-    document.title = count > 0 ? `(${count}) Runyard` : "Runyard";
-  }, [count]);
+    document.title = `${count > 0 ? `(${count}) ` : ""}${name ? `${name} · ` : ""}Runyard`;
+  }, [count, name]);
   const inChannels = route.view === "channels" || route.view === "dms" || route.view === "agents";
   return (
     <header class="bar">
