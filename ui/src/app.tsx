@@ -9,6 +9,7 @@ import { Bar } from "./frame/bar";
 import { Help, useShortcuts } from "./frame/help";
 import { Palette, usePalette } from "./frame/palette";
 import { SignIn } from "./frame/sign-in";
+import { Dashboard } from "./overview/view";
 import { useRoute, type Route } from "./route";
 import { Compare } from "./runs/compare";
 import { Inspector } from "./runs/inspector";
@@ -41,6 +42,8 @@ function View({ route }: { route: Route }) {
       return route.id === undefined ? <RunList /> : <Inspector key={route.id} id={route.id} />;
     case "compare":
       return <Compare key={`${route.id} ${route.other}`} one={route.id} other={route.other} />;
+    case "overview":
+      return <Dashboard />;
     case "approvals":
       return <Inbox />;
   }

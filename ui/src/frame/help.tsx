@@ -11,6 +11,7 @@ const KEYS: [string, [string, string][]][] = [
       ["g c", "chats"],
       ["g h", "channels"],
       ["g r", "runs"],
+      ["g o", "overview"],
       ["g a", "inbox"],
       ["n", "new chat"],
       ["/", "search"],
@@ -76,6 +77,7 @@ const PLACES: Record<string, () => void> = {
   c: () => go({ view: "chats" }),
   h: () => go({ view: "channels" }),
   r: () => go({ view: "runs" }),
+  o: () => go({ view: "overview" }),
   a: () => go({ view: "approvals" }),
 };
 

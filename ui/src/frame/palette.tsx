@@ -16,6 +16,7 @@ const PLACES: [name: string, route: Route][] = [
   ["New chat", { view: "chats" }],
   ["Channels", { view: "channels" }],
   ["Runs", { view: "runs" }],
+  ["Overview", { view: "overview" }],
   ["Inbox", { view: "approvals" }],
 ];
 const RUN_ID = /^[0-9a-f]{8}-?[0-9a-f]{4}-?[0-9a-f]{4}-?[0-9a-f]{4}-?[0-9a-f]{12}$/i;
