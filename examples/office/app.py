@@ -30,7 +30,8 @@ def _member(name: str, persona: str, rule: Rule) -> runyard.Agent:
         prompt, said = (str(message["content"]) for message in conversation[:2])
         return rule(prompt, said.lower(), [str(m["content"]) for m in conversation if m["role"] == "tool"])
 
-    return runyard.Agent(name, model=MODEL, turns=turns if MODEL == "scripted" else (), instructions=persona)
+    answers = turns if MODEL == "scripted" else ()
+    return runyard.Agent(name, model=MODEL, turns=answers, instructions=persona, chat=False)
 
 
 def _mara(prompt: str, said: str, results: list[str]) -> Turn:

@@ -87,6 +87,25 @@ async def sleeper(ctx: Context) -> str:
     return "awake"
 
 
+MARKDOWN = """| what | kg |
+|:-----|---:|
+| bag  | 12 |
+
+```python
+def weigh(bag):  # in kg
+    return 12
+```
+"""
+
+
+@runyard.agent(samples=["Weigh my bag", "What is a bag?"])
+async def weigher(ctx: Context) -> str:
+    """Weighs what it is given.
+
+    Answers with a table and with code."""
+    return MARKDOWN + "\n\n".join(f"Line {n}" for n in range(60))
+
+
 class Gates:
     """What a test and the agents of a server in the same process say to each other."""
 
@@ -159,6 +178,7 @@ def app(gates: Gates) -> App:
         booker,
         parent,
         sleeper,
+        weigher,
         listener(gates),
         words,
         mailer,
@@ -226,7 +246,7 @@ def _porter(gates: Gates) -> Agent:
             case _:
                 return {"text": "That is all."}
 
-    return Agent("porter", model="scripted", turns=think, tools=[ponder], instructions="You carry bags.")
+    return Agent("porter", model="scripted", turns=think, tools=[ponder], instructions="You carry bags.", chat=False)
 
 
 def _flood() -> Agent:

@@ -39,3 +39,10 @@ async def test_a_key_is_asked_for_and_kept_in_the_tab(new_tab: NewTab, locked: S
     await stranger.page.goto(page.url)
     await expect(stranger.page.get_by_role("dialog", name="Sign in")).to_be_visible()
     await expect(stranger.page.get_by_text("with a key")).to_have_count(0)
+    await page.get_by_role("button", name="Signed in as ann").click()
+    account = page.get_by_role("dialog", name="Account")
+    await expect(account).to_contain_text("read, write")
+    await account.get_by_role("button", name="Sign out").click()
+    await expect(page.get_by_role("dialog", name="Sign in")).to_be_visible()
+    await expect(page.get_by_text("with a key")).to_have_count(0)
+    assert await page.evaluate("() => sessionStorage.length") == 0

@@ -105,6 +105,8 @@ TABLE: dict[str, Sequence[Try]] = {
         gone({"approval_id": "<chat_approval>"}, {"decision": "reject"}),
     ],
     "GET /api/waits": [none(), none(before="<wait>"), gone(run_id="<booking>")],
+    "GET /api/me": [none()],
+    "GET /api/statistics": [none(), none(agent="clerk"), Try(403, query={"all": "true"})],
     "GET /api/waits/changes": [none()],
     "GET /api/waits/{wait_id}": [gone({"wait_id": "<wait>"}), gone({"wait_id": "<approval>"})],
     "POST /api/waits/{wait_id}": [

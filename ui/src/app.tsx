@@ -7,7 +7,9 @@ import { Channels } from "./channels/view";
 import { Chats } from "./chats/view";
 import { Bar } from "./frame/bar";
 import { Help, useShortcuts } from "./frame/help";
+import { Palette, usePalette } from "./frame/palette";
 import { SignIn } from "./frame/sign-in";
+import { Dashboard } from "./overview/view";
 import { useRoute, type Route } from "./route";
 import { Compare } from "./runs/compare";
 import { Inspector } from "./runs/inspector";
@@ -16,11 +18,13 @@ import { RunList } from "./runs/list";
 export function App() {
   const route = useRoute();
   const [isHelpOpen, setHelp] = useShortcuts();
+  const [isPaletteOpen, setPalette] = usePalette();
   return (
     <>
       <Bar route={route} help={() => setHelp(true)} />
       <View route={route} />
       {useCell(needsKey) && <SignIn />}
+      {isPaletteOpen && <Palette close={() => setPalette(false)} />}
       {isHelpOpen && <Help close={() => setHelp(false)} />}
     </>
   );
@@ -38,6 +42,8 @@ function View({ route }: { route: Route }) {
       return route.id === undefined ? <RunList /> : <Inspector key={route.id} id={route.id} />;
     case "compare":
       return <Compare key={`${route.id} ${route.other}`} one={route.id} other={route.other} />;
+    case "overview":
+      return <Dashboard />;
     case "approvals":
       return <Inbox />;
   }

@@ -9,6 +9,7 @@ export type Route =
   | { view: "agents"; id: string }
   | { view: "runs"; id?: string }
   | { view: "compare"; id: string; other: string }
+  | { view: "overview" }
   | { view: "approvals" };
 
 export function parse(hash: string): Route {
@@ -27,6 +28,7 @@ export function parse(hash: string): Route {
       return id ? { view, id, ...(more && { message: more }) } : { view: "channels" };
     case "agents":
       return id ? { view, id } : { view: "channels" };
+    case "overview":
     case "approvals":
       return { view };
     default:

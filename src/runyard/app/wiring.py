@@ -45,6 +45,7 @@ from runyard.engine.log.tree import Trees
 from runyard.engine.model_requests import ModelRequests
 from runyard.engine.queries.checkpoints import Checkpoints
 from runyard.engine.queries.overview import Overviews
+from runyard.engine.queries.statistics import Statistics
 from runyard.engine.queries.views import Views
 from runyard.engine.running.database_wait import retrying
 from runyard.engine.running.run_services import RunServices, ShowTraceback
@@ -353,5 +354,6 @@ def build_engine(
         overviews=Overviews(resources.store, log.streams, worker, resources.machine_clock, resources.metrics),
         files=files,
         pushes=log.pushes,
+        statistics=Statistics(resources.store, resources.clock),
         model_requests=_build_model_requests(resources, channels, snapshots, views),
     )

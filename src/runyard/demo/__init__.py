@@ -44,7 +44,11 @@ async def search_cvs(ctx: Context, query: str) -> dict[str, list[dict[str, str]]
     return {"hits": [{"id": hit.id, "title": hit.title} for hit in hits]}
 
 
-@agent(name="cv-screener", tools=[search_cvs])
+@agent(
+    name="cv-screener",
+    tools=[search_cvs],
+    samples=["Who knows Postgres and Kubernetes?", "Who speaks Portuguese?", "Who works as a data engineer?"],
+)
 async def cv_screener(ctx: Context) -> Output:
     """Name the candidates that match the question, with reasons."""
     wanted = keywords(ctx.message.text)
@@ -72,7 +76,12 @@ def _answer(best: list[Cv], wanted: list[str]) -> str:
     return "\n".join(lines)
 
 
-tokens = scripted("tokens", [{"tokens": [f"t{n} " for n in range(200)]}])
+tokens = scripted(
+    "tokens",
+    [{"tokens": [f"t{n} " for n in range(200)]}],
+    description="Writes two hundred tokens as fast as it can.",
+    samples=["As fast as you can"],
+)
 
 slow = scripted(
     "slow",
@@ -80,6 +89,8 @@ slow = scripted(
         {"tool": "look_around", "input": {"where": "everywhere"}, "output": {"found": 60}, "ms": 500},
         {"tokens": [f"word{n} " for n in range(1, 61)], "every_ms": 50},
     ],
+    description="Takes its time: stop it, or reload the page.",
+    samples=["Take your time"],
 )
 
 default = cv_screener

@@ -128,5 +128,11 @@ assistant = Agent(
     model="scripted",
     turns=_think,
     instructions="You help the customers of a small shop. Look things up before you answer.",
+    description="Helps customers of a small shop: thinks, uses tools, and asks before it pays.",
+    samples=[
+        "I want my money back for A-1001",
+        "What is the average price of your goods?",
+        "Where is my desk lamp, A-1002?",
+    ],
     tools=[find_order, read_policy, refund, run_python],
 )

@@ -14,6 +14,7 @@ from msgspec import Struct
 from msgspec.structs import replace
 
 from runyard.domain.events import ModelMessage, Payload, StepFinished, StepStarted, ToolFinished, ToolStarted, Usage
+from runyard.domain.run import Status
 from runyard.ids import new_id
 
 StepStatus = Literal["running", "completed", "failed"]
@@ -62,6 +63,23 @@ class Day(Struct, frozen=True, kw_only=True):
     day: int
     runs: int
     steps: int
+    usage: Usage
+
+
+class RunGroup(Struct, frozen=True, kw_only=True):
+    """Runs of one agent that were queued on one day, in days since 1970, and that are alike.
+
+    `waited` and `took` are places in a list of durations: how many of them are at most as long as the runs were in the
+    queue, and as their work took. `took` is None for runs that have not ended. `usage` leaves out child runs, because
+    the usage of a run includes that of its children."""
+
+    day: int
+    agent: str
+    status: Status
+    error_code: str | None
+    waited: int | None
+    took: int | None
+    runs: int
     usage: Usage
 
 

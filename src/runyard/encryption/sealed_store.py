@@ -57,7 +57,7 @@ UNSEALED = (
     *("release_held_runs", "recover_held_runs", "number_feed", "feed_start"),
     *("declare_agents", "create_agent", "get_agent", "find_agent", "list_agents", "change_agent"),
     *("session", "save_session", "drop_block", "link_block", "unlink_block", "drop_passage"),
-    *("usage_by_day", "holding_runs"),
+    *("usage_by_day", "run_groups", "holding_runs"),
     *("begin_upload", "drop_upload", "sweep_files", "dropped_contents", "forget_content"),
 )
 

@@ -20,6 +20,7 @@ from runyard.engine.log.tree import Trees
 from runyard.engine.model_requests import ModelRequests
 from runyard.engine.queries.checkpoints import Checkpoints
 from runyard.engine.queries.overview import Overviews
+from runyard.engine.queries.statistics import Statistics
 from runyard.engine.queries.views import Views
 
 
@@ -44,3 +45,4 @@ class Engine:
     files: Files
     pushes: Pushes
     model_requests: ModelRequests
+    statistics: Statistics

@@ -3,7 +3,7 @@
 from collections.abc import Sequence
 from typing import Protocol
 
-from runyard.domain.ledger import Day, Ledger
+from runyard.domain.ledger import Day, Ledger, RunGroup
 from runyard.domain.run import Run
 
 
@@ -19,6 +19,13 @@ class LedgerStore(Protocol):
     async def read_ledger(self, run_id: str) -> Ledger:
         """Return the steps and messages of a mailbox run, in order. `append` writes them with their events. A step that
         has not ended when its run ends is marked as failed."""
+
+    async def run_groups(
+        self, owner: str | None, since: str, agent: str | None, durations: Sequence[int]
+    ) -> Sequence[RunGroup]:
+        """Return the runs with an id from `since` on, of an owner or of all owners, and of one agent or of all, in
+        groups. Runs of one group have equal values in all fields that are not sums. `durations` are milliseconds in
+        ascending order."""
 
     async def usage_by_day(self, owner: str, agent: str, limit: int) -> Sequence[Day]:
         """Return the cost of this owner's runs in an agent's mailbox per day of their steps, latest first."""

@@ -238,6 +238,7 @@ class Queries(Struct, frozen=True, kw_only=True):
     reopen_outbox: str
     reply_participants: str
     revoke_api_key: str
+    run_groups: str
     runs_held: str
     runs_of_threads: str
     runs_to_cancel: str

@@ -342,6 +342,7 @@ class SqlStore(Transactions):
     holding_runs = query(ledger.holding)
     read_ledger = query(ledger.read)
     usage_by_day = query(ledger.usage)
+    run_groups = query(ledger.run_groups)
 
 
 def _is_simple(part: Part) -> bool:

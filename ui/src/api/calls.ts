@@ -6,7 +6,7 @@ import { filesIn, type FileRef } from "../files/files";
 import type { Route } from "../route";
 import { change, get, newKey, part, send } from "./http";
 import { frames } from "./sse";
-import type { Agent, Interaction, ModelRequest, RunRow, Source, Thread, ThreadRow, WaitRow } from "./wire";
+import type { Agent, Interaction, ModelRequest, RunRow, Source, Statistics, Thread, ThreadRow, WaitRow } from "./wire";
 
 // --- chats
 
@@ -150,6 +150,18 @@ export const answerWait = (id: string, value: Json): Promise<WaitRow> =>
 /** Tell the model that the tool of the client failed. */
 export const failWait = (id: string, error: string): Promise<WaitRow> =>
   change("POST", `/api/waits/${part(id)}`, { error });
+
+// --- statistics
+
+/** Runs over time; of all owners with `all`. */
+export const statistics = (query: {
+  days: number;
+  agent?: string | undefined;
+  all?: boolean | undefined;
+}): Promise<Statistics> => get("/api/statistics", { ...query, all: query.all ? "true" : undefined });
+
+/** Who the key of this tab is for. */
+export const me = (): Promise<{ owner: string; scopes: string[] }> => get("/api/me");
 
 // --- agents
 

@@ -21,6 +21,14 @@ export function refuse(): void {
   sessionStorage.removeItem(PLACE);
 }
 
+export const hasKey = (): boolean => sessionStorage.getItem(PLACE) !== null;
+
+/** Forget the key, and everything that was read with it: the page begins again, and asks for a key. */
+export function forgetKey(): void {
+  sessionStorage.removeItem(PLACE);
+  location.reload();
+}
+
 export function give(key: string): void {
   sessionStorage.setItem(PLACE, key.trim());
   needsKey.set(false);

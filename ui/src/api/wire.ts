@@ -71,6 +71,10 @@ export type Agent = {
   systemPrompt: string;
   modelId: string | null;
   isActive: boolean;
+  description: string;
+  samples: string[];
+  canChat: boolean;
+  isDefault: boolean;
 };
 
 export type Interaction = {
@@ -101,3 +105,14 @@ export type Message = {
 
 export type Block = { label: string; content: string; isShared: boolean; ownerId: string; updatedAt: string };
 export type Passage = { id: string; content: string; tags: string[]; createdAt: string };
+
+export type Figures = {
+  runs: number;
+  errors: { [code: string]: number };
+  canceled: number;
+  took_p50_ms: number | null;
+  took_p95_ms: number | null;
+  waited_p95_ms: number | null;
+  usage: Required<Usage>;
+};
+export type Statistics = { days: (Figures & { day: string })[]; agents: (Figures & { agent: string })[] };

@@ -6,13 +6,15 @@
 import { useEffect, useState } from "preact/hooks";
 import * as api from "../api/calls";
 import { useDoing, useReading } from "../requests";
-import { useBottom } from "../bottom";
+import { JumpToNewest, useBottom } from "../bottom";
+import { useCell } from "../cell";
+import { nameTab } from "../frame/tab-title";
 import { isCurrent, way, type Choices, type Place } from "../log/branches";
 import { isOver } from "../log/events";
 import { useLog } from "../log/logs";
 import { go } from "../route";
 import { Composer } from "./composer";
-import { forget } from "./titles";
+import { forget, said } from "./titles";
 import { TurnCard } from "./turn";
 import { Failure } from "../frame/failure";
 
@@ -48,6 +50,8 @@ export function Chat({ id, changed }: { id: string; changed: () => void }) {
   };
   const last = places.at(-1)?.turn.runId;
   const bottom = useBottom([id]);
+  const title = useCell(said).get(id)?.title;
+  useEffect(() => nameTab(title), [title]);
 
   return (
     <div class="chat">
@@ -67,6 +71,7 @@ export function Chat({ id, changed }: { id: string; changed: () => void }) {
           ))}
         </div>
       </div>
+      <JumpToNewest box={bottom} />
       {!isCurrent(places) && (
         <p class="notice" role="status">
           This branch was put aside by an edit. What you write here goes on from it in a chat of its own.
@@ -76,9 +81,24 @@ export function Chat({ id, changed }: { id: string; changed: () => void }) {
         </p>
       )}
       {last ? (
-        <Writing runId={last} say={say} steer={isCurrent(places) ? steer : undefined} isBusy={isBusy} failure={refused} />
+        <Writing
+          draft={id}
+          runId={last}
+          say={say}
+          steer={isCurrent(places) ? steer : undefined}
+          isBusy={isBusy}
+          failure={refused}
+        />
       ) : (
-        <Composer send={say} isBusy={isBusy} failure={refused} placeholder="Say something" hasFocus takesFiles />
+        <Composer
+          send={say}
+          isBusy={isBusy}
+          failure={refused}
+          placeholder="Say something"
+          hasFocus
+          takesFiles
+          draft={id}
+        />
       )}
     </div>
   );
@@ -88,7 +108,7 @@ type Say = (text: string, files: string[]) => void;
 type Saying = { say: Say; steer: Say | undefined; isBusy: boolean; failure: string | undefined };
 
 /** The composer knows of the last run: while it goes on, it can be stopped, and a message can reach it. */
-function Writing({ runId, say, steer, isBusy, failure }: Saying & { runId: string }) {
+function Writing({ draft, runId, say, steer, isBusy, failure }: Saying & { draft: string; runId: string }) {
   const log = useLog(runId);
   const stopping = useDoing();
   const isGoing = log.seq > 0 && !isOver(log.timeline.now.status);
@@ -103,6 +123,7 @@ function Writing({ runId, say, steer, isBusy, failure }: Saying & { runId: strin
       steer={isGoing ? steer : undefined}
       hasFocus
       takesFiles
+      draft={draft}
     />
   );
 }

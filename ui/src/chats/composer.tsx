@@ -15,7 +15,11 @@ type Composing = {
   hasFocus?: boolean;
   /** Whether a message may have files. */
   takesFiles?: boolean;
+  /** The name under which what was not sent yet is kept, while the page is open. */
+  draft?: string;
 };
+
+const drafts = new Map<string, string>();
 
 const TALLEST = 240;
 
@@ -28,8 +32,13 @@ export function Composer({
   steer,
   hasFocus = false,
   takesFiles = false,
+  draft,
 }: Composing) {
-  const [text, setText] = useState("");
+  const [text, setDrafted] = useState((draft && drafts.get(draft)) ?? "");
+  const setText = (written: string) => {
+    if (draft) drafts.set(draft, written);
+    setDrafted(written);
+  };
   const attached = useAttached();
   const area = useRef<HTMLTextAreaElement>(null);
   const wasBusy = useRef(false);

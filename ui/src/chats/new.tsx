@@ -4,19 +4,21 @@ import { useState } from "preact/hooks";
 import { agents, openThread, say } from "../api/calls";
 import type { Agent } from "../api/wire";
 import { useDoing, useReading } from "../requests";
+import { useCell } from "../cell";
 import { go } from "../route";
 import { Composer } from "./composer";
-import { aboutAgent, examplesFor, inOrder } from "./examples";
+import { about, offered, wantedAgent } from "./offered";
 import { Failure } from "../frame/failure";
 
 const SHOWN = 6;
 
 export function NewChat({ began }: { began: () => void }) {
   const { value: known, failure } = useReading(agents, []);
-  const [chosen, choose] = useState<string>();
+  const chosen = useCell(wantedAgent);
   const { isBusy, failure: refused, start } = useDoing();
-  const all = inOrder(known ?? []);
-  const agent = chosen ?? all[0]?.id;
+  const all = offered(known ?? []);
+  const talking = all.find(({ id }) => id === chosen) ?? all[0];
+  const agent = talking?.id;
 
   const ask = (text: string, files: string[] = []) =>
     start(async () => {
@@ -33,10 +35,14 @@ export function NewChat({ began }: { began: () => void }) {
           <h1>Talk to an agent</h1>
           <p class="lead">Everything it does is kept in a log: close this page, come back, and nothing is lost.</p>
           <Failure text={failure} />
-          <Picker agents={all} chosen={agent} choose={choose} />
-          {agent && (
+          <Picker agents={all} chosen={agent} choose={(id) => wantedAgent.set(id)} />
+          {known === undefined && !failure && <p class="faint">Loading…</p>}
+          {known !== undefined && all.length === 0 && (
+            <p class="faint">No agent of this server answers messages. Declare one, then reload the page.</p>
+          )}
+          {talking && talking.samples.length > 0 && (
             <div class="examples" role="group" aria-label="Examples">
-              {examplesFor(agent).map((example) => (
+              {talking.samples.map((example) => (
                 <button key={example} type="button" class="example" disabled={isBusy} onClick={() => ask(example)}>
                   {example}
                 </button>
@@ -52,6 +58,7 @@ export function NewChat({ began }: { began: () => void }) {
         placeholder={agent ? `Ask ${agent}` : "Ask"}
         hasFocus
         takesFiles
+        draft="new chat"
       />
     </div>
   );
@@ -67,21 +74,23 @@ function Picker({
   choose: (id: string) => void;
 }) {
   const [isOpen, setOpen] = useState(false);
-  const shown = isOpen ? agents : agents.slice(0, SHOWN);
+  const first = agents.slice(0, SHOWN);
+  const away = agents.find(({ id }) => id === chosen && !first.some((each) => each.id === id));
+  const shown = isOpen ? agents : away ? [...first, away] : first;
   return (
     <fieldset class="picker" role="radiogroup" aria-label="Agent">
-      {shown.map(({ id, displayName, title }) => (
-        <label key={id} class="pick">
+      {shown.map((agent) => (
+        <label key={agent.id} class="pick">
           <input
             type="radio"
             name="agent"
-            value={id}
-            aria-label={id}
-            checked={id === chosen}
-            onChange={() => choose(id)}
+            value={agent.id}
+            aria-label={agent.id}
+            checked={agent.id === chosen}
+            onChange={() => choose(agent.id)}
           />
-          <strong>{displayName}</strong>
-          <span class="faint">{title || aboutAgent(id) || "an agent"}</span>
+          <strong>{agent.displayName}</strong>
+          <span class="faint">{about(agent)}</span>
         </label>
       ))}
       {agents.length > shown.length && (

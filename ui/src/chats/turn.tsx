@@ -9,6 +9,7 @@ import { href } from "../route";
 import type { FileRef } from "../files/files";
 import { FileList } from "../files/list";
 import { RunBody } from "../run/body";
+import { CopyButton } from "../text/code";
 import { duration, money, short } from "../text/words";
 import type { RunState } from "../log/state";
 import { Failure } from "../frame/failure";
@@ -35,7 +36,7 @@ export function TurnCard({ place, files, edit, choose, isOldBranch }: Turning) {
       <Failure text={log.failure} />
       <RunBody state={state} retry={retry} />
       <Failure text={again.failure} />
-      <Foot runId={runId} state={state} />
+      <Foot runId={runId} state={state} retry={state.status === "done" ? retry : undefined} />
     </article>
   );
 }
@@ -123,7 +124,8 @@ function Editing({ place, edit, done }: Pick<Turning, "place" | "edit"> & { done
   );
 }
 
-function Foot({ runId, state }: { runId: string; state: RunState }) {
+function Foot({ runId, state, retry }: { runId: string; state: RunState; retry: (() => void) | undefined }) {
+  const texts = state.items.flatMap((item) => (item.kind === "text" ? [item.text] : []));
   const { queuedAt, finishedAt, usage } = state;
   const took = queuedAt && finishedAt ? duration(finishedAt - queuedAt) : undefined;
   const spent = usage.output_tokens
@@ -136,6 +138,14 @@ function Foot({ runId, state }: { runId: string; state: RunState }) {
       {[took, spent, cost].filter(Boolean).map((fact) => (
         <span key={fact}>{fact}</span>
       ))}
+      {isOver(state.status) && texts.length > 0 && (
+        <CopyButton text={() => texts.join("\n\n")} label="Copy answer" />
+      )}
+      {retry && (
+        <button type="button" class="quiet small" onClick={retry}>
+          Regenerate
+        </button>
+      )}
       <a href={href({ view: "runs", id: runId })}>Inspect run</a>
     </footer>
   );

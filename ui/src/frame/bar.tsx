@@ -6,14 +6,17 @@ import { useCell } from "../cell";
 import { cutOff } from "../log/follow";
 import { href, type Route } from "../route";
 import icon from "../icon.svg";
+import { Account } from "./account";
 import { Overview } from "./overview";
+import { tabName } from "./tab-title";
 import { ThemeButton } from "./theme";
 
 export function Bar({ route, help }: { route: Route; help: () => void }) {
   const count = useCell(waiting)?.length ?? 0;
+  const name = useCell(tabName);
   useEffect(() => {
-    document.title = count > 0 ? `(${count}) Runyard` : "Runyard";
-  }, [count]);
+    document.title = `${count > 0 ? `(${count}) ` : ""}${name ? `${name} · ` : ""}Runyard`;
+  }, [count, name]);
   const inChannels = route.view === "channels" || route.view === "dms" || route.view === "agents";
   return (
     <header class="bar">
@@ -25,10 +28,12 @@ export function Bar({ route, help }: { route: Route; help: () => void }) {
         <Place to={{ view: "chats" }} isHere={route.view === "chats"} name="Chats" />
         <Place to={{ view: "channels" }} isHere={inChannels} name="Channels" />
         <Place to={{ view: "runs" }} isHere={route.view === "runs" || route.view === "compare"} name="Runs" />
+        <Place to={{ view: "overview" }} isHere={route.view === "overview"} name="Overview" />
         <Place to={{ view: "approvals" }} isHere={route.view === "approvals"} name="Inbox" count={count} />
       </nav>
       <Connection />
       <Overview />
+      <Account />
       <ThemeButton />
       <button
         type="button"

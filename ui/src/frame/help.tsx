@@ -11,9 +11,11 @@ const KEYS: [string, [string, string][]][] = [
       ["g c", "chats"],
       ["g h", "channels"],
       ["g r", "runs"],
+      ["g o", "overview"],
       ["g a", "inbox"],
       ["n", "new chat"],
       ["/", "search"],
+      ["Ctrl K", "go to a place, an agent, a chat or a run"],
       ["?", "this list"],
     ],
   ],
@@ -32,6 +34,7 @@ const KEYS: [string, [string, string][]][] = [
       ["a", "approve"],
       ["e", "edit the input, or fill in the answer"],
       ["r", "reject"],
+      ["y", "confirm a call that may happen twice"],
       ["o", "open the run"],
     ],
   ],
@@ -74,6 +77,7 @@ const PLACES: Record<string, () => void> = {
   c: () => go({ view: "chats" }),
   h: () => go({ view: "channels" }),
   r: () => go({ view: "runs" }),
+  o: () => go({ view: "overview" }),
   a: () => go({ view: "approvals" }),
 };
 

@@ -1,15 +1,18 @@
 /** Code, and a button that copies it. */
 
-import { useState } from "preact/hooks";
+import { useEffect, useState } from "preact/hooks";
 
 export function CodeBlock({
   code,
   language,
   label = "Copy code",
+  isCode = false,
 }: {
   code: string;
   language?: string;
   label?: string;
+  /** Whether it is in a programming language, and is to be coloured. */
+  isCode?: boolean;
 }) {
   return (
     <figure class="code">
@@ -18,9 +21,34 @@ export function CodeBlock({
         <CopyButton text={() => code} label={label} />
       </figcaption>
       <pre tabIndex={0}>
-        <code>{code}</code>
+        <code>{isCode ? <Highlighted code={code} language={language ?? ""} /> : code}</code>
       </pre>
     </figure>
+  );
+}
+
+const MOST = 20_000; // characters that are coloured
+let loaded: typeof import("./highlight") | undefined;
+
+/** Plain until the colours are loaded. */
+function Highlighted({ code, language }: { code: string; language: string }) {
+  const [lib, setLib] = useState(loaded);
+  useEffect(() => {
+    if (lib === undefined) void import("./highlight").then((found) => setLib((loaded = found))).catch(() => undefined);
+  }, []);
+  if (lib === undefined || code.length > MOST) return <>{code}</>;
+  return (
+    <>
+      {lib.highlight(code, language).map(({ kind, text }, place) =>
+        kind === "plain" ? (
+          text
+        ) : (
+          <span key={place} class={`hl-${kind}`}>
+            {text}
+          </span>
+        ),
+      )}
+    </>
   );
 }
 

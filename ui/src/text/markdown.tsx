@@ -18,7 +18,7 @@ export function Markdown({ text }: { text: string }) {
 const Block = memo(
   ({ block }: { raw: string; block: Token }) =>
     block.type === "code" ? (
-      <CodeBlock code={block.text as string} language={(block.lang as string | undefined) ?? ""} />
+      <CodeBlock code={block.text as string} language={(block.lang as string | undefined) ?? ""} isCode={!!block.lang} />
     ) : (
       <div class="block" dangerouslySetInnerHTML={{ __html: safeHtml(block) }} />
     ),

@@ -55,6 +55,7 @@ export const safeHtml = (block: Token): string =>
     ALLOWED_TAGS: [...TAGS, ...MORE],
     ALLOWED_ATTR: ["href", "start", "align"],
     ALLOWED_URI_REGEXP: WEB,
+    ADD_URI_SAFE_ATTR: ["start", "align"], // other attributes are dropped unless they look like an address
   });
 
 const escape = (text: string): string => text.replace(/[&<>"']/g, (sign) => `&#${sign.charCodeAt(0)};`);

@@ -79,6 +79,8 @@ class AgentOptions(TypedDict, total=False):
     max_seconds: float | None
     task_type: str | None
     shared: bool
+    samples: Sequence[str]
+    chat: bool
 
 
 class Agent:
@@ -116,6 +118,8 @@ class Agent:
         max_seconds: How long one execution may take. The time in which a run waits for people does not count.
         task_type: The task type of the agent contract that this agent does, besides its own name.
         shared: Whether all owners share the agent's memory and mailbox. By default each owner has its own.
+        samples: Questions that the page offers to begin with.
+        chat: Whether the page offers the agent for chats. Set it to False for agents of channels or of tasks only.
 
     Raises:
         Invalid: If an option is wrong. The message names the option.
@@ -153,6 +157,8 @@ class Agent:
     max_seconds: float | None
     task_type: str | None
     shared: bool
+    samples: tuple[str, ...]
+    chat: bool
     fn: AgentFunction | None = None
     script: Script = ()
     plan: tuple[Node, ...] = ()
@@ -186,6 +192,8 @@ class Agent:
         max_seconds: float | None = None,
         task_type: str | None = None,
         shared: bool = False,
+        samples: Sequence[str] = (),
+        chat: bool = True,
     ) -> None:
         self.answer = None if answer is None else AnswerFormat(answer)
         self.model_settings = ModelSettings(
@@ -212,6 +220,8 @@ class Agent:
             max_seconds=max_seconds,
             task_type=task_type,
             shared=shared,
+            samples=samples,
+            chat=chat,
         )
 
     def __repr__(self) -> str:
@@ -278,6 +288,14 @@ def _fill(agent: Agent, name: str, kind: Kind, **options: Unpack[AgentOptions]) 
     task_type = options.get("task_type")
     agent.task_type = None if task_type is None else checked_name(task_type, "A task type")
     agent.shared = options.get("shared", False)
+    agent.samples = _checked_samples(options.get("samples", ()))
+    agent.chat = options.get("chat", True)
+
+
+def _checked_samples(samples: Sequence[str]) -> tuple[str, ...]:
+    if isinstance(samples, str) or not all(isinstance(each, str) and each.strip() for each in samples):
+        raise Invalid("samples must be a list of questions.")
+    return tuple(samples)
 
 
 def _as_tool(agent: Agent) -> Tool[..., Any]:

@@ -37,6 +37,8 @@ def agent(
     max_seconds: float | None = None,
     task_type: str | None = None,
     shared: bool = False,
+    samples: Sequence[str] = (),
+    chat: bool = True,
 ) -> Callable[[AgentFunction], Agent]: ...
 def agent(
     fn: AgentFunction | None = None,
@@ -51,6 +53,8 @@ def agent(
     max_seconds: float | None = None,
     task_type: str | None = None,
     shared: bool = False,
+    samples: Sequence[str] = (),
+    chat: bool = True,
 ) -> Agent | Callable[[AgentFunction], Agent]:
     """Make an agent of an `async def f(ctx)`. Use it as `@agent` or as `@agent(option=...)`.
 
@@ -68,6 +72,8 @@ def agent(
         max_seconds: As for `Agent`.
         task_type: As for `Agent`.
         shared: As for `Agent`.
+        samples: As for `Agent`.
+        chat: As for `Agent`.
 
     Raises:
         Invalid: If the function is not an `async def f(ctx)`, or an option is wrong.
@@ -94,6 +100,8 @@ def agent(
             max_seconds=max_seconds,
             task_type=task_type,
             shared=shared,
+            samples=samples,
+            chat=chat,
         )
 
     return made if fn is None else made(fn)
@@ -318,12 +326,16 @@ def langgraph(
     )
 
 
-def scripted(name: str, script: Sequence[Mapping[str, Any]]) -> Agent:
+def scripted(
+    name: str, script: Sequence[Mapping[str, Any]], *, description: str = "", samples: Sequence[str] = ()
+) -> Agent:
     """Make an agent that plays a list of entries: for demos, tests and benchmarks.
 
     Args:
         name: The name of the agent.
         script: The entries, such as `{"token": "Hello"}`, `{"pause_ms": 50}` or `{"tool": "search", "output": {}}`.
+        description: As for `Agent`.
+        samples: As for `Agent`.
 
     Raises:
         Invalid: If an entry is wrong, or there is none.
@@ -335,4 +347,4 @@ def scripted(name: str, script: Sequence[Mapping[str, Any]]) -> Agent:
     found = parse(script)
     if not found:
         raise Invalid(f"Agent {name}: a script has at least one entry.")
-    return declare(name, "scripted", script=found)
+    return declare(name, "scripted", script=found, description=description, samples=samples)

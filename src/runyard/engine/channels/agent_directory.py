@@ -71,6 +71,16 @@ class AgentDirectory:
             return "" if agent is None else agent.description
         return getdoc(agent.fn) or ""
 
+    def samples(self, name: str) -> Sequence[str]:
+        """Return the questions that an agent declared in code offers to begin with."""
+        agent = self._declared.get(name)
+        return () if agent is None else agent.samples
+
+    def can_chat(self, name: str) -> bool:
+        """Whether a person can begin a chat with the agent: not with a plan, nor with one that is declared without."""
+        agent = self._declared.get(name)
+        return agent is None or (agent.chat and agent.kind != "plan")
+
     # --- profiles
 
     async def get(self, caller: str, agent: str) -> Profile:

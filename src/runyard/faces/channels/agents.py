@@ -6,6 +6,7 @@ from fastapi import Query
 from starlette.responses import Response
 
 from runyard.domain.profile import Profile
+from runyard.engine.engine import Engine
 from runyard.errors import BadRequest
 from runyard.faces.channels import translate, wire
 from runyard.web.auth import Operates, Owner
@@ -34,7 +35,7 @@ async def create_agent(engine: EngineDep, owner: Owner, body: wire.NewAgent) -> 
     """Create an agent."""
     given = {FIELDS[name]: value for name, value in body.model_dump(exclude={"id"}).items()}
     given["display_name"] = given["display_name"] or body.id
-    return Json(_agent(await engine.agent_directory.create(owner, body.id, **given)), 201)
+    return Json(_agent(engine, await engine.agent_directory.create(owner, body.id, **given)), 201)
 
 
 @router.get("/api/agents", response_model=wire.AgentPage)
@@ -44,13 +45,13 @@ async def list_agents(
     """List agents by id."""
     page = await engine.agent_directory.page(owner, after, limit, inactive)
     follows = page[-1].id if len(page) == limit else None
-    return Json(wire.AgentPage(agents=[_agent(each) for each in page], next=follows))
+    return Json(wire.AgentPage(agents=[_agent(engine, each) for each in page], next=follows))
 
 
 @router.get("/api/agents/{agent_id}", response_model=wire.AgentSeen)
 async def get_agent(engine: EngineDep, owner: Owner, agent_id: str) -> Response:
     """Get an agent."""
-    return Json(_agent(await engine.agent_directory.get(owner, agent_id)))
+    return Json(_agent(engine, await engine.agent_directory.get(owner, agent_id)))
 
 
 @router.patch("/api/agents/{agent_id}", response_model=wire.AgentSeen)
@@ -59,7 +60,7 @@ async def change_agent(
 ) -> Response:
     """Change an agent."""
     changes = {FIELDS[name]: value for name, value in body.model_dump(exclude_none=True).items()}
-    return Json(_agent(await engine.agent_directory.change(owner, agent_id, operates=operates, **changes)))
+    return Json(_agent(engine, await engine.agent_directory.change(owner, agent_id, operates=operates, **changes)))
 
 
 @router.delete("/api/agents/{agent_id}", status_code=204)
@@ -84,11 +85,16 @@ async def get_prompt(
     return Json(wire.PromptSeen(systemPrompt=prompt.text, persona=prompt.persona))
 
 
-def _agent(profile: Profile) -> wire.AgentSeen:
+def _agent(engine: Engine, profile: Profile) -> wire.AgentSeen:
+    directory = engine.agent_directory
     shown = {name: getattr(profile, field) for name, field in FIELDS.items()}
     return wire.AgentSeen(
         id=profile.id,
         isDeclared=profile.owner is None,
+        description=directory.description(profile.id),
+        samples=list(directory.samples(profile.id)),
+        canChat=directory.can_chat(profile.id),
+        isDefault=profile.id == engine.intake.default_agent,
         createdAt=translate.iso(profile.created_at),
         updatedAt=translate.iso(profile.updated_at),
         **shown,

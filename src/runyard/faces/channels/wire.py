@@ -145,6 +145,10 @@ class AgentSeen(BaseModel):
     maxBudgetUsd: float
     isActive: bool
     isDeclared: bool = Field(description="Whether the agent is declared in code; it can be changed only there.")
+    description: str = Field(description="What the agent does: declared, or the docstring of its function.")
+    samples: list[str] = Field(description="Questions to begin with, as the agent declares them.")
+    canChat: bool = Field(description="Whether a person can begin a chat with the agent.")
+    isDefault: bool = Field(description="Whether the agent answers when a client names none.")
     createdAt: str
     updatedAt: str
 

@@ -15,7 +15,7 @@ from runyard.domain.wait import Wait
 from runyard.engine.intake.intake import idempotency_key
 from runyard.engine.log.tree import parsed_cursor
 from runyard.engine.queries.views import checked_id
-from runyard.faces.native import files, keys, overview, translate, waits, wire
+from runyard.faces.native import files, keys, overview, statistics, translate, waits, wire
 from runyard.web.auth import Owner, owner_of
 from runyard.web.context import EngineDep, context_of
 from runyard.web.responses import Json, Key
@@ -150,6 +150,7 @@ async def decide(engine: EngineDep, owner: Owner, approval_id: str, body: wire.D
 
 
 router.routes += [*waits.router.routes, *files.router.routes, *keys.router.routes, *overview.router.routes]
+router.routes += statistics.router.routes
 
 
 def _next(ids: list[str], limit: int) -> str | None:

@@ -173,6 +173,11 @@ class NewKey(RequestBody):
     )
 
 
+class Me(BaseModel):
+    owner: str = Field(description="The owner of the key that the request has.")
+    scopes: list[Scope]
+
+
 class KeyRow(BaseModel):
     key_id: str
     owner: str
@@ -226,6 +231,29 @@ class Overview(BaseModel):
     workers: list[WorkerState]
     pod: PodState = Field(description="The process that sends this response.")
     database: DatabaseState
+
+
+class Figures(BaseModel):
+    runs: int
+    errors: dict[str, int] = Field(description="How many runs failed, by error code.")
+    canceled: int
+    took_p50_ms: int | None = Field(description="The median time from start to end, to about a tenth.")
+    took_p95_ms: int | None
+    waited_p95_ms: int | None = Field(description="The time in the queue that 95 % of the runs did not exceed.")
+    usage: RunUsage
+
+
+class DayFigures(Figures):
+    day: str = Field(description="The date in UTC.")
+
+
+class AgentFigures(Figures):
+    agent: str
+
+
+class StatisticsPage(BaseModel):
+    days: list[DayFigures] = Field(description="By the day on which runs were queued, oldest first.")
+    agents: list[AgentFigures] = Field(description="Most runs first.")
 
 
 class FileRow(BaseModel):

@@ -1,8 +1,13 @@
 """Look up runs and ledgers, and delete runs."""
 
+from bisect import bisect_right
 from collections.abc import Mapping, Sequence
+from typing import Any
 
-from runyard.domain.ledger import Day, Ledger
+from msgspec.structs import replace
+
+from runyard.domain.events import Usage
+from runyard.domain.ledger import Day, Ledger, RunGroup
 from runyard.domain.run import Run, Status
 from runyard.domain.thread import Message
 from runyard.errors import NotFound
@@ -58,6 +63,19 @@ class Runs(Rows):
     async def usage_by_day(self, owner: str, agent: str, limit: int) -> Sequence[Day]:
         return self._ledgers.by_day([run.id for run in self._mailbox(owner, agent)])[:limit]
 
+    async def run_groups(
+        self, owner: str | None, since: str, agent: str | None, durations: Sequence[int]
+    ) -> Sequence[RunGroup]:
+        groups: dict[Any, RunGroup] = {}
+        for run in self._runs.values():
+            if run.id < since or owner not in (None, run.owner) or agent not in (None, run.agent):
+                continue
+            one = _group_of(run, durations)
+            alike = (one.day, one.agent, one.status, one.error_code, one.waited, one.took)
+            known = groups.get(alike)
+            groups[alike] = one if known is None else replace(known, runs=known.runs + 1, usage=known.usage + one.usage)
+        return sorted(groups.values(), key=lambda group: (group.day, group.agent))
+
     def _mailbox(self, owner: str, agent: str) -> list[Run]:
         return [run for run in self._runs.values() if (run.owner, run.agent, run.face) == (owner, agent, "channels")]
 
@@ -82,3 +100,17 @@ class Runs(Rows):
         self._pushes.pop(run.id, None)
         self._outbox.drop(run.id)
         self._ledgers.drop(run.id)
+
+
+def _group_of(run: Run, durations: Sequence[int]) -> RunGroup:
+    started, finished = run.started_at, run.finished_at
+    return RunGroup(
+        day=run.created_at // 86_400_000,
+        agent=run.agent,
+        status=run.status,
+        error_code=run.error_code,
+        waited=None if started is None else bisect_right(durations, started - run.created_at),
+        took=None if started is None or finished is None else bisect_right(durations, finished - started),
+        runs=1,
+        usage=run.usage if run.usage is not None and run.parent_run_id is None else Usage(),
+    )

@@ -4,8 +4,8 @@ from collections.abc import Sequence
 from typing import Any
 
 from runyard.domain.events import Usage
-from runyard.domain.ledger import Day, Ledger, LedgerMessage, Step
-from runyard.domain.run import Run
+from runyard.domain.ledger import Day, Ledger, LedgerMessage, RunGroup, Step
+from runyard.domain.run import Run, Status
 from runyard.stores import rows as _rows
 from runyard.stores.transactions.tx import Tx
 
@@ -46,6 +46,25 @@ async def runs(tx: Tx, owner: str, agent: str, before: str | None, limit: int) -
 async def usage(tx: Tx, owner: str, agent: str, limit: int) -> Sequence[Day]:
     rows = await tx.rows(tx.q.usage_by_day, owner, agent, limit)
     return [Day(day=row["day"], runs=row["runs"], steps=row["steps"], usage=_usage(row)) for row in rows]
+
+
+async def run_groups(
+    tx: Tx, owner: str | None, since: str, agent: str | None, durations: Sequence[int]
+) -> Sequence[RunGroup]:
+    rows = await tx.rows(tx.q.run_groups, owner, since, agent, list(durations))
+    return [
+        RunGroup(
+            day=row["day"],
+            agent=row["agent"],
+            status=Status(row["status"]),
+            error_code=row["error_code"],
+            waited=row["waited"],
+            took=row["took"],
+            runs=row["runs"],
+            usage=_usage(row),
+        )
+        for row in rows
+    ]
 
 
 def _step(row: _rows.Row) -> Step:

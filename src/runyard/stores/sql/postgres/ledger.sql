@@ -36,6 +36,19 @@ select s.created_at / 86400000 as day, count(distinct s.run_id) as runs, count(*
   from runs r join run_steps s on s.run_id = r.id
  where r.agent = $2 and r.owner = $1 and r.face = 'channels' group by day order by day desc limit $3;
 
+-- name: run_groups
+-- Runs from an id on, counted by day, agent, end and durations; of an owner, or of all.
+select g.day, g.agent, g.status, g.error_code, g.waited, g.took, count(*) as runs,
+       sum(g.input_tokens)::bigint as input_tokens, sum(g.output_tokens)::bigint as output_tokens, sum(g.usd) as usd
+  from (select r.created_at / 86400000 as day, r.agent, r.status, r.error_code,
+               width_bucket(r.started_at - r.created_at, $4::bigint[]) as waited,
+               width_bucket(r.finished_at - r.started_at, $4::bigint[]) as took,
+               case when r.parent_run_id is null then coalesce((r.usage::jsonb ->> 'input_tokens')::bigint, 0) else 0 end as input_tokens,
+               case when r.parent_run_id is null then coalesce((r.usage::jsonb ->> 'output_tokens')::bigint, 0) else 0 end as output_tokens,
+               case when r.parent_run_id is null then coalesce((r.usage::jsonb ->> 'usd')::double precision, 0) else 0 end as usd
+          from runs r where r.id >= $2 and ($1::text is null or r.owner = $1) and ($3::text is null or r.agent = $3)) g
+ group by g.day, g.agent, g.status, g.error_code, g.waited, g.took order by g.day, g.agent;
+
 -- name: list_mailbox_runs
 -- An owner's runs in an agent's mailbox, newest first.
 select {run} from runs r

@@ -34,6 +34,21 @@ select s.created_at / 86400000 as day, count(distinct s.run_id) as runs, count(*
   from runs r join run_steps s on s.run_id = r.id
  where r.agent = ?2 and r.owner = ?1 and r.face = 'channels' group by day order by day desc limit ?3;
 
+-- name: run_groups
+-- Runs from an id on, counted by day, agent, end and durations; of an owner, or of all.
+select g.day, g.agent, g.status, g.error_code, g.waited, g.took, count(*) as runs, sum(g.input_tokens) as input_tokens,
+       sum(g.output_tokens) as output_tokens, sum(g.usd) as usd
+  from (select r.created_at / 86400000 as day, r.agent, r.status, r.error_code,
+               case when r.started_at is not null then
+                 (select count(*) from json_each(?4) where value <= r.started_at - r.created_at) end as waited,
+               case when r.started_at is not null and r.finished_at is not null then
+                 (select count(*) from json_each(?4) where value <= r.finished_at - r.started_at) end as took,
+               case when r.parent_run_id is null then coalesce(json_extract(r.usage, '$.input_tokens'), 0) else 0 end as input_tokens,
+               case when r.parent_run_id is null then coalesce(json_extract(r.usage, '$.output_tokens'), 0) else 0 end as output_tokens,
+               case when r.parent_run_id is null then coalesce(json_extract(r.usage, '$.usd'), 0.0) else 0.0 end as usd
+          from runs r where r.id >= ?2 and (?1 is null or r.owner = ?1) and (?3 is null or r.agent = ?3)) g
+ group by g.day, g.agent, g.status, g.error_code, g.waited, g.took order by g.day, g.agent;
+
 -- name: list_mailbox_runs
 -- An owner's runs in an agent's mailbox, newest first.
 select {run} from runs r

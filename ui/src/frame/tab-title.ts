@@ -1,0 +1,12 @@
+/** The title of the tab: what waits, what is on screen, and the name of the page. */
+
+import { Cell } from "../cell";
+
+export const tabName = new Cell<string | undefined>(undefined);
+const MOST = 60;
+
+/** Name the tab after what is on screen; returns how to take the name back. */
+export function nameTab(name: string | undefined): () => void {
+  tabName.set(name && (name.length > MOST ? `${name.slice(0, MOST - 1)}…` : name));
+  return () => tabName.set(undefined);
+}
