@@ -42,6 +42,7 @@ from runyard.engine.log.stream import Streams
 from runyard.engine.log.tail import Tail
 from runyard.engine.log.tree import Trees
 from runyard.engine.queries.checkpoints import Checkpoints
+from runyard.engine.queries.finding import Finding
 from runyard.engine.queries.overview import Overviews
 from runyard.engine.queries.views import Views
 from runyard.engine.running.database_wait import retrying
@@ -314,6 +315,7 @@ def build_engine(
             deleted_files=deleted_files,
             snapshots=snapshots,
         ),
+        finding=Finding(resources.store, resources.redactor),
         streams=log.streams,
         trees=Trees(log.streams, resources.store, snapshots),
         cancel=cancel,

@@ -17,6 +17,7 @@ from runyard.engine.intake.intake import Intake
 from runyard.engine.log.stream import Streams
 from runyard.engine.log.tree import Trees
 from runyard.engine.queries.checkpoints import Checkpoints
+from runyard.engine.queries.finding import Finding
 from runyard.engine.queries.overview import Overviews
 from runyard.engine.queries.views import Views
 
@@ -25,6 +26,7 @@ from runyard.engine.queries.views import Views
 class Engine:
     intake: Intake
     views: Views
+    finding: Finding
     streams: Streams
     trees: Trees
     cancel: Cancel

@@ -97,6 +97,7 @@ class Queries(Struct, frozen=True, kw_only=True):
     find_message: str
     find_passages: str
     find_steered: str
+    first_messages: str
     forget_calls: str
     forget_content: str
     forget_encryption_keys: str
@@ -125,6 +126,7 @@ class Queries(Struct, frozen=True, kw_only=True):
     heads: str
     history: str
     holding_runs: str
+    index_messages: str
     index_passages: str
     init_outbox: str
     insert_agent: str
@@ -164,8 +166,8 @@ class Queries(Struct, frozen=True, kw_only=True):
     list_passages: str
     list_reactions: str
     list_runs: str
-    list_runs_by_status: str
     list_runs_by_error: str
+    list_runs_by_status: str
     list_threads: str
     list_waits: str
     list_workers: str
@@ -218,6 +220,7 @@ class Queries(Struct, frozen=True, kw_only=True):
     read_removals: str
     read_steps: str
     read_threads: str
+    read_titles: str
     ready_runs: str
     recent_messages: str
     recover_held_runs: str
@@ -248,8 +251,11 @@ class Queries(Struct, frozen=True, kw_only=True):
     seals_of_passages: str
     seals_of_runs: str
     seals_of_steered: str
+    seals_of_titles: str
     seals_of_waits: str
     search_documents: str
+    search_messages: str
+    set_title: str
     stale_uploads: str
     stray_runs: str
     supersede_runs: str
@@ -264,6 +270,7 @@ class Queries(Struct, frozen=True, kw_only=True):
     swap_passages: str
     swap_runs: str
     swap_steered: str
+    swap_titles: str
     swap_waits: str
     take_event: str
     take_messages: str
