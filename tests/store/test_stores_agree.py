@@ -141,6 +141,12 @@ class Agreement(RuleBasedStateMachine):
         if made == thread:
             self.threads.append(thread)
 
+    @rule(pick=picks, owner=owners, title=st.sampled_from(["one", "two"]))
+    def name_thread(self, pick: int, owner: str, title: str) -> None:
+        if self.threads:
+            thread = self.threads[pick % len(self.threads)]
+            self.both(lambda store: store.set_title(owner, thread.id, title))
+
     @rule(pick=picks, aimed=aims, stranger=strangers)
     def delete_thread(self, pick: int, aimed: bool, stranger: bool) -> None:
         busy = {run.thread_id for run in self._model_runs() if not run.status.is_terminal}
@@ -517,6 +523,11 @@ class Agreement(RuleBasedStateMachine):
         for run_id in self.runs:
             self.both(lambda store, run_id=run_id: store.new_messages(run_id))  # type: ignore[misc]
             self.both(lambda store, run_id=run_id: store.history(run_id, 3))  # type: ignore[misc]
+        threads = [thread.id for thread in self.threads]
+        self.both(lambda store: store.titles(threads))
+        self.both(lambda store: store.first_messages(threads))
+        for owner in (ANN, BOB):
+            self.both(lambda store, owner=owner: store.search_messages(owner, ["hel"], None, MANY))  # type: ignore[misc]
             self.both(lambda store, run_id=run_id: store.snapshot(run_id, "state", MANY))  # type: ignore[misc]
             events = self.both(lambda store, run_id=run_id: store.read(run_id, 0, MANY))  # type: ignore[misc]
             _check_log(events, finished=run_id in heads and heads[run_id].finished)
