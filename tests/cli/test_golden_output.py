@@ -22,6 +22,7 @@ from runyard.client.wire import (
     BlockInfo,
     ChannelInfo,
     DatabaseInfo,
+    FoundMessage,
     KeyInfo,
     MemberInfo,
     OutboxInfo,
@@ -141,8 +142,13 @@ def _print_questions_and_keys() -> None:
 def _print_conversations() -> None:
     _title("threads list")
     conversation_tables.threads_table(
-        [ThreadInfo(thread_id=an_id(2), created_at=ago(hours=3), agent="clerk", head_run_id=an_id(1))]
+        [ThreadInfo(thread_id=an_id(2), created_at=ago(hours=3), agent="clerk", head_run_id=an_id(1), title=LONG[:80])]
     ).echo()
+    _title("threads search")
+    hit = FoundMessage(
+        thread_id=an_id(2), message_id=an_id(7), role="user", created_at=ago(hours=3), text=LONG[:200], marks=[(0, 4)]
+    )
+    conversation_tables.found_table([hit]).echo()
     _title("threads show")
     said = [("user", LONG), ("assistant", "Three of them:\n- ann\n- bob")]
     conversation_tables.print_thread_messages(

@@ -37,6 +37,7 @@ READS = [
     "runs list --agent clerk --since 1h",
     "runs list --error agent_error",
     "threads list",
+    "threads search pay",
     "channels list",
     "channels show pier",
     "agents list",
@@ -170,6 +171,11 @@ def test_a_list_of_runs_refreshes_itself_in_a_terminal(installation: Installatio
 def test_objects_are_shown_and_deleted_by_short_ids_and_names(installation: Installation) -> None:
     said = installation.said
     assert "Pay it back.\n\nassistant" in said("threads", "show", installation.thread[-8:])
+    assert "[Pay] it back." in said("threads", "search", "pay")
+    assert said("threads", "rename", installation.thread[-8:], "The refund") == f"{installation.thread} is renamed.\n"
+    assert said("threads", "export", installation.thread[-8:]).startswith("# The refund\n\n## user, ")
+    exported = json.loads(said("threads", "export", installation.thread[-8:], "--json"))
+    assert (exported["title"], exported["messages"][0]["content"]) == ("The refund", "Pay it back.")
     assert said("memory", "show", "clerk", installation.passage[-8:]) == "Bob sells boats.\n"
     assert said("memory", "delete", "clerk", installation.passage[-10:]) == f"{installation.passage} is deleted.\n"
     assert said("memory", "delete", "clerk", "contacts", "--quiet") == ""

@@ -40,6 +40,7 @@ RPC = {"jsonrpc": "2.0", "id": 1, "method": "SendMessage"}
 TASK |= {"domain_id": MAIL, "workflow_id": MAIL, "stage_id": MAIL}
 CONTENT: dict[tuple[str, str], dict[str, Any]] = {
     ("POST", "/api/threads/{thread_id}/messages"): {"content": SAID, "tools": [TOOL], "parts": None},
+    ("PATCH", "/api/threads/{thread_id}"): {"title": SAID},
     ("POST", "/api/waits/{wait_id}"): {"value": {"row": 1, "why": SAID}, "error": SAID},
     ("POST", "/api/events"): {"key": MAIL, "data": {MAIL: [SAID]}},
     ("POST", "/api/approvals/{approval_id}"): {"reason": SAID, "input": EDITED},
@@ -208,7 +209,14 @@ async def test_without_redaction_the_same_visit_leaves_it_everywhere(database_ur
     async with served(Settings(database_url=database_url, **QUICK), agents(Gate())) as server:
         await Visit(server).everything()
     found = await columns_with(MAIL, database_url)
-    assert {"messages.text", "run_events.data", "threads.name", "threads.topic", "agents.persona"} <= found
+    assert {
+        "messages.text",
+        "run_events.data",
+        "threads.name",
+        "threads.topic",
+        "threads.title",
+        "agents.persona",
+    } <= found
 
 
 class Visit:
@@ -266,6 +274,7 @@ class Visit:
         await self.send("POST", "/api/approvals/{approval_id}", {"approval_id": approval}, decision="approve")
         await self.server.ended(run["run_id"])
         await self.send("POST", "/api/keys", owner="ann")
+        await self.send("PATCH", "/api/threads/{thread_id}", {"thread_id": thread})
         await self._waits(thread)
         await self._files(thread)
 

@@ -121,6 +121,10 @@ class Agreement(RuleBasedStateMachine):
         self.both(lambda store: store.number_feed(MANY))
         for caller in (ANN, BOB):
             self.both(lambda store, caller=caller: told(store, caller))  # type: ignore[misc]
+            self.both(lambda store, caller=caller: store.search_messages(caller, ["hel"], None, MANY))  # type: ignore[misc]
+        threads = [thread.id for thread in self.threads]
+        self.both(lambda store: store.titles(threads))
+        self.both(lambda store: store.first_messages(threads))
         heads = self.both(lambda store: store.heads(list(self.runs)))
         for run_id in self.runs:
             self.both(lambda store, run_id=run_id: store.new_messages(run_id))  # type: ignore[misc]

@@ -40,6 +40,12 @@ class IntakeRules(Agreement):
         if made == thread:
             self.threads.append(thread)
 
+    @rule(pick=picks, owner=owners, title=st.sampled_from(["one", "two"]))
+    def name_thread(self, pick: int, owner: str, title: str) -> None:
+        if self.threads:
+            thread = chosen(self.threads, pick)
+            self.both(lambda store: store.set_title(owner, thread.id, title))
+
     @rule(pick=picks, aimed=aims, stranger=strangers)
     def delete_thread(self, pick: int, aimed: bool, stranger: bool) -> None:
         busy = {run.thread_id for run in self._model_runs() if not run.status.is_terminal}

@@ -90,6 +90,8 @@ class OwnedObjects:
                 return {"approval_id": self._waiting["approval"], "approved": True}
             case ("POST", "/api/keys"):
                 return {"owner": "ann"}
+            case ("PATCH", "/api/threads/{thread_id}"):
+                return {"title": "hello"}
             case ("PATCH", "/api/channels/{channel_id}"):
                 return {"topic": "news"}
             case ("PATCH", "/api/messages/{message_id}"):

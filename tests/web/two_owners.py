@@ -150,6 +150,7 @@ async def belongings(ann: Person, ids: Mapping[str, str]) -> dict[str, Any]:
     agents = [f"/api/agents/{who}" for who in ("clerk", ids["agent"])]
     paths = [
         "/api/threads", "/api/runs", "/api/approvals", "/api/waits", "/api/channels", "/api/dms", "/api/agents",
+        f"/api/search?query={MARKER}", f"/api/threads/{ids['thread']}/export",
         "/chats", f"/v1/responses/{ids['response']}", f"/v1/responses/{ids['response']}/input_items",
         f"/api/threads/{ids['thread']}", f"/chats/{ids['chat']}", f"/agents/runs/{ids['plan']}",
         f"/api/channels/{ids['channel']}", f"/api/dms/{ids['dm']}", f"/api/messages/{ids['message']}",

@@ -73,6 +73,9 @@ TABLE: dict[str, Sequence[Try]] = {
     "POST /api/threads": [Try(422, body={"agent": "<agent>"}), Try(201, headers=ONCE, body={"user_id": "ann"})],
     "GET /api/threads": [none(), none(before="<thread>")],
     "GET /api/threads/{thread_id}": [gone(THREAD), gone({"thread_id": "<dm>"}), gone({"thread_id": "<channel>"})],
+    "PATCH /api/threads/{thread_id}": [gone(THREAD, {"title": "mine"}), gone({"thread_id": "<dm>"}, {"title": "mine"})],
+    "GET /api/threads/{thread_id}/export": [gone(THREAD), gone({"thread_id": "<channel>"})],
+    "GET /api/search": [none(query=MARKER), none(query=MARKER, before="<message>")],
     "DELETE /api/threads/{thread_id}": [gone(THREAD), gone({"thread_id": "<dm>"})],
     "POST /api/threads/{thread_id}/messages": [
         gone(THREAD, {"content": "hello"}),

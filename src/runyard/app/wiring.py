@@ -44,6 +44,7 @@ from runyard.engine.log.tail import Tail
 from runyard.engine.log.tree import Trees
 from runyard.engine.model_requests import ModelRequests
 from runyard.engine.queries.checkpoints import Checkpoints
+from runyard.engine.queries.finding import Finding
 from runyard.engine.queries.overview import Overviews
 from runyard.engine.queries.statistics import Statistics
 from runyard.engine.queries.views import Views
@@ -339,6 +340,7 @@ def build_engine(
         intake=intake,
         linked_runs=linked_runs,
         views=views,
+        finding=Finding(resources.store, resources.redactor),
         streams=log.streams,
         trees=Trees(log.streams, resources.store, snapshots),
         cancel=cancel,

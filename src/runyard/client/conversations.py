@@ -1,13 +1,14 @@
 """The calls of the client about conversations: threads, channels and DMs, and their messages."""
 
 from collections.abc import AsyncGenerator
+from typing import Literal
 from urllib.parse import quote
 
 from msgspec import Struct
 
-from runyard.client.connection import Connection
+from runyard.client.connection import Connection, given
 from runyard.client.pages import PAGE, pages
-from runyard.client.wire import ChannelInfo, ChannelMessage, ThreadInfo, ThreadMessage, read
+from runyard.client.wire import ChannelInfo, ChannelMessage, FoundMessage, FoundPage, ThreadInfo, ThreadMessage, read
 
 
 class _ThreadMessages(Struct):
@@ -49,6 +50,46 @@ class ConversationCalls:
             RunActive: If a run of the thread has not ended.
         """
         await self._connection.send("DELETE", f"/api/threads/{_id(thread_id)}", repeatable=False)
+
+    async def rename_thread(self, thread_id: str, title: str) -> ThreadInfo:
+        """Give a thread a title.
+
+        Args:
+            thread_id: The id of the thread.
+            title: The title, up to 200 characters.
+        """
+        path, body = f"/api/threads/{_id(thread_id)}", {"title": title}
+        return read(await self._connection.send("PATCH", path, json=body), ThreadInfo)
+
+    async def search(self, query: str, limit: int = PAGE) -> AsyncGenerator[FoundMessage, None]:
+        """Return the messages in all threads that have every word of the query, newest first.
+
+        Args:
+            query: The words. Each is the beginning of a word of the message.
+            limit: The number of messages in a page. Pages are fetched as they are needed.
+
+        Raises:
+            Conflict: If the server encrypts messages.
+        """
+        before: str | None = None
+        while True:
+            asked = {"query": query, "limit": limit, **given({"before": before})}
+            page = read(await self._connection.send("GET", "/api/search", params=asked), FoundPage)
+            for found in page.messages:
+                yield found
+            before = page.next
+            if before is None:
+                return
+
+    async def export_thread(self, thread_id: str, format: Literal["json", "markdown"] = "json") -> str:
+        """Return a thread with all its messages, as JSON or Markdown.
+
+        Args:
+            thread_id: The id of the thread.
+            format: `"json"` or `"markdown"`.
+        """
+        path = f"/api/threads/{_id(thread_id)}/export"
+        return (await self._connection.send("GET", path, params={"format": format})).decode()
 
     async def channels(self) -> AsyncGenerator[ChannelInfo, None]:
         """Return the channels that the caller sees, newest first."""

@@ -179,13 +179,36 @@ class OverviewInfo(Struct, frozen=True, kw_only=True):
 
 
 class ThreadInfo(Struct, frozen=True, kw_only=True):
-    """A thread: a conversation with an agent. `head_run_id` is its newest run."""
+    """A thread: a conversation with an agent. `head_run_id` is its newest run. `title` is the given title, or the first
+    words of the first message."""
 
     thread_id: str
     created_at: str
     kind: str = "chat"
     agent: str | None = None
     head_run_id: str | None = None
+    title: str | None = None
+
+
+class FoundMessage(Struct, frozen=True, kw_only=True):
+    """A message that a search found. `text` is the piece around the first word; `marks` are the words in it, each with
+    its start and end."""
+
+    thread_id: str
+    message_id: str
+    role: str
+    created_at: str
+    text: str
+    marks: list[tuple[int, int]] = []
+    title: str | None = None
+    run_id: str | None = None
+
+
+class FoundPage(Struct, frozen=True):
+    """A page of messages that a search found."""
+
+    messages: list[FoundMessage] = []
+    next: str | None = None
 
 
 class ThreadMessage(Struct, frozen=True, kw_only=True):

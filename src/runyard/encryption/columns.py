@@ -124,6 +124,7 @@ class JsonColumn(Column[object]):
 EVENT_DATA = BytesColumn("run_events.data")
 MESSAGE_TEXT, MESSAGE_SOURCES = TextColumn("messages.text"), ListColumn("messages.sources")
 MESSAGE_PARTS = TextColumn("messages.parts")
+THREAD_TITLE = TextColumn("threads.title")
 FILE_NAME, CHUNK_DATA = TextColumn("files.name"), BytesColumn("file_chunks.data")
 WAIT_INPUT = JsonColumn("approvals.input")  # of the table `waits`; values are bound to its first name
 KEPT_EVENT_DATA = JsonColumn("kept_events.data")
@@ -153,6 +154,7 @@ class Table(Struct, frozen=True, kw_only=True):
 TABLES = (
     Table(name="events", columns=(EVENT_DATA,), key=("run_id", "seq"), first=(FIRST_ID, 0), scope="run_id", item="id"),
     Table(name="messages", columns=(MESSAGE_TEXT, MESSAGE_SOURCES, MESSAGE_PARTS)),
+    Table(name="titles", columns=(THREAD_TITLE,)),
     Table(name="files", columns=(FILE_NAME,)),
     Table(
         name="chunks",

@@ -86,6 +86,23 @@ class SealedStore(Store):
     async def history(self, run_id: str, limit: int) -> Sequence[Message]:
         return [self._seals.open_message(kept) for kept in await self._store.history(run_id, limit)]
 
+    async def set_title(self, owner: str, thread_id: str, title: str) -> None:
+        await self._store.set_title(owner, thread_id, self._seals.seal_title(thread_id, title))
+
+    async def titles(self, thread_ids: Sequence[str]) -> Mapping[str, str]:
+        found = await self._store.titles(thread_ids)
+        return {each: self._seals.open_title(each, kept) for each, kept in found.items()}
+
+    async def first_messages(self, thread_ids: Sequence[str]) -> Mapping[str, Message]:
+        found = await self._store.first_messages(thread_ids)
+        return {each: self._seals.open_message(kept) for each, kept in found.items()}
+
+    async def search_messages(
+        self, owner: str, words: Sequence[str], before: str | None, limit: int
+    ) -> Sequence[Message]:
+        """Refuse to search: sealed messages are in no index."""
+        raise Sealed("Messages are encrypted (RUNYARD_ENCRYPTION_KEYS) and cannot be searched.")
+
     async def fork_thread(
         self, thread: Thread, run_id: str, key: IdempotencyKey | None = None, excerpt: Excerpt | None = None
     ) -> Thread:

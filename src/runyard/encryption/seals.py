@@ -33,6 +33,7 @@ from runyard.encryption.columns import (
     PUSH_DATA,
     RUN_ERROR,
     SNAPSHOT_DATA,
+    THREAD_TITLE,
     WAIT_INPUT,
 )
 from runyard.errors import Unreadable
@@ -210,6 +211,12 @@ class Seals:
         return replace(kept, content=content, input=given)
 
     # --- files
+
+    def seal_title(self, thread_id: str, title: str) -> str:
+        return THREAD_TITLE.seal(self._ring, title, thread_id)
+
+    def open_title(self, thread_id: str, kept: str) -> str:
+        return THREAD_TITLE.open(self._ring, kept, thread_id)
 
     def seal_file(self, file: StoredFile) -> StoredFile:
         return replace(file, name=FILE_NAME.seal(self._ring, file.name, file.id))

@@ -19,6 +19,7 @@ from runyard.engine.log.stream import Streams
 from runyard.engine.log.tree import Trees
 from runyard.engine.model_requests import ModelRequests
 from runyard.engine.queries.checkpoints import Checkpoints
+from runyard.engine.queries.finding import Finding
 from runyard.engine.queries.overview import Overviews
 from runyard.engine.queries.statistics import Statistics
 from runyard.engine.queries.views import Views
@@ -28,6 +29,7 @@ from runyard.engine.queries.views import Views
 class Engine:
     intake: Intake
     views: Views
+    finding: Finding
     streams: Streams
     trees: Trees
     cancel: Cancel

@@ -56,6 +56,22 @@ class ThreadStore(Protocol):
     async def get_messages(self, message_ids: Sequence[str]) -> Mapping[str, Message]:
         """Return these messages by id; unknown ids are left out."""
 
+    async def set_title(self, owner: str, thread_id: str, title: str) -> None:
+        """Name a chat; NotFound if the owner has no chat with this id."""
+
+    async def titles(self, thread_ids: Sequence[str]) -> Mapping[str, str]:
+        """Return the titles of those threads that were named, by id."""
+
+    async def first_messages(self, thread_ids: Sequence[str]) -> Mapping[str, Message]:
+        """Return the first message of each of these threads, by thread id; threads without messages are left out."""
+
+    async def search_messages(
+        self, owner: str, words: Sequence[str], before: str | None, limit: int
+    ) -> Sequence[Message]:
+        """Return the messages in the owner's chats that have a word with each of these beginnings, newest first, with
+        an id below `before`. Sealed if messages are encrypted. A message is found as soon as it is stored and until it
+        is deleted. On Postgres its first 100,000 characters are searched."""
+
     async def history(self, run_id: str, limit: int) -> Sequence[Message]:
         """Return the messages before this run on its own branch: the question and the answer of each of the last
         `limit` ancestors, oldest first. Later messages that wait in the queue are not included."""

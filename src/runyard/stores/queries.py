@@ -101,6 +101,7 @@ class Queries(Struct, frozen=True, kw_only=True):
     find_message: str
     find_passages: str
     find_steered: str
+    first_messages: str
     forget_calls: str
     forget_content: str
     forget_encryption_keys: str
@@ -130,6 +131,7 @@ class Queries(Struct, frozen=True, kw_only=True):
     heads: str
     history: str
     holding_runs: str
+    index_messages: str
     index_passages: str
     init_outbox: str
     insert_agent: str
@@ -226,6 +228,7 @@ class Queries(Struct, frozen=True, kw_only=True):
     read_removals: str
     read_steps: str
     read_threads: str
+    read_titles: str
     ready_runs: str
     recent_messages: str
     recover_held_runs: str
@@ -258,8 +261,11 @@ class Queries(Struct, frozen=True, kw_only=True):
     seals_of_pushes: str
     seals_of_runs: str
     seals_of_steered: str
+    seals_of_titles: str
     seals_of_waits: str
     search_documents: str
+    search_messages: str
+    set_title: str
     settle_push: str
     stale_uploads: str
     stray_runs: str
@@ -276,6 +282,7 @@ class Queries(Struct, frozen=True, kw_only=True):
     swap_pushes: str
     swap_runs: str
     swap_steered: str
+    swap_titles: str
     swap_waits: str
     take_event: str
     take_messages: str

@@ -13,7 +13,7 @@ from runyard.domain.memory import Passage
 from runyard.domain.publication import CursorAdvance
 from runyard.domain.push import Push
 from runyard.domain.run import MAILBOX
-from runyard.domain.thread import Thread
+from runyard.domain.thread import Message, Thread
 from runyard.domain.wait import Wait, WaitStatus
 from runyard.errors import QueueFull, RunyardError
 from runyard.store import Accepted, IdempotencyKey, Post, Room
@@ -76,6 +76,10 @@ class SqlStore(Transactions):
         """Return a full-text query that matches any of these words."""
         raise NotImplementedError
 
+    def _match_all(self, words: Sequence[str]) -> str:
+        """Return a full-text query that matches texts which have a word with each of these beginnings."""
+        raise NotImplementedError
+
     async def scrub(self) -> None:
         """Remove traces of replaced values from the database file. Does nothing on a database server."""
 
@@ -105,6 +109,14 @@ class SqlStore(Transactions):
     list_messages = query(threads.list_messages)
     get_messages = query(threads.get_messages)
     history = query(threads.history)
+    set_title = transaction("other", threads.set_title)
+    titles = query(threads.titles)
+    first_messages = query(threads.first_messages)
+
+    async def search_messages(
+        self, owner: str, words: Sequence[str], before: str | None, limit: int
+    ) -> Sequence[Message]:
+        return await self._read(threads.search_messages, owner, self._match_all(words), before, limit)
 
     # --- intake
 

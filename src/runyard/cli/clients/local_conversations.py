@@ -1,20 +1,31 @@
 """The part of the local client for threads, channels, agents and what agents remember."""
 
 from collections.abc import AsyncGenerator, Awaitable, Callable, Sequence
-from typing import TYPE_CHECKING, Any, TypeVar
+from typing import TYPE_CHECKING, Any, Literal, TypeVar
 
-from runyard.cli.clients.local_rows import agent_info, block_info, channel_info, passage_info, thread_info
+import msgspec
+
+from runyard.cli.clients.local_rows import (
+    agent_info,
+    block_info,
+    channel_info,
+    found_message,
+    passage_info,
+    thread_info,
+)
 from runyard.client.wire import (
     AgentInfo,
     BlockInfo,
     ChannelInfo,
     ChannelMessage,
+    FoundMessage,
     PassageInfo,
     ThreadInfo,
     ThreadMessage,
 )
 from runyard.domain.events import clean
 from runyard.domain.memory import EVERY_OWNER
+from runyard.domain.no_redaction import NO_REDACTION
 from runyard.domain.times import iso
 from runyard.engine.queries.views import checked_id
 from runyard.errors import NotFound
@@ -22,7 +33,9 @@ from runyard.errors import NotFound
 if TYPE_CHECKING:
     from runyard.domain.api_key import Scope
     from runyard.domain.thread import ThreadKind
+    from runyard.engine.queries.finding import Finding
     from runyard.engine.queries.views import Views
+    from runyard.settings import Settings
     from runyard.store import Store
 
 PAGE = 100
@@ -51,15 +64,47 @@ class LocalConversations:
 
     _store: "Store"
     _views: "Views"
+    _settings: "Settings"
 
     def _owner(self, scope: "Scope") -> str:
         raise NotImplementedError
 
     async def threads(self) -> AsyncGenerator[ThreadInfo, None]:
         owner = self._owner("read")
-        rows = all_rows(lambda before: self._views.threads(owner, before, PAGE), PAGE, lambda thread: thread.id)
-        async for thread in rows:
-            yield thread_info(thread)
+        before: str | None = None
+        while True:
+            page = await self._views.threads(owner, before, PAGE)
+            titles = await self._finding().titles([thread.id for thread in page])
+            for thread in page:
+                yield thread_info(thread, titles.get(thread.id))
+            if len(page) < PAGE:
+                return
+            before = page[-1].id
+
+    async def rename_thread(self, thread_id: str, title: str) -> ThreadInfo:
+        thread = await self._finding().rename(self._owner("write"), thread_id, title)
+        return thread_info(thread, (await self._finding().titles([thread.id])).get(thread.id))
+
+    async def search(self, query: str, limit: int = PAGE) -> AsyncGenerator[FoundMessage, None]:
+        owner, before = self._owner("read"), None
+        while True:
+            hits = (await self._finding().search(owner, query, before, limit)).hits
+            for hit in hits:
+                yield found_message(hit)
+            if len(hits) < limit:
+                return
+            before = hits[-1].message.id
+
+    async def export_thread(self, thread_id: str, format: Literal["json", "markdown"] = "json") -> str:
+        from runyard.engine.queries.finding import as_markdown
+
+        found = await self._finding().exported(self._owner("read"), thread_id)
+        return as_markdown(found) if format == "markdown" else msgspec.json.encode(found).decode()
+
+    def _finding(self) -> "Finding":
+        from runyard.engine.queries.finding import Finding
+
+        return Finding(self._store, self._settings.redactor or NO_REDACTION)
 
     async def thread_messages(self, thread_id: str, limit: int = PAGE) -> list[ThreadMessage]:
         thread = await self._views.thread(self._owner("read"), thread_id)

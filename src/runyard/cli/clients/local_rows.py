@@ -9,6 +9,7 @@ from runyard.client.wire import (
     ApprovalInfo,
     BlockInfo,
     ChannelInfo,
+    FoundMessage,
     KeyInfo,
     LogEvent,
     MemberInfo,
@@ -30,6 +31,7 @@ if TYPE_CHECKING:
     from runyard.domain.profile import Profile
     from runyard.domain.thread import Conversation, Thread
     from runyard.domain.wait import Wait
+    from runyard.engine.queries.finding import MessageHit
 
 QUESTION_CHARS = 300  # as in the HTTP API
 
@@ -110,13 +112,27 @@ def key_info(key: "ApiKey", text: str | None = None) -> KeyInfo:
     )
 
 
-def thread_info(thread: "Thread") -> ThreadInfo:
+def thread_info(thread: "Thread", title: str | None) -> ThreadInfo:
     return ThreadInfo(
         thread_id=thread.id,
         kind=thread.kind,
         agent=thread.agent,
         head_run_id=thread.head_run_id,
         created_at=iso(thread.created_at) or "",
+        title=title,
+    )
+
+
+def found_message(hit: "MessageHit") -> FoundMessage:
+    return FoundMessage(
+        thread_id=hit.message.thread_id,
+        message_id=hit.message.id,
+        role=hit.message.role,
+        created_at=iso(hit.message.created_at) or "",
+        text=hit.excerpt.text,
+        marks=hit.excerpt.marks,
+        title=hit.title,
+        run_id=hit.message.run_id,
     )
 
 

@@ -15,6 +15,7 @@ if TYPE_CHECKING:
         BlockInfo,
         ChannelInfo,
         ChannelMessage,
+        FoundMessage,
         PassageInfo,
         ThreadInfo,
         ThreadMessage,
@@ -23,10 +24,24 @@ if TYPE_CHECKING:
 
 
 def threads_table(threads: "Iterable[ThreadInfo]") -> TextTable:
-    made = TextTable("thread", "agent", "age", "newest run")
+    made = TextTable("thread", "agent", "age", "title", wraps=(3,))
     for thread in threads:
-        made.add_row(thread.thread_id, plain(thread.agent or "-"), age(thread.created_at), thread.head_run_id or "-")
+        made.add_row(thread.thread_id, plain(thread.agent or "-"), age(thread.created_at), plain(thread.title or "-"))
     return made
+
+
+def found_table(messages: "Iterable[FoundMessage]") -> TextTable:
+    """Return messages that a search found. The words that were found stand in brackets."""
+    made = TextTable("thread", "age", "who", "message", wraps=(3,))
+    for found in messages:
+        made.add_row(found.thread_id, age(found.created_at), found.role, plain(_marked(found.text, found.marks)))
+    return made
+
+
+def _marked(text: str, marks: "Sequence[tuple[int, int]]") -> str:
+    for start, end in reversed(marks):
+        text = f"{text[:start]}[{text[start:end]}]{text[end:]}"
+    return " ".join(text.split())
 
 
 def print_thread_messages(messages: "Iterable[ThreadMessage]") -> None:

@@ -1,18 +1,18 @@
-"""`runyard threads`: list, show and delete conversations with agents."""
+"""`runyard threads`: list, show, search, rename, export and delete conversations with agents."""
 
 from contextlib import aclosing
 from typing import TYPE_CHECKING, Annotated
 
 from runyard.cli.clients.open_client import run_with_client
 from runyard.cli.clients.short_ids import whole_thread_id
-from runyard.cli.parsing.commands import Group, Option
+from runyard.cli.parsing.commands import Argument, Group, Option
 from runyard.cli.parsing.options import Json, Quiet, ThreadId
 
 if TYPE_CHECKING:
     from runyard.cli.clients.open_client import AnyClient
-    from runyard.client.wire import ThreadInfo
+    from runyard.client.wire import FoundMessage, ThreadInfo
 
-program = Group("List, show and delete threads.")
+program = Group("List, show, search, rename, export and delete threads.")
 Messages = Annotated[int, Option("--limit", min=1, max=500, help="The largest number of messages to show.")]
 
 
@@ -55,6 +55,62 @@ def show(thread_id: ThreadId, limit: Messages = 50, json: Json = False, quiet: Q
                 echo(message.id)
         else:
             conversation_tables.print_thread_messages(found)
+
+    run_with_client(work, quiet=quiet)
+
+
+@program.command()
+def search(
+    text: Annotated[str, Argument(help="Words. Each is the beginning of a word of the message.")],
+    limit: Annotated[int, Option(min=1, max=100, help="The largest number of messages to show.")] = 20,
+    json: Json = False,
+    quiet: Quiet = False,
+) -> None:
+    """Search the messages of all threads, newest first. With --quiet: the ids of their threads."""
+
+    async def work(client: "AnyClient", has_workers: bool) -> None:
+        from runyard.cli.terminal import conversation_tables, results
+
+        found: list[FoundMessage] = []
+        async with aclosing(client.search(text, limit)) as messages:
+            async for message in messages:
+                found.append(message)
+                if len(found) >= limit:
+                    break
+        ids = dict.fromkeys(message.thread_id for message in found)
+        table = conversation_tables.found_table(found)
+        results.print_list(found, ids, table, "No message has these words", json=json, quiet=quiet)
+
+    run_with_client(work, quiet=quiet)
+
+
+@program.command()
+def rename(
+    thread_id: ThreadId,
+    title: Annotated[str, Argument(help="The title.")],
+    json: Json = False,
+    quiet: Quiet = False,
+) -> None:
+    """Give a thread a title."""
+
+    async def work(client: "AnyClient", has_workers: bool) -> None:
+        from runyard.cli.terminal.results import print_done
+
+        named = await client.rename_thread(await whole_thread_id(client, thread_id), title)
+        print_done(named, f"{named.thread_id} is renamed.", json=json, quiet=quiet)
+
+    run_with_client(work, quiet=quiet)
+
+
+@program.command()
+def export(thread_id: ThreadId, json: Json = False, quiet: Quiet = False) -> None:
+    """Print a thread with all its messages: Markdown, or with --json one JSON document."""
+
+    async def work(client: "AnyClient", has_workers: bool) -> None:
+        from runyard.cli.terminal.output import echo
+
+        whole = await whole_thread_id(client, thread_id)
+        echo((await client.export_thread(whole, "json" if json else "markdown")).rstrip())
 
     run_with_client(work, quiet=quiet)
 

@@ -213,8 +213,7 @@ class Intake(ThreadIntake):
         )
 
     async def start_child(self, parent: Run, run_id: str, agent: str, content: StoredContent, budget: Budget) -> None:
-        """Queue a run that `parent` waits for, in a lane of its own, unless it was queued before. The limits of queues
-        do not apply to it."""
+        """Queue a run that `parent` waits for, in a lane of its own, unless it was queued before. No limit applies."""
         task = message_task(content, budget)
         await self._accept(
             Post(

@@ -9,13 +9,13 @@ from starlette.responses import Response
 
 from runyard.domain.events import Usage
 from runyard.domain.run import Run, Status
-from runyard.domain.thread import Thread
 from runyard.domain.times import iso
 from runyard.domain.wait import Wait
 from runyard.engine.intake.intake import idempotency_key
 from runyard.engine.log.tree import parsed_cursor
 from runyard.engine.queries.views import checked_id
-from runyard.faces.native import files, keys, overview, statistics, translate, waits, wire
+from runyard.faces.native import files, finding, keys, overview, statistics, translate, waits, wire
+from runyard.faces.native.finding import thread_row
 from runyard.web.auth import Owner, owner_of
 from runyard.web.context import EngineDep, context_of
 from runyard.web.responses import Json, Key
@@ -62,7 +62,9 @@ async def _tree(request: Request) -> Response:
 async def list_threads(engine: EngineDep, owner: Owner, before: str | None = None, limit: Limit = 50) -> Response:
     """List threads, newest first."""
     page = await engine.views.threads(owner, before, limit)
-    return Json(wire.ThreadPage(threads=[_thread(t) for t in page], next=_next([t.id for t in page], limit)))
+    titles = await engine.finding.titles([t.id for t in page])
+    rows = [thread_row(t, titles.get(t.id)) for t in page]
+    return Json(wire.ThreadPage(threads=rows, next=_next([t.id for t in page], limit)))
 
 
 @router.delete("/api/threads/{thread_id}", status_code=204)
@@ -149,22 +151,18 @@ async def decide(engine: EngineDep, owner: Owner, approval_id: str, body: wire.D
     return Json(_approval(decided))
 
 
-router.routes += [*waits.router.routes, *files.router.routes, *keys.router.routes, *overview.router.routes]
-router.routes += statistics.router.routes
+router.routes += [
+    *finding.router.routes,
+    *waits.router.routes,
+    *files.router.routes,
+    *keys.router.routes,
+    *overview.router.routes,
+    *statistics.router.routes,
+]
 
 
 def _next(ids: list[str], limit: int) -> str | None:
     return ids[-1] if len(ids) == limit else None
-
-
-def _thread(thread: Thread) -> wire.ThreadRow:
-    return wire.ThreadRow(
-        thread_id=thread.id,
-        kind=thread.kind,
-        agent=thread.agent,
-        head_run_id=thread.head_run_id,
-        created_at=iso(thread.created_at) or "",
-    )
 
 
 def _run(run: Run, question: str | None) -> wire.RunRow:

@@ -59,6 +59,34 @@ class ThreadRow(BaseModel):
     agent: str | None
     head_run_id: str | None
     created_at: str
+    title: str | None = Field(description="The given title, or the first words of the first message.")
+
+
+class NewTitle(RequestBody):
+    title: str = Field(min_length=1, max_length=200)
+
+
+class TitleHit(BaseModel):
+    thread_id: str
+    title: str
+    marks: list[tuple[int, int]]
+
+
+class SearchHit(BaseModel):
+    thread_id: str
+    title: str | None
+    message_id: str
+    run_id: str | None
+    role: str
+    created_at: str
+    text: str = Field(description="The piece of the message around the first word that was found.")
+    marks: list[tuple[int, int]] = Field(description="The words that were found: start and end in `text`.")
+
+
+class SearchPage(BaseModel):
+    threads: list[TitleHit] = Field(description="Threads whose given title has the words; on the first page only.")
+    messages: list[SearchHit]
+    next: str | None
 
 
 class ThreadPage(BaseModel):

@@ -60,6 +60,7 @@ class Rows:
         self._documents: dict[str, list[Document]] = {}
 
         self._threads: dict[str, Thread] = {}
+        self._titles: dict[str, str] = {}
         self._messages: dict[str, Message] = {}
         self._members: dict[str, list[Participant]] = {}
         self._causes: dict[str, str] = {}

@@ -5,6 +5,7 @@ from collections.abc import Mapping, Sequence
 from msgspec.structs import replace
 
 from runyard.domain.run import Run, thread_lane
+from runyard.domain.search import has_words
 from runyard.domain.thread import Message, Thread
 from runyard.errors import Conflict, NotFound, RunActive
 from runyard.store import Excerpt, IdempotencyKey, Removal
@@ -96,6 +97,25 @@ class Threads(Conversations, Runs):
 
     async def get_messages(self, message_ids: Sequence[str]) -> Mapping[str, Message]:
         return {each: self._messages[each] for each in message_ids if each in self._messages}
+
+    async def set_title(self, owner: str, thread_id: str, title: str) -> None:
+        if (await self.get_thread(owner, thread_id)).kind != "chat":
+            raise NotFound
+        self._titles[thread_id] = title
+
+    async def titles(self, thread_ids: Sequence[str]) -> Mapping[str, str]:
+        return {each: self._titles[each] for each in thread_ids if each in self._titles and each in self._threads}
+
+    async def first_messages(self, thread_ids: Sequence[str]) -> Mapping[str, Message]:
+        said = {each: await self.list_messages(each) for each in thread_ids}
+        return {each: min(found, key=lambda message: message.id) for each, found in said.items() if found}
+
+    async def search_messages(
+        self, owner: str, words: Sequence[str], before: str | None, limit: int
+    ) -> Sequence[Message]:
+        mine = {each.id for each in self._threads.values() if (each.owner, each.kind) == (owner, "chat")}
+        said = [message for message in self._messages.values() if message.thread_id in mine]
+        return page((message for message in said if has_words(message.text, words)), before, limit)
 
     async def history(self, run_id: str, limit: int) -> Sequence[Message]:
         spoken: list[Message] = []

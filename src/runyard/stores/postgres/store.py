@@ -186,6 +186,9 @@ class PostgresStore(SqlStore):
         self._is_open = False
         await asyncio.gather(*(line.close() for line in self._lines.values()))
 
+    def _match_all(self, words: Sequence[str]) -> str:
+        return " & ".join(f"'{word}':*" for word in words)
+
     def _match_any(self, words: Sequence[str]) -> str:
         return " | ".join(f"'{word}'" for word in words)
 

@@ -172,8 +172,10 @@ class SqliteStore(SqlStore):
         try:
             for statement in (
                 SqliteTx.q.index_passages,
+                SqliteTx.q.index_messages,
                 "vacuum",
                 SqliteTx.q.index_passages,
+                SqliteTx.q.index_messages,
             ):  # vacuum changes row numbers
                 connection.execute(statement)
             connection.execute("pragma wal_checkpoint(truncate)")
@@ -191,6 +193,9 @@ class SqliteStore(SqlStore):
             return None
         finally:
             connection.close()
+
+    def _match_all(self, words: Sequence[str]) -> str:
+        return " AND ".join(f'"{word}"*' for word in words)
 
     def _match_any(self, words: Sequence[str]) -> str:
         return " OR ".join(f'"{word}"' for word in words) or '""'

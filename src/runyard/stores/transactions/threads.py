@@ -152,5 +152,23 @@ async def get_messages(tx: Tx, message_ids: Sequence[str]) -> Mapping[str, Messa
     return {str(row["id"]): _rows.message(row) for row in await tx.rows(tx.q.get_messages, list(message_ids))}
 
 
+async def set_title(tx: Tx, owner: str, thread_id: str, title: str) -> None:
+    if not await tx.rows(tx.q.set_title, owner, thread_id, title):
+        raise NotFound("There is no thread with that id.")
+
+
+async def titles(tx: Tx, thread_ids: Sequence[str]) -> Mapping[str, str]:
+    return {str(row["id"]): row["title"] for row in await tx.rows(tx.q.read_titles, list(thread_ids))}
+
+
+async def first_messages(tx: Tx, thread_ids: Sequence[str]) -> Mapping[str, Message]:
+    found = [_rows.message(row) for row in await tx.rows(tx.q.first_messages, list(thread_ids))]
+    return {message.thread_id: message for message in found}
+
+
+async def search_messages(tx: Tx, owner: str, words: str, before: str | None, limit: int) -> Sequence[Message]:
+    return [_rows.message(row) for row in await tx.rows(tx.q.search_messages, owner, words, before, limit)]
+
+
 async def history(tx: Tx, run_id: str, limit: int) -> Sequence[Message]:
     return [_rows.message(row) for row in await tx.rows(tx.q.history, run_id, limit)]

@@ -131,6 +131,16 @@ update run_messages m set content = s.new, tool_input = s.new_input
        as s (id, old, new, old_input, new_input)
  where m.id = s.id and m.content = s.old and m.tool_input is not distinct from s.old_input;
 
+-- name: seals_of_titles
+-- The next threads. Their title is null unless (it starts with $2) equals $3.
+select id, case when (left(title, length($2::text)) = $2) = $3 then title end as title
+  from threads where id > $1 order by id limit $4;
+
+-- name: swap_titles
+-- Replace the title of threads, unless another transaction changed it.
+update threads t set title = s.new from unnest($1::text::uuid[], $2::text::text[], $3::text::text[]) as s (id, old, new)
+ where t.id = s.id and t.title = s.old;
+
 -- name: seals_of_files
 -- The next files. Their name is null unless (it starts with $2) equals $3.
 select id, case when (left(name, length($2::text)) = $2) = $3 then name end as name from files where id > $1 order by id limit $4;

@@ -19,7 +19,8 @@ create table threads (
   name         text,  -- of a channel; for a DM, its participants
   topic        text,
   is_private   boolean not null default false,
-  metadata     text  -- values of the client, as JSON
+  metadata     text,  -- values of the client, as JSON
+  title        text  -- null until a person names a chat
 );
 create unique index threads_external on threads (owner, external_id) where external_id is not null;
 create index threads_owner on threads (owner, id);
@@ -681,3 +682,9 @@ create table pushes (
   primary key (run_id, id)
 );
 create index pushes_due on pushes (due_at) where due_at is not null;
+
+-- The words of a message, for the full-text index: letters and digits, of its first 100,000 characters.
+create function words_of(text) returns tsvector language sql immutable parallel safe as $$
+  select to_tsvector('simple', regexp_replace(left($1, 100000), '[^[:alnum:]]+', ' ', 'g'))
+$$;
+create index messages_words on messages using gin (words_of(text)) where left(text, 1) <> chr(64976);

@@ -102,6 +102,30 @@ select {message} from messages m where m.thread_id = $1 order by m.id;
 -- Messages by id.
 select {message} from messages m where m.id = any($1::uuid[]);
 
+-- name: set_title
+-- Name a chat of an owner.
+update threads set title = $3 where owner = $1 and id = $2 and kind = 'chat' returning id;
+
+-- name: read_titles
+-- The titles of threads that have one.
+select id, title from threads where id = any($1::uuid[]) and title is not null;
+
+-- name: first_messages
+-- The first message of each of these threads.
+select {message} from unnest($1::uuid[]) as t (id)
+  cross join lateral (select * from messages f where f.thread_id = t.id order by f.id limit 1) m;
+
+-- name: search_messages
+-- Messages in an owner's chats that have all the words, newest first.
+select {message} from messages m
+  join threads t on t.id = m.thread_id and t.owner = $1 and t.kind = 'chat'
+ where words_of(m.text) @@ to_tsquery('simple', $2) and left(m.text, 1) <> chr(64976)
+   and ($3::uuid is null or m.id < $3) order by m.id desc limit $4;
+
+-- name: index_messages
+-- Rebuild the full-text index.
+reindex index messages_words;
+
 -- name: history
 -- The messages of a run's ancestors by parent_id, oldest first.
 with recursive line as (

@@ -110,6 +110,15 @@ select id, run_id, tool_input,
 -- Replace the content and the tool input of ledger messages, unless another transaction changed them.
 update run_messages set content = ?3, tool_input = ?5 where id = ?1 and content = ?2 and tool_input is ?4;
 
+-- name: seals_of_titles
+-- The next threads. Their title is null unless (it starts with ?2) equals ?3.
+select id, case when (substr(title, 1, length(?2)) = ?2) = ?3 then title end as title
+  from threads where id > ?1 order by id limit ?4;
+
+-- name: swap_titles
+-- Replace the title of threads, unless another transaction changed it.
+update threads set title = ?3 where id = ?1 and title = ?2;
+
 -- name: seals_of_files
 -- The next files. Their name is null unless (it starts with ?2) equals ?3.
 select id, case when (substr(name, 1, length(?2)) = ?2) = ?3 then name end as name from files where id > ?1 order by id limit ?4;

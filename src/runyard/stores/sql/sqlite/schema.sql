@@ -14,7 +14,8 @@ create table threads (
   name         text,  -- of a channel; for a DM, its participants
   topic        text,
   is_private   integer not null default 0,
-  metadata     text  -- values of the client, as JSON
+  metadata     text,  -- values of the client, as JSON
+  title        text  -- null until a person names a chat
 ) strict, without rowid;
 create unique index threads_external on threads (owner, external_id) where external_id is not null;
 create index threads_owner on threads (owner, id);
@@ -574,3 +575,20 @@ create table pushes (
   primary key (run_id, id)
 ) strict, without rowid;
 create index pushes_due on pushes (due_at) where due_at is not null;
+
+-- The words of messages that are not sealed. The index refers to row numbers; triggers keep it.
+create view plain_messages as select rowid as no, text from messages where substr(text, 1, 1) <> char(64976);
+create virtual table message_words using fts5 (
+  text, content = 'plain_messages', content_rowid = 'no', tokenize = 'unicode61 remove_diacritics 0');
+create trigger messages_in after insert on messages when substr(new.text, 1, 1) <> char(64976) begin
+  insert into message_words (rowid, text) values (new.rowid, new.text);
+end;
+create trigger messages_out after delete on messages when substr(old.text, 1, 1) <> char(64976) begin
+  insert into message_words (message_words, rowid, text) values ('delete', old.rowid, old.text);
+end;
+create trigger messages_changed_out after update of text on messages when substr(old.text, 1, 1) <> char(64976) begin
+  insert into message_words (message_words, rowid, text) values ('delete', old.rowid, old.text);
+end;
+create trigger messages_changed_in after update of text on messages when substr(new.text, 1, 1) <> char(64976) begin
+  insert into message_words (rowid, text) values (new.rowid, new.text);
+end;

@@ -102,6 +102,30 @@ select {message} from messages m where m.thread_id = ?1 order by m.id;
 -- Messages by id.
 select {message} from messages m where m.id in (select value from json_each(?1));
 
+-- name: set_title
+-- Name a chat of an owner.
+update threads set title = ?3 where owner = ?1 and id = ?2 and kind = 'chat' returning id;
+
+-- name: read_titles
+-- The titles of threads that have one.
+select id, title from threads where id in (select value from json_each(?1)) and title is not null;
+
+-- name: first_messages
+-- The first message of each of these threads.
+select {message} from messages m
+ where m.id in (select min(f.id) from messages f where f.thread_id in (select value from json_each(?1)) group by f.thread_id);
+
+-- name: search_messages
+-- Messages in an owner's chats that have all the words, newest first.
+select {message} from messages m
+  join message_words w on w.rowid = m.rowid
+  join threads t on t.id = m.thread_id and t.owner = ?1 and t.kind = 'chat'
+ where message_words match ?2 and (?3 is null or m.id < ?3) order by m.id desc limit ?4;
+
+-- name: index_messages
+-- Rebuild the full-text index: it refers to row numbers, which a vacuum may change.
+insert into message_words (message_words) values ('rebuild');
+
 -- name: history
 -- The messages of a run's ancestors by parent_id, oldest first.
 with recursive line as (

@@ -1,0 +1,137 @@
+"""Find threads again: their titles, a search over messages, and exports.
+
+A title is the one that a person gave the thread, or else the first words of its first message. The search finds
+messages by the index of the database, and titles that people gave by reading the newest `READ_THREADS` threads.
+"""
+
+from collections.abc import Mapping, Sequence
+from contextlib import suppress
+from typing import TYPE_CHECKING, Any
+
+import msgspec
+from msgspec import Struct
+
+from runyard.domain.events import clean
+from runyard.domain.search import Excerpt, excerpt, has_words, title_of, words_of
+from runyard.domain.thread import Message, Thread
+from runyard.domain.times import iso
+from runyard.engine.queries.views import checked_cursor, checked_id
+from runyard.errors import Invalid, NotFound, Unreadable
+from runyard.store import Store
+
+if TYPE_CHECKING:
+    from runyard.domain.redaction import Redactor
+
+READ_THREADS = 1000
+PAGE = 200
+MOST_TITLES = 20
+MOST_TITLE_CHARS = 200
+
+
+class MessageHit(Struct, frozen=True):
+    """A message that was found, and the title of its thread."""
+
+    message: Message
+    title: str | None
+    excerpt: Excerpt
+
+
+class Found(Struct, frozen=True):
+    """A page of a search. `threads` have a title with the words; only the first page has them."""
+
+    threads: Sequence[tuple[Thread, Excerpt]]
+    hits: Sequence[MessageHit]
+
+
+class Finding:
+    def __init__(self, store: Store, redactor: "Redactor") -> None:
+        self._store = store
+        self._redactor = redactor
+
+    async def titles(self, threads: Sequence[str]) -> Mapping[str, str]:
+        """Return the titles of threads by id, without those that cannot be decrypted and threads without messages."""
+        try:
+            return await self._titles(threads)
+        except Unreadable:
+            found: dict[str, str] = {}
+            for thread_id in threads:
+                with suppress(Unreadable):
+                    found |= await self._titles([thread_id])
+            return found
+
+    async def _titles(self, threads: Sequence[str]) -> Mapping[str, str]:
+        given = await self._store.titles(threads)
+        first = await self._store.first_messages([each for each in threads if each not in given])
+        return {**{each: title_of(message.text) for each, message in first.items()}, **given}
+
+    async def rename(self, owner: str, thread_id: str, title: str) -> Thread:
+        """Give a thread a title."""
+        made = " ".join(self._redactor.text(clean(title)).split())
+        if not 1 <= len(made) <= MOST_TITLE_CHARS:
+            raise Invalid(f"A title has 1 to {MOST_TITLE_CHARS} characters.")
+        await self._store.set_title(owner, checked_id(thread_id, "thread"), made)
+        return await self._store.get_thread(owner, thread_id)
+
+    async def search(self, owner: str, query: str, before: str | None, limit: int) -> Found:
+        """Return the messages of an owner that have all words of the query, newest first. Sealed with encryption."""
+        words = words_of(clean(query))
+        if not words:
+            raise Invalid("A search needs a word: letters or digits.")
+        found = await self._store.search_messages(owner, words, checked_cursor(before), limit)
+        titles = await self.titles(list({message.thread_id for message in found}))
+        hits = [MessageHit(each, titles.get(each.thread_id), excerpt(each.text, words)) for each in found]
+        return Found([] if before else await self._with_title(owner, words), hits)
+
+    async def _with_title(self, owner: str, words: Sequence[str]) -> list[tuple[Thread, Excerpt]]:
+        """Return the newest threads whose given title has the words."""
+        found: list[tuple[Thread, Excerpt]] = []
+        before: str | None = None
+        for _ in range(READ_THREADS // PAGE):
+            page = await self._store.list_threads(owner, before, PAGE)
+            titles = await self._store.titles([thread.id for thread in page])
+            mine = [(thread, titles[thread.id]) for thread in page if thread.id in titles]
+            found += [(thread, excerpt(title, words)) for thread, title in mine if has_words(title, words)]
+            if len(page) < PAGE or len(found) >= MOST_TITLES:
+                break
+            before = page[-1].id
+        return found[:MOST_TITLES]
+
+    async def exported(self, owner: str, thread_id: str) -> dict[str, Any]:
+        """Return a thread with all its messages as JSON."""
+        thread = await self._store.get_thread(owner, checked_id(thread_id, "thread"))
+        if thread.kind != "chat":
+            raise NotFound("There is no thread with that id.")
+        said = await self._store.list_messages(thread.id)
+        title = (await self._titles([thread.id])).get(thread.id)
+        return {
+            "thread_id": thread.id,
+            "title": title,
+            "agent": thread.agent,
+            "created_at": iso(thread.created_at),
+            "messages": [_message(message) for message in said],
+        }
+
+
+def _message(message: Message) -> dict[str, Any]:
+    made: dict[str, Any] = {
+        "id": message.id,
+        "role": message.role,
+        "content": message.text,
+        "created_at": iso(message.created_at),
+        "run_id": message.run_id,
+    }
+    if message.parts is not None:
+        made["parts"] = [msgspec.to_builtins(part) for part in message.content]
+    if message.sources:
+        made["sources"] = message.sources
+    return made
+
+
+def as_markdown(exported: Mapping[str, Any]) -> str:
+    """Return an exported thread as Markdown: a heading, then each message under its role and time."""
+    lines = [f"# {exported['title'] or 'Untitled'}", ""]
+    for message in exported["messages"]:
+        lines += [f"## {message['role']}, {message['created_at']}", "", message["content"], ""]
+        files = [part for part in message.get("parts", ()) if part["type"] in ("file", "image")]
+        lines += [f"- file: {each['name']} (`{each['file_id']}`)" for each in files] + ([""] if files else [])
+    return "\n".join(lines)
