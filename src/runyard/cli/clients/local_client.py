@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any, Literal, cast
 import msgspec
 
 from runyard.cli.clients.local_conversations import PAGE, LocalConversations, all_rows
-from runyard.cli.clients.local_rows import approval_info, key_info, log_event, run_info, status_name, wait_info
+from runyard.cli.clients.local_rows import approval_info, key_info, log_event, run_info, wait_info
 from runyard.client.wire import (
     ApprovalInfo,
     DatabaseInfo,
@@ -32,6 +32,7 @@ from runyard.engine.access import LOCAL_CALLER, Access, Caller
 from runyard.engine.log.snapshots import READ_EVENTS
 from runyard.engine.queries.views import Views, checked_id
 from runyard.errors import Invalid, ScopeMissing
+from runyard.faces.native.rows import status_name
 from runyard.ids import new_id
 
 if TYPE_CHECKING:

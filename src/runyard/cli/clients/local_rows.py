@@ -16,12 +16,11 @@ from runyard.client.wire import (
     PassageInfo,
     RunInfo,
     ThreadInfo,
-    UsageInfo,
     WaitInfo,
     decode_event,
 )
-from runyard.domain.run import Run, Status
 from runyard.domain.times import iso
+from runyard.faces.native import rows
 from runyard.faces.native.translate import envelope
 
 if TYPE_CHECKING:
@@ -29,43 +28,18 @@ if TYPE_CHECKING:
     from runyard.domain.events import Event
     from runyard.domain.memory import Block, Passage
     from runyard.domain.profile import Profile
+    from runyard.domain.run import Run
     from runyard.domain.thread import Conversation, Thread
     from runyard.domain.wait import Wait
     from runyard.engine.queries.finding import MessageHit
-
-QUESTION_CHARS = 300  # as in the HTTP API
 
 
 def log_event(event: "Event") -> LogEvent:
     return decode_event(envelope(event))
 
 
-def run_info(run: Run, question: str | None = None) -> RunInfo:
-    return RunInfo(
-        run_id=run.id,
-        thread_id=run.thread_id,
-        agent=run.agent,
-        status=status_name(run.status),
-        waiting=run.status is Status.WAITING,
-        stop_reason=run.stop_reason,
-        attempts=run.attempts,
-        last_seq=run.last_seq,
-        created_at=iso(run.created_at) or "",
-        started_at=iso(run.started_at),
-        finished_at=iso(run.finished_at),
-        error_code=run.error_code,
-        error=run.error,
-        retry_of=run.retry_of,
-        superseded_by=run.superseded_by,
-        parent_run_id=run.parent_run_id,
-        question=None if question is None else question[:QUESTION_CHARS],
-        usage=UsageInfo() if run.usage is None else UsageInfo(*msgspec.structs.astuple(run.usage)),
-    )
-
-
-def status_name(status: Status) -> str:
-    """Return the status as the HTTP API names it: a waiting run is running."""
-    return Status.RUNNING.value if status is Status.WAITING else status.value
+def run_info(run: "Run", question: str | None = None) -> RunInfo:
+    return msgspec.convert(rows.run_fields(run, question), RunInfo)
 
 
 def wait_info(wait: "Wait") -> WaitInfo:
@@ -86,41 +60,15 @@ def wait_info(wait: "Wait") -> WaitInfo:
 
 
 def approval_info(approval: "Wait") -> ApprovalInfo:
-    return ApprovalInfo(
-        approval_id=approval.id,
-        run_id=approval.run_id,
-        call_id=approval.call_id,
-        kind="question" if approval.kind == "confirmation" else approval.kind,
-        tool=approval.name,
-        input=approval.input,
-        state=approval.state,
-        created_at=iso(approval.created_at) or "",
-    )
+    return msgspec.convert(rows.approval_fields(approval), ApprovalInfo)
 
 
 def key_info(key: "ApiKey", text: str | None = None) -> KeyInfo:
-    return KeyInfo(
-        key_id=key.id,
-        owner=key.owner,
-        label=key.label,
-        scopes=sorted(key.scopes),
-        created_at=iso(key.created_at) or "",
-        expires_at=iso(key.expires_at),
-        last_used_at=iso(key.last_used_at),
-        revoked_at=iso(key.revoked_at),
-        key=text,
-    )
+    return msgspec.convert({**rows.key_fields(key), "key": text}, KeyInfo)
 
 
 def thread_info(thread: "Thread", title: str | None) -> ThreadInfo:
-    return ThreadInfo(
-        thread_id=thread.id,
-        kind=thread.kind,
-        agent=thread.agent,
-        head_run_id=thread.head_run_id,
-        created_at=iso(thread.created_at) or "",
-        title=title,
-    )
+    return msgspec.convert(rows.thread_fields(thread, title), ThreadInfo)
 
 
 def found_message(hit: "MessageHit") -> FoundMessage:

@@ -8,7 +8,7 @@ from starlette.responses import Response
 from runyard.domain.thread import Thread
 from runyard.domain.times import iso
 from runyard.engine.queries.finding import as_markdown
-from runyard.faces.native import wire
+from runyard.faces.native import rows, wire
 from runyard.web.auth import Owner
 from runyard.web.context import EngineDep
 from runyard.web.responses import Json
@@ -61,11 +61,4 @@ async def export(engine: EngineDep, owner: Owner, thread_id: str, format: Format
 
 
 def thread_row(thread: Thread, title: str | None) -> wire.ThreadRow:
-    return wire.ThreadRow(
-        thread_id=thread.id,
-        kind=thread.kind,
-        agent=thread.agent,
-        head_run_id=thread.head_run_id,
-        created_at=iso(thread.created_at) or "",
-        title=title,
-    )
+    return wire.ThreadRow(**rows.thread_fields(thread, title))

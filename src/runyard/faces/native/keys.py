@@ -6,8 +6,7 @@ from fastapi import Query
 from starlette.responses import Response
 
 from runyard.domain.api_key import ApiKey
-from runyard.domain.times import iso
-from runyard.faces.native import wire
+from runyard.faces.native import rows, wire
 from runyard.web.context import EngineDep
 from runyard.web.responses import Json
 from runyard.web.routing import Router
@@ -42,13 +41,4 @@ async def revoke_key(engine: EngineDep, key_id: str) -> Response:
 
 
 def _row(key: ApiKey) -> wire.KeyRow:
-    return wire.KeyRow(
-        key_id=key.id,
-        owner=key.owner,
-        label=key.label,
-        scopes=sorted(key.scopes),
-        created_at=iso(key.created_at) or "",
-        expires_at=iso(key.expires_at),
-        last_used_at=iso(key.last_used_at),
-        revoked_at=iso(key.revoked_at),
-    )
+    return wire.KeyRow(**rows.key_fields(key))

@@ -7,14 +7,12 @@ from fastapi import Query
 from starlette.requests import Request
 from starlette.responses import Response
 
-from runyard.domain.events import Usage
 from runyard.domain.run import Run, Status
-from runyard.domain.times import iso
 from runyard.domain.wait import Wait
 from runyard.engine.intake.intake import idempotency_key
 from runyard.engine.log.tree import parsed_cursor
 from runyard.engine.queries.views import checked_id
-from runyard.faces.native import files, finding, keys, overview, statistics, translate, waits, wire
+from runyard.faces.native import files, finding, keys, overview, rows, statistics, translate, waits, wire
 from runyard.faces.native.finding import thread_row
 from runyard.web.auth import Owner, owner_of
 from runyard.web.context import EngineDep, context_of
@@ -23,7 +21,7 @@ from runyard.web.routing import Router
 from runyard.web.sse import EventStream, LiveStream, already_complete, start_of
 
 FACE = "native"
-QUESTION_CHARS = 300  # of the message in a list of runs
+
 Limit = Annotated[int, Query(ge=1, le=200)]
 Seq = Annotated[int | None, Query(ge=0, le=2**53)]
 StepSeq = Annotated[int, Query(ge=1, le=2**53)]
@@ -166,39 +164,8 @@ def _next(ids: list[str], limit: int) -> str | None:
 
 
 def _run(run: Run, question: str | None) -> wire.RunRow:
-    usage = run.usage or Usage()
-    return wire.RunRow(
-        run_id=run.id,
-        thread_id=run.thread_id,
-        agent=run.agent,
-        status=wire.STATUS[run.status],
-        waiting=run.status is Status.WAITING,
-        stop_reason=run.stop_reason,
-        attempts=run.attempts,
-        last_seq=run.last_seq,
-        created_at=iso(run.created_at) or "",
-        started_at=iso(run.started_at),
-        finished_at=iso(run.finished_at),
-        error_code=run.error_code,
-        error=run.error,
-        retry_of=run.retry_of,
-        superseded_by=run.superseded_by,
-        parent_run_id=run.parent_run_id,
-        question=None if question is None else question[:QUESTION_CHARS],
-        usage=wire.RunUsage(
-            input_tokens=usage.input_tokens, output_tokens=usage.output_tokens, usd=round(usage.usd, 6)
-        ),
-    )
+    return wire.RunRow(**rows.run_fields(run, question))
 
 
 def _approval(wait: Wait) -> wire.ApprovalRow:
-    return wire.ApprovalRow(
-        approval_id=wait.id,
-        run_id=wait.run_id,
-        call_id=wait.call_id,
-        kind="question" if wait.kind == "confirmation" else wait.kind,
-        tool=wait.name,
-        input=wait.input,
-        state=wait.state,
-        created_at=iso(wait.created_at) or "",
-    )
+    return wire.ApprovalRow(**rows.approval_fields(wait))

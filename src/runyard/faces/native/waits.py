@@ -12,14 +12,12 @@ from runyard.domain.run import Run
 from runyard.domain.times import iso
 from runyard.domain.wait import Wait
 from runyard.engine.engine import Engine
-from runyard.faces.native import translate, wire
+from runyard.faces.native import rows, translate, wire
 from runyard.web.auth import Owner, owner_of
 from runyard.web.context import EngineDep, context_of
 from runyard.web.responses import Json
 from runyard.web.routing import Router
 from runyard.web.sse import LiveStream
-
-QUESTION_CHARS = 300  # of the message that led to a wait
 
 Limit = Annotated[int, Query(ge=1, le=200)]
 RunFilter = Annotated[str | None, Query(description="Only waits of this run.")]
@@ -94,5 +92,5 @@ def _row(engine: Engine, wait: Wait, run: Run | None, question: str | None) -> w
         created_at=iso(wait.created_at) or "",
         expires_at=iso(wait.expires_at),
         agent=agent,
-        question=None if question is None else question[:QUESTION_CHARS],
+        question=rows.shortened(question),
     )

@@ -5,18 +5,9 @@ from typing import Any, ClassVar, Literal
 from pydantic import BaseModel, Field
 
 from runyard.domain.api_key import DEFAULT_SCOPES, OWNER, Scope
-from runyard.domain.run import Status
 from runyard.fields import RequestBody
 
 RunStatus = Literal["queued", "running", "done", "error", "canceled"]
-STATUS: dict[Status, RunStatus] = {
-    Status.QUEUED: "queued",
-    Status.RUNNING: "running",
-    Status.WAITING: "running",
-    Status.DONE: "done",
-    Status.ERROR: "error",
-    Status.CANCELED: "canceled",
-}
 
 
 class RunUsage(BaseModel):

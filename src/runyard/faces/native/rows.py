@@ -1,0 +1,89 @@
+"""Rows of lists: the fields that a run, a thread, an approval and an API key have over HTTP.
+
+The command line without a server shows the same fields, so this module knows no HTTP.
+"""
+
+from typing import Any
+
+from runyard.domain.api_key import ApiKey
+from runyard.domain.events import Usage
+from runyard.domain.run import Run, Status
+from runyard.domain.thread import Thread
+from runyard.domain.times import iso
+from runyard.domain.wait import Wait
+
+QUESTION_CHARS = 300  # of the message that led to a run or a wait
+
+
+def status_name(status: Status) -> str:
+    """Return the name of a status: a waiting run is running."""
+    return Status.RUNNING.value if status is Status.WAITING else status.value
+
+
+def shortened(question: str | None) -> str | None:
+    return None if question is None else question[:QUESTION_CHARS]
+
+
+def run_fields(run: Run, question: str | None) -> dict[str, Any]:
+    usage = run.usage or Usage()
+    return {
+        "run_id": run.id,
+        "thread_id": run.thread_id,
+        "agent": run.agent,
+        "status": status_name(run.status),
+        "waiting": run.status is Status.WAITING,
+        "stop_reason": run.stop_reason,
+        "attempts": run.attempts,
+        "last_seq": run.last_seq,
+        "created_at": iso(run.created_at) or "",
+        "started_at": iso(run.started_at),
+        "finished_at": iso(run.finished_at),
+        "error_code": run.error_code,
+        "error": run.error,
+        "retry_of": run.retry_of,
+        "superseded_by": run.superseded_by,
+        "parent_run_id": run.parent_run_id,
+        "question": shortened(question),
+        "usage": {
+            "input_tokens": usage.input_tokens,
+            "output_tokens": usage.output_tokens,
+            "usd": round(usage.usd, 6),
+        },
+    }
+
+
+def thread_fields(thread: Thread, title: str | None) -> dict[str, Any]:
+    return {
+        "thread_id": thread.id,
+        "kind": thread.kind,
+        "agent": thread.agent,
+        "head_run_id": thread.head_run_id,
+        "created_at": iso(thread.created_at) or "",
+        "title": title,
+    }
+
+
+def approval_fields(wait: Wait) -> dict[str, Any]:
+    return {
+        "approval_id": wait.id,
+        "run_id": wait.run_id,
+        "call_id": wait.call_id,
+        "kind": "question" if wait.kind == "confirmation" else wait.kind,
+        "tool": wait.name,
+        "input": wait.input,
+        "state": wait.state,
+        "created_at": iso(wait.created_at) or "",
+    }
+
+
+def key_fields(key: ApiKey) -> dict[str, Any]:
+    return {
+        "key_id": key.id,
+        "owner": key.owner,
+        "label": key.label,
+        "scopes": sorted(key.scopes),
+        "created_at": iso(key.created_at) or "",
+        "expires_at": iso(key.expires_at),
+        "last_used_at": iso(key.last_used_at),
+        "revoked_at": iso(key.revoked_at),
+    }
