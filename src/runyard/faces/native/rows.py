@@ -3,14 +3,16 @@
 The command line without a server shows the same fields, so this module knows no HTTP.
 """
 
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
-from runyard.domain.api_key import ApiKey
 from runyard.domain.events import Usage
 from runyard.domain.run import Run, Status
-from runyard.domain.thread import Thread
 from runyard.domain.times import iso
-from runyard.domain.wait import Wait
+
+if TYPE_CHECKING:
+    from runyard.domain.api_key import ApiKey
+    from runyard.domain.thread import Thread
+    from runyard.domain.wait import Wait
 
 QUESTION_CHARS = 300  # of the message that led to a run or a wait
 
@@ -52,7 +54,7 @@ def run_fields(run: Run, question: str | None) -> dict[str, Any]:
     }
 
 
-def thread_fields(thread: Thread, title: str | None) -> dict[str, Any]:
+def thread_fields(thread: "Thread", title: str | None) -> dict[str, Any]:
     return {
         "thread_id": thread.id,
         "kind": thread.kind,
@@ -63,7 +65,7 @@ def thread_fields(thread: Thread, title: str | None) -> dict[str, Any]:
     }
 
 
-def approval_fields(wait: Wait) -> dict[str, Any]:
+def approval_fields(wait: "Wait") -> dict[str, Any]:
     return {
         "approval_id": wait.id,
         "run_id": wait.run_id,
@@ -76,7 +78,7 @@ def approval_fields(wait: Wait) -> dict[str, Any]:
     }
 
 
-def key_fields(key: ApiKey) -> dict[str, Any]:
+def key_fields(key: "ApiKey") -> dict[str, Any]:
     return {
         "key_id": key.id,
         "owner": key.owner,
