@@ -164,6 +164,7 @@ def recorded_turns(log: list[Row]) -> int:
 
 
 @pytest.mark.invariant(6)
+@pytest.mark.timeout(1200)  # some forty processes, one after another
 @pytest.mark.parametrize("framework", FRAMEWORKS)
 async def test_killed_at_every_event_the_log_says_the_same_and_a_tool_works_once(
     any_flow: Flow, model: FakeChatApi, framework: str
