@@ -70,7 +70,7 @@ class NewRun(RequestBody):
     @property
     def modes(self) -> tuple[Mode, ...]:
         given = [self.stream_mode] if isinstance(self.stream_mode, str) else self.stream_mode
-        return ("values",) if given is None else tuple(dict.fromkeys(given))
+        return tuple(dict.fromkeys(given)) if given else ("values",)
 
 
 def refuse_unsupported(body: NewRun) -> None:
