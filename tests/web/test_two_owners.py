@@ -84,7 +84,7 @@ def _filled(given: Any, ids: Mapping[str, str]) -> Any:
         case str():
             return ids[given] if given.startswith("<") else given
         case dict():
-            return {name: _filled(value, ids) for name, value in given.items()}
+            return {_filled(name, ids): _filled(value, ids) for name, value in given.items()}
         case list():
             return [_filled(value, ids) for value in given]
         case _:

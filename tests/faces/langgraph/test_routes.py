@@ -103,6 +103,27 @@ async def test_a_message_to_a_thread_that_waits_replaces_the_question(serve: Ser
     assert (await server.http.get("/api/approvals")).json()["approvals"] == []
 
 
+async def test_a_checkpoint_leads_to_another_branch(serve: Serve) -> None:
+    """As front ends edit a message, or let it be answered again: both name the state before its run."""
+    server = await serve(APP)
+    thread = await made(server)
+    for text in ("one", "two"):
+        await waited(server, thread, "echo", text)
+    path = f"/langgraph/threads/{thread}/history"
+    last, first = (await server.http.post(path, json={})).json()
+    assert last["parent_checkpoint"] == first["checkpoint"]
+    more = await waited(server, thread, "echo", "three", checkpoint=last["checkpoint"])
+    assert [each["content"] for each in more["messages"][::2]] == ["one", "two", "three"]
+    edited = await waited(server, thread, "echo", "2", checkpoint=last["parent_checkpoint"], metadata={"why": "typo"})
+    assert [each["content"] for each in edited["messages"]] == ["one", "one", "2", "2"]
+    assert (await server.http.get(RUNS.format(thread))).json()[0]["metadata"] == {"why": "typo"}
+    again = await waited(server, thread, "asks", None, checkpoint_id=first["parent_checkpoint"]["checkpoint_id"])
+    assert [each["content"] for each in again["messages"]] == ["one"]
+    assert len(again["__interrupt__"]) == 1
+    body = {"assistant_id": "echo", "input": "x", "checkpoint_id": "none"}
+    assert (await server.http.post(RUNS.format(thread), json=body)).status_code == 404
+
+
 @MEMORY
 async def test_a_run_goes_on_without_its_client_unless_it_is_asked_to_cancel(serve: Serve) -> None:
     server = await serve(APP, heartbeat_seconds=0.05)

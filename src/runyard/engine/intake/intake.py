@@ -173,13 +173,14 @@ class Intake(ThreadIntake):
         agent: str | None,
         key: IdempotencyKey | None = None,
         parts: Sequence[NewPart] = (),
+        options: RunOptions | None = None,
     ) -> Accepted:
         """Replace the message that caused a run by another, in a new branch of the thread, and queue its run."""
         self._check_agent(agent)
         old = await self._store.get_run(owner, run_id)
         if old.thread_id is None:
             raise NotFound("The run belongs to no thread, so it has no message to edit.")
-        post = await self._message(owner, face, old.thread_id, text, agent, key, parts=parts)
+        post = await self._message(owner, face, old.thread_id, text, agent, key, options=options, parts=parts)
         return self._announce(await self._store.edit(owner, post, run_id))
 
     async def start(

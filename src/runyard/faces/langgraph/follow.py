@@ -95,6 +95,8 @@ class Encoder:
 
     def take(self, event: Event) -> bytes:
         found, state = self.translation.take(event), self.translation.state
+        if not found:
+            return b""
         if state.part != self._number:
             return b""
         self.is_over = not state.is_open

@@ -86,12 +86,21 @@ def answer(message_id: str, content: str, reasoning: str) -> Shown:
 
 def chunk(message_id: str, content: str = "", reasoning: str = "", calls: Sequence[Shown] = (), at: int = 0) -> Shown:
     """Return a piece of a message of the agent. `at`: how many calls the message had before."""
-    pieces = [
-        {"type": "tool_call_chunk", "id": call["id"], "name": call["name"], "args": text(call["args"]), "index": at + n}
-        for n, call in enumerate(calls)
-    ]
-    made = answer(message_id, content, reasoning)
-    return {**made, "type": "AIMessageChunk", "tool_calls": list(calls), "tool_call_chunks": pieces}
+    return {
+        "type": "AIMessageChunk",
+        "id": message_id,
+        "content": content,
+        "additional_kwargs": {"reasoning_content": reasoning} if reasoning else {},
+        "response_metadata": {},
+        "tool_calls": list(calls),
+        "invalid_tool_calls": [],
+        "tool_call_chunks": [_call_chunk(call, at + n) for n, call in enumerate(calls)] if calls else [],
+    }
+
+
+def _call_chunk(call: Shown, index: int) -> Shown:
+    named = {"type": "tool_call_chunk", "id": call["id"], "name": call["name"]}
+    return {**named, "args": text(call["args"]), "index": index}
 
 
 def tool_call(call_id: str, name: str, given: Any) -> Shown:

@@ -14,18 +14,20 @@ from runyard.domain.task import RunOptions
 from runyard.domain.thread import Thread
 from runyard.domain.wait import Wait
 from runyard.engine.engine import Engine
+from runyard.engine.intake.content import FileReference
 from runyard.engine.intake.inline_files import new_parts
 from runyard.engine.intake.intake import idempotency_key
 from runyard.errors import AlreadyDecided, BadRequest, Invalid, NotFound
 from runyard.faces.langgraph import inputs, wire
-from runyard.faces.langgraph.follow import Started, translated
+from runyard.faces.langgraph.follow import MOST_RUNS, Started, translated
+from runyard.faces.langgraph.inputs import Input
 from runyard.ids import new_id
-from runyard.store import Accepted
 
 FACE = "langgraph"
 MOST_WAITS = 200
 MOST_WAITING = 10  # runs of a thread that wait at the same time
 NO_THREAD = "There is no thread with that id. Create it, or send `if_not_exists: create`."
+NO_CHECKPOINT = "The thread has no checkpoint with that id."
 NO_WAIT = "No run of this thread has an interrupt with that id."
 SEVERAL = "The thread has several interrupts. Send `resume` as an object with the answers by their ids."
 WHILE_RUNNING: dict[str | None, Literal["queue", "reject", "interrupt"]] = {
@@ -70,8 +72,10 @@ async def start(engine: Engine, wanted: Wanted) -> Started:
 
 
 async def _ask(engine: Engine, wanted: Wanted) -> Started:
-    owner, body, given = wanted.owner, wanted.body, inputs.read(wanted.body.input)
+    owner, body = wanted.owner, wanted.body
     thread, name = await _place(engine, wanted)
+    replaced = None if thread is None else await _replaced(engine, thread, body)
+    given = await _given(engine, body, replaced)
     echo: dict[str, Any] = {"metadata": body.metadata, "message_id": given.message_id}
     echo["multitask_strategy"] = body.multitask_strategy
     if body.stream_mode is not None:
@@ -81,23 +85,58 @@ async def _ask(engine: Engine, wanted: Wanted) -> Started:
     note = idempotency_key(owner, route, wanted.key, body.model_dump())
     parts = await new_parts(engine.files, owner, given.question, given.files)
     if thread is None:
-        accepted: Accepted = await engine.intake.post_by_name(
+        accepted = await engine.intake.post_by_name(
             owner, FACE, name, given.question, body.assistant_id, note, options=options, parts=parts
         )
-        return Started(name, accepted.run_id, 1)
-    is_waiting = bool(await _open_waits(engine, owner, thread))
-    accepted = await engine.intake.post(
-        owner,
-        FACE,
-        thread.id,
-        given.question,
-        body.assistant_id,
-        note,
-        while_running="interrupt" if is_waiting else WHILE_RUNNING[body.multitask_strategy],
-        options=options,
-        parts=parts,
-    )
+    elif replaced is not None:
+        accepted = await engine.intake.edit(
+            owner, FACE, replaced.id, given.question, body.assistant_id, note, parts, options
+        )
+    else:
+        is_waiting = bool(await _open_waits(engine, owner, thread))
+        accepted = await engine.intake.post(
+            owner,
+            FACE,
+            thread.id,
+            given.question,
+            body.assistant_id,
+            note,
+            while_running="interrupt" if is_waiting else WHILE_RUNNING[body.multitask_strategy],
+            options=options,
+            parts=parts,
+        )
     return Started(name, accepted.run_id, 1)
+
+
+async def _given(engine: Engine, body: wire.NewRun, replaced: Run | None) -> Input:
+    """Return what the request asks. Without an input it asks the question of the run that it replaces again."""
+    if body.input is not None or replaced is None:
+        return inputs.read(body.input)
+    question = (await engine.views.triggers([replaced])).get(replaced.id)
+    if question is None:
+        raise wire.NoInput
+    return Input(question.text, files=[FileReference(file.id) for file in question.files])
+
+
+async def _replaced(engine: Engine, thread: Thread, body: wire.NewRun) -> Run | None:
+    """Return the run after the checkpoint of the request, or None if the request continues from the last run."""
+    given = body.checkpoint_id or (None if body.checkpoint is None else body.checkpoint.checkpoint_id)
+    last = thread.head_run_id
+    if not given or last is None or given == last:
+        return None
+    for _ in range(MOST_RUNS):
+        run = await engine.views.run(thread.owner, last)
+        if run.thread_id == thread.id and before(run) == given:
+            return run
+        if run.parent_id is None:
+            break
+        last = run.parent_id
+    raise NotFound(NO_CHECKPOINT)
+
+
+def before(run: Run) -> str:
+    """Return the id of the checkpoint before a run: the run before it, or its thread."""
+    return run.parent_id or run.thread_id or ""
 
 
 async def _place(engine: Engine, wanted: Wanted) -> tuple[Thread | None, str]:

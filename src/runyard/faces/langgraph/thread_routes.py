@@ -1,12 +1,12 @@
 """The routes of threads and assistants for LangGraph's SDKs. Assistants are agents; clients cannot change them."""
 
+from importlib.metadata import version
 from typing import Any
 
 import msgspec
 from starlette.requests import Request
 from starlette.responses import Response
 
-from runyard import __version__
 from runyard.engine.intake.intake import idempotency_key
 from runyard.errors import Conflict, NotFound
 from runyard.faces.langgraph import wire
@@ -41,7 +41,7 @@ async def ok() -> Response:
 @router.get(f"{BASE}/info")
 async def info(owner: Owner) -> Response:
     """Get the version and the abilities of this server."""
-    return Json({"version": __version__, "flags": {"assistants": True, "crons": False, "store": False}})
+    return Json({"version": version("runyard"), "flags": {"assistants": True, "crons": False, "store": False}})
 
 
 # --- assistants

@@ -1,7 +1,7 @@
 """Threads and their states as LangGraph's API shows them.
 
 A thread has one state for each run on its branch: the state after that run, or now. The id of its checkpoint is the id
-of the run.
+of the run. The state before the first run has the id of the thread.
 """
 
 from collections.abc import Mapping, Sequence
@@ -17,12 +17,11 @@ from runyard.errors import Gone, NotFound
 from runyard.faces.langgraph import objects, wire
 from runyard.faces.langgraph.follow import MOST_RUNS, earlier_messages, translated
 from runyard.faces.langgraph.objects import Shown
-from runyard.faces.langgraph.start import find_thread, shown_id
+from runyard.faces.langgraph.start import NO_CHECKPOINT, before, find_thread, shown_id
 from runyard.faces.langgraph.state import State
 
 PAGE = 100
 RUN_STATUS = {Status.QUEUED: "pending", Status.DONE: "success", Status.ERROR: "error", Status.CANCELED: "interrupted"}
-NO_CHECKPOINT = "The thread has no checkpoint with that id."
 
 
 async def last_run(engine: Engine, thread: Thread) -> Run | None:
@@ -181,10 +180,10 @@ async def state_after(engine: Engine, thread: Thread, run: Run) -> Shown:
         "metadata": {"source": "loop", "step": state.part, "run_id": run.id, "thread_id": shown_id(thread)},
         "created_at": iso(run.finished_at or run.started_at or run.created_at),
         "checkpoint": _checkpoint(thread, run.id),
-        "parent_checkpoint": None if run.parent_id is None else _checkpoint(thread, run.parent_id),
+        "parent_checkpoint": _checkpoint(thread, before(run)),
         "interrupts": interrupts,
         "checkpoint_id": run.id,
-        "parent_checkpoint_id": run.parent_id,
+        "parent_checkpoint_id": before(run),
     }
 
 
@@ -206,16 +205,16 @@ def empty_state(thread: Thread) -> Shown:
     }
 
 
-async def branch(engine: Engine, thread: Thread, before: str | None, limit: int) -> list[Run]:
+async def branch(engine: Engine, thread: Thread, until: str | None, limit: int) -> list[Run]:
     """Return the runs of a thread's branch before a checkpoint, the newest first."""
     found: list[Run] = []
-    run, is_after = await last_run(engine, thread), before is not None
+    run, is_after = await last_run(engine, thread), until is not None
     for _ in range(MOST_RUNS):
         if run is None or len(found) == limit:
             break
         if not is_after:
             found.append(run)
-        is_after = is_after and run.id != before
+        is_after = is_after and run.id != until
         try:
             run = None if run.parent_id is None else await engine.views.run(thread.owner, run.parent_id)
         except (NotFound, Gone):

@@ -28,6 +28,13 @@ class Command(RequestBody):
     goto: Any = Refused
 
 
+class Checkpoint(RequestBody):
+    checkpoint_id: str | None = None
+    thread_id: str | None = Ignored
+    checkpoint_ns: Any = Ignored
+    checkpoint_map: Any = Ignored
+
+
 class NewRun(RequestBody):
     assistant_id: str = Field(description="The name of an agent.")
     input: Any = Field(None, description="`{messages: [...]}` that ends with a message of the user; or other inputs.")
@@ -53,9 +60,9 @@ class NewRun(RequestBody):
     checkpoint_during: Any = Ignored
     strict_resume: Any = Ignored
     langsmith_tracer: Any = Ignored
+    checkpoint: Checkpoint | None = Field(None, description="Continue from this state; later runs are superseded.")
+    checkpoint_id: str | None = Field(None, description="The same, by its id.")
     after_seconds: Any = Refused
-    checkpoint: Any = Refused
-    checkpoint_id: Any = Refused
     interrupt_before: Any = Refused
     interrupt_after: Any = Refused
     webhook: Any = Refused
@@ -63,7 +70,7 @@ class NewRun(RequestBody):
     @property
     def modes(self) -> tuple[Mode, ...]:
         given = [self.stream_mode] if isinstance(self.stream_mode, str) else self.stream_mode
-        return ("values",) if given is None else tuple(dict.fromkeys(given))
+        return tuple(dict.fromkeys(given)) if given else ("values",)
 
 
 def refuse_unsupported(body: NewRun) -> None:
@@ -119,13 +126,6 @@ class AssistantSearch(RequestBody):
     sort_by: Any = Field(None, description="Ignored: they are sorted by name.")
     sort_order: Any = Ignored
     select: list[str] | None = Field(None, description="The fields to return; all if left out.")
-
-
-class Checkpoint(RequestBody):
-    checkpoint_id: str | None = None
-    thread_id: str | None = Ignored
-    checkpoint_ns: Any = Ignored
-    checkpoint_map: Any = Ignored
 
 
 class StateAt(RequestBody):
