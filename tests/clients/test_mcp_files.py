@@ -27,8 +27,10 @@ IMAGE = f"data:image/png;base64,{b64encode(DOT).decode()}"
 def _link(found: CallToolResult) -> str:
     """Check the result of an agent that returns three files. Return the address of the one that is a link."""
     said, page, dot, long = found.content
-    assert isinstance(said, TextContent) and said.text == "Here it is."
-    assert isinstance(page, EmbeddedResource) and isinstance(page.resource, TextResourceContents)
+    assert isinstance(said, TextContent)
+    assert said.text == "Here it is."
+    assert isinstance(page, EmbeddedResource)
+    assert isinstance(page.resource, TextResourceContents)
     assert (page.resource.text, page.resource.mime_type) == ("printed", "text/plain")
     assert isinstance(dot, ImageContent)
     assert (b64decode(dot.data), dot.mime_type) == (DOT, "image/png")

@@ -7,6 +7,7 @@ from typing import Any, NamedTuple
 from fastapi import FastAPI
 from starlette.routing import Route
 
+from runyard.domain.push import Push
 from runyard.ids import new_id, new_name
 from runyard.web.app import App
 from tests.faces.live_server import Server
@@ -162,6 +163,8 @@ async def create_objects(server: Server, key: str) -> OwnedObjects:
         conversation = await server.http.post("/v1/conversations", json={})
         kind = {"Content-Type": "text/plain"}
         file = await server.http.post("/api/files", params={"name": "a.txt"}, content=b"hello", headers=kind)
+        push = {"url": "https://192.0.2.1", "contextId": "c", "base": ""}
+        await server.store.put_push(Push(run_id=run_id, id="c1", kind="a2a", data=push), 1, at_end=True)
     finally:
         del server.http.headers["authorization"]
     ids = {
@@ -179,7 +182,7 @@ async def create_objects(server: Server, key: str) -> OwnedObjects:
         "agent": "happy",
         "stream_id": run_id,
         "task_id": run_id,
-        "config_id": "none",
+        "config_id": "c1",
         **channel_objects,
     }
     return OwnedObjects(ids, {"interaction_id": asked, "approval": approval})
