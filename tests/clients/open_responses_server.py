@@ -1,7 +1,7 @@
 """A server for the compliance suite of Open Responses (docs/strangers.md).
 
-`python -m tests.clients.open_responses_server <port>`. Its agent is a scripted model that calls the client's tool when it
-is asked about the weather.
+`python -m tests.clients.open_responses_server <port>`. Its agent is a scripted model that calls the client's tool
+when it is asked about the weather.
 """
 
 from __future__ import annotations
