@@ -26,7 +26,6 @@ from msgspec.structs import replace
 from runyard.domain.append import Appended, Busy, Outcome, Part, Release
 from runyard.domain.events import Event, MessageTaken, StepFinished
 from runyard.domain.file import Place, StoredFile
-from runyard.domain.push import Push
 from runyard.domain.recipients import Participant
 from runyard.domain.run import Run, Status
 from runyard.domain.thread import Thread
@@ -53,12 +52,12 @@ from tests.store.factories import (
     received,
     token,
 )
+from tests.store.push_rules import HOUR, PushRules
 from tests.store.store_pairs import OnPostgres, OnSqlite, Setting, answer_of, ignoring_order, seen, told
 from tests.store.test_files import a_file
 
 T = TypeVar("T")
 X = TypeVar("X")
-HOUR = 3_600_000
 # Time enough to make a failing example small.
 pytestmark = pytest.mark.timeout(600)
 PartKind = Literal[
@@ -83,7 +82,7 @@ def keys(scope: str) -> st.SearchStrategy[IdempotencyKey | None]:
     return st.none() | st.builds(IdempotencyKey, st.just(scope), st.sampled_from("ab"), st.sampled_from("xxxy"))
 
 
-class Agreement(RuleBasedStateMachine):
+class Agreement(PushRules, RuleBasedStateMachine):
     def __init__(self, setting: Setting) -> None:
         super().__init__()
         self.setting = setting
@@ -339,16 +338,6 @@ class Agreement(RuleBasedStateMachine):
         self.both(lambda store: store.save_snapshot(run_id, kind, Snapshot(seq, data)))
         self.both(lambda store: store.snapshot(run_id, kind, seq))
 
-    @rule(pick=picks, name=st.sampled_from("pq"), at_end=strangers, wait_ms=st.sampled_from([0, None, HOUR]))
-    def push(self, pick: int, name: str, at_end: bool, wait_ms: int | None) -> None:
-        run_id, _ = self._run(pick)
-        new = Push(run_id=run_id, id=name, kind="a2a", data={"url": "http://a"})
-        self.both(lambda store: store.put_push(new, 2, at_end=at_end), _timeless)
-        self.both(lambda store: _delivered(store, wait_ms), sorted)
-        self.both(lambda store: store.list_pushes(run_id), lambda found: [_timeless(each) for each in found])
-        if pick % 3 == 0:
-            self.both(lambda store: store.drop_push(run_id, name))
-
     # --- publication
 
     @rule(batch=st.sampled_from([1, 3, MANY, MANY]))
@@ -593,15 +582,3 @@ def test_memory_and_postgres_agree(postgres_dsn: str) -> None:
             _explore(OnPostgres(runner, postgres_dsn, store), examples=25, steps=30)
         finally:
             runner.run(store.close())
-
-
-def _timeless(push: Any) -> Any:
-    """Return what is seen of a push without times: only whether it has ended."""
-    return {**push, "due_at": push["due_at"] is None, "created_at": 0} if isinstance(push, dict) else push
-
-
-async def _delivered(store: Store, wait_ms: int | None) -> list[tuple[str, str, int]]:
-    """Claim all pushes, and settle each at its next event."""
-    found, is_live = await store.claim_pushes(MANY, HOUR)
-    done = [await store.settle_push(replace(push, seq=push.seq + 1), wait_ms) for push in found]
-    return [("live", "", int(is_live)), *((push.run_id, push.id, push.seq) for push in done if push is not None)]
