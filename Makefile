@@ -30,7 +30,7 @@ PAGE := src/runyard/web/built/index.html
 PAGE_SOURCES := $(shell find ui/src -type f 2>/dev/null) ui/build.mjs ui/package-lock.json
 NODE_MODULES := ui/node_modules/.installed
 
-.PHONY: page page-if-possible help setup run test chaos fresh check format lock docs bench bench-large bench-rivals clean servers-for-tests page-for-tests programs-for-tests schemas-for-tests clients-for-tests screenshots
+.PHONY: page page-if-possible help setup run test strangers chaos fresh check format lock docs bench bench-large bench-rivals clean servers-for-tests page-for-tests programs-for-tests schemas-for-tests clients-for-tests screenshots
 SANDBOX := $(VENV)/.sandbox
 NODE := $(VENV)/.node
 # Node trusts its own list of authorities; where the system has one (and perhaps a proxy of yours in it), that counts too.
@@ -167,6 +167,10 @@ test: setup servers-for-tests programs-for-tests page-for-tests schemas-for-test
 	@$(BIN)/python -m pytest -n $(TESTERS) --dist worksteal --durations=10 --cov --cov-report=term \
 		|| { code=$$?; [ $$code -ne 1 ] || touch $(FAILED); exit $$code; }
 
+# SUITE names one of them: a2a-tck, open-responses or mcp. A2A_TCK=... and OPEN_RESPONSES=... name local copies of the sources.
+strangers: clients-for-tests $(NODE_MODULES) ## run suites of others (SUITE=a2a-tck|open-responses|mcp) beside the project
+	@$(WITH) A2A_TCK="$(A2A_TCK)" OPEN_RESPONSES="$(OPEN_RESPONSES)" $(BIN)/python -m scripts.strangers $(SUITE)
+
 # SECONDS=600 SEED=1 DATABASE=both are the defaults; DATABASE is postgres or sqlite. WITHOUT=... removes a defence
 # (tests/support/defences.py) from every process: the run must then end red. KEEP=1 keeps the logs of the processes.
 chaos: setup servers-for-tests ## inject faults at random (SECONDS=600 SEED=1 DATABASE=postgres|sqlite) under load and check what must hold
@@ -251,7 +255,7 @@ bench-rivals: setup servers-for-tests ## measure LangGraph, DBOS and Redis Strea
 
 clean: ## remove .venv, .venv-rivals, .venv-clients, the built page, caches and reports (never .runyard, which holds your data)
 	$(call say,removing $(VENV) and all caches and reports)
-	@rm -rf $(VENV) .venv-rivals $(CLIENTS) .mypy_cache .ruff_cache .pytest_cache .import_linter_cache .hypothesis .schemathesis htmlcov dist build \
+	@rm -rf $(VENV) .venv-rivals $(CLIENTS) .strangers .mypy_cache .ruff_cache .pytest_cache .import_linter_cache .hypothesis .schemathesis htmlcov dist build \
 		ui/node_modules ui/.tests src/runyard/web/built
 	@rm -f .coverage .coverage.*
 	@find . \( -path ./.git -o -path ./.runyard \) -prune -o \

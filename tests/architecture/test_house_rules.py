@@ -45,13 +45,13 @@ LONG_FUNCTIONS = {
 FULL_FOLDERS = {
     "src/runyard": (31, "one entry for each layer, and the modules at the bottom of the import order"),
     "src/runyard/agents": (24, "one folder for each kind of agent"),
-    "src/runyard/domain": (30, "one module for each noun; pure code"),
-    "src/runyard/store": (18, "one protocol for each subject"),
-    "src/runyard/stores/memory": (28, "one module for each of `transactions`, and its rows"),
+    "src/runyard/domain": (31, "one module for each noun; pure code"),
+    "src/runyard/store": (19, "one protocol for each subject"),
+    "src/runyard/stores/memory": (29, "one module for each of `transactions`, and its rows"),
     "src/runyard/stores/migrations/versions": (None, "grows with every change of the schema"),
-    "src/runyard/stores/sql/postgres": (25, "one file for each of `transactions`"),
-    "src/runyard/stores/sql/sqlite": (25, "one file for each of `transactions`"),
-    "src/runyard/stores/transactions": (27, "one module for each group of store operations"),
+    "src/runyard/stores/sql/postgres": (26, "one file for each of `transactions`"),
+    "src/runyard/stores/sql/sqlite": (26, "one file for each of `transactions`"),
+    "src/runyard/stores/transactions": (28, "one module for each group of store operations"),
 }
 ON_PURPOSE = re.compile(r"# waits on purpose: \S")
 

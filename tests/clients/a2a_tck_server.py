@@ -48,7 +48,8 @@ async def tck(ctx: runyard.Context) -> runyard.Output | str:
 
 def serve(port: int) -> None:
     with TemporaryDirectory() as folder:
-        settings = runyard.Settings(database_url=f"sqlite:///{Path(folder) / 'runs.db'}")
+        database = f"sqlite:///{Path(folder) / 'runs.db'}"
+        settings = runyard.Settings(database_url=database, push_allow="127.0.0.1,::1")
         started.append(Process(settings, runyard.App({"tck": tck}, default="tck")))
         app = runyard.create_app(settings, process=started[0], keys=False)
         uvicorn.run(app, port=port, log_level="warning")

@@ -7,6 +7,7 @@ from typing import Any, NamedTuple
 from fastapi import FastAPI
 from starlette.routing import Route
 
+from runyard.domain.push import Push
 from runyard.ids import new_id, new_name
 from runyard.web.app import App
 from tests.faces.live_server import Server
@@ -179,6 +180,8 @@ async def create_objects(server: Server, key: str) -> OwnedObjects:
         file = await server.http.post("/api/files", params={"name": "a.txt"}, content=b"hello", headers=kind)
         found = await server.http.post("/langgraph/runs/wait", json={"assistant_id": "happy", "input": "hello"})
         _, _, thread, _, run = found.headers["content-location"].split("/")
+        push = {"url": "https://192.0.2.1", "contextId": "c", "base": ""}
+        await server.store.put_push(Push(run_id=run_id, id="c1", kind="a2a", data=push), 1, at_end=True)
     finally:
         del server.http.headers["authorization"]
     ids = {
@@ -196,7 +199,7 @@ async def create_objects(server: Server, key: str) -> OwnedObjects:
         "agent": "happy",
         "stream_id": run_id,
         "task_id": run_id,
-        "config_id": "none",
+        "config_id": "c1",
         "assistant_id": "happy",
         **channel_objects,
     }

@@ -65,7 +65,7 @@ RESULT = {"id": "m", "role": "tool", "toolCallId": "<wait>", "content": "mine"}
 A2A_CLERK = {"agent": "clerk"}
 A2A_ANSWER = {"messageId": "m2", "role": "ROLE_USER", "parts": [{"text": "yes"}], "taskId": "<asking>"}
 A2A_TASKS = [gone({**A2A_CLERK, "task_id": each}) for each in ("<run>", "<asking>", "<letter>", "<task>")]
-A2A_CONFIGS = [gone({**A2A_CLERK, "task_id": "<run>", "config_id": "c1"}, {"url": "https://192.0.2.1"})]
+A2A_CONFIGS = [gone({**A2A_CLERK, "task_id": "<run>", "config_id": "c1"})]
 PUBLIC = [none()]
 
 TABLE: dict[str, Sequence[Try]] = {
@@ -320,7 +320,9 @@ TABLE: dict[str, Sequence[Try]] = {
     "GET /a2a/{agent}/tasks/{task_id}:subscribe": A2A_TASKS,
     "POST /a2a/{agent}/tasks/{task_id}:subscribe": A2A_TASKS,
     "GET /a2a/{agent}/tasks/{task_id}/pushNotificationConfigs": A2A_CONFIGS,
-    "POST /a2a/{agent}/tasks/{task_id}/pushNotificationConfigs": A2A_CONFIGS,
+    "POST /a2a/{agent}/tasks/{task_id}/pushNotificationConfigs": [
+        gone({**A2A_CLERK, "task_id": "<run>"}, {"url": "https://192.0.2.1"})
+    ],
     "GET /a2a/{agent}/tasks/{task_id}/pushNotificationConfigs/{config_id}": A2A_CONFIGS,
     "DELETE /a2a/{agent}/tasks/{task_id}/pushNotificationConfigs/{config_id}": A2A_CONFIGS,
     "GET /a2a/{agent}/extendedAgentCard": [Try(400, A2A_CLERK)],

@@ -213,10 +213,17 @@ class Views:
         return await self._runs(owner, before, limit, where)
 
     async def ended_runs(
-        self, owner: str, where: RunFilter, before: tuple[int, str] | None, limit: int
+        self,
+        owner: str,
+        before: tuple[int, str] | None,
+        limit: int,
+        *,
+        status: Status | None = None,
+        agent: str | None = None,
+        thread_id: str | None = None,
     ) -> Sequence[Run]:
         """Return an owner's ended runs, last ended first: those with a time and an id below `before`."""
-        return await self._store.list_ended_runs(owner, where, before, limit)
+        return await self._store.list_ended_runs(owner, _where(status, agent, thread_id, None), before, limit)
 
     async def _runs(self, owner: str, before: str | None, limit: int, where: RunFilter) -> Sequence[Run]:
         return await self._store.list_runs(owner, where, checked_cursor(before), limit)

@@ -10,7 +10,6 @@ from runyard.faces.a2a.follow import Call, find, place_of, translated
 from runyard.faces.a2a.objects import Shown
 from runyard.faces.a2a.state import CANCELED, COMPLETED, FAILED, INPUT_REQUIRED, SUBMITTED, WORKING
 from runyard.ids import is_id
-from runyard.store import RunColumn, RunFilter
 
 CANCEL_PATIENCE = 5.0
 MOST_COUNTED = 1000  # tasks that `totalSize` counts, and tasks under way that a list sorts
@@ -43,22 +42,22 @@ async def list_tasks(call: Call, given: wire.ListTasks) -> Shown:
     """Return the tasks of an agent, by the time of their status, the latest first.
 
     Tasks that have ended are read in that order. Tasks under way are few: all of them are read and sorted."""
-    where: dict[RunColumn, str] = {"agent": call.agent}
+    thread_id: str | None = None
     if given.contextId:
         try:
-            where["thread_id"] = (await call.engine.views.named_thread(call.owner, given.contextId)).id
+            thread_id = (await call.engine.views.named_thread(call.owner, given.contextId)).id
         except NotFound:
             return _page([], "", given, 0)
     before = _position(given.pageToken)
-    under_way = await _under_way(call, given, where)
-    ended = await _ended(call, given, where, before, given.pageSize + 1)
+    under_way = await _under_way(call, given, thread_id)
+    ended = await _ended(call, given, thread_id, before, given.pageSize + 1)
     found = [each for each in under_way if before is None or each[:2] < before]
     found = list({each[1]: each for each in (*found, *ended)}.values())  # a task may have ended between the reads
     found.sort(key=lambda each: each[:2], reverse=True)
     page, rest = found[: given.pageSize], found[given.pageSize :]
     total = len(page)
     if rest or before is not None:
-        total = min(len(under_way) + len(await _ended(call, given, where, None, MOST_COUNTED)), MOST_COUNTED)
+        total = min(len(under_way) + len(await _ended(call, given, thread_id, None, MOST_COUNTED)), MOST_COUNTED)
     tasks = [await shown(call, run, given.historyLength, with_artifacts=given.includeArtifacts) for *_, run in page]
     tasks.sort(key=lambda task: str(task["status"]["timestamp"]), reverse=True)  # clocks may differ by milliseconds
     return _page(tasks, f"{page[-1][0]}.{page[-1][1]}" if rest else "", given, total)
@@ -79,34 +78,35 @@ def _position(token: str | None) -> tuple[int, str] | None:
 
 
 async def _ended(
-    call: Call, given: wire.ListTasks, where: RunFilter, before: tuple[int, str] | None, most: int
+    call: Call, given: wire.ListTasks, thread_id: str | None, before: tuple[int, str] | None, most: int
 ) -> list[Listed]:
-    if given.status in ENDED:
-        where = {**where, "status": ENDED[given.status].value}
-    elif given.status and given.status != UNSPECIFIED:
+    status = ENDED.get(given.status or "")
+    if status is None and given.status and given.status != UNSPECIFIED:
         return []
-    runs = await call.engine.views.ended_runs(call.owner, where, before, most)
+    runs = await call.engine.views.ended_runs(
+        call.owner, before, most, status=status, agent=call.agent, thread_id=thread_id
+    )
     found = [(run.finished_at or 0, run.id, run) for run in runs]
     return [each for each in found if given.after_ms is None or each[0] >= given.after_ms]
 
 
-async def _under_way(call: Call, given: wire.ListTasks, where: RunFilter) -> list[Listed]:
+async def _under_way(call: Call, given: wire.ListTasks, thread_id: str | None) -> list[Listed]:
     """Return the tasks that have not ended, with the times of their statuses."""
     if given.status in ENDED:
         return []
     found: list[Listed] = []
     for status in (Status.QUEUED, Status.RUNNING):  # the latter includes waiting runs
-        runs = await _all_runs(call, status, where)
+        runs = await _all_runs(call, status, thread_id)
         found += [(await _status_time(call, run), run.id, run) for run in runs if await _matches(call, run, given)]
     return [each for each in found if given.after_ms is None or each[0] >= given.after_ms]
 
 
-async def _all_runs(call: Call, status: Status, where: RunFilter) -> list[Run]:
+async def _all_runs(call: Call, status: Status, thread_id: str | None) -> list[Run]:
     found: list[Run] = []
     while len(found) < MOST_COUNTED:
         before = found[-1].id if found else None
         rows = await call.engine.views.runs(
-            call.owner, before, READ_RUNS, status=status, agent=where["agent"], thread_id=where.get("thread_id")
+            call.owner, before, READ_RUNS, status=status, agent=call.agent, thread_id=thread_id
         )
         found += rows
         if len(rows) < READ_RUNS:

@@ -92,5 +92,8 @@ async def stored(engine: Engine, owner: str, message: str, given: Sequence[str])
     made = []
     for each in given:
         found = RESOURCE.fullmatch(each)
-        made.append(given_file(each, None) if found is None else FileReference(found[1]))
+        file = given_file(each, None) if found is None else FileReference(found[1])
+        if isinstance(file, FileReference):
+            await engine.files.get(owner, file.file_id)
+        made.append(file)
     return await new_parts(engine.files, owner, message, made)

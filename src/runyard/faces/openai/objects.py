@@ -66,8 +66,16 @@ def base(agent: str, tools: Sequence[ClientTool], options: RunOptions | None) ->
             }
             for tool in tools
         ],
-        "temperature": None,
-        "top_p": None,
+        # what the protocol uses if a request says nothing: the agent has settings of its own
+        "temperature": 1.0,
+        "top_p": 1.0,
+        "presence_penalty": 0.0,
+        "frequency_penalty": 0.0,
+        "top_logprobs": 0,
+        "max_tool_calls": None,
+        "service_tier": "default",
+        "safety_identifier": None,
+        "prompt_cache_key": None,
         "reasoning": {"effort": None, "summary": None},
         "text": {"format": {"type": "text"}},
         "truncation": "disabled",

@@ -1,0 +1,48 @@
+// Drives the package `eventsource`, unmodified: `node eventsource_client.mjs <case>`. The folder of the package is in CLIENTS.
+// It prints one JSON object.
+
+import { createRequire } from 'node:module'
+import { pathToFileURL } from 'node:url'
+
+const require = createRequire(`${process.env.CLIENTS}/package.json`)
+const { EventSource } = await import(pathToFileURL(require.resolve('eventsource')).href)
+const { BASE_URL, INPUT } = process.env
+const NAMES = ['state', 'token', 'tool_start', 'tool_end', 'final', 'error', 'canceled']
+
+async function post(path, body) {
+  const headers = { 'Content-Type': 'application/json' }
+  const answer = await fetch(BASE_URL + path, { method: 'POST', headers, body: JSON.stringify(body) })
+  return answer.json()
+}
+
+const cases = {
+  // Follow a run until the server says that nothing more comes (204).
+  async follow() {
+    const { thread_id } = await post('/api/threads', { agent: 'helper' })
+    const { run_id } = await post(`/api/threads/${thread_id}/messages`, { content: INPUT })
+    const source = new EventSource(`${BASE_URL}/api/runs/${run_id}/events`)
+    const found = { ids: [], names: [], text: '', opened: 0 }
+    source.onopen = () => (found.opened += 1)
+    for (const name of NAMES) {
+      source.addEventListener(name, (event) => {
+        if (event.data === undefined) return // an error of the connection, not of the run
+        found.ids.push(Number(event.lastEventId))
+        found.names.push(name)
+        if (name === 'token') found.text += JSON.parse(event.data).text
+      })
+    }
+    await new Promise((resolve) => {
+      source.addEventListener('error', (event) => {
+        if (source.readyState === EventSource.CLOSED) {
+          found.status = event.code
+          resolve()
+        }
+      })
+    })
+    console.log(JSON.stringify({ run: run_id, ...found }))
+  },
+}
+
+setInterval(() => {}, 1000) // the timer with which the package reconnects does not keep Node running
+await cases[process.argv[2]]()
+process.exit(0)

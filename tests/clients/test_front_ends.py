@@ -1,0 +1,53 @@
+"""The pages in docs/clients are front ends that run: built as they stand, and used in a browser."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from playwright.async_api import expect
+
+from tests.clients.front_end import bundled, opened
+from tests.flow.test_docs_say_what_works import blocks
+from tests.support.eventually import PATIENCE
+
+AI_SDK = """
+import { createRoot } from 'react-dom/client'
+import Page from './page'
+
+createRoot(document.getElementById('root')!).render(<Page chat="c1" agentKey="none" />)
+"""
+
+AG_UI = AI_SDK.replace('chat="c1"', 'thread="t1"')
+
+
+async def test_the_page_with_use_chat_shows_answers_asks_and_survives_a_reload(url: str, tmp_path: Path) -> None:
+    expect.set_options(timeout=1000 * PATIENCE)
+    [page, *_] = blocks("clients/ai-sdk.md", "tsx")
+    script = await bundled(tmp_path, main=AI_SDK, page=page.replace("/api/ai/support", "/api/ai/helper"))
+    async with opened(url, script) as tab:
+        await tab.fill("input", "hello")
+        await tab.press("input", "Enter")
+        await expect(tab.get_by_text("Hello, dear guest.")).to_be_visible()
+        await expect(tab.locator("input")).to_be_enabled()
+        await tab.fill("input", "refund")
+        await tab.press("input", "Enter")
+        await tab.get_by_role("button", name="Approve").click()
+        await expect(tab.get_by_text("So: A-1 is refunded.")).to_be_visible()
+        await expect(tab.get_by_role("alert")).to_have_count(0)
+        await tab.reload()
+        await expect(tab.get_by_text("So: A-1 is refunded.")).to_be_visible()
+
+
+async def test_the_page_with_ag_ui_shows_answers_and_asks(url: str, tmp_path: Path) -> None:
+    expect.set_options(timeout=1000 * PATIENCE)
+    [page] = blocks("clients/ag-ui.md", "tsx")
+    script = await bundled(tmp_path, main=AG_UI, page=page.replace("/api/ag-ui/support", "/api/ag-ui/helper"))
+    async with opened(url, script) as tab:
+        await tab.fill("input", "hello")
+        await tab.press("input", "Enter")
+        await expect(tab.get_by_text("Hello, dear guest.")).to_be_visible()
+        await tab.fill("input", "refund")
+        await tab.press("input", "Enter")
+        await tab.get_by_role("button", name="Approve").click()
+        await expect(tab.get_by_text("So: A-1 is refunded.")).to_be_visible()
+        await expect(tab.get_by_role("button")).to_have_count(0)
