@@ -12,8 +12,10 @@ from tempfile import TemporaryFile
 from unittest.mock import patch
 
 from runyard.cli import run
-from tests.cli.forked_commands import RUNYARD, start
+from tests.cli.forked_commands import SCRIPT, start
 from tests.support.eventually import PATIENCE
+
+RUNYARD = SCRIPT
 
 
 def environment(**variables: str) -> dict[str, str]:

@@ -22,7 +22,7 @@ from pathlib import Path
 from typing import Any
 
 ROOT = Path(__file__).parents[2]
-RUNYARD = Path(sys.executable).parent / "runyard"
+SCRIPT = Path(sys.executable).parent / "runyard"
 MOST = 1_000_000  # bytes of a request; an environment may be long
 
 
@@ -87,13 +87,12 @@ def _warm_up() -> None:
     import sqlalchemy  # noqa: F401
 
     import runyard.cli
-    import runyard.client
+    import runyard.client  # noqa: F401
     from runyard.agents.declared.loading import App
     from runyard.app.asgi import create_app
     from runyard.settings import Settings
 
     create_app(Settings(database_url="sqlite:///unused.db"), App({}, {}), worker=False)
-    assert runyard.cli.program
     gc.collect()
     gc.freeze()
 
@@ -156,8 +155,8 @@ def _become(wanted: dict[str, Any], files: list[int]) -> None:
     os.chdir(wanted["folder"])
     os.environ.clear()
     os.environ.update(wanted["environment"])
-    sys.path[0] = str(RUNYARD.parent)
-    sys.argv = [str(RUNYARD), *wanted["words"]]
+    sys.path[0] = str(SCRIPT.parent)
+    sys.argv = [str(SCRIPT), *wanted["words"]]
     runyard()
 
 
