@@ -21,6 +21,7 @@ from coverage import Coverage
 from hypothesis import HealthCheck
 from hypothesis import settings as hypothesis_settings
 
+from tests.support.long_tests_first import put_long_tests_first
 from tests.support.missing_programs import pytest_runtest_makereport, pytest_terminal_summary
 from tests.support.postgres_server import PostgresMissingError, PostgresServer, PrivatePostgres
 
@@ -64,11 +65,13 @@ def pytest_unconfigure(config: pytest.Config) -> None:
         config.stash[_SERVER].close()
 
 
-@pytest.hookimpl(tryfirst=True)
-def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+@pytest.hookimpl(wrapper=True, tryfirst=True)
+def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> Generator[None, Any, None]:
     for item in items:
         if _POSTGRES_FIXTURES.intersection(getattr(item, "fixturenames", ())):
             item.add_marker("postgres")
+    yield
+    put_long_tests_first(config, items)
 
 
 def pytest_collection_finish() -> None:

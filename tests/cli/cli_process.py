@@ -5,16 +5,17 @@ import os
 import re
 import signal
 import subprocess
-import sys
 from collections.abc import Iterator, Mapping
 from contextlib import chdir, contextmanager, redirect_stdout
 from pathlib import Path
+from tempfile import TemporaryFile
 from unittest.mock import patch
 
 from runyard.cli import run
+from tests.cli.forked_commands import SCRIPT, start
 from tests.support.eventually import PATIENCE
 
-RUNYARD = Path(sys.executable).parent / "runyard"
+RUNYARD = SCRIPT
 
 
 def environment(**variables: str) -> dict[str, str]:
@@ -25,16 +26,21 @@ def environment(**variables: str) -> dict[str, str]:
 def runyard(
     folder: Path, *arguments: str, env: Mapping[str, str] | None = None, typed: str | None = None
 ) -> "subprocess.CompletedProcess[str]":
-    return subprocess.run(
-        [RUNYARD, *arguments],
-        cwd=folder,
-        env=environment(**(env or {})),
-        input=typed,
-        capture_output=True,
-        text=True,
-        timeout=PATIENCE,
-        check=False,
-    )
+    with TemporaryFile() as stdin, TemporaryFile() as stdout, TemporaryFile() as stderr:
+        stdin.write((typed or "").encode())
+        stdin.seek(0)
+        files = stdin.fileno(), stdout.fileno(), stderr.fileno()
+        command = start(arguments, folder, environment(**(env or {})), *files)
+        try:
+            code = command.wait(PATIENCE)
+        except subprocess.TimeoutExpired:
+            command.send_signal(signal.SIGKILL)
+            raise
+        finally:
+            command.close()
+        for file in (stdout, stderr):
+            file.seek(0)
+        return subprocess.CompletedProcess(arguments, code, stdout.read().decode(), stderr.read().decode())
 
 
 def runyard_here(folder: Path, *arguments: str, env: Mapping[str, str]) -> str:
@@ -56,27 +62,25 @@ def serving(
     env: Mapping[str, str] | None = None,
 ) -> Iterator[str]:
     """`runyard dev`, by default on a free port; gives its address. Its stderr goes into the file `errors`."""
-    with errors.open("wb") as stderr:
-        process = subprocess.Popen(
-            [RUNYARD, "dev", *arguments, "--port", str(port)],
-            cwd=folder,
-            env=environment(RUNYARD_DRAIN_SECONDS="0.1", **(env or {})),
-            stdout=subprocess.PIPE,
-            stderr=stderr,
-            text=True,
-        )
-    assert process.stdout is not None
+    words = ["dev", *arguments, "--port", str(port)]
+    reader, writer = os.pipe()
+    with errors.open("wb") as stderr, open(os.devnull, "rb") as stdin:
+        variables = environment(RUNYARD_DRAIN_SECONDS="0.1", **(env or {}))
+        process = start(words, folder, variables, stdin.fileno(), writer, stderr.fileno())
+    os.close(writer)
+    stdout = os.fdopen(reader)
     try:
-        for line in process.stdout:
+        for line in stdout:
             if ready := re.search(r"is ready at (http://\S+)", line):
                 yield ready[1]
                 break
         else:
-            raise AssertionError(f"runyard dev ended with {process.wait()} and no banner")
+            raise AssertionError(f"runyard dev ended with {process.wait(PATIENCE)} and no banner")
     finally:
         process.send_signal(end)
         assert process.wait(PATIENCE) == (0 if end == signal.SIGTERM else -end)
-        process.stdout.close()
+        process.close()
+        stdout.close()
 
 
 def following(folder: Path, url: str, run_id: str) -> "subprocess.Popen[bytes]":

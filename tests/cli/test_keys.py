@@ -1,9 +1,10 @@
 """`runyard keys`, and servers that need one: every server but `dev` on a loopback address."""
 
 import json
+import os
 import re
+import signal
 import socket
-import subprocess
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from pathlib import Path
@@ -13,7 +14,8 @@ import pytest
 
 from runyard.client import Client
 from runyard.errors import KeyRequired, ScopeMissing
-from tests.cli.cli_process import RUNYARD, environment, runyard
+from tests.cli.cli_process import environment, runyard
+from tests.cli.forked_commands import start
 from tests.support.eventually import PATIENCE
 
 pytestmark = pytest.mark.flow
@@ -22,18 +24,15 @@ pytestmark = pytest.mark.flow
 @contextmanager
 def started(folder: Path, *arguments: str, env: Mapping[str, str] | None = None) -> "Iterator[tuple[str, list[str]]]":
     """A server on a free port: its address, and what it has said so far."""
-    process = subprocess.Popen(
-        [RUNYARD, *arguments, "--port", "0"],
-        cwd=folder,
-        env=environment(RUNYARD_DRAIN_SECONDS="0.1", **(env or {})),
-        stdout=subprocess.PIPE,
-        stderr=subprocess.STDOUT,
-        text=True,
-    )
-    assert process.stdout is not None
+    reader, writer = os.pipe()
+    variables = environment(RUNYARD_DRAIN_SECONDS="0.1", **(env or {}))
+    with open(os.devnull, "rb") as stdin:
+        process = start([*arguments, "--port", "0"], folder, variables, stdin.fileno(), writer, writer)
+    os.close(writer)
+    stdout = os.fdopen(reader)
     said: list[str] = []
     try:
-        for line in process.stdout:
+        for line in stdout:
             said.append(line)
             if ready := re.search(r"is ready at (http://\S+)|\"url\": \"(http://[^\"]+)\".*server\.started", line):
                 yield ready[1] or ready[2], said
@@ -41,10 +40,11 @@ def started(folder: Path, *arguments: str, env: Mapping[str, str] | None = None)
         else:
             raise AssertionError("".join(said))
     finally:
-        process.terminate()
+        process.send_signal(signal.SIGTERM)
         process.wait(PATIENCE)
-        said += process.stdout
-        process.stdout.close()
+        process.close()
+        said += stdout
+        stdout.close()
 
 
 def made(folder: Path, *arguments: str, env: Mapping[str, str] | None = None) -> str:

@@ -90,7 +90,7 @@ def servers(migrated_sqlite: Path, migrated_postgres: str, tmp_path: Path) -> It
 
 @pytest.mark.parametrize("mode", [GenerationMode.POSITIVE, GenerationMode.NEGATIVE])
 def test_every_answer_is_declared_and_none_is_a_server_error(servers: list[There], mode: GenerationMode) -> None:
-    schema = schemathesis.openapi.from_url(f"http://127.0.0.1:{servers[0][0]}/openapi.json")
+    schema = schemathesis.openapi.from_url(f"http://127.0.0.1:{servers[0][0]}/openapi.json", timeout=PATIENCE)
     tried, session = set(), requests.Session()
     for found in schema.get_all_operations():
         assert isinstance(found, Ok)

@@ -64,8 +64,8 @@ class Reload:
             self._times = now
             if changed and self._loads(", ".join(changed)):
                 break
-            if changed:
-                self._times = self._look()
+            if changed:  # more files may matter now; one that changed again meanwhile keeps its earlier time
+                self._times = self._look() | now
         self._wanted = True
         os.kill(os.getpid(), signal.SIGTERM)
         pause.wait(DRAIN_SECONDS)
