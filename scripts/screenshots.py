@@ -88,6 +88,7 @@ def _scenes(demo: Server, office: Server) -> dict[str, tuple[Server, Scene]]:
         "sources": (demo, _sources),
         "inspector": (demo, _inspector),
         "runs": (demo, _runs),
+        "overview": (demo, _overview),
         "approvals": (demo, _approvals),
         "channels": (office, _channels),
     }
@@ -123,6 +124,11 @@ async def _inspector(tab: Tab) -> None:
 async def _runs(tab: Tab) -> None:
     await tab.open("runs")
     await tab.page.get_by_role("table", name="Runs").get_by_role("link").first.wait_for()
+
+
+async def _overview(tab: Tab) -> None:
+    await tab.open("overview")
+    await tab.page.get_by_role("table", name="By agent").wait_for()
 
 
 async def _approvals(tab: Tab) -> None:

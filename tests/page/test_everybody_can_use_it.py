@@ -63,6 +63,16 @@ async def a_view(tab: Tab, name: str) -> None:
             await ended(run)
             await run.get_by_role("link", name="Inspect run").click()
             await expect(page.get_by_role("region", name="Waterfall")).to_contain_text("book")
+        case "request":
+            run = await tab.begin("traveller", "to Rome")
+            await ended(run)
+            await run.get_by_role("link", name="Inspect run").click()
+            await page.get_by_role("button", name="What turn#2 sent").click()
+            await expect(page.get_by_role("region", name="Sent tools")).to_be_visible()
+        case "palette":
+            await tab.open()
+            await page.keyboard.press("Control+k")
+            await expect(page.get_by_role("option").first).to_be_visible()
         case "help":
             await tab.open()
             await page.get_by_role("button", name="Keyboard shortcuts").click()
@@ -72,7 +82,10 @@ async def a_view(tab: Tab, name: str) -> None:
             await expect(page.get_by_role("main")).to_be_visible()
 
 
-VIEWS = ["new chat", "chat", "approval", "error", "sources", "inspector", "help", "runs", "approvals", "channels"]
+VIEWS = [
+    *("new chat", "chat", "approval", "error", "sources", "inspector", "request", "palette", "help"),
+    *("overview", "runs", "approvals", "channels"),
+]
 
 
 @pytest.mark.parametrize("name", VIEWS)

@@ -26,7 +26,7 @@ async def test_one_asks_and_watches_it_think_and_write(tab: Tab, any_site: Site)
 async def test_one_approves_edits_and_rejects(tab: Tab, any_site: Site) -> None:
     card = tab.approval("send_mail")
     first = await tab.begin("mailer", "ann")
-    await expect(tab.page).to_have_title("(1) Runyard")
+    await expect(tab.page).to_have_title("(1) ann · Runyard")
     await card.get_by_role("button", name="Approve").click()
     await ended(first)
     await expect(answer(first)).to_have_text("sent to ann")
@@ -47,7 +47,7 @@ async def test_one_approves_edits_and_rejects(tab: Tab, any_site: Site) -> None:
     await card.get_by_role("button", name="Confirm rejection").click()
     await ended(tab.run("dave"))
     await expect(answer(tab.run("dave"))).to_contain_text("he is on holiday")
-    await expect(tab.page).to_have_title("Runyard")
+    await expect(tab.page).to_have_title("ann · Runyard")
     calls = {name: count for name, count in any_site.gates.calls.items() if name.startswith("mail ")}
     assert calls == {"mail ann": 1, "mail carol": 1}
     any_site.gates.calls.clear()

@@ -14,7 +14,7 @@ export function Account() {
   return (
     <>
       <button type="button" class="quiet account" aria-label={`Signed in as ${who.owner}`} onClick={() => setOpen(true)}>
-        {who.owner}
+        <span aria-hidden="true">{who.owner}</span>
       </button>
       {isOpen && (
         <Dialog title="Account" close={() => setOpen(false)}>

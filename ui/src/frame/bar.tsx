@@ -50,7 +50,7 @@ export function Bar({ route, help }: { route: Route; help: () => void }) {
 
 function Place({ to, isHere, name, count = 0 }: { to: Route; isHere: boolean; name: string; count?: number }) {
   return (
-    <a href={href(to)} aria-current={isHere ? "page" : undefined}>
+    <a href={href(to)} aria-current={isHere ? "page" : undefined} data-place={to.view}>
       {name}
       {count > 0 && <span class="badge">{count}</span>}
     </a>

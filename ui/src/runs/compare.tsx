@@ -94,7 +94,7 @@ const FACTS: Fact[] = [
 
 const callsOf = (state: RunState): Call[] => state.items.filter((item) => item.kind === "call");
 const textOf = (state: RunState): string =>
-  state.items.flatMap((item) => (item.kind === "text" ? [item.text] : [])).join("\n\n");
+  state.items.flatMap((item) => (item.kind === "text" ? [item.text.trim()] : [])).join("\n\n");
 
 function Tools({ calls }: { calls: Call[] }) {
   if (calls.length === 0) return <span class="faint">none</span>;

@@ -293,7 +293,7 @@ def _fill(agent: Agent, name: str, kind: Kind, **options: Unpack[AgentOptions]) 
 
 
 def _checked_samples(samples: Sequence[str]) -> tuple[str, ...]:
-    if isinstance(samples, str) or not all(isinstance(each, str) and each.strip() for each in samples):
+    if isinstance(samples, str) or not all(str(each).strip() for each in samples):
         raise Invalid("samples must be a list of questions.")
     return tuple(samples)
 
