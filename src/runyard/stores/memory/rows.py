@@ -47,7 +47,7 @@ class Content(Struct):
     chunks: dict[int, bytes] = {}
 
 
-Row = TypeVar("Row", Thread, Run, Wait, Passage)
+Row = TypeVar("Row", Thread, Run, Wait, Passage, Message)
 
 
 class Rows:
