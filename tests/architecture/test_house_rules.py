@@ -35,7 +35,7 @@ LONG_FILES = {
     "src/runyard/domain/fold.py": (404, "one case for each core event"),
     "tests/engine/test_outbox.py": (363, "one store with faults for the outbox and its followers"),
     "tests/faces/chats/test_checkpoints.py": (407, "could be split into writing and reading"),
-    "tests/store/test_stores_agree.py": (584, "one state machine: every operation of the store is a rule"),
+    "tests/store/test_stores_agree.py": (595, "one state machine: every operation of the store is a rule"),
 }
 LONG_FUNCTIONS = {
     "src/runyard/app/process.py::__init__": (66, "names every part of a process once"),
@@ -48,7 +48,7 @@ LONG_FUNCTIONS = {
 FULL_FOLDERS = {
     "src/runyard": (31, "one entry for each layer, and the modules at the bottom of the import order"),
     "src/runyard/agents": (24, "one folder for each kind of agent"),
-    "src/runyard/domain": (30, "one module for each noun; pure code"),
+    "src/runyard/domain": (31, "one module for each noun; pure code"),
     "src/runyard/store": (18, "one protocol for each subject"),
     "src/runyard/stores/memory": (28, "one module for each of `transactions`, and its rows"),
     "src/runyard/stores/migrations/versions": (None, "grows with every change of the schema"),

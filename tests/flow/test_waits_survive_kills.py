@@ -20,7 +20,7 @@ from typing import Any
 import httpx2
 import pytest
 
-from tests.support.eventually import PATIENCE
+from tests.support.eventually import PATIENCE, eventually
 from tests.support.flow import Flow
 from tests.support.pods import Kind, Pod
 from tests.support.wait_invariants import Row
@@ -52,27 +52,30 @@ class PatientClient:
     def __init__(self, flow: Flow, n: int) -> None:
         self._flow = flow
         self._n = n
+        self._tries = 0
         self.run_id = ""
         self.acknowledged: dict[str, Any] = {}
 
     async def play(self) -> None:
         flow = self._flow
         self.run_id = await flow.post(*_program(self._n))
-        tries = 0
-        while (await flow.database.rows(f"select status from runs where id = '{self.run_id}'"))[0]["status"] != "done":
-            sql = f"select id, kind from waits where run_id = '{self.run_id}' and state = 'pending'"
-            for wait in await flow.database.rows(sql):
-                tries += 1
-                with suppress(httpx2.TransportError, IndexError):
-                    await self._answer(wait, tries)
-            await asyncio.sleep(0.03)
+        await eventually(f"run {self.run_id} is done", self._is_done, PATIENCE)
 
-    async def _answer(self, wait: Row, tries: int) -> None:
+    async def _is_done(self) -> bool:
+        """Answer what is open, each time with another value, and return whether the run is done."""
+        pending = f"select id, kind from waits where run_id = '{self.run_id}' and state = 'pending'"
+        for wait in await self._flow.database.rows(pending):
+            self._tries += 1
+            with suppress(httpx2.TransportError, IndexError):
+                await self._answer(wait)
+        return bool((await self._flow.run(self.run_id))["status"] == "done")
+
+    async def _answer(self, wait: Row) -> None:
         match wait["kind"]:
             case "question":
-                await self._send(wait["id"], tries)
+                await self._send(wait["id"], self._tries)
             case "client_tool":
-                await self._send(wait["id"], f"Kyoto {tries}")
+                await self._send(wait["id"], f"Kyoto {self._tries}")
             case "event":
                 await self._flow.deliver(f"e{self._n}", "order.paid", f"A-{self._n}", "card")
             case _:  # others are answered without a client
