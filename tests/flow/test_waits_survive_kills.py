@@ -26,6 +26,7 @@ from tests.support.pods import Kind, Pod
 from tests.support.wait_invariants import Row
 
 ARMED = "armed"
+SAID = ("wait.", "tool.", "model.", "run.waiting")  # one half of the work
 MAY_REPEAT = {"run.resumed", "run.waiting", "step.started", "model.token", "model.reset"}
 STORED_OTHERWISE = {"run.queued", "wait.answered"}  # not by the journal but by
 AROUND = {"accept": 3, "answer": 5, "keep_event": 1}
@@ -159,8 +160,10 @@ async def _until_it_is_over(flow: Flow, pod: Pod, playing: asyncio.Task[None]) -
 
 
 @pytest.mark.invariant(1)
+@pytest.mark.timeout(600)
+@pytest.mark.parametrize("is_said", [True, False], ids=["words-and-waits", "others"])
 @pytest.mark.parametrize("when", ["before", "after"])
-async def test_with_a_kill_at_every_event(any_flow: Flow, when: str) -> None:
+async def test_with_a_kill_at_every_event(any_flow: Flow, when: str, is_said: bool) -> None:
     """A server that is started after a kill finishes the flow. Then it gets the next one, and is killed itself."""
     flow = any_flow
     pod = await flow.start("serve")
@@ -168,7 +171,8 @@ async def test_with_a_kill_at_every_event(any_flow: Flow, when: str) -> None:
     await undisturbed.play()
     await _until_it_is_over(flow, pod, playing := asyncio.create_task(asyncio.sleep(0)))
     clients, tried = [undisturbed], set[str]()
-    points = _points(await _trees(flow), undisturbed.run_id, when)
+    every_point = _points(await _trees(flow), undisturbed.run_id, when)
+    points = [point for point in every_point if point.startswith(SAID) == is_said]
     while left := [point for point in points if point not in tried | _struck(flow)]:
         tried.add(left[0])
         kind, _, n = left[0].rpartition(":")
