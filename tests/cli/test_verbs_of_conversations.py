@@ -100,6 +100,11 @@ def filled(folder: Path, env: Mapping[str, str]) -> Installation:
         found.passage = http.post("/api/agents/clerk/passages", json=body).json()["id"]
         while any(run["status"] != "done" for run in http.get("/api/runs", params={"agent": "clerk"}).json()["runs"]):
             pass  # the message in the channel is answered
+        there = {"RUNYARD_URL": url}
+        renamed = runyard_here(found.folder, "threads", "rename", found.thread, "A refund", "--json", env=there)
+        assert json.loads(renamed)["title"] == "A refund"
+        exported = runyard_here(found.folder, "threads", "export", found.thread, env=there)
+        assert exported.startswith("# A refund\n\n## user, ")
         for read in READS:
             found.answers[read] = json.loads(
                 runyard_here(found.folder, *read.split(), "--json", env={"RUNYARD_URL": url})

@@ -14,7 +14,7 @@ from runyard.agents.tools.tool import Effects
 from runyard.agents.user_code.current_call import set_current_execution
 from runyard.contract.breaker import FAILURES, Breaker
 from runyard.contract.timeouts import Timeouts
-from runyard.domain.content import DataPart, TextPart, encoded, file_of
+from runyard.domain.content import DataPart, Part, TextPart, encoded, file_of
 from runyard.domain.events import Event, ToolFinished, ToolStarted
 from runyard.errors import FilesNotSupported, Invalid, RemoteBroken, RemoteFailed, RemoteUnavailable, UnknownOutcome
 from tests.contract.agent_server import GOOD, TASK, as_json, as_stream, event, frames, served
@@ -46,7 +46,7 @@ async def test_a_remote_agent_refuses_files_and_gets_data_as_text() -> None:
     behaviour = GOOD.but(stream=lambda a: as_stream(*frames(a, outputs={"text": "hello"})))
     execution = FakeExecution(text="what?")
     assert execution.message is not None
-    parts = [TextPart("what?"), DataPart({"n": 1})]
+    parts: list[Part] = [TextPart("what?"), DataPart({"n": 1})]
     with served(behaviour) as agent:
         execution.message = replace(execution.message, parts=encoded([*parts, file_of("f", "a.png", "image/png", 1)]))
         with pytest.raises(FilesNotSupported, match="takes no files"):

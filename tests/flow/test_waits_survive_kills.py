@@ -20,12 +20,13 @@ from typing import Any
 import httpx2
 import pytest
 
-from tests.support.eventually import PATIENCE
+from tests.support.eventually import PATIENCE, eventually
 from tests.support.flow import Flow
 from tests.support.pods import Kind, Pod
 from tests.support.wait_invariants import Row
 
 ARMED = "armed"
+SAID = ("wait.", "tool.", "model.", "run.waiting")  # one half of the work
 MAY_REPEAT = {"run.resumed", "run.waiting", "step.started", "model.token", "model.reset"}
 STORED_OTHERWISE = {"run.queued", "wait.answered"}  # not by the journal but by
 AROUND = {"accept": 3, "answer": 5, "keep_event": 1}
@@ -52,27 +53,30 @@ class PatientClient:
     def __init__(self, flow: Flow, n: int) -> None:
         self._flow = flow
         self._n = n
+        self._tries = 0
         self.run_id = ""
         self.acknowledged: dict[str, Any] = {}
 
     async def play(self) -> None:
         flow = self._flow
         self.run_id = await flow.post(*_program(self._n))
-        tries = 0
-        while (await flow.database.rows(f"select status from runs where id = '{self.run_id}'"))[0]["status"] != "done":
-            sql = f"select id, kind from waits where run_id = '{self.run_id}' and state = 'pending'"
-            for wait in await flow.database.rows(sql):
-                tries += 1
-                with suppress(httpx2.TransportError, IndexError):
-                    await self._answer(wait, tries)
-            await asyncio.sleep(0.03)
+        await eventually(f"run {self.run_id} is done", self._is_done, PATIENCE)
 
-    async def _answer(self, wait: Row, tries: int) -> None:
+    async def _is_done(self) -> bool:
+        """Answer what is open, each time with another value, and return whether the run is done."""
+        pending = f"select id, kind from waits where run_id = '{self.run_id}' and state = 'pending'"
+        for wait in await self._flow.database.rows(pending):
+            self._tries += 1
+            with suppress(httpx2.TransportError, IndexError):
+                await self._answer(wait)
+        return bool((await self._flow.run(self.run_id))["status"] == "done")
+
+    async def _answer(self, wait: Row) -> None:
         match wait["kind"]:
             case "question":
-                await self._send(wait["id"], tries)
+                await self._send(wait["id"], self._tries)
             case "client_tool":
-                await self._send(wait["id"], f"Kyoto {tries}")
+                await self._send(wait["id"], f"Kyoto {self._tries}")
             case "event":
                 await self._flow.deliver(f"e{self._n}", "order.paid", f"A-{self._n}", "card")
             case _:  # others are answered without a client
@@ -156,8 +160,10 @@ async def _until_it_is_over(flow: Flow, pod: Pod, playing: asyncio.Task[None]) -
 
 
 @pytest.mark.invariant(1)
+@pytest.mark.timeout(600)
+@pytest.mark.parametrize("is_said", [True, False], ids=["words-and-waits", "others"])
 @pytest.mark.parametrize("when", ["before", "after"])
-async def test_with_a_kill_at_every_event(any_flow: Flow, when: str) -> None:
+async def test_with_a_kill_at_every_event(any_flow: Flow, when: str, is_said: bool) -> None:
     """A server that is started after a kill finishes the flow. Then it gets the next one, and is killed itself."""
     flow = any_flow
     pod = await flow.start("serve")
@@ -165,7 +171,8 @@ async def test_with_a_kill_at_every_event(any_flow: Flow, when: str) -> None:
     await undisturbed.play()
     await _until_it_is_over(flow, pod, playing := asyncio.create_task(asyncio.sleep(0)))
     clients, tried = [undisturbed], set[str]()
-    points = _points(await _trees(flow), undisturbed.run_id, when)
+    every_point = _points(await _trees(flow), undisturbed.run_id, when)
+    points = [point for point in every_point if point.startswith(SAID) == is_said]
     while left := [point for point in points if point not in tried | _struck(flow)]:
         tried.add(left[0])
         kind, _, n = left[0].rpartition(":")

@@ -96,7 +96,12 @@ def test_a_child_run_gets_the_parts_of_its_message() -> None:
 
 def test_a_child_run_of_a_model_gets_the_image_itself() -> None:
     asked: list[Any] = []
-    painter = runyard.Agent("painter", model="scripted", turns=lambda said: asked.append(said) or {"text": "A cat."})
+
+    def turns(conversation: Any) -> dict[str, Any]:
+        asked.append(conversation)
+        return {"text": "A cat."}
+
+    painter = runyard.Agent("painter", model="scripted", turns=turns)
 
     @runyard.agent
     async def parent(ctx: runyard.Context) -> str:

@@ -59,7 +59,7 @@ class ConversationCalls:
             title: The title, up to 200 characters.
         """
         path, body = f"/api/threads/{_id(thread_id)}", {"title": title}
-        return read(await self._connection.send("PATCH", path, json=body), ThreadInfo)
+        return read(await self._connection.send("PATCH", path, body), ThreadInfo)
 
     async def search(self, query: str, limit: int = PAGE) -> AsyncGenerator[FoundMessage, None]:
         """Return the messages in all threads that have every word of the query, newest first.

@@ -48,7 +48,7 @@ class Content(Struct):
     chunks: dict[int, bytes] = {}
 
 
-Row = TypeVar("Row", Thread, Run, Wait, Passage)
+Row = TypeVar("Row", Thread, Run, Wait, Passage, Message)
 
 
 class Rows:

@@ -170,13 +170,8 @@ class SqliteStore(SqlStore):
     def _rewrite(self) -> None:
         connection = connect(self._path, self._clock, read_only=False)
         try:
-            for statement in (
-                SqliteTx.q.index_passages,
-                SqliteTx.q.index_messages,
-                "vacuum",
-                SqliteTx.q.index_passages,
-                SqliteTx.q.index_messages,
-            ):  # vacuum changes row numbers
+            indexes = SqliteTx.q.index_passages, SqliteTx.q.index_messages
+            for statement in (*indexes, "vacuum", *indexes):  # vacuum changes row numbers
                 connection.execute(statement)
             connection.execute("pragma wal_checkpoint(truncate)")
         finally:
