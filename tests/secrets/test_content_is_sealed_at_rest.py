@@ -18,6 +18,7 @@ CONTENT = {
     "messages.text",
     "messages.sources",
     "messages.parts",
+    "threads.title",
     "files.name",
     "file_chunks.data",
     "waits.input",
