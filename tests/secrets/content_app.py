@@ -80,8 +80,10 @@ async def _tell_with_a_file(server: Server, text: str, in_file: str) -> str:
     file = await server.http.post("/api/files", params={"name": text}, content=f"read {in_file}".encode(), headers=kind)
     parts = [{"type": "text", "text": f"tell {text}"}, {"type": "file", "file_id": file.json()["file_id"]}]
     body = {"parts": parts, "agent": "talker"}
-    answer = await server.http.post(f"/api/threads/{await server.thread()}/messages", json=body)
+    thread = await server.thread()
+    answer = await server.http.post(f"/api/threads/{thread}/messages", json=body)
     assert answer.status_code == 201, answer.text
+    assert (await server.http.patch(f"/api/threads/{thread}", json={"title": f"about {text}"})).status_code == 200
     return str(answer.json()["run_id"])
 
 

@@ -47,6 +47,8 @@ async def _of_postgres(text: str, dsn: str) -> set[str]:
 
 def _found(text: str, table: str, rows: Any) -> set[str]:
     found = {f"{table}.{name}" for row in rows for name in row.keys() if _holds(row[name], text)}  # noqa: SIM118
+    if table.startswith(("message_words", "plain_messages")):  # SQLite's index of messages, and the view that it reads
+        return {"messages.text"} if found else set()
     return {"passages.words"} if found and table.startswith("passage_words") else found  # SQLite's index
 
 

@@ -19,6 +19,7 @@ CONTENT = {
     "messages.text",
     "messages.sources",
     "messages.parts",
+    "threads.title",
     "files.name",
     "file_chunks.data",
     "waits.input",
