@@ -177,7 +177,6 @@ def app(gates: Gates) -> App:
     declared = [
         booker,
         parent,
-        sleeper,
         weigher,
         listener(gates),
         words,
@@ -191,7 +190,7 @@ def app(gates: Gates) -> App:
         _porter(gates),
         _tireless(),
     ]
-    return App({each.name: each for each in declared}, {"papers": [PAPER]}, "words")
+    return App({each.name: each for each in (sleeper, *declared)}, {"papers": [PAPER]}, "words")
 
 
 def _traveller(gates: Gates) -> Agent:

@@ -145,6 +145,7 @@ def build_channels(resources: Resources, tail: Tail, admission: Admission) -> Ch
         resources.store,
         resources.clock,
         declared=resources.app.agents,
+        default=settings.default_agent or resources.app.default,
         redactor=resources.redactor,
         limits=agent_limits(settings, resources.app),
     )

@@ -38,6 +38,7 @@ class AgentDirectory:
         clock: Clock,
         *,
         declared: Mapping[str, Agent],
+        default: str | None = None,
         redactor: "Redactor" = NO_REDACTION,
         limits: AgentLimits = NO_LIMITS,
     ) -> None:
@@ -46,6 +47,7 @@ class AgentDirectory:
         self._store = store
         self._clock = clock
         self._declared = declared
+        self.default = default  # the agent that answers when a client names none
 
     async def declare(self) -> None:
         """Store a profile for every agent declared in code."""

@@ -305,11 +305,6 @@ class Intake(ThreadIntake):
         return accepted
 
     @property
-    def default_agent(self) -> str:
-        """The name of the agent that answers when a client names none; empty without one."""
-        return self._default_agent
-
-    @property
     def agents(self) -> Sequence[str]:
         """The names of the declared agents that take messages."""
         return sorted(self._agents - set(self._plans))

@@ -94,7 +94,7 @@ def _agent(engine: Engine, profile: Profile) -> wire.AgentSeen:
         description=directory.description(profile.id),
         samples=list(directory.samples(profile.id)),
         canChat=directory.can_chat(profile.id),
-        isDefault=profile.id == engine.intake.default_agent,
+        isDefault=profile.id == directory.default,
         createdAt=translate.iso(profile.created_at),
         updatedAt=translate.iso(profile.updated_at),
         **shown,
