@@ -15,6 +15,7 @@ from runyard.agents.tools.workspace import Workspace
 from runyard.agents.user_code.containment import contain_tasks
 from runyard.agents.user_code.run_in_thread import run_in_thread
 from runyard.app.announcing import build_announcer
+from runyard.app.engine_wiring import build_engine
 from runyard.app.factories import open_bus, open_checkpoints, open_exporter, open_store
 from runyard.app.hints import Hints
 from runyard.app.startup_checks import check_and_load
@@ -22,7 +23,6 @@ from runyard.app.wiring import (
     Resources,
     build_admission,
     build_channels,
-    build_engine,
     build_files,
     build_log_pipeline,
     build_reaper,
