@@ -28,16 +28,17 @@ class Verdict(Struct, frozen=True):
 
 def judge(pieces: Sequence[Piece], tokens: int, end: bytes | None = b"state") -> Verdict:
     """`end` is the event that comes last, in a dialect that has one."""
-    first, expected, last_id, ended = 0, 0, 0, False
+    first, expected, ended = 0, 0, False
+    last_id: tuple[int, ...] = (0,)
     delays: list[int] = []
     for at, frame in frames(pieces):
         if ended:
             raise Wrong("something came after the end")
         first = first or (0 if tokens else at)
-        seq = int(frame.get(b"id", last_id + 1))
-        if seq <= last_id:
-            raise Wrong(f"id {seq} came after {last_id}")
-        last_id = seq
+        position = _position(frame[b"id"]) if b"id" in frame else (last_id[0] + 1,)
+        if position <= last_id:
+            raise Wrong(f"id {_text(position)} came after {_text(last_id)}")
+        last_id = position
         ended = end is not None and frame.get(b"event") == end
         token = TOKEN.search(frame.get(b"data", b"")) if frame.get(b"event") != b"final" else None
         if token:
@@ -52,6 +53,15 @@ def judge(pieces: Sequence[Piece], tokens: int, end: bytes | None = b"state") ->
     if expected != tokens:
         raise Wrong(f"{expected} tokens came, not {tokens}")
     return Verdict(first, delays)
+
+
+def _position(given: bytes) -> tuple[int, ...]:
+    """Return an id as numbers: a seq, in some dialects followed by a number within the event."""
+    return tuple(map(int, given.split(b"-")))
+
+
+def _text(position: tuple[int, ...]) -> str:
+    return "-".join(map(str, position))
 
 
 def frames(pieces: Sequence[Piece]) -> Iterator[tuple[int, dict[bytes, bytes]]]:

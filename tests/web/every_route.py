@@ -14,6 +14,9 @@ from tests.faces.live_server import Server
 from tests.faces.raw_stream import RawStream
 
 
+NEEDED = {"/api/runs/{run_id}/request": "?at=1"}  # what the query of a route must have
+
+
 class Operation(NamedTuple):
     method: str
     path: str
@@ -23,7 +26,7 @@ class Operation(NamedTuple):
         return "{" in self.path
 
     def at(self, ids: Mapping[str, str]) -> str:
-        return re.sub(r"{(\w+)}", lambda found: ids[found[1]], self.path)
+        return re.sub(r"{(\w+)}", lambda found: ids[found[1]], self.path) + NEEDED.get(self.path, "")
 
 
 def app_of(server: Server) -> App:

@@ -55,7 +55,7 @@ async def test_no_list_fails_on_an_odd_parameter(server: Server) -> None:
 
 
 def _filled(path: str) -> str:
-    return Operation("GET", path).at(Anything())
+    return Operation("GET", path).at(Anything()).partition("?")[0]
 
 
 class Anything(dict[str, str]):
