@@ -13,7 +13,6 @@ from runyard.web.app import App
 from tests.faces.live_server import Server
 from tests.faces.raw_stream import RawStream
 
-
 NEEDED = {"/api/runs/{run_id}/request": "?at=1"}  # what the query of a route must have
 
 
