@@ -8,6 +8,7 @@ from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 from functools import partial
 from pathlib import Path
+from urllib.error import HTTPError
 from urllib.request import urlopen
 
 import httpx2
@@ -81,5 +82,10 @@ def _scrape(pod: RenderedPod) -> str:
 
 
 def _scrapes(prometheus: PrivatePrometheus) -> int:
-    found = prometheus.query("count_over_time(runyard_queue_depth[1m])")
+    try:
+        found = prometheus.query("count_over_time(runyard_queue_depth[1m])")
+    except HTTPError as error:
+        if error.code != 503:  # it is still starting
+            raise
+        return 0
     return int(found[0]["value"][1]) if found else 0

@@ -68,12 +68,13 @@ async def test_at_every_boundary(any_flow: Flow, moment: str) -> None:
         flow.notes.open_gate(point)
     thread, run_id = await posting
     reader = flow.follow(run_id)
-    assert await flow.steer(thread, "m1") == (run_id, True)
+    is_free = point == "after.claim" and flow.is_sqlite  # its gate is open, so the run may end before the message comes
+    steered = await flow.steer(thread, "m1")
+    assert steered == (run_id, True) or is_free
     flow.notes.open_gate(point)
     assert await answered(flow, thread) == {"m0": 1, "m1": 1}
     await reader.end()
-    assert reader.count("message.received") == 1
-    is_free = point == "after.claim" and flow.is_sqlite  # its gate is open, so the run may end before it looks
+    assert reader.count("message.received") == int(steered[1])
     if moment not in MOMENTS[-3:] and not is_free:  # at the last ones the worker has nothing more to commit
         assert reader.count("message.taken") == 1, "the run under way has answered both"
         assert len(await flow.database.rows("select id from runs")) == 1

@@ -9,6 +9,7 @@ from playwright.async_api import Locator, expect
 
 from tests.page.conftest import NewTab, Site
 from tests.page.page_tab import Tab, answer, ended
+from tests.support.eventually import eventually
 
 
 def question(tab: Tab, about: str) -> Locator:
@@ -77,8 +78,16 @@ async def test_the_inbox_has_questions_and_client_tools_beside_approvals(new_tab
     assert await answered(site, run_id) == [{"row": 7, "side": "left"}]
     await site.api.waiting(run_id, times=2)
     tool = items.filter(has_text="tool locate")
-    await tool.get_by_role("button", name="Report a failure").click()
-    await tool.get_by_role("textbox", name="What went wrong").fill("no position")
+    report = tool.get_by_role("button", name="Report a failure")
+    form = tool.get_by_role("textbox", name="What went wrong")
+
+    async def opened() -> bool:  # a click right after the list has changed has no effect, on purpose
+        if await report.is_visible():
+            await report.click()
+        return await form.is_visible()
+
+    await eventually("the form is open", opened)
+    await form.fill("no position")
     await tool.get_by_role("button", name="Confirm failure").click()
     await expect(tool).to_have_count(0)
 

@@ -11,11 +11,11 @@ from msgspec import Struct
 
 from runyard.domain.fold import State
 
-VERSION: Literal[4] = 4
+VERSION: Literal[5] = 5
 
 
 class _Kept(Struct):
-    v: Literal[4]
+    v: Literal[5]
     state: State
 
 
