@@ -1,8 +1,8 @@
 """The measured agents, written as a user would write them. A message says how many tokens are wanted.
 
 A token is `t<number> `, and where its way is timed `t<number> <when> `: the monotonic clock in nanoseconds, which all
-processes of a machine share. That is when the token was made; for `conversing`, which must keep its pace, it is when the
-token was due, so a server that falls behind cannot hide it by making its tokens later.
+processes of a machine share. That is when the token was made; for `conversing`, which must keep its pace, it is when
+the token was due, so a server that falls behind cannot hide it by making its tokens later.
 """
 
 import asyncio

@@ -2,8 +2,8 @@
 p99 of the added latency below 50 ms.
 
 The latency of a token counts from the time at which it was due, so a server that falls behind its pace is found out.
-Conversations begin one after the other, as they do in life. The number of conversations grows by half until the limit is
-passed, then the last interval is halved twice. A number holds if one of two attempts does: one hiccup of the machine
+Conversations begin one after the other, as they do in life. The number of conversations grows by half until the limit
+is passed, then the last interval is halved twice. A number holds if one of two attempts does: one hiccup of the machine
 decides nothing. The row has the largest number that held. All servers share the machine with their clients, so only the
 ratios mean anything."""
 
