@@ -17,7 +17,7 @@ from runyard.stores.postgres.arrays import columns
 from runyard.stores.postgres.connections import SETTINGS
 from runyard.stores.postgres.store import PostgresStore, PostgresTx, one_statement
 from runyard.stores.rows import Row as SqlRow
-from runyard.stores.transactions import claims
+from runyard.stores.transactions.queue import claims
 from runyard.stores.transactions.tx import Write
 from tests.store.factories import MINUTE, Writer, a_post, a_thread, a_worker
 

@@ -46,6 +46,11 @@ def thread(row: Row) -> Thread:
     )
 
 
+def thread_values(made: Thread) -> tuple[Any, ...]:
+    """Return the values of a new thread, in the order of `insert_thread`."""
+    return made.id, made.owner, made.kind, made.external_id, made.user_id, made.agent, made.created_at, made.metadata
+
+
 def message(row: Row) -> Message:
     return Message(
         id=str(row["id"]),

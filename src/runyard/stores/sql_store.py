@@ -19,32 +19,12 @@ from runyard.errors import QueueFull, RunyardError
 from runyard.store import Accepted, IdempotencyKey, Post, Room
 from runyard.stores.full_disk import FullDisk
 from runyard.stores.operations import Transactions, query, statement, transaction
-from runyard.stores.transactions import (
-    agents,
-    api_keys,
-    channels,
-    checkpoints,
-    claims,
-    control,
-    documents,
-    feed,
-    files,
-    intake,
-    ledger,
-    log,
-    maintenance,
-    memory,
-    outbox,
-    pushes,
-    rate_limits,
-    reply_order,
-    retention,
-    runs,
-    snapshots,
-    steering,
-    threads,
-    waits,
-)
+from runyard.stores.transactions.content import agents, checkpoints, documents, files, memory
+from runyard.stores.transactions.conversations import channels, feed, messages, threads
+from runyard.stores.transactions.log import log, outbox, pushes, snapshots
+from runyard.stores.transactions.queue import claims, control, intake, steering
+from runyard.stores.transactions.runs import ledger, reply_order, runs, waits
+from runyard.stores.transactions.upkeep import api_keys, maintenance, rate_limits, retention
 
 
 class WrittenPart(NamedTuple):
@@ -298,14 +278,14 @@ class SqlStore(Transactions):
     change_channel = transaction("other", channels.change_channel)
     add_member = transaction("other", channels.add_member)
     remove_member = transaction("other", channels.remove_member)
-    post_message = transaction("intake", channels.post_message)
-    recent_messages = query(channels.recent)
-    get_message = query(channels.get_message)
-    change_message = transaction("other", channels.change_message)
-    delete_message = transaction("other", channels.delete_message)
-    react = transaction("other", channels.react)
-    remove_reaction = transaction("other", channels.remove_reaction)
-    reactions = query(channels.reactions)
+    post_message = transaction("intake", messages.post_message)
+    recent_messages = query(messages.recent)
+    get_message = query(messages.get_message)
+    change_message = transaction("other", messages.change_message)
+    delete_message = transaction("other", messages.delete_message)
+    react = transaction("other", messages.react)
+    remove_reaction = transaction("other", messages.remove_reaction)
+    reactions = query(messages.reactions)
 
     async def release_held_runs(self, limit: int) -> tuple[int, int | None]:
         due_in = await self._read(reply_order.due_in)

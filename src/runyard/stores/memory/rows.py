@@ -22,11 +22,11 @@ from runyard.domain.run import Run
 from runyard.domain.thread import Message, Reaction, Thread
 from runyard.domain.wait import KeptEvent, Wait
 from runyard.store import Document, Post, Removal, Snapshot, WorkerRow
-from runyard.stores.memory.keys import Keys
-from runyard.stores.memory.lane import Lane
-from runyard.stores.memory.ledger import Ledgers
-from runyard.stores.memory.outbox import Outbox
-from runyard.stores.memory.tombstones import Tombstones
+from runyard.stores.memory.tables.keys import Keys
+from runyard.stores.memory.tables.lane import Lane
+from runyard.stores.memory.tables.ledger import Ledgers
+from runyard.stores.memory.tables.outbox import Outbox
+from runyard.stores.memory.tables.tombstones import Tombstones
 
 
 class SteeredMessage(NamedTuple):

@@ -27,7 +27,7 @@ from runyard.stores.operations import P, Purpose, Script, T
 from runyard.stores.postgres.arrays import columns, literal
 from runyard.stores.postgres.connections import AWAY, Connections, Limits
 from runyard.stores.sql_store import SqlStore, WrittenPart
-from runyard.stores.transactions.intake import CLOCK_TOLERANCE_MS
+from runyard.stores.transactions.queue.intake import CLOCK_TOLERANCE_MS
 from runyard.stores.transactions.tx import Tx, Write
 
 if TYPE_CHECKING:

@@ -1,0 +1,1 @@
+"""Protocols for content that belongs to no run alone: agents, documents, files, checkpoints."""

@@ -1,0 +1,1 @@
+"""Protocols for threads, channels and their messages."""

@@ -1,0 +1,1 @@
+"""Protocols for logs and what is read from them."""

@@ -1,0 +1,1 @@
+"""Protocols for the queue: posts become runs, and workers claim them."""

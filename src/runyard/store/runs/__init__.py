@@ -1,0 +1,1 @@
+"""Protocols for runs, their waits and their ledgers."""

@@ -1,0 +1,1 @@
+"""Protocols for operators: retention, API keys, rate limits."""
