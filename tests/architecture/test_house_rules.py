@@ -32,8 +32,6 @@ FOLDER_ENTRIES = 16  # without __init__.py
 LONG_FILES = {
     "src/runyard/domain/events.py": (451, "every core event, documented field by field"),
     "src/runyard/domain/fold.py": (404, "one case for each core event"),
-    "src/runyard/encryption/sealed_store.py": (354, "one method for each operation with content"),
-    "src/runyard/stores/sql_store.py": (364, "every operation of the store, most in one line"),
 }
 LONG_FUNCTIONS = {
     "src/runyard/app/process.py::__init__": (66, "names every part of a process once"),
