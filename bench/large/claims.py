@@ -12,7 +12,7 @@ from typing import Any
 import asyncpg
 
 from bench.results import Row, percentile
-from runyard.domain.append import Appended, Release
+from runyard.domain.runs.append import Appended, Release
 from runyard.stores.postgres.arrays import columns
 from runyard.stores.postgres.connections import SETTINGS
 from runyard.stores.postgres.store import PostgresStore, PostgresTx, one_statement

@@ -30,7 +30,7 @@ if TYPE_CHECKING:
     from runyard.app.on_demand import WorkedRun, work_once
     from runyard.client import Client
     from runyard.contract.timeouts import Timeouts
-    from runyard.domain.content import File
+    from runyard.domain.content.parts import File
     from runyard.errors import (
         AgentError,
         AnswerTimedOut,
@@ -123,7 +123,7 @@ _NAMES_BY_MODULE = {
     "runyard.app.on_demand": ["WorkedRun", "work_once"],
     "runyard.client": ["Client"],
     "runyard.contract.timeouts": ["Timeouts"],
-    "runyard.domain.content": ["File"],
+    "runyard.domain.content.parts": ["File"],
     "runyard.errors": [
         "AgentError",
         "AnswerTimedOut",

@@ -14,7 +14,7 @@ from runyard import clock, errors, store
 from runyard.agents import execution
 from runyard.agents.declared import nodes
 from runyard.agents.plan import node_context
-from runyard.domain import append, run
+from runyard.domain.runs import append, run
 from runyard.engine.intake import intake
 from runyard.engine.log import outbox, stream
 from runyard.engine.queries import views

@@ -14,7 +14,7 @@ from runyard.agents.tools.tool import Effects
 from runyard.agents.user_code.current_call import set_current_execution
 from runyard.contract.breaker import FAILURES, Breaker
 from runyard.contract.timeouts import Timeouts
-from runyard.domain.content import DataPart, Part, TextPart, encoded, file_of
+from runyard.domain.content.parts import DataPart, Part, TextPart, encoded, file_of
 from runyard.domain.events import Event, ToolFinished, ToolStarted
 from runyard.errors import FilesNotSupported, Invalid, RemoteBroken, RemoteFailed, RemoteUnavailable, UnknownOutcome
 from tests.contract.agent_server import GOOD, TASK, as_json, as_stream, event, frames, served

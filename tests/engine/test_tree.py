@@ -20,7 +20,7 @@ from runyard.domain.events import (
     WaitRequested,
     place,
 )
-from runyard.domain.run import Run, Status
+from runyard.domain.runs.run import Run, Status
 from runyard.engine.log.outbox import Outbox
 from runyard.engine.log.publications import Publications
 from runyard.engine.log.snapshots import Snapshots

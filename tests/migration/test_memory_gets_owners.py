@@ -9,7 +9,7 @@ import asyncpg
 from alembic.script import ScriptDirectory
 
 from runyard.clock import SystemClock
-from runyard.domain.memory import EVERY_OWNER
+from runyard.domain.content.memory import EVERY_OWNER
 from runyard.ids import new_id
 from runyard.store import Store
 from runyard.stores.migrations import upgrade

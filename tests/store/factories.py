@@ -7,7 +7,7 @@ from anyio import sleep
 from msgspec.structs import replace
 
 from runyard.clock import SystemClock
-from runyard.domain.append import Appended, Finish, Move, Outcome, Park, Part
+from runyard.domain.conversations.thread import Message, Thread
 from runyard.domain.events import (
     ApprovalDecided,
     ApprovalRequested,
@@ -22,8 +22,8 @@ from runyard.domain.events import (
     RunWaiting,
     Usage,
 )
-from runyard.domain.run import Fate, Run, Status, StopReason, thread_lane
-from runyard.domain.thread import Message, Thread
+from runyard.domain.runs.append import Appended, Finish, Move, Outcome, Park, Part
+from runyard.domain.runs.run import Fate, Run, Status, StopReason, thread_lane
 from runyard.domain.wait import Wait
 from runyard.ids import new_id
 from runyard.store import Accepted, Excerpt, IdempotencyKey, Post, Store

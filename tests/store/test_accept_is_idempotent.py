@@ -3,7 +3,7 @@
 from anyio import create_task_group
 
 from runyard.domain.events import RunQueued
-from runyard.domain.run import Status
+from runyard.domain.runs.run import Status
 from runyard.errors import KeyReused, NotFound, RunyardError
 from runyard.ids import new_id
 from runyard.store import Accepted, Store

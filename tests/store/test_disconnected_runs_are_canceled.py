@@ -2,7 +2,7 @@
 
 import pytest
 
-from runyard.domain.run import Status
+from runyard.domain.runs.run import Status
 from runyard.ids import new_id
 from runyard.store import Store
 from tests.store.factories import (

@@ -6,7 +6,7 @@ from collections.abc import Awaitable, Callable
 import pytest
 from msgspec.structs import replace
 
-from runyard.domain.file import DroppedContent, Place, StoredFile
+from runyard.domain.content.file import DroppedContent, Place, StoredFile
 from runyard.encryption.cipher import make, parse
 from runyard.encryption.sealed_store import seal_store
 from runyard.errors import NotFound, RunyardError, Unreadable

@@ -4,7 +4,7 @@ their words."""
 import pytest
 from msgspec.structs import replace
 
-from runyard.domain.memory import EVERY_OWNER, Block, Passage
+from runyard.domain.content.memory import EVERY_OWNER, Block, Passage
 from runyard.encryption.sealed_store import SealedStore
 from runyard.errors import Conflict, NotFound, Sealed
 from runyard.ids import new_id

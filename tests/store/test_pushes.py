@@ -6,7 +6,7 @@ import pytest
 from msgspec.structs import replace
 
 from runyard.domain.push import Push
-from runyard.domain.run import Status
+from runyard.domain.runs.run import Status
 from runyard.errors import NotFound, TooMany
 from runyard.ids import new_id
 from runyard.store import Store

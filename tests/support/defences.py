@@ -20,9 +20,9 @@ import runyard.stores.postgres.store
 import runyard.stores.transactions.log.log
 import runyard.stores.transactions.queue.claims
 import runyard.stores.transactions.queue.intake
-from runyard.domain import append as appending
-from runyard.domain.append import Appended, Outcome, Part
-from runyard.domain.run import Run
+from runyard.domain.runs import append as appending
+from runyard.domain.runs.append import Appended, Outcome, Part
+from runyard.domain.runs.run import Run
 from runyard.engine.running.worker import Worker
 from runyard.stores.postgres.connections import Connections, Limits
 from runyard.stores.postgres.store import PostgresStore, PostgresTx

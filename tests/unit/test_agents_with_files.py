@@ -9,8 +9,8 @@ import pytest
 from langgraph.graph import START, MessagesState, StateGraph
 
 import runyard
-from runyard.domain.content import DataPart, File, as_json
-from runyard.domain.redaction import Redactor
+from runyard.domain.content.parts import DataPart, File, as_json
+from runyard.domain.redaction.redactor import Redactor
 from runyard.errors import FilesNotSupported
 from runyard.ids import new_id
 from runyard.model import Request

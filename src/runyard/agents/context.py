@@ -29,9 +29,9 @@ from runyard.agents.steps import Steps
 from runyard.agents.tools.tool import Tool
 from runyard.agents.waiting import Waiting
 from runyard.contract.result import Result
-from runyard.domain.content import File
+from runyard.domain.content.parts import File
+from runyard.domain.conversations.thread import Message
 from runyard.domain.events import ModelThinking, Trace, clean
-from runyard.domain.thread import Message
 from runyard.errors import AgentError, Invalid, RemoteFailed, ToolFailed, Unavailable, WriteRefused
 from runyard.store import Hit
 

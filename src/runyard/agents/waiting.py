@@ -9,10 +9,10 @@ from msgspec import UNSET
 from runyard.agents.current_run import CurrentRun
 from runyard.agents.declared.agent import Agent, Output
 from runyard.agents.durable.recorded import RecordedCalls
-from runyard.domain.content import Content
+from runyard.domain.content.parts import Content
+from runyard.domain.conversations.thread import Message
 from runyard.domain.events import clean
 from runyard.domain.task import Budget
-from runyard.domain.thread import Message
 from runyard.errors import Invalid
 
 T = TypeVar("T")

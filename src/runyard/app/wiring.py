@@ -46,7 +46,7 @@ from runyard.telemetry.metrics import Metrics
 from runyard.telemetry.spans import Tracer
 
 if TYPE_CHECKING:
-    from runyard.domain.redaction import Redactor
+    from runyard.domain.redaction.redactor import Redactor
 
 # kinds of agents that record whole messages in addition to the pieces
 WHOLE_MESSAGES = frozenset({"model", "claude", "pydantic_ai", "openai_agents"})

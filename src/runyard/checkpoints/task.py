@@ -21,7 +21,7 @@ import msgspec
 from runyard.checkpoints.file_store import remove_drafts
 from runyard.checkpoints.store import InteractionStore
 from runyard.clock import Clock
-from runyard.domain.run import Run
+from runyard.domain.runs.run import Run
 from runyard.encryption.sealed_files import SPARE, open_file, seal_file
 from runyard.engine.engine import Engine
 from runyard.errors import Gone, NotFound, RunyardError, Unreadable

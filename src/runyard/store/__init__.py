@@ -12,7 +12,7 @@ worker, lanes (sorted), runs (sorted). No operation waits for a lane while it ho
 
 from typing import Protocol
 
-from runyard.domain.document import Document, Hit
+from runyard.domain.content.document import Document, Hit
 from runyard.domain.removal import Removal, Tombstone
 from runyard.store.content.agents import AgentStore
 from runyard.store.content.checkpoints import CheckpointStore

@@ -7,7 +7,7 @@ from typing import Any
 from runyard.agents.context import Context
 from runyard.agents.declared.kinds import agent
 from runyard.agents.declared.loading import App
-from runyard.domain.run import Run
+from runyard.domain.runs.run import Run
 from runyard.store import PostedMessage
 from tests.faces.live_server import Server
 from tests.faces.raw_stream import RawStream

@@ -5,7 +5,7 @@ import asyncio
 import pytest
 
 from runyard.agents.context import Context
-from runyard.domain.run import Status
+from runyard.domain.runs.run import Status
 from tests.faces.channels.agents_on_demand import Company, done
 
 

@@ -5,7 +5,7 @@ import re
 
 import pytest
 
-from runyard.domain.thread import Message
+from runyard.domain.conversations.thread import Message
 from runyard.faces.threads.routes import MESSAGES
 from runyard.ids import new_id
 from runyard.stores.memory import MemoryStore

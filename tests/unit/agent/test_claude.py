@@ -15,7 +15,7 @@ from runyard.agents.declared.claude import note_spent, spent_before
 from runyard.agents.runners import RUNNERS
 from runyard.agents.user_code.current_call import set_current_execution
 from runyard.app.process import Process
-from runyard.domain.content import DataPart, Part, TextPart, encoded, file_of
+from runyard.domain.content.parts import DataPart, Part, TextPart, encoded, file_of
 from runyard.domain.events import Event, ModelMessage, Usage
 from runyard.errors import (
     FilesNotSupported,

@@ -11,7 +11,7 @@ from runyard.agents.declared.kinds import agent
 from runyard.agents.python.runner import run_python
 from runyard.agents.tools.tool import tool
 from runyard.domain.events import Event
-from runyard.domain.fold import fold
+from runyard.domain.state.fold import fold
 from runyard.errors import Nondeterministic, StepFailed
 from tests.unit.agent.fake_execution import FakeExecution, python_agent
 

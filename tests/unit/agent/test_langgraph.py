@@ -12,7 +12,7 @@ from langgraph.types import RetryPolicy, interrupt
 import runyard
 from runyard.agents.langgraph.runner import run_langgraph
 from runyard.domain.events import StepFinished
-from runyard.domain.redaction import Redactor
+from runyard.domain.redaction.redactor import Redactor
 from runyard.testing import Decision, run_agent
 from runyard.testing.result import RunResult
 from tests.support.fake_chat_model import FakeChatModel

@@ -15,8 +15,8 @@ from runyard.agents.runners import RUNNERS
 from runyard.agents.tools.tool import tool
 from runyard.agents.user_code.current_call import set_current_execution, stream_output
 from runyard.domain.events import ModelMessage, ModelToken
-from runyard.domain.redacted import redacted
-from runyard.domain.redaction import Redactor
+from runyard.domain.redaction.redacted import redacted
+from runyard.domain.redaction.redactor import Redactor
 from tests.unit.agent.fake_execution import FakeExecution
 
 MAIL = "ann@example.com"

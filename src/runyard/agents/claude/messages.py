@@ -10,7 +10,7 @@ from typing import Any
 from msgspec import Struct
 
 from runyard.domain.events import Usage
-from runyard.domain.run import StopReason
+from runyard.domain.runs.run import StopReason
 from runyard.errors import AgentError, ModelRefused, ModelUnavailable, RateLimited
 
 SERVER = "runyard"

@@ -10,8 +10,8 @@ from typing import Any
 
 from runyard.agents.execution import Execution
 from runyard.agents.model.file_blocks import as_text, is_text
-from runyard.domain.content import File, model_content, text_and_data
-from runyard.domain.thread import Message
+from runyard.domain.content.parts import File, model_content, text_and_data
+from runyard.domain.conversations.thread import Message
 from runyard.errors import FilesNotSupported
 
 BLOCKS = {

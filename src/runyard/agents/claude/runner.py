@@ -29,8 +29,8 @@ from runyard.agents.json_values import plain, same
 from runyard.agents.mcp.serving import mcp_server
 from runyard.agents.tools.tool import Tool
 from runyard.domain.events import ModelMessage, ModelReset, StepFinished, StepStarted, ToolFinished, ToolStarted, Usage
-from runyard.domain.fold import State
-from runyard.domain.ledger import THINK
+from runyard.domain.runs.ledger import THINK
+from runyard.domain.state.run_state import State
 from runyard.errors import InvalidInput, ModelUnavailable, Nondeterministic, ToolFailed, Unavailable, WriteRefused
 
 HISTORY = 20

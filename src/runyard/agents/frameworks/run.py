@@ -28,7 +28,6 @@ from runyard.agents.frameworks.messages import RequestedTool, Said
 from runyard.agents.json_values import plain
 from runyard.agents.tools.tool import Tool
 from runyard.agents.tools.waiting_tools import ClientTool
-from runyard.domain.conversation import UNKNOWN, refusal
 from runyard.domain.events import (
     ModelMessage,
     ModelReset,
@@ -40,8 +39,9 @@ from runyard.domain.events import (
     Usage,
     clean,
 )
-from runyard.domain.fold import CallState, WaitState
-from runyard.domain.ledger import THINK
+from runyard.domain.runs.ledger import THINK
+from runyard.domain.state.conversation import UNKNOWN, refusal
+from runyard.domain.state.run_state import CallState, WaitState
 from runyard.domain.wait import WaitKind
 from runyard.errors import AgentError, AnswerTooLarge, Invalid, Rejected, ToolFailed
 

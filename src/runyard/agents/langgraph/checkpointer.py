@@ -21,7 +21,7 @@ from msgspec import Struct
 
 from runyard.agents.json_values import plain
 from runyard.agents.langgraph.graph_values import GraphValues
-from runyard.domain.fold import StepState
+from runyard.domain.state.run_state import StepState
 
 CHECKPOINT = "checkpoint"
 INTERRUPT, RESUME, ERROR = "__interrupt__", "__resume__", "__error__"  # channels of LangGraph

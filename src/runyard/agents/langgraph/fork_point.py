@@ -11,7 +11,7 @@ from msgspec.structs import replace
 
 from runyard.agents.execution import ForkedCopy
 from runyard.agents.langgraph.checkpointer import is_record
-from runyard.domain.fold import CallState, State, StepState
+from runyard.domain.state.run_state import CallState, State, StepState
 
 
 class ForkPoint:

@@ -32,11 +32,11 @@ from runyard.agents.langgraph.node_steps import GraphParking, NodeSteps, path_of
 from runyard.agents.langgraph.recorded_tools import GraphCalls, current_graph_calls
 from runyard.agents.langgraph.spoken_text import SpokenText
 from runyard.agents.user_code.frames import calls_user_code
-from runyard.domain.content import text_and_data
+from runyard.domain.content.parts import text_and_data
+from runyard.domain.conversations.thread import Message
 from runyard.domain.events import ModelReset, StepFinished, Usage, clean
-from runyard.domain.fold import State
-from runyard.domain.run import StopReason
-from runyard.domain.thread import Message
+from runyard.domain.runs.run import StopReason
+from runyard.domain.state.run_state import State
 from runyard.errors import AgentError, FilesNotSupported
 from runyard.ids import new_id
 

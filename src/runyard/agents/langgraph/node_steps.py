@@ -11,7 +11,7 @@ from typing import NoReturn
 from runyard.agents.durable.parking import Parking
 from runyard.agents.execution import Execution
 from runyard.domain.events import StepFinished, StepStarted, Usage, clean
-from runyard.domain.fold import StepState
+from runyard.domain.state.run_state import StepState
 
 BETWEEN = "|"  # the parts of a namespace, from the outer graph to the inner one
 OF_TASK = ":"  # between the name of a node and the id of its task

@@ -24,7 +24,7 @@ from runyard.agents.json_values import plain, same
 from runyard.agents.langgraph.node_steps import current_namespace
 from runyard.agents.tools.tool import Tool
 from runyard.domain.events import ToolFinished, ToolStarted
-from runyard.domain.fold import CallState
+from runyard.domain.state.run_state import CallState
 from runyard.errors import (
     AgentError,
     InvalidInput,

@@ -6,7 +6,7 @@ When the node writes it again, the equal part is not shown twice.
 """
 
 from runyard.agents.context import Context
-from runyard.domain.fold import State
+from runyard.domain.state.run_state import State
 
 BETWEEN_MESSAGES = "\n\n"
 

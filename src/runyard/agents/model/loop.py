@@ -30,12 +30,12 @@ from runyard.agents.model.structured_answer import StructuredAnswer
 from runyard.agents.model.summarizer import Summarizer
 from runyard.agents.model.tool_execution import ToolExecution
 from runyard.agents.model.window import Window
-from runyard.domain.content import model_content
-from runyard.domain.conversation import call_ids, messages, results_of, taken_messages
+from runyard.domain.content.parts import model_content
 from runyard.domain.events import ModelMessage, ModelReset, StepFinished, StepStarted, Usage
-from runyard.domain.fold import State
-from runyard.domain.run import StopReason
-from runyard.domain.summary import SUMMARIZE
+from runyard.domain.runs.run import StopReason
+from runyard.domain.state.conversation import call_ids, messages, results_of, taken_messages
+from runyard.domain.state.run_state import State
+from runyard.domain.state.summary import SUMMARIZE
 from runyard.domain.task import Budget
 from runyard.errors import AnswerTooLarge, ContextTooLong, ModelRefused, ModelUnavailable
 from runyard.model import Finished, Model, Request, Text, Thinking

@@ -1,16 +1,16 @@
 """The structured answer of a model agent: check it, and ask the model once to correct it.
 
 A failed check is a step in the log, in the append of the message that it checked. So the correction is not repeated
-after a crash, and the next runs of the thread read the same conversation (`domain/conversation.py`).
+after a crash, and the next runs of the thread read the same conversation (`domain/state/conversation.py`).
 """
 
 from typing import Any
 
 from runyard.agents.declared.answer_format import AnswerFormat
 from runyard.agents.execution import Execution
-from runyard.domain.conversation import CHECK_ANSWER, check_key, correction
 from runyard.domain.events import StepFinished, StepStarted
-from runyard.domain.run import StopReason
+from runyard.domain.runs.run import StopReason
+from runyard.domain.state.conversation import CHECK_ANSWER, check_key, correction
 from runyard.errors import Invalid, InvalidAnswer
 
 

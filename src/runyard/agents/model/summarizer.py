@@ -15,7 +15,7 @@ from runyard.agents.execution import Canceled, Execution
 from runyard.agents.model.output_limit import OutputLimit
 from runyard.agents.model.tokens import LETTERS_PER_TOKEN
 from runyard.domain.events import StepFinished, StepStarted, Usage, clean
-from runyard.domain.summary import SUMMARIZE, Summary
+from runyard.domain.state.summary import SUMMARIZE, Summary
 from runyard.errors import ModelUnavailable
 from runyard.model import Finished, Model, Request
 
@@ -50,7 +50,7 @@ class Summarizer:
         self, before: str | None, messages: Sequence[Mapping[str, Any]], most: int, *, back: int, covers: int = 0
     ) -> str:
         """Return the summary of an earlier summary and these messages, in requests of at most `most` tokens. It is
-        recorded with the place that it covers (`domain/summary.py`)."""
+        recorded with the place that it covers (`domain/state/summary.py`)."""
         self._made += 1
         step = f"summary#{self._made}"
         if step not in self._known:

@@ -16,9 +16,9 @@ from runyard.agents.durable.waits import Waits
 from runyard.agents.execution import Execution
 from runyard.agents.model.requested_calls import RequestedCall
 from runyard.agents.tools.waiting_tools import ClientTool
-from runyard.domain.conversation import tool_files, tool_message
 from runyard.domain.events import ToolFinished, ToolRequested, ToolStarted
-from runyard.domain.fold import CallState, WaitState
+from runyard.domain.state.conversation import tool_files, tool_message
+from runyard.domain.state.run_state import CallState, WaitState
 from runyard.errors import Rejected, ToolFailed
 
 

@@ -16,9 +16,9 @@ from runyard.agents.declared.agent import Agent
 from runyard.agents.declared.model_settings import ModelSettings
 from runyard.agents.model.summarizer import summary_tokens
 from runyard.agents.model.tokens import estimate_tokens
-from runyard.domain.fold import State
-from runyard.domain.summary import EarlierRun, Memory, Summary, last_summary, summary_message
-from runyard.domain.thread import Message
+from runyard.domain.conversations.thread import Message
+from runyard.domain.state.run_state import State
+from runyard.domain.state.summary import EarlierRun, Memory, Summary, last_summary, summary_message
 from runyard.errors import ContextTooLong
 
 MOST_TOKENS = 100_000  # of the earlier runs, if the agent sets no limit

@@ -14,9 +14,9 @@ from runyard.agents.durable.tool_call import Result
 from runyard.agents.execution import Execution
 from runyard.agents.frameworks.messages import RequestedTool, Said
 from runyard.agents.json_values import plain
-from runyard.domain.content import DataPart, File, Image, decoded
-from runyard.domain.conversation import UNKNOWN
+from runyard.domain.content.parts import DataPart, File, Image, decoded
 from runyard.domain.events import Usage
+from runyard.domain.state.conversation import UNKNOWN
 from runyard.errors import ToolFailed
 
 _OUTPUT: TypeAdapter[list[Any]] = TypeAdapter(list[ResponseOutputItem])

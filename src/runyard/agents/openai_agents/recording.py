@@ -20,8 +20,8 @@ from runyard.agents.frameworks.run import FrameworkRun
 from runyard.agents.json_values import same
 from runyard.agents.openai_agents import messages as translate
 from runyard.agents.tools.tool import Effects, Tool
-from runyard.domain.conversation import refusal
 from runyard.domain.events import Usage
+from runyard.domain.state.conversation import refusal
 from runyard.errors import ModelUnavailable, ToolFailed
 
 HANDOFF = "handoff"

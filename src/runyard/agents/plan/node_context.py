@@ -14,8 +14,8 @@ from runyard.agents.declared.agent import Agent
 from runyard.agents.declared.remote import failure, flat
 from runyard.agents.durable.parking import Parking
 from runyard.agents.execution import Execution
+from runyard.domain.conversations.thread import Message
 from runyard.domain.events import Trace
-from runyard.domain.thread import Message
 from runyard.errors import Invalid
 
 _MARK = re.compile(r"[A-Za-z0-9_.:-]{1,128}", re.ASCII)

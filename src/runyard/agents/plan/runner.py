@@ -25,7 +25,7 @@ from runyard.agents.plan.node_context import NodeContext
 from runyard.agents.user_code.containment import with_deadline
 from runyard.agents.user_code.frames import Interrupted, calls_user_code
 from runyard.domain.events import ApprovalRequested, ModelReset, ModelToken, StepFinished, StepStarted
-from runyard.domain.fold import StepState
+from runyard.domain.state.run_state import StepState
 from runyard.domain.wait import Wait
 from runyard.errors import NodeFailed, NodeTimedOut, Unavailable, UnknownOutcome, WriteRefused
 

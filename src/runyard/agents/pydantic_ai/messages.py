@@ -26,9 +26,9 @@ from pydantic_ai.messages import (
 from runyard.agents.durable.tool_call import PREFIX, Result
 from runyard.agents.execution import Execution
 from runyard.agents.frameworks.messages import RequestedTool, Said
-from runyard.domain import conversation
-from runyard.domain.content import DataPart, File, decoded
+from runyard.domain.content.parts import DataPart, File, decoded
 from runyard.domain.events import Usage
+from runyard.domain.state import conversation
 from runyard.errors import ToolError
 from runyard.errors import ToolFailed as CallFailed
 

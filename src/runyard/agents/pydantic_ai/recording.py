@@ -43,8 +43,8 @@ from runyard.agents.frameworks.run import FrameworkRun
 from runyard.agents.pydantic_ai import messages as translate
 from runyard.agents.tools.tool import Effects, Tool
 from runyard.agents.user_code.containment import Signal
-from runyard.domain.conversation import refusal
 from runyard.domain.events import Usage
+from runyard.domain.state.conversation import refusal
 from runyard.errors import ToolError
 from runyard.errors import ToolFailed as CallFailed
 

@@ -17,7 +17,7 @@ from runyard.agents.execution import Execution, Parked
 from runyard.agents.json_values import plain
 from runyard.agents.user_code.containment import failure_of
 from runyard.agents.user_code.frames import calls_user_code
-from runyard.domain.content import File
+from runyard.domain.content.parts import File
 from runyard.domain.events import ModelReset, clean
 from runyard.errors import AgentError
 

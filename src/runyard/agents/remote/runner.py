@@ -9,7 +9,7 @@ from runyard.agents.context import Context
 from runyard.agents.declared.agent import Agent, Output
 from runyard.agents.execution import Execution
 from runyard.agents.python.runner import run_python
-from runyard.domain.content import text_and_data
+from runyard.domain.content.parts import text_and_data
 from runyard.errors import FilesNotSupported
 
 

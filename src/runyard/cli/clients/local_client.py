@@ -26,8 +26,8 @@ from runyard.client.wire import (
     WorkerInfo,
 )
 from runyard.clock import SystemClock
-from runyard.domain.no_redaction import NO_REDACTION
-from runyard.domain.run import Status
+from runyard.domain.redaction.no_redaction import NO_REDACTION
+from runyard.domain.runs.run import Status
 from runyard.engine.access import LOCAL_CALLER, Access, Caller
 from runyard.engine.log.snapshots import READ_EVENTS
 from runyard.engine.queries.views import Views, checked_id

@@ -2,9 +2,9 @@
 
 from collections.abc import Mapping, Sequence
 
-from runyard.domain.file import StoredFile
-from runyard.domain.memory import Block, Passage
-from runyard.domain.run import Run
+from runyard.domain.content.file import StoredFile
+from runyard.domain.content.memory import Block, Passage
+from runyard.domain.runs.run import Run
 from runyard.encryption.sealed_store.sealing import Sealing
 from runyard.errors import Sealed
 

@@ -4,8 +4,8 @@ from collections.abc import Mapping, Sequence
 
 from msgspec.structs import replace
 
-from runyard.domain.feed import Window
-from runyard.domain.thread import Message, Thread
+from runyard.domain.conversations.feed import Window
+from runyard.domain.conversations.thread import Message, Thread
 from runyard.encryption.sealed_store.sealing import Sealing
 from runyard.errors import Sealed
 from runyard.store import Excerpt, IdempotencyKey, NewMessage, Post, PostedMessage

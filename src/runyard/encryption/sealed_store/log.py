@@ -2,9 +2,9 @@
 
 from collections.abc import Sequence
 
-from runyard.domain.append import Outcome, Part
 from runyard.domain.events import Event
 from runyard.domain.push import Push
+from runyard.domain.runs.append import Outcome, Part
 from runyard.encryption.sealed_store.sealing import Sealing
 from runyard.store import Snapshot
 

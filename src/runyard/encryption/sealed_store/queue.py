@@ -4,9 +4,9 @@ from collections.abc import Callable, Mapping, Sequence
 
 from msgspec.structs import replace
 
+from runyard.domain.conversations.thread import Message
 from runyard.domain.events import Draft
-from runyard.domain.run import Run
-from runyard.domain.thread import Message
+from runyard.domain.runs.run import Run
 from runyard.encryption.sealed_store.sealing import Sealing
 from runyard.errors import RunyardError
 from runyard.store import NO_VERSIONS, Accepted, AgentFilter, Beat, Claim, Ending, Post, Reaped, Room

@@ -3,8 +3,8 @@
 from collections.abc import Callable, Mapping, Sequence
 
 from runyard.domain.events import Draft
-from runyard.domain.ledger import Ledger
-from runyard.domain.run import Run
+from runyard.domain.runs.ledger import Ledger
+from runyard.domain.runs.run import Run
 from runyard.domain.wait import KeptEvent, Wait, WaitStatus
 from runyard.encryption.sealed_store.sealing import Sealing
 from runyard.store import RunFilter

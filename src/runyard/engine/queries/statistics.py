@@ -11,8 +11,8 @@ from msgspec import Struct
 
 from runyard.clock import Clock
 from runyard.domain.events import Usage, clean
-from runyard.domain.ledger import RunGroup
-from runyard.domain.run import Status
+from runyard.domain.runs.ledger import RunGroup
+from runyard.domain.runs.run import Status
 from runyard.ids import first_id_at
 from runyard.store import Store
 

@@ -10,7 +10,7 @@ from collections.abc import Callable
 
 from runyard.agents.execution import Canceled
 from runyard.clock import since_boot
-from runyard.domain.run import Run
+from runyard.domain.runs.run import Run
 from runyard.errors import Fenced, Unavailable
 from runyard.store import Beat, Store
 

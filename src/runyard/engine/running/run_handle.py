@@ -13,7 +13,8 @@ from msgspec.structs import replace
 
 from runyard.agents.declared.agent import Agent
 from runyard.agents.execution import Canceled, ForkedCopy
-from runyard.domain.content import File, StoredContent, encoded
+from runyard.domain.content.parts import File, StoredContent, encoded
+from runyard.domain.conversations.thread import Message
 from runyard.domain.events import (
     ApprovalRequested,
     Draft,
@@ -27,12 +28,11 @@ from runyard.domain.events import (
     Usage,
     WaitRequested,
 )
-from runyard.domain.fold import State
-from runyard.domain.ledger import LedgerRecorder
-from runyard.domain.run import Run
-from runyard.domain.summary import Memory, Summary
+from runyard.domain.runs.ledger import LedgerRecorder
+from runyard.domain.runs.run import Run
+from runyard.domain.state.run_state import State
+from runyard.domain.state.summary import Memory, Summary
 from runyard.domain.task import Budget, Task, deadline
-from runyard.domain.thread import Message
 from runyard.domain.wait import APPROVALS, Wait, WaitKind
 from runyard.engine.log.journal import RunWriter
 from runyard.engine.running.earlier_runs import earlier_conversations, fitting, forked_copy, runs_since_summary

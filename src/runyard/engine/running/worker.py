@@ -15,7 +15,7 @@ from collections.abc import Callable, Coroutine, Iterator, Sequence
 from contextlib import contextmanager, suppress
 from typing import Any
 
-from runyard.domain.run import SUSPECT_ATTEMPTS, Run
+from runyard.domain.runs.run import SUSPECT_ATTEMPTS, Run
 from runyard.engine.background import run_forever
 from runyard.engine.running.lease import LEASE_MARGIN, Lease
 from runyard.engine.running.run_services import RunServices

@@ -9,7 +9,7 @@ from typing import Any
 
 from runyard.domain.events import Event
 from runyard.domain.push import Push
-from runyard.domain.run import Run
+from runyard.domain.runs.run import Run
 from runyard.engine.log.pushes import PushRequest
 from runyard.errors import Invalid, NotFound, TooMany
 from runyard.faces.a2a import objects, wire

@@ -15,9 +15,9 @@ from typing import Any, NamedTuple
 
 import msgspec
 
-from runyard.domain.content import DataPart, TextPart
+from runyard.domain.content.parts import DataPart, TextPart
 from runyard.domain.events import clean
-from runyard.domain.run import Run
+from runyard.domain.runs.run import Run
 from runyard.domain.task import RunOptions
 from runyard.domain.wait import Wait
 from runyard.engine.engine import Engine

@@ -2,7 +2,7 @@
 
 from typing import Any
 
-from runyard.domain.run import Run, Status
+from runyard.domain.runs.run import Run, Status
 from runyard.domain.times import from_iso
 from runyard.errors import NotFound
 from runyard.faces.a2a import objects, wire

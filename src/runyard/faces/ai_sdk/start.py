@@ -11,10 +11,10 @@ from hashlib import sha256
 from typing import NamedTuple
 
 from runyard.domain.api_key import Scope
+from runyard.domain.conversations.thread import Thread
 from runyard.domain.events import ClientTool
-from runyard.domain.run import Run
+from runyard.domain.runs.run import Run
 from runyard.domain.task import RunOptions
-from runyard.domain.thread import Thread
 from runyard.engine.engine import Engine
 from runyard.engine.intake.inline_files import new_parts
 from runyard.engine.intake.intake import idempotency_key

@@ -17,7 +17,7 @@ from starlette.requests import Request
 from starlette.responses import Response
 from starlette.types import Receive, Scope, Send
 
-from runyard.domain.run import Run
+from runyard.domain.runs.run import Run
 from runyard.domain.task import Task, deadline
 from runyard.engine.engine import Engine
 from runyard.engine.intake.intake import idempotency_key

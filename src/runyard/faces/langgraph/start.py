@@ -9,9 +9,9 @@ from contextlib import suppress
 from typing import Any, Literal, NamedTuple
 
 from runyard.domain.api_key import Scope
-from runyard.domain.run import Run, Status
+from runyard.domain.conversations.thread import Thread
+from runyard.domain.runs.run import Run, Status
 from runyard.domain.task import RunOptions
-from runyard.domain.thread import Thread
 from runyard.domain.wait import Wait
 from runyard.engine.engine import Engine
 from runyard.engine.intake.content import FileReference

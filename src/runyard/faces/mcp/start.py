@@ -12,7 +12,7 @@ from typing import Any, NamedTuple
 import msgspec
 
 from runyard.domain.api_key import Scope
-from runyard.domain.run import Run
+from runyard.domain.runs.run import Run
 from runyard.domain.task import RunOptions
 from runyard.domain.wait import Wait
 from runyard.engine.engine import Engine

@@ -7,8 +7,8 @@ for an agent that is declared as shared.
 from collections.abc import Sequence
 from typing import Protocol
 
-from runyard.domain.memory import Block, Passage
-from runyard.domain.profile import Profile
+from runyard.domain.content.memory import Block, Passage
+from runyard.domain.content.profile import Profile
 
 
 class AgentStore(Protocol):

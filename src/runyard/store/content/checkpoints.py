@@ -3,7 +3,7 @@
 from collections.abc import Mapping, Sequence
 from typing import Protocol
 
-from runyard.domain.run import Run
+from runyard.domain.runs.run import Run
 
 
 class CheckpointStore(Protocol):

@@ -3,7 +3,7 @@
 from collections.abc import Sequence
 from typing import Protocol
 
-from runyard.domain.document import Document, Hit
+from runyard.domain.content.document import Document, Hit
 
 
 class DocumentStore(Protocol):

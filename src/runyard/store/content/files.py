@@ -3,7 +3,7 @@
 from collections.abc import Sequence
 from typing import Protocol
 
-from runyard.domain.file import DroppedContent, Place, StoredFile
+from runyard.domain.content.file import DroppedContent, Place, StoredFile
 
 
 class FileStore(Protocol):

@@ -10,9 +10,9 @@ from typing import Protocol
 
 from msgspec import Struct
 
-from runyard.domain.feed import Window
-from runyard.domain.recipients import Participant
-from runyard.domain.thread import Change, Conversation, Message, Reaction, Thread, ThreadKind
+from runyard.domain.conversations.feed import Window
+from runyard.domain.conversations.recipients import Participant
+from runyard.domain.conversations.thread import Change, Conversation, Message, Reaction, Thread, ThreadKind
 from runyard.store.queue.intake import Accepted, IdempotencyKey, Post
 
 

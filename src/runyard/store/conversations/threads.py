@@ -5,9 +5,9 @@ from typing import Protocol
 
 from msgspec import Struct
 
+from runyard.domain.conversations.thread import Message, Thread
 from runyard.domain.events import Draft
-from runyard.domain.run import Run
-from runyard.domain.thread import Message, Thread
+from runyard.domain.runs.run import Run
 from runyard.store.queue.intake import IdempotencyKey
 
 

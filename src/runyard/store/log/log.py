@@ -5,9 +5,9 @@ from typing import Protocol
 
 from msgspec import Struct
 
-from runyard.domain.append import Outcome, Part
 from runyard.domain.events import Event
-from runyard.domain.publication import Backlog, CursorAdvance
+from runyard.domain.runs.append import Outcome, Part
+from runyard.domain.runs.publication import Backlog, CursorAdvance
 
 
 class Head(Struct, frozen=True):

@@ -6,9 +6,9 @@ from typing import Protocol
 
 from msgspec import Struct
 
+from runyard.domain.conversations.thread import Message, Thread
 from runyard.domain.events import Draft, Event
-from runyard.domain.run import Run
-from runyard.domain.thread import Message, Thread
+from runyard.domain.runs.run import Run
 from runyard.errors import RunyardError
 from runyard.store.queue.workers import AgentFilter, Claim
 

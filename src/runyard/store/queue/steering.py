@@ -3,8 +3,8 @@
 from collections.abc import Callable, Sequence
 from typing import Protocol
 
+from runyard.domain.conversations.thread import Message
 from runyard.domain.events import Draft
-from runyard.domain.thread import Message
 from runyard.store.queue.intake import Accepted, Post, Room
 from runyard.store.runs.runs import Ending
 

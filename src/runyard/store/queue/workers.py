@@ -6,8 +6,8 @@ from typing import Protocol
 
 from msgspec import Struct
 
-from runyard.domain.run import Fate, Run
-from runyard.domain.thread import Message
+from runyard.domain.conversations.thread import Message
+from runyard.domain.runs.run import Fate, Run
 from runyard.errors import RunyardError
 from runyard.store.runs.runs import Ending
 

@@ -3,8 +3,8 @@
 from collections.abc import Sequence
 from typing import Protocol
 
-from runyard.domain.ledger import Day, Ledger, RunGroup
-from runyard.domain.run import Run
+from runyard.domain.runs.ledger import Day, Ledger, RunGroup
+from runyard.domain.runs.run import Run
 
 
 class LedgerStore(Protocol):

@@ -4,7 +4,7 @@ from collections.abc import Callable, Mapping, Sequence
 from typing import Literal, Protocol
 
 from runyard.domain.events import Draft
-from runyard.domain.run import Fate, Run
+from runyard.domain.runs.run import Fate, Run
 
 Ending = Callable[[Run, Fate], Sequence[Draft]]
 RunColumn = Literal["status", "agent", "thread_id", "error_code"]

@@ -4,7 +4,7 @@ from collections.abc import Callable, Sequence
 from typing import Protocol
 
 from runyard.domain.events import Draft
-from runyard.domain.run import Run
+from runyard.domain.runs.run import Run
 from runyard.domain.wait import KeptEvent, Wait, WaitStatus
 
 

@@ -16,8 +16,8 @@ from typing import TYPE_CHECKING, Any
 import asyncpg
 
 from runyard.clock import Clock, SteadyClock
-from runyard.domain.append import Finish, Part
-from runyard.domain.publication import CursorAdvance
+from runyard.domain.runs.append import Finish, Part
+from runyard.domain.runs.publication import CursorAdvance
 from runyard.errors import ClockAhead, DiskFull, StartupError, Unavailable
 from runyard.stores import keys_in_use, migrations
 from runyard.stores import queries as _queries

@@ -2,8 +2,8 @@
 
 from collections.abc import Sequence
 
-from runyard.domain.document import Hit
-from runyard.domain.memory import Passage
+from runyard.domain.content.document import Hit
+from runyard.domain.content.memory import Passage
 from runyard.stores.operations import query, statement, transaction
 from runyard.stores.sql_store.full_text import FullText
 from runyard.stores.transactions.content import agents, checkpoints, documents, files, memory

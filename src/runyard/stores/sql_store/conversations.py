@@ -2,7 +2,7 @@
 
 from collections.abc import Sequence
 
-from runyard.domain.thread import Message, Thread
+from runyard.domain.conversations.thread import Message, Thread
 from runyard.store import IdempotencyKey
 from runyard.stores.operations import query, transaction
 from runyard.stores.sql_store.full_text import FullText

@@ -6,10 +6,10 @@ A database adds `_append_fast`, the hot path of the log, for parts that have no 
 from collections.abc import Mapping, Sequence
 from typing import NamedTuple
 
-from runyard.domain.append import Appended, Finish, Outcome, Part
-from runyard.domain.publication import CursorAdvance
 from runyard.domain.push import Push
-from runyard.domain.run import MAILBOX
+from runyard.domain.runs.append import Appended, Finish, Outcome, Part
+from runyard.domain.runs.publication import CursorAdvance
+from runyard.domain.runs.run import MAILBOX
 from runyard.stores.operations import Transactions, query, statement, transaction
 from runyard.stores.transactions.log import log, outbox, pushes, snapshots
 

@@ -4,8 +4,8 @@ from collections.abc import Sequence
 
 from msgspec.structs import replace
 
-from runyard.domain.memory import EVERY_OWNER, Block, Passage
-from runyard.domain.profile import Profile
+from runyard.domain.content.memory import EVERY_OWNER, Block, Passage
+from runyard.domain.content.profile import Profile
 from runyard.errors import Conflict, NotFound
 from runyard.store import Document
 from runyard.stores.memory.content.documents import search

@@ -2,7 +2,7 @@
 
 from collections.abc import Mapping, Sequence
 
-from runyard.domain.run import Run
+from runyard.domain.runs.run import Run
 from runyard.stores.memory.rows import Rows
 
 

@@ -4,7 +4,7 @@ from collections.abc import Sequence
 
 from msgspec.structs import replace
 
-from runyard.domain.file import DroppedContent, Place, StoredFile
+from runyard.domain.content.file import DroppedContent, Place, StoredFile
 from runyard.errors import NotFound
 from runyard.store import Post
 from runyard.stores.memory.rows import Content, Rows

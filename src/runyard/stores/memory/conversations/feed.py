@@ -4,8 +4,8 @@ from typing import Any
 
 from msgspec.structs import replace
 
-from runyard.domain.feed import Entry, Kind, Window
-from runyard.domain.thread import Message, Role
+from runyard.domain.conversations.feed import Entry, Kind, Window
+from runyard.domain.conversations.thread import Message, Role
 from runyard.stores.memory.conversations.channels import Conversations
 
 

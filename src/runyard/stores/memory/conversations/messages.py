@@ -4,8 +4,8 @@ from collections.abc import Mapping, Sequence
 
 from msgspec.structs import replace
 
-from runyard.domain.recipients import Audience, Participant, recipients
-from runyard.domain.thread import Conversation, Message, Reaction
+from runyard.domain.conversations.recipients import Audience, Participant, recipients
+from runyard.domain.conversations.thread import Conversation, Message, Reaction
 from runyard.errors import NotFound
 from runyard.store import Accepted, NewMessage, PostedMessage
 from runyard.stores.memory.conversations.feed import Feed

@@ -4,9 +4,9 @@ from collections.abc import Mapping, Sequence
 
 from msgspec.structs import replace
 
-from runyard.domain.run import Run, thread_lane
-from runyard.domain.search import has_words
-from runyard.domain.thread import Message, Thread
+from runyard.domain.conversations.search import has_words
+from runyard.domain.conversations.thread import Message, Thread
+from runyard.domain.runs.run import Run, thread_lane
 from runyard.errors import Conflict, NotFound, RunActive
 from runyard.store import Excerpt, IdempotencyKey, Removal
 from runyard.stores.memory.conversations.channels import Conversations

@@ -4,10 +4,10 @@ from collections.abc import Mapping, Sequence
 
 from msgspec.structs import replace
 
-from runyard.domain.append import Appended, Finish, Outcome, Park, Part, Release, judge
 from runyard.domain.events import Event
-from runyard.domain.publication import Backlog, CursorAdvance
-from runyard.domain.run import Run, Status
+from runyard.domain.runs.append import Appended, Finish, Outcome, Park, Part, Release, judge
+from runyard.domain.runs.publication import Backlog, CursorAdvance
+from runyard.domain.runs.run import Run, Status
 from runyard.store import Head
 from runyard.stores.memory.runs.transitions import Transitions
 

@@ -5,7 +5,7 @@ from collections.abc import Mapping, Sequence
 
 from msgspec.structs import replace
 
-from runyard.domain.run import SUSPECT_ATTEMPTS, Run, Status, backoff_ms, fate_of_orphan
+from runyard.domain.runs.run import SUSPECT_ATTEMPTS, Run, Status, backoff_ms, fate_of_orphan
 from runyard.store import NO_VERSIONS, AgentFilter, Beat, Claim, Ending, ReadyRun, Reaped, WorkerRow
 from runyard.stores.memory.runs.transitions import Transitions
 

@@ -2,7 +2,7 @@
 
 from collections.abc import Sequence
 
-from runyard.domain.run import Run, Status
+from runyard.domain.runs.run import Run, Status
 from runyard.store import Ending
 from runyard.stores.memory.runs.transitions import Transitions
 

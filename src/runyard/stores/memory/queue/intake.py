@@ -5,8 +5,8 @@ from typing import Any
 
 from msgspec.structs import replace
 
-from runyard.domain.branch import BranchRun, affected
-from runyard.domain.run import Run, Status, thread_lane
+from runyard.domain.runs.branch import BranchRun, affected
+from runyard.domain.runs.run import Run, Status, thread_lane
 from runyard.errors import Conflict, KeyReused, NotFound, QueueFull, RunActive, RunyardError
 from runyard.store import Accepted, Post, Room
 from runyard.stores.memory.content.files import Files

@@ -4,9 +4,9 @@ from collections.abc import Callable, Sequence
 
 from msgspec.structs import replace
 
+from runyard.domain.conversations.thread import Message
 from runyard.domain.events import Draft
-from runyard.domain.run import Run
-from runyard.domain.thread import Message
+from runyard.domain.runs.run import Run
 from runyard.errors import NotFound, QueueFull, RunActive, RunyardError
 from runyard.store import Accepted, Ending, Post, Room
 from runyard.stores.memory.queue.control import Control

@@ -1,7 +1,7 @@
 """The reply order: runs that one message started follow one another, each held until the previous one ended or
 parked."""
 
-from runyard.domain.run import Run, Status
+from runyard.domain.runs.run import Run, Status
 from runyard.stores.memory.runs.runs import Runs
 
 

@@ -6,10 +6,10 @@ from typing import Any
 
 from msgspec.structs import replace
 
+from runyard.domain.conversations.thread import Message
 from runyard.domain.events import Usage
-from runyard.domain.ledger import Day, Ledger, RunGroup
-from runyard.domain.run import Run, Status
-from runyard.domain.thread import Message
+from runyard.domain.runs.ledger import Day, Ledger, RunGroup
+from runyard.domain.runs.run import Run, Status
 from runyard.errors import NotFound
 from runyard.store import RunFilter
 from runyard.stores.memory.rows import Rows, page

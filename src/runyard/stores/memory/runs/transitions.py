@@ -4,9 +4,9 @@ from typing import Any, Literal
 
 from msgspec.structs import replace
 
-from runyard.domain.append import END_OF, Finish
-from runyard.domain.feed import Entry, Kind
-from runyard.domain.run import ResumeWhy, Run, Status
+from runyard.domain.conversations.feed import Entry, Kind
+from runyard.domain.runs.append import END_OF, Finish
+from runyard.domain.runs.run import ResumeWhy, Run, Status
 from runyard.store import Ending
 from runyard.stores.memory.runs.reply_order import ReplyOrder
 

@@ -5,7 +5,7 @@ from collections.abc import Callable, Sequence
 from msgspec.structs import replace
 
 from runyard.domain.events import PROGRESS, Draft
-from runyard.domain.run import Run, Status
+from runyard.domain.runs.run import Run, Status
 from runyard.domain.wait import FROM_CLIENTS, KeptEvent, Wait, WaitStatus, child_target
 from runyard.errors import AlreadyDecided, NotFound, RunEnded
 from runyard.stores.memory.runs.transitions import Transitions

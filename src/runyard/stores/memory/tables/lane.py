@@ -3,7 +3,7 @@
 from bisect import insort
 from dataclasses import dataclass, field
 
-from runyard.domain.run import Run
+from runyard.domain.runs.run import Run
 
 
 @dataclass

@@ -6,7 +6,7 @@ from collections.abc import Collection, Sequence
 from msgspec.structs import replace
 
 from runyard.domain.events import Usage
-from runyard.domain.ledger import Day, Ledger, LedgerMessage, Step
+from runyard.domain.runs.ledger import Day, Ledger, LedgerMessage, Step
 
 DAY_MS = 86_400_000
 

@@ -4,8 +4,8 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 
 from runyard.clock import Clock
-from runyard.domain.publication import Backlog, CursorAdvance
-from runyard.domain.run import Run, Status
+from runyard.domain.runs.publication import Backlog, CursorAdvance
+from runyard.domain.runs.run import Run, Status
 
 
 @dataclass

@@ -1,6 +1,6 @@
 """Tombstones of runs that retention deleted. They are deleted later themselves."""
 
-from runyard.domain.run import Run
+from runyard.domain.runs.run import Run
 from runyard.errors import NotFound
 from runyard.store import Tombstone
 

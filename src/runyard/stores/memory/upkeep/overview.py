@@ -1,7 +1,7 @@
 """Counts over all owners."""
 
 from runyard.domain.events import Event
-from runyard.domain.run import Run, Status
+from runyard.domain.runs.run import Run, Status
 from runyard.store import Overview
 from runyard.stores.memory.queue.claims import Claims
 

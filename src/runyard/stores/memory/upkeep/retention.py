@@ -2,8 +2,8 @@
 
 from collections.abc import Sequence
 
-from runyard.domain.run import Run
-from runyard.domain.thread import Message
+from runyard.domain.conversations.thread import Message
+from runyard.domain.runs.run import Run
 from runyard.ids import first_id_at
 from runyard.store import Removal, Swept, Tombstone
 from runyard.stores.memory.conversations.threads import Threads

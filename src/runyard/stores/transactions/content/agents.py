@@ -5,7 +5,7 @@ from typing import Any
 
 from msgspec.structs import replace
 
-from runyard.domain.profile import Profile
+from runyard.domain.content.profile import Profile
 from runyard.errors import Conflict, NotFound
 from runyard.stores import rows as _rows
 from runyard.stores.transactions.tx import Tx

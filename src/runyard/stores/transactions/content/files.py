@@ -5,7 +5,7 @@ from typing import Any
 
 from msgspec.structs import replace
 
-from runyard.domain.file import DroppedContent, Place, StoredFile
+from runyard.domain.content.file import DroppedContent, Place, StoredFile
 from runyard.errors import NotFound
 from runyard.store import Post
 from runyard.stores import rows as _rows

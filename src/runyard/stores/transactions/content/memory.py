@@ -4,7 +4,7 @@ from collections.abc import Sequence
 
 import msgspec
 
-from runyard.domain.memory import Block, Passage
+from runyard.domain.content.memory import Block, Passage
 from runyard.errors import NotFound
 from runyard.stores import rows as _rows
 from runyard.stores.transactions.content import agents

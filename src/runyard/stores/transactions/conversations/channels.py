@@ -2,8 +2,8 @@
 
 from collections.abc import Sequence
 
-from runyard.domain.recipients import Participant
-from runyard.domain.thread import Change, Conversation, Thread, ThreadKind
+from runyard.domain.conversations.recipients import Participant
+from runyard.domain.conversations.thread import Change, Conversation, Thread, ThreadKind
 from runyard.errors import Conflict, Invalid, NotFound
 from runyard.store import IdempotencyKey
 from runyard.stores import rows as _rows

@@ -1,6 +1,6 @@
 """The feed of conversations: written with its cause, numbered later."""
 
-from runyard.domain.feed import Entry, Window
+from runyard.domain.conversations.feed import Entry, Window
 from runyard.stores import rows as _rows
 from runyard.stores.transactions.tx import Tx
 

@@ -5,8 +5,8 @@ from typing import Any
 
 from msgspec.structs import replace
 
-from runyard.domain.recipients import Audience, Participant, recipients
-from runyard.domain.thread import Conversation, Message, Reaction
+from runyard.domain.conversations.recipients import Audience, Participant, recipients
+from runyard.domain.conversations.thread import Conversation, Message, Reaction
 from runyard.errors import NotFound
 from runyard.store import NewMessage, PostedMessage
 from runyard.stores import rows as _rows

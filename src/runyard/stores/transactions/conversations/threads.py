@@ -4,9 +4,9 @@ from collections.abc import Mapping, Sequence
 
 from msgspec.structs import replace
 
-from runyard.domain.publication import is_dated
-from runyard.domain.run import thread_lane
-from runyard.domain.thread import Message, Thread
+from runyard.domain.conversations.thread import Message, Thread
+from runyard.domain.runs.publication import is_dated
+from runyard.domain.runs.run import thread_lane
 from runyard.errors import Conflict, NotFound, RunActive
 from runyard.store import Excerpt, IdempotencyKey
 from runyard.stores import rows as _rows

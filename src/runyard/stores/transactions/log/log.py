@@ -2,10 +2,10 @@
 
 from collections.abc import Mapping, Sequence
 
-from runyard.domain.append import Appended, Busy, Finish, Move, Outcome, Park, Part, Release, judge
 from runyard.domain.events import Event
-from runyard.domain.lane import Lane, extended, finished, parked, replace, requeued
-from runyard.domain.run import Run, Status
+from runyard.domain.runs.append import Appended, Busy, Finish, Move, Outcome, Park, Part, Release, judge
+from runyard.domain.runs.lane import Lane, extended, finished, parked, replace, requeued
+from runyard.domain.runs.run import Run, Status
 from runyard.store import Head
 from runyard.stores import rows as _rows
 from runyard.stores.transactions.queue import left_messages

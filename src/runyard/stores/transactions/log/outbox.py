@@ -2,8 +2,8 @@
 
 from collections.abc import Sequence
 
-from runyard.domain.publication import Backlog
-from runyard.domain.run import Status
+from runyard.domain.runs.publication import Backlog
+from runyard.domain.runs.run import Status
 from runyard.stores.transactions.tx import Tx
 
 

@@ -3,8 +3,8 @@
 from collections.abc import Collection, Mapping, Sequence
 from typing import Any
 
-from runyard.domain.lane import Lane, claimed, replace, requeued
-from runyard.domain.run import SUSPECT_ATTEMPTS, Run, Status, backoff_ms, fate_of_orphan
+from runyard.domain.runs.lane import Lane, claimed, replace, requeued
+from runyard.domain.runs.run import SUSPECT_ATTEMPTS, Run, Status, backoff_ms, fate_of_orphan
 from runyard.store import NO_VERSIONS, AgentFilter, Beat, Claim, Ending, ReadyRun, Reaped, WorkerRow
 from runyard.stores import rows as _rows
 from runyard.stores.transactions.queue import left_messages

@@ -2,8 +2,8 @@
 
 from collections.abc import Sequence
 
-from runyard.domain.lane import Lane, replace
-from runyard.domain.run import Run, Status
+from runyard.domain.runs.lane import Lane, replace
+from runyard.domain.runs.run import Run, Status
 from runyard.store import Ending
 from runyard.stores import rows as _rows
 from runyard.stores.transactions.queue import left_messages

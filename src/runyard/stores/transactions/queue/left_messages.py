@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from typing import Any
 
 from runyard.domain.events import Draft
-from runyard.domain.run import Run
+from runyard.domain.runs.run import Run
 from runyard.store import Post
 from runyard.stores import rows as _rows
 from runyard.stores.transactions.queue import intake

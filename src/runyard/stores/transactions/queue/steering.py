@@ -4,10 +4,10 @@ from collections.abc import Callable, Sequence
 
 from msgspec.structs import replace
 
+from runyard.domain.conversations.thread import Message
 from runyard.domain.events import Draft, place
-from runyard.domain.lane import Lane
-from runyard.domain.run import Run
-from runyard.domain.thread import Message
+from runyard.domain.runs.lane import Lane
+from runyard.domain.runs.run import Run
 from runyard.errors import NotFound, QueueFull, RunActive, RunyardError
 from runyard.store import Accepted, Ending, Post, Room
 from runyard.stores import rows as _rows

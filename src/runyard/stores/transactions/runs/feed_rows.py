@@ -3,8 +3,8 @@
 from collections.abc import Iterable
 from typing import Any
 
-from runyard.domain.feed import Kind
-from runyard.domain.run import Run
+from runyard.domain.conversations.feed import Kind
+from runyard.domain.runs.run import Run
 
 Row = tuple[Any, ...]
 

@@ -2,8 +2,8 @@
 
 from collections.abc import Iterable
 
-from runyard.domain.lane import Lane
-from runyard.domain.run import SUSPECT_ATTEMPTS
+from runyard.domain.runs.lane import Lane
+from runyard.domain.runs.run import SUSPECT_ATTEMPTS
 from runyard.stores import rows as _rows
 from runyard.stores.transactions.tx import Tx
 

@@ -4,8 +4,8 @@ from collections.abc import Sequence
 from typing import Any
 
 from runyard.domain.events import Usage
-from runyard.domain.ledger import Day, Ledger, LedgerMessage, RunGroup, Step
-from runyard.domain.run import Run, Status
+from runyard.domain.runs.ledger import Day, Ledger, LedgerMessage, RunGroup, Step
+from runyard.domain.runs.run import Run, Status
 from runyard.stores import rows as _rows
 from runyard.stores.transactions.tx import Tx
 

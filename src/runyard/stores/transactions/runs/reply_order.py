@@ -7,7 +7,7 @@ No transaction waits for a lane while it holds a run: only `release` locks the l
 
 from collections.abc import Collection, Sequence
 
-from runyard.domain.run import Run, Status
+from runyard.domain.runs.run import Run, Status
 from runyard.stores import rows as _rows
 from runyard.stores.transactions.runs import feed_rows
 from runyard.stores.transactions.runs.lanes import lock_lanes, save_lanes

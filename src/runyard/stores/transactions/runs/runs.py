@@ -2,9 +2,9 @@
 
 from collections.abc import Mapping, Sequence
 
-from runyard.domain.append import END_OF
-from runyard.domain.lane import extended, finished, revoked
-from runyard.domain.run import Fate, Run, Status
+from runyard.domain.runs.append import END_OF
+from runyard.domain.runs.lane import extended, finished, revoked
+from runyard.domain.runs.run import Fate, Run, Status
 from runyard.errors import NotFound
 from runyard.store import Ending, RunFilter
 from runyard.stores import rows as _rows

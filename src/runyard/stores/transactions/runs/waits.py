@@ -5,8 +5,8 @@ from collections.abc import Callable, Sequence
 import msgspec
 
 from runyard.domain.events import Draft
-from runyard.domain.lane import Lane, extended, requeued
-from runyard.domain.run import Run, Status
+from runyard.domain.runs.lane import Lane, extended, requeued
+from runyard.domain.runs.run import Run, Status
 from runyard.domain.wait import KeptEvent, Wait, WaitStatus, child_target
 from runyard.errors import AlreadyDecided, NotFound, RunEnded
 from runyard.stores import rows as _rows

@@ -2,7 +2,7 @@
 
 from collections.abc import Sequence
 
-from runyard.domain.run import thread_lane
+from runyard.domain.runs.run import thread_lane
 from runyard.errors import NotFound
 from runyard.ids import first_id_at
 from runyard.store import Removal, Swept, Tombstone

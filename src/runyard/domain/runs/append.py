@@ -10,10 +10,10 @@ from typing import TypeAlias
 
 from msgspec import Struct
 
+from runyard.domain.conversations.thread import Message
 from runyard.domain.events import PROGRESS, Draft, Usage
-from runyard.domain.ledger import Ledger
-from runyard.domain.run import Fate, Run, Status, StopReason
-from runyard.domain.thread import Message
+from runyard.domain.runs.ledger import Ledger
+from runyard.domain.runs.run import Fate, Run, Status, StopReason
 from runyard.domain.wait import Wait
 from runyard.errors import CancelRequested, Fenced, NonMonotonicSeq, NotParked, WriteRefused
 

@@ -15,8 +15,8 @@ from typing import Any
 
 import msgspec
 
-from runyard.domain.content import model_content, references
-from runyard.domain.fold import CallState, State, WaitState
+from runyard.domain.content.parts import model_content, references
+from runyard.domain.state.run_state import CallState, State, WaitState
 
 NOT_MADE = "The run was stopped before this call was made."
 NO_RESULT = "The run was stopped during this call. Whether it took effect is not known."

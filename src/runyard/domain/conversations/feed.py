@@ -9,7 +9,7 @@ from typing import Literal
 
 from msgspec import Struct
 
-from runyard.domain.thread import Message, Role, ThreadKind
+from runyard.domain.conversations.thread import Message, Role, ThreadKind
 
 Kind = Literal["message_created", "reaction_added", "agent_typing", "agent_done"]
 

@@ -6,7 +6,7 @@ Apart from `redaction.py`, so that a process without redaction does not import t
 from typing import TYPE_CHECKING, TypeVar, cast
 
 if TYPE_CHECKING:
-    from runyard.domain.redaction import Redactor
+    from runyard.domain.redaction.redactor import Redactor
 
 T = TypeVar("T")
 

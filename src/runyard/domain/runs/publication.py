@@ -7,7 +7,7 @@ run's end, or while it is queued or waiting and no transaction has changed it si
 import msgspec
 from msgspec import Struct
 
-from runyard.domain.run import Run, State, Status
+from runyard.domain.runs.run import Run, State, Status
 
 
 class CursorAdvance(Struct, frozen=True):

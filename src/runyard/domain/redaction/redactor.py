@@ -17,7 +17,7 @@ import msgspec
 import regex  # type: ignore[import-untyped]
 from msgspec import Struct
 
-from runyard.domain.sensitive import CHECKS, LIVELY, PATTERNS
+from runyard.domain.redaction.sensitive import CHECKS, LIVELY, PATTERNS
 from runyard.ids import is_id
 
 MOST = 4096  # longest match, and most characters held back

@@ -5,8 +5,8 @@ from typing import Literal
 
 from msgspec import Struct
 
-from runyard.domain.content import File, Part, decoded
-from runyard.domain.recipients import Participant
+from runyard.domain.content.parts import File, Part, decoded
+from runyard.domain.conversations.recipients import Participant
 
 ThreadKind = Literal["chat", "channel", "dm"]
 Role = Literal["user", "assistant"]

@@ -9,7 +9,7 @@ from typing import Literal
 import msgspec
 from msgspec import Struct
 
-from runyard.domain.fold import State
+from runyard.domain.state.run_state import State
 
 VERSION: Literal[5] = 5
 

@@ -8,8 +8,8 @@ or it waits and keeps the lane.
 import msgspec
 from msgspec import Struct
 
-from runyard.domain.append import Finish
-from runyard.domain.run import MOVES, SUSPECT_ATTEMPTS, ResumeWhy, Run, Status
+from runyard.domain.runs.append import Finish
+from runyard.domain.runs.run import MOVES, SUSPECT_ATTEMPTS, ResumeWhy, Run, Status
 
 replace = msgspec.structs.replace
 

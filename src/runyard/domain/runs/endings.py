@@ -4,9 +4,9 @@ from collections.abc import Sequence
 from typing import Literal
 
 from runyard.clock import Clock
-from runyard.domain.append import END_OF, Finish
 from runyard.domain.events import Draft, Drafter, RunCanceled, RunError, RunFinished, RunOutput
-from runyard.domain.run import Fate, Run
+from runyard.domain.runs.append import END_OF, Finish
+from runyard.domain.runs.run import Fate, Run
 
 FORKED = "forked"  # the reason why the copy that a fork makes is canceled
 

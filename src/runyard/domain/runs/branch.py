@@ -9,7 +9,7 @@ from collections.abc import Iterable
 
 from msgspec import Struct
 
-from runyard.domain.run import Status
+from runyard.domain.runs.run import Status
 
 
 class BranchRun(Struct, frozen=True):

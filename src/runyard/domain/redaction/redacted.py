@@ -26,7 +26,7 @@ from runyard.domain.events import (
 )
 
 if TYPE_CHECKING:
-    from runyard.domain.redaction import Redactor
+    from runyard.domain.redaction.redactor import Redactor
 
 P = TypeVar("P", bound=Payload)
 

@@ -14,7 +14,7 @@ from msgspec import Struct
 from msgspec.structs import replace
 
 from runyard.domain.events import ModelMessage, Payload, StepFinished, StepStarted, ToolFinished, ToolStarted, Usage
-from runyard.domain.run import Status
+from runyard.domain.runs.run import Status
 from runyard.ids import new_id
 
 StepStatus = Literal["running", "completed", "failed"]

@@ -10,7 +10,7 @@ from typing import Any
 import msgspec
 from msgspec import Struct
 
-from runyard.domain.fold import State
+from runyard.domain.state.run_state import State
 
 SUMMARIZE = "summarize"  # the name of the step
 
