@@ -18,7 +18,7 @@ from rich.table import Table
 
 from bench.stand import POSTGRES, SQLITE, Stand
 from bench.steps import console
-from runyard.agents.context import Context
+from runyard.agents.context.context import Context
 from runyard.agents.declared.kinds import agent
 from runyard.agents.declared.loading import App
 from runyard.app.process import Process

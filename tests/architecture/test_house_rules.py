@@ -40,7 +40,6 @@ LONG_FUNCTIONS = {
 }
 FULL_FOLDERS = {
     "src/runyard": (31, "one entry for each layer, and the modules at the bottom of the import order"),
-    "src/runyard/agents": (24, "one folder for each kind of agent"),
     "src/runyard/stores/migrations/versions": (None, "grows with every change of the schema"),
 }
 ON_PURPOSE = re.compile(r"# waits on purpose: \S")

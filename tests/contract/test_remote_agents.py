@@ -8,7 +8,7 @@ from msgspec.structs import replace
 import runyard
 from runyard.agents.declared.agent import Agent
 from runyard.agents.declared.remote import Remote
-from runyard.agents.runners import RUNNERS
+from runyard.agents.kinds.runners import RUNNERS
 from runyard.agents.tools.outbound import OutboundRefused
 from runyard.agents.tools.tool import Effects
 from runyard.agents.user_code.current_call import set_current_execution

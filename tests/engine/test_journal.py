@@ -4,7 +4,7 @@ import asyncio
 
 import pytest
 
-from runyard.agents.context import Context
+from runyard.agents.context.context import Context
 from runyard.agents.declared.agent import Agent
 from runyard.agents.declared.kinds import agent
 from runyard.domain.runs.append import Finish, Release

@@ -7,7 +7,7 @@ from contextlib import asynccontextmanager
 
 import pytest
 
-from runyard.agents.context import Context
+from runyard.agents.context.context import Context
 from runyard.agents.declared.agent import Agent
 from runyard.agents.declared.kinds import agent
 from runyard.app.process import Process

@@ -11,8 +11,8 @@ from typing import Any
 from msgspec import Struct
 
 from runyard.agents.declared.agent import Agent, Output, equipped
-from runyard.agents.model.loop import tool_definitions
-from runyard.agents.model.window import Window
+from runyard.agents.kinds.model.loop import tool_definitions
+from runyard.agents.kinds.model.window import Window
 from runyard.agents.tools.waiting_tools import ClientTool
 from runyard.domain.content.parts import model_content
 from runyard.domain.conversations.thread import Message

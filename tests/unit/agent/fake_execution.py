@@ -8,12 +8,12 @@ import asyncio
 from collections.abc import AsyncIterator, Awaitable, Callable, Sequence
 from typing import Any, Literal, TypeVar
 
-from runyard.agents.context import Context
+from runyard.agents.context.context import Context
 from runyard.agents.declared.agent import Agent, Output
 from runyard.agents.declared.kinds import agent
 from runyard.agents.execution import ForkedCopy, Parked
-from runyard.agents.python.runner import run_python
-from runyard.agents.runners import RUNNERS
+from runyard.agents.kinds.python.runner import run_python
+from runyard.agents.kinds.runners import RUNNERS
 from runyard.domain.content.parts import File, StoredContent, file_of
 from runyard.domain.conversations.thread import Message
 from runyard.domain.events import (

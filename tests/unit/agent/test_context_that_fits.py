@@ -10,7 +10,7 @@ import pytest
 
 from runyard.agents.declared.agent import Agent
 from runyard.agents.declared.loading import App
-from runyard.agents.model.tokens import estimate_tokens
+from runyard.agents.kinds.model.tokens import estimate_tokens
 from runyard.app.process import Process
 from runyard.buses.memory import MemoryBus
 from runyard.domain.api_key import LOCAL

@@ -5,10 +5,10 @@ from collections import Counter
 
 import pytest
 
-from runyard.agents.context import Context
+from runyard.agents.context.context import Context
 from runyard.agents.declared.agent import Agent, Output
 from runyard.agents.declared.kinds import agent
-from runyard.agents.python.runner import run_python
+from runyard.agents.kinds.python.runner import run_python
 from runyard.agents.tools.tool import tool
 from runyard.domain.events import Event
 from runyard.domain.state.fold import fold

@@ -10,8 +10,8 @@ from langgraph.graph import START, MessagesState, StateGraph
 import runyard
 from runyard.agents.declared.agent import Output
 from runyard.agents.execution import ForkedCopy, Parked
-from runyard.agents.langgraph.checkpointer import is_record
-from runyard.agents.langgraph.runner import run_langgraph
+from runyard.agents.kinds.langgraph.checkpointer import is_record
+from runyard.agents.kinds.langgraph.runner import run_langgraph
 from runyard.domain.conversations.thread import Message
 from runyard.domain.events import Event, StepStarted
 from runyard.domain.state.fold import fold

@@ -5,7 +5,7 @@ from typing import Any, TypeVar
 
 import pytest
 
-from runyard.agents.context import Context
+from runyard.agents.context.context import Context
 from runyard.agents.declared.agent import Agent
 from runyard.domain.conversations.thread import Message
 from runyard.domain.events import Event, MessageReceived, MessageTaken, ModelReset, Payload

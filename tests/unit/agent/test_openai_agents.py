@@ -16,7 +16,7 @@ from pydantic import BaseModel
 
 import runyard
 from runyard.agents.execution import Canceled
-from runyard.agents.runners import RUNNERS
+from runyard.agents.kinds.runners import RUNNERS
 from runyard.domain.events import StepFinished, ToolFinished
 from runyard.domain.redaction.redactor import Redactor
 from runyard.errors import Invalid

@@ -9,8 +9,8 @@ import pytest
 
 from runyard.agents.declared.agent import Agent
 from runyard.agents.execution import Canceled
-from runyard.agents.plan.node_context import NodeContext
-from runyard.agents.plan.runner import run_plan
+from runyard.agents.kinds.plan.node_context import NodeContext
+from runyard.agents.kinds.plan.runner import run_plan
 from runyard.domain.events import RunFinished
 from runyard.domain.runs.run import Status
 from runyard.domain.state.fold import fold

@@ -20,7 +20,7 @@ from pydantic_ai.usage import UsageLimits
 
 import runyard
 from runyard.agents.execution import Canceled, ModelOutput
-from runyard.agents.runners import RUNNERS
+from runyard.agents.kinds.runners import RUNNERS
 from runyard.domain.events import ToolFinished
 from runyard.domain.redaction.redactor import Redactor
 from runyard.errors import Invalid

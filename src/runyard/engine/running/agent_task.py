@@ -3,7 +3,7 @@
 import asyncio
 
 from runyard.agents.declared.agent import Agent, Output, equipped
-from runyard.agents.runners import RUNNERS
+from runyard.agents.kinds.runners import RUNNERS
 from runyard.agents.tools.waiting_tools import ClientTool
 from runyard.domain.runs.run import Run
 from runyard.domain.state.run_state import State
