@@ -10,10 +10,11 @@ from typing import Any
 
 import pytest
 
-from runyard import clock, errors, store
+from runyard import errors, store
 from runyard.agents import execution
 from runyard.agents.declared import nodes
 from runyard.agents.kinds.plan import node_context
+from runyard.base import clock
 from runyard.domain.runs import append, run
 from runyard.engine.intake import intake
 from runyard.engine.log import outbox, stream

@@ -21,7 +21,7 @@ from runyard.agents.declared.loading import App
 from runyard.agents.declared.nodes import Node
 from runyard.agents.kinds.plan.node_context import NodeContext
 from runyard.agents.tools.tool import tool
-from runyard.clock import SystemClock
+from runyard.base.clock import SystemClock
 from runyard.settings import Settings
 from runyard.stores.memory import MemoryStore
 from runyard.stores.sqlite.store import SqliteStore

@@ -8,7 +8,7 @@ from typing import Any
 from runyard.agents.declared.agent import Agent
 from runyard.agents.declared.loading import App
 from runyard.app.process import Process
-from runyard.clock import SystemClock
+from runyard.base.clock import SystemClock
 from runyard.domain.events import Event
 from runyard.domain.runs.append import Busy, Outcome, Part
 from runyard.domain.runs.run import Run

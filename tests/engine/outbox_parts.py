@@ -3,8 +3,8 @@
 from collections.abc import Sequence
 from typing import Any
 
-from runyard.bus import Hint
-from runyard.clock import SystemClock
+from runyard.base.clock import SystemClock
+from runyard.buses.bus import Hint
 from runyard.domain.events import place
 from runyard.domain.runs.publication import CursorAdvance
 from runyard.domain.runs.run import Run, Status

@@ -7,8 +7,8 @@ import asyncpg
 import pytest
 from asyncpg.transaction import Transaction
 
-from runyard.clock import SystemClock
-from runyard.ids import new_id
+from runyard.base.clock import SystemClock
+from runyard.base.ids import new_id
 from runyard.stores.postgres.store import PostgresStore
 from runyard.stores.transactions.queue import claims as scripts
 from runyard.stores.transactions.tx import Tx

@@ -5,7 +5,7 @@ from collections.abc import Sequence
 
 import pytest
 
-from runyard.bus import Hint
+from runyard.buses.bus import Hint
 from runyard.domain.runs.publication import CursorAdvance
 from runyard.domain.runs.run import Status
 from runyard.errors import Unavailable

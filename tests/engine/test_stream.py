@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from runyard.clock import SystemClock
+from runyard.base.clock import SystemClock
 from runyard.domain.events import place
 from runyard.domain.runs.append import Appended
 from runyard.domain.runs.run import Status

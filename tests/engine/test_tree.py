@@ -7,8 +7,8 @@ import asyncio
 
 import pytest
 
+from runyard.base.clock import SystemClock
 from runyard.buses.memory import MemoryBus
-from runyard.clock import SystemClock
 from runyard.domain.events import (
     Drafter,
     Event,

@@ -12,7 +12,7 @@ from runyard.agents.declared.agent import Agent, Output
 from runyard.agents.declared.kinds import scripted
 from runyard.agents.declared.loading import App
 from runyard.errors import Rejected
-from runyard.model import Conversation
+from runyard.models.model import Conversation
 from runyard.store import Document
 
 FIRST, SECOND = ("one ", "two ", "three "), ("four ", "five ", "six")

@@ -6,7 +6,8 @@ from typing import Any
 from anyio import sleep
 from msgspec.structs import replace
 
-from runyard.clock import SystemClock
+from runyard.base.clock import SystemClock
+from runyard.base.ids import new_id
 from runyard.domain.conversations.thread import Message, Thread
 from runyard.domain.events import (
     ApprovalDecided,
@@ -25,7 +26,6 @@ from runyard.domain.events import (
 from runyard.domain.runs.append import Appended, Finish, Move, Outcome, Park, Part
 from runyard.domain.runs.run import Fate, Run, Status, StopReason, thread_lane
 from runyard.domain.wait import Wait
-from runyard.ids import new_id
 from runyard.store import Accepted, Excerpt, IdempotencyKey, Post, Store
 
 ANN = "ann"

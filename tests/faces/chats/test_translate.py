@@ -4,6 +4,7 @@ from uuid import UUID
 
 import pytest
 
+from runyard.base.ids import new_approval_id, new_id
 from runyard.domain.events import (
     EVENT_TYPES,
     ApprovalDecided,
@@ -19,7 +20,6 @@ from runyard.domain.events import (
 )
 from runyard.domain.runs.run import Status
 from runyard.faces.chats.translate import STATUS, frames, interaction_id, run_id_of
-from runyard.ids import new_approval_id, new_id
 from tests.faces.sample_events import EVENTS, RUN_ID, event, numbered
 
 ME = interaction_id(RUN_ID).encode()

@@ -11,7 +11,7 @@ from runyard.agents.declared.kinds import agent, plan, remote
 from runyard.agents.declared.loading import App
 from runyard.agents.declared.nodes import Node
 from runyard.agents.kinds.plan.node_context import NodeContext
-from runyard.clock import SystemClock
+from runyard.base.clock import SystemClock
 from runyard.settings import Settings
 from runyard.stores.memory import MemoryStore
 from runyard.telemetry.spans import Recorder

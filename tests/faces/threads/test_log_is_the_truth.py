@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from runyard.clock import SystemClock
+from runyard.base.clock import SystemClock
 from runyard.domain.runs.append import Outcome, Part
 from runyard.domain.state.fold import fold
 from runyard.settings import Settings

@@ -14,7 +14,8 @@ from typing import TypeAlias, get_args
 import msgspec
 from msgspec import Struct
 
-from runyard.clock import Clock
+from runyard.base.clock import Clock
+from runyard.base.ids import new_id
 from runyard.domain.events.base import EVENT_TYPES, PROGRESS, TERMINAL, EventType, Source, Usage
 from runyard.domain.events.clean_text import clean, cleaned
 from runyard.domain.events.messages import MessageReceived, MessageTaken
@@ -40,7 +41,6 @@ from runyard.domain.events.steps import (
 )
 from runyard.domain.events.tools import ToolFinished, ToolOutput, ToolRequested, ToolStarted
 from runyard.domain.events.waits import ApprovalDecided, ApprovalRequested, WaitAnswered, WaitRequested
-from runyard.ids import new_id
 
 __all__ = [
     "EVENT_TYPES",

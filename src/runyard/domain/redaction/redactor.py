@@ -17,8 +17,8 @@ import msgspec
 import regex  # type: ignore[import-untyped]
 from msgspec import Struct
 
+from runyard.base.ids import is_id
 from runyard.domain.redaction.sensitive import CHECKS, LIVELY, PATTERNS
-from runyard.ids import is_id
 
 MOST = 4096  # longest match, and most characters held back
 CONTEXT = 64  # characters of finished text that patterns may look back at

@@ -3,7 +3,7 @@
 from collections.abc import Sequence
 from typing import Literal
 
-from runyard.clock import Clock
+from runyard.base.clock import Clock
 from runyard.domain.events import Draft, Drafter, RunCanceled, RunError, RunFinished, RunOutput
 from runyard.domain.runs.append import END_OF, Finish
 from runyard.domain.runs.run import Fate, Run

@@ -13,9 +13,9 @@ import msgspec
 from msgspec import Struct
 from msgspec.structs import replace
 
+from runyard.base.ids import new_id
 from runyard.domain.events import ModelMessage, Payload, StepFinished, StepStarted, ToolFinished, ToolStarted, Usage
 from runyard.domain.runs.run import Status
-from runyard.ids import new_id
 
 StepStatus = Literal["running", "completed", "failed"]
 LedgerMessageType = Literal[

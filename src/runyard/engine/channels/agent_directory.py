@@ -11,7 +11,8 @@ from msgspec.structs import replace
 
 from runyard.agents.channels.prompt import LAST_MESSAGES, Line, Place, Prompt, build_prompt
 from runyard.agents.declared.agent import Agent
-from runyard.clock import Clock
+from runyard.base.clock import Clock
+from runyard.base.ids import new_id
 from runyard.domain.content.memory import EVERY_OWNER, Block, Passage
 from runyard.domain.content.profile import Profile
 from runyard.domain.conversations.thread import Message, Thread
@@ -21,7 +22,6 @@ from runyard.domain.runs.run import Run
 from runyard.engine.limits import AgentLimits, not_blank
 from runyard.engine.queries.views import checked_id
 from runyard.errors import Conflict, Invalid, ModelRefused, NotFound, ScopeMissing
-from runyard.ids import new_id
 from runyard.store import Store
 
 if TYPE_CHECKING:

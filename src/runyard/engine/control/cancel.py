@@ -5,7 +5,7 @@ import asyncio
 from collections.abc import Awaitable, Callable, Sequence
 from contextlib import suppress
 
-from runyard.clock import Clock
+from runyard.base.clock import Clock
 from runyard.domain.events import Draft
 from runyard.domain.runs.endings import EndWithoutWorker
 from runyard.domain.runs.run import Fate, Run, Status

@@ -7,7 +7,7 @@ any order. Answering twice has no effect, because the first answer wins.
 
 from collections.abc import Awaitable, Callable
 
-from runyard.clock import Clock
+from runyard.base.clock import Clock
 from runyard.domain.content.parts import StoredContent
 from runyard.domain.events import ApprovalDecided, Draft, Drafter, Usage, WaitAnswered
 from runyard.domain.runs.run import Run, Status

@@ -7,7 +7,7 @@ process does it, with or without a worker; no process leads."""
 import asyncio
 from collections.abc import Awaitable, Callable, Sequence
 
-from runyard.clock import Clock
+from runyard.base.clock import Clock
 from runyard.domain.events import Draft
 from runyard.domain.rate import FORGET_MS
 from runyard.domain.runs.append import END_OF

@@ -10,7 +10,8 @@ from typing import TYPE_CHECKING
 import msgspec
 from msgspec.structs import replace
 
-from runyard.clock import Clock
+from runyard.base.clock import Clock
+from runyard.base.ids import is_id, new_id
 from runyard.domain.content.parts import StoredContent
 from runyard.domain.conversations.thread import Thread
 from runyard.domain.events import ClientTool, Drafter, RunQueued
@@ -26,7 +27,6 @@ from runyard.engine.limits import Admission, InputLimits
 from runyard.engine.log.group import Group
 from runyard.engine.log.tail import Tail
 from runyard.errors import Invalid, NotFound, RunyardError
-from runyard.ids import is_id, new_id
 from runyard.store import Accepted, IdempotencyKey, Post, Store
 from runyard.telemetry.metrics import Metrics
 

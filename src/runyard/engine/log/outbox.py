@@ -16,8 +16,8 @@ import asyncio
 from collections.abc import Callable, Sequence
 from contextlib import suppress
 
-from runyard.bus import Bus, Hint
-from runyard.clock import Clock
+from runyard.base.clock import Clock
+from runyard.buses.bus import Bus, Hint
 from runyard.domain.events import Event, RunFinished, RunQueued
 from runyard.domain.runs.publication import Backlog, CursorAdvance, state_of
 from runyard.domain.runs.run import Status

@@ -9,7 +9,7 @@ import asyncio
 from collections.abc import Callable
 
 from runyard.agents.execution import Canceled
-from runyard.clock import since_boot
+from runyard.base.clock import since_boot
 from runyard.domain.runs.run import Run
 from runyard.errors import Fenced, Unavailable
 from runyard.store import Beat, Store

@@ -13,6 +13,7 @@ from msgspec.structs import replace
 
 from runyard.agents.declared.agent import Agent
 from runyard.agents.execution import Canceled, ForkedCopy
+from runyard.base.ids import new_approval_id, new_wait_id
 from runyard.domain.content.parts import File, StoredContent, encoded
 from runyard.domain.conversations.thread import Message
 from runyard.domain.events import (
@@ -41,7 +42,6 @@ from runyard.engine.running.redacting import EventRedactor
 from runyard.engine.running.run_services import RunServices
 from runyard.engine.running.run_trace import RunTrace
 from runyard.errors import AgentError, AnswerTooLarge, EventTooLarge, Fenced
-from runyard.ids import new_approval_id, new_wait_id
 from runyard.store import Claim, Hit
 
 P = TypeVar("P", bound=Payload)

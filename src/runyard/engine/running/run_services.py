@@ -8,7 +8,7 @@ from types import MappingProxyType
 from typing import TYPE_CHECKING, Any, NamedTuple, Protocol
 
 from runyard.agents.declared.agent import Agent, Output
-from runyard.clock import Clock
+from runyard.base.clock import Clock
 from runyard.domain.content.parts import StoredContent
 from runyard.domain.events import Drafter
 from runyard.domain.redaction.no_redaction import NO_REDACTION

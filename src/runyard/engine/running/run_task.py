@@ -17,6 +17,7 @@ from runyard.agents.declared.agent import Agent, Output
 from runyard.agents.execution import Canceled, Parked
 from runyard.agents.user_code.current_call import set_current_execution
 from runyard.agents.user_code.tracebacks import traceback_of
+from runyard.base.ids import new_id
 from runyard.domain.content.parts import TextPart, encoded, set_file_reader
 from runyard.domain.conversations.thread import Message
 from runyard.domain.events import (
@@ -50,7 +51,6 @@ from runyard.errors import (
     Unreadable,
     WriteRefused,
 )
-from runyard.ids import new_id
 from runyard.store import Claim
 from runyard.telemetry.logger import get_logger
 

@@ -10,6 +10,7 @@ from contextlib import suppress
 from hashlib import sha256
 from typing import NamedTuple
 
+from runyard.base.ids import is_id
 from runyard.domain.api_key import Scope
 from runyard.domain.conversations.thread import Thread
 from runyard.domain.events import ClientTool
@@ -23,7 +24,6 @@ from runyard.faces.ai_sdk import inputs, wire
 from runyard.faces.ai_sdk.follow import Parts, last_run, translated
 from runyard.faces.ai_sdk.inputs import Answers, Question
 from runyard.faces.ai_sdk.state import ClientWait
-from runyard.ids import is_id
 
 FACE = "ai"
 ROUTE = "POST /api/ai"

@@ -8,6 +8,7 @@ from collections.abc import Callable
 from contextlib import suppress
 from typing import Any, Literal, NamedTuple
 
+from runyard.base.ids import new_id
 from runyard.domain.api_key import Scope
 from runyard.domain.conversations.thread import Thread
 from runyard.domain.runs.run import Run, Status
@@ -21,7 +22,6 @@ from runyard.errors import AlreadyDecided, BadRequest, Invalid, NotFound
 from runyard.faces.langgraph import inputs, wire
 from runyard.faces.langgraph.follow import MOST_RUNS, Started, translated
 from runyard.faces.langgraph.inputs import Input
-from runyard.ids import new_id
 
 FACE = "langgraph"
 MOST_WAITS = 200

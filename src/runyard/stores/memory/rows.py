@@ -9,7 +9,7 @@ from typing import Any, Literal, NamedTuple, TypeVar
 from msgspec import Struct
 from msgspec.structs import replace
 
-from runyard.clock import Clock
+from runyard.base.clock import Clock
 from runyard.domain.api_key import ApiKey
 from runyard.domain.content.file import Place, StoredFile
 from runyard.domain.content.memory import Block, Passage

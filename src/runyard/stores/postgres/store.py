@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Any
 
 import asyncpg
 
-from runyard.clock import Clock, SteadyClock
+from runyard.base.clock import Clock, SteadyClock
 from runyard.domain.runs.append import Finish, Part
 from runyard.domain.runs.publication import CursorAdvance
 from runyard.errors import ClockAhead, DiskFull, StartupError, Unavailable

@@ -20,7 +20,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple, TypeVar, cast
 
 import msgspec
 
-from runyard.clock import Clock
+from runyard.base.clock import Clock
 from runyard.domain.conversations.thread import Message
 from runyard.domain.runs.append import Finish, Part
 from runyard.domain.runs.publication import CursorAdvance

@@ -32,13 +32,13 @@ from runyard.agents.kinds.langgraph.node_steps import GraphParking, NodeSteps, p
 from runyard.agents.kinds.langgraph.recorded_tools import GraphCalls, current_graph_calls
 from runyard.agents.kinds.langgraph.spoken_text import SpokenText
 from runyard.agents.user_code.frames import calls_user_code
+from runyard.base.ids import new_id
 from runyard.domain.content.parts import text_and_data
 from runyard.domain.conversations.thread import Message
 from runyard.domain.events import ModelReset, StepFinished, Usage, clean
 from runyard.domain.runs.run import StopReason
 from runyard.domain.state.run_state import State
 from runyard.errors import AgentError, FilesNotSupported
-from runyard.ids import new_id
 
 CUSTOM = "custom"  # the name of events with data that a node streams
 EARLIER = "earlier-"  # begins the ids of messages of earlier runs

@@ -15,9 +15,9 @@ from runyard.agents.durable.replay import Replay
 from runyard.agents.durable.waits import Waits, Wanted
 from runyard.agents.json_values import plain
 from runyard.agents.kinds.langgraph.checkpointer import INTERRUPT, Written
+from runyard.base.json_schema import check_schema
 from runyard.domain.events import clean
 from runyard.errors import AgentError, AnswerTimedOut, Invalid
-from runyard.json_schema import check_schema
 
 NAME = "interrupt"
 PROMPTS = ("question", "prompt", "message", "description")  # fields of a value that may hold the question

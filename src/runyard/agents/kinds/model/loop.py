@@ -38,7 +38,7 @@ from runyard.domain.state.run_state import State
 from runyard.domain.state.summary import SUMMARIZE
 from runyard.domain.task import Budget
 from runyard.errors import AnswerTooLarge, ContextTooLong, ModelRefused, ModelUnavailable
-from runyard.model import Finished, Model, Request, Text, Thinking
+from runyard.models.model import Finished, Model, Request, Text, Thinking
 
 INVALID = ("unknown_tool", "invalid_input")  # errors of calls that could not be made
 BETWEEN_TURNS = "\n\n"  # before the text of a turn, if an earlier turn wrote text

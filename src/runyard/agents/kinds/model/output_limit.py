@@ -9,7 +9,7 @@ from msgspec.structs import replace
 
 from runyard.agents.kinds.model.tokens import LETTERS_PER_TOKEN
 from runyard.domain.events import Usage
-from runyard.model import Finished, Text, Thinking
+from runyard.models.model import Finished, Text, Thinking
 
 MARGIN = 2
 

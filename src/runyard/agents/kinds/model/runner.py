@@ -13,8 +13,8 @@ from runyard.agents.durable.parking import Parking
 from runyard.agents.execution import Execution
 from runyard.agents.kinds.model.loop import Loop
 from runyard.domain.task import Budget
-from runyard.model import Model
 from runyard.models.litellm import LitellmModel
+from runyard.models.model import Model
 from runyard.models.scripted import ScriptedModel
 
 

@@ -17,7 +17,7 @@ from runyard.agents.kinds.model.tokens import LETTERS_PER_TOKEN
 from runyard.domain.events import StepFinished, StepStarted, Usage, clean
 from runyard.domain.state.summary import SUMMARIZE, Summary
 from runyard.errors import ModelUnavailable
-from runyard.model import Finished, Model, Request
+from runyard.models.model import Finished, Model, Request
 
 TASK = (
     "You keep the memory of a conversation that is too long to be read again. Write one summary of the summary so far "

@@ -3,7 +3,7 @@
 from collections.abc import Mapping
 from dataclasses import dataclass
 
-from runyard.clock import Clock
+from runyard.base.clock import Clock
 from runyard.domain.runs.publication import Backlog, CursorAdvance
 from runyard.domain.runs.run import Run, Status
 

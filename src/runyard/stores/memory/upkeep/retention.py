@@ -2,9 +2,9 @@
 
 from collections.abc import Sequence
 
+from runyard.base.ids import first_id_at
 from runyard.domain.conversations.thread import Message
 from runyard.domain.runs.run import Run
-from runyard.ids import first_id_at
 from runyard.store import Removal, Swept, Tombstone
 from runyard.stores.memory.conversations.threads import Threads
 

@@ -4,6 +4,7 @@ from collections import Counter
 from collections.abc import Sequence
 from typing import Any
 
+from runyard.base.ids import made_at
 from runyard.domain.conversations.thread import Message, Thread
 from runyard.domain.events import Draft, place
 from runyard.domain.runs.branch import affected
@@ -11,7 +12,6 @@ from runyard.domain.runs.lane import Lane, claimed, replace
 from runyard.domain.runs.publication import is_dated
 from runyard.domain.runs.run import Run, Status, thread_lane
 from runyard.errors import ClockAhead, Conflict, KeyReused, NotFound, QueueFull, RunActive, RunyardError
-from runyard.ids import made_at
 from runyard.store import Accepted, Claim, Post, Room
 from runyard.stores import rows as _rows
 from runyard.stores.transactions.content import files

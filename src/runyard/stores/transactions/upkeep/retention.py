@@ -2,9 +2,9 @@
 
 from collections.abc import Sequence
 
+from runyard.base.ids import first_id_at
 from runyard.domain.runs.run import thread_lane
 from runyard.errors import NotFound
-from runyard.ids import first_id_at
 from runyard.store import Removal, Swept, Tombstone
 from runyard.stores.transactions.tx import Tx
 

@@ -8,7 +8,7 @@ import os
 import secrets
 from pathlib import Path
 
-from runyard.ids import new_id
+from runyard.base.ids import new_id
 
 FILE_MODE = 0o600
 FOLDER_MODE = 0o700

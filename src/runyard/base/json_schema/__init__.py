@@ -12,7 +12,7 @@ a hostile schema or value:
 the value.
 """
 
-from runyard.json_schema.python_types import SchemaSource, convert, schema_of
-from runyard.json_schema.values import check_schema, check_value
+from runyard.base.json_schema.python_types import SchemaSource, convert, schema_of
+from runyard.base.json_schema.values import check_schema, check_value
 
 __all__ = ["SchemaSource", "check_schema", "check_value", "convert", "schema_of"]

@@ -10,8 +10,8 @@ from typing import Any, TypeAlias
 
 import msgspec
 
+from runyard.base.json_schema.values import check_schema, check_value
 from runyard.errors import Invalid
-from runyard.json_schema.values import check_schema, check_value
 
 SchemaSource: TypeAlias = Any  # a type, or a JSON Schema as a dict. Python has no type for "any annotation"
 

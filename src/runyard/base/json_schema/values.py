@@ -19,9 +19,9 @@ from jsonschema_rs import (
     Validator,
 )
 
+from runyard.base.json_schema.sentences import sentence
+from runyard.base.json_schema.structure import Schema, Structure, encoded
 from runyard.errors import Invalid
-from runyard.json_schema.sentences import sentence
-from runyard.json_schema.structure import Schema, Structure, encoded
 
 WORK = 1_000_000
 EVALUATION = 5  # units for one subschema and one part of the value
