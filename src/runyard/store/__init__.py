@@ -14,25 +14,28 @@ from typing import Protocol
 
 from runyard.domain.content.document import Document, Hit
 from runyard.domain.removal import Removal, Tombstone
-from runyard.store.content.agents import AgentStore
-from runyard.store.content.checkpoints import CheckpointStore
-from runyard.store.content.documents import DocumentStore
-from runyard.store.content.files import FileStore
-from runyard.store.conversations.channels import ChannelStore, NewMessage, PostedMessage
-from runyard.store.conversations.threads import Excerpt, ThreadStore
+from runyard.store.content import AgentStore, CheckpointStore, DocumentStore, FileStore
+from runyard.store.conversations import ChannelStore, Excerpt, NewMessage, PostedMessage, ThreadStore
 from runyard.store.database import Database, Overview
-from runyard.store.log.log import Head, LogStore
-from runyard.store.log.pushes import PushStore
-from runyard.store.log.snapshots import Snapshot, SnapshotStore
-from runyard.store.queue.intake import Accepted, IdempotencyKey, IntakeStore, Post, Room
-from runyard.store.queue.steering import SteeringStore
-from runyard.store.queue.workers import NO_VERSIONS, AgentFilter, Beat, Claim, ReadyRun, Reaped, WorkerRow, WorkerStore
-from runyard.store.runs.ledger import LedgerStore
-from runyard.store.runs.runs import Ending, RunColumn, RunFilter, RunStore
-from runyard.store.runs.waits import WaitStore
-from runyard.store.upkeep.api_keys import ApiKeyStore
-from runyard.store.upkeep.rate_limits import RateLimitStore
-from runyard.store.upkeep.retention import RetentionStore, Swept
+from runyard.store.log import Head, LogStore, PushStore, Snapshot, SnapshotStore
+from runyard.store.queue import (
+    NO_VERSIONS,
+    Accepted,
+    AgentFilter,
+    Beat,
+    Claim,
+    IdempotencyKey,
+    IntakeStore,
+    Post,
+    ReadyRun,
+    Reaped,
+    Room,
+    SteeringStore,
+    WorkerRow,
+    WorkerStore,
+)
+from runyard.store.runs import Ending, LedgerStore, RunColumn, RunFilter, RunStore, WaitStore
+from runyard.store.upkeep import ApiKeyStore, RateLimitStore, RetentionStore, Swept
 
 __all__ = [
     "NO_VERSIONS",

@@ -1,9 +1,4 @@
-"""Conversations (channels and DMs): their members, messages and reactions, the reply order, and the feed.
-
-`caller` is a person's id. A caller sees the conversations that they own or belong to, and public channels; other
-conversations are NotFound. The runs of a conversation belong to its owner. An operation locks the conversation's row
-first (shared, so that it cannot be deleted concurrently), then lanes (sorted), then runs.
-"""
+"""Threads, channels, their messages and their feed."""
 
 from collections.abc import Callable, Mapping, Sequence
 from typing import Protocol
@@ -13,7 +8,77 @@ from msgspec import Struct
 from runyard.domain.conversations.feed import Window
 from runyard.domain.conversations.recipients import Participant
 from runyard.domain.conversations.thread import Change, Conversation, Message, Reaction, Thread, ThreadKind
-from runyard.store.queue.intake import Accepted, IdempotencyKey, Post
+from runyard.domain.events import Draft
+from runyard.domain.runs.run import Run
+from runyard.store.queue import Accepted, IdempotencyKey, Post
+
+
+class Excerpt(Struct, frozen=True):
+    """The first events of a run's log as a finished run of its own: the start of a thread forked inside that run."""
+
+    run: Run
+    message: Message | None
+    drafts: Sequence[Draft]
+
+
+class ThreadStore(Protocol):
+    """Threads and their messages."""
+
+    async def create_thread(self, thread: Thread, key: IdempotencyKey | None = None) -> Thread:
+        """Store a thread and return it. With a known key, return the thread created then; KeyReused if the digest
+        differs. Conflict if the owner has a thread of the same `external_id`."""
+
+    async def change_thread(self, owner: str, thread_id: str, metadata: str) -> Thread:
+        """Replace the metadata of a chat and return it; NotFound if the owner has no chat with this id."""
+
+    async def get_thread(self, owner: str, thread_id: str) -> Thread:
+        """Return a thread; NotFound if the owner has no thread with this id."""
+
+    async def get_named_thread(self, owner: str, external_id: str) -> Thread:
+        """Return the thread that a client named `external_id`; NotFound if there is none."""
+
+    async def fork_thread(
+        self, thread: Thread, run_id: str, key: IdempotencyKey | None = None, excerpt: Excerpt | None = None
+    ) -> Thread:
+        """Store a thread that continues from the end of `run_id`, and return it; the run stays unchanged. With a known
+        key, return the thread created then. NotFound if the run belongs to no thread of this owner, RunActive until it
+        has ended.
+
+        With an `excerpt`, the thread continues from that. The excerpt is stored in the same commit as the first run of
+        the thread, and `run_id`, from which it was taken, need not have ended."""
+
+    async def list_threads(self, owner: str, before: str | None, limit: int) -> Sequence[Thread]:
+        """Return threads with an id below `before`, newest first."""
+
+    async def delete_thread(self, owner: str, thread_id: str) -> None:
+        """Delete a thread with its messages, runs, events, approvals and checkpoints. RunActive while one of its runs
+        has not ended, Conflict while it has forks."""
+
+    async def list_messages(self, thread_id: str) -> Sequence[Message]:
+        """Return all messages of a thread, oldest first."""
+
+    async def get_messages(self, message_ids: Sequence[str]) -> Mapping[str, Message]:
+        """Return these messages by id; unknown ids are left out."""
+
+    async def set_title(self, owner: str, thread_id: str, title: str) -> None:
+        """Name a chat; NotFound if the owner has no chat with this id."""
+
+    async def titles(self, thread_ids: Sequence[str]) -> Mapping[str, str]:
+        """Return the titles of those threads that were named, by id."""
+
+    async def first_messages(self, thread_ids: Sequence[str]) -> Mapping[str, Message]:
+        """Return the first message of each of these threads, by thread id; threads without messages are left out."""
+
+    async def search_messages(
+        self, owner: str, words: Sequence[str], before: str | None, limit: int
+    ) -> Sequence[Message]:
+        """Return the messages in the owner's chats that have a word with each of these beginnings, newest first, with
+        an id below `before`. Sealed if messages are encrypted. A message is found as soon as it is stored and until it
+        is deleted. On Postgres its first 100,000 characters are searched."""
+
+    async def history(self, run_id: str, limit: int) -> Sequence[Message]:
+        """Return the messages before this run on its own branch: the question and the answer of each of the last
+        `limit` ancestors, oldest first. Later messages that wait in the queue are not included."""
 
 
 class NewMessage(Struct, frozen=True, kw_only=True):
@@ -41,6 +106,13 @@ class PostedMessage(Struct, frozen=True):
 
 
 class ChannelStore(Protocol):
+    """Conversations (channels and DMs): their members, messages and reactions, the reply order, and the feed.
+
+    `caller` is a person's id. A caller sees the conversations that they own or belong to, and public channels; other
+    conversations are NotFound. The runs of a conversation belong to its owner. An operation locks the conversation's
+    row first (shared, so that it cannot be deleted concurrently), then lanes (sorted), then runs.
+    """
+
     async def open_channel(
         self, thread: Thread, members: Sequence[Participant], key: IdempotencyKey | None = None
     ) -> Conversation:

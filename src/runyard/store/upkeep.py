@@ -1,10 +1,11 @@
-"""Retention: delete old runs, messages and feed entries, and remember what was deleted."""
+"""What operators need: retention, API keys, rate limits."""
 
 from collections.abc import Sequence
 from typing import Protocol
 
 from msgspec import Struct
 
+from runyard.domain.api_key import ApiKey
 from runyard.domain.removal import Removal, Tombstone
 
 
@@ -18,6 +19,8 @@ class Swept(Struct, frozen=True):
 
 
 class RetentionStore(Protocol):
+    """Retention: delete old runs, messages and feed entries, and remember what was deleted."""
+
     async def sweep(self, horizon: int, after: str | None, limit: int) -> Swept:
         """Delete runs that ended before `horizon`, among up to `limit` runs with an id above `after`: their logs,
         approvals, cursors, checkpoints and queues. Each leaves a tombstone.
@@ -47,3 +50,35 @@ class RetentionStore(Protocol):
 
     async def forget_removals(self, before: int) -> None:
         """Delete the records of removals made before a time."""
+
+
+class ApiKeyStore(Protocol):
+    """API keys."""
+
+    async def create_api_key(self, key: ApiKey) -> None:
+        """Store a new key. Ids are never reused."""
+
+    async def get_api_key(self, key_id: str) -> ApiKey:
+        """Return a key, even if it is revoked or expired; NotFound if there is none."""
+
+    async def list_api_keys(self, owner: str | None, before: str | None, limit: int) -> Sequence[ApiKey]:
+        """Return the keys of an owner, or of all owners, older than the key `before`, newest first."""
+
+    async def revoke_api_key(self, key_id: str) -> ApiKey:
+        """Revoke a key and return it. Revoking again keeps the first revocation time. NotFound if there is none."""
+
+    async def touch_api_keys(self, key_ids: Sequence[str], quiet_ms: int) -> None:
+        """Record that these keys are in use, except those recorded less than `quiet_ms` ago. Unknown ids are
+        ignored."""
+
+
+class RateLimitStore(Protocol):
+    """Rate limits of tools."""
+
+    async def take_call(self, owner: str, agent: str, tool: str, most: int, window_ms: int) -> int:
+        """Count a tool call of an owner's runs of an agent and return 0 if there were fewer than `most` in the last
+        `window_ms`. Otherwise count nothing and return the milliseconds until the call is allowed. Atomic across
+        processes, on the database's clock."""
+
+    async def forget_calls(self, older_than_ms: int) -> None:
+        """Delete the counts whose last call is older than that."""

@@ -1,1 +1,0 @@
-"""Protocols for threads, channels and their messages."""

@@ -1,1 +1,0 @@
-"""Protocols for logs and what is read from them."""

@@ -1,1 +1,0 @@
-"""Protocols for the queue: posts become runs, and workers claim them."""

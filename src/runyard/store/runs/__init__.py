@@ -1,1 +1,0 @@
-"""Protocols for runs, their waits and their ledgers."""

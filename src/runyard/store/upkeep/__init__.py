@@ -1,1 +1,0 @@
-"""Protocols for operators: retention, API keys, rate limits."""
