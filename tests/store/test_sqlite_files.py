@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from runyard.clock import SystemClock
+from runyard.base.clock import SystemClock
 from runyard.errors import StartupError
 from runyard.stores.sqlite import backup as sqlite_backup
 from runyard.stores.sqlite.store import SqliteStore
@@ -18,7 +18,7 @@ from tests.store.factories import post
 OPENING = """
 import asyncio, sys
 from pathlib import Path
-from runyard.clock import SystemClock
+from runyard.base.clock import SystemClock
 from runyard.errors import StartupError
 from runyard.stores.sqlite.store import SqliteStore
 
@@ -94,7 +94,7 @@ async def test_a_database_that_cannot_be_written_is_refused_in_one_sentence(tmp_
 WRITING = """
 import asyncio, sys
 from pathlib import Path
-from runyard.clock import SystemClock
+from runyard.base.clock import SystemClock
 from runyard.stores.sqlite.store import SqliteStore
 from tests.store.factories import post
 

@@ -4,8 +4,8 @@ from typing import Any, ClassVar, Literal
 
 from pydantic import BaseModel, Field
 
+from runyard.base.fields import RequestBody
 from runyard.domain.api_key import DEFAULT_SCOPES, OWNER, Scope
-from runyard.fields import RequestBody
 
 RunStatus = Literal["queued", "running", "done", "error", "canceled"]
 

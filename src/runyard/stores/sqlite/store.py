@@ -20,10 +20,10 @@ from typing import TYPE_CHECKING, Any, NamedTuple, TypeVar, cast
 
 import msgspec
 
-from runyard.clock import Clock
-from runyard.domain.append import Finish, Part
-from runyard.domain.publication import CursorAdvance
-from runyard.domain.thread import Message
+from runyard.base.clock import Clock
+from runyard.domain.conversations.thread import Message
+from runyard.domain.runs.append import Finish, Part
+from runyard.domain.runs.publication import CursorAdvance
 from runyard.errors import DiskFull, StartupError, Unavailable
 from runyard.stores import keys_in_use, migrations
 from runyard.stores import queries as _queries
