@@ -29,6 +29,7 @@ from runyard.domain.events import (
     WaitAnswered,
     WaitRequested,
 )
+from runyard.domain.state.parted import client_wait
 from runyard.faces.a2a import objects
 from runyard.faces.a2a.objects import Shown
 from runyard.faces.a2a.state import (
@@ -40,7 +41,6 @@ from runyard.faces.a2a.state import (
     WORKING,
     State,
 )
-from runyard.faces.parted import client_wait
 
 STATES = {"done": COMPLETED, "error": FAILED, "canceled": CANCELED}
 NO_WORK = frozenset({"run.queued", "run.waiting", "run.error", "run.canceled", "run.finished"})

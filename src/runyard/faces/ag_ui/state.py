@@ -4,7 +4,7 @@ from typing import Any
 
 from msgspec import field
 
-from runyard.faces.parted import PartedState
+from runyard.domain.state.parted import PartedState
 
 
 class State(PartedState, kw_only=True):

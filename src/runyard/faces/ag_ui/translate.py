@@ -30,10 +30,10 @@ from runyard.domain.events import (
     WaitAnswered,
     WaitRequested,
 )
+from runyard.domain.state.parted import PartedTranslation, client_wait
 from runyard.faces.ag_ui import events
 from runyard.faces.ag_ui.events import Shown
 from runyard.faces.ag_ui.state import State
-from runyard.faces.parted import PartedTranslation, client_wait
 
 
 class Translation(PartedTranslation[State, Shown]):

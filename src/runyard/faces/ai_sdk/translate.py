@@ -30,11 +30,11 @@ from runyard.domain.events import (
     WaitAnswered,
     WaitRequested,
 )
+from runyard.domain.state.parted import PartedTranslation, client_wait
 from runyard.domain.wait import ClientWait
 from runyard.faces.ai_sdk import chunks
 from runyard.faces.ai_sdk.chunks import Chunk
 from runyard.faces.ai_sdk.state import ShownCall, State
-from runyard.faces.parted import PartedTranslation, client_wait
 
 
 class Translation(PartedTranslation[State, Chunk]):

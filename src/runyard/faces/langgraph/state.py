@@ -4,7 +4,7 @@ from typing import Any
 
 from msgspec import Struct, field
 
-from runyard.faces.parted import PartedState
+from runyard.domain.state.parted import PartedState
 
 
 class OpenMessage(Struct):

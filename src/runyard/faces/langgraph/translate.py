@@ -34,11 +34,11 @@ from runyard.domain.events import (
     WaitAnswered,
     WaitRequested,
 )
+from runyard.domain.state.parted import PartedTranslation, client_wait
 from runyard.faces.langgraph import objects
 from runyard.faces.langgraph.messages import CUSTOM, TOOLS, Messages
 from runyard.faces.langgraph.objects import Frame
 from runyard.faces.langgraph.state import State
-from runyard.faces.parted import PartedTranslation, client_wait
 
 
 class Translation(Messages, PartedTranslation[State, Frame]):

@@ -24,8 +24,8 @@ from runyard.domain.events import (
     WaitAnswered,
     WaitRequested,
 )
+from runyard.domain.state.parted import client_wait
 from runyard.faces.mcp.state import State
-from runyard.faces.parted import client_wait
 
 LINE = 100  # characters of text that make a notification, even if the line has not ended
 
