@@ -2,17 +2,17 @@
 
 A token is `t<number> `, and where its way is timed `t<number> <when> `: the monotonic clock in nanoseconds, which all
 processes of a machine share. That is when the token was made; for `conversing`, which must keep its pace, it is when
-the token was due, so a server that falls behind cannot hide it by making its tokens later.
+the token was due.
 """
 
 import asyncio
-from collections.abc import AsyncIterator
 from time import monotonic_ns
 
 import runyard
+from bench.rivals.pace import due_tokens
 
 TEXTS = [f"t{n} " for n in range(100_000)]
-PACES = {"paced": 0.01, "conversing": 0.02}  # seconds between two tokens
+PACE = 0.01  # seconds between two tokens
 
 
 @runyard.agent
@@ -27,23 +27,14 @@ async def paced(ctx: runyard.Context) -> None:
     """As a model would: a token, then a pause."""
     for n in range(int(ctx.message.text)):
         await ctx.token(f"t{n} {monotonic_ns()} ")
-        await asyncio.sleep(PACES["paced"])
+        await asyncio.sleep(PACE)
 
 
 @runyard.agent
 async def conversing(ctx: runyard.Context) -> None:
     """50 tokens a second, each at its time."""
-    async for token in due_tokens(int(ctx.message.text), PACES["conversing"]):
+    async for token in due_tokens(int(ctx.message.text)):
         await ctx.token(token)
-
-
-async def due_tokens(count: int, pause: float) -> AsyncIterator[str]:
-    """Yield tokens with the times at which they are due, never before them."""
-    begun, step = monotonic_ns(), round(pause * 1e9)
-    for n in range(count):
-        due = begun + n * step
-        await asyncio.sleep(max(0.0, (due - monotonic_ns()) / 1e9))
-        yield f"t{n} {due} "
 
 
 @runyard.agent

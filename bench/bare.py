@@ -14,7 +14,8 @@ from fastapi import FastAPI
 from fastapi.responses import StreamingResponse
 from pydantic import BaseModel
 
-from bench.app import PACES, TEXTS, due_tokens
+from bench.app import PACE, TEXTS
+from bench.rivals.pace import due_tokens
 
 app = FastAPI()
 numbers = itertools.count(1)
@@ -48,12 +49,12 @@ def frame(seq: int, event: str, data: dict[str, str]) -> str:
 async def texts(agent: str, tokens: int) -> AsyncIterator[str]:
     match agent:
         case "conversing":
-            async for text in due_tokens(tokens, PACES[agent]):
+            async for text in due_tokens(tokens):
                 yield text
         case "paced":
             for n in range(tokens):
                 yield f"t{n} {monotonic_ns()} "
-                await asyncio.sleep(PACES[agent])
+                await asyncio.sleep(PACE)
         case _:
             for text in TEXTS[:tokens]:
                 yield text

@@ -7,9 +7,12 @@ is passed, then the last interval is halved twice. A number holds if one of two 
 decides nothing. The row has the largest number that held. All servers share the machine with their clients, so only the
 ratios mean anything."""
 
-from collections.abc import Callable, Sequence
+import base64
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import AbstractContextManager
 from functools import partial
 
+from msgspec import Struct
 from msgspec.structs import replace
 
 from bench.load import Talk
@@ -17,23 +20,47 @@ from bench.measure import measure
 from bench.processes import Server
 from bench.results import Row
 from bench.size import Size
-from bench.stand import Stand
+from bench.stand import POSTGRES, Stand
 from bench.steps import Step, console
 
 CASE = "capacity"
+TWO, SEALED, AI = "postgres, two processes", "postgres, sealed and redacted", "postgres, AI SDK"
 MOST_MS = 50.0
 SPREAD = 1.0  # seconds in which the conversations begin
-FIRST, GROWTH, HALVINGS = 60, 1.5, 2
+FIRST, GROWTH, HALVINGS = 40, 1.5, 1
+
+
+class Contestant(Struct, frozen=True, kw_only=True):
+    """A server under a name. `dialect`: how it is spoken to."""
+
+    name: str
+    serve: Callable[[], AbstractContextManager[Server]]
+    dialect: str = "threads"
+
+
+def contestants(stand: Stand) -> Iterator[Contestant]:
+    """Every kind of server. With Postgres also two processes, stored content that is sealed and redacted, and the
+    protocol of the AI SDK."""
+    for kind in stand.kinds:
+        yield Contestant(name=kind, serve=partial(stand.server, kind, "capacity"))
+    if POSTGRES in stand.kinds:
+        secret = base64.b64encode(bytes(range(32))).decode()
+        sealed = {"encryption_keys": f"bench:{secret}", "redact": "email,phone,card"}
+        serve = partial(stand.server, POSTGRES)
+        yield Contestant(name=TWO, serve=partial(serve, "capacity_two", name=TWO, processes=2))
+        yield Contestant(name=SEALED, serve=partial(serve, "capacity_sealed", name=SEALED, **sealed))
+        yield Contestant(name=AI, serve=partial(serve, "capacity_ai", name=AI), dialect="ai")
 
 
 def steps(stand: Stand, size: Size) -> list[Step]:
-    return [Step(f"capacity, {kind}", partial(_find, stand, kind, size)) for kind in stand.kinds]
+    return [Step(f"capacity, {each.name}", partial(found, each, size)) for each in contestants(stand)]
 
 
-def _find(stand: Stand, kind: str, size: Size) -> Sequence[Row]:
-    with stand.server(kind, "capacity") as server:
-        _measure(server, FIRST, size)  # warms up
-        best = knee(partial(_best_of_two, server, size=size), FIRST, size.most_conversations)
+def found(contestant: Contestant, size: Size) -> Sequence[Row]:
+    """Return the row of the largest number of conversations that held, if one did."""
+    with contestant.serve() as server:
+        _measure(server, contestant.dialect, size, FIRST)  # warms up
+        best = knee(partial(_best_of_two, server, contestant.dialect, size), FIRST, size.most_conversations)
         return [] if best is None else [replace(best, case=CASE, size=best.clients)]
 
 
@@ -59,16 +86,22 @@ def holds(row: Row) -> bool:
     return row.delay_ms_p99 is not None and row.delay_ms_p99 < MOST_MS
 
 
-def _best_of_two(server: Server, clients: int, size: Size) -> Row:
-    row = _measure(server, clients, size)
-    return row if holds(row) else _measure(server, clients, size)
+def _best_of_two(server: Server, dialect: str, size: Size, clients: int) -> Row:
+    row = _measure(server, dialect, size, clients)
+    return row if holds(row) else _measure(server, dialect, size, clients)
 
 
-def _measure(server: Server, clients: int, size: Size) -> Row:
+def _measure(server: Server, dialect: str, size: Size, clients: int) -> Row:
     tokens = size.conversation_tokens
     spread = min(SPREAD, size.seconds)
     job = Talk(
-        port=server.port, clients=clients, seconds=size.seconds, agent="conversing", tokens=tokens, spread=spread
+        port=server.port,
+        clients=clients,
+        seconds=size.seconds,
+        agent="conversing",
+        tokens=tokens,
+        spread=spread,
+        dialect=dialect,
     )
     row = measure(CASE, server, job)
     console.print(f"[dim]       {clients} conversations, {server.name}: p99 {row.delay_ms_p99:.1f} ms[/]")

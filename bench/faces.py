@@ -28,7 +28,7 @@ def steps(stand: Stand, size: Size) -> list[Step]:
 def _compare(stand: Stand, kind: str, size: Size) -> Sequence[Row]:
     with stand.server(kind, "faces") as server:
         rows = []
-        for take in range(size.rounds + 1):
+        for take in range(size.paced_rounds + 1):
             for face in FACES:
                 row = stream("flat", server, CLIENTS, size, face)
                 if take:  # the first round warms up

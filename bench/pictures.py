@@ -11,8 +11,11 @@ NAMES = {
     "fake": "Runyard, fake commit",
     "sqlite": "Runyard, SQLite FULL",
     "postgres": "Runyard, Postgres",
+    "postgres, two processes": "Runyard, Postgres, two processes",
+    "postgres, sealed and redacted": "Runyard, Postgres, sealed and redacted",
+    "postgres, AI SDK": "Runyard, Postgres, to the AI SDK",
 }
-COLORS = {"bare": 0, "fake": 1, "sqlite": 2, "postgres": 3}
+COLORS = {"bare": 0, "fake": 1, "sqlite": 2, **{name: 3 for name in NAMES if name.startswith("postgres")}}
 OTHER_COLORS = (4, 5, 6, 1)
 
 

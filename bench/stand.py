@@ -3,10 +3,11 @@
 `bare` is the yardstick, `fake` Runyard with a fake commit, `sqlite` (synchronous=FULL) and `postgres` Runyard as it is.
 """
 
+import json
 import tempfile
 from contextlib import AbstractContextManager, ExitStack
 from pathlib import Path
-from typing import Self
+from typing import Any, Self
 
 from bench.processes import Server, python, running
 from bench.server import FAKE
@@ -33,13 +34,16 @@ class Stand:
     def __exit__(self, *_: object) -> None:
         self._stack.close()
 
-    def server(self, kind: str, database: str = "bench", traced: str = "") -> AbstractContextManager[Server]:
+    def server(
+        self, kind: str, database: str = "bench", traced: str = "", name: str = "", **settings: Any
+    ) -> AbstractContextManager[Server]:
         """A server of a kind; the same database name means the same data, also after a restart. `traced`: where its
-        traces go."""
+        traces go. `settings`: other settings of Runyard."""
         if kind == BARE:
             return running(kind, python("bench.bare"), "/openapi.json")
         pid = self.postgres_pid if kind == POSTGRES else None
-        return running(kind, python("bench.server", self.url(kind, database), traced), "/health", pid)
+        command = python("bench.server", self.url(kind, database), traced, json.dumps(settings))
+        return running(name or kind, command, "/health", pid)
 
     def durable(self) -> list[str]:
         return [kind for kind in (SQLITE, POSTGRES) if kind in self.kinds]

@@ -6,18 +6,19 @@ A rival that cannot be installed, started or measured is named, with the reason.
 import argparse
 import tempfile
 import time
-from contextlib import ExitStack
+from collections.abc import Sequence
+from contextlib import ExitStack, nullcontext
 from functools import partial
 from pathlib import Path
 
 from msgspec.structs import replace
 
-from bench import machine, streams
+from bench import capacity, machine, streams
 from bench.clients import ClientFailed
 from bench.processes import NotReady, Server
 from bench.results import FOLDER, Results, Row, save
 from bench.rivals.environment import NotInstalled, install
-from bench.rivals.rivals import RIVALS, Rival
+from bench.rivals.rivals import DBOS, RIVALS, Rival
 from bench.size import FULL, TINY, Size
 from bench.stand import BARE, POSTGRES, Stand
 from bench.steps import Step, console, walk
@@ -66,7 +67,22 @@ class Contest:
                 for name in self._servers
             ),
             *(self._step("noop", name, size.in_flight) for _ in range(size.rounds) for name in self._jobs),
+            *(Step(f"capacity, {name}", partial(self._capacity, name)) for name in self._servers if name != DBOS),
         ]
+
+    def _capacity(self, name: str) -> Sequence[Row]:
+        """How many conversations it holds, while the other servers are idle."""
+        if name in self.missing:
+            return []
+        server = self._servers[name]
+        contestant = capacity.Contestant(
+            name=name, serve=lambda: nullcontext(server), dialect=self._dialects.get(name, "threads")
+        )
+        try:
+            return capacity.found(contestant, self._size)
+        except ClientFailed as error:
+            console.print(f"{name} has no capacity: {error}")
+            return []
 
     def _step(self, case: str, name: str, clients: int) -> Step:
         return Step(f"{case}, {clients} at once, {name}", partial(self._measure, case, name, clients))

@@ -29,7 +29,7 @@ async def work(tokens: int) -> None:
         await DBOS.close_stream_async(KEY)
 
 
-async def start(run: str, tokens: int) -> None:
+async def start(run: str, agent: str, tokens: int) -> None:
     with SetWorkflowID(run):
         started[run] = await DBOS.start_workflow_async(work, tokens)
 

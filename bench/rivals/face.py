@@ -9,7 +9,7 @@ from fastapi import FastAPI
 from fastapi.responses import StreamingResponse
 from pydantic import BaseModel
 
-Start = Callable[[str, int], Awaitable[None]]
+Start = Callable[[str, str, int], Awaitable[None]]
 Read = Callable[[str, int], AsyncIterator[str]]
 Lifespan = Callable[[FastAPI], AbstractAsyncContextManager[None]]
 
@@ -20,7 +20,8 @@ class Message(BaseModel):
 
 
 def app_for(start: Start, read: Read, lifespan: Lifespan) -> FastAPI:
-    """`start(run, tokens)` starts a run and returns; `read(run, tokens)` gives its tokens, and ends after the last."""
+    """`start(run, agent, tokens)` starts a run and returns; `read(run, tokens)` gives its tokens, and ends after the
+    last."""
     app = FastAPI(lifespan=lifespan)
     numbers = itertools.count(1)
 
@@ -31,7 +32,7 @@ def app_for(start: Start, read: Read, lifespan: Lifespan) -> FastAPI:
     @app.post("/api/threads/{thread_id}/messages", status_code=201)
     async def post(thread_id: str, body: Message) -> dict[str, str]:
         run = f"run-{next(numbers)}-{body.content}"
-        await start(run, int(body.content))
+        await start(run, body.agent, int(body.content))
         return {"run_id": run}
 
     @app.get("/api/runs/{run_id}/events")

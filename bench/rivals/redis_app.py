@@ -10,6 +10,7 @@ from contextlib import asynccontextmanager
 import uvicorn
 from face import app_for
 from fastapi import FastAPI
+from pace import due_tokens
 from redis.asyncio import BlockingConnectionPool, Redis
 
 CONNECTIONS = 200
@@ -17,13 +18,17 @@ redis = Redis(connection_pool=BlockingConnectionPool.from_url(sys.argv[1], max_c
 tasks: set[asyncio.Task[None]] = set()
 
 
-async def write(run: str, tokens: int) -> None:
-    for n in range(tokens):
-        await redis.xadd(run, {"text": f"t{n} "})
+async def write(run: str, agent: str, tokens: int) -> None:
+    if agent == "conversing":
+        async for text in due_tokens(tokens):
+            await redis.xadd(run, {"text": text})
+    else:
+        for n in range(tokens):
+            await redis.xadd(run, {"text": f"t{n} "})
 
 
-async def start(run: str, tokens: int) -> None:
-    task = asyncio.create_task(write(run, tokens))
+async def start(run: str, agent: str, tokens: int) -> None:
+    task = asyncio.create_task(write(run, agent, tokens))
     tasks.add(task)
     task.add_done_callback(tasks.discard)
 

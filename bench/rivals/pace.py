@@ -1,0 +1,17 @@
+"""The tokens of a conversation at a steady pace. It needs nothing but Python, so every environment can import it."""
+
+import asyncio
+from collections.abc import AsyncIterator
+from time import monotonic_ns
+
+CONVERSING = 0.02  # seconds between two tokens: 50 tokens a second
+
+
+async def due_tokens(count: int, pause: float = CONVERSING) -> AsyncIterator[str]:
+    """Yield tokens with the times at which they are due, never before them. A server that falls behind cannot hide it
+    by making its tokens later."""
+    begun, step = monotonic_ns(), round(pause * 1e9)
+    for n in range(count):
+        due = begun + n * step
+        await asyncio.sleep(max(0.0, (due - monotonic_ns()) / 1e9))
+        yield f"t{n} {due} "
