@@ -31,7 +31,7 @@ async def test_no_route_gives_one_owner_anything_of_another_or_changes_it(serve:
 
 
 async def walk(serve: Serve) -> None:
-    server = await serve(app(), keys=True, group_pause_min_seconds=0, group_pause_max_seconds=0)
+    server = await serve(app(), keys=True, share_links=True, group_pause_min_seconds=0, group_pause_max_seconds=0)
     ann, bob = await Person.called(server, "ann"), await Person.called(server, "bob")
     document = (await bob.ask("GET", "/openapi.json")).json()
     assert {f"{method.upper()} {path}" for path, found in document["paths"].items() for method in found} == set(TABLE)

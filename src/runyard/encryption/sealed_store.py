@@ -1,7 +1,7 @@
 """A store that seals content (`seals.py`) before the store below stores it, and opens it for callers.
 
-It changes only content: event data, messages, inputs of waits, delivered events, errors of runs, checkpoints, the
-ledger, files, and the memory of agents. Names of channels, topics, personas, labels of blocks and reactions stay plain.
+It changes only content: event data, messages, inputs of waits, delivered events, errors of runs, feedback, checkpoints,
+the ledger, files, and the memory of agents. Names of channels, topics, personas, labels and reactions stay plain.
 Without a key a process has no sealed store, and encryption costs nothing.
 
 `UNSEALED` lists the operations without content. An operation must be there or be defined here: a test checks that.
@@ -18,7 +18,7 @@ from runyard.domain.file import StoredFile
 from runyard.domain.ledger import Ledger
 from runyard.domain.memory import Block, Passage
 from runyard.domain.push import Push
-from runyard.domain.run import Run
+from runyard.domain.run import Feedback, Run
 from runyard.domain.thread import Message, Thread
 from runyard.domain.wait import KeptEvent, Wait, WaitStatus
 from runyard.encryption.cipher import KeyRing
@@ -46,9 +46,10 @@ from runyard.store import (
 UNSEALED = (
     *("open", "close", "ping", "check_disk", "maintain", "overview", "end_stuck_sessions"),
     *("create_thread", "change_thread", "get_thread", "get_named_thread", "list_threads", "delete_thread"),
+    *("create_share", "list_shares", "find_share", "drop_share"),
     *("count_queued", "forget_keys", "take_call", "forget_calls", "forget_events"),
     *("register", "retire", "list_workers", "ready_runs", "runs_to_cancel", "detach", "attach"),
-    *("heads", "unpublished", "publish", "drop_push"),
+    *("heads", "unpublished", "publish", "drop_push", "drop_feedback"),
     *("sweep", "sweep_messages", "drop_feed", "drop_logs", "get_tombstone", "removals", "forget_removals"),
     *("create_api_key", "get_api_key", "list_api_keys", "revoke_api_key", "touch_api_keys"),
     *("put_documents", "get_documents", "search"),  # documents are part of an app's source
@@ -57,7 +58,7 @@ UNSEALED = (
     *("release_held_runs", "recover_held_runs", "number_feed", "feed_start"),
     *("declare_agents", "create_agent", "get_agent", "find_agent", "list_agents", "change_agent"),
     *("session", "save_session", "drop_block", "link_block", "unlink_block", "drop_passage"),
-    *("usage_by_day", "run_groups", "holding_runs"),
+    *("usage_by_day", "run_groups", "first_tokens", "queue_state", "holding_runs"),
     *("begin_upload", "drop_upload", "sweep_files", "dropped_contents", "forget_content"),
 )
 
@@ -254,6 +255,15 @@ class SealedStore(Store):
     async def settle_push(self, push: Push, wait_ms: int | None) -> Push | None:
         kept = await self._store.settle_push(push, wait_ms)
         return None if kept is None else self._seals.open_push(kept)
+
+    # --- feedback
+
+    async def put_feedback(self, feedback: Feedback) -> Feedback:
+        return self._seals.open_feedback(await self._store.put_feedback(self._seals.seal_feedback(feedback)))
+
+    async def read_feedback(self, run_ids: Sequence[str]) -> Mapping[str, Feedback]:
+        found = await self._store.read_feedback(run_ids)
+        return {run_id: self._seals.open_feedback(kept) for run_id, kept in found.items()}
 
     # --- checkpoints
 

@@ -3,7 +3,7 @@
 from collections.abc import Sequence
 from typing import Protocol
 
-from runyard.domain.ledger import Day, Ledger, RunGroup
+from runyard.domain.ledger import Day, FirstTokens, Ledger, QueueState, RunGroup
 from runyard.domain.run import Run
 
 
@@ -26,6 +26,16 @@ class LedgerStore(Protocol):
         """Return the runs with an id from `since` on, of an owner or of all owners, and of one agent or of all, in
         groups. Runs of one group have equal values in all fields that are not sums. `durations` are milliseconds in
         ascending order."""
+
+    async def first_tokens(
+        self, owner: str | None, since: str, agent: str | None, durations: Sequence[int]
+    ) -> Sequence[FirstTokens]:
+        """Return the runs that had a first token, in groups by day, agent and the time to it. The parameters are those
+        of `run_groups`."""
+
+    async def queue_state(self, owner: str | None, agent: str | None, limit: int) -> QueueState:
+        """Return how many runs have not started, at most `limit`, and how long the oldest of them has waited; of an
+        owner or of all owners, and of one agent or of all."""
 
     async def usage_by_day(self, owner: str, agent: str, limit: int) -> Sequence[Day]:
         """Return the cost of this owner's runs in an agent's mailbox per day of their steps, latest first."""

@@ -1,10 +1,10 @@
-"""Runs: look them up, cancel them, and cancel those whose client disconnected."""
+"""Runs: look them up, cancel them, cancel those whose client disconnected, and keep the feedback on them."""
 
 from collections.abc import Callable, Mapping, Sequence
 from typing import Literal, Protocol
 
 from runyard.domain.events import Draft
-from runyard.domain.run import Fate, Run
+from runyard.domain.run import Fate, Feedback, Run
 
 Ending = Callable[[Run, Fate], Sequence[Draft]]
 RunColumn = Literal["status", "agent", "thread_id", "error_code"]
@@ -45,3 +45,13 @@ class RunStore(Protocol):
 
     async def abandon(self, limit: int, grace_ms: int, ending: Ending) -> Sequence[Run]:
         """Cancel, like `cancel`, the runs whose disconnect deadline has passed, and return them."""
+
+    async def put_feedback(self, feedback: Feedback) -> Feedback:
+        """Store the feedback on a run with the present time, and return it. It replaces an earlier one. NotFound if
+        there is no such run. It is deleted with the run."""
+
+    async def drop_feedback(self, run_id: str) -> None:
+        """Delete the feedback on a run, if there is one."""
+
+    async def read_feedback(self, run_ids: Sequence[str]) -> Mapping[str, Feedback]:
+        """Return the feedback on those of these runs that have one, by run id."""

@@ -112,6 +112,10 @@ class SqlStore(Transactions):
     set_title = transaction("other", threads.set_title)
     titles = query(threads.titles)
     first_messages = query(threads.first_messages)
+    create_share = transaction("other", threads.create_share)
+    list_shares = query(threads.list_shares)
+    find_share = query(threads.find_share)
+    drop_share = transaction("other", threads.drop_share)
 
     async def search_messages(
         self, owner: str, words: Sequence[str], before: str | None, limit: int
@@ -200,6 +204,9 @@ class SqlStore(Transactions):
     get_runs = query(runs.get_many)
     list_runs = query(runs.list_page)
     list_ended_runs = query(runs.list_ended)
+    put_feedback = statement("other", runs.put_feedback)
+    drop_feedback = statement("other", runs.drop_feedback)
+    read_feedback = query(runs.read_feedback)
     cancel = transaction("other", control.cancel)
     detach = statement("other", control.detach)
     attach = statement("other", control.attach)
@@ -355,6 +362,8 @@ class SqlStore(Transactions):
     read_ledger = query(ledger.read)
     usage_by_day = query(ledger.usage)
     run_groups = query(ledger.run_groups)
+    first_tokens = query(ledger.first_tokens)
+    queue_state = query(ledger.queue_state)
 
 
 def _is_simple(part: Part) -> bool:
