@@ -122,6 +122,13 @@ export type Figures = {
   took_p50_ms: number | null;
   took_p95_ms: number | null;
   waited_p95_ms: number | null;
+  first_token_p50_ms: number | null;
+  first_token_p95_ms: number | null;
   usage: Required<Usage>;
 };
-export type Statistics = { days: (Figures & { day: string })[]; agents: (Figures & { agent: string })[] };
+export type Statistics = {
+  days: (Figures & { day: string })[];
+  agents: (Figures & { agent: string })[];
+  /** Runs that have not started, and how long the oldest of them has waited. */
+  queue: { runs: number; oldest_ms: number | null };
+};

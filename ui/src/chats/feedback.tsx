@@ -1,6 +1,6 @@
 /** What a person thinks of an answer: a thumb up or down, and a comment. The same thumb again takes it back. */
 
-import { useEffect, useState } from "preact/hooks";
+import { useEffect, useRef, useState } from "preact/hooks";
 import { giveFeedback, takeFeedbackBack } from "../api/calls";
 import type { Feedback } from "../api/wire";
 import { Failure } from "../frame/failure";
@@ -58,7 +58,9 @@ type Writing = { runId: string; feedback: Feedback; changed: () => Promise<void>
 function Commenting({ runId, feedback, changed, done }: Writing) {
   const [text, setText] = useState(feedback.comment ?? "");
   const { isBusy, failure, start } = useDoing();
+  const area = useRef<HTMLTextAreaElement>(null);
   useEffect(() => setText(feedback.comment ?? ""), [feedback.comment]);
+  useEffect(() => area.current?.focus(), [feedback.value]);
   const save = () =>
     start(async () => {
       await giveFeedback(runId, feedback.value, text.trim() || undefined);
@@ -79,7 +81,7 @@ function Commenting({ runId, feedback, changed, done }: Writing) {
         rows={2}
         maxLength={4000}
         value={text}
-        ref={focus}
+        ref={area}
         onInput={(event) => setText(event.currentTarget.value)}
         onKeyDown={(event) => event.key === "Escape" && done()}
       />
@@ -95,8 +97,6 @@ function Commenting({ runId, feedback, changed, done }: Writing) {
     </form>
   );
 }
-
-const focus = (element: HTMLElement | null) => element?.focus();
 
 /** A hand with its thumb up; upside down for the other one. */
 const Thumb = ({ value }: { value: Feedback["value"] }) => (
