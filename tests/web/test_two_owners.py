@@ -19,10 +19,11 @@ from tests.web.every_route import ENDLESS
 from tests.web.test_problems import MEMORY
 from tests.web.two_owners import MARKER, Person, app, belongings, move_in
 from tests.web.two_owners_langgraph import LANGGRAPH
+from tests.web.two_owners_sharing import SHARING
 from tests.web.two_owners_table import TABLE as OTHERS
 from tests.web.two_owners_table import Try
 
-TABLE = {**OTHERS, **LANGGRAPH}
+TABLE = {**OTHERS, **LANGGRAPH, **SHARING}
 
 
 @pytest.mark.untraced

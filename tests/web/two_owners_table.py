@@ -67,7 +67,6 @@ A2A_ANSWER = {"messageId": "m2", "role": "ROLE_USER", "parts": [{"text": "yes"}]
 A2A_TASKS = [gone({**A2A_CLERK, "task_id": each}) for each in ("<run>", "<asking>", "<letter>", "<task>")]
 A2A_CONFIGS = [gone({**A2A_CLERK, "task_id": "<run>", "config_id": "c1"})]
 PUBLIC = [none()]
-UP = {"value": "up", "comment": "mine"}
 
 TABLE: dict[str, Sequence[Try]] = {
     # threads
@@ -76,13 +75,6 @@ TABLE: dict[str, Sequence[Try]] = {
     "GET /api/threads/{thread_id}": [gone(THREAD), gone({"thread_id": "<dm>"}), gone({"thread_id": "<channel>"})],
     "PATCH /api/threads/{thread_id}": [gone(THREAD, {"title": "mine"}), gone({"thread_id": "<dm>"}, {"title": "mine"})],
     "GET /api/threads/{thread_id}/export": [gone(THREAD), gone({"thread_id": "<channel>"})],
-    "GET /api/threads/{thread_id}/shares": [gone(THREAD), gone({"thread_id": "<channel>"})],
-    "POST /api/threads/{thread_id}/shares": [gone(THREAD), gone(THREAD, {"days": 1})],
-    "DELETE /api/threads/{thread_id}/shares/{share_id}": [
-        gone({**THREAD, "share_id": "<share>"}),
-        gone({"thread_id": "<own thread>", "share_id": "<share>"}),
-    ],
-    "GET /api/shared": [Try(404), Try(404, headers={"X-Share-Token": "<share>"})],
     "GET /api/search": [none(query=MARKER), none(query=MARKER, before="<message>")],
     "DELETE /api/threads/{thread_id}": [gone(THREAD), gone({"thread_id": "<dm>"})],
     "POST /api/threads/{thread_id}/messages": [
@@ -108,9 +100,6 @@ TABLE: dict[str, Sequence[Try]] = {
     "GET /api/runs/{run_id}/state": RUNS,
     "GET /api/runs/{run_id}/request": [Try(404, RUN, {"at": "1"}), Try(404, {"run_id": "<letter>"}, {"at": "1"})],
     "GET /api/runs/{run_id}/sources": RUNS,
-    "GET /api/runs/{run_id}/feedback": RUNS,
-    "PUT /api/runs/{run_id}/feedback": [gone(RUN, UP), gone({"run_id": "<letter>"}, UP)],
-    "DELETE /api/runs/{run_id}/feedback": RUNS,
     "POST /api/runs/{run_id}/cancel": RUNS,
     "POST /api/runs/{run_id}/retry": RUNS,
     "GET /api/approvals": [none(), none(before="<approval>")],

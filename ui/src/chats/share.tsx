@@ -40,11 +40,10 @@ function Sharing({ threadId, close }: { threadId: string; close: () => void }) {
     <Dialog title="Share this chat" close={close}>
       <div class="sharing">
         <p>
-          Whoever has the link reads the messages that are here now, without a key. Later messages, tools and other
-          chats stay private.
+          Readers of the link see the messages that are here now, without a key. Later messages, tools and other chats
+          stay private.
         </p>
         <form
-          class="buttons"
           onSubmit={(event) => {
             event.preventDefault();
             make();
