@@ -31,6 +31,8 @@ HOSTILE = [
     f'<svg onload="window.owned=6"><image href="{OUT}/f.png"/></svg>',
     f'<form action="{OUT}/g"><button>send</button></form><meta http-equiv="refresh" content="0;url={OUT}/h">',
     f"[data](data:text/html,<script>window.owned=7</script>) <video poster='{OUT}/i.png' src='{OUT}/j.mp4'></video>",
+    rf"\(\href{{javascript:window.owned=9}}{{x}} \includegraphics{{{OUT}/k.png}} \htmlStyle{{color: red}}{{y}}\)",
+    rf"$$\text{{<img src='{OUT}/l.png' onerror='window.owned = 10'>}} \color{{red}} \fbox{{z}}$$",
 ]
 
 # A picture of one pixel.

@@ -33,9 +33,10 @@ const MATHML = (
   "math menclose mfrac mi mmultiscripts mn mo mover mpadded mphantom mprescripts mroot mrow ms mspace msqrt mstyle msub " +
   "msubsup msup mtable mtd mtext mtr munder munderover semantics"
 ).split(" ");
+/** Without colours: they would be unreadable on one of the two themes. */
 const MATHML_ATTRIBUTES = (
   "accent accentunder columnalign columnlines columnspacing depth display displaystyle fence height largeop lspace " +
-  "linethickness mathbackground mathcolor mathvariant maxsize minsize movablelimits notation rowlines rowspacing rspace " +
+  "linethickness mathvariant maxsize minsize movablelimits notation rowlines rowspacing rspace " +
   "scriptlevel separator stretchy symmetric voffset width"
 ).split(" ");
 const WEB = /^(?:https?:\/\/|mailto:)/i;
