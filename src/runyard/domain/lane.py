@@ -102,7 +102,7 @@ def revoked(run: Run) -> Run:
     return replace(run, fence=run.fence + 1, worker_id=None)
 
 
-def parked(run: Run, first_token_ms: int | None) -> Run:
+def parked(run: Run, first_token_ms: int | None = None) -> Run:
     first = first_token_ms or run.first_token_ms
     return replace(revoked(moved(run, Status.WAITING)), attempts=0, detach_deadline=None, first_token_ms=first)
 
