@@ -2,6 +2,7 @@
 afterwards, with ids that may be short."""
 
 import json
+import re
 import subprocess
 import sys
 from collections.abc import Mapping
@@ -92,6 +93,7 @@ def filled(folder: Path, env: Mapping[str, str]) -> Installation:
     with serving(found.folder, "app.py", env=env) as url, httpx2.Client(base_url=url, timeout=PATIENCE) as http:
         found.thread, found.run = ended(http, "clerk", "Pay it back.")
         _, found.failed = ended(http, "broken", "Try it.")
+        http.put(f"/api/runs/{found.failed}/feedback", json={"value": "down", "comment": "Luck is\nneeded."})
         channel = http.post("/api/channels", json={"name": "pier", "topic": "boats", "agents": ["clerk"]}).json()["id"]
         http.post("/api/messages", json={"channelId": channel, "text": "Good morning."})
         http.post("/api/dms", json={"agentId": "clerk"})
@@ -163,6 +165,15 @@ def test_a_run_is_shown_with_its_question_steps_tokens_and_cost(installation: In
     assert "usage     1,200 tokens in, 34 out, $0.05\n" in shown
     assert "step      think finished, 1,200 tokens in, 34 out, $0.05\n" in shown
     assert installation.said("runs", "show", installation.run, "--quiet") == "done\n"
+
+
+def test_feedback_is_shown_and_exported_with_its_run(installation: Installation) -> None:
+    shown = installation.said("runs", "show", installation.failed)
+    assert re.search(r"^feedback  down: Luck is\s+needed\.$", shown, re.M)
+    lines = [json.loads(line) for line in installation.said("runs", "export").splitlines()]
+    judged = {line["run"]["run_id"]: line["run"]["feedback"] for line in lines}
+    assert judged[installation.failed]["comment"] == "Luck is\nneeded."
+    assert judged[installation.run] is None
 
 
 def test_a_list_of_runs_refreshes_itself_in_a_terminal(installation: Installation) -> None:

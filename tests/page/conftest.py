@@ -76,9 +76,9 @@ async def any_site(request: pytest.FixtureRequest, tmp_path_factory: pytest.Temp
     server.drop_database(name)
 
 
-def settings(folder: Path, database_url: str) -> Settings:
+def settings(folder: Path, database_url: str, **more: Any) -> Settings:
     files: dict[str, Any] = {"checkpoint_folder": folder / "checkpoints", "workspaces": folder / "workspaces"}
-    return Settings(database_url=database_url, **{**QUICK, **AT_ONCE, **files})
+    return Settings(database_url=database_url, **{**QUICK, **AT_ONCE, **files, **more})
 
 
 @pytest.fixture

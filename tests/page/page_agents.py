@@ -31,6 +31,8 @@ HOSTILE = [
     f'<svg onload="window.owned=6"><image href="{OUT}/f.png"/></svg>',
     f'<form action="{OUT}/g"><button>send</button></form><meta http-equiv="refresh" content="0;url={OUT}/h">',
     f"[data](data:text/html,<script>window.owned=7</script>) <video poster='{OUT}/i.png' src='{OUT}/j.mp4'></video>",
+    rf"\(\href{{javascript:window.owned=9}}{{x}} \includegraphics{{{OUT}/k.png}} \htmlStyle{{color: red}}{{y}}\)",
+    rf"$$\text{{<img src='{OUT}/l.png' onerror='window.owned = 10'>}} \color{{red}} \fbox{{z}}$$",
 ]
 
 # A picture of one pixel.
@@ -70,6 +72,18 @@ async def parent(ctx: Context) -> str:
     return found.text
 
 
+def reckoner(gates: "Gates") -> Agent:
+    @runyard.agent
+    async def reckoner(ctx: Context) -> str:
+        """Writes formulas, and waits in the middle of one."""
+        await ctx.token(HALF)
+        await gates.wait(ctx.message.text)
+        await ctx.token(REST)
+        return ctx.written()
+
+    return reckoner
+
+
 def listener(gates: "Gates") -> Agent:
     @runyard.agent
     async def listener(ctx: Context) -> str:
@@ -104,6 +118,9 @@ async def weigher(ctx: Context) -> str:
 
     Answers with a table and with code."""
     return MARKDOWN + "\n\n".join(f"Line {n}" for n in range(60))
+
+
+HALF, REST = "Given \\(a_1 * b_2 *", " c^2\\), $x = 1$ costs $5:\n\n$$\n\\frac{1}{2} + \\sqrt{x}\n$$\n\n$$\\wrong{$$\n"
 
 
 class Gates:
@@ -190,7 +207,7 @@ def app(gates: Gates) -> App:
         _porter(gates),
         _tireless(),
     ]
-    return App({each.name: each for each in (sleeper, *declared)}, {"papers": [PAPER]}, "words")
+    return App({each.name: each for each in (sleeper, reckoner(gates), *declared)}, {"papers": [PAPER]}, "words")
 
 
 def _traveller(gates: Gates) -> Agent:

@@ -49,6 +49,18 @@ async def a_view(tab: Tab, name: str) -> None:
             await tab.say("to Rome")
             await ended(tab.runs.last)
             await page.get_by_role("button", name="Edit message").first.click()
+            await tab.runs.last.get_by_role("button", name="Bad answer").click()
+            await expect(page.get_by_role("textbox", name="Comment on the answer")).to_be_visible()
+        case "sharing" | "shared":
+            await ended(await tab.begin("traveller", "to Rome"))
+            await page.get_by_role("button", name="Share").click()
+            await page.get_by_role("button", name="Create link").click()
+            link = page.get_by_role("textbox", name="Link (shown once)")
+            await expect(page.get_by_role("list", name="Links to this chat")).to_be_visible()
+            if name == "shared":
+                await page.goto(await link.input_value())
+                await page.reload()
+                await expect(page.get_by_role("region", name="Conversation")).to_be_visible()
         case "approval":
             await tab.begin("mailer", "ann")
             await tab.approval("send_mail").get_by_role("button", name="Edit input").click()
@@ -84,7 +96,7 @@ async def a_view(tab: Tab, name: str) -> None:
 
 VIEWS = [
     *("new chat", "chat", "approval", "error", "sources", "inspector", "request", "palette", "help"),
-    *("overview", "runs", "approvals", "channels"),
+    *("sharing", "shared", "overview", "runs", "approvals", "channels"),
 ]
 
 

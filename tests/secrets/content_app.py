@@ -70,6 +70,8 @@ async def write_everywhere(server: Server, text: str, in_file: str | None = None
     await server.waiting(talked)
     await _approve(server, text)
     await server.ended(talked)
+    judged = await server.http.put(f"/api/runs/{talked}/feedback", json={"value": "up", "comment": f"good {text}"})
+    assert judged.status_code == 200, judged.text
     await server.ended(await server.post("failer", f"fail {text}"))
     await _write_in_channels(server, text)
     return [run["run_id"] for run in (await server.http.get("/api/runs")).json()["runs"]]

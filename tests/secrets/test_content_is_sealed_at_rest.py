@@ -26,6 +26,7 @@ CONTENT = {
     "kept_events.data",
     "pushes.data",
     "runs.error",
+    "feedback.comment",
     "checkpoints.data",
     "memory_blocks.content",
     "passages.content",

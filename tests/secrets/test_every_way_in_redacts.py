@@ -41,6 +41,7 @@ TASK |= {"domain_id": MAIL, "workflow_id": MAIL, "stage_id": MAIL}
 CONTENT: dict[tuple[str, str], dict[str, Any]] = {
     ("POST", "/api/threads/{thread_id}/messages"): {"content": SAID, "tools": [TOOL], "parts": None},
     ("PATCH", "/api/threads/{thread_id}"): {"title": SAID},
+    ("PUT", "/api/runs/{run_id}/feedback"): {"comment": SAID},
     ("POST", "/api/waits/{wait_id}"): {"value": {"row": 1, "why": SAID}, "error": SAID},
     ("POST", "/api/events"): {"key": MAIL, "data": {MAIL: [SAID]}},
     ("POST", "/api/approvals/{approval_id}"): {"reason": SAID, "input": EDITED},
@@ -103,6 +104,8 @@ IDS: dict[tuple[str, str], set[str]] = {
     ("POST", "/api/threads"): {"user_id", "agent"},
     ("POST", "/api/threads/{thread_id}/messages"): {"agent", "files", "while_running"},
     ("POST", "/api/threads/{thread_id}/fork"): {"run_id", "at_seq"},
+    ("POST", "/api/threads/{thread_id}/shares"): {"days"},
+    ("PUT", "/api/runs/{run_id}/feedback"): {"value"},
     ("POST", "/api/approvals/{approval_id}"): {"decision"},
     ("POST", "/api/events"): {"id", "name"},
     ("POST", "/api/keys"): {"owner", "scopes", "expires_in"},
@@ -275,6 +278,7 @@ class Visit:
         await self.server.ended(run["run_id"])
         await self.send("POST", "/api/keys", owner="ann")
         await self.send("PATCH", "/api/threads/{thread_id}", {"thread_id": thread})
+        await self.send("PUT", "/api/runs/{run_id}/feedback", run, value="down")
         await self._waits(thread)
         await self._files(thread)
 

@@ -1,5 +1,7 @@
 """What is done to two stores by clients: threads, posts, files, steering and conversations."""
 
+from typing import Any
+
 from hypothesis import strategies as st
 from hypothesis.stateful import initialize, rule
 from msgspec.structs import replace
@@ -7,7 +9,7 @@ from msgspec.structs import replace
 from runyard.base.ids import new_id
 from runyard.domain.content.file import Place, StoredFile
 from runyard.domain.conversations.recipients import Participant
-from runyard.domain.conversations.thread import Thread
+from runyard.domain.conversations.thread import Share, Thread
 from runyard.domain.runs.run import Run, Status
 from runyard.store import Accepted, IdempotencyKey, Post, PostedMessage
 from tests.store.agreement import HOUR, Agreement, aims, chosen, keys, owners, picks, strangers
@@ -45,6 +47,18 @@ class IntakeRules(Agreement):
         if self.threads:
             thread = chosen(self.threads, pick)
             self.both(lambda store: store.set_title(owner, thread.id, title))
+
+    @rule(pick=picks, owner=owners, valid_ms=st.sampled_from([0, HOUR]))
+    def share_thread(self, pick: int, owner: str, valid_ms: int) -> None:
+        if self.threads:
+            thread = chosen(self.threads, pick)
+            share = Share(id=new_id(), owner=owner, thread_id=thread.id, digest=new_id(), upto=thread.id)
+            self.both(lambda store: store.create_share(share, valid_ms, 2), _without_times)
+            self.both(lambda store: store.find_share(share.digest), _without_times)
+            found = self.setting.run(self.model.list_shares(owner, thread.id))
+            self.both(lambda store: store.list_shares(owner, thread.id), lambda seen: [_without_times(s) for s in seen])
+            if found and pick % 2:
+                self.both(lambda store: store.drop_share(owner, thread.id, found[-1].id))
 
     @rule(pick=picks, aimed=aims, stranger=strangers)
     def delete_thread(self, pick: int, aimed: bool, stranger: bool) -> None:
@@ -207,3 +221,7 @@ class IntakeRules(Agreement):
         if lost:
             self.both(lambda store: store.recover_held_runs())
         self.both(lambda store: store.release_held_runs(MANY), lambda answer: answer if self.exact else answer[0])
+
+
+def _without_times(share: Any) -> Any:
+    return {**share, "created_at": 0, "expires_at": 0} if isinstance(share, dict) else share

@@ -11,7 +11,7 @@ from runyard.base.ids import new_id
 from runyard.domain.events import MessageTaken, StepFinished
 from runyard.domain.push import Push
 from runyard.domain.runs.append import Appended, Busy, Outcome, Part, Release
-from runyard.domain.runs.run import Status
+from runyard.domain.runs.run import Feedback, Status
 from runyard.store import Snapshot, Store
 from tests.store.agreement import HOUR, Agreement, PartKind, aims, chosen, part_kinds, picks, strangers
 from tests.store.factories import MANY, Writer, an_approval, asked, clock, decision, draft, ending, token
@@ -63,6 +63,17 @@ class WorkRules(Agreement):
         self.both(lambda store: store.list_pushes(run_id), lambda found: [_timeless(each) for each in found])
         if pick % 3 == 0:
             self.both(lambda store: store.drop_push(run_id, name))
+
+    @rule(pick=picks, value=st.sampled_from(["up", "down"]), comment=st.sampled_from(["well done", None]))
+    def judge(self, pick: int, value: Literal["up", "down"], comment: str | None) -> None:
+        run_id, _ = self._run(pick)
+        given = Feedback(run_id=run_id, value=value, comment=comment)
+        self.both(lambda store: store.put_feedback(given), _timeless)
+        if pick % 3 == 0:
+            self.both(lambda store: store.drop_feedback(run_id))
+        self.both(
+            lambda store: store.read_feedback([run_id]), lambda found: {k: _timeless(v) for k, v in found.items()}
+        )
 
     # --- publication
 
@@ -215,8 +226,10 @@ async def _append(store: Store, parts: Sequence[Part]) -> Sequence[Outcome]:
 
 
 def _timeless(push: Any) -> Any:
-    """Return what is seen of a push without times: only whether it has ended."""
-    return {**push, "due_at": push["due_at"] is None, "created_at": 0} if isinstance(push, dict) else push
+    """Return what is seen of a push or of feedback without times: of a push, whether it has ended."""
+    if not isinstance(push, dict):
+        return push
+    return {**push, "created_at": 0, **({"due_at": push["due_at"] is None} if "due_at" in push else {})}
 
 
 async def _delivered(store: Store, wait_ms: int | None) -> list[tuple[str, str, int]]:

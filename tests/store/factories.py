@@ -145,7 +145,7 @@ class Writer:
         """Ask these questions and wait for them, in one part."""
         ids = [approval.id for approval in approvals]
         drafts = [*map(asked, approvals), draft(RunWaiting(ids))]
-        return self.part(*drafts, waits=approvals, move=Park(waits=ids, hold=hold))
+        return self.part(*drafts, waits=approvals, move=Park(waits=ids, hold=hold, first_token_ms=30))
 
 
 async def append(store: Store, *parts: Part) -> Outcome:
@@ -188,7 +188,8 @@ def finish(run: Run, status: Status = Status.DONE, answer: str | None = None) ->
             created_at=clock.now_ms(),
         )
     reasons: dict[Status, StopReason] = {Status.DONE: "end_turn", Status.CANCELED: "cancelled", Status.ERROR: "error"}
-    return Finish(status=status, stop_reason=reasons[status], usage=Usage(3, 4, 0.5), answer=said)
+    usage, first = Usage(3, 4, 0.5), None if run.asked else 70  # a run that waited had its first token before
+    return Finish(status=status, stop_reason=reasons[status], usage=usage, answer=said, first_token_ms=first)
 
 
 def ending(run: Run, fate: Fate) -> Sequence[Draft]:

@@ -8,6 +8,7 @@ from fastapi import FastAPI
 from starlette.routing import Route
 
 from runyard.base.ids import new_id, new_name
+from runyard.domain.conversations.thread import Share
 from runyard.domain.push import Push
 from runyard.web.app import App
 from tests.faces.live_server import Server
@@ -95,6 +96,8 @@ class OwnedObjects:
                 return {"owner": "ann"}
             case ("PATCH", "/api/threads/{thread_id}"):
                 return {"title": "hello"}
+            case ("PUT", "/api/runs/{run_id}/feedback"):
+                return {"value": "up"}
             case ("PATCH", "/api/channels/{channel_id}"):
                 return {"topic": "news"}
             case ("PATCH", "/api/messages/{message_id}"):
@@ -148,6 +151,7 @@ def unknown() -> Iterator[dict[str, str]]:
         "task_id",
         "config_id",
         "assistant_id",
+        "share_id",
         "checkpoint_id",
     )
     same = {"kind": "agent", "label": "notes", "emoji": "ok", "agent": "happy"}
@@ -184,6 +188,9 @@ async def create_objects(server: Server, key: str) -> OwnedObjects:
         _, _, thread, _, run = found.headers["content-location"].split("/")
         push = {"url": "https://192.0.2.1", "contextId": "c", "base": ""}
         await server.store.put_push(Push(run_id=run_id, id="c1", kind="a2a", data=push), 1, at_end=True)
+        me = (await server.http.get("/api/me")).json()
+        share = Share(id=new_id(), owner=me["owner"], thread_id=thread_id, digest=new_id(), upto=new_id())
+        await server.store.create_share(share, 60_000, 9)
     finally:
         del server.http.headers["authorization"]
     ids = {
@@ -202,6 +209,7 @@ async def create_objects(server: Server, key: str) -> OwnedObjects:
         "stream_id": run_id,
         "task_id": run_id,
         "config_id": "c1",
+        "share_id": share.id,
         "assistant_id": "happy",
         **channel_objects,
     }

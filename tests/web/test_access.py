@@ -18,7 +18,7 @@ from tests.faces.agents_for_tests import Gate, agents
 from tests.faces.live_server import QUICK, Serve, Server, served
 from tests.faces.raw_stream import RawStream
 from tests.support.asgi_transport import AsgiTransport
-from tests.web.every_route import Operation, app_of, bearer, create_objects, operations, unknown
+from tests.web.every_route import Operation, OwnedObjects, app_of, bearer, create_objects, operations, unknown
 from tests.web.test_problems import MEMORY, problem
 
 NAMED_BY_CLIENTS = {  # what does not exist is created, or is nothing to follow (204)
@@ -44,7 +44,7 @@ async def test_without_a_key_every_route_but_health_and_the_page_is_401(locked: 
     for operation in operations(app_of(locked)):
         answer = await locked.http.request(operation.method, operation.at(ids))
         if operation in OPEN:
-            assert answer.status_code == (404 if "{name}" in operation.path else 200)
+            assert answer.status_code == (404 if "{name}" in operation.path or operation.path == auth.SHARED else 200)
             continue
         assert answer.status_code == 401, operation
         assert answer.headers["www-authenticate"] == "Bearer"
@@ -180,7 +180,7 @@ async def test_what_is_at_work_here_is_nobody_elses_either(locked: Server, gate:
     tried = 0
     for operation in operations(app_of(locked)):
         if "{run_id}" in operation.path:
-            answer = await _asking(locked, operation, None)(
+            answer = await _asking(locked, operation, OwnedObjects({}, {}, {}).body(operation))(
                 {"run_id": run_id, "agent_id": "gated", "thread_id": "none"}, bob
             )
             assert answer.status_code == 404, operation

@@ -19,10 +19,11 @@ from tests.web.every_route import ENDLESS
 from tests.web.test_problems import MEMORY
 from tests.web.two_owners import MARKER, Person, app, belongings, move_in
 from tests.web.two_owners_langgraph import LANGGRAPH
+from tests.web.two_owners_sharing import SHARING
 from tests.web.two_owners_table import TABLE as OTHERS
 from tests.web.two_owners_table import Try
 
-TABLE = {**OTHERS, **LANGGRAPH}
+TABLE = {**OTHERS, **LANGGRAPH, **SHARING}
 
 
 @pytest.mark.untraced
@@ -31,7 +32,7 @@ async def test_no_route_gives_one_owner_anything_of_another_or_changes_it(serve:
 
 
 async def walk(serve: Serve) -> None:
-    server = await serve(app(), keys=True, group_pause_min_seconds=0, group_pause_max_seconds=0)
+    server = await serve(app(), keys=True, share_links=True, group_pause_min_seconds=0, group_pause_max_seconds=0)
     ann, bob = await Person.called(server, "ann"), await Person.called(server, "bob")
     document = (await bob.ask("GET", "/openapi.json")).json()
     assert {f"{method.upper()} {path}" for path, found in document["paths"].items() for method in found} == set(TABLE)

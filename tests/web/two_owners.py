@@ -78,6 +78,9 @@ async def move_in(ann: Person) -> dict[str, str]:
     said = {"content": MARKER}
     ids["run"] = await ann.make(f"/api/threads/{ids['thread']}/messages", said, "run_id", headers=ONCE)
     await ann.until(f"/api/runs/{ids['run']}/log", "run.finished")
+    judged = await ann.ask("PUT", f"/api/runs/{ids['run']}/feedback", json={"value": "down", "comment": MARKER})
+    assert judged.json()["feedback"]["comment"] == MARKER
+    ids["share"] = await ann.make(f"/api/threads/{ids['thread']}/shares", {"days": 2}, "share_id")
     asking = await ann.make("/api/threads", {}, "thread_id")
     ids["asking"] = await ann.make(f"/api/threads/{asking}/messages", {"content": f"ask {MARKER}"}, "run_id")
     waits = await ann.until(f"/api/runs/{ids['asking']}/log", "run.waiting")
@@ -151,6 +154,7 @@ async def belongings(ann: Person, ids: Mapping[str, str]) -> dict[str, Any]:
     paths = [
         "/api/threads", "/api/runs", "/api/approvals", "/api/waits", "/api/channels", "/api/dms", "/api/agents",
         f"/api/search?query={MARKER}", f"/api/threads/{ids['thread']}/export",
+        f"/api/threads/{ids['thread']}/shares", f"/api/runs/{ids['run']}/feedback",
         "/chats", f"/v1/responses/{ids['response']}", f"/v1/responses/{ids['response']}/input_items",
         f"/api/threads/{ids['thread']}", f"/chats/{ids['chat']}", f"/agents/runs/{ids['plan']}",
         f"/api/channels/{ids['channel']}", f"/api/dms/{ids['dm']}", f"/api/messages/{ids['message']}",

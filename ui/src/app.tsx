@@ -1,6 +1,8 @@
 /** The page: the frame, and in it the view that the address names. */
 
+import { useEffect } from "preact/hooks";
 import { Inbox } from "./approvals/inbox";
+import { keepLooking } from "./approvals/waiting";
 import { needsKey } from "./api/key";
 import { useCell } from "./cell";
 import { Channels } from "./channels/view";
@@ -14,9 +16,16 @@ import { useRoute, type Route } from "./route";
 import { Compare } from "./runs/compare";
 import { Inspector } from "./runs/inspector";
 import { RunList } from "./runs/list";
+import { Shared } from "./shared/view";
 
 export function App() {
   const route = useRoute();
+  return route.view === "shared" ? <Shared key={route.id} token={route.id} /> : <Framed route={route} />;
+}
+
+/** What a reader of a shared conversation has no part in: navigation, keys, and looking for what waits. */
+function Framed({ route }: { route: Exclude<Route, { view: "shared" }> }) {
+  useEffect(() => keepLooking(), []);
   const [isHelpOpen, setHelp] = useShortcuts();
   const [isPaletteOpen, setPalette] = usePalette();
   return (
@@ -30,7 +39,7 @@ export function App() {
   );
 }
 
-function View({ route }: { route: Route }) {
+function View({ route }: { route: Exclude<Route, { view: "shared" }> }) {
   switch (route.view) {
     case "chats":
       return <Chats id={route.id} />;

@@ -2,11 +2,9 @@
 
 import { render } from "preact";
 import { App } from "./app";
-import { keepLooking } from "./approvals/waiting";
 import { keepTheme } from "./frame/theme";
 import "./style/page.css";
 
 keepTheme();
-keepLooking();
 const place = document.getElementById("page");
 if (place) render(<App />, place);

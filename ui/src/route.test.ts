@@ -14,6 +14,7 @@ test("an address leads where it was made for", () => {
     { view: "agents", id: "mara" },
     { view: "runs" },
     { view: "runs", id: "r" },
+    { view: "shared", id: "t0ken" },
     { view: "overview" },
     { view: "approvals" },
   ];

@@ -10,6 +10,7 @@ export type Route =
   | { view: "runs"; id?: string }
   | { view: "compare"; id: string; other: string }
   | { view: "overview" }
+  | { view: "shared"; id: string }
   | { view: "approvals" };
 
 export function parse(hash: string): Route {
@@ -28,6 +29,8 @@ export function parse(hash: string): Route {
       return id ? { view, id, ...(more && { message: more }) } : { view: "channels" };
     case "agents":
       return id ? { view, id } : { view: "channels" };
+    case "shared":
+      return { view, id: id ?? "" };
     case "overview":
     case "approvals":
       return { view };

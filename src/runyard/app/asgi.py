@@ -93,9 +93,11 @@ def _options(running: Process, settings: Settings, keys: bool) -> tuple[object, 
     from runyard.faces.a2a.cards import CardAgent, CardOptions
     from runyard.faces.chats.routes import ChatOptions
     from runyard.faces.contract.routes import ContractOptions
+    from runyard.faces.native.shares import ShareOptions
 
     return (
         ChatOptions(settings.chats_while_waiting),
+        ShareOptions(not keys if settings.share_links is None else settings.share_links),
         ContractOptions(running.task_types, settings.contract_terminal_event, settings.contract_timeout_seconds),
         CardOptions(
             {name: CardAgent(name, summary(agent), agent.version) for name, agent in running.agents.items()},

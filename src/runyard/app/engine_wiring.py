@@ -11,6 +11,7 @@ from runyard.engine.control.disconnects import Disconnects
 from runyard.engine.control.linked_runs import LinkedRuns
 from runyard.engine.control.waits import Waits
 from runyard.engine.engine import Engine
+from runyard.engine.feedback import FeedbackBook
 from runyard.engine.files import Files
 from runyard.engine.intake.intake import Intake
 from runyard.engine.limits import Admission
@@ -24,6 +25,7 @@ from runyard.engine.queries.overview import Overviews
 from runyard.engine.queries.statistics import Statistics
 from runyard.engine.queries.views import Views
 from runyard.engine.running.worker import Worker
+from runyard.engine.shares import Shares
 from runyard.telemetry.spans import Recorder, Tracer
 
 
@@ -117,11 +119,14 @@ def build_engine(
         deleted_files=deleted_files,
         snapshots=snapshots,
     )
+    finding = Finding(resources.store, resources.redactor)
     return Engine(
         intake=intake,
         linked_runs=linked_runs,
         views=views,
-        finding=Finding(resources.store, resources.redactor),
+        finding=finding,
+        shares=Shares(resources.store, views, finding),
+        feedback=FeedbackBook(resources.store, views, resources.redactor),
         streams=log.streams,
         trees=Trees(log.streams, resources.store, snapshots),
         cancel=cancel,

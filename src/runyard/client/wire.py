@@ -39,6 +39,14 @@ class UsageInfo(Struct, frozen=True):
         return self.input_tokens + self.output_tokens
 
 
+class FeedbackInfo(Struct, frozen=True, kw_only=True):
+    """What a person thinks of a run's answer: `"up"` or `"down"`, with a comment."""
+
+    value: str
+    comment: str | None = None
+    created_at: str = ""
+
+
 class RunInfo(Struct, frozen=True, kw_only=True):
     """A run. `runs()` fills every field, `run()` only some. Times are ISO 8601.
 
@@ -63,6 +71,7 @@ class RunInfo(Struct, frozen=True, kw_only=True):
     parent_run_id: str | None = None
     question: str | None = None
     usage: UsageInfo = UsageInfo()
+    feedback: FeedbackInfo | None = None
 
     @property
     def has_ended(self) -> bool:

@@ -130,6 +130,7 @@ WAIT_INPUT = JsonColumn("approvals.input")  # of the table `waits`; values are b
 KEPT_EVENT_DATA = JsonColumn("kept_events.data")
 PUSH_DATA = JsonColumn("pushes.data")
 RUN_ERROR = TextColumn("runs.error")
+FEEDBACK_COMMENT = TextColumn("feedback.comment")
 CHECKPOINT_DATA = BytesColumn("checkpoints.data")
 SNAPSHOT_DATA = BytesColumn("run_snapshots.data")  # derived: a change of keys deletes snapshots
 BLOCK_CONTENT = TextColumn("memory_blocks.content")
@@ -183,6 +184,7 @@ TABLES = (
         item="id",
     ),
     Table(name="runs", columns=(RUN_ERROR,)),
+    Table(name="feedback", columns=(FEEDBACK_COMMENT,)),
     Table(name="checkpoints", columns=(CHECKPOINT_DATA,)),
     Table(name="blocks", columns=(BLOCK_CONTENT,), scope="agent", item="label"),
     Table(name="passages", columns=(PASSAGE_CONTENT, PASSAGE_TAGS)),

@@ -13,7 +13,7 @@ from runyard.domain.events import Draft, Event
 from runyard.domain.push import Push
 from runyard.domain.runs.append import GIVEN_UP, Finish, Part
 from runyard.domain.runs.ledger import Ledger, LedgerMessage
-from runyard.domain.runs.run import Fate, Run
+from runyard.domain.runs.run import Fate, Feedback, Run
 from runyard.domain.wait import KeptEvent, Wait, WaitStatus
 from runyard.encryption.cipher import KeyRing
 from runyard.encryption.columns import (
@@ -21,6 +21,7 @@ from runyard.encryption.columns import (
     CHECKPOINT_DATA,
     CHUNK_DATA,
     EVENT_DATA,
+    FEEDBACK_COMMENT,
     FILE_NAME,
     KEPT_EVENT_DATA,
     LEDGER_CONTENT,
@@ -168,6 +169,16 @@ class Seals:
 
     def open_push(self, kept: Push) -> Push:
         return replace(kept, data=PUSH_DATA.open(self._ring, kept.data, kept.run_id, kept.id))
+
+    def seal_feedback(self, feedback: Feedback) -> Feedback:
+        comment = feedback.comment
+        sealed = None if comment is None else FEEDBACK_COMMENT.seal(self._ring, comment, feedback.run_id)
+        return replace(feedback, comment=sealed)
+
+    def open_feedback(self, kept: Feedback) -> Feedback:
+        comment = kept.comment
+        opened = None if comment is None else FEEDBACK_COMMENT.open(self._ring, comment, kept.run_id)
+        return replace(kept, comment=opened)
 
     # --- checkpoints
 

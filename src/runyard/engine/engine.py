@@ -12,6 +12,7 @@ from runyard.engine.control.deadlines import Deadlines
 from runyard.engine.control.disconnects import Disconnects
 from runyard.engine.control.linked_runs import LinkedRuns
 from runyard.engine.control.waits import Waits
+from runyard.engine.feedback import FeedbackBook
 from runyard.engine.files import Files
 from runyard.engine.intake.intake import Intake
 from runyard.engine.log.pushes import Pushes
@@ -23,6 +24,7 @@ from runyard.engine.queries.finding import Finding
 from runyard.engine.queries.overview import Overviews
 from runyard.engine.queries.statistics import Statistics
 from runyard.engine.queries.views import Views
+from runyard.engine.shares import Shares
 
 
 @dataclass(frozen=True)
@@ -30,6 +32,8 @@ class Engine:
     intake: Intake
     views: Views
     finding: Finding
+    shares: Shares
+    feedback: FeedbackBook
     streams: Streams
     trees: Trees
     cancel: Cancel

@@ -111,7 +111,7 @@ class TooMany(RunyardError):
 
 
 class TooManyRequests(TooMany):
-    """This API key sends too many requests; try again in a moment."""
+    """This API key or address sends too many requests; try again in a moment."""
 
     code = "too_many_requests"
 

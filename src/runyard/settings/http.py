@@ -62,6 +62,11 @@ class HttpSettings(SettingsGroup):
         gt=0,
         description="Requests per second that one API key may send to one process; after a pause, twice as many.",
     )
+    share_links: bool | None = setting(
+        default=None,
+        description="Whether owners may share a conversation by a link that needs no key; by default only where no keys"
+        " are needed, as in `runyard dev`.",
+    )
     dev_origins: Annotated[str | None, checked_origins] = setting(
         default=None,
         description="For `runyard dev` without keys: further origins whose pages may use it, separated by commas, "

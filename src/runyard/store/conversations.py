@@ -7,7 +7,7 @@ from msgspec import Struct
 
 from runyard.domain.conversations.feed import Window
 from runyard.domain.conversations.recipients import Participant
-from runyard.domain.conversations.thread import Change, Conversation, Message, Reaction, Thread, ThreadKind
+from runyard.domain.conversations.thread import Change, Conversation, Message, Reaction, Share, Thread, ThreadKind
 from runyard.domain.events import Draft
 from runyard.domain.runs.run import Run
 from runyard.store.queue import Accepted, IdempotencyKey, Post
@@ -79,6 +79,19 @@ class ThreadStore(Protocol):
     async def history(self, run_id: str, limit: int) -> Sequence[Message]:
         """Return the messages before this run on its own branch: the question and the answer of each of the last
         `limit` ancestors, oldest first. Later messages that wait in the queue are not included."""
+
+    async def create_share(self, share: Share, valid_ms: int, most: int) -> Share:
+        """Store a link to a chat, which expires after `valid_ms`, and return it. Delete links that have expired.
+        NotFound if the owner has no chat with this id, TooMany if it has `most` links. It is deleted with the chat."""
+
+    async def list_shares(self, owner: str, thread_id: str) -> Sequence[Share]:
+        """Return the owner's links to a thread that have not expired, newest first."""
+
+    async def find_share(self, digest: str) -> Share:
+        """Return the link with this digest; NotFound if there is none, or if it has expired."""
+
+    async def drop_share(self, owner: str, thread_id: str, share_id: str) -> None:
+        """Delete a link; NotFound if the owner has no such link to this thread."""
 
 
 class NewMessage(Struct, frozen=True, kw_only=True):

@@ -4,8 +4,8 @@ from collections.abc import Callable, Mapping, Sequence
 from typing import Literal, Protocol
 
 from runyard.domain.events import Draft
-from runyard.domain.runs.ledger import Day, Ledger, RunGroup
-from runyard.domain.runs.run import Fate, Run
+from runyard.domain.runs.ledger import Day, FirstTokens, Ledger, QueueState, RunGroup
+from runyard.domain.runs.run import Fate, Feedback, Run
 from runyard.domain.wait import KeptEvent, Wait, WaitStatus
 
 Ending = Callable[[Run, Fate], Sequence[Draft]]
@@ -49,6 +49,16 @@ class RunStore(Protocol):
 
     async def abandon(self, limit: int, grace_ms: int, ending: Ending) -> Sequence[Run]:
         """Cancel, like `cancel`, the runs whose disconnect deadline has passed, and return them."""
+
+    async def put_feedback(self, feedback: Feedback) -> Feedback:
+        """Store the feedback on a run with the present time, and return it. It replaces an earlier one. NotFound if
+        there is no such run. It is deleted with the run."""
+
+    async def drop_feedback(self, run_id: str) -> None:
+        """Delete the feedback on a run, if there is one."""
+
+    async def read_feedback(self, run_ids: Sequence[str]) -> Mapping[str, Feedback]:
+        """Return the feedback on those of these runs that have one, by run id."""
 
 
 class WaitStore(Protocol):
@@ -123,3 +133,13 @@ class LedgerStore(Protocol):
 
     async def usage_by_day(self, owner: str, agent: str, limit: int) -> Sequence[Day]:
         """Return the cost of this owner's runs in an agent's mailbox per day of their steps, latest first."""
+
+    async def first_tokens(
+        self, owner: str | None, since: str, agent: str | None, durations: Sequence[int]
+    ) -> Sequence[FirstTokens]:
+        """Return the runs that had a first token, in groups by day, agent and the time to it. The parameters are those
+        of `run_groups`."""
+
+    async def queue_state(self, owner: str | None, agent: str | None, limit: int) -> QueueState:
+        """Return how many runs have not started, at most `limit`, and how long the oldest of them has waited; of an
+        owner or of all owners, and of one agent or of all."""

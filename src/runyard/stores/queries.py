@@ -72,7 +72,9 @@ class Queries(Struct, frozen=True, kw_only=True):
     drop_calls: str
     drop_checkpoints: str
     drop_events: str
+    drop_expired_shares: str
     drop_feed: str
+    drop_feedback: str
     drop_lanes: str
     drop_logs: str
     drop_messages: str
@@ -83,6 +85,7 @@ class Queries(Struct, frozen=True, kw_only=True):
     drop_reactions: str
     drop_runs: str
     drop_sealed_snapshots: str
+    drop_share: str
     drop_steered: str
     drop_threads: str
     drop_unused_files: str
@@ -100,8 +103,10 @@ class Queries(Struct, frozen=True, kw_only=True):
     find_agent: str
     find_message: str
     find_passages: str
+    find_share: str
     find_steered: str
     first_messages: str
+    first_tokens: str
     forget_calls: str
     forget_content: str
     forget_encryption_keys: str
@@ -152,6 +157,7 @@ class Queries(Struct, frozen=True, kw_only=True):
     insert_removed_threads: str
     insert_run_use: str
     insert_runs: str
+    insert_share: str
     insert_steered: str
     insert_thread: str
     insert_waits: str
@@ -175,6 +181,7 @@ class Queries(Struct, frozen=True, kw_only=True):
     list_runs: str
     list_runs_by_error: str
     list_runs_by_status: str
+    list_shares: str
     list_threads: str
     list_waits: str
     list_workers: str
@@ -215,15 +222,18 @@ class Queries(Struct, frozen=True, kw_only=True):
     put_block: str
     put_checkpoint: str
     put_chunk: str
+    put_feedback: str
     put_passage: str
     put_push: str
     put_snapshot: str
+    queue_state: str
     read_blocks: str
     read_checkpoints: str
     read_chunk: str
     read_conversation: str
     read_events: str
     read_feed: str
+    read_feedback: str
     read_ledger_messages: str
     read_removals: str
     read_steps: str
@@ -253,6 +263,7 @@ class Queries(Struct, frozen=True, kw_only=True):
     seals_of_checkpoints: str
     seals_of_chunks: str
     seals_of_events: str
+    seals_of_feedback: str
     seals_of_files: str
     seals_of_kept_events: str
     seals_of_ledger: str
@@ -274,6 +285,7 @@ class Queries(Struct, frozen=True, kw_only=True):
     swap_checkpoints: str
     swap_chunks: str
     swap_events: str
+    swap_feedback: str
     swap_files: str
     swap_kept_events: str
     swap_ledger: str

@@ -7,13 +7,13 @@ import msgspec
 
 from runyard.domain.api_key import ApiKey
 from runyard.domain.content.file import StoredFile
-from runyard.domain.conversations.thread import Message, Thread
+from runyard.domain.conversations.thread import Message, Share, Thread
 from runyard.domain.events import Draft, Event, Usage
 from runyard.domain.push import Push
 from runyard.domain.runs.append import Finish, Move
 from runyard.domain.runs.branch import BranchRun
 from runyard.domain.runs.lane import Lane
-from runyard.domain.runs.run import Run, Status
+from runyard.domain.runs.run import Feedback, Run, Status
 from runyard.domain.wait import KeptEvent, Wait
 from runyard.store import Claim, Hit
 
@@ -112,6 +112,7 @@ def run(row: Row) -> Run:
         parent_run_id=text_id(row["parent_run_id"]),
         has_client_tools=bool(row["has_client_tools"]),
         unread=row["unread"],
+        first_token_ms=row["first_token_ms"],
     )
 
 
@@ -168,15 +169,17 @@ def run_values(now: Run) -> tuple[Any, ...]:
         now.finished_at,
         now.detach_deadline,
         now.unread,
+        now.first_token_ms,
     )
 
 
-def finish_values(move: Move | None) -> tuple[str | None, ...]:
-    """Return the end of a run: status, stop_reason, error_code, error, usage; all None if the move does not end it."""
+def finish_values(move: Move | None) -> tuple[str | int | None, ...]:
+    """Return the end of a run: status, stop_reason, error_code, error, usage and the time to its first token; all None
+    if the move does not end it."""
     if not isinstance(move, Finish):
-        return None, None, None, None, None
+        return None, None, None, None, None, None
     usage = None if move.usage is None else _json(move.usage).decode()
-    return move.status.value, move.stop_reason, move.error_code, move.error, usage
+    return move.status.value, move.stop_reason, move.error_code, move.error, usage, move.first_token_ms
 
 
 def branch_run(row: Row) -> BranchRun:
@@ -322,4 +325,20 @@ def api_key(row: Row) -> ApiKey:
         expires_at=row["expires_at"],
         last_used_at=row["last_used_at"],
         revoked_at=row["revoked_at"],
+    )
+
+
+def feedback(row: Row) -> Feedback:
+    return Feedback(run_id=str(row["run_id"]), value=row["value"], comment=row["comment"], created_at=row["created_at"])
+
+
+def share(row: Row) -> Share:
+    return Share(
+        id=str(row["id"]),
+        owner=row["owner"],
+        thread_id=str(row["thread_id"]),
+        digest=row["digest"],
+        upto=str(row["upto"]),
+        created_at=row["created_at"],
+        expires_at=row["expires_at"],
     )

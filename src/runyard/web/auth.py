@@ -22,8 +22,18 @@ from runyard.web.errors import problems
 from runyard.web.errors.problems import CALLER, REFUSED, path_of
 from runyard.web.limits.rates import Rates
 
+SHARED = "/api/shared"
 CARDS = ("/.well-known/agent-card.json", "/a2a/{agent}/.well-known/agent-card.json")
-OPEN = ("/health", "/api/health", "/health/ready", "/", "/assets/{name}", "/langgraph/ok", *CARDS)  # public routes
+OPEN = (
+    "/health",
+    "/api/health",
+    "/health/ready",
+    "/",
+    "/assets/{name}",
+    "/langgraph/ok",
+    SHARED,
+    *CARDS,
+)  # public routes
 NEEDS: dict[tuple[str, str], api_key.Scope] = {
     ("POST", "/api/approvals/{approval_id}"): "approve",
     ("POST", "/api/waits/{wait_id}"): "approve",
@@ -102,6 +112,8 @@ class Guard:
         """Return the authenticated caller, or None for public routes."""
         wanted = need(scope["method"], path_of(scope))
         if wanted is None:
+            if self._rates is not None and path_of(scope) == SHARED:  # it reads the database
+                self._rates.take(f"address {(scope.get('client') or ('',))[0]}")
             return None
         caller = await access.authenticate(key_in(scope["headers"]))
         _check(caller, wanted)

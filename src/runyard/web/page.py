@@ -37,6 +37,7 @@ HEADERS = {
     "Content-Security-Policy": POLICY,
     "X-Content-Type-Options": "nosniff",
     "Referrer-Policy": "no-referrer",
+    "X-Robots-Tag": "noindex",
 }
 FOR_EVER = {**HEADERS, "Cache-Control": "public, max-age=31536000, immutable"}
 EVERY_TIME = {**HEADERS, "Cache-Control": "no-cache"}

@@ -20,6 +20,10 @@ async def test_an_owner_sees_own_runs_and_an_operator_those_of_all(serve: Serve)
     [broken] = [row for row in own["agents"] if row["agent"] == "raises"]
     assert broken["errors"] == {"agent_error": 1}
     assert own["days"][-1]["took_p95_ms"] >= own["days"][-1]["took_p50_ms"] >= 0
+    [happy] = [row for row in own["agents"] if row["agent"] == "happy"]
+    for row in (happy, own["days"][-1]):
+        assert row["first_token_p95_ms"] >= row["first_token_p50_ms"] >= 0
+    assert own["queue"] == {"runs": 0, "oldest_ms": None}
     one = (await server.http.get("/api/statistics", params={"agent": "raises"}, headers=ann)).json()
     assert (len(one["days"]), one["days"][-1]["runs"]) == (14, 1)
     everyone = (await server.http.get("/api/statistics", params={"all": "true"}, headers=ops)).json()
@@ -27,7 +31,7 @@ async def test_an_owner_sees_own_runs_and_an_operator_those_of_all(serve: Serve)
     refused = await server.http.get("/api/statistics", params={"all": "true"}, headers=ann)
     assert refused.status_code == 403
     seen = (await server.http.get("/api/me", headers=ops)).json()
-    assert seen == {"owner": "ops", "scopes": ["operate", "read"]}
+    assert seen == {"owner": "ops", "scopes": ["operate", "read"], "can_share": False}
 
 
 def test_a_percentile_is_near_the_exact_value() -> None:

@@ -4,9 +4,22 @@ import type { Json, Status } from "../log/events";
 import type { Turn } from "../log/branches";
 import { filesIn, type FileRef } from "../files/files";
 import type { Route } from "../route";
-import { change, get, newKey, part, send } from "./http";
+import { change, get, newKey, part, Problem, send } from "./http";
 import { frames } from "./sse";
-import type { Agent, Interaction, ModelRequest, RunRow, Source, Statistics, Thread, ThreadRow, WaitRow } from "./wire";
+import type {
+  Agent,
+  Feedback,
+  Interaction,
+  ModelRequest,
+  RunRow,
+  SharedThread,
+  ShareRow,
+  Source,
+  Statistics,
+  Thread,
+  ThreadRow,
+  WaitRow,
+} from "./wire";
 
 // --- chats
 
@@ -125,6 +138,55 @@ export async function placeOf(threadId: string): Promise<Route> {
   return { view: (await is("/api/channels")) ? "channels" : "dms", id: threadId };
 }
 
+// --- feedback
+
+export const feedbackOn = async (id: string): Promise<Feedback | null> =>
+  (await get<{ feedback: Feedback | null }>(`/api/runs/${part(id)}/feedback`)).feedback;
+
+export const giveFeedback = (id: string, value: Feedback["value"], comment: string | undefined): Promise<unknown> =>
+  change("PUT", `/api/runs/${part(id)}/feedback`, { value, comment });
+
+export const takeFeedbackBack = (id: string): Promise<unknown> =>
+  change("DELETE", `/api/runs/${part(id)}/feedback`);
+
+/** The feedback on the turns of a chat, by run. Turns before a fork are runs of another chat. */
+export async function chatFeedback(threadId: string, turns: readonly string[]): Promise<Record<string, Feedback>> {
+  const found = new Map<string, Feedback | null>();
+  let before: string | undefined;
+  do {
+    const page: { runs: RunRow[]; next: string | null } = await get("/api/runs", {
+      thread_id: threadId,
+      limit: 200,
+      before,
+    });
+    for (const row of page.runs) found.set(row.run_id, row.feedback ?? null);
+    before = page.next ?? undefined;
+  } while (before !== undefined);
+  for (const id of turns) if (!found.has(id)) found.set(id, await feedbackOn(id));
+  return Object.fromEntries([...found].flatMap(([id, feedback]) => (feedback ? [[id, feedback]] : [])));
+}
+
+// --- links to chats
+
+export const shares = async (threadId: string): Promise<ShareRow[]> =>
+  (await get<{ shares: ShareRow[] }>(`/api/threads/${part(threadId)}/shares`)).shares;
+
+export const share = (threadId: string, days: number): Promise<ShareRow & { path: string }> =>
+  change("POST", `/api/threads/${part(threadId)}/shares`, { days });
+
+export const revokeShare = (threadId: string, id: string): Promise<unknown> =>
+  change("DELETE", `/api/threads/${part(threadId)}/shares/${part(id)}`);
+
+/** The conversation behind a link; null if the link is unknown, revoked or expired. */
+export async function shared(token: string): Promise<SharedThread | null> {
+  try {
+    return (await (await send("/api/shared", { headers: { "X-Share-Token": token } })).json()) as SharedThread;
+  } catch (error) {
+    if (error instanceof Problem && (error.status === 404 || error.status === 422)) return null;
+    throw error;
+  }
+}
+
 // --- waits
 
 /** Everything that waits for a person or a client, newest first. */
@@ -161,7 +223,7 @@ export const statistics = (query: {
 }): Promise<Statistics> => get("/api/statistics", { ...query, all: query.all ? "true" : undefined });
 
 /** Who the key of this tab is for. */
-export const me = (): Promise<{ owner: string; scopes: string[] }> => get("/api/me");
+export const me = (): Promise<{ owner: string; scopes: string[]; can_share: boolean }> => get("/api/me");
 
 // --- agents
 

@@ -34,7 +34,16 @@ export type RunRow = {
   /** In a list: the beginning of the message that the run answers, and what its models cost. */
   question?: string | null;
   usage?: Required<Usage>;
+  feedback?: Feedback | null;
 };
+
+/** What a person thinks of the answer of a run. */
+export type Feedback = { value: "up" | "down"; comment: string | null; created_at: string };
+
+/** A link that shows a chat to readers without a key. */
+export type ShareRow = { share_id: string; created_at: string; expires_at: string };
+export type SharedMessage = { role: string; content: string; created_at: string; files: string[] };
+export type SharedThread = { title: string | null; shared_at: string; expires_at: string; messages: SharedMessage[] };
 
 /** What a step sent to its model. `notes` say where it may differ. */
 export type ModelRequest = {
@@ -113,6 +122,13 @@ export type Figures = {
   took_p50_ms: number | null;
   took_p95_ms: number | null;
   waited_p95_ms: number | null;
+  first_token_p50_ms: number | null;
+  first_token_p95_ms: number | null;
   usage: Required<Usage>;
 };
-export type Statistics = { days: (Figures & { day: string })[]; agents: (Figures & { agent: string })[] };
+export type Statistics = {
+  days: (Figures & { day: string })[];
+  agents: (Figures & { agent: string })[];
+  /** Runs that have not started, and how long the oldest of them has waited. */
+  queue: { runs: number; oldest_ms: number | null };
+};

@@ -52,11 +52,16 @@ export function followWaits(): () => void {
   };
 }
 
-/** Look now and then, while the tab is visible. */
-export function keepLooking(): void {
+/** Look now and then, while the tab is visible; returns how to end it. */
+export function keepLooking(): () => void {
   const now = () => document.visibilityState === "visible" && void look().catch(() => undefined);
   now();
-  setInterval(() => isLive || now(), EVERY);
+  const timer = setInterval(() => isLive || now(), EVERY);
   document.addEventListener("visibilitychange", now);
-  keyGiven.watch(now);
+  const unwatch = keyGiven.watch(now);
+  return () => {
+    clearInterval(timer);
+    document.removeEventListener("visibilitychange", now);
+    unwatch();
+  };
 }

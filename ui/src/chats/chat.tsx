@@ -3,9 +3,10 @@
  * tab or over the API, is seen too.
  */
 
-import { useEffect, useState } from "preact/hooks";
+import { useEffect, useRef, useState } from "preact/hooks";
 import * as api from "../api/calls";
-import { useDoing, useReading } from "../requests";
+import type { Feedback } from "../api/wire";
+import { useDoing, useReading, type Reading } from "../requests";
 import { JumpToNewest, useBottom } from "../bottom";
 import { useCell } from "../cell";
 import { nameTab } from "../frame/tab-title";
@@ -14,6 +15,7 @@ import { isOver } from "../log/events";
 import { useLog } from "../log/logs";
 import { go } from "../route";
 import { Composer } from "./composer";
+import { ShareButton } from "./share";
 import { forget, said } from "./titles";
 import { TurnCard } from "./turn";
 import { Failure } from "../frame/failure";
@@ -33,6 +35,7 @@ export function Chat({ id, changed }: { id: string; changed: () => void }) {
     changed();
   };
   const files = useReading(() => api.messageFiles(id), [id, turns?.at(-1)?.runId]).value;
+  const judged = useFeedback(id, (turns ?? []).map((turn) => turn.runId));
   const say = (text: string, sent: string[]) =>
     start(async () => {
       if (isCurrent(places)) await api.say(id, text, sent);
@@ -56,6 +59,7 @@ export function Chat({ id, changed }: { id: string; changed: () => void }) {
   return (
     <div class="chat">
       <h1 class="unseen">Chat</h1>
+      {last && <ShareButton threadId={id} />}
       <div class="scroll" ref={bottom}>
         <div class="column" role="log" aria-label="Conversation" aria-busy={turns === undefined}>
           <Failure text={failure} />
@@ -64,6 +68,8 @@ export function Chat({ id, changed }: { id: string; changed: () => void }) {
               key={place.turn.runId}
               place={place}
               files={files ?? {}}
+              feedback={judged.value?.[place.turn.runId]}
+              judged={judged.again}
               edit={edit}
               isOldBranch={place.turn.isSuperseded}
               choose={(runId) => setChoices({ ...choices, [places[index - 1]?.turn.runId ?? ""]: runId })}
@@ -134,6 +140,15 @@ async function sayAfter(id: string, places: readonly Place[], text: string, file
   const { thread_id } = await api.forkThread(id, last);
   await api.say(thread_id, text, files);
   go({ view: "chats", id: thread_id });
+}
+
+/** The feedback on the turns, by run. It stays on screen while it is read again for other turns. */
+function useFeedback(id: string, runIds: string[]): Reading<Record<string, Feedback>> {
+  const turns = useRef(runIds);
+  turns.current = runIds;
+  const found = useReading(() => api.chatFeedback(id, turns.current), [id]);
+  useEffect(() => void (runIds.length && found.again()), [runIds.join()]);
+  return found;
 }
 
 /** Look now and then whether there is a run that is not on screen. */

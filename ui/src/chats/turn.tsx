@@ -1,5 +1,6 @@
 /** One turn: the message, which can be edited, and the run that answers it. */
 
+import type { ComponentChildren } from "preact";
 import { useState } from "preact/hooks";
 import { useDoing } from "../requests";
 import type { Place } from "../log/branches";
@@ -12,18 +13,23 @@ import { RunBody } from "../run/body";
 import { CopyButton } from "../text/code";
 import { duration, money, short } from "../text/words";
 import type { RunState } from "../log/state";
+import type { Feedback } from "../api/wire";
 import { Failure } from "../frame/failure";
+import { Thumbs } from "./feedback";
 
 type Turning = {
   place: Place;
   /** The files of the chat's messages, by message. */
   files: Readonly<Record<string, readonly FileRef[]>>;
+  feedback: Feedback | undefined;
+  /** Read the feedback again. */
+  judged: () => Promise<void>;
   edit: (runId: string, text: string) => Promise<void>;
   choose: (runId: string) => void;
   isOldBranch: boolean;
 };
 
-export function TurnCard({ place, files, edit, choose, isOldBranch }: Turning) {
+export function TurnCard({ place, files, feedback, judged, edit, choose, isOldBranch }: Turning) {
   const { runId, question } = place.turn;
   const log = useLog(runId);
   const state = log.timeline.now;
@@ -36,12 +42,14 @@ export function TurnCard({ place, files, edit, choose, isOldBranch }: Turning) {
       <Failure text={log.failure} />
       <RunBody state={state} retry={retry} />
       <Failure text={again.failure} />
-      <Foot runId={runId} state={state} retry={state.status === "done" ? retry : undefined} />
+      <Foot runId={runId} state={state} retry={state.status === "done" ? retry : undefined}>
+        {isOver(state.status) && <Thumbs runId={runId} feedback={feedback} changed={judged} />}
+      </Foot>
     </article>
   );
 }
 
-function Question({ place, edit, choose, canEdit }: Omit<Turning, "isOldBranch" | "files"> & { canEdit: boolean }) {
+function Question({ place, edit, choose, canEdit }: Pick<Turning, "place" | "edit" | "choose"> & { canEdit: boolean }) {
   const [isEditing, setEditing] = useState(false);
   const { turn, siblings, index } = place;
   if (isEditing) return <Editing place={place} edit={edit} done={() => setEditing(false)} />;
@@ -124,7 +132,9 @@ function Editing({ place, edit, done }: Pick<Turning, "place" | "edit"> & { done
   );
 }
 
-function Foot({ runId, state, retry }: { runId: string; state: RunState; retry: (() => void) | undefined }) {
+type Footing = { runId: string; state: RunState; retry: (() => void) | undefined; children: ComponentChildren };
+
+function Foot({ runId, state, retry, children }: Footing) {
   const texts = state.items.flatMap((item) => (item.kind === "text" ? [item.text] : []));
   const { queuedAt, finishedAt, usage } = state;
   const took = queuedAt && finishedAt ? duration(finishedAt - queuedAt) : undefined;
@@ -147,6 +157,7 @@ function Foot({ runId, state, retry }: { runId: string; state: RunState; retry: 
         </button>
       )}
       <a href={href({ view: "runs", id: runId })}>Inspect run</a>
+      {children}
     </footer>
   );
 }

@@ -49,6 +49,7 @@ export function Dashboard() {
         <p class="lead">{isOfAll ? "Runs of all owners." : `Runs of ${who?.owner ?? "yours"}.`}</p>
         <Failure text={failure} />
         {!found && !failure && <p class="faint">Loading…</p>}
+        {found && <Queue found={found} />}
         {found && <Charts found={found} />}
         {found && <Agents found={found} />}
       </div>
@@ -63,6 +64,16 @@ function useKnown(found: Statistics | undefined, chosen: string | undefined): st
   const all = [...new Set([...known, ...names, ...(chosen ? [chosen] : [])])].sort();
   if (all.length > known.length) setKnown(all);
   return all;
+}
+
+function Queue({ found: { queue } }: { found: Statistics }) {
+  if (queue.runs === 0) return <p class="faint">No run waits in the queue.</p>;
+  const runs = queue.runs === 1 ? "1 run waits" : `${whole(queue.runs)} runs wait`;
+  return (
+    <p>
+      {runs} in the queue{queue.oldest_ms === null ? "." : `, the oldest for ${duration(queue.oldest_ms)}.`}
+    </p>
+  );
 }
 
 const failed = ({ errors }: Figures): number => Object.values(errors).reduce((sum, count) => sum + count, 0);
@@ -92,7 +103,16 @@ function Charts({ found: { days } }: { found: Statistics }) {
         ]}
       />
       <Chart
-        title="Queue, p95"
+        title="First token"
+        days={names}
+        format={duration}
+        series={[
+          { name: "p95", colour: "amber", values: of((day) => day.first_token_p95_ms) },
+          { name: "p50", colour: "accent", values: of((day) => day.first_token_p50_ms) },
+        ]}
+      />
+      <Chart
+        title="Queue age, p95"
         days={names}
         format={duration}
         series={[{ name: "waited", colour: "amber", values: of((day) => day.waited_p95_ms) }]}
@@ -129,6 +149,8 @@ function Agents({ found: { agents } }: { found: Statistics }) {
             <th>errors</th>
             <th class="number">p50</th>
             <th class="number">p95</th>
+            <th class="number">first token p50</th>
+            <th class="number">p95</th>
             <th class="number">queue p95</th>
             <th class="number">tokens</th>
             <th class="number">cost</th>
@@ -143,6 +165,8 @@ function Agents({ found: { agents } }: { found: Statistics }) {
               <td class="faint">{named(row.errors)}</td>
               <td class="number">{took(row.took_p50_ms)}</td>
               <td class="number">{took(row.took_p95_ms)}</td>
+              <td class="number">{took(row.first_token_p50_ms)}</td>
+              <td class="number">{took(row.first_token_p95_ms)}</td>
               <td class="number">{took(row.waited_p95_ms)}</td>
               <td class="number">{whole(row.usage.input_tokens + row.usage.output_tokens)}</td>
               <td class="number">{money(row.usage.usd)}</td>

@@ -1,10 +1,14 @@
 /** What there is to say about a run in a line. */
 
-import type { RunRow } from "../api/wire";
+import type { Feedback, RunRow } from "../api/wire";
 import type { RunState } from "../log/state";
 import { clock, duration, money, tokens } from "../text/words";
 
-export function Facts({ state, row }: { state: RunState; row: RunRow | undefined }) {
+const SIGNS = { up: "👍", down: "👎" } as const;
+
+type Known = { state: RunState; row: RunRow | undefined; feedback?: Feedback | null | undefined };
+
+export function Facts({ state, row, feedback }: Known) {
   const created = state.queuedAt ?? (row ? Date.parse(row.created_at) : undefined);
   const started = row?.started_at ? Date.parse(row.started_at) : state.startedAt;
   const waited = created !== undefined && started !== undefined ? Math.max(0, started - created) : undefined;
@@ -19,6 +23,7 @@ export function Facts({ state, row }: { state: RunState; row: RunRow | undefined
     ["attempts", String(state.attempt)],
     ["events", state.seq.toLocaleString()],
     ["ended by", state.stopReason],
+    ["feedback", feedback ? [SIGNS[feedback.value], feedback.comment].filter(Boolean).join(" ") : undefined],
   ];
   return (
     <section aria-label="Facts">

@@ -4,7 +4,7 @@
  */
 
 import { useEffect, useMemo, useState } from "preact/hooks";
-import { forkThread, placeOf, run, thread } from "../api/calls";
+import { feedbackOn, forkThread, placeOf, run, thread } from "../api/calls";
 import { useBottom } from "../bottom";
 import { useDoing, useReading } from "../requests";
 import type { RunRow } from "../api/wire";
@@ -33,6 +33,7 @@ export function Inspector({ id }: { id: string }) {
   const { timeline } = log;
   const now = timeline.now;
   const { value: row, again } = useReading(() => run(id), [id]);
+  const { value: feedback } = useReading(() => feedbackOn(id), [id]);
   const [seq, setSeq] = useState<number>(); // the last one, while it is not set
   const forking = useDoing();
   useEffect(() => void again(), [now.status]);
@@ -82,7 +83,7 @@ export function Inspector({ id }: { id: string }) {
         </label>
       </header>
       <Failure text={log.failure ?? forking.failure} />
-      <Facts state={now} row={row} />
+      <Facts state={now} row={row} feedback={feedback} />
       <TimeTravel
         seq={at}
         last={log.seq}

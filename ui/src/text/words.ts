@@ -58,3 +58,13 @@ const inline = (value: Json | undefined): string =>
   (typeof value === "string" ? value : (JSON.stringify(value) ?? "")).replace(/\s+/g, " ");
 
 export const short = (id: string): string => id.slice(-8);
+
+/** A date with the time: 7 Nov 2026, 14:05. */
+export const day = (then: string): string =>
+  new Date(then).toLocaleString(undefined, {
+    day: "numeric",
+    month: "short",
+    year: "numeric",
+    hour: "2-digit",
+    minute: "2-digit",
+  });

@@ -30,6 +30,7 @@ from runyard.client.wire import (
 from runyard.domain.redaction.no_redaction import NO_REDACTION
 from runyard.domain.runs.run import Status
 from runyard.engine.access import LOCAL_CALLER, Access, Caller
+from runyard.engine.feedback import FeedbackBook
 from runyard.engine.log.snapshots import READ_EVENTS
 from runyard.engine.queries.views import Views, checked_id
 from runyard.errors import Invalid, ScopeMissing
@@ -74,6 +75,7 @@ class LocalClient(LocalConversations):
         self._access = access
         self._caller = caller
         self._views = Views(store, None, clock=SystemClock(), retention_days=settings.retention_days)
+        self._feedback = FeedbackBook(store, self._views, settings.redactor or NO_REDACTION)
 
     def _owner(self, scope: "Scope") -> str:
         """Return the owner of the API key. ScopeMissing if the key lacks the scope."""
@@ -107,8 +109,9 @@ class LocalClient(LocalConversations):
                 owner, below, page, status=wanted, agent=agent, thread_id=thread_id, error=error
             )
             questions = await self._views.readable_questions(rows)
+            judged = await self._feedback.readable([run.id for run in rows])
             for run in rows:
-                yield run_info(run, questions.get(run.id))
+                yield run_info(run, questions.get(run.id), judged.get(run.id))
             if len(rows) < page:
                 return
             below = rows[-1].id

@@ -29,7 +29,7 @@ if TYPE_CHECKING:
     from runyard.domain.content.profile import Profile
     from runyard.domain.conversations.thread import Conversation, Thread
     from runyard.domain.events import Event
-    from runyard.domain.runs.run import Run
+    from runyard.domain.runs.run import Feedback, Run
     from runyard.domain.wait import Wait
     from runyard.engine.queries.finding import MessageHit
 
@@ -38,8 +38,8 @@ def log_event(event: "Event") -> LogEvent:
     return decode_event(envelope(event))
 
 
-def run_info(run: "Run", question: str | None = None) -> RunInfo:
-    return msgspec.convert(rows.run_fields(run, question), RunInfo)
+def run_info(run: "Run", question: str | None = None, feedback: "Feedback | None" = None) -> RunInfo:
+    return msgspec.convert(rows.run_fields(run, question, feedback), RunInfo)
 
 
 def wait_info(wait: "Wait") -> WaitInfo:

@@ -61,6 +61,9 @@ def print_run(run: RunInfo, state: Mapping[str, Any]) -> None:
     text = (state.get("output") or {}).get("text") or state.get("text")
     if text:
         made.add_row("answer", plain(text))
+    if run.feedback is not None:
+        said = f": {run.feedback.comment}" if run.feedback.comment else ""
+        made.add_row("feedback", plain(run.feedback.value + said))
     made.echo()
     for what, raised in _tracebacks(state):
         echo(f"\n{style(plain(what), dim=True)}\n{plain(raised)}")

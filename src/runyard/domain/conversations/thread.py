@@ -97,3 +97,16 @@ class Change(Struct, frozen=True, kw_only=True):
     name: str | None = None
     topic: str | None = None
     is_private: bool | None = None
+
+
+class Share(Struct, frozen=True, kw_only=True):
+    """A link that shows the messages of a thread up to `upto` to readers without a key, until it expires. Only a
+    digest of its token is stored."""
+
+    id: str
+    owner: str
+    thread_id: str
+    digest: str
+    upto: str
+    created_at: int = 0
+    expires_at: int = 0

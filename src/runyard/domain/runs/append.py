@@ -27,6 +27,7 @@ class Finish(Struct, frozen=True, kw_only=True):
     error: str | None = None
     usage: Usage | None = None
     answer: Message | None = None
+    first_token_ms: int | None = None
 
 
 GIVEN_UP = "The run was given up: its worker died every time it was tried."
@@ -48,6 +49,7 @@ class Park(Struct, frozen=True, kw_only=True):
 
     waits: Sequence[str]
     hold: bool = True
+    first_token_ms: int | None = None
 
 
 class Release(Struct, frozen=True, kw_only=True):

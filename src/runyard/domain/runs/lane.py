@@ -90,6 +90,7 @@ def finished(run: Run, finish: Finish, now: int) -> Run:
         error_code=finish.error_code,
         error=finish.error,
         usage=finish.usage,
+        first_token_ms=finish.first_token_ms or run.first_token_ms,
         worker_id=None,
         finished_at=now,
         unread=0,
@@ -101,8 +102,9 @@ def revoked(run: Run) -> Run:
     return replace(run, fence=run.fence + 1, worker_id=None)
 
 
-def parked(run: Run) -> Run:
-    return replace(revoked(moved(run, Status.WAITING)), attempts=0, detach_deadline=None)
+def parked(run: Run, first_token_ms: int | None = None) -> Run:
+    first = first_token_ms or run.first_token_ms
+    return replace(revoked(moved(run, Status.WAITING)), attempts=0, detach_deadline=None, first_token_ms=first)
 
 
 def requeued(run: Run, why: ResumeWhy) -> Run:

@@ -83,6 +83,23 @@ class RunGroup(Struct, frozen=True, kw_only=True):
     usage: Usage
 
 
+class FirstTokens(Struct, frozen=True, kw_only=True):
+    """Runs of one agent that were queued on one day and whose first token took equally long. `place` is the place of
+    that time in a list of durations."""
+
+    day: int
+    agent: str
+    place: int
+    runs: int
+
+
+class QueueState(Struct, frozen=True):
+    """Runs that have not started, and how long the oldest of them has waited."""
+
+    runs: int = 0
+    oldest_ms: int | None = None
+
+
 class LedgerRecorder:
     """Make the ledger entries of one execution, which continues after `turns` complete messages of the model."""
 

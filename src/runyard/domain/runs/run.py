@@ -58,7 +58,7 @@ class Run(Struct, frozen=True, kw_only=True):
     messages (or parent runs) between it and a person's message. `parent_id` is the run before it on its branch;
     `parent_run_id` is the run that started it and waits for its end. `unread` counts messages that came while it was
     under way and that its agent has not taken. `has_client_tools`: its first event holds tools of the client or
-    options."""
+    options. `first_token_ms` is the time from its creation to its first token, if that came before its first pause."""
 
     id: str
     owner: str
@@ -98,6 +98,7 @@ class Run(Struct, frozen=True, kw_only=True):
     parent_run_id: str | None = None
     has_client_tools: bool = False
     unread: int = 0
+    first_token_ms: int | None = None
 
     @property
     def in_mailbox(self) -> bool:
@@ -106,6 +107,15 @@ class Run(Struct, frozen=True, kw_only=True):
 
 
 MAILBOX = "agent:"
+
+
+class Feedback(Struct, frozen=True, kw_only=True):
+    """What a person thinks of a run's answer. A run has one; the next one replaces it."""
+
+    run_id: str
+    value: Literal["up", "down"]
+    comment: str | None = None
+    created_at: int = 0
 
 
 def thread_lane(thread_id: str) -> str:

@@ -4,7 +4,7 @@ from collections.abc import Callable, Mapping, Sequence
 
 from runyard.domain.events import Draft
 from runyard.domain.runs.ledger import Ledger
-from runyard.domain.runs.run import Run
+from runyard.domain.runs.run import Feedback, Run
 from runyard.domain.wait import KeptEvent, Wait, WaitStatus
 from runyard.encryption.sealed_store.sealing import Sealing
 from runyard.store import RunFilter
@@ -28,6 +28,15 @@ class SealedRuns(Sealing):
         self, owner: str, where: RunFilter, before: tuple[int, str] | None, limit: int
     ) -> Sequence[Run]:
         return [self._seals.open_run(run) for run in await self._store.list_ended_runs(owner, where, before, limit)]
+
+    # --- feedback
+
+    async def put_feedback(self, feedback: Feedback) -> Feedback:
+        return self._seals.open_feedback(await self._store.put_feedback(self._seals.seal_feedback(feedback)))
+
+    async def read_feedback(self, run_ids: Sequence[str]) -> Mapping[str, Feedback]:
+        found = await self._store.read_feedback(run_ids)
+        return {run_id: self._seals.open_feedback(kept) for run_id, kept in found.items()}
 
     # --- waits
 

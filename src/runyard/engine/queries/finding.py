@@ -14,6 +14,7 @@ from msgspec import Struct
 from runyard.domain.conversations.search import Excerpt, excerpt, has_words, title_of, words_of
 from runyard.domain.conversations.thread import Message, Thread
 from runyard.domain.events import clean
+from runyard.domain.runs.run import Feedback
 from runyard.domain.times import iso
 from runyard.engine.queries.views import checked_cursor, checked_id
 from runyard.errors import Invalid, NotFound, Unreadable
@@ -23,6 +24,7 @@ if TYPE_CHECKING:
     from runyard.domain.redaction.redactor import Redactor
 
 READ_THREADS = 1000
+READ_RUNS = 500
 PAGE = 200
 MOST_TITLES = 20
 MOST_TITLE_CHARS = 200
@@ -109,7 +111,18 @@ class Finding:
             "agent": thread.agent,
             "created_at": iso(thread.created_at),
             "messages": [_message(message) for message in said],
+            "feedback": [_feedback(each) for each in await self._feedback(thread)],
         }
+
+    async def _feedback(self, thread: Thread) -> Sequence[Feedback]:
+        """Return the feedback on all runs of a thread, oldest run first."""
+        runs: list[str] = []
+        while page := await self._store.list_runs(
+            thread.owner, {"thread_id": thread.id}, runs[-1] if runs else None, READ_RUNS
+        ):
+            runs += [run.id for run in page]
+        found = await self._store.read_feedback(runs)
+        return [found[run_id] for run_id in reversed(runs) if run_id in found]
 
 
 def _message(message: Message) -> dict[str, Any]:
@@ -127,11 +140,32 @@ def _message(message: Message) -> dict[str, Any]:
     return made
 
 
+def _feedback(feedback: Feedback) -> dict[str, Any]:
+    return {
+        "run_id": feedback.run_id,
+        "value": feedback.value,
+        "comment": feedback.comment,
+        "created_at": iso(feedback.created_at),
+    }
+
+
 def as_markdown(exported: Mapping[str, Any]) -> str:
-    """Return an exported thread as Markdown: a heading, then each message under its role and time."""
+    """Return an exported thread as Markdown: a heading, then each message under its role and time. Feedback follows the
+    last message of its run."""
     lines = [f"# {exported['title'] or 'Untitled'}", ""]
+    last = {message["run_id"]: message["id"] for message in exported["messages"]}
+    judged = {each["run_id"]: each for each in exported.get("feedback", ())}
     for message in exported["messages"]:
         lines += [f"## {message['role']}, {message['created_at']}", "", message["content"], ""]
         files = [part for part in message.get("parts", ()) if part["type"] in ("file", "image")]
         lines += [f"- file: {each['name']} (`{each['file_id']}`)" for each in files] + ([""] if files else [])
+        if last[message["run_id"]] == message["id"] and message["run_id"] in judged:
+            lines += _quoted(judged.pop(message["run_id"]))
+    for each in judged.values():  # of runs without a message of their own
+        lines += _quoted(each)
     return "\n".join(lines)
+
+
+def _quoted(feedback: Mapping[str, Any]) -> list[str]:
+    said = f": {feedback['comment']}" if feedback["comment"] else ""
+    return [f"> {line}" for line in f"feedback {feedback['value']}{said}".splitlines()] + [""]

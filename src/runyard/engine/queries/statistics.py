@@ -5,18 +5,19 @@ of the groups: at most a tenth away from the exact value.
 """
 
 from collections import Counter
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 
 from msgspec import Struct
 
 from runyard.base.clock import Clock
 from runyard.base.ids import first_id_at
 from runyard.domain.events import Usage, clean
-from runyard.domain.runs.ledger import RunGroup
+from runyard.domain.runs.ledger import FirstTokens, QueueState, RunGroup
 from runyard.domain.runs.run import Status
 from runyard.store import Store
 
 DAY_MS = 86_400_000
+MOST_COUNTED = 100_000
 GROWTH = 1.2
 DURATIONS = tuple(sorted({round(GROWTH**power) for power in range(120)}))  # up to a month
 
@@ -31,7 +32,17 @@ class Figures(Struct, frozen=True):
     took_p50: int | None
     took_p95: int | None
     waited_p95: int | None
+    first_token_p50: int | None
+    first_token_p95: int | None
     usage: Usage
+
+
+class Report(Struct, frozen=True):
+    """The figures of days and of agents, and the queue as it is now."""
+
+    days: Sequence[Figures]
+    agents: Sequence[Figures]
+    queue: QueueState
 
 
 class Statistics:
@@ -39,28 +50,38 @@ class Statistics:
         self._store = store
         self._clock = clock
 
-    async def report(
-        self, owner: str | None, days: int, agent: str | None = None
-    ) -> tuple[Sequence[Figures], Sequence[Figures]]:
+    async def report(self, owner: str | None, days: int, agent: str | None = None) -> Report:
         """Return the figures of the last days, also of those without runs, and of the agents, most runs first. None
         counts all owners."""
         today = self._clock.now_ms() // DAY_MS
-        first = today - days + 1
-        since = first_id_at(first * DAY_MS)
-        groups = await self._store.run_groups(owner, since, None if agent is None else clean(agent), DURATIONS)
+        oldest = today - days + 1
+        since = first_id_at(oldest * DAY_MS)
+        wanted = None if agent is None else clean(agent)
+        groups = await self._store.run_groups(owner, since, wanted, DURATIONS)
+        first = await self._store.first_tokens(owner, since, wanted, DURATIONS)
         by_day = [
-            _figures(str(day), (group for group in groups if group.day == day)) for day in range(first, today + 1)
+            _figures(
+                str(day), [each for each in groups if each.day == day], [each for each in first if each.day == day]
+            )
+            for day in range(oldest, today + 1)
         ]
-        names = sorted({group.agent for group in groups})
-        by_agent = [_figures(name, (group for group in groups if group.agent == name)) for name in names]
-        return by_day, sorted(by_agent, key=lambda figures: -figures.runs)
+        by_agent = [
+            _figures(
+                name, [each for each in groups if each.agent == name], [each for each in first if each.agent == name]
+            )
+            for name in sorted({group.agent for group in groups})
+        ]
+        queue = await self._store.queue_state(owner, wanted, MOST_COUNTED)
+        return Report(by_day, sorted(by_agent, key=lambda figures: -figures.runs), queue)
 
 
-def _figures(name: str, groups: Iterable[RunGroup]) -> Figures:
-    found = list(groups)
+def _figures(name: str, found: Sequence[RunGroup], first: Sequence[FirstTokens]) -> Figures:
     errors: Counter[str] = Counter()
     took: Counter[int] = Counter()
     waited: Counter[int] = Counter()
+    first_tokens: Counter[int] = Counter()
+    for each in first:
+        first_tokens[each.place] += each.runs
     usage = Usage()
     for group in found:
         usage += group.usage
@@ -78,6 +99,8 @@ def _figures(name: str, groups: Iterable[RunGroup]) -> Figures:
         percentile(took, 0.5),
         percentile(took, 0.95),
         percentile(waited, 0.95),
+        percentile(first_tokens, 0.5),
+        percentile(first_tokens, 0.95),
         usage,
     )
 

@@ -75,6 +75,7 @@ class RunHandle:
         self._started_children = False
         self._taken = {message.message_id for message in state.received if message.after is not None}
         self._is_silent = state.last_seq <= 1
+        self.first_token_ms = claim.run.first_token_ms
         self.tells_tool_errors = services.limits.tells_tool_errors
         self.most_answer_bytes = services.most_answer_bytes
         self.redactor = services.redactor if services.redactor.is_on else None
@@ -156,7 +157,8 @@ class RunHandle:
     def token(self, text: str) -> None:
         if self._is_silent:
             self._is_silent = False
-            self._services.metrics.first_token(self.run.agent, (self.now_ms() - self.run.created_at) / 1000)
+            self.first_token_ms = max(1, self.now_ms() - self.run.created_at)
+            self._services.metrics.first_token(self.run.agent, self.first_token_ms / 1000)
         draft = self._services.draft.token(text)
         if len(draft.data) <= self._services.most_event_bytes:
             self._writer.write(draft)

@@ -236,7 +236,10 @@ class RunTask:
         """Park the run until an answer comes; if one came meanwhile, put it back into the queue."""
         waiting = self._draft(RunWaiting(list(waits)))
         try:
-            await self._writer.move(Park(waits=waits, hold=agent.while_waiting == "hold"), [waiting])
+            first = None if self._handle is None else self._handle.first_token_ms
+            await self._writer.move(
+                Park(waits=waits, hold=agent.while_waiting == "hold", first_token_ms=first), [waiting]
+            )
             self._outcome = self.claim_outcome = "waiting"
         except NotParked:
             await self._release()
@@ -288,8 +291,9 @@ class RunTask:
         await self._finish(RunCanceled("requested"), Finish(status=Status.CANCELED, stop_reason="cancelled"))
 
     async def _finish(self, result: RunOutput | RunError | RunCanceled | None, finish: Finish) -> None:
-        usage = None if self._handle is None else self._handle.usage
-        finish = msgspec.structs.replace(finish, usage=usage)
+        if self._handle is not None:
+            first = self._handle.first_token_ms
+            finish = msgspec.structs.replace(finish, usage=self._handle.usage, first_token_ms=first)
         drafts = end_events(self._draft, result, finish)
         most = self._services.most_answer_bytes
         if finish.status is Status.DONE and any(len(draft.data) > most for draft in drafts):

@@ -7,12 +7,24 @@ from fastapi import Query
 from starlette.requests import Request
 from starlette.responses import Response
 
-from runyard.domain.runs.run import Run, Status
+from runyard.domain.runs.run import Feedback, Run, Status
 from runyard.domain.wait import Wait
 from runyard.engine.intake.intake import idempotency_key
 from runyard.engine.log.tree import parsed_cursor
 from runyard.engine.queries.views import checked_id
-from runyard.faces.native import files, finding, keys, overview, rows, statistics, translate, waits, wire
+from runyard.faces.native import (
+    feedback,
+    files,
+    finding,
+    keys,
+    overview,
+    rows,
+    shares,
+    statistics,
+    translate,
+    waits,
+    wire,
+)
 from runyard.faces.native.finding import thread_row
 from runyard.web.auth import Owner, owner_of
 from runyard.web.context import EngineDep, context_of
@@ -99,9 +111,9 @@ async def list_runs(
     """List runs, newest first."""
     page = await engine.views.runs(owner, before, limit, status=status, agent=agent, thread_id=thread_id, error=error)
     questions = await engine.views.readable_questions(page)
-    return Json(
-        wire.RunPage(runs=[_run(r, questions.get(r.id)) for r in page], next=_next([r.id for r in page], limit))
-    )
+    judged = await engine.feedback.readable([r.id for r in page])
+    found = [_run(r, questions.get(r.id), judged.get(r.id)) for r in page]
+    return Json(wire.RunPage(runs=found, next=_next([r.id for r in page], limit)))
 
 
 @router.get("/api/runs/{run_id}/state")
@@ -151,6 +163,8 @@ async def decide(engine: EngineDep, owner: Owner, approval_id: str, body: wire.D
 
 router.routes += [
     *finding.router.routes,
+    *feedback.router.routes,
+    *shares.router.routes,
     *waits.router.routes,
     *files.router.routes,
     *keys.router.routes,
@@ -163,8 +177,8 @@ def _next(ids: list[str], limit: int) -> str | None:
     return ids[-1] if len(ids) == limit else None
 
 
-def _run(run: Run, question: str | None) -> wire.RunRow:
-    return wire.RunRow(**rows.run_fields(run, question))
+def _run(run: Run, question: str | None, judged: Feedback | None) -> wire.RunRow:
+    return wire.RunRow(**rows.run_fields(run, question, judged))
 
 
 def _approval(wait: Wait) -> wire.ApprovalRow:

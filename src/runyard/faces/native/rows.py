@@ -12,6 +12,7 @@ from runyard.domain.times import iso
 if TYPE_CHECKING:
     from runyard.domain.api_key import ApiKey
     from runyard.domain.conversations.thread import Thread
+    from runyard.domain.runs.run import Feedback
     from runyard.domain.wait import Wait
 
 QUESTION_CHARS = 300  # of the message that led to a run or a wait
@@ -26,7 +27,7 @@ def shortened(question: str | None) -> str | None:
     return None if question is None else question[:QUESTION_CHARS]
 
 
-def run_fields(run: Run, question: str | None) -> dict[str, Any]:
+def run_fields(run: Run, question: str | None, feedback: "Feedback | None" = None) -> dict[str, Any]:
     usage = run.usage or Usage()
     return {
         "run_id": run.id,
@@ -51,6 +52,15 @@ def run_fields(run: Run, question: str | None) -> dict[str, Any]:
             "output_tokens": usage.output_tokens,
             "usd": round(usage.usd, 6),
         },
+        "feedback": None if feedback is None else feedback_fields(feedback),
+    }
+
+
+def feedback_fields(feedback: "Feedback") -> dict[str, Any]:
+    return {
+        "value": feedback.value,
+        "comment": feedback.comment,
+        "created_at": iso(feedback.created_at) or "",
     }
 
 

@@ -6,6 +6,8 @@ from pydantic import BaseModel, Field
 
 from runyard.base.fields import RequestBody
 from runyard.domain.api_key import DEFAULT_SCOPES, OWNER, Scope
+from runyard.engine.feedback import MOST_COMMENT_CHARS
+from runyard.engine.shares import DEFAULT_DAYS, MOST_DAYS
 
 RunStatus = Literal["queued", "running", "done", "error", "canceled"]
 
@@ -14,6 +16,12 @@ class RunUsage(BaseModel):
     input_tokens: int
     output_tokens: int
     usd: float
+
+
+class FeedbackRow(BaseModel):
+    value: Literal["up", "down"]
+    comment: str | None
+    created_at: str
 
 
 class RunRow(BaseModel):
@@ -37,6 +45,16 @@ class RunRow(BaseModel):
     usage: RunUsage = Field(
         description="Tokens and cost of the model calls, also of child runs, once the run has ended."
     )
+    feedback: FeedbackRow | None = Field(description="What a person thinks of the answer.")
+
+
+class NewFeedback(RequestBody):
+    value: Literal["up", "down"]
+    comment: str | None = Field(None, max_length=MOST_COMMENT_CHARS)
+
+
+class RunFeedback(BaseModel):
+    feedback: FeedbackRow | None
 
 
 class RunPage(BaseModel):
@@ -55,6 +73,39 @@ class ThreadRow(BaseModel):
 
 class NewTitle(RequestBody):
     title: str = Field(min_length=1, max_length=200)
+
+
+class NewShare(RequestBody):
+    days: int = Field(DEFAULT_DAYS, ge=1, le=MOST_DAYS, description="How long the link is valid.")
+
+
+class ShareRow(BaseModel):
+    share_id: str
+    created_at: str
+    expires_at: str
+
+
+class SharePage(BaseModel):
+    shares: list[ShareRow]
+
+
+class ShareMade(ShareRow):
+    token: str = Field(description="The secret of the link. It is shown once.")
+    path: str = Field(description="The path of the page that shows the conversation.")
+
+
+class SharedMessage(BaseModel):
+    role: str
+    content: str
+    created_at: str
+    files: list[str] = Field(description="The names of its files.")
+
+
+class SharedThread(BaseModel):
+    title: str | None
+    shared_at: str
+    expires_at: str
+    messages: list[SharedMessage]
 
 
 class TitleHit(BaseModel):
@@ -195,6 +246,7 @@ class NewKey(RequestBody):
 class Me(BaseModel):
     owner: str = Field(description="The owner of the key that the request has.")
     scopes: list[Scope]
+    can_share: bool = Field(description="Whether threads can be shared by links.")
 
 
 class KeyRow(BaseModel):
@@ -259,6 +311,8 @@ class Figures(BaseModel):
     took_p50_ms: int | None = Field(description="The median time from start to end, to about a tenth.")
     took_p95_ms: int | None
     waited_p95_ms: int | None = Field(description="The time in the queue that 95 % of the runs did not exceed.")
+    first_token_p50_ms: int | None = Field(description="The median time from the request to the first token.")
+    first_token_p95_ms: int | None
     usage: RunUsage
 
 
@@ -270,9 +324,15 @@ class AgentFigures(Figures):
     agent: str
 
 
+class QueueNow(BaseModel):
+    runs: int = Field(description="The runs that have not started. Counting stops at 100000.")
+    oldest_ms: int | None = Field(description="How long the oldest of them has waited.")
+
+
 class StatisticsPage(BaseModel):
     days: list[DayFigures] = Field(description="By the day on which runs were queued, oldest first.")
     agents: list[AgentFigures] = Field(description="Most runs first.")
+    queue: QueueNow
 
 
 class FileRow(BaseModel):

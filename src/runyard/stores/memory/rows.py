@@ -16,10 +16,10 @@ from runyard.domain.content.memory import Block, Passage
 from runyard.domain.content.profile import Profile
 from runyard.domain.conversations.feed import Entry
 from runyard.domain.conversations.recipients import Participant
-from runyard.domain.conversations.thread import Message, Reaction, Thread
+from runyard.domain.conversations.thread import Message, Reaction, Share, Thread
 from runyard.domain.events import Draft, Event, place
 from runyard.domain.push import Push
-from runyard.domain.runs.run import Run
+from runyard.domain.runs.run import Feedback, Run
 from runyard.domain.wait import KeptEvent, Wait
 from runyard.store import Document, Post, Removal, Snapshot, WorkerRow
 from runyard.stores.memory.tables.keys import Keys
@@ -61,6 +61,7 @@ class Rows:
 
         self._threads: dict[str, Thread] = {}
         self._titles: dict[str, str] = {}
+        self._shares: dict[str, Share] = {}
         self._messages: dict[str, Message] = {}
         self._members: dict[str, list[Participant]] = {}
         self._causes: dict[str, str] = {}
@@ -84,6 +85,7 @@ class Rows:
         self._saved: set[str] = set()
         self._snapshots: dict[str, dict[tuple[str, int], Snapshot]] = {}
         self._pushes: dict[str, dict[str, Push]] = {}
+        self._feedback: dict[str, Feedback] = {}
         self._ledgers = Ledgers()
         self._outbox = Outbox(clock)
         self._tombstones = Tombstones()

@@ -33,6 +33,11 @@ class ConversationOperations(FullText):
     ) -> Sequence[Message]:
         return await self._read(threads.search_messages, owner, self._match_all(words), before, limit)
 
+    create_share = transaction("other", threads.create_share)
+    list_shares = query(threads.list_shares)
+    find_share = query(threads.find_share)
+    drop_share = transaction("other", threads.drop_share)
+
     # --- channels
 
     open_channel = transaction("other", channels.open_channel)

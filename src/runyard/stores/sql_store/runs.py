@@ -4,7 +4,7 @@ from collections.abc import Callable, Sequence
 
 from runyard.domain.events import Draft
 from runyard.domain.wait import Wait, WaitStatus
-from runyard.stores.operations import Transactions, query, transaction
+from runyard.stores.operations import Transactions, query, statement, transaction
 from runyard.stores.transactions.runs import ledger, reply_order, runs, waits
 
 
@@ -14,6 +14,10 @@ class RunOperations(Transactions):
     get_runs = query(runs.get_many)
     list_runs = query(runs.list_page)
     list_ended_runs = query(runs.list_ended)
+    put_feedback = statement("other", runs.put_feedback)
+    drop_feedback = statement("other", runs.drop_feedback)
+    read_feedback = query(runs.read_feedback)
+
     # --- waits
 
     get_wait = query(waits.get)
@@ -51,3 +55,5 @@ class RunOperations(Transactions):
     read_ledger = query(ledger.read)
     usage_by_day = query(ledger.usage)
     run_groups = query(ledger.run_groups)
+    first_tokens = query(ledger.first_tokens)
+    queue_state = query(ledger.queue_state)

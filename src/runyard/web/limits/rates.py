@@ -1,7 +1,7 @@
-"""Limits on requests per second and API key.
+"""Limits on requests per second, by API key or address.
 
 Counted in this process, with one dictionary lookup per request. With several processes, a key has this rate at each of
-them. Requests without a key are not limited.
+them. Of the requests without a key, only those that read the database are limited, by the address of the client.
 """
 
 from collections.abc import Callable

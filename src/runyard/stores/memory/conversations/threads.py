@@ -5,14 +5,15 @@ from collections.abc import Mapping, Sequence
 from msgspec.structs import replace
 
 from runyard.domain.conversations.search import has_words
-from runyard.domain.conversations.thread import Message, Thread
+from runyard.domain.conversations.thread import Message, Share, Thread
 from runyard.domain.runs.run import Run, thread_lane
-from runyard.errors import Conflict, NotFound, RunActive
+from runyard.errors import Conflict, NotFound, RunActive, TooMany
 from runyard.store import Excerpt, IdempotencyKey, Removal
 from runyard.stores.memory.conversations.channels import Conversations
 from runyard.stores.memory.rows import page
 from runyard.stores.memory.runs.runs import Runs
 from runyard.stores.memory.tables.lane import Lane
+from runyard.stores.transactions.conversations.threads import MOST_SHARES, NO_SHARE
 
 
 class Threads(Runs, Conversations):
@@ -89,6 +90,7 @@ class Threads(Runs, Conversations):
         self._close_conversation(thread_id)
         self._sessions = {place: kept for place, kept in self._sessions.items() if place[1] != thread_id}
         self._lanes.pop(thread_lane(thread_id), None)
+        self._shares = {each.id: each for each in self._shares.values() if each.thread_id != thread_id}
         del self._threads[thread_id]
         self._removals.append(Removal(thread_id, owner, thread.external_id or thread_id, self._now()))
 
@@ -116,6 +118,35 @@ class Threads(Runs, Conversations):
         mine = {each.id for each in self._threads.values() if (each.owner, each.kind) == (owner, "chat")}
         said = [message for message in self._messages.values() if message.thread_id in mine]
         return page((message for message in said if has_words(message.text, words)), before, limit)
+
+    async def create_share(self, share: Share, valid_ms: int, most: int) -> Share:
+        now = self._now()
+        self._shares = {each.id: each for each in self._shares.values() if each.expires_at > now}
+        if len(await self.list_shares(share.owner, share.thread_id)) >= most:
+            raise TooMany(MOST_SHARES)
+        if (await self.get_thread(share.owner, share.thread_id)).kind != "chat":
+            raise NotFound
+        made = self._shares[share.id] = replace(share, created_at=now, expires_at=now + valid_ms)
+        return made
+
+    async def list_shares(self, owner: str, thread_id: str) -> Sequence[Share]:
+        mine = [each for each in self._live_shares() if (each.owner, each.thread_id) == (owner, thread_id)]
+        return sorted(mine, key=lambda share: share.id, reverse=True)
+
+    async def find_share(self, digest: str) -> Share:
+        for share in self._live_shares():
+            if share.digest == digest:
+                return share
+        raise NotFound(NO_SHARE)
+
+    async def drop_share(self, owner: str, thread_id: str, share_id: str) -> None:
+        share = self._shares.get(share_id)
+        if share is None or (share.owner, share.thread_id) != (owner, thread_id):
+            raise NotFound(NO_SHARE)
+        del self._shares[share_id]
+
+    def _live_shares(self) -> list[Share]:
+        return [share for share in self._shares.values() if share.expires_at > self._now()]
 
     async def history(self, run_id: str, limit: int) -> Sequence[Message]:
         spoken: list[Message] = []

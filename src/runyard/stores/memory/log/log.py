@@ -52,7 +52,8 @@ class Log(Transitions):
 
     def _park(self, run: Run, move: Park) -> None:
         at_rest = {"worker_id": None, "detach_deadline": None}
-        self._change(run, status=Status.WAITING, fence=run.fence + 1, attempts=0, **at_rest)
+        first = move.first_token_ms or run.first_token_ms
+        self._change(run, status=Status.WAITING, fence=run.fence + 1, attempts=0, first_token_ms=first, **at_rest)
         if not move.hold:
             self._lanes[run.lane_key].free(run, self._now())
         self._release_next(run)

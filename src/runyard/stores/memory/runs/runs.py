@@ -1,6 +1,7 @@
-"""Look up runs and ledgers, and delete runs."""
+"""Look up runs and ledgers, delete runs, and keep the feedback on them."""
 
 from bisect import bisect_right
+from collections import Counter
 from collections.abc import Mapping, Sequence
 from typing import Any
 
@@ -8,8 +9,8 @@ from msgspec.structs import replace
 
 from runyard.domain.conversations.thread import Message
 from runyard.domain.events import Usage
-from runyard.domain.runs.ledger import Day, Ledger, RunGroup
-from runyard.domain.runs.run import Run, Status
+from runyard.domain.runs.ledger import Day, FirstTokens, Ledger, QueueState, RunGroup
+from runyard.domain.runs.run import Feedback, Run, Status
 from runyard.errors import NotFound
 from runyard.store import RunFilter
 from runyard.stores.memory.rows import Rows, page
@@ -76,6 +77,36 @@ class Runs(Rows):
             groups[alike] = one if known is None else replace(known, runs=known.runs + 1, usage=known.usage + one.usage)
         return sorted(groups.values(), key=lambda group: (group.day, group.agent))
 
+    async def first_tokens(
+        self, owner: str | None, since: str, agent: str | None, durations: Sequence[int]
+    ) -> Sequence[FirstTokens]:
+        counts: Counter[tuple[int, str, int]] = Counter()
+        for run in self._runs.values():
+            if run.first_token_ms is None or run.id < since or owner not in (None, run.owner):
+                continue
+            if agent in (None, run.agent):
+                place = bisect_right(durations, run.first_token_ms)
+                counts[run.created_at // 86_400_000, run.agent, place] += 1
+        return [FirstTokens(day=day, agent=of, place=at, runs=n) for (day, of, at), n in sorted(counts.items())]
+
+    async def queue_state(self, owner: str | None, agent: str | None, limit: int) -> QueueState:
+        queued = [run for run in self._runs.values() if run.status is Status.QUEUED and run.started_at is None]
+        mine = [run for run in queued if owner in (None, run.owner) and agent in (None, run.agent)][:limit]
+        oldest = min((run.created_at for run in mine), default=None)
+        return QueueState(len(mine), None if oldest is None else max(0, self._now() - oldest))
+
+    async def put_feedback(self, feedback: Feedback) -> Feedback:
+        if feedback.run_id not in self._runs:
+            raise NotFound
+        made = self._feedback[feedback.run_id] = replace(feedback, created_at=self._now())
+        return made
+
+    async def drop_feedback(self, run_id: str) -> None:
+        self._feedback.pop(run_id, None)
+
+    async def read_feedback(self, run_ids: Sequence[str]) -> Mapping[str, Feedback]:
+        return {each: self._feedback[each] for each in run_ids if each in self._feedback}
+
     def _mailbox(self, owner: str, agent: str) -> list[Run]:
         return [run for run in self._runs.values() if (run.owner, run.agent, run.face) == (owner, agent, "channels")]
 
@@ -98,6 +129,7 @@ class Runs(Rows):
         self._checkpoints.pop(run.id, None)
         self._snapshots.pop(run.id, None)
         self._pushes.pop(run.id, None)
+        self._feedback.pop(run.id, None)
         self._outbox.drop(run.id)
         self._ledgers.drop(run.id)
 

@@ -36,6 +36,7 @@ class Transitions(ReplyOrder):
             error_code=finish.error_code,
             error=finish.error,
             usage=finish.usage,
+            first_token_ms=finish.first_token_ms or run.first_token_ms,
             worker_id=None,
             finished_at=self._now(),
             unread=0,

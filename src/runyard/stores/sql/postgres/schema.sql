@@ -98,7 +98,8 @@ create table runs (
   depth                integer not null default 0,  -- in the chain of runs that a person's message started
   parent_run_id        uuid,  -- the run that waits for this one
   has_client_tools     boolean not null default false,  -- its first event names tools of the client
-  unread               int     not null default 0  -- messages for it that its agent has not taken
+  unread               int     not null default 0,  -- messages for it that its agent has not taken
+  first_token_ms       bigint  -- from its creation to the first token, if it had one before its first pause
 ) with (fillfactor = 70);
 create unique index runs_external on runs (owner, external_id) where external_id is not null;
 create unique index runs_queue on runs (lane_key, pos) where status = 'queued' and not held;
@@ -689,3 +690,25 @@ create function words_of(text) returns tsvector language sql immutable parallel 
   select to_tsvector('simple', regexp_replace(left($1, 100000), '[\u0001-/:-@\[-`{-\u007f]+', ' ', 'g'))
 $$;
 create index messages_words on messages using gin (words_of(text)) where left(text, 1) <> chr(64976);
+
+-- What a person thinks of the answer of a run: one verdict for each run.
+create table feedback (
+  run_id      uuid    primary key references runs (id) on delete cascade,
+  value       text    not null check (value in ('up', 'down')),
+  comment     text,
+  created_at  bigint  not null
+);
+
+-- Links that show the messages of a thread up to `upto` to readers without a key. Only a digest of the token is stored;
+-- revoking deletes the row.
+create table shares (
+  id          uuid    primary key,
+  owner       text    not null,
+  thread_id   uuid    not null references threads (id) on delete cascade,
+  digest      text    not null unique,
+  upto        uuid    not null,
+  created_at  bigint  not null,
+  expires_at  bigint  not null
+);
+create index shares_thread on shares (thread_id, id);
+create index shares_expiry on shares (expires_at);

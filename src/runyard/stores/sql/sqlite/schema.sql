@@ -92,7 +92,8 @@ create table runs (
   depth                integer not null default 0,  -- in the chain of runs that a person's message started
   parent_run_id        text,  -- the run that waits for this one
   has_client_tools     integer not null default 0,  -- its first event names tools of the client
-  unread               integer not null default 0  -- messages for it that its agent has not taken
+  unread               integer not null default 0,  -- messages for it that its agent has not taken
+  first_token_ms       integer  -- from its creation to the first token, if it had one before its first pause
 ) strict;
 create unique index runs_external on runs (owner, external_id) where external_id is not null;
 create unique index runs_queue on runs (lane_key, pos) where status = 'queued' and not held;
@@ -592,3 +593,25 @@ end;
 create trigger messages_changed_in after update of text on messages when substr(new.text, 1, 1) <> char(64976) begin
   insert into message_words (rowid, text) values (new.rowid, new.text);
 end;
+
+-- What a person thinks of the answer of a run: one verdict for each run.
+create table feedback (
+  run_id      text    primary key not null references runs (id) on delete cascade,
+  value       text    not null check (value in ('up', 'down')),
+  comment     text,
+  created_at  integer not null
+) strict, without rowid;
+
+-- Links that show the messages of a thread up to `upto` to readers without a key. Only a digest of the token is stored;
+-- revoking deletes the row.
+create table shares (
+  id          text    primary key not null,
+  owner       text    not null,
+  thread_id   text    not null references threads (id) on delete cascade,
+  digest      text    not null unique,
+  upto        text    not null,
+  created_at  integer not null,
+  expires_at  integer not null
+) strict, without rowid;
+create index shares_thread on shares (thread_id, id);
+create index shares_expiry on shares (expires_at);

@@ -1,13 +1,13 @@
-"""Threads and their messages."""
+"""Threads, their messages, and links that share them."""
 
 from collections.abc import Mapping, Sequence
 
 from msgspec.structs import replace
 
-from runyard.domain.conversations.thread import Message, Thread
+from runyard.domain.conversations.thread import Message, Share, Thread
 from runyard.domain.runs.publication import is_dated
 from runyard.domain.runs.run import thread_lane
-from runyard.errors import Conflict, NotFound, RunActive
+from runyard.errors import Conflict, NotFound, RunActive, TooMany
 from runyard.store import Excerpt, IdempotencyKey
 from runyard.stores import rows as _rows
 from runyard.stores.transactions.queue import keys
@@ -16,6 +16,8 @@ from runyard.stores.transactions.tx import Tx
 
 COPIED_AT_ONCE = 5000
 NAME_TAKEN = "A thread has that name. Choose another name."
+MOST_SHARES = "The thread has too many links. Revoke one."
+NO_SHARE = "There is no such link, or it has expired."
 
 
 async def create(tx: Tx, thread: Thread, key: IdempotencyKey | None = None) -> Thread:
@@ -153,3 +155,28 @@ async def search_messages(tx: Tx, owner: str, words: str, before: str | None, li
 
 async def history(tx: Tx, run_id: str, limit: int) -> Sequence[Message]:
     return [_rows.message(row) for row in await tx.rows(tx.q.history, run_id, limit)]
+
+
+async def create_share(tx: Tx, share: Share, valid_ms: int, most: int) -> Share:
+    await tx.rows(tx.q.drop_expired_shares)
+    if len(await list_shares(tx, share.owner, share.thread_id)) >= most:
+        raise TooMany(MOST_SHARES)
+    values = share.id, share.owner, share.thread_id, share.digest, share.upto, valid_ms
+    for row in await tx.rows(tx.q.insert_share, *values):
+        return _rows.share(row)
+    raise NotFound("There is no thread with that id.")
+
+
+async def list_shares(tx: Tx, owner: str, thread_id: str) -> Sequence[Share]:
+    return [_rows.share(row) for row in await tx.rows(tx.q.list_shares, owner, thread_id)]
+
+
+async def find_share(tx: Tx, digest: str) -> Share:
+    for row in await tx.rows(tx.q.find_share, digest):
+        return _rows.share(row)
+    raise NotFound(NO_SHARE)
+
+
+async def drop_share(tx: Tx, owner: str, thread_id: str, share_id: str) -> None:
+    if not await tx.rows(tx.q.drop_share, owner, thread_id, share_id):
+        raise NotFound(NO_SHARE)

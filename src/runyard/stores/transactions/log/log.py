@@ -76,8 +76,8 @@ class _Changes:
                         self._unread.append(run)
                     self._done.append(run)
                     self._left.append(run)
-                case Park(hold=hold):
-                    run, lane = parked(run), lane if hold else lane.left(run.id, now)
+                case Park(hold=hold, first_token_ms=first):
+                    run, lane = parked(run, first), lane if hold else lane.left(run.id, now)
                     self._left.append(run)
                 case Release(delay_ms=delay):
                     run = requeued(run, "drain")

@@ -4,7 +4,7 @@ from collections.abc import Sequence
 from typing import Any
 
 from runyard.domain.events import Usage
-from runyard.domain.runs.ledger import Day, Ledger, LedgerMessage, RunGroup, Step
+from runyard.domain.runs.ledger import Day, FirstTokens, Ledger, LedgerMessage, QueueState, RunGroup, Step
 from runyard.domain.runs.run import Run, Status
 from runyard.stores import rows as _rows
 from runyard.stores.transactions.tx import Tx
@@ -65,6 +65,19 @@ async def run_groups(
         )
         for row in rows
     ]
+
+
+async def first_tokens(
+    tx: Tx, owner: str | None, since: str, agent: str | None, durations: Sequence[int]
+) -> Sequence[FirstTokens]:
+    rows = await tx.rows(tx.q.first_tokens, owner, since, agent, list(durations))
+    return [FirstTokens(day=row["day"], agent=row["agent"], place=row["place"], runs=row["runs"]) for row in rows]
+
+
+async def queue_state(tx: Tx, owner: str | None, agent: str | None, limit: int) -> QueueState:
+    [row] = await tx.rows(tx.q.queue_state, owner, agent, limit)
+    oldest = row["oldest_ms"]
+    return QueueState(row["runs"], None if oldest is None else max(0, oldest))
 
 
 def _step(row: _rows.Row) -> Step:

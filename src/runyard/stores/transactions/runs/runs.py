@@ -1,10 +1,10 @@
-"""Look up runs, and end runs without a worker."""
+"""Look up runs, end runs without a worker, and keep the feedback on runs."""
 
 from collections.abc import Mapping, Sequence
 
 from runyard.domain.runs.append import END_OF
 from runyard.domain.runs.lane import extended, finished, revoked
-from runyard.domain.runs.run import Fate, Run, Status
+from runyard.domain.runs.run import Fate, Feedback, Run, Status
 from runyard.errors import NotFound
 from runyard.store import Ending, RunFilter
 from runyard.stores import rows as _rows
@@ -59,3 +59,18 @@ async def end(tx: Tx, run: Run, fate: Fate, ending: Ending, now: int) -> Run:
 async def move_on(tx: Tx, run: Run) -> None:
     """Save a changed run and reopen its outbox."""
     await tx.together((tx.q.save_runs, [_rows.run_values(run)]), (tx.q.reopen_outbox, [(run.id,)]))
+
+
+async def put_feedback(tx: Tx, feedback: Feedback) -> Feedback:
+    for row in await tx.rows(tx.q.put_feedback, feedback.run_id, feedback.value, feedback.comment):
+        return _rows.feedback(row)
+    raise NotFound("There is no run with that id.")
+
+
+async def drop_feedback(tx: Tx, run_id: str) -> None:
+    await tx.rows(tx.q.drop_feedback, run_id)
+
+
+async def read_feedback(tx: Tx, run_ids: Sequence[str]) -> Mapping[str, Feedback]:
+    found = [_rows.feedback(row) for row in await tx.rows(tx.q.read_feedback, list(run_ids))]
+    return {each.run_id: each for each in found}

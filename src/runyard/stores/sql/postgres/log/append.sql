@@ -31,15 +31,17 @@ select no, base, cancel, false as ready, unread from tip;
 -- their run (a cancel is requested, a wait was requested, a message was not taken) or whose lane is locked are not written.
 with part as (
   select * from unnest($1::text::uuid[], $2::text::bigint[], $3::text::bigint[], $4::text::int[], $5::text::bool[],
-                       $6::text::text[], $7::text::text[], $8::text::text[], $9::text::text[], $10::text::text[], $11::text::text[])
-    with ordinality as p (run_id, fence, batch, n, progress, lane_key, status, stop_reason, error_code, error, usage, no)
+                       $6::text::text[], $7::text::text[], $8::text::text[], $9::text::text[], $10::text::text[], $11::text::text[],
+                       $12::text::bigint[])
+    with ordinality as p (run_id, fence, batch, n, progress, lane_key, status, stop_reason, error_code, error, usage, first_token_ms, no)
 ), lane as materialized (
-  select l.key from lanes l where l.key = any($12::text::text[]) order by l.key for update skip locked
+  select l.key from lanes l where l.key = any($13::text::text[]) order by l.key for update skip locked
 ), tip as (
   update runs r set last_seq = r.last_seq + p.n, last_batch = p.batch,
          attempts = case when p.progress then 0 else r.attempts end,
          status = coalesce(p.status, r.status), stop_reason = p.stop_reason, error_code = p.error_code, error = p.error,
-         usage = p.usage, worker_id = case when p.status is null then r.worker_id end,
+         usage = p.usage, first_token_ms = coalesce(p.first_token_ms, r.first_token_ms),
+         worker_id = case when p.status is null then r.worker_id end,
          finished_at = case when p.status is not null then now_ms() end
     from part p left join lane on lane.key = p.lane_key
    where r.id = p.run_id and r.fence = p.fence and r.last_batch = p.batch - 1 and coalesce(r.status) = 'running'
@@ -58,14 +60,14 @@ with part as (
 ), event as (
   insert into run_events (run_id, seq, id, ts, type, source, name, fn, data, fence)
   select base.run_id[e.no], base.of[e.no] + e.n, e.id, e.ts, e.type, e.source, e.name, e.fn, e.data, base.fence[e.no]
-    from base, unnest($13::text::int[], $14::text::int[], $15::text::uuid[], $16::text::bigint[], $17::text::text[],
-                      $18::text::text[], $19::text::text[], $20::text::text[], $21::text::bytea[]) as e (no, n, id, ts, type, source, name, fn, data)
+    from base, unnest($14::text::int[], $15::text::int[], $16::text::uuid[], $17::text::bigint[], $18::text::text[],
+                      $19::text::text[], $20::text::text[], $21::text::text[], $22::text::bytea[]) as e (no, n, id, ts, type, source, name, fn, data)
    where base.of[e.no] >= 0
 ), answer as (
   insert into messages (id, thread_id, run_id, role, text, sources, created_at, parts)
   select m.id, m.thread_id, m.run_id, m.role, m.text, m.sources, m.created_at, m.parts
-    from unnest($22::text::uuid[], $23::text::uuid[], $24::text::uuid[], $25::text::text[], $26::text::text[], $27::text::text[],
-                $28::text::bigint[], $29::text::text[]) as m (id, thread_id, run_id, role, text, sources, created_at, parts)
+    from unnest($23::text::uuid[], $24::text::uuid[], $25::text::uuid[], $26::text::text[], $27::text::text[], $28::text::text[],
+                $29::text::bigint[], $30::text::text[]) as m (id, thread_id, run_id, role, text, sources, created_at, parts)
     join tip t on t.id = m.run_id
 )
 select t.no, t.base, t.cancel, coalesce(f.ready, false) as ready, t.unread from tip t left join freed f on f.key = t.lane_key;

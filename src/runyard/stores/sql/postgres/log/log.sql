@@ -3,7 +3,7 @@ r.id, r.owner, r.face, r.lane_key, r.pos, r.agent, r.agent_version, r.thread_id,
 r.superseded_by, r.status, r.stop_reason, r.error_code, r.error, r.usage, r.fence, r.last_seq, r.last_batch, r.attempts,
 r.resume_why, r.worker_id, r.asked, r.cancel_requested_at, r.cancel_deadline, r.created_at, r.started_at, r.finished_at,
 r.external_id, r.state, r.detach_deadline, r.held, r.after_run, r.depth, r.parent_run_id,
-r.has_client_tools, r.unread
+r.has_client_tools, r.unread, r.first_token_ms
 
 -- name: lock_runs
 -- Lock runs, in order.
@@ -15,13 +15,13 @@ update runs r set status = s.status, agent_version = s.agent_version, stop_reaso
        s.error_code, error = s.error, usage = s.usage, fence = s.fence, last_seq = s.last_seq, last_batch =
        s.last_batch, attempts = s.attempts, resume_why = s.resume_why, worker_id = s.worker_id, asked = s.asked,
        cancel_requested_at = s.cancel_requested_at, cancel_deadline = s.cancel_deadline, started_at = s.started_at,
-       finished_at = s.finished_at, detach_deadline = s.detach_deadline, unread = s.unread
+       finished_at = s.finished_at, detach_deadline = s.detach_deadline, unread = s.unread, first_token_ms = s.first_token_ms
     from unnest($1::text::uuid[], $2::text::text[], $3::text::text[], $4::text::text[], $5::text::text[], $6::text::text[], $7::text::text[],
               $8::text::bigint[], $9::text::bigint[], $10::text::bigint[], $11::text::int[], $12::text::text[], $13::text::uuid[], $14::text::int[], $15::text::bigint[],
-              $16::text::bigint[], $17::text::bigint[], $18::text::bigint[], $19::text::bigint[], $20::text::int[])
+              $16::text::bigint[], $17::text::bigint[], $18::text::bigint[], $19::text::bigint[], $20::text::int[], $21::text::bigint[])
         as s (id, status, agent_version, stop_reason, error_code, error, usage, fence, last_seq, last_batch,
           attempts, resume_why, worker_id, asked, cancel_requested_at, cancel_deadline, started_at, finished_at,
-          detach_deadline, unread)
+          detach_deadline, unread, first_token_ms)
  where r.id = s.id;
 
 -- name: write_events

@@ -74,6 +74,16 @@ update pushes p set data = s.new
   from unnest($1::text::uuid[], $2::text::text[], $3::text::bytea[], $4::text::bytea[]) as s (run_id, id, old, new)
  where p.run_id = s.run_id and p.id = s.id and p.data = s.old;
 
+-- name: seals_of_feedback
+-- The next feedback. Its comment is null unless (it starts with $2) equals $3.
+select run_id as id, case when (left(comment, length($2::text)) = $2) = $3 then comment end as comment
+  from feedback where run_id > $1 order by run_id limit $4;
+
+-- name: swap_feedback
+-- Replace the comment of feedback, unless another transaction changed it.
+update feedback f set comment = s.new from unnest($1::text::uuid[], $2::text::text[], $3::text::text[]) as s (id, old, new)
+ where f.run_id = s.id and f.comment = s.old;
+
 -- name: seals_of_runs
 -- The next runs. Their error is null unless (it starts with $2) equals $3.
 select id, case when (left(error, length($2::text)) = $2) = $3 then error end as error from runs where id > $1 order by id limit $4;

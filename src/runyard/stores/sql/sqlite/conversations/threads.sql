@@ -138,3 +138,26 @@ with recursive line as (
 select {message} from line l
   join messages m on m.id = l.trigger_message_id or m.run_id = l.id
  order by l.depth desc, m.role desc, m.id;
+
+-- name: insert_share
+-- Store a link to a thread.
+insert into shares (id, owner, thread_id, digest, upto, created_at, expires_at)
+select ?1, t.owner, t.id, ?4, ?5, now_ms(), now_ms() + ?6 from threads t where t.owner = ?2 and t.id = ?3 and t.kind = 'chat'
+returning id, owner, thread_id, digest, upto, created_at, expires_at;
+
+-- name: list_shares
+-- The links to a thread that have not expired, newest first.
+select id, owner, thread_id, digest, upto, created_at, expires_at from shares
+ where owner = ?1 and thread_id = ?2 and expires_at > now_ms() order by id desc;
+
+-- name: find_share
+-- The link with this digest, unless it has expired.
+select id, owner, thread_id, digest, upto, created_at, expires_at from shares where digest = ?1 and expires_at > now_ms();
+
+-- name: drop_share
+-- Delete a link of an owner.
+delete from shares where owner = ?1 and thread_id = ?2 and id = ?3 returning id;
+
+-- name: drop_expired_shares
+-- Delete links that have expired.
+delete from shares where expires_at <= now_ms();

@@ -11,7 +11,8 @@ returning last_seq - ?4 as base, coalesce(cancel_requested_at, 0) > 0 as cancel,
 -- Write a part that ends its run, unless a cancel is requested and it ends otherwise, a wait was requested, or a
 -- message was not taken.
 update runs set last_seq = last_seq + ?4, last_batch = ?3, attempts = case when ?5 then 0 else attempts end,
-       status = ?6, stop_reason = ?7, error_code = ?8, error = ?9, usage = ?10, worker_id = null, finished_at = now_ms()
+       status = ?6, stop_reason = ?7, error_code = ?8, error = ?9, usage = ?10, first_token_ms = ?11, worker_id = null,
+       finished_at = now_ms()
  where id = ?1 and fence = ?2 and last_batch = ?3 - 1 and status = 'running' and asked = 0 and unread = 0
    and (cancel_requested_at is null or ?6 = 'canceled')
 returning last_seq - ?4 as base, coalesce(cancel_requested_at, 0) > 0 as cancel, unread;

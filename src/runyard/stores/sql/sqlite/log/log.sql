@@ -3,7 +3,7 @@ r.id, r.owner, r.face, r.lane_key, r.pos, r.agent, r.agent_version, r.thread_id,
 r.superseded_by, r.status, r.stop_reason, r.error_code, r.error, r.usage, r.fence, r.last_seq, r.last_batch, r.attempts,
 r.resume_why, r.worker_id, r.asked, r.cancel_requested_at, r.cancel_deadline, r.created_at, r.started_at, r.finished_at,
 r.external_id, r.state, r.detach_deadline, r.held, r.after_run, r.depth, r.parent_run_id,
-r.has_client_tools, r.unread
+r.has_client_tools, r.unread, r.first_token_ms
 
 -- name: lock_runs
 -- Lock runs, in order.
@@ -14,7 +14,7 @@ select {run}, now_ms() as now from runs r where r.id in (select value from json_
 update runs set status = ?2, agent_version = ?3, stop_reason = ?4, error_code = ?5, error = ?6, usage = ?7,
        fence = ?8, last_seq = ?9, last_batch = ?10, attempts = ?11, resume_why = ?12, worker_id = ?13, asked = ?14,
        cancel_requested_at = ?15, cancel_deadline = ?16, started_at = ?17, finished_at = ?18, detach_deadline = ?19,
-       unread = ?20
+       unread = ?20, first_token_ms = ?21
  where id = ?1;
 
 -- name: write_events

@@ -49,6 +49,21 @@ select g.day, g.agent, g.status, g.error_code, g.waited, g.took, count(*) as run
           from runs r where r.id >= ?2 and (?1 is null or r.owner = ?1) and (?3 is null or r.agent = ?3)) g
  group by g.day, g.agent, g.status, g.error_code, g.waited, g.took order by g.day, g.agent;
 
+-- name: first_tokens
+-- Runs from an id on that had a first token, counted by day, agent and the time to it; of an owner, or of all.
+select r.created_at / 86400000 as day, r.agent,
+       (select count(*) from json_each(?4) where value <= r.first_token_ms) as place, count(*) as runs
+  from runs r where r.id >= ?2 and (?1 is null or r.owner = ?1) and (?3 is null or r.agent = ?3)
+   and r.first_token_ms is not null
+ group by 1, 2, 3 order by 1, 2, 3;
+
+-- name: queue_state
+-- The runs that have not started, and for how long the oldest has waited; of an owner or of all. Counts stop at a limit.
+select count(*) as runs, now_ms() - min(q.created_at) as oldest_ms
+  from (select r.created_at from runs r
+         where r.status = 'queued' and r.started_at is null and (?1 is null or r.owner = ?1)
+           and (?2 is null or r.agent = ?2) limit ?3) q;
+
 -- name: list_mailbox_runs
 -- An owner's runs in an agent's mailbox, newest first.
 select {run} from runs r

@@ -37,3 +37,18 @@ select {run} from runs r
  where r.owner = ?1 and r.finished_at is not null and (?2 is null or (r.finished_at, r.id) < (?2, ?3))
    and (?4 is null or r.agent = ?4) and (?5 is null or r.thread_id = ?5) and (?6 is null or r.status = ?6)
  order by r.finished_at desc, r.id desc limit ?7;
+
+-- name: put_feedback
+-- Store the feedback on a run, or replace it.
+insert into feedback (run_id, value, comment, created_at)
+select r.id, ?2, ?3, now_ms() from runs r where r.id = ?1
+    on conflict (run_id) do update set value = excluded.value, comment = excluded.comment, created_at = excluded.created_at
+returning run_id, value, comment, created_at;
+
+-- name: drop_feedback
+-- Delete the feedback on a run.
+delete from feedback where run_id = ?1;
+
+-- name: read_feedback
+-- The feedback on these runs.
+select run_id, value, comment, created_at from feedback where run_id in (select value from json_each(?1));

@@ -63,6 +63,15 @@ select run_id, id, case when (substr(data, 1, length(?3)) = ?3) = ?4 then data e
 -- Replace the data of pushes, unless another transaction changed it.
 update pushes set data = ?4 where run_id = ?1 and id = ?2 and data = ?3;
 
+-- name: seals_of_feedback
+-- The next feedback. Its comment is null unless (it starts with ?2) equals ?3.
+select run_id as id, case when (substr(comment, 1, length(?2)) = ?2) = ?3 then comment end as comment
+  from feedback where run_id > ?1 order by run_id limit ?4;
+
+-- name: swap_feedback
+-- Replace the comment of feedback, unless another transaction changed it.
+update feedback set comment = ?3 where run_id = ?1 and comment = ?2;
+
 -- name: seals_of_runs
 -- The next runs. Their error is null unless (it starts with ?2) equals ?3.
 select id, case when (substr(error, 1, length(?2)) = ?2) = ?3 then error end as error from runs where id > ?1 order by id limit ?4;
