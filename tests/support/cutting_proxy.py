@@ -17,9 +17,9 @@ LAST_CHUNK = b"0\r\n\r\n"
 
 class CuttingProxy:
     """`pods` returns the addresses of the pods that are up. `events`: after how many events a stream is cut; None: it
-    is not. Heartbeats are not counted as events."""
+    is not; a function: asked for each stream. Heartbeats are not counted as events."""
 
-    def __init__(self, pods: Callable[[], Sequence[str]], events: int | None = 1) -> None:
+    def __init__(self, pods: Callable[[], Sequence[str]], events: int | None | Callable[[], int] = 1) -> None:
         self._pods = pods
         self.events = events
         self.cuts = 0
@@ -58,11 +58,12 @@ class CuttingProxy:
 
     async def _answer(self, source: asyncio.StreamReader, client: asyncio.StreamWriter) -> None:
         """Pass on an answer; of a stream only as many events as a client may have."""
-        is_stream, left, rest = False, None, b""
+        is_stream, rest = False, b""
+        left: int | None = None
         with suppress(OSError):
             while chunk := await source.read(65536):
                 if not is_stream and STREAM in chunk:
-                    is_stream, left = True, self.events
+                    is_stream, left = True, self.events() if callable(self.events) else self.events
                 if not is_stream or left is None:
                     self.heartbeats += chunk.count(b": ping")
                     client.write(chunk)
