@@ -1,8 +1,8 @@
 """The thread stream of LangGraph's SDKs: commands, and the events of a thread.
 
 A command that cannot be done gets an error of the protocol, with the status 200. What may work later, such as a queue
-that is full or a database that is unavailable, and what is wrong with the request itself keep their own status, so that
-clients retry or stop as they do elsewhere.
+that is full or a database that is unavailable, and requests that are not valid or name an unknown thread keep their own
+status, so that clients retry or stop as they do elsewhere.
 """
 
 from collections.abc import Awaitable, Callable
@@ -68,9 +68,10 @@ async def send_command(request: Request) -> Response:
     body = await read(request, wire.ThreadCommand)
     if (command := COMMANDS.get(body.method)) is None:
         return Json(_error(body.id, "unknown_command", UNKNOWN.format(", ".join(COMMANDS))))
-    path = request.path_params["thread_id"]
-    params = body.params or {}
-    call = Call(engine_of(request), await owner_of(request), path, body.id, params, key_of(request), request)
+    engine, owner, path = engine_of(request), await owner_of(request), request.path_params["thread_id"]
+    if command is not _start_run:
+        await find_thread(engine, owner, path)
+    call = Call(engine, owner, path, body.id, body.params or {}, key_of(request), request)
     try:
         result, applied = await command(call)
     except (NotFound, Gone, Invalid, Conflict, ScopeMissing) as error:
