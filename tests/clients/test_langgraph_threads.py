@@ -4,9 +4,13 @@ also if the connection breaks at every event and the server is killed."""
 from __future__ import annotations
 
 from itertools import count
+from urllib.parse import urlsplit
+
+import pytest
 
 from tests.clients.client_app import COUNT
 from tests.clients.conftest import APP, ran, running
+from tests.faces.raw_stream import RawStream
 from tests.support.cutting_proxy import CuttingProxy
 from tests.support.eventually import eventually
 from tests.support.flow import Flow
@@ -82,3 +86,19 @@ async def test_a_page_has_the_same_answer_although_the_server_is_killed(any_flow
         found = await program.result()
     assert found["texts"] == [["human", "slowly"], ["ai", "".join(COUNT)]]
     assert found["error"] is None
+
+
+@pytest.mark.postgres
+async def test_a_stream_on_another_pod_learns_at_once_that_its_thread_has_a_new_run(flow: Flow) -> None:
+    """Only a hint can wake it: the next heartbeat is an hour away."""
+    there = await flow.start("api", app=APP, heartbeat_seconds=3600)
+    here = await flow.start("serve", app=APP)
+    made = await flow.http.post(f"{here.url}/langgraph/threads", json={"thread_id": "mine"})
+    assert made.status_code == 200
+    port = urlsplit(there.url).port or 0
+    path = "/langgraph/threads/mine/stream/events"
+    stream = await RawStream.open(port, path, {}, body={"channels": ["messages", "lifecycle"]})
+    body = {"assistant_id": "helper", "input": "hello"}
+    await flow.http.post(f"{here.url}/langgraph/threads/mine/runs", json=body)
+    await stream.until(lambda: b'"event":"completed"' in stream.body)
+    stream.abort()

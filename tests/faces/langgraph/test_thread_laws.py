@@ -118,6 +118,9 @@ def test_every_part_begins_and_ends_and_tools_do_so_too(events: list[Event]) -> 
     assert phases[1::2] == ended
     asked = [each.data["interrupt_id"] for each in found if each.method == "input.requested"]
     assert set(asked) <= set(state.waits)
+    steps = [each.data["step"] for each in found if each.method == "checkpoints"]
+    assert steps == sorted(steps)
+    assert not steps or steps[-1] == state.states
     open_calls: set[str] = set()
     for each in (each.data for each in found if each.method == "tools"):
         if each["event"] == "tool-started":

@@ -18,7 +18,7 @@ from runyard.domain.run import Run, Status
 from runyard.domain.times import iso
 from runyard.engine.engine import Engine
 from runyard.errors import Conflict, Gone, Invalid, NotFound, RunyardError, ScopeMissing, TooLarge
-from runyard.faces.langgraph import objects, wire
+from runyard.faces.langgraph import inputs, objects, wire
 from runyard.faces.langgraph.objects import Shown
 from runyard.faces.langgraph.start import FACE, NO_CHECKPOINT, NO_WAIT, Wanted, find_thread, shown_id, start
 from runyard.faces.langgraph.thread_stream import PAGE, ThreadEventStream, seq_now, seq_of
@@ -143,7 +143,7 @@ async def _respond(call: Call) -> Result:
         raise Invalid("Send `interrupt_id` and `response`, or `responses`.")
     thread = await find_thread(call.engine, call.owner, call.thread)
     last = await last_run(call.engine, thread)
-    if last is None:
+    if last is None or inputs.answers_by_id(answers) is None:
         raise NotFound(NO_WAIT)
     applied = await seq_now(call.engine, last)
     body = wire.NewRun(assistant_id=last.agent, command=wire.Command(resume=answers))

@@ -65,10 +65,12 @@ class ThreadTranslation:
     def __init__(self, run_id: str, state: ThreadState | None = None) -> None:
         self.state = state or ThreadState(run=State(run_id=run_id))
         self.run = Translation(run_id, self.state.run)
+        self._states = 0
 
     def take(self, event: Event) -> list[ThreadEvent]:
         out: list[ThreadEvent] = []
         before = self._written() if event.type == "model.reset" else []
+        self._states = self.run.state.states  # one event may show several
         frames = self.run.take(event)
         self._withdraw(before, out)
         for frame in frames:
@@ -86,6 +88,7 @@ class ThreadTranslation:
             case "updates" if objects.INTERRUPT not in frame.data:
                 self._updates(frame.data, out)
             case "values" if objects.INTERRUPT not in frame.data:
+                self._states += 1
                 self._values(frame.data, out)
             case "custom" if event.type != "tool.output":
                 name = {"name": "wait"} if event.type.startswith("wait.") else {}
@@ -115,7 +118,7 @@ class ThreadTranslation:
     # --- states
 
     def _values(self, values: Shown, out: list[ThreadEvent]) -> None:
-        out.append(ThreadEvent("checkpoints", {"step": self.run.state.states, "source": "loop"}))
+        out.append(ThreadEvent("checkpoints", {"step": self._states, "source": "loop"}))
         out.append(ThreadEvent("values", values))
 
     def _updates(self, updates: Shown, out: list[ThreadEvent]) -> None:
