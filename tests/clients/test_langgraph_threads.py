@@ -60,8 +60,8 @@ async def test_a_message_is_edited_from_the_checkpoint_before_it(url: str) -> No
 async def test_a_page_whose_connection_breaks_at_every_event_has_the_same_answer(url: str) -> None:
     """A stream asks from its beginning again, so each may have more events than those before it."""
     undisturbed = await ran(NODE, "resume", url, INPUT="look")
-    numbers = count(2)
-    async with CuttingProxy(lambda: [url], lambda: next(numbers) // 2) as proxy:
+    numbers = (n // 2 for n in count(2))
+    async with CuttingProxy(lambda: [url], numbers=numbers) as proxy:
         found = await ran(NODE, "resume", proxy.url, INPUT="look")
     assert found == undisturbed
     assert (found["texts"], found["calls"]) == (LOOKED, [["look_up", "finished", "A-1 is paid"]])
@@ -71,9 +71,8 @@ async def test_a_page_whose_connection_breaks_at_every_event_has_the_same_answer
 async def test_a_page_has_the_same_answer_although_the_server_is_killed(any_flow: Flow) -> None:
     """Connections break, and two servers die in the middle of the answer."""
     pod = await any_flow.start("serve", "after.model.token:12", app=APP)
-    numbers = count(1)
     async with (
-        CuttingProxy(lambda: [pod.url for pod in any_flow.apis], lambda: next(numbers)) as proxy,
+        CuttingProxy(lambda: [pod.url for pod in any_flow.apis], numbers=count(1)) as proxy,
         running(NODE, "resume", proxy.url, INPUT="slowly", UNTIL="29 ") as program,
     ):
         await program.line()
@@ -86,6 +85,12 @@ async def test_a_page_has_the_same_answer_although_the_server_is_killed(any_flow
         found = await program.result()
     assert found["texts"] == [["human", "slowly"], ["ai", "".join(COUNT)]]
     assert found["error"] is None
+
+
+async def test_the_sdk_for_python_speaks_it_too(url: str) -> None:
+    found = await ran("langgraph_client.py", "thread_stream", url)
+    assert ("".join(found["pieces"]), found["first"]) == (HELLO[1][1], HELLO)
+    assert (found["asked"], found["last"]) == ("refund", ["ai", "So: A-1 is refunded."])
 
 
 @pytest.mark.postgres

@@ -28,7 +28,11 @@ LG_COMMANDS = [
         Try(200, {"thread_id": "<own thread>"}, body={"id": 1, "method": name, "params": params})
         for name, params in LG_READS
     ),
-    Try(200, {"thread_id": "<ui chat>"}, body={"id": 1, "method": "run.start", "params": {**LG_RUN, "input": "of bob"}}),
+    Try(
+        200,
+        {"thread_id": "<ui chat>"},
+        body={"id": 1, "method": "run.start", "params": {**LG_RUN, "input": "of bob"}},
+    ),
 ]
 LG_RUNS = [gone({**THREAD, **RUN}), gone({"thread_id": "<own thread>", **RUN})]
 

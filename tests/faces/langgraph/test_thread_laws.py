@@ -22,8 +22,10 @@ _channels = st.lists(st.sampled_from(CHANNELS), unique=True)
 
 
 def run_at(pos: int) -> Run:
-    place = {"owner": "ann", "face": "langgraph", "lane_key": "thread:t", "thread_id": "t", "agent": "helper"}
-    return Run(id=RUN_ID, pos=pos, status=Status.RUNNING, created_at=0, **place)
+    run = Run(
+        id=RUN_ID, owner="ann", face="", lane_key="", pos=pos, agent="helper", status=Status.RUNNING, created_at=0
+    )
+    return msgspec.structs.replace(run, thread_id="t")
 
 
 def streamed(
@@ -69,6 +71,8 @@ def assembled(found: Sequence[ThreadEvent]) -> dict[str, list[Any]]:
                 if "metadata" in each:
                     del messages[open_id]
                 open_id = ""
+            case other:
+                raise AssertionError(other)
     return messages
 
 

@@ -27,7 +27,7 @@ async def ends(stream: RawStream, number: int) -> list[Any]:
         return sum(stream.body.count(b'"event":"%b"' % each) for each in (b"completed", b"failed")) >= number
 
     await stream.until(are_there)
-    return [msgspec.json.decode(frame.data) for frame in Parser().feed(stream.body)]
+    return [msgspec.json.decode(frame.data) for frame in Parser().feed(bytes(stream.body))]
 
 
 async def sent(server: Server, thread: str, method: str, headers: dict[str, str] | None = None, **params: Any) -> Any:
@@ -57,8 +57,8 @@ async def test_a_stream_has_the_runs_of_every_api_and_any_seq_leads_to_the_rest(
     assert state["metadata"]["step"] == checkpoints[-1]["step"]
     for at in range(0, len(events) - 1, 5):
         rest = await followed(server, thread, since=events[at]["seq"])
-        left = [each for each in events[at + 1 :] if each["method"] == "lifecycle"]
-        assert await ends(rest, sum(each["params"]["data"]["event"] == "completed" for each in left)) == events[at + 1 :]
+        left = [each["params"]["data"]["event"] for each in events[at + 1 :] if each["method"] == "lifecycle"]
+        assert await ends(rest, left.count("completed")) == events[at + 1 :]
         rest.abort()
     nothing = await followed(server, thread, namespaces=[["other"]])
     assert nothing.body == b""

@@ -65,7 +65,7 @@ class Intake(ThreadIntake):
         tell_thread: Callable[[str], None] = lambda thread_id: None,
     ) -> None:
         """`worker`: the worker of this process, which may claim new runs directly. `plans`: the agents that
-        `start_plan` starts; the first is the default. `tell_thread` tells other processes that a thread has a new run."""
+        `start_plan` starts; the first is the default. `tell_thread` tells other processes of a new run in a thread."""
         self._plans = tuple(plans)
         self._admission = admission or Admission(store, clock, InputLimits())
         self._redactor = redactor

@@ -20,7 +20,7 @@ from runyard.engine.engine import Engine
 from runyard.errors import Conflict, Gone, Invalid, NotFound, RunyardError, ScopeMissing, TooLarge
 from runyard.faces.langgraph import inputs, objects, wire
 from runyard.faces.langgraph.objects import Shown
-from runyard.faces.langgraph.start import FACE, NO_CHECKPOINT, NO_WAIT, Wanted, find_thread, shown_id, start
+from runyard.faces.langgraph.start import FACE, NO_CHECKPOINT, NO_WAIT, Wanted, find_thread, start
 from runyard.faces.langgraph.thread_stream import PAGE, ThreadEventStream, seq_now, seq_of
 from runyard.faces.langgraph.thread_stream import Wanted as WantedEvents
 from runyard.faces.langgraph.threads import branch, last_run, state_at, thread_status
@@ -137,8 +137,9 @@ async def _respond(call: Call) -> Result:
     given = _parsed(wire.Respond, call.params)
     if given.update is not None or given.goto is not None:
         raise wire.Unsupported(UPDATE)
-    one = [wire.InterruptResponse(interrupt_id=given.interrupt_id, response=given.response)] if given.interrupt_id else []
-    answers = {each.interrupt_id: each.response for each in (given.responses or one)}
+    answers = {each.interrupt_id: each.response for each in given.responses or ()}
+    if given.interrupt_id is not None:
+        answers[given.interrupt_id] = given.response
     if not answers:
         raise Invalid("Send `interrupt_id` and `response`, or `responses`.")
     thread = await find_thread(call.engine, call.owner, call.thread)
@@ -176,7 +177,7 @@ async def _get_tree(call: Call) -> Result:
     if run is not None and run.status is Status.CANCELED:
         status = "interrupted"
     name = "" if run is None else run.agent
-    return {"tree": {"namespace": [], "status": status, "graph_name": name, "metadata": {"thread": shown_id(thread)}}}, None
+    return {"tree": {"namespace": [], "status": status, "graph_name": name}}, None
 
 
 COMMANDS: dict[str, Callable[[Call], Awaitable[Result]]] = {

@@ -64,9 +64,7 @@ class Told(NamedTuple):
     messages: list[Shown]
 
 
-async def earlier_messages(
-    engine: Engine, run: Run, state: State, known: dict[str, Told] | None = None
-) -> list[Shown]:
+async def earlier_messages(engine: Engine, run: Run, state: State, known: dict[str, Told] | None = None) -> list[Shown]:
     """Return the messages before those that the run has written: of earlier runs on its branch, and its question.
     `state` is that of the run. `known` keeps ended runs for the next call."""
     known = {} if known is None else known

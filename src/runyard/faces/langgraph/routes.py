@@ -17,8 +17,8 @@ from runyard.domain.run import Run
 from runyard.domain.thread import Thread
 from runyard.engine.engine import Engine
 from runyard.errors import BadRequest, NotFound
-from runyard.faces.langgraph import errors as errors
 from runyard.faces.langgraph import commands, objects, thread_routes, wire
+from runyard.faces.langgraph import errors as errors
 from runyard.faces.langgraph.follow import (
     START,
     Encoder,

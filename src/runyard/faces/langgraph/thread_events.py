@@ -14,7 +14,6 @@ from typing import Any, NamedTuple
 from msgspec import Struct, field
 
 from runyard.domain.events import Event, ToolFinished, ToolOutput, ToolStarted
-from runyard.engine.log.snapshots import translation_kind
 from runyard.faces.langgraph import objects
 from runyard.faces.langgraph.messages import TOOLS
 from runyard.faces.langgraph.objects import Frame, Shown
@@ -84,7 +83,8 @@ class ThreadTranslation:
             case "metadata":
                 self._lifecycle("running", out)
             case "messages":
-                self._piece(*frame.data, out)
+                message, about = frame.data
+                self._piece(message, about, out)
             case "updates" if objects.INTERRUPT not in frame.data:
                 self._updates(frame.data, out)
             case "values" if objects.INTERRUPT not in frame.data:
@@ -228,6 +228,3 @@ class ThreadTranslation:
 
     def _call(self, event: str, call_id: str, out: list[ThreadEvent], **data: Any) -> None:
         out.append(ThreadEvent("tools", {"event": event, "tool_call_id": call_id, **data}, TOOLS))
-
-
-THREAD_TRANSLATION = translation_kind("langgraph_thread", 1, ThreadState, ThreadTranslation)

@@ -31,9 +31,9 @@ THREAD = f"{BASE}/threads/{{thread_id}}"
 EPOCH = "1970-01-01T00:00:00.000Z"
 TTL = "This server does not support `ttl` and `supersteps`. Leave them out; set a retention for the server."
 UPDATE_STATE = (
-    "This server cannot update the state of a thread: it is made from the logs of its runs. To change a message, start a "
-    "run with another one and the checkpoint before it. To have a question asked "
-    "again, start a run without an input from the checkpoint before it."
+    "This server cannot update the state of a thread: it is made from the logs of its runs. To change a message, start "
+    "a run with another one and the checkpoint before it. To have a question asked again, start a run without an input "
+    "from the checkpoint before it."
 )
 
 router = Router(FACE)
@@ -190,9 +190,7 @@ async def update_state(engine: EngineDep, owner: Owner, thread_id: str, body: wi
 
 
 @router.patch(f"{THREAD}/state")
-async def change_state_metadata(
-    engine: EngineDep, owner: Owner, thread_id: str, body: wire.StateMetadata
-) -> Response:
+async def change_state_metadata(engine: EngineDep, owner: Owner, thread_id: str, body: wire.StateMetadata) -> Response:
     """Add values to the metadata of a thread."""
     thread = await find_thread(engine, owner, thread_id)
     return Json(await shown_thread(engine, await _with_metadata(engine, thread, body.metadata)))

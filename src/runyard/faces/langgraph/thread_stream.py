@@ -18,6 +18,7 @@ from runyard.domain.events import Event
 from runyard.domain.run import Run
 from runyard.domain.thread import Thread
 from runyard.engine.engine import Engine
+from runyard.engine.log.snapshots import translation_kind
 from runyard.engine.log.stream import AWAY_SECONDS, Pause
 from runyard.engine.log.stream import Follower as LogFollower
 from runyard.errors import NotFound, Unavailable
@@ -25,7 +26,7 @@ from runyard.faces.langgraph.follow import Told, earlier_messages, has_begun
 from runyard.faces.langgraph.objects import Shown
 from runyard.faces.langgraph.start import before
 from runyard.faces.langgraph.state import State
-from runyard.faces.langgraph.thread_events import THREAD_TRANSLATION, ThreadEvent, ThreadTranslation
+from runyard.faces.langgraph.thread_events import ThreadEvent, ThreadState, ThreadTranslation
 from runyard.web.context import Context
 from runyard.web.sse import LiveStream
 
@@ -33,6 +34,7 @@ BITS = 32  # of a seq for the number of an event; the others, up to 2**53, are f
 STEPS = 1_000_000  # of a run, for the order of states in a thread
 PAGE = 20  # runs that are read to find new ones
 REPLAYED = 10  # runs that a stream begins with if it names no position
+THREAD_TRANSLATION = translation_kind("langgraph_thread", 1, ThreadState, ThreadTranslation)
 _encode = msgspec.json.Encoder().encode
 
 
@@ -41,7 +43,7 @@ def seq_of(run: Run, number: int) -> int:
 
 
 def step_of(thread: Thread, run: Run, state: State) -> int:
-    """Return the order of a state among all states of the thread. Runs that a fork has from another thread are first."""
+    """Return the order of a state among those of a thread. States of the thread that it was forked from are first."""
     return run.pos * STEPS + min(state.states, STEPS - 1) if run.thread_id == thread.id else -1
 
 

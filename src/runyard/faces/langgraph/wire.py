@@ -179,7 +179,7 @@ class RunStart(RequestBody):
     config: dict[str, Any] | None = None
     metadata: Metadata = None
     multitask_strategy: str | None = None
-    multitaskStrategy: str | None = None  # as the client for Node spells it
+    multitaskStrategy: str | None = None  # noqa: N815 - as the client for Node spells it
     langsmith_tracer: Any = None
 
 
