@@ -231,7 +231,8 @@ async def thread_stream():
     """Two runs of one thread: an answer in pieces, and an approval."""
     async with client.threads.stream(assistant_id="helper") as thread:
         await thread.run.start(input=asks("hello"))
-        pieces = [piece async for message in thread.messages async for piece in message.text]
+        messages = [message async for message in thread.messages]
+        pieces = [piece for message in messages async for piece in message.text]
         first = await thread.output
     async with client.threads.stream(thread.thread_id, assistant_id="helper") as again:
         await again.run.start(input=asks("refund"))
