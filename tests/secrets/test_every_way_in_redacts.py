@@ -9,7 +9,14 @@ from typing import Any
 import pytest
 
 from runyard.app.asgi import create_app
-from runyard.faces.langgraph.wire import AssistantSearch, HistorySearch, NewRun, ThreadSearch
+from runyard.faces.langgraph.wire import (
+    AssistantSearch,
+    EventsWanted,
+    HistorySearch,
+    NewRun,
+    StateUpdate,
+    ThreadSearch,
+)
 from runyard.faces.openai.wire import NewCompletion, NewConversation, NewResponse
 from runyard.settings import Settings
 from tests.faces.agents_for_tests import Gate, agents
@@ -85,6 +92,11 @@ CONTENT: dict[tuple[str, str], dict[str, Any]] = {
     **{("POST", path): LG_RUN for path in LG_PATHS},
     ("POST", "/langgraph/threads"): {"metadata": {MAIL: [SAID]}},
     ("PATCH", "/langgraph/threads/{thread_id}"): {"metadata": {MAIL: [SAID]}},
+    ("PATCH", "/langgraph/threads/{thread_id}/state"): {"metadata": {MAIL: [SAID]}},
+    ("POST", "/langgraph/threads/{thread_id}/commands"): {
+        "method": "run.start",
+        "params": {"assistant_id": "happy", **LG_RUN},
+    },
     ("POST", "/api/channels"): {"name": SAID, "topic": SAID},
     ("PATCH", "/api/channels/{channel_id}"): {"name": SAID, "topic": SAID},
     ("POST", "/api/messages"): {"text": SAID},
@@ -133,6 +145,9 @@ IDS: dict[tuple[str, str], set[str]] = {
     ("POST", "/langgraph/assistants/search"): set(AssistantSearch.model_fields),
     ("POST", "/langgraph/threads"): {"thread_id", "if_exists", "ttl", "supersteps"},
     ("PATCH", "/langgraph/threads/{thread_id}"): {"ttl"},
+    ("POST", "/langgraph/threads/{thread_id}/state"): set(StateUpdate.model_fields),  # refused
+    ("POST", "/langgraph/threads/{thread_id}/stream/events"): set(EventsWanted.model_fields),
+    ("POST", "/langgraph/threads/{thread_id}/commands"): {"id"},
     ("POST", "/langgraph/threads/search"): set(ThreadSearch.model_fields),
     ("POST", "/langgraph/threads/{thread_id}/history"): set(HistorySearch.model_fields),
     ("POST", "/langgraph/threads/{thread_id}/state/checkpoint"): {"checkpoint", "subgraphs", "select"},
@@ -260,6 +275,8 @@ class Visit:
             await self.send("POST", f"/a2a/{{agent}}{path}", {"agent": "happy"})
         thread = await self.send("POST", "/langgraph/threads")
         await self.send("PATCH", "/langgraph/threads/{thread_id}", thread)
+        await self.send("PATCH", "/langgraph/threads/{thread_id}/state", thread)
+        await self.send("POST", "/langgraph/threads/{thread_id}/commands", thread, id=1)
         for path in LG_PATHS:
             await self.send("POST", path, {"thread_id": thread["thread_id"]}, assistant_id="happy")
         for path in ("/agents/run/sync", "/agents/run/stream"):

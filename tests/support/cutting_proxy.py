@@ -4,7 +4,7 @@ ends without the end of the response. Each connection goes to the next pod."""
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import suppress
 from itertools import count
 from typing import Self
@@ -17,11 +17,14 @@ LAST_CHUNK = b"0\r\n\r\n"
 
 class CuttingProxy:
     """`pods` returns the addresses of the pods that are up. `events`: after how many events a stream is cut; None: it
-    is not. Heartbeats are not counted as events."""
+    is not. `numbers` has that number for each stream, instead. Heartbeats are not counted as events."""
 
-    def __init__(self, pods: Callable[[], Sequence[str]], events: int | None = 1) -> None:
+    def __init__(
+        self, pods: Callable[[], Sequence[str]], events: int | None = 1, numbers: Iterator[int] | None = None
+    ) -> None:
         self._pods = pods
         self.events = events
+        self._numbers = numbers
         self.cuts = 0
         self.heartbeats = 0
         self._turn = count()
@@ -58,11 +61,12 @@ class CuttingProxy:
 
     async def _answer(self, source: asyncio.StreamReader, client: asyncio.StreamWriter) -> None:
         """Pass on an answer; of a stream only as many events as a client may have."""
-        is_stream, left, rest = False, None, b""
+        is_stream, rest = False, b""
+        left: int | None = None
         with suppress(OSError):
             while chunk := await source.read(65536):
                 if not is_stream and STREAM in chunk:
-                    is_stream, left = True, self.events
+                    is_stream, left = True, self.events if self._numbers is None else next(self._numbers)
                 if not is_stream or left is None:
                     self.heartbeats += chunk.count(b": ping")
                     client.write(chunk)

@@ -47,7 +47,7 @@ def operations(app: FastAPI) -> list[Operation]:
     return sorted(set(found))
 
 
-ENDLESS = frozenset({"/api/sse", "/api/waits/changes"})
+ENDLESS = frozenset({"/api/sse", "/api/waits/changes", "/langgraph/threads/{thread_id}/stream/events"})
 """Streams that do not end."""
 RECORD = "/api/agents/{agent_id}/runs/{run_id}"
 UI_MESSAGES = {"messages": [{"id": "m1", "role": "user", "parts": [{"type": "text", "text": "hello"}]}]}
@@ -118,7 +118,13 @@ class OwnedObjects:
                 return {"assistant_id": "happy", "input": "hello"}
             case ("POST", "/langgraph/threads/{thread_id}/state/checkpoint"):
                 return {"checkpoint": {"thread_id": None}}
-            case ("PATCH", "/langgraph/threads/{thread_id}"):
+            case ("POST", "/langgraph/threads/{thread_id}/state"):
+                return {"values": {}}
+            case ("POST", "/langgraph/threads/{thread_id}/stream/events"):
+                return {"channels": ["values"]}
+            case ("POST", "/langgraph/threads/{thread_id}/commands"):
+                return {"id": 1, "method": "state.get", "params": {}}
+            case ("PATCH", "/langgraph/threads/{thread_id}" | "/langgraph/threads/{thread_id}/state"):
                 return {"metadata": {"topic": "rain"}}
             case ("POST", "/a2a/{agent}/message:send" | "/a2a/{agent}/message:stream"):
                 return {"message": A2A_MESSAGE}

@@ -134,8 +134,7 @@ def _answer(case: Any, server: str, session: requests.Session) -> Any:
     if case.path not in ENDLESS:
         return case.call(base_url=server, timeout=PATIENCE, session=session)
     # the head of the answer is all of it that can be waited for
-    headers = dict(case.headers or {})
-    answer = session.get(server + case.path, params=case.query, headers=headers, stream=True, timeout=PATIENCE)
+    answer = session.request(**case.as_transport_kwargs(base_url=server), stream=True, timeout=PATIENCE)
     answer.close()
     return answer
 

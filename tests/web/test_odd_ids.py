@@ -31,8 +31,10 @@ async def test_no_route_fails_on_an_odd_id(locked: Server) -> None:
                 continue
             body = anns.body(operation)
             for path in _with_odd_ids(operation, anns, odd):
-                answer = await locked.http.request(operation.method, path, json=body, headers=bearer(key))
-                assert answer.status_code < 500, (operation, path, answer.text)
+                async with locked.http.stream(operation.method, path, json=body, headers=bearer(key)) as answer:
+                    if operation.path not in ENDLESS or answer.status_code != 200:
+                        await answer.aread()
+                assert answer.status_code < 500, (operation, path)
                 if "%00" in odd and operation.method != "HEAD":
                     problem(answer, 404, "not_found")
                 tried += 1

@@ -14,6 +14,26 @@ LG_POSTS = [
     gone({"thread_id": "<own thread>"}, {**LG_RUN, "command": {"resume": {"<wait>": {}}}}),
     Try(409, {"thread_id": "<own thread>"}, body={**LG_RUN, "command": {"resume": True}}),
 ]
+LG_READS: Sequence[tuple[str, dict[str, Any]]] = [
+    ("state.get", {}),
+    ("state.fork", {"checkpoint_id": "<run>"}),
+    ("state.listCheckpoints", {"before": "<run>"}),
+    ("agent.getTree", {}),
+    ("input.respond", {"interrupt_id": "<approval>", "response": True}),
+    ("input.respond", {"interrupt_id": "<wait>", "response": {}}),
+]
+LG_COMMANDS = [
+    *(gone(THREAD, {"id": 1, "method": name, "params": params}) for name, params in LG_READS),
+    *(  # the response has an error, or is about a thread of Bob's
+        Try(200, {"thread_id": "<own thread>"}, body={"id": 1, "method": name, "params": params})
+        for name, params in LG_READS
+    ),
+    Try(
+        200,
+        {"thread_id": "<ui chat>"},
+        body={"id": 1, "method": "run.start", "params": {**LG_RUN, "input": "of bob"}},
+    ),
+]
 LG_RUNS = [gone({**THREAD, **RUN}), gone({"thread_id": "<own thread>", **RUN})]
 
 LANGGRAPH: dict[str, Sequence[Try]] = {
@@ -43,6 +63,12 @@ LANGGRAPH: dict[str, Sequence[Try]] = {
         gone({"thread_id": "<own thread>"}, {"checkpoint": {"checkpoint_id": "<run>"}}),
     ],
     "POST /langgraph/threads/{thread_id}/history": [gone(THREAD, {})],
+    "POST /langgraph/threads/{thread_id}/state": [gone(THREAD, {"values": {}})],
+    "PATCH /langgraph/threads/{thread_id}/state": [gone(THREAD, {"metadata": {"user": "bob"}})],
+    "POST /langgraph/threads/{thread_id}/stream/events": [
+        gone(each, {"channels": ["values", "lifecycle"]}) for each in (THREAD, {"thread_id": "<dm>"})
+    ],
+    "POST /langgraph/threads/{thread_id}/commands": LG_COMMANDS,
     "GET /langgraph/threads/{thread_id}/runs": LG_THREADS,
     **{f"POST /langgraph/threads/{{thread_id}}/runs{path}": LG_POSTS for path in ("", "/stream", "/wait")},
     **{

@@ -108,6 +108,7 @@ def build_engine(
         plans=app.plans(default_agent),
         cancel=cancel,
         metrics=resources.metrics,
+        tell_thread=resources.hints.tell_thread,
     )
     linked_runs = _link_runs(resources, log.tail, intake, cancel, snapshots, worker)
     views = Views(

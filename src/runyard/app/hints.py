@@ -36,3 +36,7 @@ class Hints:
     def announce_feed(self, last: int) -> None:
         """Tell other processes that the feed is numbered up to `last`."""
         self._bus.send([Hint("feed", seq=last)])
+
+    def tell_thread(self, thread_id: str) -> None:
+        """Tell other processes that a thread has a new run, for clients that follow the thread there."""
+        self._bus.send([Hint("thread", thread_id)])

@@ -216,6 +216,8 @@ class Process:
                     self.publications.advance(hint.run_id, hint.seq)
                 case "feed":
                     self.feed.advance(hint.seq)
+                case "thread":
+                    self.tail.threads.wake(hint.run_id)
                 case "work" if self.worker is not None:
                     self.worker.wake()
                 case "cancel" if self.worker is not None:

@@ -14,12 +14,12 @@ from typing import Literal, Protocol
 
 from msgspec import Struct
 
-Kind = Literal["log", "work", "cancel", "feed"]
+Kind = Literal["log", "work", "cancel", "feed", "thread"]
 
 
 class Hint(Struct, frozen=True):
     """A hint. log: `run_id` is published up to `seq`. work: there may be a run to claim. cancel: `run_id` has a cancel
-    request. feed: the feed is numbered up to `seq`."""
+    request. feed: the feed is numbered up to `seq`. thread: the thread `run_id` has a new run."""
 
     kind: Kind
     run_id: str = ""
@@ -55,9 +55,9 @@ class Bus(Protocol):
 VERSION = "runyard1"
 MAX_BYTES = 7_900  # a message is shorter than this: NOTIFY takes at most 8,000 bytes
 
-_LETTERS: dict[Kind, str] = {"log": "l", "work": "w", "cancel": "c", "feed": "f"}
+_LETTERS: dict[Kind, str] = {"log": "l", "work": "w", "cancel": "c", "feed": "f", "thread": "t"}
 _KINDS = {letter: kind for kind, letter in _LETTERS.items()}
-_WORD = re.compile(r"([lwcf])([A-Za-z0-9_-]{0,64}):([0-9]{1,18})")
+_WORD = re.compile(r"([lwcft])([A-Za-z0-9_-]{0,64}):([0-9]{1,18})")
 
 
 def encode(sender: str, hints: Iterable[Hint]) -> list[str]:

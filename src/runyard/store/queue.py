@@ -173,7 +173,8 @@ class Accepted(Struct, frozen=True):
     external id.
 
     `claim` is set if the run was claimed in the same commit for the worker with room. `steered`: the message went to a
-    run that was under way, and `event` is its `message.received`. `interrupted`: the run that was canceled for it."""
+    run that was under way, and `event` is its `message.received`. `interrupted`: the run that was canceled for it.
+    `thread_id`: the thread of a new run, if it has one."""
 
     run_id: str
     event: Event | None
@@ -181,6 +182,7 @@ class Accepted(Struct, frozen=True):
     claim: Claim | None = None
     steered: bool = False
     interrupted: Run | None = None
+    thread_id: str | None = None
 
 
 class IntakeStore(Protocol):

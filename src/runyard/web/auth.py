@@ -45,6 +45,7 @@ NEEDS: dict[tuple[str, str], api_key.Scope] = {
     ("POST", "/langgraph/threads/search"): "read",
     ("POST", "/langgraph/threads/{thread_id}/history"): "read",
     ("POST", "/langgraph/threads/{thread_id}/state/checkpoint"): "read",
+    ("POST", "/langgraph/threads/{thread_id}/stream/events"): "read",
     ("GET", "/metrics"): "operate",
     ("GET", "/api/overview"): "operate",
     ("GET", "/api/keys"): "operate",

@@ -227,5 +227,21 @@ async def wait():
     say(texts=texts(await client.runs.wait(None, "helper", input=asks("hello"), on_run_created=created)))
 
 
+async def thread_stream():
+    """Two runs of one thread: an answer in pieces, and an approval."""
+    async with client.threads.stream(assistant_id="helper") as thread:
+        await thread.run.start(input=asks("hello"))
+        messages = [message async for message in thread.messages]
+        pieces = [piece for message in messages async for piece in message.text]
+        first = await thread.output
+    async with client.threads.stream(thread.thread_id, assistant_id="helper") as again:
+        await again.run.start(input=asks("refund"))
+        _ = [values async for values in again.values]  # to the interrupt
+        asked = again.interrupts[0]["value"]["action_requests"][0]["name"]
+        await again.run.respond({"decisions": [{"type": "approve"}]})
+        *_, last = [values async for values in again.values]  # to the end
+    say(pieces=pieces, first=texts(first), asked=asked, last=texts(last)[-1])
+
+
 if __name__ == "__main__":
     asyncio.run(globals()[sys.argv[1]]())

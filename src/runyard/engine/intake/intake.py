@@ -62,9 +62,10 @@ class Intake(ThreadIntake):
         plans: Sequence[str] = (),
         cancel: "Cancel | None" = None,
         metrics: Metrics | None = None,
+        tell_thread: Callable[[str], None] = lambda thread_id: None,
     ) -> None:
         """`worker`: the worker of this process, which may claim new runs directly. `plans`: the agents that
-        `start_plan` starts; the first is the default."""
+        `start_plan` starts; the first is the default. `tell_thread` tells other processes of a new run in a thread."""
         self._plans = tuple(plans)
         self._admission = admission or Admission(store, clock, InputLimits())
         self._redactor = redactor
@@ -75,6 +76,7 @@ class Intake(ThreadIntake):
         self._default_agent = default_agent
         self._worker = worker
         self._wake_workers = wake_workers
+        self._tell_thread = tell_thread
         self._draft = Drafter(clock, "api")
         self._post_while_running = PostsWhileRunning(store, tail, self._draft, worker, cancel, metrics or Metrics())
         self._commit_in_group: Group[Post, Accepted | RunyardError] = Group(self._commit, GROUP_POSTS)
@@ -298,11 +300,17 @@ class Intake(ThreadIntake):
         """Pass `run.queued` to followers, and the run to a worker."""
         if accepted.event is not None and not accepted.steered:
             self._tail.add(accepted.run_id, [accepted.event])
+            if accepted.thread_id is not None:
+                self._wake_thread(accepted.thread_id)
             if self._worker is not None and accepted.claim is not None:
                 self._worker.start_run(accepted.claim)
             else:
                 self._wake_workers()
         return accepted
+
+    def _wake_thread(self, thread_id: str) -> None:
+        self._tail.threads.wake(thread_id)
+        self._tell_thread(thread_id)
 
     @property
     def agents(self) -> Sequence[str]:

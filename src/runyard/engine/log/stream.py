@@ -236,6 +236,7 @@ class Streams:
         """Break every stream off without its end, so that clients reconnect to another process."""
         self.is_cut = True
         self.tail.wakeups.wake_all()
+        self.tail.threads.wake_all()
         self.publications.wakeups.wake_all()
 
     async def watch(self, interval: float) -> None:

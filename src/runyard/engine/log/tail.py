@@ -58,6 +58,7 @@ class Tail:
         self._size = 0
         self._runs: OrderedDict[str, list[Chunk]] = OrderedDict()
         self.wakeups = Wakeups(self._forget_end)
+        self.threads = Wakeups(lambda _: None)  # of followers of threads, by thread: it has a new run
         self.wait_changes = WaitChanges()
         self._known: dict[str, int] = {}  # last seq in the store of followed runs, as last reported
 

@@ -11,6 +11,7 @@ from urllib.parse import quote, urlencode
 import msgspec
 
 from runyard.domain.content.parts import model_content
+from runyard.domain.conversations.thread import Message
 from runyard.domain.events import TERMINAL, Event
 from runyard.domain.runs.run import Run
 from runyard.engine.engine import Engine
@@ -27,7 +28,7 @@ from runyard.web.sse import HEADERS, LiveStream, PartFollower
 
 MOST_RUNS = 200  # of a thread whose messages are shown, the newest ones
 ROLES = {"user": "human", "assistant": "ai", "system": "system"}
-TRANSLATION = translation_kind("langgraph", 1, State, Translation)
+TRANSLATION = translation_kind("langgraph", 2, State, Translation)
 Position = tuple[int, int]
 START: Position = (0, 0)
 Load = Callable[[State], Awaitable[list[Shown]]]
@@ -56,28 +57,48 @@ async def translated(engine: Engine, run: Run) -> Translation:
     return found
 
 
-async def earlier_messages(engine: Engine, run: Run, state: State) -> list[Shown]:
+class Told(NamedTuple):
+    """An ended run and all its messages, with its question."""
+
+    run: Run
+    messages: list[Shown]
+
+
+async def earlier_messages(engine: Engine, run: Run, state: State, known: dict[str, Told] | None = None) -> list[Shown]:
     """Return the messages before those that the run has written: of earlier runs on its branch, and its question.
-    `state` is that of the run."""
+    `state` is that of the run. `known` keeps ended runs for the next call."""
+    known = {} if known is None else known
     branch = [run]
     while (parent := branch[-1].parent_id) is not None and len(branch) < MOST_RUNS:
         try:
-            branch.append(await engine.views.run(run.owner, parent))
+            branch.append(known[parent].run if parent in known else await engine.views.run(run.owner, parent))
         except (NotFound, Gone):
             break
-    questions = await engine.views.triggers(branch)
+    questions = await engine.views.triggers([each for each in branch if each.id not in known])
     found: list[Shown] = []
     for each in reversed(branch):
-        known = state if each is run else (await translated(engine, each)).state
-        found += [
-            {"type": ROLES.get(said["role"], "human"), "id": f"{each.id}.{n}", "content": said["content"]}
-            for n, said in enumerate(known.earlier)
-        ]
-        if (question := questions.get(each.id)) is not None:
-            message_id = str(known.echo.get("message_id") or question.id)
-            found.append(objects.human(message_id, model_content(question.text, question.parts)))
-        if each is not run:
-            found += known.messages
+        if each is run:
+            found += _asked(each, state, questions.get(each.id))
+        elif each.id in known:
+            found += known[each.id].messages
+        else:
+            past = (await translated(engine, each)).state
+            told = [*_asked(each, past, questions.get(each.id)), *past.messages]
+            found += told
+            if each.status.is_terminal:
+                known[each.id] = Told(each, told)
+    return found
+
+
+def _asked(run: Run, state: State, question: Message | None) -> list[Shown]:
+    """Return the messages that a run began with."""
+    found: list[Shown] = [
+        {"type": ROLES.get(said["role"], "human"), "id": f"{run.id}.{n}", "content": said["content"]}
+        for n, said in enumerate(state.earlier)
+    ]
+    if question is not None:
+        message_id = str(state.echo.get("message_id") or question.id)
+        found.append(objects.human(message_id, model_content(question.text, question.parts)))
     return found
 
 
@@ -153,14 +174,14 @@ class Follower(PartFollower):
     async def _pieces(self, chunk: Chunk) -> list[bytes]:
         pieces: list[bytes] = []
         for event in chunk.events:
-            if self._frames.base is None and _has_begun(event):
+            if self._frames.base is None and has_begun(event):
                 self._frames.base = await self._load(self._frames.translation.state)
             if not self._frames.is_over:
                 pieces.append(self._frames.take(event))
         return pieces
 
 
-def _has_begun(event: Event) -> bool:
+def has_begun(event: Event) -> bool:
     return event.source == "worker" or event.type == TERMINAL
 
 

@@ -52,6 +52,7 @@ class Messages:
         return Frame("messages-tuple", "messages", [message, about])
 
     def _values(self, out: list[Frame]) -> None:
+        self.state.states += 1
         out.append(Frame("values", "values", self.values()))
 
     def _write(self, piece: str, event_id: str, out: list[Frame], *, is_reasoning: bool = False) -> None:

@@ -1,4 +1,5 @@
-"""The routes of runs for LangGraph's SDKs. `thread_routes.py` has those of threads and assistants.
+"""The routes of runs for LangGraph's SDKs. `thread_routes.py` has those of threads and assistants, `commands.py` those
+of the thread stream.
 
 A client that disconnects changes nothing: the run goes on. With `on_disconnect: cancel` it is canceled instead. The
 address in `Location` follows it again.
@@ -16,8 +17,8 @@ from runyard.domain.conversations.thread import Thread
 from runyard.domain.runs.run import Run
 from runyard.engine.engine import Engine
 from runyard.errors import BadRequest, NotFound
+from runyard.faces.langgraph import commands, objects, thread_routes, wire
 from runyard.faces.langgraph import errors as errors
-from runyard.faces.langgraph import objects, thread_routes, wire
 from runyard.faces.langgraph.follow import (
     START,
     Encoder,
@@ -279,4 +280,4 @@ def _number(given: str | None, name: str, default: int) -> int:
     return int(given)
 
 
-router.routes.extend(thread_routes.router.routes)
+router.routes.extend([*thread_routes.router.routes, *commands.router.routes])

@@ -21,6 +21,7 @@ class State(PartedState, kw_only=True):
 
     agent: str = ""
     is_shown: bool = False  # the state at the beginning was shown
+    states: int = 0  # how often the values were shown
     ended: list[str] = field(default_factory=list)  # how each finished part ended
     echo: dict[str, Any] = field(default_factory=dict)  # of the request that started the run
     earlier: list[dict[str, Any]] = field(default_factory=list)  # messages of that request before the question

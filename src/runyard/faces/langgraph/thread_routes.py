@@ -7,6 +7,8 @@ import msgspec
 from starlette.requests import Request
 from starlette.responses import Response
 
+from runyard.domain.conversations.thread import Thread
+from runyard.engine.engine import Engine
 from runyard.engine.intake.intake import idempotency_key
 from runyard.errors import Conflict, NotFound
 from runyard.faces.langgraph import wire
@@ -28,6 +30,11 @@ BASE = "/langgraph"
 THREAD = f"{BASE}/threads/{{thread_id}}"
 EPOCH = "1970-01-01T00:00:00.000Z"
 TTL = "This server does not support `ttl` and `supersteps`. Leave them out; set a retention for the server."
+UPDATE_STATE = (
+    "This server cannot update the state of a thread: it is made from the logs of its runs. To change a message, start "
+    "a run with another one and the checkpoint before it. To have a question asked again, start a run without an input "
+    "from the checkpoint before it."
+)
 
 router = Router(FACE)
 
@@ -137,12 +144,18 @@ async def change_thread(
     if body.ttl is not None:
         raise wire.Unsupported(TTL)
     thread = await find_thread(engine, owner, thread_id)
-    if body.metadata:
-        known = msgspec.json.decode(thread.metadata) if thread.metadata else {}
-        thread = await engine.intake.change_thread(thread, {**known, **body.metadata})
+    thread = await _with_metadata(engine, thread, body.metadata)
     if "return=minimal" in request.headers.get("prefer", ""):
         return Response(status_code=204)
     return Json(await shown_thread(engine, thread))
+
+
+async def _with_metadata(engine: Engine, thread: Thread, metadata: dict[str, Any] | None) -> Thread:
+    """Return the thread with these values added to its metadata."""
+    if not metadata:
+        return thread
+    known = msgspec.json.decode(thread.metadata) if thread.metadata else {}
+    return await engine.intake.change_thread(thread, {**known, **metadata})
 
 
 @router.delete(THREAD, status_code=204)
@@ -167,6 +180,20 @@ async def copy_thread(engine: EngineDep, owner: Owner, thread_id: str) -> Respon
 async def get_state(engine: EngineDep, owner: Owner, thread_id: str, request: Request) -> Response:
     """Get the present state of a thread: its messages, and what it waits for."""
     return Json(await state_at(engine, await find_thread(engine, owner, thread_id), None))
+
+
+@router.post(f"{THREAD}/state")
+async def update_state(engine: EngineDep, owner: Owner, thread_id: str, body: wire.StateUpdate) -> Response:
+    """Refused: the state of an agent is made from its log."""
+    await find_thread(engine, owner, thread_id)
+    raise wire.Unsupported(UPDATE_STATE)
+
+
+@router.patch(f"{THREAD}/state")
+async def change_state_metadata(engine: EngineDep, owner: Owner, thread_id: str, body: wire.StateMetadata) -> Response:
+    """Add values to the metadata of a thread."""
+    thread = await find_thread(engine, owner, thread_id)
+    return Json(await shown_thread(engine, await _with_metadata(engine, thread, body.metadata)))
 
 
 @router.get(f"{THREAD}/state/{{checkpoint_id}}")

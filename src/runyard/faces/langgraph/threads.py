@@ -19,6 +19,7 @@ from runyard.faces.langgraph.follow import MOST_RUNS, earlier_messages, translat
 from runyard.faces.langgraph.objects import Shown
 from runyard.faces.langgraph.start import NO_CHECKPOINT, before, find_thread, shown_id
 from runyard.faces.langgraph.state import State
+from runyard.faces.langgraph.thread_stream import step_of
 
 PAGE = 100
 RUN_STATUS = {Status.QUEUED: "pending", Status.DONE: "success", Status.ERROR: "error", Status.CANCELED: "interrupted"}
@@ -177,7 +178,12 @@ async def state_after(engine: Engine, thread: Thread, run: Run) -> Shown:
         "values": values,
         "next": [] if is_over else [run.agent],
         "tasks": [] if is_over and state.error is None else [task],
-        "metadata": {"source": "loop", "step": state.part, "run_id": run.id, "thread_id": shown_id(thread)},
+        "metadata": {
+            "source": "loop",
+            "step": step_of(thread, run, state),
+            "run_id": run.id,
+            "thread_id": shown_id(thread),
+        },
         "created_at": iso(run.finished_at or run.started_at or run.created_at),
         "checkpoint": _checkpoint(thread, run.id),
         "parent_checkpoint": _checkpoint(thread, before(run)),

@@ -142,6 +142,81 @@ class HistorySearch(RequestBody):
     select: Any = Ignored
 
 
+class StateUpdate(RequestBody):
+    values: Any = Field(None, description="Refused: the state of an agent is made from its log.")
+    as_node: Any = Ignored
+    checkpoint: Any = Ignored
+    checkpoint_id: Any = Ignored
+
+
+class StateMetadata(RequestBody):
+    metadata: Metadata = Field(None, description="Values to add to the metadata of the thread.")
+
+
+# --- the thread stream
+
+
+class EventsWanted(RequestBody):
+    channels: list[str] = Field(
+        min_length=1, max_length=100, description="`values`, `messages`, `tools`, `lifecycle`, `input` and so on."
+    )
+    namespaces: list[list[str]] | None = Field(
+        None, max_length=100, description="All events have the empty namespace, that of the agent itself."
+    )
+    depth: int | None = Field(None, ge=0, description="Ignored: there are no deeper namespaces.")
+    since: int | None = Field(None, ge=0, lt=2**53, description="Only events with a larger seq; 0: all.")
+
+
+class ThreadCommand(RequestBody):
+    id: int = Field(ge=0, lt=2**53, description="The number of the command. The response repeats it.")
+    method: str = Field(max_length=NAME_LENGTH, description="`run.start`, `input.respond`, `state.get` and so on.")
+    params: dict[str, Any] | None = Field(None, description="The arguments of the command.")
+
+
+class RunStart(RequestBody):
+    assistant_id: str
+    input: Any = None
+    config: dict[str, Any] | None = None
+    metadata: Metadata = None
+    multitask_strategy: str | None = None
+    multitaskStrategy: str | None = None  # noqa: N815 - as the client for Node spells it
+    langsmith_tracer: Any = None
+
+
+class InterruptResponse(RequestBody):
+    interrupt_id: str
+    response: Any = None
+    namespace: Any = None
+
+
+class Respond(RequestBody):
+    interrupt_id: str | None = None
+    response: Any = None
+    responses: list[InterruptResponse] | None = Field(None, max_length=MOST_ROWS)
+    namespace: Any = None
+    update: Any = None
+    goto: Any = None
+    config: Any = None
+    metadata: Any = None
+
+
+class StateGet(RequestBody):
+    namespace: Any = None
+    keys: list[str] | None = None
+
+
+class ListCheckpoints(RequestBody):
+    namespace: Any = None
+    limit: int = Limit
+    before: str | None = None
+
+
+class StateFork(RequestBody):
+    checkpoint_id: str
+    input: Any = None
+    config: dict[str, Any] | None = None
+
+
 class ErrorDetail(BaseModel):
     detail: str = Field(description="What is wrong and what to do, for people.")
     code: str = Field(description="The error, for programs.")

@@ -7,16 +7,13 @@ not safe with every SQLite version in use.
 """
 
 import asyncio
-import queue
 import re
 import sqlite3
-import threading
-from collections.abc import Awaitable, Callable, Coroutine, Mapping, Sequence
-from concurrent.futures import ThreadPoolExecutor
+from collections.abc import Awaitable, Coroutine, Mapping, Sequence
 from functools import cache
 from itertools import chain
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, NamedTuple, TypeVar, cast
+from typing import TYPE_CHECKING, Any, cast
 
 import msgspec
 
@@ -31,16 +28,15 @@ from runyard.stores import rows as _rows
 from runyard.stores.full_disk import FullDisk
 from runyard.stores.operations import P, Purpose, Script, T
 from runyard.stores.sql_store import SqlStore, WrittenPart
+from runyard.stores.sqlite.connections import Readers, Writer, connect, translated
 from runyard.stores.sqlite.files import DatabaseLock, make_database
 from runyard.stores.transactions.tx import Tx, Write
 
 if TYPE_CHECKING:
     from runyard.encryption.cipher import KeyRing
 
-READERS = 4
 MOST_ROWS = 512  # in one insert
 _json = msgspec.json.Encoder().encode
-R = TypeVar("R")
 
 
 _VALUES = re.compile(r"values\s*\(((?:\?\d+(?:, )?)+)\)\s*;?\s*$")
@@ -126,8 +122,8 @@ class SqliteStore(SqlStore):
         self._ring = ring
         self._full_disk = FullDisk(clock)
         self._lock: DatabaseLock | None = None
-        self._writer: _Writer | None = None
-        self._readers: _Readers | None = None
+        self._writer: Writer | None = None
+        self._readers: Readers | None = None
 
     async def open(self) -> None:
         make_database(self._path)
@@ -137,8 +133,8 @@ class SqliteStore(SqlStore):
         except sqlite3.DatabaseError:
             self._lock.close()
             raise StartupError(f"{self._path} is not an SQLite database.") from None
-        self._writer = _Writer(connect(self._path, self._clock, read_only=False))
-        self._readers = _Readers(lambda: connect(self._path, self._clock, read_only=True))
+        self._writer = Writer(connect(self._path, self._clock, read_only=False))
+        self._readers = Readers(lambda: connect(self._path, self._clock, read_only=True))
         try:
             await keys_in_use.check(self, self._ring)
         except StartupError:
@@ -219,7 +215,7 @@ class SqliteStore(SqlStore):
             try:
                 return _straight_through(script(SqliteTx(connection), *args, **kwargs))
             except sqlite3.OperationalError as error:
-                raise _translated(error) from error
+                raise translated(error) from error
 
         return await self._readers.submit(job)
 
@@ -241,134 +237,3 @@ def _straight_through(script: Awaitable[T]) -> T:
         return cast(T, end.value)
     coroutine.close()
     raise RuntimeError("A transaction script waited for something other than the database.")
-
-
-def connect(path: Path, clock: Clock, read_only: bool) -> sqlite3.Connection:
-    mode = "?mode=ro" if read_only else ""
-    connection = sqlite3.connect(f"file:{path}{mode}", uri=True, isolation_level=None, check_same_thread=False)
-    connection.row_factory = sqlite3.Row
-    connection.create_function("now_ms", 0, clock.now_ms)
-    connection.create_function("lowered", 1, str.lower, deterministic=True)  # SQLite's `lower` handles ASCII only
-    connection.execute("pragma busy_timeout = 5000")
-    if not read_only:
-        connection.execute("pragma journal_mode = wal")
-        connection.execute("pragma synchronous = full")
-        connection.execute("pragma wal_autocheckpoint = 4000")
-        connection.execute("pragma foreign_keys = on")
-    return connection
-
-
-class _Readers:
-    """Threads that read. Each has a read-only connection."""
-
-    def __init__(self, connect: Callable[[], sqlite3.Connection]) -> None:
-        self._connect = connect
-        self._connections: list[sqlite3.Connection] = []
-        self._own = threading.local()
-        self._threads = ThreadPoolExecutor(READERS, thread_name_prefix="sqlite-reader")
-
-    async def submit(self, work: Callable[[sqlite3.Connection], R]) -> R:
-        return await asyncio.get_running_loop().run_in_executor(self._threads, self._run, work)
-
-    def stop(self) -> None:
-        self._threads.shutdown()
-        for connection in self._connections:
-            connection.close()
-
-    def _run(self, work: Callable[[sqlite3.Connection], R]) -> R:
-        if not hasattr(self._own, "connection"):
-            self._own.connection = self._connect()
-            self._connections.append(self._own.connection)
-        return work(self._own.connection)
-
-
-class _Job(NamedTuple):
-    work: Callable[[sqlite3.Connection], Any]
-    future: "asyncio.Future[Any]"
-
-
-Done = tuple["asyncio.Future[Any]", Any, BaseException | None]
-
-
-class _Writer:
-    """The thread that owns the read-write connection. It commits all jobs that arrived during the previous commit."""
-
-    def __init__(self, connection: sqlite3.Connection) -> None:
-        self._connection = connection
-        self._jobs: queue.SimpleQueue[_Job | None] = queue.SimpleQueue()
-        self._loop = asyncio.get_running_loop()
-        self._thread = threading.Thread(target=self._run, name="sqlite-writer", daemon=True)
-        self._thread.start()
-
-    async def submit(self, work: Callable[[sqlite3.Connection], R]) -> R:
-        future: asyncio.Future[R] = self._loop.create_future()
-        self._jobs.put(_Job(work, future))
-        return await future
-
-    def stop(self) -> None:
-        self._jobs.put(None)
-        self._thread.join()
-        self._connection.close()
-
-    def _run(self) -> None:
-        stopping = False
-        while not stopping:
-            group = [self._jobs.get()]
-            while not self._jobs.empty():
-                group.append(self._jobs.get())
-            stopping = None in group
-            jobs = [job for job in group if job is not None]
-            if jobs:
-                done = self._commit(jobs)
-                self._loop.call_soon_threadsafe(_settle, done)
-
-    def _commit(self, jobs: Sequence[_Job]) -> list[Done]:
-        try:
-            self._connection.execute("begin immediate")
-            done = [self._attempt(job) for job in jobs]
-            self._connection.execute("commit")
-        except sqlite3.Error as error:
-            if self._connection.in_transaction:
-                self._connection.execute("rollback")
-            failure = (
-                DiskFull() if _is_full(error) else Unavailable(f"SQLite could not commit ({type(error).__name__}).")
-            )
-            return [(job.future, None, failure) for job in jobs]
-        return done
-
-    def _attempt(self, job: _Job) -> Done:
-        self._connection.execute("savepoint job")
-        try:
-            result = job.work(self._connection)
-        except BaseException as error:
-            if not self._connection.in_transaction:
-                raise  # the disk is full, and SQLite has rolled back all jobs
-            self._connection.execute("rollback to job")
-            self._connection.execute("release job")
-            return job.future, None, _translated(error)
-        self._connection.execute("release job")
-        return job.future, result, None
-
-
-def _translated(error: BaseException) -> BaseException:
-    """Return Unavailable for errors of the file, which may pass. Violations of the schema are bugs and stay
-    unchanged."""
-    if _is_full(error):
-        return DiskFull()
-    if isinstance(error, sqlite3.OperationalError):
-        return Unavailable("SQLite could not run a statement.")
-    return error
-
-
-def _is_full(error: BaseException) -> bool:
-    return isinstance(error, sqlite3.Error) and getattr(error, "sqlite_errorcode", 0) & 0xFF == sqlite3.SQLITE_FULL
-
-
-def _settle(done: Sequence[Done]) -> None:
-    for future, result, error in done:
-        if future.cancelled():
-            continue
-        if error is not None:
-            future.set_exception(error)
-        else:
-            future.set_result(result)

@@ -174,4 +174,4 @@ class Intake(Claims, Files):
         self._outbox.open(run.id)
         self._write(run, [first])
         self._keys.remember(post.key, run.id, self._now())
-        return Accepted(run.id, self._events[run.id][0])
+        return Accepted(run.id, self._events[run.id][0], thread_id=run.thread_id)

@@ -286,7 +286,8 @@ class Write:
             self._messages.append(post.message)
         if post.files and (retried is None or post.message is None):
             self._with_files.append(post)
-        return Accepted(post.run_id, place(post.run_id, 1, [draft])[0], claim=claim)
+        first = place(post.run_id, 1, [draft])[0]
+        return Accepted(post.run_id, first, claim=claim, thread_id=run.thread_id)
 
     def _claim(self, run: Run, message: Message | None, opened: _Opened) -> Claim | None:
         if (
