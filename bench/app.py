@@ -1,10 +1,12 @@
 """The measured agents, written as a user would write them. A message says how many tokens are wanted.
 
-A token is `t<number> `, and where its way is timed `t<number> <when it was made> `: the monotonic clock in nanoseconds,
-which all processes of a machine share.
+A token is `t<number> `, and where its way is timed `t<number> <when> `: the monotonic clock in nanoseconds, which all
+processes of a machine share. That is when the token was made; for `conversing`, which must keep its pace, it is when
+the token was due, so a server that falls behind cannot hide it by making its tokens later.
 """
 
 import asyncio
+from collections.abc import AsyncIterator
 from time import monotonic_ns
 
 import runyard
@@ -23,19 +25,25 @@ async def tokens(ctx: runyard.Context) -> None:
 @runyard.agent
 async def paced(ctx: runyard.Context) -> None:
     """As a model would: a token, then a pause."""
-    await _speak(ctx, PACES["paced"])
+    for n in range(int(ctx.message.text)):
+        await ctx.token(f"t{n} {monotonic_ns()} ")
+        await asyncio.sleep(PACES["paced"])
 
 
 @runyard.agent
 async def conversing(ctx: runyard.Context) -> None:
-    """The same, at 50 tokens a second."""
-    await _speak(ctx, PACES["conversing"])
+    """50 tokens a second, each at its time."""
+    async for token in due_tokens(int(ctx.message.text), PACES["conversing"]):
+        await ctx.token(token)
 
 
-async def _speak(ctx: runyard.Context, pause: float) -> None:
-    for n in range(int(ctx.message.text)):
-        await ctx.token(f"t{n} {monotonic_ns()} ")
-        await asyncio.sleep(pause)
+async def due_tokens(count: int, pause: float) -> AsyncIterator[str]:
+    """Yield tokens with the times at which they are due, never before them."""
+    begun, step = monotonic_ns(), round(pause * 1e9)
+    for n in range(count):
+        due = begun + n * step
+        await asyncio.sleep(max(0.0, (due - monotonic_ns()) / 1e9))
+        yield f"t{n} {due} "
 
 
 @runyard.agent

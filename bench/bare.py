@@ -14,7 +14,7 @@ from fastapi import FastAPI
 from fastapi.responses import StreamingResponse
 from pydantic import BaseModel
 
-from bench.app import PACES, TEXTS
+from bench.app import PACES, TEXTS, due_tokens
 
 app = FastAPI()
 numbers = itertools.count(1)
@@ -45,14 +45,25 @@ def frame(seq: int, event: str, data: dict[str, str]) -> str:
     return f"id: {seq}\nevent: {event}\ndata: {json.dumps(data)}\n\n"
 
 
+async def texts(agent: str, tokens: int) -> AsyncIterator[str]:
+    match agent:
+        case "conversing":
+            async for text in due_tokens(tokens, PACES[agent]):
+                yield text
+        case "paced":
+            for n in range(tokens):
+                yield f"t{n} {monotonic_ns()} "
+                await asyncio.sleep(PACES[agent])
+        case _:
+            for text in TEXTS[:tokens]:
+                yield text
+
+
 async def answer(agent: str, tokens: int) -> AsyncIterator[str]:
-    pause = PACES.get(agent)
-    for n, text in enumerate(TEXTS[:tokens]):
-        if pause:
-            text = f"t{n} {monotonic_ns()} "
-        yield frame(n + 1, "token", {"text": text})
-        if pause:
-            await asyncio.sleep(pause)
+    n = 0
+    async for text in texts(agent, tokens):
+        n += 1
+        yield frame(n, "token", {"text": text})
     yield frame(tokens + 1, "state", {"status": "done"})
 
 

@@ -4,7 +4,7 @@ Throughput: the processes have worked before; then so many short runs are queued
 first creation to the last end. Latency: one run after another on an idle system, from its creation to its start. Both
 come from the times in the database. The table goes to standard output; `docs/scaling.md` has one.
 
-RabbitMQ is measured if `RABBITMQ` names one (`amqp://guest:guest@127.0.0.1:5672//`).
+RabbitMQ is measured if it is installed.
 """
 
 import asyncio
@@ -15,7 +15,7 @@ import sys
 import tempfile
 import time
 from collections.abc import Iterator, Sequence
-from contextlib import contextmanager
+from contextlib import ExitStack, contextmanager
 from pathlib import Path
 from typing import NamedTuple
 
@@ -27,6 +27,7 @@ from runyard.app.process import Process
 from runyard.domain.api_key import LOCAL
 from runyard.settings import Settings
 from runyard.telemetry.logs import configure
+from tests.support.brokers import RabbitBroker
 from tests.support.postgres_server import PrivatePostgres
 from tests.support.redis_server import PrivateRedis
 
@@ -140,11 +141,13 @@ async def _ended(database: "asyncpg.Connection[asyncpg.Record]", count: int) -> 
 def main() -> None:
     configure("console", "error")
     print("| engine | processes | runs/s | start after, median ms | longest ms |\n|---|--:|--:|--:|--:|", flush=True)
-    with tempfile.TemporaryDirectory() as name, PrivatePostgres() as postgres, PrivateRedis() as redis:
-        folder = Path(name)
+    with ExitStack() as stack:
+        folder = Path(stack.enter_context(tempfile.TemporaryDirectory()))
+        postgres, redis = stack.enter_context(PrivatePostgres()), stack.enter_context(PrivateRedis())
+        rabbitmq = stack.enter_context(RabbitBroker()).url if RabbitBroker.is_installed() else None
         (folder / "agents.py").write_text(AGENT)
         broker = redis.url.replace("redis://", "celery://")
-        for place, engine in enumerate(engines(broker, os.environ.get("RABBITMQ"))):
+        for place, engine in enumerate(engines(broker, rabbitmq)):
             engine = engine._replace(broker=engine.broker.replace("/0", f"/{place}"))  # no messages of the last one
             found = asyncio.run(measure(engine, postgres.create_database(f"bench_{place}"), folder))
             shown = f"{found.rate:.0f} | {found.median_ms:.0f} | {found.longest_ms}"

@@ -23,7 +23,8 @@ AT_ONCE = 100  # followers that connect together
 
 
 class Talk(Struct, frozen=True, tag=True, kw_only=True):
-    """Conversations at the same time, each asking for one run after the other for `seconds`, at least once."""
+    """Conversations at the same time, each asking for one run after the other for `seconds`, at least once. They begin
+    one after the other in the first `spread` seconds."""
 
     port: int
     clients: int
@@ -32,6 +33,7 @@ class Talk(Struct, frozen=True, tag=True, kw_only=True):
     tokens: int
     read_port: int | None = None
     dialect: str = "threads"
+    spread: float = 0.0
 
 
 class Follow(Struct, frozen=True, tag=True, kw_only=True):
@@ -83,7 +85,8 @@ async def _talk(job: Talk) -> Heard:
     dialect = DIALECTS[job.dialect]
     told: list[Told] = []
 
-    async def converse(post: Wire, read: Wire, thread: str) -> None:
+    async def converse(number: int, post: Wire, read: Wire, thread: str) -> None:
+        await asyncio.sleep(job.spread * number / job.clients)
         while True:
             asked = monotonic_ns()
             told.append((asked, await dialect.run(post, read, thread, job.agent, job.tokens)))
@@ -99,7 +102,7 @@ async def _talk(job: Talk) -> Heard:
     sys.stdin.readline()
     begun, cpu = monotonic_ns(), time.process_time()
     async with asyncio.timeout(PATIENCE + job.seconds):
-        await asyncio.gather(*(converse(*talk) for talk in talks))
+        await asyncio.gather(*(converse(number, *talk) for number, talk in enumerate(talks)))
     ended, cpu = monotonic_ns(), time.process_time() - cpu
     _say("done")
     for post, read, _ in talks:

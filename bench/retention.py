@@ -14,8 +14,8 @@ from bench.size import Size
 from bench.stand import Stand
 from bench.steps import Step
 from runyard.app.factories import open_store
-from runyard.clock import SystemClock
-from runyard.domain.append import Appended
+from runyard.base.clock import SystemClock
+from runyard.domain.runs.append import Appended
 from runyard.engine.control.retention import Retention
 from runyard.settings import Settings
 from runyard.store import Store

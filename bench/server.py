@@ -11,7 +11,7 @@ from runyard.agents.declared.loading import load
 from runyard.app import factories as opening
 from runyard.app import process as wiring
 from runyard.app import server as serving
-from runyard.clock import Clock, SystemClock
+from runyard.base.clock import Clock, SystemClock
 from runyard.settings import Settings
 from runyard.store import Store
 from runyard.stores.memory import MemoryStore

@@ -33,7 +33,7 @@ FULL = Size(
     crossings=4,
     old_runs=1_000,
     each=100,
-    conversation_tokens=100,
+    conversation_tokens=75,
     most_conversations=2_000,
 )
 TINY = Size(

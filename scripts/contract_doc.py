@@ -7,7 +7,7 @@ from typing import Any
 
 from pydantic import BaseModel
 
-from runyard.contract import checks, wire
+from runyard.contract import checks, findings, wire
 from scripts.page import Page
 
 _HEADER = """# The agent HTTP contract
@@ -46,7 +46,7 @@ def render() -> str:
     definitions = wire.schema()["$defs"]
     parts += [_shape(shape, definitions[shape.__name__]) for shape in wire.SHAPES]
     parts.append("\n## Clauses\n\nWhat `runyard check` looks at.\n\n| check | clause |\n|---|---|\n")
-    parts += [f"| `{check.__name__}` | {checks.clause(check)} |\n" for check in checks.CHECKS]
+    parts += [f"| `{check.__name__}` | {findings.clause(check)} |\n" for check in checks.CHECKS]
     parts += [_SCHEMA, json.dumps(wire.schema(), indent=2), "\n```\n"]
     return "".join(parts)
 

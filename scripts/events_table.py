@@ -58,7 +58,7 @@ IMAGES: dict[EventType, Images] = {
 
 _HEADER = """# Core events
 
-Made by `make docs` from `src/runyard/domain/events.py`; do not edit.
+Made by `make docs` from `src/runyard/domain/events/`; do not edit.
 
 A run's log is the truth about it: events `(run_id, seq)`, contiguous from 1, never changed. They are a closed union: a
 new kind does not type-check until every face has said what it does with it. The log starts with `run.queued` and ends

@@ -12,12 +12,12 @@ from typing import Any
 import asyncpg
 
 from bench.results import Row, percentile
-from runyard.domain.append import Appended, Release
+from runyard.domain.runs.append import Appended, Release
 from runyard.stores.postgres.arrays import columns
 from runyard.stores.postgres.connections import SETTINGS
 from runyard.stores.postgres.store import PostgresStore, PostgresTx, one_statement
 from runyard.stores.rows import Row as SqlRow
-from runyard.stores.transactions import claims
+from runyard.stores.transactions.queue import claims
 from runyard.stores.transactions.tx import Write
 from tests.store.factories import MINUTE, Writer, a_post, a_thread, a_worker
 

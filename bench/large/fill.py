@@ -5,7 +5,7 @@ from pathlib import Path
 
 import asyncpg
 
-from runyard.clock import SystemClock
+from runyard.base.clock import SystemClock
 from runyard.stores.postgres.store import PostgresStore
 
 CLONE = Path(__file__).with_name("clone.sql")

@@ -18,12 +18,12 @@ from rich.table import Table
 
 from bench.stand import POSTGRES, SQLITE, Stand
 from bench.steps import console
-from runyard.agents.context import Context
+from runyard.agents.context.context import Context
 from runyard.agents.declared.kinds import agent
 from runyard.agents.declared.loading import App
 from runyard.app.process import Process
 from runyard.domain.events import Event
-from runyard.domain.run import Run
+from runyard.domain.runs.run import Run
 from runyard.engine.log import snapshots as snapshots_module
 from runyard.engine.log.snapshots import Snapshots
 from runyard.engine.running import run_snapshots

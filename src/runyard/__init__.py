@@ -10,16 +10,16 @@ from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
     from runyard import errors
-    from runyard.agents.context import Context
+    from runyard.agents.context.context import Context
     from runyard.agents.declared.agent import Agent, Output
     from runyard.agents.declared.documents import Documents
     from runyard.agents.declared.frameworks import openai_agents, pydantic_ai
     from runyard.agents.declared.kinds import agent, claude, langgraph, plan, remote, scripted
     from runyard.agents.declared.loading import App
     from runyard.agents.declared.nodes import Node
-    from runyard.agents.langgraph.langchain_tools import langchain_tool
+    from runyard.agents.kinds.langgraph.langchain_tools import langchain_tool
+    from runyard.agents.kinds.plan.node_context import NodeContext
     from runyard.agents.mcp.servers import mcp
-    from runyard.agents.plan.node_context import NodeContext
     from runyard.agents.tools.builtins.code import run_python
     from runyard.agents.tools.builtins.documents import search_documents
     from runyard.agents.tools.builtins.files import read_file, write_file
@@ -30,7 +30,7 @@ if TYPE_CHECKING:
     from runyard.app.on_demand import WorkedRun, work_once
     from runyard.client import Client
     from runyard.contract.timeouts import Timeouts
-    from runyard.domain.content import File
+    from runyard.domain.content.parts import File
     from runyard.errors import (
         AgentError,
         AnswerTimedOut,
@@ -103,16 +103,16 @@ __all__ = [
 ]
 
 _NAMES_BY_MODULE = {
-    "runyard.agents.context": ["Context"],
+    "runyard.agents.context.context": ["Context"],
     "runyard.agents.declared.agent": ["Agent", "Output"],
     "runyard.agents.declared.documents": ["Documents"],
     "runyard.agents.declared.frameworks": ["openai_agents", "pydantic_ai"],
     "runyard.agents.declared.kinds": ["agent", "claude", "langgraph", "plan", "remote", "scripted"],
     "runyard.agents.declared.loading": ["App"],
     "runyard.agents.declared.nodes": ["Node"],
-    "runyard.agents.langgraph.langchain_tools": ["langchain_tool"],
+    "runyard.agents.kinds.langgraph.langchain_tools": ["langchain_tool"],
     "runyard.agents.mcp.servers": ["mcp"],
-    "runyard.agents.plan.node_context": ["NodeContext"],
+    "runyard.agents.kinds.plan.node_context": ["NodeContext"],
     "runyard.agents.tools.builtins.code": ["run_python"],
     "runyard.agents.tools.builtins.documents": ["search_documents"],
     "runyard.agents.tools.builtins.files": ["read_file", "write_file"],
@@ -123,7 +123,7 @@ _NAMES_BY_MODULE = {
     "runyard.app.on_demand": ["WorkedRun", "work_once"],
     "runyard.client": ["Client"],
     "runyard.contract.timeouts": ["Timeouts"],
-    "runyard.domain.content": ["File"],
+    "runyard.domain.content.parts": ["File"],
     "runyard.errors": [
         "AgentError",
         "AnswerTimedOut",

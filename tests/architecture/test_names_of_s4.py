@@ -10,11 +10,12 @@ from typing import Any
 
 import pytest
 
-from runyard import clock, errors, store
+from runyard import errors, store
 from runyard.agents import execution
 from runyard.agents.declared import nodes
-from runyard.agents.plan import node_context
-from runyard.domain import append, run
+from runyard.agents.kinds.plan import node_context
+from runyard.base import clock
+from runyard.domain.runs import append, run
 from runyard.engine.intake import intake
 from runyard.engine.log import outbox, stream
 from runyard.engine.queries import views
@@ -97,7 +98,8 @@ def _imports(path: Path) -> set[str]:
 def test_who_runs_a_plan_knows_neither_bus_nor_outbox_nor_store() -> None:
     """Only the journal persists the events of a node."""
     folder = SOURCE / "agents"
-    for path in [folder / "plan" / "runner.py", folder / "plan" / "node_context.py", folder / "declared" / "nodes.py"]:
+    plan = folder / "kinds" / "plan"
+    for path in [plan / "runner.py", plan / "node_context.py", folder / "declared" / "nodes.py"]:
         assert not any(re.match(r"runyard\.(bus|engine|stores?|web|faces)", name) for name in _imports(path)), path.name
 
 

@@ -7,7 +7,7 @@ from msgspec.structs import replace
 
 from bench.large import claims, logs
 from bench.large.fill import filled
-from runyard.domain.run import Status
+from runyard.domain.runs.run import Status
 from tests.store.factories import ANN, MANY, Writer, a_worker, written
 
 CLONES = 3

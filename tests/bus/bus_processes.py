@@ -6,9 +6,9 @@ import asyncio
 from collections.abc import AsyncIterator, Callable, Sequence
 from contextlib import asynccontextmanager
 
-from runyard.bus import Hint
+from runyard.base.ids import new_id
+from runyard.buses.bus import Hint
 from runyard.buses.reconnecting import ReconnectingBus
-from runyard.ids import new_id
 
 LONG = 30.0  # a test that waits this long has failed
 

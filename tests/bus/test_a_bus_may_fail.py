@@ -8,12 +8,12 @@ import logging
 import pytest
 import structlog.testing
 
-from runyard.bus import Hint
+from runyard.base.ids import new_id
+from runyard.buses.bus import Hint
 from runyard.buses.nats import NatsBus
 from runyard.buses.postgres import PostgresBus
 from runyard.buses.reconnecting import MAX_PENDING, ReconnectingBus
 from runyard.buses.redis import RedisBus
-from runyard.ids import new_id
 from tests.bus.brokers import Remote
 from tests.bus.bus_processes import processes, until
 from tests.support.postgres_server import free_port

@@ -9,8 +9,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from runyard.bus import MAX_BYTES, VERSION, Hint, Kind, decode, encode
-from runyard.ids import new_id
+from runyard.base.ids import new_id
+from runyard.buses.bus import MAX_BYTES, VERSION, Hint, Kind, decode, encode
 
 IDS = st.one_of(st.uuids().map(str), st.from_regex(r"[A-Za-z0-9_-]{0,64}", fullmatch=True))
 HINTS = st.builds(Hint, st.sampled_from(get_args(Kind)), IDS, st.integers(0, 10**18 - 1))

@@ -7,9 +7,9 @@ from collections.abc import Sequence
 
 import structlog.testing
 
-from runyard.bus import Hint
+from runyard.base.ids import new_id
+from runyard.buses.bus import Hint
 from runyard.buses.reconnecting import WINDOW_SECONDS
-from runyard.ids import new_id
 from tests.bus.brokers import Broker, Remote
 from tests.bus.bus_processes import eavesdropping, processes, until
 

@@ -6,7 +6,7 @@ import asyncio
 from collections.abc import Sequence
 from typing import NoReturn
 
-from runyard.bus import Hint, decode
+from runyard.buses.bus import Hint, decode
 from runyard.buses.reconnecting import FAREWELL_SECONDS, WINDOW_SECONDS, OnMessage, ReconnectingBus
 from tests.bus.bus_processes import processes, until
 

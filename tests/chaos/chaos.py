@@ -11,7 +11,7 @@ from random import Random
 
 import httpx2
 
-from runyard.clock import SystemClock
+from runyard.base.clock import SystemClock
 from runyard.store import Store
 from runyard.stores.postgres.store import PostgresStore
 from runyard.stores.sqlite.store import SqliteStore

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from runyard.clock import SystemClock
+from runyard.base.clock import SystemClock
 from runyard.domain.api_key import LOCAL
 from runyard.stores.sqlite.store import SqliteStore
 from tests.cli.cli_process import RUNYARD, environment, runyard, serving

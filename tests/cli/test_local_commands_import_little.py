@@ -10,7 +10,7 @@ from pathlib import Path
 
 import pytest
 
-from runyard.clock import SystemClock
+from runyard.base.clock import SystemClock
 from runyard.domain.api_key import LOCAL
 from runyard.stores.sqlite.store import SqliteStore
 from tests.cli.test_help_is_quick import without_coverage

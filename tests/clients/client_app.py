@@ -9,7 +9,7 @@ from typing import Any
 from pydantic import BaseModel
 
 import runyard
-from runyard.model import Conversation
+from runyard.models.model import Conversation
 
 
 @runyard.tool(effects="none")

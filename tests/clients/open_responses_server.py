@@ -15,7 +15,7 @@ from typing import Any
 import uvicorn
 
 import runyard
-from runyard.model import Conversation
+from runyard.models.model import Conversation
 
 
 def turn(conversation: Conversation) -> Mapping[str, Any]:

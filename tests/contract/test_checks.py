@@ -2,7 +2,7 @@
 
 import pytest
 
-from runyard.contract import checks
+from runyard.contract import checks, findings
 from runyard.contract.probe import Patience, gather
 from tests.contract.agent_server import GOOD, TASK, as_json, as_stream, envelope, event, frames, refusal, served
 from tests.contract.broken_agents import BROKEN
@@ -55,4 +55,4 @@ def test_there_is_a_broken_agent_for_every_check() -> None:
 
 def test_every_check_has_its_clause_as_docstring() -> None:
     for check in checks.CHECKS:
-        assert checks.clause(check).endswith(".")
+        assert findings.clause(check).endswith(".")

@@ -12,7 +12,7 @@ import pytest
 from runyard import demo
 from runyard.agents.declared.agent import Agent
 from runyard.agents.declared.loading import app_of
-from runyard.clock import SystemClock
+from runyard.base.clock import SystemClock
 from runyard.settings import Settings
 from runyard.stores.memory import MemoryStore
 from tests.faces import live_server

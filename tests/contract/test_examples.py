@@ -22,7 +22,7 @@ from examples.contract.policy import main as policy
 from examples.contract.retrieval import main as retrieval
 from runyard import demo
 from runyard.agents.declared.loading import app_of, load
-from runyard.clock import SystemClock
+from runyard.base.clock import SystemClock
 from runyard.contract import report
 from runyard.settings import Settings
 from runyard.stores.memory import MemoryStore

@@ -14,14 +14,14 @@ import pytest
 import structlog
 
 import runyard
-from runyard.agents.context import Context
+from runyard.agents.context.context import Context
 from runyard.agents.declared.agent import Agent, Output
 from runyard.agents.declared.kinds import agent, plan, remote
 from runyard.agents.declared.loading import App
 from runyard.agents.declared.nodes import Node
-from runyard.agents.plan.node_context import NodeContext
+from runyard.agents.kinds.plan.node_context import NodeContext
 from runyard.agents.tools.tool import tool
-from runyard.clock import SystemClock
+from runyard.base.clock import SystemClock
 from runyard.settings import Settings
 from runyard.stores.memory import MemoryStore
 from runyard.stores.sqlite.store import SqliteStore

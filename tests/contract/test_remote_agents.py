@@ -8,13 +8,13 @@ from msgspec.structs import replace
 import runyard
 from runyard.agents.declared.agent import Agent
 from runyard.agents.declared.remote import Remote
-from runyard.agents.runners import RUNNERS
+from runyard.agents.kinds.runners import RUNNERS
 from runyard.agents.tools.outbound import OutboundRefused
 from runyard.agents.tools.tool import Effects
 from runyard.agents.user_code.current_call import set_current_execution
 from runyard.contract.breaker import FAILURES, Breaker
 from runyard.contract.timeouts import Timeouts
-from runyard.domain.content import DataPart, Part, TextPart, encoded, file_of
+from runyard.domain.content.parts import DataPart, Part, TextPart, encoded, file_of
 from runyard.domain.events import Event, ToolFinished, ToolStarted
 from runyard.errors import FilesNotSupported, Invalid, RemoteBroken, RemoteFailed, RemoteUnavailable, UnknownOutcome
 from tests.contract.agent_server import GOOD, TASK, as_json, as_stream, event, frames, served

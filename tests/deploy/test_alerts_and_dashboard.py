@@ -10,7 +10,7 @@ from pathlib import Path
 
 import pytest
 
-from runyard.domain.run import TERMINAL_STATUSES
+from runyard.domain.runs.run import TERMINAL_STATUSES
 from runyard.telemetry.metrics import OUTCOMES, TABLE, WHY
 from tests.deploy.chart import ROOT
 from tests.deploy.foreign_schemas import what_grafana_refuses

@@ -8,10 +8,10 @@ from typing import Any
 from runyard.agents.declared.agent import Agent
 from runyard.agents.declared.loading import App
 from runyard.app.process import Process
-from runyard.clock import SystemClock
-from runyard.domain.append import Busy, Outcome, Part
+from runyard.base.clock import SystemClock
 from runyard.domain.events import Event
-from runyard.domain.run import Run
+from runyard.domain.runs.append import Busy, Outcome, Part
+from runyard.domain.runs.run import Run
 from runyard.errors import RunyardError, Unavailable
 from runyard.settings import Settings
 from runyard.store import Accepted, Beat, Post, Room, Store

@@ -3,11 +3,11 @@
 from collections.abc import Sequence
 from typing import Any
 
-from runyard.bus import Hint
-from runyard.clock import SystemClock
+from runyard.base.clock import SystemClock
+from runyard.buses.bus import Hint
 from runyard.domain.events import place
-from runyard.domain.publication import CursorAdvance
-from runyard.domain.run import Run, Status
+from runyard.domain.runs.publication import CursorAdvance
+from runyard.domain.runs.run import Run, Status
 from runyard.engine.log.outbox import Outbox
 from runyard.engine.log.publications import Publications
 from runyard.engine.log.stream import Streams

@@ -3,7 +3,7 @@
 import asyncio
 from collections.abc import Mapping
 
-from runyard.clock import SystemClock
+from runyard.base.clock import SystemClock
 from runyard.engine.control.announcer import Announcer
 from runyard.errors import Unavailable
 from runyard.store import ReadyRun, Store

@@ -7,10 +7,10 @@ import asyncpg
 import pytest
 from asyncpg.transaction import Transaction
 
-from runyard.clock import SystemClock
-from runyard.ids import new_id
+from runyard.base.clock import SystemClock
+from runyard.base.ids import new_id
 from runyard.stores.postgres.store import PostgresStore
-from runyard.stores.transactions import claims as scripts
+from runyard.stores.transactions.queue import claims as scripts
 from runyard.stores.transactions.tx import Tx
 from tests.store.factories import MINUTE, a_worker, ending, post
 from tests.support.eventually import eventually

@@ -4,8 +4,8 @@ import asyncio
 
 import pytest
 
-from runyard.domain.publication import CursorAdvance
-from runyard.domain.run import Status
+from runyard.domain.runs.publication import CursorAdvance
+from runyard.domain.runs.run import Status
 from runyard.engine.log.stream import Pause
 from runyard.engine.log.tail import Chunk
 from tests.engine.outbox_parts import Pod, StoreThatFails

@@ -5,10 +5,10 @@ from typing import Any
 
 import pytest
 
+from runyard.base.ids import new_id
 from runyard.engine.intake.intake import Intake, idempotency_key
 from runyard.engine.log.tail import Tail
 from runyard.errors import Invalid, KeyReused, NotFound, Unavailable
-from runyard.ids import new_id
 from runyard.store import Accepted
 from tests.engine.fakes import NO_LISTENER, NotingStore
 from tests.store.factories import ANN, clock

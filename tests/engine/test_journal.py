@@ -4,11 +4,11 @@ import asyncio
 
 import pytest
 
-from runyard.agents.context import Context
+from runyard.agents.context.context import Context
 from runyard.agents.declared.agent import Agent
 from runyard.agents.declared.kinds import agent
-from runyard.domain.append import Finish, Release
-from runyard.domain.run import Run, Status
+from runyard.domain.runs.append import Finish, Release
+from runyard.domain.runs.run import Run, Status
 from runyard.engine.log import journal as journal_module
 from runyard.engine.log.journal import HIGH_WATER, Journal, RunWriter
 from runyard.engine.log.tail import Tail

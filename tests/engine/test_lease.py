@@ -3,7 +3,7 @@
 import pytest
 
 from runyard.agents.execution import Canceled
-from runyard.domain.run import Run, Status
+from runyard.domain.runs.run import Run, Status
 from runyard.engine.running.lease import Lease
 from runyard.errors import Fenced, Unavailable
 from runyard.store import Beat

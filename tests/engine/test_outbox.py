@@ -5,9 +5,9 @@ from collections.abc import Sequence
 
 import pytest
 
-from runyard.bus import Hint
-from runyard.domain.publication import CursorAdvance
-from runyard.domain.run import Status
+from runyard.buses.bus import Hint
+from runyard.domain.runs.publication import CursorAdvance
+from runyard.domain.runs.run import Status
 from runyard.errors import Unavailable
 from tests.engine.fakes import until
 from tests.engine.outbox_parts import Pod, StoreThatFails

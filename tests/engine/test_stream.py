@@ -7,10 +7,10 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from runyard.clock import SystemClock
-from runyard.domain.append import Appended
+from runyard.base.clock import SystemClock
 from runyard.domain.events import place
-from runyard.domain.run import Status
+from runyard.domain.runs.append import Appended
+from runyard.domain.runs.run import Status
 from runyard.engine.control.cancel import Cancel
 from runyard.engine.log import stream as stream_module
 from runyard.engine.log.publications import Publications

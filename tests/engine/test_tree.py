@@ -7,8 +7,8 @@ import asyncio
 
 import pytest
 
+from runyard.base.clock import SystemClock
 from runyard.buses.memory import MemoryBus
-from runyard.clock import SystemClock
 from runyard.domain.events import (
     Drafter,
     Event,
@@ -20,7 +20,7 @@ from runyard.domain.events import (
     WaitRequested,
     place,
 )
-from runyard.domain.run import Run, Status
+from runyard.domain.runs.run import Run, Status
 from runyard.engine.log.outbox import Outbox
 from runyard.engine.log.publications import Publications
 from runyard.engine.log.snapshots import Snapshots

@@ -7,11 +7,11 @@ from contextlib import asynccontextmanager
 
 import pytest
 
-from runyard.agents.context import Context
+from runyard.agents.context.context import Context
 from runyard.agents.declared.agent import Agent
 from runyard.agents.declared.kinds import agent
 from runyard.app.process import Process
-from runyard.domain.run import SUSPECT_ATTEMPTS, Status
+from runyard.domain.runs.run import SUSPECT_ATTEMPTS, Status
 from runyard.store import Store
 from tests.engine.fakes import NotingStore, StoreThatForgetsWorkers, process_of, until
 from tests.store.factories import ANN, a_post, a_suspect, ending, log, post

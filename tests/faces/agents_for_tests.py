@@ -6,12 +6,12 @@ import threading
 from collections import Counter
 from typing import Any
 
-from runyard.agents.context import Context
+from runyard.agents.context.context import Context
 from runyard.agents.declared.agent import Agent, Output
 from runyard.agents.declared.kinds import agent, plan, scripted
 from runyard.agents.declared.loading import App
 from runyard.agents.declared.nodes import Node
-from runyard.agents.plan.node_context import NodeContext
+from runyard.agents.kinds.plan.node_context import NodeContext
 from runyard.agents.tools.tool import tool
 from runyard.agents.tools.waiting_tools import client_tool
 

@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from runyard.agents.declared.loading import App
-from runyard.clock import SystemClock
+from runyard.base.clock import SystemClock
 from runyard.settings import Settings
 from runyard.store import Store
 from runyard.stores.memory import MemoryStore

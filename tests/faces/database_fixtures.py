@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from runyard.clock import SystemClock
+from runyard.base.clock import SystemClock
 from runyard.stores.postgres.store import PostgresStore
 from runyard.stores.sqlite.store import SqliteStore
 from tests.store.conftest import emptied, forget

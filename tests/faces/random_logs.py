@@ -35,7 +35,7 @@ from runyard.domain.events import (
     WaitRequested,
     place,
 )
-from runyard.domain.fold import fold
+from runyard.domain.state.fold import fold
 from tests.faces.sample_events import RUN_ID, FixedClock
 
 API = (RunQueued, ApprovalDecided, WaitAnswered, MessageReceived)

@@ -7,12 +7,12 @@ from typing import Any
 import pytest
 import structlog
 
-from runyard.agents.context import Context
+from runyard.agents.context.context import Context
 from runyard.agents.declared.agent import Agent
 from runyard.agents.declared.kinds import agent, plan
 from runyard.agents.declared.loading import App
 from runyard.agents.declared.nodes import Node
-from runyard.agents.plan.node_context import NodeContext
+from runyard.agents.kinds.plan.node_context import NodeContext
 from runyard.agents.tools.tool import tool
 from runyard.errors import StepFailed, ToolError, ToolFailed
 from tests.faces.live_server import Serve, Server

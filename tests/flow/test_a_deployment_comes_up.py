@@ -23,8 +23,8 @@ import httpx2
 import pytest
 import yaml  # type: ignore[import-untyped]
 
+from runyard.base.sse import Parser
 from runyard.settings import OTHER_VARIABLES, Settings, variable
-from runyard.sse import Parser
 from tests.support.eventually import PATIENCE, eventually
 from tests.support.nginx_server import PrivateNginx
 from tests.support.postgres_server import free_port

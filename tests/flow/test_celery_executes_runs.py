@@ -1,10 +1,10 @@
 """Celery executes runs, and a message of its broker is a doorbell: lost, doubled, late or revoked, it costs time only.
-Real workers of Celery, a real Redis, real kills; the invariant checker runs after every scenario."""
+Real workers of Celery, a real Redis, real kills; the invariant checker runs after every scenario. `RABBITMQ=1` adds a
+real RabbitMQ, which must be installed."""
 
 from __future__ import annotations
 
 import asyncio
-import json
 import os
 import signal
 from collections.abc import AsyncIterator, Iterator
@@ -12,37 +12,40 @@ from typing import Any
 
 import pytest
 from celery import Celery
-from redis import Redis
 
 from runyard.doorbells.celery import TASK
+from tests.support.brokers import Broker, RabbitBroker, RedisBroker
 from tests.support.celery_worker import RECORDING, THREADS, CeleryWorkers, kill
 from tests.support.eventually import eventually
 from tests.support.flow import Flow
-from tests.support.redis_server import PrivateRedis
+
+WITH_RABBITMQ = pytest.mark.skipif("RABBITMQ" not in os.environ, reason="docs/scaling.md says how to run it")
 
 
 @pytest.fixture
-def redis() -> Iterator[PrivateRedis]:
-    with PrivateRedis() as server:
+def redis() -> Iterator[RedisBroker]:
+    with RedisBroker() as server:
+        yield server
+
+
+@pytest.fixture(params=["redis", pytest.param("rabbitmq", marks=WITH_RABBITMQ)])
+def broker(request: pytest.FixtureRequest) -> Iterator[Broker]:
+    with RedisBroker() if request.param == "redis" else RabbitBroker() as server:
         yield server
 
 
 @pytest.fixture
-async def celery(flow: Flow, redis: PrivateRedis) -> AsyncIterator[CeleryWorkers]:
-    workers = CeleryWorkers(flow, redis.url)
+async def celery(flow: Flow, broker: Broker) -> AsyncIterator[CeleryWorkers]:
+    workers = CeleryWorkers(flow, broker.url)
     yield workers
     await workers.close()
 
 
-def _doorbells(redis: PrivateRedis, queue: str = "runyard") -> list[dict[str, Any]]:
-    client = Redis.from_url(redis.url)
-    with client:
-        return [json.loads(message) for message in client.lrange(queue, 0, -1)]
-
-
-def _ids(redis: PrivateRedis) -> set[str]:
-    """The ids of the messages in the queue."""
-    return {message["headers"]["id"] for message in _doorbells(redis)}
+@pytest.fixture
+async def celery_on_redis(flow: Flow, redis: RedisBroker) -> AsyncIterator[CeleryWorkers]:
+    workers = CeleryWorkers(flow, redis.url)
+    yield workers
+    await workers.close()
 
 
 async def test_a_killed_child_loses_nothing_and_a_parked_run_resumes_on_another_host(
@@ -74,10 +77,10 @@ async def test_a_killed_child_loses_nothing_and_a_parked_run_resumes_on_another_
 
 
 async def test_a_storm_of_doubled_and_revoked_messages_costs_time_only(
-    flow: Flow, celery: CeleryWorkers, redis: PrivateRedis
+    flow: Flow, celery_on_redis: CeleryWorkers, redis: RedisBroker
 ) -> None:
-    await celery.serve()
-    await celery.start(module=RECORDING, variables={"VISIBILITY": "1"})
+    await celery_on_redis.serve()
+    await celery_on_redis.start(module=RECORDING, variables={"VISIBILITY": "1"})
     held = await flow.post(["call", "pay"], ["wait", "storm"], ["tokens", 2])
     await flow.at_gate("storm")
     ringer = Celery("ringer", broker=redis.url, set_as_current=False)
@@ -88,10 +91,10 @@ async def test_a_storm_of_doubled_and_revoked_messages_costs_time_only(
 
     def delivered_again() -> bool:
         """Whether Redis gave the message of the held run back, because it was not acknowledged for a second."""
-        return running in _ids(redis)
+        return running in redis.ids()
 
     await eventually("a message is delivered again", delivered_again, 60)
-    revoked = _ids(redis) - {running}
+    revoked = redis.ids() - {running}
     assert len(revoked) >= 30, "one child is busy, so messages stay in the queue"
     ringer.control.revoke(sorted(revoked))
     flow.notes.open_gate("storm")
@@ -106,24 +109,38 @@ async def test_a_storm_of_doubled_and_revoked_messages_costs_time_only(
     assert not revoked & set(executed()), "a revoked message is dropped; another one made the run start"
 
 
-async def test_a_broker_that_is_emptied_or_away_delays_runs(
-    flow: Flow, celery: CeleryWorkers, redis: PrivateRedis
+async def test_a_message_that_is_revoked_in_the_queue_is_dropped_and_another_one_starts_the_run(
+    flow: Flow, celery: CeleryWorkers, broker: Broker
 ) -> None:
     await celery.serve()
+    await celery.start(module=RECORDING)
+    held = await flow.post(["wait", "end"], ["tokens", 2])
+    await flow.at_gate("end")
+    ringer = Celery("ringer", broker=broker.url, set_as_current=False)
+    revoked = {ringer.send_task(TASK, queue="runyard", ignore_result=True).id for _ in range(20)}
+    ringer.control.revoke(sorted(revoked))
+    later = await flow.post(["call", "pay"])
+    flow.notes.open_gate("end")
+    for run_id in (held, later):
+        await flow.reached(run_id, "done")
+    assert flow.effects("pay") == [f"{later}:pay#1"]
+    assert not revoked & {words[0] for words in flow.notes.read("tasks")}
+
+
+async def test_a_broker_that_is_emptied_or_away_delays_runs(flow: Flow, celery: CeleryWorkers, broker: Broker) -> None:
+    await celery.serve()
     lost = await flow.post(["tokens", 2])
-    await eventually("the server rings", lambda: _doorbells(redis))
-    with Redis.from_url(redis.url) as client:
-        client.flushall()
+    await eventually("the server rings", broker.queued)
+    broker.empty()
     await celery.start(*THREADS)
     await flow.reached(lost, "done")
-    with Redis.from_url(redis.url) as client:
-        # Celery 5.7 ends itself if the broker goes away between the end of a task and its acknowledgement
-        await eventually("the task is acknowledged", lambda: not client.exists("unacked"))
+    # Celery 5.7 ends itself if the broker goes away between the end of a task and its acknowledgement
+    await eventually("the task is acknowledged", broker.is_settled)
 
-    redis.kill()
+    broker.kill()
     meanwhile = await flow.post(["tokens", 2])
     assert await flow.status(meanwhile) == "queued"
-    redis.start()
+    broker.start()
     await flow.reached(meanwhile, "done")
 
 
@@ -143,7 +160,7 @@ async def test_a_stopped_worker_hands_its_run_over_within_the_drain_time(flow: F
 
 
 async def test_an_agent_with_a_queue_of_its_own_runs_there_only(
-    flow: Flow, celery: CeleryWorkers, redis: PrivateRedis
+    flow: Flow, celery: CeleryWorkers, broker: Broker
 ) -> None:
     queues: dict[str, Any] = {"executor_queues": "second=gpu"}
     await celery.serve(**queues)
@@ -152,7 +169,7 @@ async def test_an_agent_with_a_queue_of_its_own_runs_there_only(
     painted = await flow.post(["tokens", 2], agent="second")
     written = await flow.post(["tokens", 2])
     await flow.reached(written, "done")
-    await eventually("the server rings the other queue", lambda: _doorbells(redis, "gpu"))
+    await eventually("the server rings the other queue", lambda: broker.queued("gpu"))
     assert await flow.status(painted) == "queued"
     gpu = await celery.start(*THREADS, "-Q", "gpu", **queues)
     await flow.reached(painted, "done")
@@ -186,18 +203,3 @@ async def test_two_celery_workers_and_two_of_ours_write_one_log_each(flow: Flow,
     for run_id in runs:
         await flow.reached(run_id, "done")
     assert sorted(flow.effects("pay")) == sorted(f"{run_id}:pay#1" for run_id in runs)
-
-
-@pytest.mark.skipif("RABBITMQ" not in os.environ, reason="docs/scaling.md says how to run it with RabbitMQ")
-async def test_rabbitmq_delivers_doorbells_and_a_killed_child_loses_nothing(flow: Flow) -> None:
-    workers = CeleryWorkers(flow, os.environ["RABBITMQ"])
-    try:
-        await workers.serve()
-        await workers.start()
-        run_id = await flow.post(["step", "look_up"], ["wait", "end"], ["call", "pay"], ["tokens", 3])
-        os.kill(await flow.at_gate("end"), signal.SIGKILL)
-        flow.notes.open_gate("end")
-        await flow.reached(run_id, "done")
-        assert flow.effects("pay") == [f"{run_id}:pay#1"]
-    finally:
-        await workers.close()

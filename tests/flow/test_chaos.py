@@ -9,7 +9,7 @@ import pytest
 from tests.chaos.chaos import run
 from tests.chaos.schedule import KINDS, DatabaseKind, schedule
 
-SECONDS: dict[DatabaseKind, float] = {"postgres": 35, "sqlite": 25}
+SECONDS: dict[DatabaseKind, float] = {"postgres": 70, "sqlite": 50}
 SEED = 4
 
 

@@ -12,7 +12,7 @@ from typing import Any
 import httpx2
 import pytest
 
-from runyard.sse import Parser
+from runyard.base.sse import Parser
 from tests.support.eventually import PATIENCE, eventually
 from tests.support.flow import Flow
 from tests.support.pods import Pod

@@ -10,7 +10,7 @@ from pathlib import Path
 
 import pytest
 
-from runyard.clock import SystemClock
+from runyard.base.clock import SystemClock
 from runyard.stores.postgres.store import PostgresStore
 from tests.support.databases import PostgresDatabase
 from tests.support.eventually import eventually

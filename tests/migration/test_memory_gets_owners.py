@@ -8,9 +8,9 @@ from typing import Any
 import asyncpg
 from alembic.script import ScriptDirectory
 
-from runyard.clock import SystemClock
-from runyard.domain.memory import EVERY_OWNER
-from runyard.ids import new_id
+from runyard.base.clock import SystemClock
+from runyard.base.ids import new_id
+from runyard.domain.content.memory import EVERY_OWNER
 from runyard.store import Store
 from runyard.stores.migrations import upgrade
 from runyard.stores.postgres.store import PostgresStore

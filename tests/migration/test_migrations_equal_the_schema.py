@@ -6,7 +6,7 @@ from pathlib import Path
 import asyncpg
 import pytest
 
-from runyard.clock import SystemClock
+from runyard.base.clock import SystemClock
 from runyard.stores import migrations
 from runyard.stores.migrations import upgrade
 from runyard.stores.postgres.store import PostgresStore

@@ -9,7 +9,7 @@ from pathlib import Path
 import asyncpg
 import pytest
 
-from runyard.clock import SystemClock
+from runyard.base.clock import SystemClock
 from runyard.errors import StartupError
 from runyard.store import Store
 from runyard.stores import migrations

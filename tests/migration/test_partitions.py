@@ -8,9 +8,9 @@ import asyncpg
 import msgspec
 import pytest
 
-from runyard.clock import SystemClock
+from runyard.base.clock import SystemClock
+from runyard.base.ids import first_id_at, new_id
 from runyard.errors import ClockAhead, StartupError
-from runyard.ids import first_id_at, new_id
 from runyard.stores.postgres.store import PostgresStore
 from tests.store.factories import Writer, a_post, a_worker, an_approval, claims, post, running, token, written
 

@@ -8,7 +8,7 @@ import pytest
 
 from runyard.agents.declared.agent import Agent
 from runyard.agents.execution import Canceled, ModelOutput
-from runyard.agents.runners import RUNNERS
+from runyard.agents.kinds.runners import RUNNERS
 from runyard.agents.tools.tool import tool
 from runyard.models.loading import load
 from tests.support.eventually import PATIENCE

@@ -1,4 +1,4 @@
-"""litellm behind `runyard.model.Model`, over real HTTP: answers arrive whole, and failures have codes."""
+"""litellm behind `runyard.models.model.Model`, over real HTTP: answers arrive whole, and failures have codes."""
 
 import asyncio
 import time
@@ -10,9 +10,9 @@ import pytest
 
 from runyard.domain.events import Usage
 from runyard.errors import ContextTooLong, ModelError, ModelRefused, ModelTimedOut, RateLimited
-from runyard.model import AnswerPiece, Finished, Request, Text, Thinking
 from runyard.models.litellm import LitellmModel, Patience, _by
 from runyard.models.loading import load
+from runyard.models.model import AnswerPiece, Finished, Request, Text, Thinking
 from tests.support.eventually import PATIENCE
 from tests.support.scripted_openai import (
     ScriptedOpenAI,

@@ -7,12 +7,12 @@ from collections.abc import Mapping
 from typing import Any
 
 import runyard
-from runyard.agents.context import Context
+from runyard.agents.context.context import Context
 from runyard.agents.declared.agent import Agent, Output
 from runyard.agents.declared.kinds import scripted
 from runyard.agents.declared.loading import App
 from runyard.errors import Rejected
-from runyard.model import Conversation
+from runyard.models.model import Conversation
 from runyard.store import Document
 
 FIRST, SECOND = ("one ", "two ", "three "), ("four ", "five ", "six")

@@ -2,7 +2,7 @@
 
 from typing import Any
 
-from runyard.agents.context import Context
+from runyard.agents.context.context import Context
 from runyard.agents.declared.agent import Agent, Output
 from runyard.agents.declared.kinds import agent
 from runyard.agents.declared.loading import App

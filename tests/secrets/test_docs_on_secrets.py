@@ -4,8 +4,8 @@ import re
 import tomllib
 from pathlib import Path
 
-from runyard.domain.redaction import Redactor
-from runyard.domain.sensitive import PATTERNS
+from runyard.domain.redaction.redactor import Redactor
+from runyard.domain.redaction.sensitive import PATTERNS
 from runyard.stores.queries import FOLDER
 from tests.secrets.test_content_is_sealed_at_rest import CONTENT
 

@@ -15,7 +15,7 @@ from runyard import demo
 from runyard.agents.declared.loading import app_of
 from runyard.agents.tools.workspace import check_writable
 from runyard.app.process import Process
-from runyard.clock import SystemClock
+from runyard.base.clock import SystemClock
 from runyard.errors import StartupError
 from runyard.settings import Settings
 from runyard.stores.memory import MemoryStore

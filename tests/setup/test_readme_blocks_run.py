@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from runyard.agents.declared import loading
-from runyard.clock import SystemClock
+from runyard.base.clock import SystemClock
 from runyard.settings import Settings
 from runyard.stores.memory import MemoryStore
 from tests.faces import live_server

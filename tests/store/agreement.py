@@ -12,14 +12,14 @@ from typing import Any, Literal, TypeVar
 from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, invariant
 
-from runyard.domain.append import Part
+from runyard.base.ids import new_id
+from runyard.domain.content.file import StoredFile
+from runyard.domain.conversations.recipients import Participant
+from runyard.domain.conversations.thread import Thread
 from runyard.domain.events import Event
-from runyard.domain.file import StoredFile
-from runyard.domain.recipients import Participant
-from runyard.domain.run import Run, Status
-from runyard.domain.thread import Thread
+from runyard.domain.runs.append import Part
+from runyard.domain.runs.run import Run, Status
 from runyard.domain.wait import Wait
-from runyard.ids import new_id
 from runyard.store import IdempotencyKey, Store
 from tests.store.factories import ANN, BOB, MANY, Writer
 from tests.store.store_pairs import Setting, answer_of, seen, told

@@ -6,11 +6,11 @@ from hypothesis import strategies as st
 from hypothesis.stateful import initialize, rule
 from msgspec.structs import replace
 
-from runyard.domain.file import Place, StoredFile
-from runyard.domain.recipients import Participant
-from runyard.domain.run import Run, Status
-from runyard.domain.thread import Share, Thread
-from runyard.ids import new_id
+from runyard.base.ids import new_id
+from runyard.domain.content.file import Place, StoredFile
+from runyard.domain.conversations.recipients import Participant
+from runyard.domain.conversations.thread import Share, Thread
+from runyard.domain.runs.run import Run, Status
 from runyard.store import Accepted, IdempotencyKey, Post, PostedMessage
 from tests.store.agreement import HOUR, Agreement, aims, chosen, keys, owners, picks, strangers
 from tests.store.channel_factories import a_channel, a_profile, new_message

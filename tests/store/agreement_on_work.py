@@ -7,11 +7,11 @@ from hypothesis import strategies as st
 from hypothesis.stateful import precondition, rule
 from msgspec.structs import replace
 
-from runyard.domain.append import Appended, Busy, Outcome, Part, Release
+from runyard.base.ids import new_id
 from runyard.domain.events import MessageTaken, StepFinished
 from runyard.domain.push import Push
-from runyard.domain.run import Feedback, Status
-from runyard.ids import new_id
+from runyard.domain.runs.append import Appended, Busy, Outcome, Part, Release
+from runyard.domain.runs.run import Feedback, Status
 from runyard.store import Snapshot, Store
 from tests.store.agreement import HOUR, Agreement, PartKind, aims, chosen, part_kinds, picks, strangers
 from tests.store.factories import MANY, Writer, an_approval, asked, clock, decision, draft, ending, token

@@ -2,12 +2,12 @@
 
 from collections.abc import Sequence
 
+from runyard.base.ids import new_id
+from runyard.domain.content.profile import Profile
+from runyard.domain.conversations.recipients import Participant, next_depth
+from runyard.domain.conversations.thread import Conversation, Message, Reaction, Thread
 from runyard.domain.events import Drafter, RunQueued
-from runyard.domain.profile import Profile
-from runyard.domain.recipients import Participant, next_depth
-from runyard.domain.run import Run, agent_lane
-from runyard.domain.thread import Conversation, Message, Reaction, Thread
-from runyard.ids import new_id
+from runyard.domain.runs.run import Run, agent_lane
 from runyard.store import IdempotencyKey, NewMessage, Post, PostedMessage, Store
 from tests.store.factories import ANN, clock
 

@@ -6,8 +6,9 @@ from typing import Any
 from anyio import sleep
 from msgspec.structs import replace
 
-from runyard.clock import SystemClock
-from runyard.domain.append import Appended, Finish, Move, Outcome, Park, Part
+from runyard.base.clock import SystemClock
+from runyard.base.ids import new_id
+from runyard.domain.conversations.thread import Message, Thread
 from runyard.domain.events import (
     ApprovalDecided,
     ApprovalRequested,
@@ -22,10 +23,9 @@ from runyard.domain.events import (
     RunWaiting,
     Usage,
 )
-from runyard.domain.run import Fate, Run, Status, StopReason, thread_lane
-from runyard.domain.thread import Message, Thread
+from runyard.domain.runs.append import Appended, Finish, Move, Outcome, Park, Part
+from runyard.domain.runs.run import Fate, Run, Status, StopReason, thread_lane
 from runyard.domain.wait import Wait
-from runyard.ids import new_id
 from runyard.store import Accepted, Excerpt, IdempotencyKey, Post, Store
 
 ANN = "ann"

@@ -8,9 +8,9 @@ from typing import Any, TypeVar
 
 from msgspec.structs import asdict
 
+from runyard.base.ids import new_id
 from runyard.domain.events import Event
 from runyard.errors import RunyardError
-from runyard.ids import new_id
 from runyard.store import Accepted, Claim, PostedMessage, Reaped, Store
 from runyard.stores.memory import MemoryStore
 from tests.store.conftest import empty

@@ -7,7 +7,7 @@ from typing import Any
 import asyncpg
 import pytest
 
-from runyard.clock import SystemClock
+from runyard.base.clock import SystemClock
 from runyard.errors import DiskFull
 from runyard.stores import full_disk as _full_disk
 from runyard.stores.postgres.store import PostgresStore

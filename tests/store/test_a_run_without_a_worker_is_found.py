@@ -4,7 +4,7 @@ from collections.abc import Callable
 
 import pytest
 
-from runyard.domain.run import Status
+from runyard.domain.runs.run import Status
 from runyard.store import Reaped, Store
 from runyard.stores.sql_store import SqlStore
 from runyard.stores.transactions.tx import Tx

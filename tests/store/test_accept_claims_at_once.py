@@ -2,9 +2,9 @@
 
 import pytest
 
-from runyard.domain.run import Status
+from runyard.base.ids import new_id
+from runyard.domain.runs.run import Status
 from runyard.errors import Fenced
-from runyard.ids import new_id
 from runyard.store import Accepted, Room, Store
 from tests.store.factories import (
     ANN,

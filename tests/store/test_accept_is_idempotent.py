@@ -2,10 +2,10 @@
 
 from anyio import create_task_group
 
+from runyard.base.ids import new_id
 from runyard.domain.events import RunQueued
-from runyard.domain.run import Status
+from runyard.domain.runs.run import Status
 from runyard.errors import KeyReused, NotFound, RunyardError
-from runyard.ids import new_id
 from runyard.store import Accepted, Store
 from tests.store.factories import ANN, BOB, MANY, MINUTE, a_key, a_moment, a_post, a_thread, claimed, log, post, running
 

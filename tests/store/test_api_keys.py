@@ -3,9 +3,9 @@
 import pytest
 from msgspec.structs import replace
 
+from runyard.base.ids import new_name
 from runyard.domain.api_key import ALL_SCOPES, DEFAULT_SCOPES, ID_LENGTH, ApiKey, digest_of
 from runyard.errors import NotFound
-from runyard.ids import new_name
 from runyard.store import Store
 from tests.store.factories import ANN, BOB, MANY, MINUTE, clock
 

@@ -4,7 +4,7 @@ import pytest
 from msgspec.structs import replace
 
 from runyard.domain.events import ApprovalDecided, Draft
-from runyard.domain.run import Run, Status
+from runyard.domain.runs.run import Run, Status
 from runyard.domain.wait import Wait, WaitStatus
 from runyard.errors import AlreadyDecided, RunEnded
 from runyard.store import Store

@@ -3,10 +3,10 @@
 import pytest
 from anyio import create_task_group
 
-from runyard.domain.append import Appended, Outcome, Release
-from runyard.domain.run import Run, Status
+from runyard.base.ids import new_id
+from runyard.domain.runs.append import Appended, Outcome, Release
+from runyard.domain.runs.run import Run, Status
 from runyard.errors import CancelRequested, Fenced, NotFound
-from runyard.ids import new_id
 from runyard.store import Store
 from tests.store.factories import (
     ANN,

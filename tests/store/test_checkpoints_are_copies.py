@@ -2,7 +2,7 @@
 
 import pytest
 
-from runyard.domain.run import Status
+from runyard.domain.runs.run import Status
 from runyard.store import Store
 from tests.store.factories import ANN, MANY, a_chat_post, a_post, ended, ending, in_state, post
 

@@ -3,9 +3,9 @@
 import pytest
 from anyio import create_task_group
 
-from runyard.domain.append import Release
-from runyard.domain.run import Run, Status
-from runyard.ids import new_id
+from runyard.base.ids import new_id
+from runyard.domain.runs.append import Release
+from runyard.domain.runs.run import Run, Status
 from runyard.store import Store
 from tests.store.factories import (
     ANN,

@@ -1,6 +1,6 @@
 """A claim may be limited to some agents; `ready_runs` tells which runs could be claimed."""
 
-from runyard.domain.run import SUSPECT_ATTEMPTS, Run
+from runyard.domain.runs.run import SUSPECT_ATTEMPTS, Run
 from runyard.store import AgentFilter, Room, Store
 from tests.store.factories import a_moment, a_post, a_thread, a_worker, lose
 

@@ -3,11 +3,11 @@
 import pytest
 from msgspec.structs import replace
 
-from runyard.domain.recipients import Participant
-from runyard.domain.run import Status
-from runyard.domain.thread import Change
+from runyard.base.ids import new_id
+from runyard.domain.conversations.recipients import Participant
+from runyard.domain.conversations.thread import Change
+from runyard.domain.runs.run import Status
 from runyard.errors import Conflict, Invalid, KeyReused, NotFound, RunActive
-from runyard.ids import new_id
 from runyard.store import Store
 from tests.store.channel_factories import (
     ANGELA,

@@ -2,8 +2,8 @@
 
 import pytest
 
-from runyard.domain.run import Status
-from runyard.ids import new_id
+from runyard.base.ids import new_id
+from runyard.domain.runs.run import Status
 from runyard.store import Store
 from tests.store.factories import (
     ANN,

@@ -4,8 +4,8 @@ import pytest
 from anyio import create_task_group
 from msgspec.structs import replace
 
-from runyard.domain.run import Run, Status
-from runyard.domain.thread import Thread
+from runyard.domain.conversations.thread import Thread
+from runyard.domain.runs.run import Run, Status
 from runyard.errors import Conflict, NotFound, RunActive, RunyardError
 from runyard.store import Accepted, Store
 from tests.store.factories import (

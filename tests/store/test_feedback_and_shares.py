@@ -2,10 +2,10 @@
 
 import pytest
 
-from runyard.domain.run import Feedback
-from runyard.domain.thread import Share, Thread
+from runyard.base.ids import new_id
+from runyard.domain.conversations.thread import Share, Thread
+from runyard.domain.runs.run import Feedback
 from runyard.errors import NotFound, TooMany
-from runyard.ids import new_id
 from runyard.store import Store
 from tests.store.factories import ANN, BOB, MANY, MINUTE, a_post, a_thread, ended, post
 

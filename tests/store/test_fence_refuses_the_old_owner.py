@@ -4,8 +4,8 @@ from collections.abc import Callable
 
 import pytest
 
-from runyard.domain.append import Part, Release
-from runyard.domain.run import Run, Status
+from runyard.domain.runs.append import Part, Release
+from runyard.domain.runs.run import Run, Status
 from runyard.errors import Fenced
 from runyard.store import Store
 from tests.store.factories import (

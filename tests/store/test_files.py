@@ -6,11 +6,11 @@ from collections.abc import Awaitable, Callable
 import pytest
 from msgspec.structs import replace
 
-from runyard.domain.file import DroppedContent, Place, StoredFile
+from runyard.base.ids import new_id
+from runyard.domain.content.file import DroppedContent, Place, StoredFile
 from runyard.encryption.cipher import make, parse
 from runyard.encryption.sealed_store import seal_store
 from runyard.errors import NotFound, RunyardError, Unreadable
-from runyard.ids import new_id
 from runyard.store import Accepted, Post, Store
 from runyard.stores.rotation import Rotation
 from runyard.stores.sql_store import SqlStore

@@ -1,8 +1,8 @@
 """What a run may know of the past: the questions and answers of its own branch, and nothing that came later."""
 
-from runyard.domain.run import Status
-from runyard.domain.thread import Thread
-from runyard.ids import new_id
+from runyard.base.ids import new_id
+from runyard.domain.conversations.thread import Thread
+from runyard.domain.runs.run import Status
 from runyard.store import Store
 from tests.store.factories import ANN, Writer, a_post, a_thread, claimed, ended, post, running, waiting, written
 

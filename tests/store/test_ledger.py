@@ -7,10 +7,10 @@ from pathlib import Path
 import asyncpg
 import pytest
 
-from runyard.domain.append import Appended, Outcome
 from runyard.domain.events import ModelMessage, Payload, StepFinished, StepStarted, ToolFinished, ToolStarted, Usage
-from runyard.domain.ledger import Ledger, LedgerRecorder
-from runyard.domain.run import Run, Status
+from runyard.domain.runs.append import Appended, Outcome
+from runyard.domain.runs.ledger import Ledger, LedgerRecorder
+from runyard.domain.runs.run import Run, Status
 from runyard.errors import Fenced
 from runyard.store import Store
 from runyard.stores.queries import load

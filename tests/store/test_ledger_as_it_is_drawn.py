@@ -5,10 +5,10 @@ from typing import Any
 
 import pytest
 
+from runyard.domain.conversations.thread import Conversation
 from runyard.domain.events import StepFinished, StepStarted, Usage
-from runyard.domain.ledger import LedgerRecorder
-from runyard.domain.run import Run, Status
-from runyard.domain.thread import Conversation
+from runyard.domain.runs.ledger import LedgerRecorder
+from runyard.domain.runs.run import Run, Status
 from runyard.store import Store
 from tests.store.channel_factories import A_PERSON, KEVIN, OSCAR, channel, declare_agents, dm, said
 from tests.store.factories import ANN, Writer, a_worker, ending, log, written

@@ -4,12 +4,12 @@ from collections.abc import Sequence
 
 import pytest
 
-from runyard.domain.append import Finish
-from runyard.domain.run import Run, Status
-from runyard.domain.thread import Thread
+from runyard.base.ids import new_id
+from runyard.domain.conversations.thread import Thread
+from runyard.domain.runs.append import Finish
+from runyard.domain.runs.run import Run, Status
 from runyard.domain.wait import Wait
 from runyard.errors import NotFound
-from runyard.ids import new_id
 from runyard.store import Store
 from tests.store.factories import (
     ANN,

@@ -3,11 +3,11 @@
 import pytest
 from anyio import create_task_group
 
-from runyard.domain.append import Appended
+from runyard.base.ids import new_id
 from runyard.domain.events import Event, StepFinished, Trace
-from runyard.domain.run import Status
+from runyard.domain.runs.append import Appended
+from runyard.domain.runs.run import Status
 from runyard.errors import Fenced, NonMonotonicSeq
-from runyard.ids import new_id
 from runyard.store import Head, Store
 from tests.store.factories import (
     ANN,

@@ -5,7 +5,7 @@ from collections import Counter
 import pytest
 from msgspec.structs import replace
 
-from runyard.domain.run import agent_lane
+from runyard.domain.runs.run import agent_lane
 from runyard.store import Post
 from tests.store.conftest import postgres_store
 from tests.store.factories import ANN, Writer, a_post, a_worker

@@ -4,10 +4,10 @@ their words."""
 import pytest
 from msgspec.structs import replace
 
-from runyard.domain.memory import EVERY_OWNER, Block, Passage
+from runyard.base.ids import new_id
+from runyard.domain.content.memory import EVERY_OWNER, Block, Passage
 from runyard.encryption.sealed_store import SealedStore
 from runyard.errors import Conflict, NotFound, Sealed
-from runyard.ids import new_id
 from runyard.store import Store
 from tests.store.channel_factories import KEVIN, OSCAR, a_profile, channel, declare_agents
 from tests.store.factories import ANN, BOB, clock

@@ -5,10 +5,10 @@ from pathlib import Path
 
 import pytest
 
+from runyard.base.ids import new_id
 from runyard.encryption.cipher import make, parse
 from runyard.encryption.sealed_store import seal_store
 from runyard.errors import NotFound, Sealed
-from runyard.ids import new_id
 from runyard.store import Store
 from runyard.stores.rotation import Rotation
 from runyard.stores.sql_store import SqlStore

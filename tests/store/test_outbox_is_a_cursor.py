@@ -6,10 +6,10 @@ from collections.abc import Awaitable, Callable
 import pytest
 from msgspec.structs import replace
 
-from runyard.domain.publication import Backlog, CursorAdvance
-from runyard.domain.run import Status
+from runyard.base.ids import new_id
+from runyard.domain.runs.publication import Backlog, CursorAdvance
+from runyard.domain.runs.run import Status
 from runyard.errors import NotFound
-from runyard.ids import new_id
 from runyard.store import Accepted, Head, Room, Store
 from tests.store.factories import (
     ANN,

@@ -4,12 +4,12 @@ import pytest
 from anyio import create_task_group
 from msgspec.structs import replace
 
-from runyard.domain.append import Appended, Outcome, Park
+from runyard.base.ids import new_id
 from runyard.domain.events import ApprovalDecided
-from runyard.domain.run import Status
+from runyard.domain.runs.append import Appended, Outcome, Park
+from runyard.domain.runs.run import Status
 from runyard.domain.wait import Wait
 from runyard.errors import AlreadyDecided, NotFound, NotParked
-from runyard.ids import new_id
 from runyard.store import Store
 from tests.store.factories import (
     ANN,

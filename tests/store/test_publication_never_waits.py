@@ -8,8 +8,8 @@ import asyncpg
 import pytest
 from msgspec.structs import replace
 
-from runyard.domain.publication import CursorAdvance
-from runyard.domain.run import Run, Status
+from runyard.domain.runs.publication import CursorAdvance
+from runyard.domain.runs.run import Run, Status
 from runyard.stores.postgres.store import PostgresStore
 from tests.store.conftest import postgres_store
 from tests.store.factories import ANN, Writer, a_moment, a_post, running, token, written

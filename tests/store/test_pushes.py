@@ -5,10 +5,10 @@ import asyncio
 import pytest
 from msgspec.structs import replace
 
+from runyard.base.ids import new_id
 from runyard.domain.push import Push
-from runyard.domain.run import Status
+from runyard.domain.runs.run import Status
 from runyard.errors import NotFound, TooMany
-from runyard.ids import new_id
 from runyard.store import Store
 from tests.store.factories import ANN, BOB, MANY, MINUTE, Writer, a_post, a_thread, ended, post, running, token, written
 from tests.support.eventually import eventually

@@ -3,11 +3,11 @@
 import pytest
 from anyio import create_task_group
 
-from runyard.domain.append import Busy, Outcome
+from runyard.base.ids import new_id
 from runyard.domain.events import Draft
-from runyard.domain.run import Fate, Run, Status
+from runyard.domain.runs.append import Busy, Outcome
+from runyard.domain.runs.run import Fate, Run, Status
 from runyard.errors import Fenced
-from runyard.ids import new_id
 from runyard.store import Reaped, Store
 from tests.store.factories import (
     ANN,

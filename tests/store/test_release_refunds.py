@@ -2,9 +2,9 @@
 
 from anyio import fail_after
 
-from runyard.domain.append import Appended, Release
 from runyard.domain.events import StepFinished
-from runyard.domain.run import Run, Status
+from runyard.domain.runs.append import Appended, Release
+from runyard.domain.runs.run import Run, Status
 from runyard.errors import Fenced
 from runyard.store import Store
 from tests.store.factories import (

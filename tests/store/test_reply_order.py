@@ -5,8 +5,8 @@ from collections.abc import Sequence
 import pytest
 from anyio import create_task_group
 
-from runyard.domain.append import Release
-from runyard.domain.run import Run, Status
+from runyard.domain.runs.append import Release
+from runyard.domain.runs.run import Run, Status
 from runyard.store import Store
 from tests.store.channel_factories import ANGELA, KEVIN, OSCAR, channel, declare_agents, dm, feed, runs_of, said
 from tests.store.factories import (

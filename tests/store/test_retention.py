@@ -3,9 +3,9 @@
 import pytest
 from msgspec.structs import replace
 
-from runyard.domain.run import Run
+from runyard.base.ids import first_id_at, made_at, new_id
+from runyard.domain.runs.run import Run
 from runyard.errors import NotFound
-from runyard.ids import first_id_at, made_at, new_id
 from runyard.store import Store, Swept
 from tests.store.factories import (
     ANN,

@@ -2,7 +2,7 @@
 
 import pytest
 
-from runyard.domain.run import Run
+from runyard.domain.runs.run import Run
 from runyard.errors import NotFound
 from runyard.store import Store, Swept
 from tests.store.channel_factories import KEVIN, OSCAR, a_reaction, channel, declare_agents, feed, said

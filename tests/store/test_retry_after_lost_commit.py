@@ -2,9 +2,9 @@
 
 import pytest
 
-from runyard.domain.append import Appended, Release, Repeated
 from runyard.domain.events import StepFinished
-from runyard.domain.run import Status
+from runyard.domain.runs.append import Appended, Release, Repeated
+from runyard.domain.runs.run import Status
 from runyard.errors import Fenced
 from runyard.store import Store
 from tests.store.factories import (

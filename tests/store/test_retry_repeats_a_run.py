@@ -3,10 +3,10 @@
 import pytest
 from anyio import create_task_group
 
+from runyard.base.ids import new_id
 from runyard.domain.events import RunQueued
-from runyard.domain.run import Status
+from runyard.domain.runs.run import Status
 from runyard.errors import Conflict, KeyReused, NotFound, RunActive
-from runyard.ids import new_id
 from runyard.store import Accepted, Store
 from tests.store.factories import (
     ANN,

@@ -1,7 +1,7 @@
 """Runs are counted in groups: of an owner or of all, by day, agent, end and durations."""
 
-from runyard.domain.run import Status
-from runyard.ids import first_id_at
+from runyard.base.ids import first_id_at
+from runyard.domain.runs.run import Status
 from runyard.store import Store
 from tests.store.factories import (
     ANN,

@@ -6,7 +6,7 @@ from collections.abc import Awaitable, Callable
 import pytest
 from msgspec.structs import replace
 
-from runyard.domain.run import Run
+from runyard.domain.runs.run import Run
 from runyard.encryption.cipher import make, parse
 from runyard.encryption.sealed_store import seal_store
 from runyard.errors import NotFound

@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from runyard.clock import SystemClock
+from runyard.base.clock import SystemClock
 from runyard.errors import StartupError
 from runyard.stores.sqlite import backup as sqlite_backup
 from runyard.stores.sqlite.store import SqliteStore
@@ -18,7 +18,7 @@ from tests.store.factories import post
 OPENING = """
 import asyncio, sys
 from pathlib import Path
-from runyard.clock import SystemClock
+from runyard.base.clock import SystemClock
 from runyard.errors import StartupError
 from runyard.stores.sqlite.store import SqliteStore
 
@@ -89,3 +89,37 @@ async def test_a_second_process_is_refused_whatever_path_it_comes_by(tmp_path: P
 async def test_a_database_that_cannot_be_written_is_refused_in_one_sentence(tmp_path: Path) -> None:
     with pytest.raises(StartupError, match="cannot be opened"):
         await SqliteStore(tmp_path, SystemClock()).open()
+
+
+WRITING = """
+import asyncio, sys
+from pathlib import Path
+from runyard.base.clock import SystemClock
+from runyard.stores.sqlite.store import SqliteStore
+from tests.store.factories import post
+
+async def main():
+    store = SqliteStore(Path(sys.argv[1]), SystemClock())
+    await store.open()
+    for _ in range(3):
+        await post(store)
+    await store.close()
+
+asyncio.run(main())
+"""
+
+
+async def test_a_closed_store_leaves_nothing_open_and_reads_what_another_process_wrote(tmp_path: Path) -> None:
+    database = tmp_path / "runs.db"
+    store = SqliteStore(database, SystemClock())
+    await store.open()
+    await post(store)
+    await asyncio.gather(*(store.ready_runs(10) for _ in range(20)))  # in several threads
+    await store.close()
+    assert [name for name in os.listdir(tmp_path) if name.endswith(("-wal", "-shm"))] == []
+    await asyncio.to_thread(subprocess.run, [sys.executable, "-c", WRITING, str(database)], check=True)
+    again = SqliteStore(database, SystemClock())
+    await again.open()
+    found = await again.ready_runs(10)
+    await again.close()
+    assert len(found) == 4

@@ -5,10 +5,10 @@ from typing import Literal
 import pytest
 from msgspec.structs import replace
 
-from runyard.domain.append import Appended, Part, Repeated
+from runyard.domain.conversations.thread import Thread
 from runyard.domain.events import MessageTaken
-from runyard.domain.run import Run, Status
-from runyard.domain.thread import Thread
+from runyard.domain.runs.append import Appended, Part, Repeated
+from runyard.domain.runs.run import Run, Status
 from runyard.errors import KeyReused, NotFound, QueueFull, RunActive
 from runyard.store import Accepted, Post, Store
 from tests.store.factories import (

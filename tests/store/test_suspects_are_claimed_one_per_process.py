@@ -1,7 +1,7 @@
 """A run that lost its worker twice without progress may be what kills workers: it is claimed on request, and alone."""
 
 from runyard.domain.events import StepFinished
-from runyard.domain.run import SUSPECT_ATTEMPTS
+from runyard.domain.runs.run import SUSPECT_ATTEMPTS
 from runyard.store import Store
 from tests.store.factories import (
     ANN,

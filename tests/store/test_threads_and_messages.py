@@ -3,10 +3,10 @@
 import pytest
 from msgspec.structs import replace
 
-from runyard.domain.append import Release
-from runyard.domain.run import Status
+from runyard.base.ids import new_id
+from runyard.domain.runs.append import Release
+from runyard.domain.runs.run import Status
 from runyard.errors import Conflict, Fenced, KeyReused, NotFound, RunActive
-from runyard.ids import new_id
 from runyard.store import Store
 from tests.store.factories import (
     ANN,

@@ -2,8 +2,8 @@
 
 from collections.abc import Awaitable, Callable
 
-from runyard.domain.append import Appended, Repeated
-from runyard.domain.run import Status
+from runyard.domain.runs.append import Appended, Repeated
+from runyard.domain.runs.run import Status
 from runyard.store import Accepted, Document, Store
 from tests.store.factories import (
     ANN,

@@ -1,6 +1,6 @@
 """A worker process is a row with a lease: extended while it lasts, gone when the worker retires."""
 
-from runyard.ids import new_id
+from runyard.base.ids import new_id
 from runyard.store import Reaped, Store
 from tests.store.factories import MINUTE, Writer, a_worker, claimed, claims, die, ending, post, written
 

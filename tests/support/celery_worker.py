@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 import os
 import signal
 from collections.abc import Mapping
@@ -22,6 +23,7 @@ class CeleryWorkers:
 
     def __init__(self, flow: Flow, broker: str) -> None:
         self._flow = flow
+        self._numbers = itertools.count(1)  # two workers of one name lock each other out of RabbitMQ
         self.executor = broker.replace("redis://", "celery://") if broker.startswith("redis") else f"celery+{broker}"
 
     async def serve(self, **settings: Any) -> None:
@@ -32,7 +34,7 @@ class CeleryWorkers:
         self, *options: str, module: str = PRODUCT, variables: Mapping[str, str] = {}, **settings: Any
     ) -> Pod:
         """A worker that takes tasks. `options`: those of `celery worker`."""
-        name = f"pod-{len(self._flow.pods)}@test"
+        name = f"worker-{next(self._numbers)}@test"
         words = " ".join([*(options or ONE_CHILD), "-n", name, "--without-mingle", "--without-gossip"])
         variables = {"CELERY_APP": module, "CELERY_OPTIONS": words, **variables}
         return await self._flow.start("celery", variables=variables, executor=self.executor, **settings)

@@ -26,7 +26,7 @@ from tests.support.postgres_server import free_port, wait_for
 _KEEPER = """
 import os, signal, sys
 sys.stdin.read()
-os.kill(int(sys.argv[1]), signal.SIGKILL)
+os.killpg(int(sys.argv[1]), signal.SIGKILL)
 """
 
 
@@ -40,7 +40,8 @@ class DaemonFailedError(Exception):
 
 class Daemon(ABC):
     program: ClassVar[str]
-    greeting: ClassVar[bytes]  # how its first words begin when it is ready
+    hello: ClassVar[bytes] = b"PING\r\n"
+    greeting: ClassVar[bytes]  # how its answer to that begins when it is ready
 
     def __init__(self) -> None:
         self._path = self.find()
@@ -58,6 +59,10 @@ class Daemon(ABC):
 
     @abstractmethod
     def options(self) -> list[str]: ...
+
+    def environment(self) -> dict[str, str]:
+        """Variables for the program, besides those of this process."""
+        return {}
 
     @property
     @abstractmethod
@@ -79,6 +84,7 @@ class Daemon(ABC):
                 stdout=printed,
                 stderr=printed,
                 cwd="/",
+                env={**os.environ, **self.environment()},
                 start_new_session=True,
             )
             self._keeper = subprocess.Popen(
@@ -97,7 +103,8 @@ class Daemon(ABC):
             return
         self._keeper.kill()  # before the server: its process id must not be reused by then
         self._keeper.communicate()
-        self._process.kill()
+        with contextlib.suppress(ProcessLookupError):
+            os.killpg(self._process.pid, signal.SIGKILL)  # also what the program started
         self._process.wait()
         self._process = self._keeper = None
 
@@ -113,7 +120,7 @@ class Daemon(ABC):
 
     def _answers(self) -> bool:
         with contextlib.suppress(OSError), socket.create_connection(("127.0.0.1", self.port), timeout=1) as talk:
-            talk.sendall(b"PING\r\n")
+            talk.sendall(self.hello)
             return talk.recv(100).startswith(self.greeting)
         return False
 

@@ -17,12 +17,12 @@ import runyard.app.wiring
 import runyard.engine.running.worker
 import runyard.stores.postgres.connections
 import runyard.stores.postgres.store
-import runyard.stores.transactions.claims
-import runyard.stores.transactions.intake
-import runyard.stores.transactions.log
-from runyard.domain import append as appending
-from runyard.domain.append import Appended, Outcome, Part
-from runyard.domain.run import Run
+import runyard.stores.transactions.log.log
+import runyard.stores.transactions.queue.claims
+import runyard.stores.transactions.queue.intake
+from runyard.domain.runs import append as appending
+from runyard.domain.runs.append import Appended, Outcome, Part
+from runyard.domain.runs.run import Run
 from runyard.engine.running.worker import Worker
 from runyard.stores.postgres.connections import Connections, Limits
 from runyard.stores.postgres.store import PostgresStore, PostgresTx
@@ -40,7 +40,7 @@ def without_fence() -> None:
             return Appended(run.last_seq + 1, run.last_seq + len(part.drafts))
         return appending.judge(part, run, answered)
 
-    runyard.stores.transactions.log.judge = judge  # type: ignore[attr-defined]
+    runyard.stores.transactions.log.log.judge = judge  # type: ignore[attr-defined]
     _rewrite_appends(
         ("last_batch = p.batch,", "last_batch = case when r.fence = p.fence then p.batch else r.last_batch end,"),
         ("r.fence = p.fence and r.last_batch = p.batch - 1", "(r.fence <> p.fence or r.last_batch = p.batch - 1)"),
@@ -55,7 +55,7 @@ def without_batch() -> None:
             part = msgspec.structs.replace(part, batch=run.last_batch + 1)
         return appending.judge(part, run, answered)
 
-    runyard.stores.transactions.log.judge = judge  # type: ignore[attr-defined]
+    runyard.stores.transactions.log.log.judge = judge  # type: ignore[attr-defined]
     _rewrite_appends(("and r.last_batch = p.batch - 1", ""))
 
 
@@ -103,7 +103,7 @@ def without_claim_lock() -> None:
     async def retire(tx: Tx, worker_id: str) -> None:
         await tx.rows(tx.q.delete_workers, [worker_id])
 
-    runyard.stores.transactions.claims.retire = retire
+    runyard.stores.transactions.queue.claims.retire = retire
     _rewrite(lock_ready_lanes=("now_ms() for key share\n", "now_ms()\n"), stray_runs=("status = 'running'", "false"))
 
 
@@ -114,7 +114,7 @@ def without_order_in_a_commit() -> None:
         def get(self, key: str, default: Any = None) -> Any:
             return default
 
-    changes = runyard.stores.transactions.log._Changes
+    changes = runyard.stores.transactions.log.log._Changes
     create = changes.__init__
 
     def forget(self: Any, lanes: Any) -> None:
@@ -139,7 +139,7 @@ def without_clock_check() -> None:
     async def accept(_: PostgresStore) -> None: ...
 
     PostgresStore._check_clock = accept  # type: ignore[method-assign, assignment]
-    runyard.stores.transactions.intake.CLOCK_TOLERANCE_MS = 10**15
+    runyard.stores.transactions.queue.intake.CLOCK_TOLERANCE_MS = 10**15
 
 
 def _rewrite_appends(*changes: tuple[str, str]) -> None:

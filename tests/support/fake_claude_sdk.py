@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 from mcp import Client
 
-from runyard.agents.claude.messages import PREFIX, SERVER
+from runyard.agents.kinds.claude.messages import PREFIX, SERVER
 from runyard.agents.mcp.serving import USE_ID
 
 SESSION = "session-1"

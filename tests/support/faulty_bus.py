@@ -6,7 +6,7 @@ import asyncio
 from collections.abc import Sequence
 from typing import Any
 
-from runyard.bus import Bus, Hint
+from runyard.buses.bus import Bus, Hint
 
 
 class FaultyBus:

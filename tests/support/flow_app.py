@@ -22,7 +22,7 @@ from typing import Any
 
 import runyard
 from runyard.errors import Rejected, UnknownOutcome
-from runyard.model import Conversation
+from runyard.models.model import Conversation
 from tests.support import waiting_operations
 from tests.support.facts_and_gates import FOLDER, Notes
 

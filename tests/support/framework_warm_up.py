@@ -11,11 +11,11 @@ from pydantic_ai.messages import ModelResponse, TextPart
 from pydantic_ai.models.openai import OpenAIChatModel
 from pydantic_ai.providers.openai import OpenAIProvider
 
-import runyard.agents.langgraph.graph_run
-import runyard.agents.openai_agents.recording
-import runyard.agents.pydantic_ai.recording  # noqa: F401
-from runyard.agents.openai_agents import messages as items
-from runyard.agents.pydantic_ai import messages
+import runyard.agents.kinds.langgraph.graph_run
+import runyard.agents.kinds.openai_agents.recording
+import runyard.agents.kinds.pydantic_ai.recording  # noqa: F401
+from runyard.agents.kinds.openai_agents import messages as items
+from runyard.agents.kinds.pydantic_ai import messages
 from runyard.domain.events import Usage
 
 ADDRESS = "http://127.0.0.1:1/v1"

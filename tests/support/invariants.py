@@ -43,7 +43,7 @@ from typing import Protocol
 
 import runyard.web.body  # noqa: F401 (its errors are among the known ones)
 from runyard import errors
-from runyard.domain.run import Status
+from runyard.domain.runs.run import Status
 from tests.support.facts_and_gates import Notes
 from tests.support.file_invariants import FILES, MESSAGES, USES, broken_files
 from tests.support.wait_invariants import ENDED, STEERED, WAITS, Row, broken_steering, broken_waits

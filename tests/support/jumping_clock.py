@@ -9,8 +9,8 @@ import signal
 import time
 from uuid import UUID
 
-import runyard.ids
-from runyard.clock import SystemClock
+import runyard.base.ids
+from runyard.base.clock import SystemClock
 
 CLOCK_DAYS = "CLOCK_DAYS"
 JUMPS = "CLOCK_JUMPS"  # by how many days, on SIGUSR1
@@ -36,6 +36,6 @@ def install() -> None:
         ahead = 0 if ahead else jump
 
     SystemClock.now_ms = now_ms  # type: ignore[method-assign, assignment]
-    runyard.ids.uuid7 = uuid7  # type: ignore[assignment, attr-defined]
+    runyard.base.ids.uuid7 = uuid7  # type: ignore[assignment, attr-defined]
     if jump:
         signal.signal(signal.SIGUSR1, toggle)

@@ -44,7 +44,7 @@ from runyard.agents.declared.loading import App
 from runyard.app import factories as opening
 from runyard.app import process as wiring
 from runyard.app import server as serving
-from runyard.domain.append import Appended, Finish, Outcome, Part, Repeated
+from runyard.domain.runs.append import Appended, Finish, Outcome, Part, Repeated
 from runyard.errors import Fenced, RunyardError, Unavailable
 from runyard.settings import Settings, address
 from runyard.store import Accepted, Claim, Post, Store

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 import httpx2
 
-from runyard.sse import Parser
+from runyard.base.sse import Parser
 from tests.support.eventually import PATIENCE, eventually
 from tests.support.invariants import Seen
 from tests.support.pods import Pod

@@ -7,7 +7,7 @@ from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
-from runyard.domain.run import TERMINAL_STATUSES, Status
+from runyard.domain.runs.run import TERMINAL_STATUSES, Status
 
 Row = Mapping[str, Any]
 ENDED = {status.value for status in TERMINAL_STATUSES}

@@ -7,8 +7,8 @@ from typing import Any
 import pytest
 
 import runyard
-from runyard.agents.context import Context
-from runyard.agents.python.runner import run_python
+from runyard.agents.context.context import Context
+from runyard.agents.kinds.python.runner import run_python
 from runyard.agents.sandbox.sandbox import Sandbox
 from runyard.agents.tools.builtins import code
 from runyard.agents.tools.tool import Tool

@@ -9,7 +9,7 @@ import pytest
 
 import runyard
 from runyard.agents.declared.agent import Agent, equipped
-from runyard.agents.python.runner import run_python
+from runyard.agents.kinds.python.runner import run_python
 from runyard.agents.sandbox.bubblewrap import Limits
 from runyard.agents.tools.builtins import code
 from runyard.agents.tools.workspace import FILE_BYTES, FOLDER_BYTES, FOLDER_FILES

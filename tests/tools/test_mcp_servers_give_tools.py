@@ -12,11 +12,11 @@ import httpx2
 import pytest
 
 import runyard
-from runyard.agents.context import Context
+from runyard.agents.context.context import Context
 from runyard.agents.declared.agent import equipped
 from runyard.agents.declared.kinds import agent
+from runyard.agents.kinds.python.runner import run_python
 from runyard.agents.mcp.servers import McpServer
-from runyard.agents.python.runner import run_python
 from runyard.agents.tools.outbound import OutboundRefused
 from runyard.agents.user_code.current_call import set_current_execution
 from runyard.domain.events import ToolFinished, ToolOutput

@@ -9,12 +9,12 @@ import pytest
 from langgraph.graph import START, MessagesState, StateGraph
 
 import runyard
-from runyard.domain.content import DataPart, File, as_json
-from runyard.domain.redaction import Redactor
+from runyard.base.ids import new_id
+from runyard.domain.content.parts import DataPart, File, as_json
+from runyard.domain.redaction.redactor import Redactor
 from runyard.errors import FilesNotSupported
-from runyard.ids import new_id
-from runyard.model import Request
 from runyard.models.litellm import LitellmModel
+from runyard.models.model import Request
 from runyard.testing import ResultFile, run_agent_sync
 
 PNG = b"\x89PNG\r\n\x1a\nabc"

@@ -2,8 +2,8 @@
 
 import pytest
 
-from runyard.domain.branch import BranchRun, affected
-from runyard.domain.run import Status
+from runyard.domain.runs.branch import BranchRun, affected
+from runyard.domain.runs.run import Status
 
 
 def links(*pairs: str, aside: str = "") -> list[BranchRun]:

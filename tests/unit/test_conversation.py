@@ -6,7 +6,6 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from runyard.domain.conversation import NO_RESULT, NOT_MADE, UNKNOWN, messages
 from runyard.domain.events import (
     ApprovalDecided,
     ApprovalRequested,
@@ -22,7 +21,8 @@ from runyard.domain.events import (
     ToolRequested,
     ToolStarted,
 )
-from runyard.domain.fold import fold
+from runyard.domain.state.conversation import NO_RESULT, NOT_MADE, UNKNOWN, messages
+from runyard.domain.state.fold import fold
 from tests.unit.test_fold import log
 
 ASKED: dict[str, Any] = {"amount": 5}

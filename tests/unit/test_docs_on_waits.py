@@ -7,9 +7,9 @@ from typing import Any, get_args
 
 import runyard
 from runyard.app.process import Process
+from runyard.base.json_schema.structure import MOST_BYTES, MOST_LEVELS
 from runyard.domain.wait import ApprovalKind, ValueKind
 from runyard.engine.intake.client_tools import MOST
-from runyard.json_schema.structure import MOST_BYTES, MOST_LEVELS
 from runyard.testing import MemoryStore, run_agent_sync
 from tests.contract.app_in_thread import app_on_a_port
 

@@ -40,8 +40,9 @@ from runyard.domain.events import (
     WaitRequested,
     place,
 )
-from runyard.domain.fold import State, fold
-from runyard.domain.run import Status
+from runyard.domain.runs.run import Status
+from runyard.domain.state.fold import fold
+from runyard.domain.state.run_state import State
 from tests.unit.agent.fake_execution import FakeClock
 
 _API = (RunQueued, ApprovalDecided)

@@ -7,8 +7,8 @@ from typing import Any
 
 import pytest
 
+from runyard.base.json_schema import check_schema, check_value, schema_of
 from runyard.errors import Invalid
-from runyard.json_schema import check_schema, check_value, schema_of
 
 LONGEST = 2.0  # seconds of processor time: several times what the slowest case takes
 

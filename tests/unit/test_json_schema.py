@@ -10,8 +10,8 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
+from runyard.base.json_schema import check_schema, check_value, convert, schema_of
 from runyard.errors import Invalid
-from runyard.json_schema import check_schema, check_value, convert, schema_of
 
 
 def refusal(schema: dict[str, Any], value: Any) -> str | None:

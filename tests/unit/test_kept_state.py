@@ -9,8 +9,9 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from runyard.domain.events import Payload, RunOutput, RunQueued, StepFinished, ToolFinished
-from runyard.domain.fold import State, fold
-from runyard.domain.kept_state import VERSION, decoded, encoded
+from runyard.domain.state.fold import fold
+from runyard.domain.state.kept_state import VERSION, decoded, encoded
+from runyard.domain.state.run_state import State
 from tests.unit.test_fold import _payloads, log
 
 SCHEMA = "c86e1fec42618fa5"

@@ -5,7 +5,7 @@ from __future__ import annotations
 from prometheus_client.parser import text_string_to_metric_families
 
 from runyard.domain.events import Usage
-from runyard.domain.run import TERMINAL_STATUSES, Status
+from runyard.domain.runs.run import TERMINAL_STATUSES, Status
 from runyard.telemetry.metrics import MOST_TOOLS, SSE_CLIENTS, Metrics
 
 Series = dict[tuple[str, frozenset[tuple[str, str]]], float]

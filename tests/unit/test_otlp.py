@@ -6,8 +6,8 @@ from collections.abc import Iterator
 import pytest
 
 from runyard.app.factories import open_exporter
+from runyard.base.ids import new_id
 from runyard.errors import StartupError
-from runyard.ids import new_id
 from runyard.settings import Settings
 from runyard.telemetry.spans import Recorder, Several, Span, Tracer, is_traceparent
 from tests.support.otlp_sink import OtlpSink, otlp_sink

@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from runyard.private_files import make_file, make_folder, remove_tree, write_whole
+from runyard.base.private_files import make_file, make_folder, remove_tree, write_whole
 
 
 @pytest.fixture(autouse=True)

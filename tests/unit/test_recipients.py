@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from runyard.domain.recipients import MAX_CHAIN_DEPTH, Audience, Participant, next_depth, recipients
+from runyard.domain.conversations.recipients import MAX_CHAIN_DEPTH, Audience, Participant, next_depth, recipients
 
 KEVIN, OSCAR, ANGELA, PAM = (Participant(name) for name in ("kevin", "oscar", "angela", "pam"))
 ANN, BOB = Participant("ann", "user"), Participant("bob", "user")

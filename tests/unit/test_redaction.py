@@ -8,8 +8,8 @@ import pytest
 from hypothesis import example, given
 from hypothesis import strategies as st
 
-from runyard.domain.redaction import MOST, TIMED_OUT, Redactor
-from runyard.domain.sensitive import PATTERNS
+from runyard.domain.redaction.redactor import MOST, TIMED_OUT, Redactor
+from runyard.domain.redaction.sensitive import PATTERNS
 
 OWN = {"ticket": r"\bTICKET-\d{1,6}\b", "word": r"(?i)hush(?: hush)*", "pair": r"x[^y\n]*y"}
 EVERY = Redactor(list(PATTERNS), OWN)

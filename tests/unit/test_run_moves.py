@@ -2,9 +2,9 @@
 
 import pytest
 
-from runyard.domain.append import Finish
-from runyard.domain.lane import claimed, finished, parked, requeued
-from runyard.domain.run import MOVES, TERMINAL_STATUSES, Run, Status
+from runyard.domain.runs.append import Finish
+from runyard.domain.runs.lane import claimed, finished, parked, requeued
+from runyard.domain.runs.run import MOVES, TERMINAL_STATUSES, Run, Status
 
 ENDS = {
     status: Finish(status=status, stop_reason="end_turn" if status is Status.DONE else "error")

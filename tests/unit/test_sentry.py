@@ -9,7 +9,7 @@ from typing import Any
 
 import pytest
 
-from runyard.ids import new_id
+from runyard.base.ids import new_id
 from runyard.telemetry.spans import Tracer
 
 pytest.importorskip("sentry_sdk")

@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from runyard.sse import Frame, Parser
+from runyard.base.sse import Frame, Parser
 
 STREAM = (
     "\ufeff: a comment\n\n"

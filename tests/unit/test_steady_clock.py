@@ -2,7 +2,7 @@
 
 import pytest
 
-from runyard.clock import SteadyClock, SystemClock
+from runyard.base.clock import SteadyClock, SystemClock
 
 DAYS_MS = 60 * 24 * 3600 * 1000
 

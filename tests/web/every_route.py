@@ -7,9 +7,9 @@ from typing import Any, NamedTuple
 from fastapi import FastAPI
 from starlette.routing import Route
 
+from runyard.base.ids import new_id, new_name
+from runyard.domain.conversations.thread import Share
 from runyard.domain.push import Push
-from runyard.domain.thread import Share
-from runyard.ids import new_id, new_name
 from runyard.web.app import App
 from tests.faces.live_server import Server
 from tests.faces.raw_stream import RawStream

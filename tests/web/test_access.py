@@ -8,7 +8,7 @@ import httpx2
 import pytest
 
 from runyard.app.asgi import create_app
-from runyard.clock import SystemClock
+from runyard.base.clock import SystemClock
 from runyard.domain.api_key import ALL_SCOPES
 from runyard.settings import Settings
 from runyard.stores.memory import MemoryStore

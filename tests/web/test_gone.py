@@ -2,8 +2,8 @@
 
 import pytest
 
+from runyard.base.ids import first_id_at
 from runyard.engine.control.retention import DAY_MS, Retention
-from runyard.ids import first_id_at
 from tests.faces.live_server import Serve
 from tests.web.test_problems import MEMORY
 

@@ -2,7 +2,7 @@
 
 import pytest
 
-from runyard.clock import SystemClock
+from runyard.base.clock import SystemClock
 from runyard.settings import Settings
 from runyard.telemetry.metrics import TABLE
 from tests.faces.agents_for_tests import Gate, agents

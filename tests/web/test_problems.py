@@ -12,9 +12,9 @@ import httpx2
 import pytest
 import structlog
 
-from runyard.clock import SystemClock
+from runyard.base.clock import SystemClock
+from runyard.base.ids import new_id
 from runyard.errors import Unavailable
-from runyard.ids import new_id
 from runyard.settings import Settings
 from runyard.stores.memory import MemoryStore
 from runyard.telemetry import logs

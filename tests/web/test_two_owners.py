@@ -10,7 +10,7 @@ from typing import Any
 
 import pytest
 
-from runyard.domain.run import Run
+from runyard.domain.runs.run import Run
 from runyard.engine.channels.agent_directory import AgentDirectory
 from runyard.errors import NotFound
 from runyard.stores.memory import MemoryStore

@@ -2,7 +2,7 @@
 
 from typing import Any
 
-from runyard.fields import hint
+from runyard.base.fields import hint
 from tests.faces.agents_for_tests import Gate
 from tests.faces.chats.chats_client import Chat, chat_agents, interaction_of
 from tests.faces.live_server import Serve, Server

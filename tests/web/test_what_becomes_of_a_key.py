@@ -5,7 +5,7 @@ from typing import Any
 
 import pytest
 
-from runyard.clock import SystemClock
+from runyard.base.clock import SystemClock
 from runyard.settings import Settings
 from runyard.stores.memory import MemoryStore
 from tests.faces.agents_for_tests import Gate, agents

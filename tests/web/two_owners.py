@@ -6,11 +6,11 @@ from typing import Any
 
 import httpx2
 
-from runyard.agents.context import Context
+from runyard.agents.context.context import Context
 from runyard.agents.declared.kinds import agent, plan
 from runyard.agents.declared.loading import App
 from runyard.agents.declared.nodes import Node
-from runyard.agents.plan.node_context import NodeContext
+from runyard.agents.kinds.plan.node_context import NodeContext
 from runyard.domain.api_key import DEFAULT_SCOPES
 from tests.faces.live_server import Server
 from tests.faces.raw_stream import RawStream

@@ -15,19 +15,19 @@ from msgspec import Struct
 
 from runyard.agents.declared.agent import Agent, Output
 from runyard.agents.user_code.containment import Signal
-from runyard.domain.content import File, StoredContent
+from runyard.domain.content.parts import File, StoredContent
+from runyard.domain.conversations.thread import Message
 from runyard.domain.events import Payload
-from runyard.domain.fold import State
-from runyard.domain.run import Run, StopReason
-from runyard.domain.summary import Memory, Summary
+from runyard.domain.runs.run import Run, StopReason
+from runyard.domain.state.run_state import State
+from runyard.domain.state.summary import Memory, Summary
 from runyard.domain.task import Budget
-from runyard.domain.thread import Message
 from runyard.domain.wait import Wait, WaitKind
 from runyard.errors import AgentError
 from runyard.store import Hit
 
 if TYPE_CHECKING:
-    from runyard.domain.redaction import Redactor
+    from runyard.domain.redaction.redactor import Redactor
 
 P = TypeVar("P", bound=Payload)
 

@@ -6,7 +6,7 @@ A driver is imported only if the settings choose it, so the others need not be i
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from runyard.clock import Clock, SystemClock
+from runyard.base.clock import Clock, SystemClock
 from runyard.domain.api_key import LOCAL
 from runyard.errors import StartupError
 from runyard.settings import Settings
@@ -14,7 +14,7 @@ from runyard.store import Store
 
 if TYPE_CHECKING:
     from runyard.agents.declared.loading import App
-    from runyard.bus import Bus
+    from runyard.buses.bus import Bus
     from runyard.checkpoints.store import InteractionStore
     from runyard.checkpoints.task import Checkpoints, Stores
     from runyard.doorbells import Doorbell

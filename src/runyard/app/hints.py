@@ -3,7 +3,7 @@
 A hint over the bus decides nothing: it makes another process read the store sooner than its next poll.
 """
 
-from runyard.bus import Bus, Hint
+from runyard.buses.bus import Bus, Hint
 from runyard.engine.control.announcer import Announcer
 from runyard.engine.running.worker import Worker
 

@@ -29,9 +29,9 @@ from runyard.app.wiring import (
     build_watchdog,
     build_worker,
 )
-from runyard.bus import Bus, Hint
-from runyard.clock import Clock, SteadyClock, SystemClock
-from runyard.domain.no_redaction import NO_REDACTION
+from runyard.base.clock import Clock, SteadyClock, SystemClock
+from runyard.buses.bus import Bus, Hint
+from runyard.domain.redaction.no_redaction import NO_REDACTION
 from runyard.engine.background import run_forever
 from runyard.engine.control.deleted_files import DeletedFiles
 from runyard.engine.control.retention import Retention

@@ -14,8 +14,8 @@ from runyard.app.announcing import agents_for_workers
 from runyard.app.factories import open_objects
 from runyard.app.hints import Hints
 from runyard.app.limits import agent_limits, file_limits, input_limits, run_limits
-from runyard.bus import Bus
-from runyard.clock import Clock
+from runyard.base.clock import Clock
+from runyard.buses.bus import Bus
 from runyard.engine.channels.agent_directory import AgentDirectory
 from runyard.engine.channels.conversations import Conversations
 from runyard.engine.channels.feed import Feed
@@ -46,7 +46,7 @@ from runyard.telemetry.metrics import Metrics
 from runyard.telemetry.spans import Tracer
 
 if TYPE_CHECKING:
-    from runyard.domain.redaction import Redactor
+    from runyard.domain.redaction.redactor import Redactor
 
 # kinds of agents that record whole messages in addition to the pieces
 WHOLE_MESSAGES = frozenset({"model", "claude", "pydantic_ai", "openai_agents"})

@@ -11,8 +11,8 @@ from collections.abc import Awaitable, Callable, Coroutine, Sequence
 from contextlib import suppress
 from typing import Any, ClassVar, NoReturn, Protocol
 
-from runyard.bus import Hint, Kind, OnHints, decode, encode
-from runyard.ids import new_id
+from runyard.base.ids import new_id
+from runyard.buses.bus import Hint, Kind, OnHints, decode, encode
 from runyard.telemetry.logger import get_logger
 
 log = get_logger()

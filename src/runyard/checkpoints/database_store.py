@@ -3,7 +3,7 @@
 from msgspec.structs import replace
 
 from runyard.checkpoints.store import IsGone
-from runyard.domain.run import Run
+from runyard.domain.runs.run import Run
 from runyard.domain.times import iso
 from runyard.engine.engine import Engine
 from runyard.errors import NotFound

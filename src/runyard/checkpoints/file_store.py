@@ -18,13 +18,13 @@ from typing import TYPE_CHECKING
 
 import msgspec
 
+from runyard.base.private_files import remove_tree, write_whole
 from runyard.checkpoints.store import IsGone
 from runyard.encryption.sealed_files import open_file, seal_file
 from runyard.errors import NotFound
 from runyard.faces.chats.interaction_builder import decoded, encoded
 from runyard.faces.chats.lookup import CHAT
 from runyard.faces.chats.wire import AgentState, AgentStatePart, Chat, Interaction
-from runyard.private_files import remove_tree, write_whole
 
 if TYPE_CHECKING:
     from runyard.encryption.cipher import KeyRing

@@ -18,10 +18,11 @@ from typing import TYPE_CHECKING
 
 import msgspec
 
+from runyard.base.clock import Clock
+from runyard.base.private_files import make_folder, write_whole
 from runyard.checkpoints.file_store import remove_drafts
 from runyard.checkpoints.store import InteractionStore
-from runyard.clock import Clock
-from runyard.domain.run import Run
+from runyard.domain.runs.run import Run
 from runyard.encryption.sealed_files import SPARE, open_file, seal_file
 from runyard.engine.engine import Engine
 from runyard.errors import Gone, NotFound, RunyardError, Unreadable
@@ -29,7 +30,6 @@ from runyard.faces.chats.interaction_builder import InteractionBuilder, decoded,
 from runyard.faces.chats.lookup import chat_id
 from runyard.faces.chats.translate import run_id_of
 from runyard.faces.chats.wire import Interaction
-from runyard.private_files import make_folder, write_whole
 from runyard.telemetry.logger import get_logger
 
 if TYPE_CHECKING:

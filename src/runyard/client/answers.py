@@ -27,7 +27,7 @@ async def output_in(events: AsyncIterator[LogEvent]) -> dict[str, Any]:
 
 def typed(output: dict[str, Any], kind: type[T]) -> T:
     """Return the structured answer in an output. Raise Invalid if it does not fit the type."""
-    from runyard.json_schema import convert  # loads the validator, which other calls do not need
+    from runyard.base.json_schema import convert  # loads the validator, which other calls do not need
 
     value: T = convert(kind, output.get("outputs", {}))
     return value

@@ -14,6 +14,8 @@ from urllib.parse import quote
 
 import httpx2
 
+from runyard.base.ids import new_id
+from runyard.base.sse import Parser
 from runyard.client.agents import AgentCalls
 from runyard.client.answers import output_in, typed
 from runyard.client.connection import LONGEST_PAUSE, Connection, back_off, given
@@ -24,8 +26,6 @@ from runyard.client.pages import PAGE, pages
 from runyard.client.waits import WaitCalls
 from runyard.client.wire import LogEvent, Made, RunInfo, decode_event, read
 from runyard.errors import Unavailable
-from runyard.ids import new_id
-from runyard.sse import Parser
 
 if TYPE_CHECKING:
     from runyard.agents.tools.tool import Tool

@@ -13,9 +13,9 @@ from typing import Any
 import httpx2
 import msgspec
 
+from runyard.base.sse import Parser
 from runyard.client.connection import Connection
 from runyard.errors import RunyardError, Unavailable
-from runyard.sse import Parser
 
 PATH = "/mcp"
 META = "io.modelcontextprotocol/protocolVersion"

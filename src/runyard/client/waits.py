@@ -4,10 +4,10 @@ from collections.abc import AsyncGenerator
 from typing import Any
 from urllib.parse import quote
 
+from runyard.base.ids import new_id
 from runyard.client.connection import Connection, given
 from runyard.client.pages import PAGE, pages
 from runyard.client.wire import ApprovalInfo, Delivered, WaitInfo, read
-from runyard.ids import new_id
 
 
 class WaitCalls:

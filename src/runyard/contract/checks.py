@@ -5,39 +5,17 @@ repeats nothing of an answer except its keys. It raises Unreached if an earlier 
 look at, so that one mistake is reported once. Standard library only, so that the checker runs anywhere.
 """
 
-from collections.abc import Callable, Sequence
-from dataclasses import dataclass
-from typing import Any, Literal
+from collections.abc import Sequence
+from typing import Any
 
 from runyard.contract import transcript
+from runyard.contract.findings import Broken, Check, Finding, Unreached, finding, require
 from runyard.contract.probe import MARKER, Answer, Evidence
 from runyard.errors import Invalid
 
 TERMINAL_NAMES = frozenset({"complete", "done", "final"})
 SUCCESS = frozenset({"ok", "success"})
 ENDPOINTS = ("sync", "stream")
-
-
-class Broken(Exception):
-    """The clause does not hold."""
-
-
-class Unreached(Exception):
-    """An earlier clause is broken, so this one cannot be checked."""
-
-
-Outcome = Literal["pass", "fail", "skip"]
-Check = Callable[[Evidence], None]
-
-
-@dataclass(frozen=True)
-class Finding:
-    """The result of one check."""
-
-    name: str
-    clause: str
-    outcome: Outcome
-    why: str = ""
 
 
 # --- health ------------------------------------------------------------------------------------------------------
@@ -262,21 +240,7 @@ CHECKS: Sequence[Check] = (
 
 
 def run(evidence: Evidence) -> list[Finding]:
-    return [_run_check(check, evidence) for check in CHECKS]
-
-
-def clause(check: Check) -> str:
-    return " ".join((check.__doc__ or "").split())
-
-
-def _run_check(check: Check, evidence: Evidence) -> Finding:
-    try:
-        check(evidence)
-    except Broken as broken:
-        return Finding(check.__name__, clause(check), "fail", str(broken))
-    except Unreached:
-        return Finding(check.__name__, clause(check), "skip", "an earlier clause is broken")
-    return Finding(check.__name__, clause(check), "pass")
+    return [finding(check, evidence) for check in CHECKS]
 
 
 # --- what the checks share ---------------------------------------------------------------------------------------
@@ -303,34 +267,27 @@ def _body(answer: Answer) -> dict[str, Any]:
 
 
 def _sync(evidence: Evidence) -> dict[str, Any]:
-    _require(sync_answers_json, evidence)
+    require(sync_answers_json, evidence)
     return _body(evidence["sync"])
 
 
 def _require_stream(evidence: Evidence) -> None:
-    _require(stream_is_an_event_stream, evidence)
+    require(stream_is_an_event_stream, evidence)
 
 
 def _framed(evidence: Evidence) -> list[transcript.Event]:
-    _require(stream_is_framed, evidence)
+    require(stream_is_framed, evidence)
     return transcript.read(evidence["stream"].body).events
 
 
 def _events(evidence: Evidence) -> list[transcript.Event]:
-    _require(stream_data_is_json, evidence)
+    require(stream_data_is_json, evidence)
     return _framed(evidence)
 
 
 def _terminal(evidence: Evidence) -> dict[str, Any]:
-    _require(stream_ends_with_its_terminal_event, evidence)
+    require(stream_ends_with_its_terminal_event, evidence)
     return dict(_events(evidence)[-1].json)
-
-
-def _require(check: Check, evidence: Evidence) -> None:
-    try:
-        check(evidence)
-    except Broken:
-        raise Unreached from None
 
 
 def _check_refusal(endpoint: str, answer: Answer) -> None:

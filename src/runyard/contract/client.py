@@ -1,7 +1,7 @@
 """The client for services that implement the contract.
 
 Lenient in what it accepts: all three names of a terminal event, also inside the data if a service sends no `event:`
-lines; several data lines, comments, CRLF, characters split anywhere (`runyard.sse`), and every envelope that
+lines; several data lines, comments, CRLF, characters split anywhere (`runyard.base.sse`), and every envelope that
 `result.py` reads. A stream that ends without its terminal event is an error.
 
 Not its job: which addresses may be called. The HTTP client it is given decides that (`agents/tools/outbound.py`).
@@ -15,10 +15,10 @@ from typing import Any
 import httpx2
 import msgspec
 
+from runyard.base.sse import Frame, Parser
 from runyard.contract.result import TERMINAL_NAMES, Progress, Result, decode_object, read_refusal, read_result
 from runyard.contract.timeouts import Timeouts
 from runyard.errors import RemoteBroken, RemoteTimedOut, RemoteUnavailable
-from runyard.sse import Frame, Parser
 
 MOST_BYTES = 16 * 1024 * 1024
 

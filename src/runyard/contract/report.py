@@ -11,6 +11,7 @@ from dataclasses import asdict, dataclass
 from urllib.parse import urlsplit
 
 from runyard.contract import checks, probe
+from runyard.contract.findings import Finding
 from runyard.errors import StartupError
 
 VARIABLE = "AGENT_CONTRACT_TARGETS"
@@ -27,7 +28,7 @@ class Target:
 @dataclass(frozen=True)
 class Report:
     target: Target
-    findings: list[checks.Finding]
+    findings: list[Finding]
 
     @property
     def passed(self) -> bool:

@@ -9,7 +9,7 @@ agents of the agent contract: `runyard check http://127.0.0.1:8000=LIT_RETRIEVAL
 import asyncio
 import re
 
-from runyard.agents.context import Context
+from runyard.agents.context.context import Context
 from runyard.agents.declared.agent import Output
 from runyard.agents.declared.documents import Documents
 from runyard.agents.declared.kinds import agent, scripted

@@ -13,7 +13,7 @@ from runyard.agents.declared.agent import Agent
 from runyard.agents.tools.builtins.code import run_python
 from runyard.agents.tools.tool import tool
 from runyard.errors import ToolFailed
-from runyard.model import Conversation
+from runyard.models.model import Conversation
 
 _ORDERS: dict[str, dict[str, Any]] = {
     "A-1001": {"item": "tea pot", "price": 38.50, "delivered_days_ago": 6},

@@ -9,7 +9,7 @@ from typing import Any
 
 from runyard.agents.declared.kinds import plan
 from runyard.agents.declared.nodes import Node
-from runyard.agents.plan.node_context import NodeContext
+from runyard.agents.kinds.plan.node_context import NodeContext
 
 WORK_SECONDS = 0.2  # the time that a real device would need
 

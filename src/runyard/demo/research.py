@@ -10,7 +10,7 @@ from typing import Any
 
 import msgspec
 
-from runyard.agents.context import Context
+from runyard.agents.context.context import Context
 from runyard.agents.declared.agent import Output
 from runyard.agents.declared.documents import Documents
 from runyard.agents.declared.kinds import agent

@@ -6,7 +6,7 @@ from typing import Any, TypeVar
 import msgspec
 from msgspec import Struct
 
-from runyard.domain.content import File, Part, StoredContent, from_json
+from runyard.domain.content.parts import File, Part, StoredContent, from_json
 
 
 class Budget(Struct, frozen=True, omit_defaults=True):

@@ -30,7 +30,8 @@ FROM_CLIENTS: frozenset[WaitKind] = APPROVALS | {"question", "client_tool"}
 
 class ClientWait(Struct, kw_only=True):
     """A wait that a client may answer, as a translation of the log knows it. `part`: the last part of the translation
-    that ended while it was open, 0 if none did."""
+    that ended while it was open, 0 if none did. `shown`: the id of the tool call that shows it to
+    the client, if one does."""
 
     kind: ApprovalKind | Literal["question", "client_tool"]
     name: str
@@ -41,6 +42,8 @@ class ClientWait(Struct, kw_only=True):
     expires_at: int | None = None
     part: int = 0
     is_open: bool = True
+    is_shown: bool = False
+    shown: str | None = None
 
     @property
     def is_approval(self) -> bool:

@@ -7,9 +7,9 @@ from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from runyard.base.private_files import write_whole
 from runyard.encryption.sealed_files import SEALED, open_file, place_of, seal_file
 from runyard.errors import Unreadable
-from runyard.private_files import write_whole
 
 if TYPE_CHECKING:
     from runyard.encryption.cipher import KeyRing

@@ -5,15 +5,15 @@ from collections.abc import Callable, Sequence
 
 from msgspec.structs import replace
 
-from runyard.domain.append import GIVEN_UP, Finish, Part
+from runyard.domain.content.file import StoredFile
+from runyard.domain.content.memory import Block, Passage
+from runyard.domain.conversations.feed import Entry
+from runyard.domain.conversations.thread import Message
 from runyard.domain.events import Draft, Event
-from runyard.domain.feed import Entry
-from runyard.domain.file import StoredFile
-from runyard.domain.ledger import Ledger, LedgerMessage
-from runyard.domain.memory import Block, Passage
 from runyard.domain.push import Push
-from runyard.domain.run import Fate, Feedback, Run
-from runyard.domain.thread import Message
+from runyard.domain.runs.append import GIVEN_UP, Finish, Part
+from runyard.domain.runs.ledger import Ledger, LedgerMessage
+from runyard.domain.runs.run import Fate, Feedback, Run
 from runyard.domain.wait import KeptEvent, Wait, WaitStatus
 from runyard.encryption.cipher import KeyRing
 from runyard.encryption.columns import (

@@ -12,7 +12,8 @@ from typing import TYPE_CHECKING
 
 from msgspec import Struct
 
-from runyard.clock import Clock
+from runyard.base.clock import Clock
+from runyard.base.ids import new_name, new_secret
 from runyard.domain.api_key import (
     ALL_SCOPES,
     DEFAULT_SCOPES,
@@ -27,14 +28,13 @@ from runyard.domain.api_key import (
     whole,
 )
 from runyard.domain.events import clean
-from runyard.domain.no_redaction import NO_REDACTION
+from runyard.domain.redaction.no_redaction import NO_REDACTION
 from runyard.errors import KeyRequired, NotFound, RunyardError
-from runyard.ids import new_name, new_secret
 from runyard.store import Store
 from runyard.telemetry.logger import get_logger
 
 if TYPE_CHECKING:
-    from runyard.domain.redaction import Redactor
+    from runyard.domain.redaction.redactor import Redactor
 
 log = get_logger()
 

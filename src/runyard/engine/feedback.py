@@ -5,13 +5,13 @@ from contextlib import suppress
 from typing import TYPE_CHECKING, Literal
 
 from runyard.domain.events import clean
-from runyard.domain.run import Feedback
+from runyard.domain.runs.run import Feedback
 from runyard.engine.queries.views import Views
 from runyard.errors import Invalid, Unreadable
 from runyard.store import Store
 
 if TYPE_CHECKING:
-    from runyard.domain.redaction import Redactor
+    from runyard.domain.redaction.redactor import Redactor
 
 MOST_COMMENT_CHARS = 4000
 

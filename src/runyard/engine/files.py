@@ -15,19 +15,19 @@ from typing import TYPE_CHECKING, Protocol
 
 from msgspec import Struct
 
-from runyard.clock import Clock
-from runyard.domain.content import File, file_of
+from runyard.base.clock import Clock
+from runyard.base.ids import is_id, new_id
+from runyard.domain.content.file import CHUNK_BYTES, OBJECT_BYTES, StoredFile, file_name, fits, is_allowed, media_type
+from runyard.domain.content.parts import File, file_of
 from runyard.domain.events import clean
-from runyard.domain.file import CHUNK_BYTES, OBJECT_BYTES, StoredFile, file_name, fits, is_allowed, media_type
-from runyard.domain.no_redaction import NO_REDACTION
-from runyard.domain.run import Run
+from runyard.domain.redaction.no_redaction import NO_REDACTION
+from runyard.domain.runs.run import Run
 from runyard.errors import NotFound, RunyardError, TooLarge, Unavailable, WrongType
-from runyard.ids import is_id, new_id
 from runyard.store import Store
 from runyard.telemetry.logger import get_logger
 
 if TYPE_CHECKING:
-    from runyard.domain.redaction import Redactor
+    from runyard.domain.redaction.redactor import Redactor
 
 log = get_logger()
 

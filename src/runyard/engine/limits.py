@@ -8,7 +8,7 @@ import asyncio
 from contextvars import Context
 from typing import NamedTuple
 
-from runyard.clock import Clock
+from runyard.base.clock import Clock
 from runyard.errors import Invalid, QueueFull, RunyardError, TooLarge
 from runyard.store import Store
 

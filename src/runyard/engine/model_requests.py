@@ -11,16 +11,16 @@ from typing import Any
 from msgspec import Struct
 
 from runyard.agents.declared.agent import Agent, Output, equipped
-from runyard.agents.model.loop import tool_definitions
-from runyard.agents.model.window import Window
+from runyard.agents.kinds.model.loop import tool_definitions
+from runyard.agents.kinds.model.window import Window
 from runyard.agents.tools.waiting_tools import ClientTool
-from runyard.domain.content import model_content
-from runyard.domain.conversation import messages
+from runyard.domain.content.parts import model_content
+from runyard.domain.conversations.thread import Message
 from runyard.domain.events import StepStarted
-from runyard.domain.fold import State
-from runyard.domain.run import Run
-from runyard.domain.summary import SUMMARIZE, Memory, Summary
-from runyard.domain.thread import Message
+from runyard.domain.runs.run import Run
+from runyard.domain.state.conversation import messages
+from runyard.domain.state.run_state import State
+from runyard.domain.state.summary import SUMMARIZE, Memory, Summary
 from runyard.engine.channels.agent_directory import AgentDirectory
 from runyard.engine.channels.orchestrator import Orchestrator
 from runyard.engine.log.snapshots import Snapshots

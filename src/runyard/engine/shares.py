@@ -8,14 +8,14 @@ store has its digest.
 from collections.abc import Sequence
 from typing import Any
 
+from runyard.base.ids import new_id, new_secret
 from runyard.domain.api_key import SECRET_LENGTH, digest_of
-from runyard.domain.content import File
-from runyard.domain.thread import Message, Share
+from runyard.domain.content.parts import File
+from runyard.domain.conversations.thread import Message, Share
 from runyard.domain.times import iso
 from runyard.engine.queries.finding import Finding
 from runyard.engine.queries.views import Views, checked_id
 from runyard.errors import Invalid, NotFound
-from runyard.ids import new_id, new_secret
 from runyard.store import Store
 
 DAY_MS = 86_400_000

@@ -1,4 +1,4 @@
-"""Implementations of `runyard.model.Model`.
+"""Implementations of `runyard.models.model.Model`.
 
 `litellm.py` asks every provider that litellm supports; `loading.py` imports litellm beside the event loop.
 `scripted.py` answers from data, for demos and tests.

@@ -1,4 +1,4 @@
-"""Every model that litellm supports, behind `runyard.model.Model`.
+"""Every model that litellm supports, behind `runyard.models.model.Model`.
 
 litellm is large; `loading.py` imports it. It reads prices from its own file, and its logging is off because its logs
 may hold content.
@@ -26,9 +26,9 @@ from runyard.errors import (
     ModelUnavailable,
     RateLimited,
 )
-from runyard.model import AnswerPiece, Finished, FinishReason, Request, Text, Thinking
 from runyard.models.answer_schemas import instructed, is_strict
 from runyard.models.loading import load_beside_the_loop
+from runyard.models.model import AnswerPiece, Finished, FinishReason, Request, Text, Thinking
 
 Sleep = Callable[[float], Awaitable[object]]
 

@@ -26,7 +26,7 @@ from runyard.errors import (
     ModelUnavailable,
     RateLimited,
 )
-from runyard.model import AnswerPiece, Conversation, Finished, FinishReason, Request, Text, Thinking
+from runyard.models.model import AnswerPiece, Conversation, Finished, FinishReason, Request, Text, Thinking
 
 ErrorCode = Literal["model_unavailable", "model_timeout", "rate_limited", "model_refused", "context_too_long"]
 ERRORS: dict[ErrorCode, type[ModelError]] = {

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Annotated
 from runyard.settings.model import SettingsGroup, setting
 
 if TYPE_CHECKING:
-    from runyard.domain.redaction import Redactor
+    from runyard.domain.redaction.redactor import Redactor
     from runyard.encryption.cipher import KeyRing
 
 
@@ -19,7 +19,7 @@ def _checked_ring(keys: str | None) -> str | None:
 
 
 def _redactor(names: str | None, patterns: Mapping[str, str]) -> "Redactor":
-    from runyard.domain.redaction import Redactor
+    from runyard.domain.redaction.redactor import Redactor
 
     return Redactor([name.strip() for name in (names or "").split(",") if name.strip()], patterns)
 

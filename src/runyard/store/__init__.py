@@ -12,27 +12,30 @@ worker, lanes (sorted), runs (sorted). No operation waits for a lane while it ho
 
 from typing import Protocol
 
-from runyard.domain.document import Document, Hit
+from runyard.domain.content.document import Document, Hit
 from runyard.domain.removal import Removal, Tombstone
-from runyard.store.agents import AgentStore
-from runyard.store.api_keys import ApiKeyStore
-from runyard.store.channels import ChannelStore, NewMessage, PostedMessage
-from runyard.store.checkpoints import CheckpointStore
+from runyard.store.content import AgentStore, CheckpointStore, DocumentStore, FileStore
+from runyard.store.conversations import ChannelStore, Excerpt, NewMessage, PostedMessage, ThreadStore
 from runyard.store.database import Database, Overview
-from runyard.store.documents import DocumentStore
-from runyard.store.files import FileStore
-from runyard.store.intake import Accepted, IdempotencyKey, IntakeStore, Post, Room
-from runyard.store.ledger import LedgerStore
-from runyard.store.log import Head, LogStore
-from runyard.store.pushes import PushStore
-from runyard.store.rate_limits import RateLimitStore
-from runyard.store.retention import RetentionStore, Swept
-from runyard.store.runs import Ending, RunColumn, RunFilter, RunStore
-from runyard.store.snapshots import Snapshot, SnapshotStore
-from runyard.store.steering import SteeringStore
-from runyard.store.threads import Excerpt, ThreadStore
-from runyard.store.waits import WaitStore
-from runyard.store.workers import NO_VERSIONS, AgentFilter, Beat, Claim, ReadyRun, Reaped, WorkerRow, WorkerStore
+from runyard.store.log import Head, LogStore, PushStore, Snapshot, SnapshotStore
+from runyard.store.queue import (
+    NO_VERSIONS,
+    Accepted,
+    AgentFilter,
+    Beat,
+    Claim,
+    IdempotencyKey,
+    IntakeStore,
+    Post,
+    ReadyRun,
+    Reaped,
+    Room,
+    SteeringStore,
+    WorkerRow,
+    WorkerStore,
+)
+from runyard.store.runs import Ending, LedgerStore, RunColumn, RunFilter, RunStore, WaitStore
+from runyard.store.upkeep import ApiKeyStore, RateLimitStore, RetentionStore, Swept
 
 __all__ = [
     "NO_VERSIONS",

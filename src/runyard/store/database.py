@@ -5,7 +5,7 @@ from typing import Protocol
 
 from msgspec import Struct
 
-from runyard.store.workers import WorkerRow
+from runyard.store.queue import WorkerRow
 
 
 class Overview(Struct, frozen=True, kw_only=True):

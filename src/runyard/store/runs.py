@@ -1,10 +1,12 @@
-"""Runs: look them up, cancel them, cancel those whose client disconnected, and keep the feedback on them."""
+"""Runs, their waits and their ledgers."""
 
 from collections.abc import Callable, Mapping, Sequence
 from typing import Literal, Protocol
 
 from runyard.domain.events import Draft
-from runyard.domain.run import Fate, Feedback, Run
+from runyard.domain.runs.ledger import Day, FirstTokens, Ledger, QueueState, RunGroup
+from runyard.domain.runs.run import Fate, Feedback, Run
+from runyard.domain.wait import KeptEvent, Wait, WaitStatus
 
 Ending = Callable[[Run, Fate], Sequence[Draft]]
 RunColumn = Literal["status", "agent", "thread_id", "error_code"]
@@ -12,6 +14,8 @@ RunFilter = Mapping[RunColumn, str]
 
 
 class RunStore(Protocol):
+    """Runs: look them up, cancel them, and cancel those whose client disconnected."""
+
     async def get_run(self, owner: str, run_id: str) -> Run:
         """Return a run; NotFound if the owner has no run with this id."""
 
@@ -55,3 +59,87 @@ class RunStore(Protocol):
 
     async def read_feedback(self, run_ids: Sequence[str]) -> Mapping[str, Feedback]:
         """Return the feedback on those of these runs that have one, by run id."""
+
+
+class WaitStore(Protocol):
+    """Waits: answers that runs wait for, and events that machines deliver."""
+
+    async def get_wait(self, owner: str | None, wait_id: str) -> Wait:
+        """Return a wait; NotFound if the owner has none with this id. None looks among all owners."""
+
+    async def list_waits(self, owner: str, before: str | None, limit: int, run_id: str | None = None) -> Sequence[Wait]:
+        """Return pending waits that a person or a client answers, of all runs or of one, newest first: those that are
+        older than the wait `before`."""
+
+    async def answer(
+        self,
+        owner: str | None,
+        wait_id: str,
+        state: WaitStatus,
+        by: str,
+        event: Draft,
+        taken: KeptEvent | None = None,
+    ) -> Wait:
+        """Record an answer and its event, and put the run back into the queue if it is parked. A `taken` event answers
+        no other wait.
+
+        The first answer wins: AlreadyDecided for any later one; RunEnded if the run ended without an answer."""
+
+    async def expire(
+        self, limit: int, event: Callable[[Wait], tuple[WaitStatus, Draft]]
+    ) -> tuple[Sequence[Wait], int | None]:
+        """Answer pending waits past their `expires_at` with the state and event that `event` makes, first due first.
+        Return them, and the milliseconds until the next wait expires (0: call again; None: no wait expires).
+
+        Runs become ready in the order of their due times."""
+
+    async def ended_children(self, limit: int, child: str | None = None) -> Sequence[tuple[str, Run]]:
+        """Return ended runs that another run waits for, with the ids of the waits; only that `child` if given."""
+
+    async def orphaned_children(self, limit: int, parent: str | None = None) -> Sequence[Run]:
+        """Return child runs that have not ended, and have no cancel request, although their parent has ended."""
+
+    async def keep_event(self, event: KeptEvent, keep_ms: int) -> bool:
+        """Store an event for `keep_ms`. Return False for an id that this owner used already; nothing changes then."""
+
+    async def matched_events(self, limit: int, target: str | None = None) -> Sequence[tuple[Wait, KeptEvent]]:
+        """Return pending waits for which an event is kept, each with the oldest such event that no run has taken."""
+
+    async def forget_events(self) -> None:
+        """Delete events past their time."""
+
+
+class LedgerStore(Protocol):
+    """The ledger: steps, messages and cost of runs in an agent's mailbox."""
+
+    async def mailbox_runs(self, owner: str, agent: str, before: str | None, limit: int) -> Sequence[Run]:
+        """Return an owner's runs in an agent's mailbox with an id below `before`, newest first. Only runs of this agent
+        are read, however many others exist."""
+
+    async def holding_runs(self, run_ids: Sequence[str]) -> frozenset[str]:
+        """Return those of these runs that are the active run of their lane. A run that waits for a person and has
+        released its lane is not included."""
+
+    async def read_ledger(self, run_id: str) -> Ledger:
+        """Return the steps and messages of a mailbox run, in order. `append` writes them with their events. A step that
+        has not ended when its run ends is marked as failed."""
+
+    async def run_groups(
+        self, owner: str | None, since: str, agent: str | None, durations: Sequence[int]
+    ) -> Sequence[RunGroup]:
+        """Return the runs with an id from `since` on, of an owner or of all owners, and of one agent or of all, in
+        groups. Runs of one group have equal values in all fields that are not sums. `durations` are milliseconds in
+        ascending order."""
+
+    async def first_tokens(
+        self, owner: str | None, since: str, agent: str | None, durations: Sequence[int]
+    ) -> Sequence[FirstTokens]:
+        """Return the runs that had a first token, in groups by day, agent and the time to it. The parameters are those
+        of `run_groups`."""
+
+    async def queue_state(self, owner: str | None, agent: str | None, limit: int) -> QueueState:
+        """Return how many runs have not started, at most `limit`, and how long the oldest of them has waited; of an
+        owner or of all owners, and of one agent or of all."""
+
+    async def usage_by_day(self, owner: str, agent: str, limit: int) -> Sequence[Day]:
+        """Return the cost of this owner's runs in an agent's mailbox per day of their steps, latest first."""

@@ -4,7 +4,7 @@ A failed write reports it to its caller only. A successful write proves little: 
 process is not ready until a minute has passed without such a failure.
 """
 
-from runyard.clock import Clock
+from runyard.base.clock import Clock
 from runyard.errors import DiskFull
 
 REMEMBERED_SECONDS = 60.0

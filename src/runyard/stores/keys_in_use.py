@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 from runyard.errors import StartupError, Unreadable
 from runyard.stores.sql_store import SqlStore
-from runyard.stores.transactions import encryption
+from runyard.stores.transactions.upkeep import encryption
 
 if TYPE_CHECKING:
     from runyard.encryption.cipher import KeyRing

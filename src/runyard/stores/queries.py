@@ -1,4 +1,4 @@
-"""Named SQL statements. Each is in `sql/<dialect>/*.sql` under a `-- name:` line and one sentence about its purpose.
+"""Named SQL statements. Each is in `sql/<dialect>/<subject>/` under a `-- name:` line and a sentence about its purpose.
 
 Both dialects have exactly the names of `Queries`; loading refuses a missing, extra or duplicate name. `-- fragment:`
 blocks are column lists that statements include as `{fragment}`. The hot path, `append.sql`, differs between dialects.
@@ -15,7 +15,7 @@ from runyard.errors import StartupError
 
 Dialect = Literal["sqlite", "postgres"]
 FOLDER = Path(__file__).parent / "sql"
-SCHEMA, HOT_PATH = "schema.sql", "append.sql"
+SCHEMA, HOT_PATH = "schema.sql", "log/append.sql"
 _BLOCK = re.compile(r"^-- (name|fragment): (\w+)\n(.*?)(?=^-- (?:name|fragment):|\Z)", re.M | re.S)
 
 
@@ -321,10 +321,15 @@ def parse(text: str) -> tuple[dict[str, str], dict[str, str]]:
     return found["name"], found["fragment"]
 
 
+def statement_files(dialect: Dialect) -> list[Path]:
+    """Return the files of all statements, without the schema and the hot path."""
+    folder = FOLDER / dialect
+    return sorted(path for path in folder.rglob("*.sql") if path not in (folder / SCHEMA, folder / HOT_PATH))
+
+
 @cache
 def load(dialect: Dialect) -> Queries:
-    sources = sorted(path for path in (FOLDER / dialect).glob("*.sql") if path.name not in (SCHEMA, HOT_PATH))
-    statements, fragments = parse("\n".join(path.read_text() for path in sources))
+    statements, fragments = parse("\n".join(path.read_text() for path in statement_files(dialect)))
     wanted = set(Queries.__struct_fields__)
     if statements.keys() != wanted:
         odd = ", ".join(sorted(statements.keys() ^ wanted))

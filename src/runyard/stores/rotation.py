@@ -17,7 +17,7 @@ from runyard.errors import Unreadable
 from runyard.stores.keys_in_use import record_key
 from runyard.stores.rows import Row
 from runyard.stores.sql_store import SqlStore
-from runyard.stores.transactions import encryption
+from runyard.stores.transactions.upkeep import encryption
 
 BATCH = 1000
 PASSES = 4  # the second pass finds values that were written during the first

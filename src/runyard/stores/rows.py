@@ -6,14 +6,14 @@ from typing import Any, Protocol
 import msgspec
 
 from runyard.domain.api_key import ApiKey
-from runyard.domain.append import Finish, Move
-from runyard.domain.branch import BranchRun
+from runyard.domain.content.file import StoredFile
+from runyard.domain.conversations.thread import Message, Share, Thread
 from runyard.domain.events import Draft, Event, Usage
-from runyard.domain.file import StoredFile
-from runyard.domain.lane import Lane
 from runyard.domain.push import Push
-from runyard.domain.run import Feedback, Run, Status
-from runyard.domain.thread import Message, Share, Thread
+from runyard.domain.runs.append import Finish, Move
+from runyard.domain.runs.branch import BranchRun
+from runyard.domain.runs.lane import Lane
+from runyard.domain.runs.run import Feedback, Run, Status
 from runyard.domain.wait import KeptEvent, Wait
 from runyard.store import Claim, Hit
 
@@ -44,6 +44,11 @@ def thread(row: Row) -> Thread:
         is_private=bool(row["is_private"]),
         metadata=row["metadata"],
     )
+
+
+def thread_values(made: Thread) -> tuple[Any, ...]:
+    """Return the values of a new thread, in the order of `insert_thread`."""
+    return made.id, made.owner, made.kind, made.external_id, made.user_id, made.agent, made.created_at, made.metadata
 
 
 def message(row: Row) -> Message:

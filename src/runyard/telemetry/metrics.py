@@ -16,7 +16,7 @@ from prometheus_client.exposition import CONTENT_TYPE_PLAIN_0_0_4
 from prometheus_client.metrics_core import Metric as Family
 
 from runyard.domain.events import Usage
-from runyard.domain.run import TERMINAL_STATUSES, Status
+from runyard.domain.runs.run import TERMINAL_STATUSES, Status
 from runyard.telemetry.harmless import failures, harmless
 
 M = TypeVar("M", Counter, Histogram)

@@ -4,7 +4,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from runyard.app.process import Process
-from runyard.clock import SystemClock
+from runyard.base.clock import SystemClock
 from runyard.domain.api_key import LOCAL
 from runyard.domain.events import Drafter, WaitAnswered
 from runyard.domain.wait import Wait

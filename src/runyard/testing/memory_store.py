@@ -1,6 +1,6 @@
 """The store in memory, for tests."""
 
-from runyard.clock import Clock, SystemClock
+from runyard.base.clock import Clock, SystemClock
 from runyard.stores import memory
 
 

@@ -5,6 +5,7 @@ from typing import Any, Literal, TypeVar
 
 from msgspec import Struct
 
+from runyard.base.json_schema import convert
 from runyard.domain.events import (
     ApprovalDecided,
     ApprovalRequested,
@@ -20,7 +21,6 @@ from runyard.domain.events import (
     ToolStarted,
     Usage,
 )
-from runyard.json_schema import convert
 
 T = TypeVar("T")
 

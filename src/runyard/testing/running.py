@@ -24,7 +24,7 @@ from runyard.agents.declared.model_settings import SCRIPTED
 from runyard.app.process import Process
 from runyard.buses.memory import MemoryBus
 from runyard.domain.api_key import LOCAL
-from runyard.domain.content import TextPart
+from runyard.domain.content.parts import TextPart
 from runyard.domain.events import Event, RunOutput, RunWaiting, WaitRequested
 from runyard.domain.task import Task
 from runyard.engine.intake.content import FileReference, NewPart

@@ -11,8 +11,8 @@ from time import perf_counter
 import structlog
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
+from runyard.base.ids import is_id
 from runyard.engine.access import Caller
-from runyard.ids import is_id
 from runyard.telemetry.logger import get_logger
 from runyard.web.errors.problems import CALLER
 

@@ -10,8 +10,8 @@ from fastapi.routing import APIRoute
 from pydantic import BaseModel, ValidationError
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
+from runyard.base.fields import UNKNOWN, hint
 from runyard.errors import BadRequest, Invalid, TooLarge
-from runyard.fields import UNKNOWN, hint
 from runyard.web.errors.problems import answer, path_of
 
 M = TypeVar("M", bound=BaseModel)

@@ -16,7 +16,7 @@ from starlette.responses import Response
 from starlette.types import Receive, Scope, Send
 
 from runyard.domain.events import Event
-from runyard.domain.run import Run
+from runyard.domain.runs.run import Run
 from runyard.engine.access import Caller
 from runyard.engine.control.disconnects import Disconnects
 from runyard.engine.log.stream import Pause, Streams

@@ -6,11 +6,11 @@ from typing import Any
 
 import msgspec
 
+from runyard.base.sse import Parser
 from runyard.domain.events import Event
 from runyard.faces.a2a.follow import LaterUpdates, Updates
 from runyard.faces.a2a.objects import Place, Shown, encode, task
 from runyard.faces.a2a.translate import Translation
-from runyard.sse import Parser
 from tests.faces.sample_events import RUN_ID
 
 PLACE = Place("context", "http://server")

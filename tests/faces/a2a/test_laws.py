@@ -5,7 +5,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from runyard.domain.events import Event
-from runyard.domain.fold import fold
+from runyard.domain.state.fold import fold
 from runyard.faces.a2a.state import CLOSING, State
 from runyard.faces.a2a.translate import STATES, Translation
 from tests.faces.a2a.task_reader import now, read, same, sent, subscribed, text_of, translated

@@ -9,8 +9,8 @@ import httpx2
 
 import runyard
 from runyard.agents.declared.loading import App
+from runyard.base.sse import Parser
 from runyard.faces.a2a.start import REUSED
-from runyard.sse import Parser
 from tests.faces.a2a.task_reader import read, same, text_of
 from tests.faces.agents_for_tests import Gate
 from tests.faces.live_server import Serve, Server

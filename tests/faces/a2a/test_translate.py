@@ -4,7 +4,8 @@ from typing import Any
 
 import pytest
 
-from runyard.domain.content import DataPart, TextPart, file_of
+from runyard.domain.content.parts import DataPart, TextPart, file_of
+from runyard.domain.conversations.thread import Message
 from runyard.domain.events import (
     EVENT_TYPES,
     ApprovalDecided,
@@ -26,7 +27,6 @@ from runyard.domain.events import (
     WaitRequested,
 )
 from runyard.domain.task import RunOptions
-from runyard.domain.thread import Message
 from runyard.errors import BadRequest
 from runyard.faces.a2a import inputs, objects, wire
 from runyard.faces.a2a.inputs import Answer, Decision

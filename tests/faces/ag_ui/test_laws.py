@@ -5,7 +5,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from runyard.domain.events import Event
-from runyard.domain.fold import fold
+from runyard.domain.state.fold import fold
 from runyard.faces.ag_ui.state import State
 from runyard.faces.ag_ui.translate import Translation
 from tests.faces.ag_ui.test_translate import USER, parts_of, read, sent, text_of, translated

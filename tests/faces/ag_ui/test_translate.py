@@ -6,6 +6,7 @@ from typing import Any
 import msgspec
 import pytest
 
+from runyard.base.sse import Parser
 from runyard.domain.events import (
     EVENT_TYPES,
     ApprovalDecided,
@@ -30,7 +31,6 @@ from runyard.domain.events import (
 from runyard.faces.ag_ui import inputs
 from runyard.faces.ag_ui.follow import Asked, Encoder, Part
 from runyard.faces.ag_ui.translate import Translation
-from runyard.sse import Parser
 from tests.faces.random_logs import QUEUED, log
 from tests.faces.sample_events import EVENTS, RUN_ID
 

@@ -5,7 +5,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from runyard.domain.events import Event
-from runyard.domain.fold import fold
+from runyard.domain.state.fold import fold
 from runyard.faces.ai_sdk.state import State
 from runyard.faces.ai_sdk.translate import Translation
 from tests.faces.ai_sdk.message_reader import read

@@ -6,6 +6,7 @@ from typing import Any
 import msgspec
 import pytest
 
+from runyard.base.sse import Parser
 from runyard.domain.events import (
     EVENT_TYPES,
     ApprovalDecided,
@@ -30,7 +31,6 @@ from runyard.domain.events import (
 from runyard.faces.ai_sdk import chunks
 from runyard.faces.ai_sdk.follow import Encoder, Parts
 from runyard.faces.ai_sdk.translate import Translation
-from runyard.sse import Parser
 from tests.faces.ai_sdk.message_reader import read
 from tests.faces.random_logs import QUEUED, log
 from tests.faces.sample_events import EVENTS, RUN_ID

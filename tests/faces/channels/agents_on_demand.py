@@ -4,10 +4,10 @@ import asyncio
 from collections.abc import Awaitable, Callable
 from typing import Any
 
-from runyard.agents.context import Context
+from runyard.agents.context.context import Context
 from runyard.agents.declared.kinds import agent
 from runyard.agents.declared.loading import App
-from runyard.domain.run import Run
+from runyard.domain.runs.run import Run
 from runyard.store import PostedMessage
 from tests.faces.live_server import Server
 from tests.faces.raw_stream import RawStream

@@ -11,7 +11,7 @@ from runyard.agents.channels.prompt import HOW_TO_SPEAK, SILENCE
 from runyard.agents.channels.tools import channel_tools
 from runyard.agents.declared.agent import Agent
 from runyard.agents.declared.loading import App
-from runyard.domain.run import Run
+from runyard.domain.runs.run import Run
 from runyard.engine.channels.agent_actions import AgentActions
 from runyard.telemetry.spans import Recorder
 from tests.faces.channels.agents_on_demand import Company, done

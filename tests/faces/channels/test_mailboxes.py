@@ -5,7 +5,7 @@ from typing import Any
 
 import pytest
 
-from runyard.agents.context import Context
+from runyard.agents.context.context import Context
 from runyard.agents.declared.kinds import agent
 from runyard.agents.declared.loading import App
 from tests.faces.channels.agents_on_demand import Company, done

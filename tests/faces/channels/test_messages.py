@@ -4,8 +4,8 @@ import asyncio
 
 import pytest
 
-from runyard.agents.context import Context
-from runyard.domain.run import Status
+from runyard.agents.context.context import Context
+from runyard.domain.runs.run import Status
 from tests.faces.channels.agents_on_demand import Company, done
 
 

@@ -6,7 +6,7 @@ import pytest
 
 from runyard.agents.declared.agent import Agent
 from runyard.agents.declared.loading import App
-from runyard.domain.profile import Profile
+from runyard.domain.content.profile import Profile
 from runyard.errors import StartupError
 from runyard.settings import Settings
 from tests.faces.channels.agents_on_demand import Company, done

@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 
 import runyard
-from runyard.agents.context import Context
+from runyard.agents.context.context import Context
 from runyard.agents.declared.agent import Agent
 from runyard.agents.declared.kinds import agent
 from runyard.agents.declared.loading import App

@@ -4,7 +4,7 @@ from typing import Any
 
 import pytest
 
-from runyard.ids import new_id
+from runyard.base.ids import new_id
 from tests.faces.channels.agents_on_demand import Company, done
 
 

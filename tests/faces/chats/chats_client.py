@@ -6,7 +6,7 @@ from typing import Any
 
 import httpx2
 
-from runyard.agents.context import Context
+from runyard.agents.context.context import Context
 from runyard.agents.declared.agent import Agent
 from runyard.agents.declared.kinds import agent
 from runyard.agents.declared.loading import App

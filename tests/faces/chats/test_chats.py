@@ -5,7 +5,7 @@ from itertools import pairwise
 
 import pytest
 
-from runyard.ids import new_id
+from runyard.base.ids import new_id
 from tests.faces.agents_for_tests import Gate
 from tests.faces.chats.chats_client import UUID, Chat, answer_of, interaction_of
 from tests.faces.live_server import Serve, Server

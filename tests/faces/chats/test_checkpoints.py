@@ -10,7 +10,7 @@ import pytest
 
 from runyard.checkpoints.file_store import FileInteractionStore
 from runyard.domain.api_key import LOCAL
-from runyard.domain.run import Status
+from runyard.domain.runs.run import Status
 from runyard.errors import NotFound
 from runyard.faces.chats.wire import Chat as ChatModel
 from runyard.faces.chats.wire import Interaction

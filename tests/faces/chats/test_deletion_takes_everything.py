@@ -4,7 +4,7 @@ from pathlib import Path
 
 import pytest
 
-from runyard.agents.context import Context
+from runyard.agents.context.context import Context
 from runyard.agents.declared.kinds import agent
 from runyard.agents.declared.loading import App
 from runyard.agents.tools.workspace import Workspace

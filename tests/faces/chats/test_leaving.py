@@ -6,7 +6,7 @@ from typing import Any
 import pytest
 
 from runyard.domain.api_key import LOCAL
-from runyard.domain.run import Run, Status
+from runyard.domain.runs.run import Run, Status
 from tests.faces.agents_for_tests import Gate
 from tests.faces.chats.chats_client import Chat, chat_agents, interaction_of
 from tests.faces.live_server import Serve, Server

@@ -4,6 +4,7 @@ from uuid import UUID
 
 import pytest
 
+from runyard.base.ids import new_approval_id, new_id
 from runyard.domain.events import (
     EVENT_TYPES,
     ApprovalDecided,
@@ -17,9 +18,8 @@ from runyard.domain.events import (
     RunOutput,
     ToolFinished,
 )
-from runyard.domain.run import Status
+from runyard.domain.runs.run import Status
 from runyard.faces.chats.translate import STATUS, frames, interaction_id, run_id_of
-from runyard.ids import new_approval_id, new_id
 from tests.faces.sample_events import EVENTS, RUN_ID, event, numbered
 
 ME = interaction_id(RUN_ID).encode()

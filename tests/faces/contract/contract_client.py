@@ -5,12 +5,12 @@ from typing import Any
 
 import httpx2
 
-from runyard.agents.context import Context
+from runyard.agents.context.context import Context
 from runyard.agents.declared.agent import Agent, Output
 from runyard.agents.declared.kinds import agent, plan, scripted
 from runyard.agents.declared.loading import App
 from runyard.agents.declared.nodes import Node
-from runyard.agents.plan.node_context import NodeContext
+from runyard.agents.kinds.plan.node_context import NodeContext
 from runyard.errors import InvalidTask, ToolError
 from tests.faces.agents_for_tests import SECRET, Gate
 from tests.faces.live_server import Server

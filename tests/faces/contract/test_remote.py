@@ -5,13 +5,13 @@ import asyncio
 import pytest
 
 import runyard
-from runyard.agents.context import Context
+from runyard.agents.context.context import Context
 from runyard.agents.declared.agent import Agent
 from runyard.agents.declared.kinds import agent, plan, remote
 from runyard.agents.declared.loading import App
 from runyard.agents.declared.nodes import Node
-from runyard.agents.plan.node_context import NodeContext
-from runyard.clock import SystemClock
+from runyard.agents.kinds.plan.node_context import NodeContext
+from runyard.base.clock import SystemClock
 from runyard.settings import Settings
 from runyard.stores.memory import MemoryStore
 from runyard.telemetry.spans import Recorder

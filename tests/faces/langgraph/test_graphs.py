@@ -8,7 +8,7 @@ from langgraph.types import interrupt
 
 import runyard
 from runyard.agents.declared.loading import App
-from runyard.sse import Parser
+from runyard.base.sse import Parser
 from tests.faces.live_server import Serve
 from tests.web.test_problems import MEMORY
 

@@ -10,7 +10,7 @@ from langchain_core.messages.utils import convert_to_messages
 from langgraph.graph.message import add_messages
 
 from runyard.domain.events import Event
-from runyard.domain.fold import fold
+from runyard.domain.state.fold import fold
 from runyard.faces.langgraph.state import State
 from runyard.faces.langgraph.translate import Translation
 from runyard.faces.langgraph.wire import MODES

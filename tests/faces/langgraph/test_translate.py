@@ -5,6 +5,7 @@ from typing import Any
 
 import msgspec
 
+from runyard.base.sse import Parser
 from runyard.domain.events import (
     EVENT_TYPES,
     ApprovalDecided,
@@ -36,7 +37,6 @@ from runyard.faces.langgraph.follow import START, Encoder, Position, Started
 from runyard.faces.langgraph.objects import Frame
 from runyard.faces.langgraph.translate import Translation
 from runyard.faces.langgraph.wire import MODES
-from runyard.sse import Parser
 from tests.faces.random_logs import QUEUED, log
 from tests.faces.sample_events import EVENTS, RUN_ID
 

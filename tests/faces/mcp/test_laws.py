@@ -5,7 +5,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from runyard.domain.events import Event
-from runyard.domain.fold import fold
+from runyard.domain.state.fold import fold
 from runyard.faces.mcp.follow import Call
 from runyard.faces.mcp.state import State
 from runyard.faces.mcp.translate import Translation

@@ -9,7 +9,7 @@ import httpx2
 import msgspec
 import pytest
 
-from runyard.sse import Frame, Parser
+from runyard.base.sse import Frame, Parser
 from tests.faces.agents_for_tests import Gate
 from tests.faces.live_server import Serve, Server
 from tests.support.eventually import eventually

@@ -6,6 +6,7 @@ from typing import Any
 import msgspec
 import pytest
 
+from runyard.base.sse import Frame, Parser
 from runyard.domain.events import (
     EVENT_TYPES,
     ApprovalDecided,
@@ -31,7 +32,6 @@ from runyard.faces.mcp import forms, objects
 from runyard.faces.mcp.follow import Answer, Call, Encoder, call_in, echo_of
 from runyard.faces.mcp.state import State
 from runyard.faces.mcp.translate import Translation
-from runyard.sse import Frame, Parser
 from tests.faces.random_logs import QUEUED, log
 from tests.faces.sample_events import EVENTS, RUN_ID
 

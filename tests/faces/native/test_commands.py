@@ -4,7 +4,7 @@ import asyncio
 
 import pytest
 
-from runyard.ids import new_id
+from runyard.base.ids import new_id
 from tests.faces.agents_for_tests import Gate
 from tests.faces.live_server import Serve, Server
 

@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 import runyard
-from runyard.agents.context import Context
+from runyard.agents.context.context import Context
 from runyard.agents.declared.agent import Agent
 from runyard.agents.declared.loading import App
 from tests.faces.live_server import Serve

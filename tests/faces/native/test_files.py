@@ -9,8 +9,8 @@ import pytest
 
 import runyard
 from runyard.agents.declared.loading import App
+from runyard.base.ids import new_id
 from runyard.engine.control.retention import Retention
-from runyard.ids import new_id
 from tests.faces.live_server import Serve, Server
 from tests.store.test_files import LEFT
 from tests.support.eventually import eventually

@@ -2,7 +2,7 @@
 
 from typing import Any
 
-from runyard.domain.search import excerpt, title_of, words_of
+from runyard.domain.conversations.search import excerpt, title_of, words_of
 from tests.faces.live_server import Server
 
 

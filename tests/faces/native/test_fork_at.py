@@ -9,8 +9,8 @@ import pytest
 from runyard.agents.declared.agent import Agent
 from runyard.agents.declared.loading import App
 from runyard.agents.tools.tool import tool
-from runyard.domain.conversation import NOT_MADE
-from runyard.model import Conversation
+from runyard.domain.state.conversation import NOT_MADE
+from runyard.models.model import Conversation
 from tests.faces.agents_for_tests import Gate
 from tests.faces.live_server import Serve, Server
 

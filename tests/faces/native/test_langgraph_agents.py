@@ -15,9 +15,9 @@ from langgraph.checkpoint.conformance import checkpointer_test, validate
 from langgraph.graph import START, MessagesState, StateGraph
 
 import runyard
-from runyard.agents.langgraph.checkpointer import CHECKPOINT, RunCheckpointer
+from runyard.agents.kinds.langgraph.checkpointer import CHECKPOINT, RunCheckpointer
 from runyard.domain.events import StepFinished
-from runyard.domain.fold import fold
+from runyard.domain.state.fold import fold
 from runyard.encryption.cipher import make
 from runyard.store import Store
 from tests.faces.live_server import Serve, Server

@@ -11,12 +11,12 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from runyard.agents.context import Context
+from runyard.agents.context.context import Context
 from runyard.agents.declared.kinds import agent
 from runyard.agents.declared.loading import App
 from runyard.domain.events import Event
-from runyard.domain.fold import fold
-from runyard.domain.run import Run
+from runyard.domain.runs.run import Run
+from runyard.domain.state.fold import fold
 from runyard.engine.log import snapshots as module
 from runyard.engine.log.snapshots import Snapshots
 from runyard.engine.running import run_snapshots

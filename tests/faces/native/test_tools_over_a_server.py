@@ -4,7 +4,7 @@ import pytest
 from structlog.testing import capture_logs
 
 import runyard
-from runyard.agents.context import Context
+from runyard.agents.context.context import Context
 from runyard.agents.declared.kinds import agent
 from runyard.agents.declared.loading import App
 from tests.faces.live_server import Serve

@@ -5,8 +5,8 @@ from typing import Any
 import msgspec
 import pytest
 
-from runyard.domain.fold import fold
-from runyard.ids import new_id
+from runyard.base.ids import new_id
+from runyard.domain.state.fold import fold
 from tests.faces.agents_for_tests import Gate
 from tests.faces.live_server import Serve, Server
 

@@ -3,7 +3,7 @@
 from typing import Any
 
 import runyard
-from runyard.agents.context import Context
+from runyard.agents.context.context import Context
 from runyard.agents.declared.loading import App
 from tests.faces.live_server import Serve
 from tests.faces.raw_stream import RawStream

@@ -5,7 +5,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from runyard.domain.events import Event, RunWaiting
-from runyard.domain.fold import fold
+from runyard.domain.state.fold import fold
 from runyard.faces.openai.chat_translate import completion
 from runyard.faces.openai.state import State
 from runyard.faces.openai.translate import Translation

@@ -6,6 +6,7 @@ from typing import Any
 import msgspec
 import pytest
 
+from runyard.base.sse import Parser
 from runyard.domain.events import (
     EVENT_TYPES,
     ApprovalDecided,
@@ -36,7 +37,6 @@ from runyard.domain.task import RunOptions
 from runyard.faces.openai.chat_translate import ChunkTranslation
 from runyard.faces.openai.follow import EventEncoder
 from runyard.faces.openai.translate import Translation
-from runyard.sse import Parser
 from tests.faces.random_logs import QUEUED, log
 from tests.faces.sample_events import EVENTS, RUN_ID
 

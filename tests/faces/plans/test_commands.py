@@ -7,8 +7,8 @@ from typing import Any, get_args
 import pytest
 
 from runyard.agents.declared.loading import App
+from runyard.base.ids import is_id
 from runyard.faces.plans.wire import RunState
-from runyard.ids import is_id
 from tests.faces.agents_for_tests import Gate, agents
 from tests.faces.live_server import Serve, Server
 from tests.faces.plans.plans_client import seen, start, stream_to_end, told

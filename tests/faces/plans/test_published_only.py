@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from runyard.bus import Hint
+from runyard.buses.bus import Hint
 from tests.faces.agents_for_tests import Gate
 from tests.faces.live_server import Serve, Server
 from tests.faces.plans.plans_client import REFERENCE, seen, start, stream_to_end, told

@@ -2,7 +2,7 @@
 
 import pytest
 
-from runyard.domain.run import Run
+from runyard.domain.runs.run import Run
 from tests.faces.live_server import Serve, Server
 from tests.store.factories import a_worker, claimed, die
 from tests.support.eventually import eventually

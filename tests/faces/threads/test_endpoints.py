@@ -5,9 +5,9 @@ import re
 
 import pytest
 
-from runyard.domain.thread import Message
+from runyard.base.ids import new_id
+from runyard.domain.conversations.thread import Message
 from runyard.faces.threads.routes import MESSAGES
-from runyard.ids import new_id
 from runyard.stores.memory import MemoryStore
 from tests.faces.agents_for_tests import Gate
 from tests.faces.live_server import Serve, Server

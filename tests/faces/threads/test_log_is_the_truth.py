@@ -6,9 +6,9 @@ from typing import Any
 
 import pytest
 
-from runyard.clock import SystemClock
-from runyard.domain.append import Outcome, Part
-from runyard.domain.fold import fold
+from runyard.base.clock import SystemClock
+from runyard.domain.runs.append import Outcome, Part
+from runyard.domain.state.fold import fold
 from runyard.settings import Settings
 from runyard.stores.memory import MemoryStore
 from tests.faces.agents_for_tests import Gate, agents

@@ -5,7 +5,7 @@ from typing import get_args
 
 import pytest
 
-from runyard.domain.run import Status
+from runyard.domain.runs.run import Status
 from runyard.faces.threads import translate
 from runyard.faces.threads.wire import RunStatus
 from tests.faces.agents_for_tests import Gate

@@ -8,13 +8,14 @@ import asyncio
 from collections.abc import AsyncIterator, Awaitable, Callable, Sequence
 from typing import Any, Literal, TypeVar
 
-from runyard.agents.context import Context
+from runyard.agents.context.context import Context
 from runyard.agents.declared.agent import Agent, Output
 from runyard.agents.declared.kinds import agent
 from runyard.agents.execution import ForkedCopy, Parked
-from runyard.agents.python.runner import run_python
-from runyard.agents.runners import RUNNERS
-from runyard.domain.content import File, StoredContent, file_of
+from runyard.agents.kinds.python.runner import run_python
+from runyard.agents.kinds.runners import RUNNERS
+from runyard.domain.content.parts import File, StoredContent, file_of
+from runyard.domain.conversations.thread import Message
 from runyard.domain.events import (
     ApprovalDecided,
     Drafter,
@@ -26,12 +27,12 @@ from runyard.domain.events import (
     WaitAnswered,
     place,
 )
-from runyard.domain.fold import State, fold
-from runyard.domain.redaction import Redactor
-from runyard.domain.run import Run, Status
-from runyard.domain.summary import EarlierRun, Memory, Summary
+from runyard.domain.redaction.redactor import Redactor
+from runyard.domain.runs.run import Run, Status
+from runyard.domain.state.fold import fold
+from runyard.domain.state.run_state import State
+from runyard.domain.state.summary import EarlierRun, Memory, Summary
 from runyard.domain.task import Budget
-from runyard.domain.thread import Message
 from runyard.domain.wait import Wait, WaitKind
 from runyard.engine.running.redacting import EventRedactor
 from runyard.errors import AgentError

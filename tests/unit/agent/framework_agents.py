@@ -4,7 +4,7 @@ from collections.abc import Callable, Sequence
 
 from runyard.agents.declared.agent import Agent, Output
 from runyard.agents.execution import Parked
-from runyard.agents.runners import RUNNERS
+from runyard.agents.kinds.runners import RUNNERS
 from runyard.domain.events import Event, ToolFinished, ToolStarted
 from tests.unit.agent.fake_execution import FakeExecution, log_with_decision
 

@@ -8,9 +8,9 @@ import msgspec
 from runyard.agents.declared.agent import Agent
 from runyard.agents.declared.model_settings import ModelSettings
 from runyard.agents.execution import ModelOutput
-from runyard.agents.model.runner import ModelRunner
+from runyard.agents.kinds.model.runner import ModelRunner
 from runyard.agents.tools.tool import Tool, tool
-from runyard.model import Request
+from runyard.models.model import Request
 from runyard.models.scripted import ScriptedModel
 from tests.unit.agent.fake_execution import FakeExecution
 

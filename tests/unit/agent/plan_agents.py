@@ -6,7 +6,7 @@ from typing import Any
 from runyard.agents.declared.agent import Agent
 from runyard.agents.declared.kinds import plan
 from runyard.agents.declared.nodes import Node
-from runyard.agents.plan.node_context import NodeContext
+from runyard.agents.kinds.plan.node_context import NodeContext
 from tests.unit.agent.fake_execution import FakeExecution
 
 SECRET = "secret content"

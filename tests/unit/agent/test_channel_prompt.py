@@ -3,7 +3,7 @@
 import pytest
 
 from runyard.agents.channels.prompt import HOW_TO_SPEAK, SILENCE, Line, Place, build_prompt
-from runyard.domain.memory import Block
+from runyard.domain.content.memory import Block
 
 
 def a_block(label: str, content: str) -> Block:

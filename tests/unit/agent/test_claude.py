@@ -9,13 +9,13 @@ import pytest
 from msgspec.structs import replace
 
 import runyard
-from runyard.agents.claude.messages import PREFIX, MessagePiece, QueryEnd, ToolUse, read_message
 from runyard.agents.declared.agent import Agent, Output
 from runyard.agents.declared.claude import note_spent, spent_before
-from runyard.agents.runners import RUNNERS
+from runyard.agents.kinds.claude.messages import PREFIX, MessagePiece, QueryEnd, ToolUse, read_message
+from runyard.agents.kinds.runners import RUNNERS
 from runyard.agents.user_code.current_call import set_current_execution
 from runyard.app.process import Process
-from runyard.domain.content import DataPart, Part, TextPart, encoded, file_of
+from runyard.domain.content.parts import DataPart, Part, TextPart, encoded, file_of
 from runyard.domain.events import Event, ModelMessage, Usage
 from runyard.errors import (
     FilesNotSupported,

@@ -4,11 +4,11 @@ import asyncio
 
 import pytest
 
-from runyard.agents.context import Context
+from runyard.agents.context.context import Context
 from runyard.agents.declared.agent import Output
 from runyard.agents.declared.kinds import agent
 from runyard.agents.execution import Canceled
-from runyard.agents.python.runner import run_python
+from runyard.agents.kinds.python.runner import run_python
 from runyard.agents.tools.tool import tool
 from runyard.errors import AgentError, Fenced, WrongThread
 from tests.unit.agent.fake_execution import FakeExecution, answer

@@ -10,14 +10,14 @@ import pytest
 
 from runyard.agents.declared.agent import Agent
 from runyard.agents.declared.loading import App
-from runyard.agents.model.tokens import estimate_tokens
+from runyard.agents.kinds.model.tokens import estimate_tokens
 from runyard.app.process import Process
 from runyard.buses.memory import MemoryBus
 from runyard.domain.api_key import LOCAL
-from runyard.domain.conversation import messages
 from runyard.domain.events import Event, RunFinished, RunOutput, StepFinished
-from runyard.domain.redaction import Redactor
-from runyard.domain.summary import SUMMARIZE
+from runyard.domain.redaction.redactor import Redactor
+from runyard.domain.state.conversation import messages
+from runyard.domain.state.summary import SUMMARIZE
 from runyard.engine.log.stream import Pause
 from runyard.errors import ContextTooLong, Invalid, ModelUnavailable
 from runyard.testing import MemoryStore

@@ -5,13 +5,13 @@ from collections import Counter
 
 import pytest
 
-from runyard.agents.context import Context
+from runyard.agents.context.context import Context
 from runyard.agents.declared.agent import Agent, Output
 from runyard.agents.declared.kinds import agent
-from runyard.agents.python.runner import run_python
+from runyard.agents.kinds.python.runner import run_python
 from runyard.agents.tools.tool import tool
 from runyard.domain.events import Event
-from runyard.domain.fold import fold
+from runyard.domain.state.fold import fold
 from runyard.errors import Nondeterministic, StepFailed
 from tests.unit.agent.fake_execution import FakeExecution, python_agent
 

@@ -8,8 +8,8 @@ import pytest
 
 import runyard.demo
 from runyard.agents.declared.loading import app_of, load
-from runyard.agents.python.runner import run_python
-from runyard.agents.runners import RUNNERS
+from runyard.agents.kinds.python.runner import run_python
+from runyard.agents.kinds.runners import RUNNERS
 from runyard.agents.user_code.current_call import set_current_execution
 from runyard.demo.candidates import CVS, keywords, reasons
 from runyard.store import Hit

@@ -11,7 +11,7 @@ from langchain_core.messages import AIMessage, HumanMessage
 from langgraph.checkpoint.serde.jsonplus import JsonPlusSerializer
 
 from runyard.agents.json_values import plain
-from runyard.agents.langgraph.graph_values import GraphValues
+from runyard.agents.kinds.langgraph.graph_values import GraphValues
 
 
 @dataclass

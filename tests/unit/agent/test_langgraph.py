@@ -10,9 +10,9 @@ from langgraph.prebuilt import ToolNode
 from langgraph.types import RetryPolicy, interrupt
 
 import runyard
-from runyard.agents.langgraph.runner import run_langgraph
+from runyard.agents.kinds.langgraph.runner import run_langgraph
 from runyard.domain.events import StepFinished
-from runyard.domain.redaction import Redactor
+from runyard.domain.redaction.redactor import Redactor
 from runyard.testing import Decision, run_agent
 from runyard.testing.result import RunResult
 from tests.support.fake_chat_model import FakeChatModel

@@ -6,9 +6,9 @@ from collections import Counter
 import runyard
 from runyard.agents.declared.agent import Output
 from runyard.agents.execution import Parked
-from runyard.agents.langgraph.runner import run_langgraph
+from runyard.agents.kinds.langgraph.runner import run_langgraph
 from runyard.domain.events import Event, StepFinished, StepStarted, Usage
-from runyard.domain.fold import fold
+from runyard.domain.state.fold import fold
 from tests.support.graph_agents import ANSWERS, TRIP, trip
 from tests.unit.agent.fake_execution import FakeExecution, log_with_answer, log_with_decision, run_until_parked
 

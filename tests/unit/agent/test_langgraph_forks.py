@@ -10,11 +10,11 @@ from langgraph.graph import START, MessagesState, StateGraph
 import runyard
 from runyard.agents.declared.agent import Output
 from runyard.agents.execution import ForkedCopy, Parked
-from runyard.agents.langgraph.checkpointer import is_record
-from runyard.agents.langgraph.runner import run_langgraph
+from runyard.agents.kinds.langgraph.checkpointer import is_record
+from runyard.agents.kinds.langgraph.runner import run_langgraph
+from runyard.domain.conversations.thread import Message
 from runyard.domain.events import Event, StepStarted
-from runyard.domain.fold import fold
-from runyard.domain.thread import Message
+from runyard.domain.state.fold import fold
 from tests.support.graph_agents import ANSWERS, trip
 from tests.unit.agent.fake_execution import FakeExecution, log_with_answer, log_with_decision
 

@@ -5,12 +5,12 @@ from typing import Any, TypeVar
 
 import pytest
 
-from runyard.agents.context import Context
+from runyard.agents.context.context import Context
 from runyard.agents.declared.agent import Agent
-from runyard.domain.conversation import call_ids, messages
+from runyard.domain.conversations.thread import Message
 from runyard.domain.events import Event, MessageReceived, MessageTaken, ModelReset, Payload
-from runyard.domain.fold import fold
-from runyard.domain.thread import Message
+from runyard.domain.state.conversation import call_ids, messages
+from runyard.domain.state.fold import fold
 from tests.unit.agent.fake_execution import FakeExecution, answer
 from tests.unit.agent.model_agents import model_agent, run_with_requests, turn_with_calls
 

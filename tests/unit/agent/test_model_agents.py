@@ -9,8 +9,8 @@ import pytest
 from runyard.agents.execution import ModelOutput
 from runyard.agents.tools.tool import tool
 from runyard.agents.user_code.current_call import set_current_execution, stream_output
-from runyard.domain.conversation import messages
 from runyard.domain.events import ModelMessage, StepFinished, ToolFinished, ToolOutput, ToolStarted, Usage
+from runyard.domain.state.conversation import messages
 from runyard.errors import ToolFailed
 from tests.unit.agent.fake_execution import FakeExecution, run_until_parked
 from tests.unit.agent.model_agents import (

@@ -4,7 +4,7 @@ import pytest
 
 from runyard.agents.tools.tool import tool
 from runyard.domain.events import Event, ToolFinished, ToolStarted
-from runyard.domain.run import Status
+from runyard.domain.runs.run import Status
 from tests.unit.agent.fake_execution import FakeExecution, log_with_decision, run_until_parked
 from tests.unit.agent.model_agents import DONE, model_agent, results, run_with_requests, turn_with_calls
 

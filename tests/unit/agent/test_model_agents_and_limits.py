@@ -7,7 +7,7 @@ import pytest
 
 from runyard.agents.declared.agent import Agent
 from runyard.agents.execution import Canceled, ModelOutput
-from runyard.agents.runners import RUNNERS
+from runyard.agents.kinds.runners import RUNNERS
 from runyard.domain.events import StepFinished
 from runyard.errors import ContextTooLong, Invalid, ModelRefused, ModelUnavailable, RateLimited
 from tests.unit.agent.fake_execution import FakeExecution

@@ -7,8 +7,8 @@ import pytest
 
 from runyard.agents.execution import ModelOutput
 from runyard.agents.tools.tool import Tool
-from runyard.domain.conversation import messages
 from runyard.domain.events import ToolFinished, ToolStarted
+from runyard.domain.state.conversation import messages
 from tests.unit.agent.fake_execution import FakeExecution, log_with_decision, run_until_parked
 from tests.unit.agent.model_agents import DONE, model_agent, pay, payloads, results, run_with_requests, turn_with_calls
 

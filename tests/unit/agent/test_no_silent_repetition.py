@@ -4,10 +4,10 @@ from collections.abc import Callable
 
 import pytest
 
-from runyard.agents.context import Context
+from runyard.agents.context.context import Context
 from runyard.agents.declared.agent import Agent, OnUnknown
 from runyard.agents.declared.kinds import agent
-from runyard.agents.python.runner import run_python
+from runyard.agents.kinds.python.runner import run_python
 from runyard.agents.tools.tool import Effects, tool
 from runyard.domain.events import Event
 from runyard.errors import UnknownOutcome

@@ -16,9 +16,9 @@ from pydantic import BaseModel
 
 import runyard
 from runyard.agents.execution import Canceled
-from runyard.agents.runners import RUNNERS
+from runyard.agents.kinds.runners import RUNNERS
 from runyard.domain.events import StepFinished, ToolFinished
-from runyard.domain.redaction import Redactor
+from runyard.domain.redaction.redactor import Redactor
 from runyard.errors import Invalid
 from runyard.testing import Decision, RunResult, run_agent
 from tests.support.eventually import PATIENCE

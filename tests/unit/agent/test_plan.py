@@ -5,10 +5,10 @@ from typing import Any
 
 import pytest
 
-from runyard.agents.plan.node_context import NodeContext
-from runyard.agents.plan.runner import run_plan
-from runyard.agents.runners import RUNNERS
-from runyard.domain.fold import fold
+from runyard.agents.kinds.plan.node_context import NodeContext
+from runyard.agents.kinds.plan.runner import run_plan
+from runyard.agents.kinds.runners import RUNNERS
+from runyard.domain.state.fold import fold
 from runyard.errors import NodeFailed
 from tests.unit.agent.fake_execution import FakeExecution
 from tests.unit.agent.plan_agents import event_lines, one, plan_of, step_results, three, two

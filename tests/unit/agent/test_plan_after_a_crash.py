@@ -9,8 +9,8 @@ from runyard.agents.declared.agent import OnUnknown
 from runyard.agents.declared.kinds import plan
 from runyard.agents.declared.nodes import Node
 from runyard.agents.execution import Parked
-from runyard.agents.plan.node_context import NodeContext
-from runyard.agents.plan.runner import run_plan
+from runyard.agents.kinds.plan.node_context import NodeContext
+from runyard.agents.kinds.plan.runner import run_plan
 from runyard.agents.tools.tool import Effects
 from runyard.domain.events import Event
 from runyard.errors import UnknownOutcome

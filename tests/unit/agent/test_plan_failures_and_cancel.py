@@ -9,11 +9,11 @@ import pytest
 
 from runyard.agents.declared.agent import Agent
 from runyard.agents.execution import Canceled
-from runyard.agents.plan.node_context import NodeContext
-from runyard.agents.plan.runner import run_plan
+from runyard.agents.kinds.plan.node_context import NodeContext
+from runyard.agents.kinds.plan.runner import run_plan
 from runyard.domain.events import RunFinished
-from runyard.domain.fold import fold
-from runyard.domain.run import Status
+from runyard.domain.runs.run import Status
+from runyard.domain.state.fold import fold
 from runyard.errors import AgentError, NodeFailed, NodeTimedOut, Unavailable, WriteRefused
 from tests.faces.sample_events import event
 from tests.unit.agent.fake_execution import FakeExecution, P

@@ -21,7 +21,7 @@ def python(code: str) -> str:
 @pytest.mark.parametrize(
     "first",
     [
-        "import runyard.agents.declared.agent, runyard.agents.tools.tool, runyard.agents.context",
+        "import runyard.agents.declared.agent, runyard.agents.tools.tool, runyard.agents.context.context",
         "import runyard.agents.declared.loading, runyard.demo",
         "from runyard import agent, tool",
         "import runyard; runyard.agent; import runyard.agents",
@@ -33,7 +33,7 @@ def test_agent_and_tool_are_the_decorators_in_every_order_of_imports(first: str)
 {first}
 import runyard
 from runyard import agent, tool
-import runyard.agents.runners
+import runyard.agents.kinds.runners
 assert runyard.agent is agent and runyard.tool is tool
 @runyard.agent
 async def f(ctx): ...
@@ -61,7 +61,7 @@ def test_declaring_a_model_agent_does_not_load_litellm() -> None:
     code = """
 import runyard, sys
 runyard.Agent("a", model="openai/gpt-5-mini")
-import runyard.app.process, runyard.agents.runners
+import runyard.app.process, runyard.agents.kinds.runners
 print("litellm" in sys.modules, "openai" in sys.modules)
 """
     assert python(code) == "False False"

@@ -20,9 +20,9 @@ from pydantic_ai.usage import UsageLimits
 
 import runyard
 from runyard.agents.execution import Canceled, ModelOutput
-from runyard.agents.runners import RUNNERS
+from runyard.agents.kinds.runners import RUNNERS
 from runyard.domain.events import ToolFinished
-from runyard.domain.redaction import Redactor
+from runyard.domain.redaction.redactor import Redactor
 from runyard.errors import Invalid
 from runyard.testing import Decision, RunResult, run_agent_sync
 from tests.support.eventually import PATIENCE

@@ -6,17 +6,17 @@ from typing import Any
 
 import pytest
 
-from runyard.agents.context import Context
+from runyard.agents.context.context import Context
 from runyard.agents.declared.agent import Agent, Output
 from runyard.agents.declared.kinds import agent, plan, scripted
 from runyard.agents.declared.nodes import Node
-from runyard.agents.plan.node_context import NodeContext
-from runyard.agents.runners import RUNNERS
+from runyard.agents.kinds.plan.node_context import NodeContext
+from runyard.agents.kinds.runners import RUNNERS
 from runyard.agents.tools.tool import tool
 from runyard.agents.user_code.current_call import set_current_execution, stream_output
 from runyard.domain.events import ModelMessage, ModelToken
-from runyard.domain.redacted import redacted
-from runyard.domain.redaction import Redactor
+from runyard.domain.redaction.redacted import redacted
+from runyard.domain.redaction.redactor import Redactor
 from tests.unit.agent.fake_execution import FakeExecution
 
 MAIL = "ann@example.com"

@@ -11,8 +11,8 @@ from runyard.agents.declared.agent import Agent
 from runyard.agents.declared.loading import load
 from runyard.agents.declared.nodes import Node
 from runyard.agents.durable.parking import Parking
-from runyard.agents.plan.node_context import NodeContext
-from runyard.agents.plan.runner import run_plan
+from runyard.agents.kinds.plan.node_context import NodeContext
+from runyard.agents.kinds.plan.runner import run_plan
 from tests.unit.agent.fake_execution import FakeExecution
 
 EXAMPLE = Path(__file__).parents[3] / "examples" / "device_plan.py"

@@ -8,7 +8,7 @@ from runyard.agents.declared.agent import Agent, Output
 from runyard.agents.declared.kinds import scripted
 from runyard.agents.declared.script import parse
 from runyard.agents.execution import Canceled
-from runyard.agents.scripted.runner import ScriptedRunner
+from runyard.agents.kinds.scripted.runner import ScriptedRunner
 from runyard.errors import AgentError, Invalid
 from tests.unit.agent.fake_execution import FakeExecution
 

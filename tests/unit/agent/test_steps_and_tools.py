@@ -5,7 +5,7 @@ from functools import partial
 
 import pytest
 
-from runyard.agents.context import Context
+from runyard.agents.context.context import Context
 from runyard.agents.declared.agent import Output
 from runyard.agents.tools.tool import tool
 from runyard.domain.events import StepFinished

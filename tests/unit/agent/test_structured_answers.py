@@ -7,9 +7,9 @@ import pytest
 from pydantic import BaseModel, field_validator
 
 from runyard.agents.declared.agent import Agent
-from runyard.domain.conversation import messages
+from runyard.domain.conversations.thread import Message
 from runyard.domain.events import MessageReceived
-from runyard.domain.thread import Message
+from runyard.domain.state.conversation import messages
 from runyard.errors import Invalid
 from runyard.testing import RunResult, run_agent
 from tests.unit.agent.fake_execution import FakeExecution

@@ -3,7 +3,7 @@
 from collections.abc import Callable
 
 from runyard.agents.user_code.tracebacks import MOST_CHARS, traceback_of
-from runyard.domain.redaction import Redactor
+from runyard.domain.redaction.redactor import Redactor
 from runyard.errors import AgentError, ModelUnavailable
 
 

@@ -6,11 +6,11 @@ from typing import Any
 
 import pytest
 
-from runyard.agents.context import Context
+from runyard.agents.context.context import Context
 from runyard.agents.declared.agent import Agent
 from runyard.agents.declared.kinds import agent
 from runyard.agents.execution import Parked
-from runyard.agents.python.runner import run_python
+from runyard.agents.kinds.python.runner import run_python
 from runyard.agents.tools.tool import tool
 from runyard.errors import Nondeterministic, Rejected, ToolFailed
 from tests.unit.agent.fake_execution import FakeExecution, log_with_decision, python_agent, run_until_parked

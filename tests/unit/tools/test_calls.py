@@ -11,8 +11,8 @@ from msgspec import structs
 from structlog.testing import capture_logs
 
 import runyard
-from runyard.agents.context import Context
-from runyard.agents.python.runner import run_python
+from runyard.agents.context.context import Context
+from runyard.agents.kinds.python.runner import run_python
 from runyard.agents.tools.tool import Tool
 from runyard.agents.user_code.current_call import set_current_execution
 from runyard.domain.events import ToolFinished, ToolOutput

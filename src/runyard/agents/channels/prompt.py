@@ -9,7 +9,7 @@ from collections.abc import Sequence
 
 from msgspec import Struct
 
-from runyard.domain.memory import Block
+from runyard.domain.content.memory import Block
 
 LAST_MESSAGES = 20
 MESSAGES = "## Recent messages"

@@ -9,7 +9,7 @@ from collections.abc import Awaitable, Sequence
 from typing import Annotated, Any, Protocol, TypeVar
 
 from runyard.agents.tools.tool import Tool
-from runyard.domain.memory import Passage
+from runyard.domain.content.memory import Passage
 from runyard.errors import Conflict, Invalid, NotFound, ToolError
 
 T = TypeVar("T")

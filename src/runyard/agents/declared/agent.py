@@ -27,9 +27,9 @@ from runyard.agents.declared.wrapped import Wrapped
 from runyard.agents.tools.sources import ToolSource
 from runyard.agents.tools.tool import Tool
 from runyard.agents.tools.waiting_tools import AgentTool
-from runyard.domain.content import File
+from runyard.base.json_schema import SchemaSource
+from runyard.domain.content.parts import File
 from runyard.errors import Invalid
-from runyard.json_schema import SchemaSource
 from runyard.models.scripted import Turns
 
 Kind = Literal["python", "scripted", "plan", "model", "remote", "claude", "langgraph", "pydantic_ai", "openai_agents"]

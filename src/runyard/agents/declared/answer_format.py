@@ -5,9 +5,9 @@ from typing import Any
 
 import msgspec
 
+from runyard.base.json_schema import SchemaSource, convert, schema_of
 from runyard.domain.events import cleaned
 from runyard.errors import Invalid
-from runyard.json_schema import SchemaSource, convert, schema_of
 
 _FENCED = re.compile(r"\s*```[A-Za-z]*\n(.*)```\s*", re.DOTALL)
 

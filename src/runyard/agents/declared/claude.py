@@ -16,8 +16,8 @@ import msgspec
 from msgspec import Struct
 
 from runyard.agents.user_code.current_call import workspaces
+from runyard.base.private_files import remove_tree
 from runyard.errors import Invalid, StartupError
-from runyard.private_files import remove_tree
 
 QUIET = {
     "CLAUDE_CODE_DISABLE_NONESSENTIAL_TRAFFIC": "1",

@@ -5,7 +5,7 @@ from functools import partial
 from runyard.agents.durable.recorded import RecordedCalls
 from runyard.agents.durable.tool_call import current_recorded_call
 from runyard.agents.execution import Execution
-from runyard.domain.content import File
+from runyard.domain.content.parts import File
 
 
 class Attaching:

@@ -9,9 +9,9 @@ from runyard.agents.declared.agent import Output
 from runyard.agents.durable.parking import Parking
 from runyard.agents.durable.waits import Waits, Wanted
 from runyard.agents.execution import Execution
-from runyard.domain.content import StoredContent
+from runyard.domain.content.parts import StoredContent
 from runyard.domain.events import Payload
-from runyard.domain.fold import WaitState
+from runyard.domain.state.run_state import WaitState
 from runyard.domain.task import Budget
 from runyard.errors import AnswerTimedOut, ChildFailed, Invalid, TooManyChildren
 

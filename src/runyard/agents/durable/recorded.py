@@ -21,10 +21,10 @@ from runyard.agents.execution import Execution
 from runyard.agents.json_values import digest, plain
 from runyard.agents.tools.tool import Effects, Tool, call
 from runyard.agents.user_code.tracebacks import traceback_of
-from runyard.domain.content import File, Image
+from runyard.domain.content.parts import File, Image
+from runyard.domain.conversations.thread import Message
 from runyard.domain.events import StepFinished, StepStarted
-from runyard.domain.fold import CallState, StepState
-from runyard.domain.thread import Message
+from runyard.domain.state.run_state import CallState, StepState
 from runyard.errors import Invalid, NestedCall, ResultNotJson, StepFailed, ToolFailed, UnknownOutcome
 
 V = TypeVar("V")

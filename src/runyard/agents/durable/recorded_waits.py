@@ -14,12 +14,12 @@ from runyard.agents.durable.parking import Parking
 from runyard.agents.durable.waits import Waits, Wanted
 from runyard.agents.execution import Execution
 from runyard.agents.json_values import plain
-from runyard.domain.content import Content, as_json
+from runyard.base.json_schema import check_schema, convert, schema_of
+from runyard.domain.content.parts import Content, as_json
 from runyard.domain.events import cleaned
 from runyard.domain.task import Budget
 from runyard.domain.wait import event_target
 from runyard.errors import AnswerTimedOut, Invalid
-from runyard.json_schema import check_schema, convert, schema_of
 
 
 class RecordedWaits:

@@ -11,7 +11,7 @@ nothing is emitted until it has used the last recorded result; from then on it i
 from typing import Any
 
 from runyard.agents.json_values import same
-from runyard.domain.fold import CallState, State, StepState, WaitState
+from runyard.domain.state.run_state import CallState, State, StepState, WaitState
 from runyard.domain.wait import WaitKind
 from runyard.errors import Nondeterministic
 

@@ -27,7 +27,7 @@ from runyard.agents.tools.waiting_tools import AgentTool, ClientTool
 from runyard.agents.user_code.current_call import error_code
 from runyard.agents.user_code.tracebacks import traceback_of
 from runyard.domain.events import Payload, ToolFinished, ToolRequested, ToolStarted, clean
-from runyard.domain.fold import CallState, WaitState
+from runyard.domain.state.run_state import CallState, WaitState
 from runyard.domain.task import Budget
 from runyard.errors import (
     Invalid,
@@ -44,7 +44,7 @@ from runyard.errors import (
 )
 
 if TYPE_CHECKING:
-    from runyard.domain.redaction import Redactor
+    from runyard.domain.redaction.redactor import Redactor
 
 P = TypeVar("P", bound=Payload)
 PREFIX = "Error executing tool: "

@@ -14,11 +14,11 @@ from runyard.agents.durable.parking import Parking
 from runyard.agents.durable.replay import Replay
 from runyard.agents.execution import Execution
 from runyard.agents.json_values import same
+from runyard.base.ids import new_id
 from runyard.domain.events import ApprovalRequested, Payload, WaitRequested
-from runyard.domain.fold import CallState, StepState, WaitState
+from runyard.domain.state.run_state import CallState, StepState, WaitState
 from runyard.domain.wait import ApprovalKind, ValueKind, Wait, WaitKind, child_target
 from runyard.errors import Nondeterministic
-from runyard.ids import new_id
 
 UNKNOWN: Final = "unknown_outcome"
 

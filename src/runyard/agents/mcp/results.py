@@ -6,8 +6,8 @@ from mimetypes import guess_extension
 from typing import TYPE_CHECKING, Any
 
 from runyard.agents.user_code.current_call import CurrentExecution
-from runyard.domain.content import File
-from runyard.domain.file import fits, media_type
+from runyard.domain.content.file import fits, media_type
+from runyard.domain.content.parts import File
 from runyard.errors import ToolError
 
 if TYPE_CHECKING:

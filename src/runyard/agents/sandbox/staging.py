@@ -15,7 +15,7 @@ import tempfile
 import time
 from pathlib import Path
 
-from runyard.private_files import remove_tree
+from runyard.base.private_files import remove_tree
 from runyard.telemetry.logger import get_logger
 
 log = get_logger()

@@ -4,8 +4,8 @@ from typing import Any
 
 import msgspec
 
+from runyard.base.json_schema.python_types import converted, described, without_values
 from runyard.errors import Invalid
-from runyard.json_schema.python_types import converted, described, without_values
 
 __all__ = ["converted", "schema_of", "without_values"]
 

@@ -7,8 +7,8 @@ from collections.abc import Mapping
 from typing import Any
 
 from runyard.agents.tools.tool import Tool
+from runyard.base.json_schema import SchemaSource, check_schema, check_value, schema_of
 from runyard.errors import Invalid, InvalidInput
-from runyard.json_schema import SchemaSource, check_schema, check_value, schema_of
 
 
 class WaitingTool(Tool[..., Any]):

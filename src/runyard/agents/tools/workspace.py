@@ -19,8 +19,8 @@ from weakref import WeakValueDictionary
 from runyard.agents.sandbox.staging import BEFORE, NEW
 from runyard.agents.user_code.current_call import current_execution, workspaces
 from runyard.agents.user_code.run_in_thread import run_in_thread
+from runyard.base.private_files import make_folder, remove_tree
 from runyard.errors import StartupError, ToolError
-from runyard.private_files import make_folder, remove_tree
 
 FILE_BYTES = 1024 * 1024
 FOLDER_BYTES = 64 * 1024 * 1024

@@ -17,10 +17,10 @@ from typing import Any, Protocol
 
 from runyard.agents.user_code.frames import calls_user_code
 from runyard.agents.user_code.run_in_thread import run_in_thread
-from runyard.domain.content import File
+from runyard.domain.content.parts import File
 from runyard.domain.events import Payload, ToolOutput, clean
-from runyard.domain.fold import State
-from runyard.domain.run import Run
+from runyard.domain.runs.run import Run
+from runyard.domain.state.run_state import State
 from runyard.errors import AgentError, RunyardError
 from runyard.store import Hit
 from runyard.telemetry.logger import get_logger

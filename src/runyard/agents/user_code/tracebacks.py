@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING
 from runyard.domain.events import clean
 
 if TYPE_CHECKING:
-    from runyard.domain.redaction import Redactor
+    from runyard.domain.redaction.redactor import Redactor
 
 MOST_CHARS = 16_000
 _OWN = str(Path(__file__).parents[2]) + "/"

@@ -11,6 +11,8 @@ from typing import TYPE_CHECKING, Any, Literal, cast
 
 import msgspec
 
+from runyard.base.clock import SystemClock
+from runyard.base.ids import new_id
 from runyard.cli.clients.local_conversations import PAGE, LocalConversations, all_rows
 from runyard.cli.clients.local_rows import approval_info, key_info, log_event, run_info, wait_info
 from runyard.client.wire import (
@@ -25,16 +27,14 @@ from runyard.client.wire import (
     WaitInfo,
     WorkerInfo,
 )
-from runyard.clock import SystemClock
-from runyard.domain.no_redaction import NO_REDACTION
-from runyard.domain.run import Status
+from runyard.domain.redaction.no_redaction import NO_REDACTION
+from runyard.domain.runs.run import Status
 from runyard.engine.access import LOCAL_CALLER, Access, Caller
 from runyard.engine.feedback import FeedbackBook
 from runyard.engine.log.snapshots import READ_EVENTS
 from runyard.engine.queries.views import Views, checked_id
 from runyard.errors import Invalid, ScopeMissing
 from runyard.faces.native.rows import status_name
-from runyard.ids import new_id
 
 if TYPE_CHECKING:
     from runyard.domain.api_key import ApiKey, Scope

@@ -23,16 +23,16 @@ from runyard.client.wire import (
     ThreadInfo,
     ThreadMessage,
 )
+from runyard.domain.content.memory import EVERY_OWNER
 from runyard.domain.events import clean
-from runyard.domain.memory import EVERY_OWNER
-from runyard.domain.no_redaction import NO_REDACTION
+from runyard.domain.redaction.no_redaction import NO_REDACTION
 from runyard.domain.times import iso
 from runyard.engine.queries.views import checked_id
 from runyard.errors import NotFound
 
 if TYPE_CHECKING:
     from runyard.domain.api_key import Scope
-    from runyard.domain.thread import ThreadKind
+    from runyard.domain.conversations.thread import ThreadKind
     from runyard.engine.queries.finding import Finding
     from runyard.engine.queries.views import Views
     from runyard.settings import Settings

@@ -25,11 +25,11 @@ from runyard.faces.native.translate import envelope
 
 if TYPE_CHECKING:
     from runyard.domain.api_key import ApiKey
+    from runyard.domain.content.memory import Block, Passage
+    from runyard.domain.content.profile import Profile
+    from runyard.domain.conversations.thread import Conversation, Thread
     from runyard.domain.events import Event
-    from runyard.domain.memory import Block, Passage
-    from runyard.domain.profile import Profile
-    from runyard.domain.run import Feedback, Run
-    from runyard.domain.thread import Conversation, Thread
+    from runyard.domain.runs.run import Feedback, Run
     from runyard.domain.wait import Wait
     from runyard.engine.queries.finding import MessageHit
 

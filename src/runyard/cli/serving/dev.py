@@ -9,7 +9,7 @@ from runyard.cli.terminal.text import plain
 
 if TYPE_CHECKING:
     from runyard.agents.declared.loading import App as LoadedApp
-    from runyard.domain.run import Run
+    from runyard.domain.runs.run import Run
     from runyard.settings import Settings
 
 WIDTH = 80

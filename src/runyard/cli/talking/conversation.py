@@ -157,7 +157,7 @@ class Conversation:
 
     def _say(self, text: str) -> str:
         """Post a message and return its run. After Ctrl-C, post with the same idempotency key and cancel the run."""
-        from runyard.ids import new_id
+        from runyard.base.ids import new_id
 
         if self.thread is None:
             self.thread = self._runner.run(self._client.create_thread(self.agent))

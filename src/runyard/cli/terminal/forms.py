@@ -36,7 +36,7 @@ class Form:
 
     def fill(self) -> Any:
         """Ask until the value fits the schema, and return it. Raises FormEnded at the end of the input."""
-        from runyard.json_schema import check_value
+        from runyard.base.json_schema import check_value
 
         while True:
             value = self._value(self._root, "answer", True, 0)

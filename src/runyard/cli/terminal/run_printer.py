@@ -18,7 +18,7 @@ KEEPS = frozenset({"step.finished", "tool.finished", "model.message", "approval.
 
 def stopped_early(event: "LogEvent") -> str | None:
     """Return a sentence that names the limit which ended this run early; None otherwise."""
-    from runyard.domain.run import STOPPED_EARLY
+    from runyard.domain.runs.run import STOPPED_EARLY
 
     is_done = event.type == "run.finished" and event.data["status"] == "done"
     return STOPPED_EARLY.get(event.data["stop_reason"]) if is_done else None

@@ -144,7 +144,7 @@ async def _workers(settings: "Settings") -> list[Finding]:
 
 async def _leases(settings: "Settings") -> list[Finding]:
     from runyard.app.factories import open_store
-    from runyard.clock import SystemClock
+    from runyard.base.clock import SystemClock
 
     store, clock = open_store(settings), SystemClock()
     await store.open()

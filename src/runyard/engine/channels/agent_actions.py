@@ -2,8 +2,8 @@
 
 from collections.abc import Sequence
 
-from runyard.domain.memory import Passage
-from runyard.domain.run import Run
+from runyard.domain.content.memory import Passage
+from runyard.domain.runs.run import Run
 from runyard.engine.channels.agent_directory import AgentDirectory
 from runyard.engine.channels.conversations import Conversations
 

@@ -1,7 +1,7 @@
 """The agents that can be in channels: their profiles, their memory and their prompt.
 
 Agents declared in code have a profile too. Their model and instructions change in the code only, and only an operator
-can rename or retire them. Memory belongs to an agent and an owner (`domain/memory.py`)."""
+can rename or retire them. Memory belongs to an agent and an owner (`domain/content/memory.py`)."""
 
 from collections.abc import Collection, Mapping, Sequence
 from inspect import getdoc
@@ -11,21 +11,21 @@ from msgspec.structs import replace
 
 from runyard.agents.channels.prompt import LAST_MESSAGES, Line, Place, Prompt, build_prompt
 from runyard.agents.declared.agent import Agent
-from runyard.clock import Clock
+from runyard.base.clock import Clock
+from runyard.base.ids import new_id
+from runyard.domain.content.memory import EVERY_OWNER, Block, Passage
+from runyard.domain.content.profile import Profile
+from runyard.domain.conversations.thread import Message, Thread
 from runyard.domain.events import clean
-from runyard.domain.memory import EVERY_OWNER, Block, Passage
-from runyard.domain.no_redaction import NO_REDACTION
-from runyard.domain.profile import Profile
-from runyard.domain.run import Run
-from runyard.domain.thread import Message, Thread
+from runyard.domain.redaction.no_redaction import NO_REDACTION
+from runyard.domain.runs.run import Run
 from runyard.engine.limits import AgentLimits, not_blank
 from runyard.engine.queries.views import checked_id
 from runyard.errors import Conflict, Invalid, ModelRefused, NotFound, ScopeMissing
-from runyard.ids import new_id
 from runyard.store import Store
 
 if TYPE_CHECKING:
-    from runyard.domain.redaction import Redactor
+    from runyard.domain.redaction.redactor import Redactor
 
 NO_LIMITS = AgentLimits()
 CODE = frozenset({"persona", "model", "max_turns", "max_usd"})  # fields that the API cannot change of declared agents

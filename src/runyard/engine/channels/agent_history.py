@@ -4,9 +4,9 @@ from collections.abc import Mapping, Sequence
 
 from msgspec.structs import replace
 
-from runyard.domain.ledger import Day, Ledger
-from runyard.domain.run import Run, Status
-from runyard.domain.thread import ThreadKind
+from runyard.domain.conversations.thread import ThreadKind
+from runyard.domain.runs.ledger import Day, Ledger
+from runyard.domain.runs.run import Run, Status
 from runyard.engine.queries.views import checked_id
 from runyard.errors import NotFound
 from runyard.store import Store

@@ -12,22 +12,22 @@ from typing import TYPE_CHECKING
 from msgspec.structs import replace
 
 from runyard.agents.channels.prompt import LAST_MESSAGES
-from runyard.clock import Clock
+from runyard.base.clock import Clock
+from runyard.base.ids import new_id
+from runyard.domain.conversations.recipients import Participant, next_depth
+from runyard.domain.conversations.thread import Change, Conversation, Message, Reaction, Thread, ThreadKind
 from runyard.domain.events import Drafter, RunQueued, clean
-from runyard.domain.no_redaction import NO_REDACTION
-from runyard.domain.recipients import Participant, next_depth
-from runyard.domain.run import Run, agent_lane
-from runyard.domain.thread import Change, Conversation, Message, Reaction, Thread, ThreadKind
+from runyard.domain.redaction.no_redaction import NO_REDACTION
+from runyard.domain.runs.run import Run, agent_lane
 from runyard.engine.limits import Admission, InputLimits, not_blank
 from runyard.engine.log.tail import Tail
 from runyard.engine.queries.views import checked_id
 from runyard.errors import Invalid, NotFound
-from runyard.ids import new_id
 from runyard.store import IdempotencyKey, NewMessage, Post, PostedMessage, Store
 from runyard.telemetry.spans import Recorder, Tracer
 
 if TYPE_CHECKING:
-    from runyard.domain.redaction import Redactor
+    from runyard.domain.redaction.redactor import Redactor
 
 FACE = "channels"
 

@@ -10,7 +10,7 @@ import asyncio
 from collections.abc import Callable, Sequence
 from contextlib import suppress
 
-from runyard.domain.feed import Entry
+from runyard.domain.conversations.feed import Entry
 from runyard.engine.log.stream import AWAY_SECONDS, IdleTimer, Pause
 from runyard.errors import Gone, RunyardError, Unavailable
 from runyard.store import Store

@@ -13,7 +13,7 @@ from runyard.agents.channels.prompt import Prompt
 from runyard.agents.channels.tools import channel_tools
 from runyard.agents.declared.agent import Agent, Output
 from runyard.agents.execution import ModelOutput
-from runyard.domain.run import Run
+from runyard.domain.runs.run import Run
 from runyard.engine.channels.agent_actions import AgentActions
 from runyard.engine.channels.agent_directory import AgentDirectory
 from runyard.engine.channels.conversations import Conversations

@@ -5,10 +5,10 @@ import asyncio
 from collections.abc import Awaitable, Callable, Sequence
 from contextlib import suppress
 
-from runyard.clock import Clock
-from runyard.domain.endings import EndWithoutWorker
+from runyard.base.clock import Clock
 from runyard.domain.events import Draft
-from runyard.domain.run import Fate, Run, Status
+from runyard.domain.runs.endings import EndWithoutWorker
+from runyard.domain.runs.run import Fate, Run, Status
 from runyard.engine.log.stream import Pause, Streams
 from runyard.engine.log.tail import Tail
 from runyard.store import Ending, Store

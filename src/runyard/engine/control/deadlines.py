@@ -9,7 +9,7 @@ import asyncio
 from collections.abc import Iterator
 from contextlib import contextmanager
 
-from runyard.clock import Clock
+from runyard.base.clock import Clock
 from runyard.engine.control.cancel import Cancel
 from runyard.errors import RunyardError
 from runyard.telemetry.logger import get_logger

@@ -9,7 +9,7 @@ that a machine that was off for less than that removes its files too.
 import asyncio
 from collections.abc import Awaitable, Callable, Sequence
 
-from runyard.clock import Clock
+from runyard.base.clock import Clock
 from runyard.errors import RunyardError
 from runyard.store import Removal, Store
 from runyard.telemetry.logger import get_logger

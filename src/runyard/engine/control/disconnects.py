@@ -6,7 +6,7 @@ a run that waits for a decision. A follower in any process and on any face clear
 is over.
 """
 
-from runyard.domain.run import Run
+from runyard.domain.runs.run import Run
 from runyard.engine.log.stream import Streams
 from runyard.errors import RunyardError
 from runyard.store import Store

@@ -7,11 +7,11 @@ any order. Answering twice has no effect, because the first answer wins.
 
 from collections.abc import Awaitable, Callable
 
-from runyard.clock import Clock
-from runyard.domain.content import StoredContent
+from runyard.base.clock import Clock
+from runyard.domain.content.parts import StoredContent
 from runyard.domain.events import ApprovalDecided, Draft, Drafter, Usage, WaitAnswered
-from runyard.domain.fold import State
-from runyard.domain.run import Run, Status
+from runyard.domain.runs.run import Run, Status
+from runyard.domain.state.run_state import State
 from runyard.domain.task import Budget
 from runyard.domain.wait import Wait, WaitStatus
 from runyard.engine.control.cancel import Cancel

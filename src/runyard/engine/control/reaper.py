@@ -7,12 +7,12 @@ process does it, with or without a worker; no process leads."""
 import asyncio
 from collections.abc import Awaitable, Callable, Sequence
 
-from runyard.clock import Clock
-from runyard.domain.append import END_OF
-from runyard.domain.endings import EndWithoutWorker
+from runyard.base.clock import Clock
 from runyard.domain.events import Draft
 from runyard.domain.rate import FORGET_MS
-from runyard.domain.run import Fate, Run, Status
+from runyard.domain.runs.append import END_OF
+from runyard.domain.runs.endings import EndWithoutWorker
+from runyard.domain.runs.run import Fate, Run, Status
 from runyard.engine.control.linked_runs import LinkedRuns
 from runyard.engine.log.tail import Tail
 from runyard.errors import RunyardError

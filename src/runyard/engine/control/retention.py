@@ -8,7 +8,7 @@ leads. A deleted run leaves a tombstone for the same time again: clients get 410
 import asyncio
 from collections.abc import Awaitable, Callable
 
-from runyard.clock import Clock
+from runyard.base.clock import Clock
 from runyard.errors import RunyardError
 from runyard.store import Store, Swept
 from runyard.telemetry.logger import get_logger

@@ -12,22 +12,22 @@ from collections.abc import Awaitable, Callable, Mapping, Sequence
 from contextlib import suppress
 from typing import TYPE_CHECKING, Any, Literal
 
-from runyard.clock import Clock
+from runyard.base.clock import Clock
+from runyard.base.json_schema import check_value
 from runyard.domain.events import ApprovalDecided, Drafter, WaitAnswered, clean, cleaned
-from runyard.domain.no_redaction import NO_REDACTION
-from runyard.domain.run import Status
+from runyard.domain.redaction.no_redaction import NO_REDACTION
+from runyard.domain.runs.run import Status
 from runyard.domain.wait import FROM_CLIENTS, KeptEvent, Wait, WaitStatus, event_target
 from runyard.engine.control.wait_follower import WaitFollower
 from runyard.engine.log.tail import Tail
 from runyard.errors import AlreadyDecided, Invalid, ToolError, Unavailable
-from runyard.json_schema import check_value
 from runyard.store import RunColumn, Store
 from runyard.telemetry.metrics import Metrics
 
 if TYPE_CHECKING:
     from runyard.agents.declared.agent import Agent
     from runyard.agents.tools.tool import Tool
-    from runyard.domain.redaction import Redactor
+    from runyard.domain.redaction.redactor import Redactor
 
 MOST_OPEN = 1000  # open approvals of one run, and waiting runs of one thread
 

@@ -3,9 +3,9 @@
 import re
 from collections.abc import Sequence
 
+from runyard.base.json_schema import check_schema
 from runyard.domain.events import ClientTool, clean
 from runyard.errors import Invalid
-from runyard.json_schema import check_schema
 
 MOST = 128
 _NAME = re.compile(r"[A-Za-z0-9_-]{1,64}", re.ASCII)

@@ -3,15 +3,15 @@
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, NamedTuple
 
-from runyard.domain.content import DataPart, File, Image, Part, TextPart, encoded, file_of, text_of
+from runyard.base.ids import is_id, new_id
+from runyard.domain.content.parts import DataPart, File, Image, Part, TextPart, encoded, file_of, text_of
+from runyard.domain.conversations.thread import Message
 from runyard.domain.events import clean, cleaned
-from runyard.domain.thread import Message
 from runyard.errors import Invalid, NotFound
-from runyard.ids import is_id, new_id
 from runyard.store import Store
 
 if TYPE_CHECKING:
-    from runyard.domain.redaction import Redactor
+    from runyard.domain.redaction.redactor import Redactor
 
 MOST_PARTS = 100
 

@@ -9,15 +9,15 @@ from collections.abc import Sequence
 
 from msgspec.structs import replace
 
-from runyard.clock import Clock
-from runyard.domain.append import END_OF
-from runyard.domain.endings import FORKED, end_events
+from runyard.base.clock import Clock
+from runyard.base.ids import new_id
+from runyard.domain.conversations.thread import Thread
 from runyard.domain.events import TERMINAL, Draft, Drafter, Event, Origin, RunCanceled, RunQueued
-from runyard.domain.lane import finished
-from runyard.domain.run import Run, Status, thread_lane
-from runyard.domain.thread import Thread
+from runyard.domain.runs.append import END_OF
+from runyard.domain.runs.endings import FORKED, end_events
+from runyard.domain.runs.lane import finished
+from runyard.domain.runs.run import Run, Status, thread_lane
 from runyard.errors import Invalid, NotFound
-from runyard.ids import new_id
 from runyard.store import Excerpt, Store
 
 READ_EVENTS = 5000

@@ -12,7 +12,7 @@ from urllib.parse import unquote_to_bytes
 
 from msgspec import Struct
 
-from runyard.domain.content import TextPart
+from runyard.domain.content.parts import TextPart
 from runyard.engine.files import Files
 from runyard.engine.intake.content import FileReference, NewPart
 from runyard.errors import BadRequest

@@ -10,13 +10,14 @@ from typing import TYPE_CHECKING
 import msgspec
 from msgspec.structs import replace
 
-from runyard.clock import Clock
-from runyard.domain.content import StoredContent
+from runyard.base.clock import Clock
+from runyard.base.ids import is_id, new_id
+from runyard.domain.content.parts import StoredContent
+from runyard.domain.conversations.thread import Thread
 from runyard.domain.events import ClientTool, Drafter, RunQueued
-from runyard.domain.no_redaction import NO_REDACTION
-from runyard.domain.run import Run, run_lane, thread_lane
+from runyard.domain.redaction.no_redaction import NO_REDACTION
+from runyard.domain.runs.run import Run, run_lane, thread_lane
 from runyard.domain.task import Budget, RunOptions, Task, message_task
-from runyard.domain.thread import Thread
 from runyard.engine.intake.client_tools import checked_client_tools
 from runyard.engine.intake.content import NewPart, stored_content
 from runyard.engine.intake.redacted import options_as_stored, redacted_tool, task_as_stored
@@ -26,12 +27,11 @@ from runyard.engine.limits import Admission, InputLimits
 from runyard.engine.log.group import Group
 from runyard.engine.log.tail import Tail
 from runyard.errors import Invalid, NotFound, RunyardError
-from runyard.ids import is_id, new_id
 from runyard.store import Accepted, IdempotencyKey, Post, Store
 from runyard.telemetry.metrics import Metrics
 
 if TYPE_CHECKING:
-    from runyard.domain.redaction import Redactor
+    from runyard.domain.redaction.redactor import Redactor
     from runyard.engine.control.cancel import Cancel
     from runyard.engine.running.worker import Worker
 

@@ -8,7 +8,7 @@ from runyard.domain.events import ClientTool, clean, cleaned
 from runyard.domain.task import RunOptions, Task
 
 if TYPE_CHECKING:
-    from runyard.domain.redaction import Redactor
+    from runyard.domain.redaction.redactor import Redactor
 
 UNREDACTED_LABELS = frozenset({"request_id"})  # labels of a task that answers repeat
 

@@ -5,16 +5,16 @@ from typing import TYPE_CHECKING, Any
 
 import msgspec
 
-from runyard.clock import Clock
+from runyard.base.clock import Clock
+from runyard.base.ids import new_id
+from runyard.domain.conversations.thread import Thread
 from runyard.domain.events import clean, cleaned
-from runyard.domain.thread import Thread
 from runyard.engine.intake.fork import copy_beginning
 from runyard.errors import Conflict, Invalid, NotFound
-from runyard.ids import new_id
 from runyard.store import IdempotencyKey, Store
 
 if TYPE_CHECKING:
-    from runyard.domain.redaction import Redactor
+    from runyard.domain.redaction.redactor import Redactor
 
 MOST_METADATA_BYTES = 16_384
 

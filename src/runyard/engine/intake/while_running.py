@@ -9,8 +9,8 @@ message from its next commit; `expect_message` only tells it sooner.
 
 from typing import TYPE_CHECKING, Literal, assert_never
 
+from runyard.domain.conversations.thread import Message
 from runyard.domain.events import Drafter, MessageReceived
-from runyard.domain.thread import Message
 from runyard.engine.log.tail import Tail
 from runyard.errors import Unavailable
 from runyard.store import Accepted, Post, Room, Store

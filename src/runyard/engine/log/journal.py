@@ -19,10 +19,10 @@ from contextvars import Context
 from time import perf_counter
 from typing import cast
 
-from runyard.domain.append import Appended, Busy, Move, Outcome, Park, Part, Repeated
 from runyard.domain.events import Draft, place
-from runyard.domain.ledger import Ledger, LedgerMessage, Step
-from runyard.domain.run import Run
+from runyard.domain.runs.append import Appended, Busy, Move, Outcome, Park, Part, Repeated
+from runyard.domain.runs.ledger import Ledger, LedgerMessage, Step
+from runyard.domain.runs.run import Run
 from runyard.domain.wait import Wait
 from runyard.engine.log.tail import Tail
 from runyard.errors import Fenced, RunyardError, Unavailable, WriteRefused

@@ -16,11 +16,11 @@ import asyncio
 from collections.abc import Callable, Sequence
 from contextlib import suppress
 
-from runyard.bus import Bus, Hint
-from runyard.clock import Clock
+from runyard.base.clock import Clock
+from runyard.buses.bus import Bus, Hint
 from runyard.domain.events import Event, RunFinished, RunQueued
-from runyard.domain.publication import Backlog, CursorAdvance, state_of
-from runyard.domain.run import Status
+from runyard.domain.runs.publication import Backlog, CursorAdvance, state_of
+from runyard.domain.runs.run import Status
 from runyard.engine.log.publications import Publications
 from runyard.errors import RunyardError
 from runyard.store import Store

@@ -18,10 +18,11 @@ from typing import Any, Generic, Protocol, TypeVar
 import msgspec
 from msgspec import Struct
 
-from runyard.domain import kept_state
 from runyard.domain.events import Event
-from runyard.domain.fold import Folding, State
-from runyard.domain.run import Run
+from runyard.domain.runs.run import Run
+from runyard.domain.state import kept_state
+from runyard.domain.state.fold import Folding
+from runyard.domain.state.run_state import State
 from runyard.errors import RunyardError
 from runyard.store import Snapshot, Store
 from runyard.telemetry.logger import get_logger

@@ -15,7 +15,7 @@ from collections.abc import Callable, Iterator
 from contextlib import suppress
 
 from runyard.domain.events import TERMINAL, Event, WaitAnswered, WaitRequested
-from runyard.domain.run import Run
+from runyard.domain.runs.run import Run
 from runyard.engine.log.snapshots import Snapshots
 from runyard.engine.log.stream import Follower, Pause, Streams
 from runyard.errors import BadRequest, NotFound

@@ -6,7 +6,7 @@ so a copy that a process did not save before it died is made later.
 
 from collections.abc import Mapping, Sequence
 
-from runyard.domain.run import Run
+from runyard.domain.runs.run import Run
 from runyard.store import Store
 
 

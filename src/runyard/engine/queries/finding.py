@@ -11,17 +11,17 @@ from typing import TYPE_CHECKING, Any
 import msgspec
 from msgspec import Struct
 
+from runyard.domain.conversations.search import Excerpt, excerpt, has_words, title_of, words_of
+from runyard.domain.conversations.thread import Message, Thread
 from runyard.domain.events import clean
-from runyard.domain.run import Feedback
-from runyard.domain.search import Excerpt, excerpt, has_words, title_of, words_of
-from runyard.domain.thread import Message, Thread
+from runyard.domain.runs.run import Feedback
 from runyard.domain.times import iso
 from runyard.engine.queries.views import checked_cursor, checked_id
 from runyard.errors import Invalid, NotFound, Unreadable
 from runyard.store import Store
 
 if TYPE_CHECKING:
-    from runyard.domain.redaction import Redactor
+    from runyard.domain.redaction.redactor import Redactor
 
 READ_THREADS = 1000
 READ_RUNS = 500

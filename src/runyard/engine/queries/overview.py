@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 from msgspec import Struct
 
-from runyard.clock import Clock
+from runyard.base.clock import Clock
 from runyard.engine.log.stream import Streams
 from runyard.errors import RunyardError
 from runyard.store import Overview, Store

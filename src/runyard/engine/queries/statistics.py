@@ -9,11 +9,11 @@ from collections.abc import Mapping, Sequence
 
 from msgspec import Struct
 
-from runyard.clock import Clock
+from runyard.base.clock import Clock
+from runyard.base.ids import first_id_at
 from runyard.domain.events import Usage, clean
-from runyard.domain.ledger import FirstTokens, QueueState, RunGroup
-from runyard.domain.run import Status
-from runyard.ids import first_id_at
+from runyard.domain.runs.ledger import FirstTokens, QueueState, RunGroup
+from runyard.domain.runs.run import Status
 from runyard.store import Store
 
 DAY_MS = 86_400_000

@@ -7,16 +7,16 @@ from typing import TYPE_CHECKING, Any
 import msgspec
 from msgspec import Struct
 
-from runyard.clock import Clock, SystemClock
+from runyard.base.clock import Clock, SystemClock
+from runyard.base.ids import is_id, made_at
+from runyard.domain.conversations.thread import Message, Thread
 from runyard.domain.events import RunOutput, clean
-from runyard.domain.fold import State
-from runyard.domain.run import Run, Status
-from runyard.domain.thread import Message, Thread
+from runyard.domain.runs.run import Run, Status
+from runyard.domain.state.run_state import State
 from runyard.engine.control.deleted_files import DeletedFiles
 from runyard.engine.control.retention import DAY_MS
 from runyard.engine.log.snapshots import FoldedLog, FoldKind, Snapshots
 from runyard.errors import Gone, Invalid, NotFound, RunyardError, Unreadable
-from runyard.ids import is_id, made_at
 from runyard.store import Document, RunColumn, RunFilter, Store
 
 if TYPE_CHECKING:

@@ -3,10 +3,10 @@
 import asyncio
 
 from runyard.agents.declared.agent import Agent, Output, equipped
-from runyard.agents.runners import RUNNERS
+from runyard.agents.kinds.runners import RUNNERS
 from runyard.agents.tools.waiting_tools import ClientTool
-from runyard.domain.fold import State
-from runyard.domain.run import Run
+from runyard.domain.runs.run import Run
+from runyard.domain.state.run_state import State
 from runyard.engine.running.run_handle import RunHandle
 from runyard.engine.running.run_services import RunServices
 from runyard.errors import AgentError

@@ -3,7 +3,7 @@
 from collections.abc import Mapping
 from typing import Literal
 
-from runyard.domain.run import Status
+from runyard.domain.runs.run import Status
 
 ClaimOutcome = Literal["done", "error", "canceled", "waiting", "released", "lost"]
 ENDINGS: Mapping[Status, ClaimOutcome] = {

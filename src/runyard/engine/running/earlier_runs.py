@@ -10,12 +10,12 @@ from typing import Any
 import msgspec
 
 from runyard.agents.execution import ForkedCopy
-from runyard.domain.content import model_content
-from runyard.domain.conversation import messages
-from runyard.domain.endings import FORKED
-from runyard.domain.fold import State
-from runyard.domain.run import Run, Status
-from runyard.domain.summary import EarlierRun, Memory, Summary, last_summary
+from runyard.domain.content.parts import model_content
+from runyard.domain.runs.endings import FORKED
+from runyard.domain.runs.run import Run, Status
+from runyard.domain.state.conversation import messages
+from runyard.domain.state.run_state import State
+from runyard.domain.state.summary import EarlierRun, Memory, Summary, last_summary
 from runyard.engine.log.snapshots import Snapshots
 from runyard.errors import NotFound
 from runyard.store import Store

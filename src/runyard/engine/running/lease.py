@@ -9,8 +9,8 @@ import asyncio
 from collections.abc import Callable
 
 from runyard.agents.execution import Canceled
-from runyard.clock import since_boot
-from runyard.domain.run import Run
+from runyard.base.clock import since_boot
+from runyard.domain.runs.run import Run
 from runyard.errors import Fenced, Unavailable
 from runyard.store import Beat, Store
 

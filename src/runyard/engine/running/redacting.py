@@ -8,11 +8,11 @@ from msgspec.structs import replace
 from runyard.agents.declared.agent import Output
 from runyard.agents.execution import ModelOutput
 from runyard.domain.events import Payload, StepFinished, ToolFinished, ToolOutput, clean
-from runyard.domain.redacted import redacted
+from runyard.domain.redaction.redacted import redacted
 from runyard.domain.wait import Wait
 
 if TYPE_CHECKING:
-    from runyard.domain.redaction import Redactor, Stream
+    from runyard.domain.redaction.redactor import Redactor, Stream
 
 P = TypeVar("P", bound=Payload)
 

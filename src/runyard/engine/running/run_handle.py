@@ -13,7 +13,9 @@ from msgspec.structs import replace
 
 from runyard.agents.declared.agent import Agent
 from runyard.agents.execution import Canceled, ForkedCopy
-from runyard.domain.content import File, StoredContent, encoded
+from runyard.base.ids import new_approval_id, new_wait_id
+from runyard.domain.content.parts import File, StoredContent, encoded
+from runyard.domain.conversations.thread import Message
 from runyard.domain.events import (
     ApprovalRequested,
     Draft,
@@ -27,12 +29,11 @@ from runyard.domain.events import (
     Usage,
     WaitRequested,
 )
-from runyard.domain.fold import State
-from runyard.domain.ledger import LedgerRecorder
-from runyard.domain.run import Run
-from runyard.domain.summary import Memory, Summary
+from runyard.domain.runs.ledger import LedgerRecorder
+from runyard.domain.runs.run import Run
+from runyard.domain.state.run_state import State
+from runyard.domain.state.summary import Memory, Summary
 from runyard.domain.task import Budget, Task, deadline
-from runyard.domain.thread import Message
 from runyard.domain.wait import APPROVALS, Wait, WaitKind
 from runyard.engine.log.journal import RunWriter
 from runyard.engine.running.earlier_runs import earlier_conversations, fitting, forked_copy, runs_since_summary
@@ -41,7 +42,6 @@ from runyard.engine.running.redacting import EventRedactor
 from runyard.engine.running.run_services import RunServices
 from runyard.engine.running.run_trace import RunTrace
 from runyard.errors import AgentError, AnswerTooLarge, EventTooLarge, Fenced
-from runyard.ids import new_approval_id, new_wait_id
 from runyard.store import Claim, Hit
 
 P = TypeVar("P", bound=Payload)

@@ -8,12 +8,12 @@ from types import MappingProxyType
 from typing import TYPE_CHECKING, Any, NamedTuple, Protocol
 
 from runyard.agents.declared.agent import Agent, Output
-from runyard.clock import Clock
-from runyard.domain.append import Release
-from runyard.domain.content import StoredContent
+from runyard.base.clock import Clock
+from runyard.domain.content.parts import StoredContent
 from runyard.domain.events import Drafter
-from runyard.domain.no_redaction import NO_REDACTION
-from runyard.domain.run import Run
+from runyard.domain.redaction.no_redaction import NO_REDACTION
+from runyard.domain.runs.append import Release
+from runyard.domain.runs.run import Run
 from runyard.domain.task import Budget
 from runyard.engine.files import Files
 from runyard.engine.limits import OutputLimits
@@ -27,7 +27,7 @@ from runyard.telemetry.metrics import Metrics
 from runyard.telemetry.spans import Recorder, Tracer
 
 if TYPE_CHECKING:
-    from runyard.domain.redaction import Redactor
+    from runyard.domain.redaction.redactor import Redactor
 
 log = get_logger()
 

@@ -9,7 +9,7 @@ import asyncio
 from collections.abc import Sequence
 from typing import Any
 
-from runyard.domain.run import Run
+from runyard.domain.runs.run import Run
 from runyard.engine.log.snapshots import AT_END, EVERY, FoldedLog, FoldKind, Snapshots
 from runyard.telemetry.logger import get_logger
 

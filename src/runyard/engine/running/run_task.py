@@ -17,9 +17,9 @@ from runyard.agents.declared.agent import Agent, Output
 from runyard.agents.execution import Canceled, Parked
 from runyard.agents.user_code.current_call import set_current_execution
 from runyard.agents.user_code.tracebacks import traceback_of
-from runyard.domain.append import Finish, Park, Release
-from runyard.domain.content import TextPart, encoded, set_file_reader
-from runyard.domain.endings import end_events
+from runyard.base.ids import new_id
+from runyard.domain.content.parts import TextPart, encoded, set_file_reader
+from runyard.domain.conversations.thread import Message
 from runyard.domain.events import (
     RunCanceled,
     RunError,
@@ -27,9 +27,10 @@ from runyard.domain.events import (
     RunResumed,
     RunWaiting,
 )
-from runyard.domain.fold import State
-from runyard.domain.run import Run, Status, StopReason
-from runyard.domain.thread import Message
+from runyard.domain.runs.append import Finish, Park, Release
+from runyard.domain.runs.endings import end_events
+from runyard.domain.runs.run import Run, Status, StopReason
+from runyard.domain.state.run_state import State
 from runyard.engine.running.agent_task import TookTooLong, error_of, may_continue, run_agent
 from runyard.engine.running.claim_outcome import ENDINGS, ClaimOutcome
 from runyard.engine.running.database_wait import DatabaseAway
@@ -50,7 +51,6 @@ from runyard.errors import (
     Unreadable,
     WriteRefused,
 )
-from runyard.ids import new_id
 from runyard.store import Claim
 from runyard.telemetry.logger import get_logger
 

@@ -5,8 +5,8 @@ mailbox, and a change of its memory, are also log lines, without content.
 """
 
 from runyard.domain.events import Payload, StepFinished, StepStarted, ToolFinished, ToolStarted
-from runyard.domain.ledger import THINK
-from runyard.domain.run import Run
+from runyard.domain.runs.ledger import THINK
+from runyard.domain.runs.run import Run
 from runyard.telemetry.logger import get_logger
 from runyard.telemetry.spans import Span, Tracer
 

@@ -15,13 +15,13 @@ from collections.abc import Callable, Coroutine, Iterator, Sequence
 from contextlib import contextmanager, suppress
 from typing import Any
 
-from runyard.domain.run import SUSPECT_ATTEMPTS, Run
+from runyard.base.ids import new_id
+from runyard.domain.runs.run import SUSPECT_ATTEMPTS, Run
 from runyard.engine.background import run_forever
 from runyard.engine.running.lease import LEASE_MARGIN, Lease
 from runyard.engine.running.run_services import RunServices
 from runyard.engine.running.run_task import RunTask, Stop
 from runyard.errors import RunyardError, Unavailable
-from runyard.ids import new_id
 from runyard.store import AgentFilter, Claim, Room, Store
 from runyard.telemetry.logger import get_logger
 from runyard.telemetry.metrics import Metrics

@@ -8,7 +8,7 @@ from starlette.requests import Request
 
 from runyard.domain.api_key import Scope
 from runyard.domain.events import Event
-from runyard.domain.run import Run
+from runyard.domain.runs.run import Run
 from runyard.engine.engine import Engine
 from runyard.engine.log.snapshots import FoldedLog, translation_kind
 from runyard.errors import Gone, NotFound

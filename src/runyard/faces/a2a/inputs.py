@@ -5,7 +5,7 @@ from typing import Any
 
 from msgspec import Struct
 
-from runyard.domain.content import BETWEEN_TEXTS, DataPart, TextPart
+from runyard.domain.content.parts import BETWEEN_TEXTS, DataPart, TextPart
 from runyard.engine.intake.inline_files import GivenFile, given_file, inline_file
 from runyard.errors import BadRequest
 from runyard.faces.a2a import wire

@@ -8,9 +8,9 @@ from typing import Any, NamedTuple
 
 import msgspec
 
-from runyard.domain.content import DataPart, File, Part, TextPart
+from runyard.domain.content.parts import DataPart, File, Part, TextPart
+from runyard.domain.conversations.thread import Message
 from runyard.domain.events import ApprovalDecided, RunError, Usage, WaitAnswered
-from runyard.domain.thread import Message
 from runyard.domain.times import iso
 from runyard.domain.wait import ClientWait
 from runyard.faces.a2a.state import State

@@ -7,9 +7,10 @@ sent whole; pieces of text are not. Which requests a log makes depends on the lo
 from collections.abc import Sequence
 from typing import Any
 
+from runyard.base.ids import new_id
 from runyard.domain.events import Event
 from runyard.domain.push import Push
-from runyard.domain.run import Run
+from runyard.domain.runs.run import Run
 from runyard.engine.log.pushes import PushRequest
 from runyard.errors import Invalid, NotFound, TooMany
 from runyard.faces.a2a import objects, wire
@@ -18,7 +19,6 @@ from runyard.faces.a2a.follow import Call, context_id, find
 from runyard.faces.a2a.objects import Place, Shown, encode
 from runyard.faces.a2a.state import CLOSING, TERMINAL
 from runyard.faces.a2a.translate import Translation
-from runyard.ids import new_id
 
 KIND = "a2a"
 TOKEN = "X-A2A-Notification-Token"

@@ -15,9 +15,11 @@ from typing import Any, NamedTuple
 
 import msgspec
 
-from runyard.domain.content import DataPart, TextPart
+from runyard.base.ids import new_id
+from runyard.base.json_schema import check_value
+from runyard.domain.content.parts import DataPart, TextPart
 from runyard.domain.events import clean
-from runyard.domain.run import Run
+from runyard.domain.runs.run import Run
 from runyard.domain.task import RunOptions
 from runyard.domain.wait import Wait
 from runyard.engine.engine import Engine
@@ -28,8 +30,6 @@ from runyard.errors import AlreadyDecided, BadRequest, Invalid, KeyReused, NotFo
 from runyard.faces.a2a import inputs, push, wire
 from runyard.faces.a2a.follow import Call, context_id, find, translated
 from runyard.faces.a2a.inputs import Answer, Decision, GivenPart
-from runyard.ids import new_id
-from runyard.json_schema import check_value
 from runyard.web.responses import key_of
 
 FACE = "a2a"

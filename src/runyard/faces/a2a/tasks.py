@@ -2,14 +2,14 @@
 
 from typing import Any
 
-from runyard.domain.run import Run, Status
+from runyard.base.ids import is_id
+from runyard.domain.runs.run import Run, Status
 from runyard.domain.times import from_iso
 from runyard.errors import NotFound
 from runyard.faces.a2a import objects, wire
 from runyard.faces.a2a.follow import Call, find, place_of, translated
 from runyard.faces.a2a.objects import Shown
 from runyard.faces.a2a.state import CANCELED, COMPLETED, FAILED, INPUT_REQUIRED, SUBMITTED, WORKING
-from runyard.ids import is_id
 
 CANCEL_PATIENCE = 5.0
 MOST_COUNTED = 1000  # tasks that `totalSize` counts, and tasks under way that a list sorts

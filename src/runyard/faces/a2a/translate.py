@@ -29,7 +29,7 @@ from runyard.domain.events import (
     WaitAnswered,
     WaitRequested,
 )
-from runyard.domain.wait import ClientWait
+from runyard.domain.state.parted import client_wait
 from runyard.faces.a2a import objects
 from runyard.faces.a2a.objects import Shown
 from runyard.faces.a2a.state import (
@@ -145,20 +145,9 @@ class Translation:
     # --- waits
 
     def _ask(self, event: Event) -> None:
-        waits = self.state.waits
         match event.payload:
-            case ApprovalRequested(wait_id, _, kind, name, given, expires_at):
-                known = "confirmation" if kind == "question" else kind
-                waits[wait_id] = ClientWait(kind=known, name=name, input=given, expires_at=expires_at)
-            case WaitRequested(wait_id, _, "client_tool" | "question" as kind) as asked:
-                waits[wait_id] = ClientWait(
-                    kind=kind,
-                    name=asked.name,
-                    input=asked.input,
-                    prompt=asked.prompt,
-                    schema=asked.schema,
-                    expires_at=asked.expires_at,
-                )
+            case (ApprovalRequested(wait_id) | WaitRequested(wait_id)) as asked if wait := client_wait(asked):
+                self.state.waits[wait_id] = wait
             case _:
                 pass  # a child, a timer or an event: the client cannot answer it
 

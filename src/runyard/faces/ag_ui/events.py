@@ -12,7 +12,7 @@ import msgspec
 
 from runyard.domain.events import RunError, Usage, WaitAnswered
 from runyard.domain.times import iso
-from runyard.faces.ag_ui.state import ClientWait
+from runyard.domain.wait import ClientWait
 
 Shown = dict[str, Any]
 _encode = msgspec.json.Encoder().encode
@@ -93,7 +93,7 @@ def interrupt(wait_id: str, wait: ClientWait) -> Shown:
     found: Shown = {"id": wait_id, "reason": REASONS.get(wait.kind, "tool_call")}
     found["responseSchema"] = APPROVAL if wait.is_approval else wait.schema
     found["message"] = wait.prompt or _asked(wait)
-    found["toolCallId"] = wait.call
+    found["toolCallId"] = wait.shown
     found["expiresAt"] = iso(wait.expires_at)
     found["metadata"] = {"kind": wait.kind, "input": wait.input}
     return {name: value for name, value in found.items() if value is not None}

@@ -4,7 +4,7 @@ from collections.abc import Sequence
 from typing import Any, NamedTuple
 
 from runyard.domain.events import Event
-from runyard.domain.run import Run
+from runyard.domain.runs.run import Run
 from runyard.engine.engine import Engine
 from runyard.engine.log.snapshots import translation_kind
 from runyard.errors import NotFound

@@ -8,18 +8,16 @@ AG-UI cannot take back a message but by a snapshot of all messages. So `model.re
 encoder completes with the messages of the request (`follow.Encoder`).
 """
 
-from typing import Any, assert_never
+from typing import Any
 
 from runyard.domain.events import (
     PROGRESS,
     ApprovalDecided,
     ApprovalRequested,
     Event,
-    MessageReceived,
-    MessageTaken,
+    ModelMessage,
     ModelThinking,
     ModelToken,
-    RunError,
     RunFinished,
     RunOutput,
     RunQueued,
@@ -27,16 +25,18 @@ from runyard.domain.events import (
     StepStarted,
     ToolFinished,
     ToolOutput,
+    ToolRequested,
     ToolStarted,
     WaitAnswered,
     WaitRequested,
 )
+from runyard.domain.state.parted import PartedTranslation, client_wait
 from runyard.faces.ag_ui import events
 from runyard.faces.ag_ui.events import Shown
-from runyard.faces.ag_ui.state import ClientWait, State
+from runyard.faces.ag_ui.state import State
 
 
-class Translation:
+class Translation(PartedTranslation[State, Shown]):
     """Takes the events of a log in order and returns the events of the current part."""
 
     def __init__(self, run_id: str, state: State | None = None) -> None:
@@ -74,31 +74,9 @@ class Translation:
         for child in state.agents_open:
             out.append({"type": "SUBAGENT_FINISHED", "subagentRunId": child, "outcome": {"type": "suspended"}})
         out.append(last)
-        state.is_open = False
-        for wait in state.waits.values():
-            if wait.is_open:
-                wait.part = state.part
+        state.end_part()
 
     # --- events
-
-    def _apply(self, event: Event, out: list[Shown]) -> None:
-        match event.type:
-            case "model.token" | "model.thinking" | "model.reset" | "run.output":
-                self._text(event, out)
-            case "step.started" | "step.finished":
-                self._step(event, out)
-            case "tool.started" | "tool.output" | "tool.finished":
-                self._tool(event, out)
-            case "approval.requested" | "approval.decided" | "wait.requested" | "wait.answered" | "run.waiting":
-                self._wait(event, out)
-            case "message.received" | "message.taken":
-                self._message(event, out)
-            case "run.error" | "run.finished":
-                self._finish(event, out)
-            case "run.queued" | "run.resumed" | "model.message" | "tool.requested" | "trace" | "run.canceled":
-                pass  # `model.message` repeats the tokens; `run.finished` follows `run.canceled`
-            case never:
-                assert_never(never)
 
     def _text(self, event: Event, out: list[Shown]) -> None:
         state = self.state
@@ -114,6 +92,8 @@ class Translation:
                 if outputs:
                     state.result["outputs"] = outputs
                     out.append({"type": "STATE_SNAPSHOT", "snapshot": outputs})
+            case ModelMessage():
+                pass  # it repeats the tokens
             case _:  # model.reset
                 self._withdraw(out)
 
@@ -130,35 +110,22 @@ class Translation:
             case _:
                 pass  # a turn of the model
 
-    def _message(self, event: Event, out: list[Shown]) -> None:
-        match event.payload:
-            case MessageReceived(message_id, text):
-                self.state.received[message_id] = text
-            case MessageTaken(message_id):
-                if message_id in self.state.received:
-                    self._close_text(out)
-                    self._open("text", "user", self.state.received.pop(message_id), out)
-                    self._close_text(out)
-            case _:
-                raise AssertionError(event.type)
+    def _say(self, message_id: str, text: str, out: list[Shown]) -> None:
+        self._close_text(out)
+        self._open("text", "user", text, out)
+        self._close_text(out)
 
-    def _finish(self, event: Event, out: list[Shown]) -> None:
+    def _ended(self, finished: RunFinished, out: list[Shown]) -> None:
         state = self.state
-        match event.payload:
-            case RunError() as error:
-                state.error = error
-            case RunFinished(status, reason, usage):
-                for wait in state.waits.values():
-                    wait.is_open = False
-                self._end(out, events.ending(status, reason, usage, state.error, state.result))
-            case _:
-                raise AssertionError(event.type)
+        self._end(out, events.ending(finished.status, finished.stop_reason, finished.usage, state.error, state.result))
 
     # --- tools
 
     def _tool(self, event: Event, out: list[Shown]) -> None:
         state = self.state
         match event.payload:
+            case ToolRequested():
+                pass  # the call is shown when it starts
             case ToolStarted(call_id, tool, given):
                 if call_id not in state.client_calls and call_id not in state.calls:
                     self._show(call_id, event.id, tool, given, out)
@@ -198,18 +165,10 @@ class Translation:
     def _wait(self, event: Event, out: list[Shown]) -> None:
         state = self.state
         match event.payload:
-            case ApprovalRequested(wait_id, call_id, kind, name, given, expires_at):
-                known = "confirmation" if kind == "question" else kind
-                state.waits[wait_id] = ClientWait(
-                    kind=known, name=name, input=given, call_id=call_id, expires_at=expires_at
-                )
-            case WaitRequested(wait_id, call_id, "client_tool", name, input=given):
-                state.waits[wait_id] = ClientWait(kind="client_tool", name=name, input=given, call_id=call_id)
-                state.client_calls[call_id] = wait_id
-            case WaitRequested(wait_id, call_id, "question") as asked:
-                wait = ClientWait(kind="question", name=asked.name, input=None, call_id=call_id)
-                wait.prompt, wait.schema, wait.expires_at = asked.prompt, asked.schema, asked.expires_at
+            case (ApprovalRequested(wait_id) | WaitRequested(wait_id)) as asked if wait := client_wait(asked):
                 state.waits[wait_id] = wait
+                if wait.kind == "client_tool":
+                    state.client_calls[wait.call_id] = wait_id
             case WaitRequested(wait_id, _, "child") as wanted:
                 state.children[wait_id] = (wanted.child or wait_id, wanted.name)
                 self._child(wait_id, out)
@@ -255,7 +214,7 @@ class Translation:
     def _hand_out(self, out: list[Shown]) -> None:
         """Show what the client may answer, and end the part if there is something."""
         state = self.state
-        waiting = {key: wait for key, wait in state.waits.items() if wait.is_open}
+        waiting = state.open_waits
         if not waiting:
             return
         self._close_text(out)
@@ -263,7 +222,7 @@ class Translation:
             if not wait.is_shown and wait.kind not in ("question", "confirmation"):
                 if wait.call_id not in state.calls:
                     self._show(wait.call_id, wait_id, wait.name, wait.input, out)
-                wait.call = state.calls[wait.call_id]
+                wait.shown = state.calls[wait.call_id]
             wait.is_shown = True
         self._end(out, events.finished(events.waiting(waiting)))
 

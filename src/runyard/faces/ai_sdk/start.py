@@ -10,11 +10,13 @@ from contextlib import suppress
 from hashlib import sha256
 from typing import NamedTuple
 
+from runyard.base.ids import is_id
 from runyard.domain.api_key import Scope
+from runyard.domain.conversations.thread import Thread
 from runyard.domain.events import ClientTool
-from runyard.domain.run import Run
+from runyard.domain.runs.run import Run
 from runyard.domain.task import RunOptions
-from runyard.domain.thread import Thread
+from runyard.domain.wait import ClientWait
 from runyard.engine.engine import Engine
 from runyard.engine.intake.inline_files import new_parts
 from runyard.engine.intake.intake import idempotency_key
@@ -22,8 +24,6 @@ from runyard.errors import AlreadyDecided, BadRequest, Conflict, NotFound
 from runyard.faces.ai_sdk import inputs, wire
 from runyard.faces.ai_sdk.follow import Parts, last_run, translated
 from runyard.faces.ai_sdk.inputs import Answers, Question
-from runyard.faces.ai_sdk.state import ClientWait
-from runyard.ids import is_id
 
 FACE = "ai"
 ROUTE = "POST /api/ai"

@@ -4,8 +4,7 @@ from typing import Any
 
 from msgspec import Struct, field
 
-from runyard.domain import wait
-from runyard.domain.events import RunError
+from runyard.domain.state.parted import PartedState
 
 
 class ShownCall(Struct):
@@ -17,18 +16,9 @@ class ShownCall(Struct):
     is_denied: bool = False
 
 
-class ClientWait(wait.ClientWait, kw_only=True):
-    """A wait that the client may answer. `shown`: the id of the tool call that shows it, once it is shown."""
-
-    shown: str | None = None
-
-
-class State(Struct, kw_only=True):
+class State(PartedState, kw_only=True):
     """What the translation knows after an event."""
 
-    run_id: str
-    part: int = 0
-    is_open: bool = False
     sizes: list[int] = field(default_factory=list)  # chunks of the ended parts
     count: int = 0  # chunks of this part so far
     text: str | None = None  # the open text or reasoning part of the message
@@ -39,17 +29,9 @@ class State(Struct, kw_only=True):
     has_turn: bool = False  # a turn of the model began since: anything new needs a new step
     is_fresh: bool = False  # the step has text that a reset withdraws
     again: list[dict[str, Any]] = field(default_factory=list)  # other chunks of the step, which a reset keeps
-    has_text: bool = False
-    written: list[str] = field(default_factory=list)  # the text, in pieces
-    kept: int = 0  # pieces that a reset does not withdraw
     calls: dict[str, ShownCall] = field(default_factory=dict)  # by call id
     client_step: int = 0  # the last step with something that the client answers
-    waits: dict[str, ClientWait] = field(default_factory=dict)  # by wait id
     client_calls: dict[str, str] = field(default_factory=dict)  # wait ids of client tools by call id
-    others: dict[str, dict[str, Any]] = field(default_factory=dict)  # open waits for runs, times and events
-    steps: dict[str, str] = field(default_factory=dict)  # names of the agent's open steps
-    received: dict[str, str] = field(default_factory=dict)  # messages for this run that it has not taken
-    error: RunError | None = None
 
     @property
     def size_of_all(self) -> int:

@@ -8,18 +8,16 @@ A step of the message holds what a reset can withdraw: `reset-step` removes the 
 result begins a new step. Other chunks of the withdrawn step (a tool call that has begun) are sent again after it.
 """
 
-from typing import Any, assert_never
+from typing import Any
 
 from runyard.domain.events import (
     PROGRESS,
     ApprovalDecided,
     ApprovalRequested,
     Event,
-    MessageReceived,
-    MessageTaken,
+    ModelMessage,
     ModelThinking,
     ModelToken,
-    RunError,
     RunFinished,
     RunOutput,
     RunQueued,
@@ -27,16 +25,19 @@ from runyard.domain.events import (
     StepStarted,
     ToolFinished,
     ToolOutput,
+    ToolRequested,
     ToolStarted,
     WaitAnswered,
     WaitRequested,
 )
+from runyard.domain.state.parted import PartedTranslation, client_wait
+from runyard.domain.wait import ClientWait
 from runyard.faces.ai_sdk import chunks
 from runyard.faces.ai_sdk.chunks import Chunk
-from runyard.faces.ai_sdk.state import ClientWait, ShownCall, State
+from runyard.faces.ai_sdk.state import ShownCall, State
 
 
-class Translation:
+class Translation(PartedTranslation[State, Chunk]):
     """Takes the events of a log in order and returns the chunks of the current part."""
 
     def __init__(self, run_id: str, state: State | None = None) -> None:
@@ -72,10 +73,7 @@ class Translation:
         self._close_text(out)
         out.append({"type": "finish-step"})
         out.extend(last)
-        state.is_open = False
-        for wait in state.waits.values():
-            if wait.is_open:
-                wait.part = state.part
+        state.end_part()
 
     def _new_step(self, out: list[Chunk]) -> None:
         state = self.state
@@ -96,25 +94,6 @@ class Translation:
 
     # --- events
 
-    def _apply(self, event: Event, out: list[Chunk]) -> None:
-        match event.type:
-            case "model.token" | "model.thinking" | "model.reset" | "run.output":
-                self._text(event, out)
-            case "step.started" | "step.finished":
-                self._step(event, out)
-            case "tool.started" | "tool.output" | "tool.finished":
-                self._tool(event, out)
-            case "approval.requested" | "approval.decided" | "wait.requested" | "wait.answered" | "run.waiting":
-                self._wait(event, out)
-            case "message.received" | "message.taken":
-                self._message(event, out)
-            case "run.error" | "run.finished":
-                self._finish(event, out)
-            case "run.queued" | "run.resumed" | "model.message" | "tool.requested" | "trace" | "run.canceled":
-                pass  # `model.message` repeats the tokens; `run.finished` follows `run.canceled`
-            case never:
-                assert_never(never)
-
     def _text(self, event: Event, out: list[Chunk]) -> None:
         match event.payload:
             case ModelToken(text):
@@ -127,6 +106,8 @@ class Translation:
                 self._add(out, *chunks.sources(sources))
                 if outputs:
                     self._add(out, chunks.data("outputs", self.state.run_id, outputs))
+            case ModelMessage():
+                pass  # it repeats the tokens
             case _:  # model.reset
                 self._withdraw(out)
 
@@ -145,36 +126,23 @@ class Translation:
             case _:
                 raise AssertionError(event.type)
 
-    def _message(self, event: Event, out: list[Chunk]) -> None:
-        match event.payload:
-            case MessageReceived(message_id, text):
-                self.state.received[message_id] = text
-            case MessageTaken(message_id):
-                if message_id in self.state.received:
-                    self._close_text(out)
-                    self._add(out, chunks.data("message", message_id, {"text": self.state.received.pop(message_id)}))
-            case _:
-                raise AssertionError(event.type)
+    def _say(self, message_id: str, text: str, out: list[Chunk]) -> None:
+        self._close_text(out)
+        self._add(out, chunks.data("message", message_id, {"text": text}))
 
-    def _finish(self, event: Event, out: list[Chunk]) -> None:
+    def _ended(self, finished: RunFinished, out: list[Chunk]) -> None:
         state = self.state
-        match event.payload:
-            case RunError() as error:
-                state.error = error
-            case RunFinished(status, reason, usage):
-                if state.client_step == state.step:  # otherwise the client takes its answers for unsent ones
-                    self._new_step(out)
-                for wait in state.waits.values():
-                    wait.is_open = False
-                self._end(out, *chunks.ending(status, reason, usage, state.error))
-            case _:
-                raise AssertionError(event.type)
+        if state.client_step == state.step:  # otherwise the client takes its answers for unsent ones
+            self._new_step(out)
+        self._end(out, *chunks.ending(finished.status, finished.stop_reason, finished.usage, state.error))
 
     # --- tools
 
     def _tool(self, event: Event, out: list[Chunk]) -> None:
         state = self.state
         match event.payload:
+            case ToolRequested():
+                pass  # the call is shown when it starts
             case ToolStarted(call_id, tool, given):
                 if call_id not in state.client_calls:
                     self._show(call_id, event.id, tool, given, out)
@@ -219,16 +187,10 @@ class Translation:
     def _wait(self, event: Event, out: list[Chunk]) -> None:
         state = self.state
         match event.payload:
-            case ApprovalRequested(wait_id, call_id, kind, name, given):
-                state.waits[wait_id] = ClientWait(
-                    kind="confirmation" if kind == "question" else kind, name=name, input=given, call_id=call_id
-                )
-            case WaitRequested(wait_id, call_id, "client_tool", name, input=given):
-                state.waits[wait_id] = ClientWait(kind="client_tool", name=name, input=given, call_id=call_id)
-                state.client_calls[call_id] = wait_id
-            case WaitRequested(wait_id, call_id, "question", name, prompt, schema=schema):
-                asked = {"question": prompt, "schema": schema}
-                state.waits[wait_id] = ClientWait(kind="question", name=name, input=asked, call_id=call_id)
+            case (ApprovalRequested(wait_id) | WaitRequested(wait_id)) as asked if wait := client_wait(asked):
+                state.waits[wait_id] = wait
+                if wait.kind == "client_tool":
+                    state.client_calls[wait.call_id] = wait_id
             case WaitRequested() as wanted:
                 about = {"kind": wanted.kind, "name": wanted.name, "runId": wanted.child}
                 state.others[wanted.wait_id] = {**about, "expiresAt": wanted.expires_at}
@@ -248,7 +210,7 @@ class Translation:
     def _hand_out(self, event: Event, out: list[Chunk]) -> None:
         """Show what the client may answer, and end the part if there is something."""
         state = self.state
-        waiting = {key: wait for key, wait in state.waits.items() if wait.is_open}
+        waiting = state.open_waits
         if not waiting:
             return
         self._close_text(out)
@@ -263,7 +225,8 @@ class Translation:
             name = {"confirmation": chunks.CONFIRMATION, "question": chunks.QUESTION}.get(wait.kind, wait.name)
             if state.has_turn:
                 self._new_step(out)
-            self._add(out, chunks.tool_input(wait_id, name, wait.input, wait.is_approval))
+            given = {"question": wait.prompt, "schema": wait.schema} if wait.kind == "question" else wait.input
+            self._add(out, chunks.tool_input(wait_id, name, given, wait.is_approval))
             wait.shown = wait_id
         else:
             call = self._show(wait.call_id, f"{event_id}-{wait_id}", wait.name, wait.input, out)

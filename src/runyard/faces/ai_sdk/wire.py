@@ -4,8 +4,8 @@ from typing import Any, Literal
 
 from pydantic import BaseModel, Field
 
+from runyard.base.fields import RequestBody
 from runyard.errors import NotFound
-from runyard.fields import RequestBody
 
 MOST_MESSAGES = 10_000
 NAME_LENGTH = 200

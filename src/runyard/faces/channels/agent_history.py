@@ -7,10 +7,10 @@ import msgspec
 from fastapi import Query
 from starlette.responses import Response
 
+from runyard.domain.conversations.thread import ThreadKind
 from runyard.domain.events import Usage
-from runyard.domain.ledger import Day, LedgerMessage, Step
-from runyard.domain.run import Run, Status
-from runyard.domain.thread import ThreadKind
+from runyard.domain.runs.ledger import Day, LedgerMessage, Step
+from runyard.domain.runs.run import Run, Status
 from runyard.engine.queries.views import checked_cursor
 from runyard.faces.channels import translate, wire
 from runyard.web.auth import Owner

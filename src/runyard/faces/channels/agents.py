@@ -5,7 +5,7 @@ from typing import Annotated
 from fastapi import Query
 from starlette.responses import Response
 
-from runyard.domain.profile import Profile
+from runyard.domain.content.profile import Profile
 from runyard.engine.engine import Engine
 from runyard.errors import BadRequest
 from runyard.faces.channels import translate, wire

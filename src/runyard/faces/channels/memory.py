@@ -5,7 +5,7 @@ from typing import Annotated
 from fastapi import Query
 from starlette.responses import Response
 
-from runyard.domain.memory import Block, Passage
+from runyard.domain.content.memory import Block, Passage
 from runyard.engine.queries.views import checked_cursor
 from runyard.faces.channels import translate, wire
 from runyard.web.auth import Owner

@@ -6,7 +6,7 @@ from typing import Annotated
 from fastapi import Query
 from starlette.responses import Response
 
-from runyard.domain.thread import Conversation, Message, Reaction, ThreadKind
+from runyard.domain.conversations.thread import Conversation, Message, Reaction, ThreadKind
 from runyard.engine.engine import Engine
 from runyard.engine.intake.intake import idempotency_key
 from runyard.engine.queries.views import checked_cursor

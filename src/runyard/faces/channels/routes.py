@@ -8,8 +8,8 @@ from fastapi import Query
 from starlette.requests import Request
 from starlette.responses import Response
 
-from runyard.domain.recipients import Participant
-from runyard.domain.thread import Change, Conversation
+from runyard.domain.conversations.recipients import Participant
+from runyard.domain.conversations.thread import Change, Conversation
 from runyard.engine.intake.intake import idempotency_key
 from runyard.engine.queries.views import checked_cursor
 from runyard.errors import BadRequest

@@ -5,8 +5,8 @@ from typing import Any, assert_never
 
 import msgspec
 
-from runyard.domain.feed import Entry
-from runyard.domain.thread import Message, ThreadKind
+from runyard.domain.conversations.feed import Entry
+from runyard.domain.conversations.thread import Message, ThreadKind
 from runyard.faces.channels.wire import EventName
 
 _encode = msgspec.json.Encoder().encode

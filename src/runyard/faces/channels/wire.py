@@ -4,7 +4,7 @@ from typing import Annotated, Any, Literal
 
 from pydantic import BaseModel, Field
 
-from runyard.fields import RequestBody
+from runyard.base.fields import RequestBody
 
 ChannelKind = Literal["public", "private"]
 EventName = Literal["message_created", "reaction_added", "agent_typing", "agent_done"]

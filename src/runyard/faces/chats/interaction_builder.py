@@ -1,9 +1,9 @@
 """Builds interactions from runs. The log is authoritative; a checkpoint saves reading it.
 
 The final state of a run is the conversation up to its end: the messages of its parents, then its own
-(`domain/conversation.py`, which leaves no tool call unanswered). A checkpoint holds only its own messages and names the
-interaction before it, so every message is stored once; a reader joins the parts. The first run after a fork holds the
-complete state, because the interaction before it belongs to another chat.
+(`domain/state/conversation.py`, which leaves no tool call unanswered). A checkpoint holds only its own messages and
+names the interaction before it, so every message is stored once; a reader joins the parts. The first run after a fork
+holds the complete state, because the interaction before it belongs to another chat.
 """
 
 from collections.abc import AsyncIterator
@@ -11,10 +11,10 @@ from typing import Any
 
 import msgspec
 
-from runyard.domain.conversation import messages
-from runyard.domain.fold import State
-from runyard.domain.run import STOPPED_EARLY, Run
-from runyard.domain.thread import Thread
+from runyard.domain.conversations.thread import Thread
+from runyard.domain.runs.run import STOPPED_EARLY, Run
+from runyard.domain.state.conversation import messages
+from runyard.domain.state.run_state import State
 from runyard.domain.times import iso
 from runyard.engine.engine import Engine
 from runyard.engine.log.snapshots import STATE

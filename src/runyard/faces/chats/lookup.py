@@ -3,8 +3,8 @@
 import re
 from contextlib import suppress
 
-from runyard.domain.run import Run
-from runyard.domain.thread import Thread
+from runyard.domain.conversations.thread import Thread
+from runyard.domain.runs.run import Run
 from runyard.engine.engine import Engine
 from runyard.errors import Invalid, NotFound
 from runyard.faces.chats.translate import run_id_of

@@ -7,7 +7,7 @@ from starlette.requests import Request
 from starlette.responses import Response, StreamingResponse
 
 from runyard.domain.events import Event, RunQueued
-from runyard.domain.run import Run, Status
+from runyard.domain.runs.run import Run, Status
 from runyard.domain.times import iso
 from runyard.engine.intake.intake import idempotency_key
 from runyard.errors import AlreadyDecided, BadRequest, Conflict, NotFound, RunEnded

@@ -8,7 +8,7 @@ from msgspec import Struct
 from pydantic import TypeAdapter
 
 from runyard.domain.events import Event
-from runyard.domain.run import Run
+from runyard.domain.runs.run import Run
 from runyard.engine.log.snapshots import FoldKind
 from runyard.faces.chats.translate import Thoughts, agent_event
 from runyard.faces.chats.wire import AgentEvent

@@ -27,7 +27,7 @@ from runyard.domain.events import (
     ToolFinished,
     ToolStarted,
 )
-from runyard.domain.run import STOPPED_EARLY, Status
+from runyard.domain.runs.run import STOPPED_EARLY, Status
 from runyard.faces.chats.wire import (
     AgentEvent,
     AnswerEvent,

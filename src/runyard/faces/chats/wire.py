@@ -5,7 +5,7 @@ from typing import Annotated, Any, ClassVar, Literal
 
 from pydantic import BaseModel, Field, StrictBool
 
-from runyard.fields import RequestBody
+from runyard.base.fields import RequestBody
 
 EventName = Literal[
     "interaction_started",

@@ -17,14 +17,14 @@ from starlette.requests import Request
 from starlette.responses import Response
 from starlette.types import Receive, Scope, Send
 
-from runyard.domain.run import Run
+from runyard.base.ids import new_id
+from runyard.domain.runs.run import Run
 from runyard.domain.task import Task, deadline
 from runyard.engine.engine import Engine
 from runyard.engine.intake.intake import idempotency_key
 from runyard.errors import BadRequest, Conflict, NotFound, RunyardError
 from runyard.faces.contract import wire
 from runyard.faces.contract.translate import EnvelopeBuilder, Failure, refusal
-from runyard.ids import new_id
 from runyard.telemetry.logger import get_logger
 from runyard.web.auth import Owner, owner_of
 from runyard.web.body import NotJson, decoded, read

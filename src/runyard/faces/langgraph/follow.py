@@ -10,9 +10,9 @@ from urllib.parse import quote, urlencode
 
 import msgspec
 
-from runyard.domain.content import model_content
+from runyard.domain.content.parts import model_content
 from runyard.domain.events import TERMINAL, Event
-from runyard.domain.run import Run
+from runyard.domain.runs.run import Run
 from runyard.engine.engine import Engine
 from runyard.engine.log.snapshots import translation_kind
 from runyard.engine.log.stream import Pause

@@ -25,7 +25,7 @@ class Messages:
 
     def interrupts(self) -> list[Shown]:
         """Return what the client may answer now."""
-        return [objects.interrupt(key, wait) for key, wait in self.state.waits.items() if wait.is_open]
+        return [objects.interrupt(key, wait) for key, wait in self.state.open_waits.items()]
 
     def _call(self, call_id: str, tool: str, given: Any, event_id: str, out: list[Frame]) -> None:
         """Add a call to the last message of the agent, unless it is known."""

@@ -12,8 +12,8 @@ import msgspec
 from starlette.requests import Request
 from starlette.responses import Response
 
-from runyard.domain.run import Run
-from runyard.domain.thread import Thread
+from runyard.domain.conversations.thread import Thread
+from runyard.domain.runs.run import Run
 from runyard.engine.engine import Engine
 from runyard.errors import BadRequest, NotFound
 from runyard.faces.langgraph import errors as errors

@@ -8,10 +8,11 @@ from collections.abc import Callable
 from contextlib import suppress
 from typing import Any, Literal, NamedTuple
 
+from runyard.base.ids import new_id
 from runyard.domain.api_key import Scope
-from runyard.domain.run import Run, Status
+from runyard.domain.conversations.thread import Thread
+from runyard.domain.runs.run import Run, Status
 from runyard.domain.task import RunOptions
-from runyard.domain.thread import Thread
 from runyard.domain.wait import Wait
 from runyard.engine.engine import Engine
 from runyard.engine.intake.content import FileReference
@@ -21,7 +22,6 @@ from runyard.errors import AlreadyDecided, BadRequest, Invalid, NotFound
 from runyard.faces.langgraph import inputs, wire
 from runyard.faces.langgraph.follow import MOST_RUNS, Started, translated
 from runyard.faces.langgraph.inputs import Input
-from runyard.ids import new_id
 
 FACE = "langgraph"
 MOST_WAITS = 200

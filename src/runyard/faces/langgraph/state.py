@@ -4,8 +4,7 @@ from typing import Any
 
 from msgspec import Struct, field
 
-from runyard.domain.events import RunError
-from runyard.domain.wait import ClientWait
+from runyard.domain.state.parted import PartedState
 
 
 class OpenMessage(Struct):
@@ -17,13 +16,10 @@ class OpenMessage(Struct):
     reasoning: list[str] = field(default_factory=list)
 
 
-class State(Struct, kw_only=True):
+class State(PartedState, kw_only=True):
     """What the translation knows after an event."""
 
-    run_id: str
     agent: str = ""
-    part: int = 0
-    is_open: bool = False
     is_shown: bool = False  # the state at the beginning was shown
     ended: list[str] = field(default_factory=list)  # how each finished part ended
     echo: dict[str, Any] = field(default_factory=dict)  # of the request that started the run
@@ -34,13 +30,5 @@ class State(Struct, kw_only=True):
     last_node: str = ""
     news: list[str] = field(default_factory=list)  # ids of messages that no update has shown
     unkept: list[str] = field(default_factory=list)  # ids of messages whose text a reset withdraws
-    has_text: bool = False
-    written: list[str] = field(default_factory=list)  # the text, in pieces
-    kept: int = 0  # pieces that a reset does not withdraw
     calls: dict[str, str] = field(default_factory=dict)  # shown ids of tool calls by call id
-    waits: dict[str, ClientWait] = field(default_factory=dict)  # by wait id
-    others: dict[str, dict[str, Any]] = field(default_factory=dict)  # open waits for runs, times and events
-    steps: dict[str, str] = field(default_factory=dict)  # names of open steps that are not turns of a model
-    received: dict[str, str] = field(default_factory=dict)  # messages for this run that it has not taken
-    error: RunError | None = None
     outputs: dict[str, Any] = field(default_factory=dict)

@@ -9,8 +9,8 @@ from typing import Any
 
 import msgspec
 
-from runyard.domain.run import Run, Status
-from runyard.domain.thread import Thread
+from runyard.domain.conversations.thread import Thread
+from runyard.domain.runs.run import Run, Status
 from runyard.domain.times import iso
 from runyard.engine.engine import Engine
 from runyard.errors import Gone, NotFound

@@ -12,19 +12,16 @@ After `model.reset` the text is written again as another message. A message of t
 back, and so do the next values.
 """
 
-from typing import Any, assert_never
+from typing import Any
 
 from runyard.domain.events import (
     PROGRESS,
     ApprovalDecided,
     ApprovalRequested,
     Event,
-    MessageReceived,
-    MessageTaken,
     ModelMessage,
     ModelThinking,
     ModelToken,
-    RunError,
     RunFinished,
     RunOutput,
     RunQueued,
@@ -37,13 +34,14 @@ from runyard.domain.events import (
     WaitAnswered,
     WaitRequested,
 )
-from runyard.domain.wait import ClientWait
+from runyard.domain.state.parted import PartedTranslation, client_wait
 from runyard.faces.langgraph import objects
 from runyard.faces.langgraph.messages import CUSTOM, TOOLS, Messages
 from runyard.faces.langgraph.objects import Frame
+from runyard.faces.langgraph.state import State
 
 
-class Translation(Messages):
+class Translation(Messages, PartedTranslation[State, Frame]):
     """Takes the events of a log in order and returns the frames of the current part."""
 
     def take(self, event: Event) -> list[Frame]:
@@ -77,32 +75,10 @@ class Translation(Messages):
     def _end(self, how: str, out: list[Frame], event: str, data: Any = None) -> None:
         state = self.state
         state.ended.append(how)
-        state.is_open = False
-        for wait in state.waits.values():
-            if wait.is_open:
-                wait.part = state.part
+        state.end_part()
         out.append(Frame("", event, data))
 
     # --- events
-
-    def _apply(self, event: Event, out: list[Frame]) -> None:
-        match event.type:
-            case "model.token" | "model.thinking" | "model.reset" | "model.message" | "run.output":
-                self._text(event, out)
-            case "step.started" | "step.finished":
-                self._step(event, out)
-            case "tool.requested" | "tool.started" | "tool.output" | "tool.finished":
-                self._tool(event, out)
-            case "approval.requested" | "approval.decided" | "wait.requested" | "wait.answered" | "run.waiting":
-                self._wait(event, out)
-            case "message.received" | "message.taken":
-                self._message(event, out)
-            case "run.error" | "run.finished":
-                self._finish(event, out)
-            case "run.queued" | "run.resumed" | "trace" | "run.canceled":
-                pass  # `run.finished` follows `run.canceled`
-            case never:
-                assert_never(never)
 
     def _text(self, event: Event, out: list[Frame]) -> None:
         match event.payload:
@@ -138,36 +114,21 @@ class Translation(Messages):
             case _:
                 pass  # a turn of the model
 
-    def _message(self, event: Event, out: list[Frame]) -> None:
-        match event.payload:
-            case MessageReceived(message_id, text):
-                self.state.received[message_id] = text
-            case MessageTaken(message_id):
-                if message_id in self.state.received:
-                    self._flush(out)
-                    self.state.messages.append(objects.human(message_id, self.state.received.pop(message_id)))
-                    self._values(out)
-            case _:
-                raise AssertionError(event.type)
+    def _say(self, message_id: str, text: str, out: list[Frame]) -> None:
+        self._flush(out)
+        self.state.messages.append(objects.human(message_id, text))
+        self._values(out)
 
-    def _finish(self, event: Event, out: list[Frame]) -> None:
-        state = self.state
-        match event.payload:
-            case RunError() as error:
-                state.error = error
-            case RunFinished(status):
-                for wait in state.waits.values():
-                    wait.is_open = False
-                self._flush(out)
-                if status == "done":
-                    self._end("success", out, "end")
-                elif status == "error":
-                    is_late = state.error is not None and state.error.code == "timeout"
-                    self._end("timeout" if is_late else "error", out, "error", objects.failure(state.error))
-                else:
-                    self._end("interrupted", out, "error", objects.CANCELED)
-            case _:
-                raise AssertionError(event.type)
+    def _ended(self, finished: RunFinished, out: list[Frame]) -> None:
+        error = self.state.error
+        self._flush(out)
+        if finished.status == "done":
+            self._end("success", out, "end")
+        elif finished.status == "error":
+            is_late = error is not None and error.code == "timeout"
+            self._end("timeout" if is_late else "error", out, "error", objects.failure(error))
+        else:
+            self._end("interrupted", out, "error", objects.CANCELED)
 
     # --- tools
 
@@ -199,21 +160,8 @@ class Translation(Messages):
     def _wait(self, event: Event, out: list[Frame]) -> None:
         state = self.state
         match event.payload:
-            case ApprovalRequested(wait_id, call_id, kind, name, given, expires_at):
-                known = "confirmation" if kind == "question" else kind
-                state.waits[wait_id] = ClientWait(
-                    kind=known, name=name, input=given, call_id=call_id, expires_at=expires_at
-                )
-            case WaitRequested(wait_id, call_id, "client_tool" | "question" as kind, name, prompt) as asked:
-                state.waits[wait_id] = ClientWait(
-                    kind=kind,
-                    name=name,
-                    input=asked.input,
-                    call_id=call_id,
-                    prompt=prompt,
-                    schema=asked.schema,
-                    expires_at=asked.expires_at,
-                )
+            case (ApprovalRequested(wait_id) | WaitRequested(wait_id)) as asked if wait := client_wait(asked):
+                state.waits[wait_id] = wait
             case WaitRequested(wait_id, kind=kind, name=name):
                 state.others[wait_id] = {"type": "wait", "id": wait_id, "kind": kind, "name": name}
                 out.append(Frame("custom", "custom", {**state.others[wait_id], "state": "pending"}))

@@ -8,8 +8,8 @@ from typing import Any, Literal
 
 from pydantic import BaseModel, Field
 
+from runyard.base.fields import RequestBody
 from runyard.errors import BadRequest, Conflict, Invalid, NotFound
-from runyard.fields import RequestBody
 
 Mode = Literal["values", "messages-tuple", "updates", "custom"]
 MODES: tuple[Mode, ...] = ("values", "messages-tuple", "updates", "custom")

@@ -11,7 +11,7 @@ from collections.abc import Mapping, Sequence
 from contextlib import suppress
 from typing import Any
 
-from runyard.domain.content import File
+from runyard.domain.content.parts import File
 from runyard.engine.engine import Engine
 from runyard.engine.intake.content import FileReference, NewPart
 from runyard.engine.intake.inline_files import given_file, new_parts

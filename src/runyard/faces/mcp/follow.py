@@ -10,9 +10,9 @@ from typing import Any
 import msgspec
 from msgspec import Struct
 
-from runyard.domain.content import File
+from runyard.domain.content.parts import File
 from runyard.domain.events import Event, RunOutput
-from runyard.domain.run import Run
+from runyard.domain.runs.run import Run
 from runyard.engine.engine import Engine
 from runyard.engine.log.snapshots import translation_kind
 from runyard.faces.mcp import forms, objects

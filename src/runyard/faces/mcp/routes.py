@@ -14,6 +14,7 @@ from starlette.exceptions import HTTPException
 from starlette.requests import Request
 from starlette.responses import Response
 
+from runyard.base.ids import new_secret
 from runyard.engine.access import Caller as KeyCaller
 from runyard.errors import NotFound, RunyardError, ScopeMissing
 from runyard.faces.mcp import errors, files, inputs, methods, objects, tasks, wire
@@ -21,7 +22,6 @@ from runyard.faces.mcp.follow import Answer, Encoder, call_in, translated
 from runyard.faces.mcp.inputs import Client
 from runyard.faces.mcp.start import FACE, Caller, Started, go_on, start
 from runyard.faces.mcp.wire import ProtocolError
-from runyard.ids import new_secret
 from runyard.web.auth import check_scope, owner_of
 from runyard.web.body import read
 from runyard.web.context import Context, context_of

@@ -11,8 +11,9 @@ from typing import Any, NamedTuple
 
 import msgspec
 
+from runyard.base.ids import new_id
 from runyard.domain.api_key import Scope
-from runyard.domain.run import Run
+from runyard.domain.runs.run import Run
 from runyard.domain.task import RunOptions
 from runyard.domain.wait import Wait
 from runyard.engine.engine import Engine
@@ -22,7 +23,6 @@ from runyard.faces.mcp.follow import Call, echo_of, translated
 from runyard.faces.mcp.inputs import Client, Refused, ToolCall, place_of
 from runyard.faces.mcp.state import State
 from runyard.faces.mcp.wire import ProtocolError
-from runyard.ids import new_id
 
 FACE = "mcp"
 CANCEL_PATIENCE = 5.0

@@ -4,7 +4,7 @@ from typing import Any, Literal
 
 from msgspec import Struct, field
 
-from runyard.domain.content import File, Image
+from runyard.domain.content.parts import File, Image
 from runyard.domain.events import RunError
 from runyard.domain.wait import ClientWait
 

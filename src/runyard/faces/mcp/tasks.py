@@ -3,7 +3,7 @@
 from collections.abc import Mapping
 from typing import Any
 
-from runyard.domain.run import Run
+from runyard.domain.runs.run import Run
 from runyard.engine.engine import Engine
 from runyard.errors import Gone, NotFound
 from runyard.faces.mcp import files, objects, wire

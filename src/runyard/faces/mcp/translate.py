@@ -5,7 +5,7 @@ result has the whole answer. A part of a run ends where it waits for something t
 run ends. Parts, the numbers of notifications and results depend on the log alone.
 """
 
-from typing import Any, Literal, NamedTuple, assert_never
+from typing import Literal, NamedTuple, assert_never
 
 from msgspec import UNSET
 
@@ -24,7 +24,7 @@ from runyard.domain.events import (
     WaitAnswered,
     WaitRequested,
 )
-from runyard.domain.wait import ClientWait
+from runyard.domain.state.parted import client_wait
 from runyard.faces.mcp.state import State
 
 LINE = 100  # characters of text that make a notification, even if the line has not ended
@@ -132,13 +132,8 @@ class Translation:
     def _wait(self, event: Event, out: list[Shown]) -> None:
         state = self.state
         match event.payload:
-            case ApprovalRequested(wait_id, _, kind, name, given):
-                known: Any = "confirmation" if kind == "question" else kind
-                state.waits[wait_id] = ClientWait(kind=known, name=name, input=given)
-            case WaitRequested(wait_id, _, "client_tool" | "question" as value_kind) as asked:
-                state.waits[wait_id] = ClientWait(
-                    kind=value_kind, name=asked.name, input=asked.input, prompt=asked.prompt, schema=asked.schema
-                )
+            case (ApprovalRequested(wait_id) | WaitRequested(wait_id)) as asked if wait := client_wait(asked):
+                state.waits[wait_id] = wait
             case WaitRequested() as other:
                 self._flush(out)
                 self._say(_other_wait(other.kind, other.name), out)

@@ -4,7 +4,7 @@ from typing import Any, Literal
 
 from pydantic import BaseModel, Field, StrictInt, StrictStr
 
-from runyard.fields import RequestBody
+from runyard.base.fields import RequestBody
 
 STATELESS = "2026-07-28"  # every request stands alone; no `initialize`, no session
 NEWEST_WITH_SESSIONS = "2025-11-25"

@@ -2,7 +2,7 @@
 
 from starlette.responses import Response
 
-from runyard.domain.run import Feedback
+from runyard.domain.runs.run import Feedback
 from runyard.faces.native import rows, wire
 from runyard.web.auth import Owner
 from runyard.web.context import EngineDep

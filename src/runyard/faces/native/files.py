@@ -6,7 +6,7 @@ from starlette.requests import ClientDisconnect, Request
 from starlette.responses import Response, StreamingResponse
 from starlette.types import Receive, Scope, Send
 
-from runyard.domain.file import INLINE_TYPES, StoredFile
+from runyard.domain.content.file import INLINE_TYPES, StoredFile
 from runyard.domain.times import iso
 from runyard.engine.queries.views import checked_id
 from runyard.errors import Invalid, NotFound

@@ -5,7 +5,7 @@ from typing import Annotated, Literal
 from fastapi import Query
 from starlette.responses import Response
 
-from runyard.domain.thread import Thread
+from runyard.domain.conversations.thread import Thread
 from runyard.domain.times import iso
 from runyard.engine.queries.finding import as_markdown
 from runyard.faces.native import rows, wire

@@ -7,7 +7,7 @@ from fastapi import Query
 from starlette.requests import Request
 from starlette.responses import Response
 
-from runyard.domain.run import Feedback, Run, Status
+from runyard.domain.runs.run import Feedback, Run, Status
 from runyard.domain.wait import Wait
 from runyard.engine.intake.intake import idempotency_key
 from runyard.engine.log.tree import parsed_cursor

@@ -6,13 +6,13 @@ The command line without a server shows the same fields, so this module knows no
 from typing import TYPE_CHECKING, Any
 
 from runyard.domain.events import Usage
-from runyard.domain.run import Run, Status
+from runyard.domain.runs.run import Run, Status
 from runyard.domain.times import iso
 
 if TYPE_CHECKING:
     from runyard.domain.api_key import ApiKey
-    from runyard.domain.run import Feedback
-    from runyard.domain.thread import Thread
+    from runyard.domain.conversations.thread import Thread
+    from runyard.domain.runs.run import Feedback
     from runyard.domain.wait import Wait
 
 QUESTION_CHARS = 300  # of the message that led to a run or a wait

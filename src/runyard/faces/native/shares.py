@@ -10,7 +10,7 @@ from fastapi import Header
 from starlette.requests import Request
 from starlette.responses import Response
 
-from runyard.domain.thread import Share
+from runyard.domain.conversations.thread import Share
 from runyard.domain.times import iso
 from runyard.errors import Conflict, NotFound
 from runyard.faces.native import wire

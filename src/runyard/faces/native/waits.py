@@ -8,7 +8,7 @@ from fastapi import Query
 from starlette.requests import Request
 from starlette.responses import Response
 
-from runyard.domain.run import Run
+from runyard.domain.runs.run import Run
 from runyard.domain.times import iso
 from runyard.domain.wait import Wait
 from runyard.engine.engine import Engine

@@ -4,10 +4,10 @@ from typing import Any, ClassVar, Literal
 
 from pydantic import BaseModel, Field
 
+from runyard.base.fields import RequestBody
 from runyard.domain.api_key import DEFAULT_SCOPES, OWNER, Scope
 from runyard.engine.feedback import MOST_COMMENT_CHARS
 from runyard.engine.shares import DEFAULT_DAYS, MOST_DAYS
-from runyard.fields import RequestBody
 
 RunStatus = Literal["queued", "running", "done", "error", "canceled"]
 

@@ -6,7 +6,7 @@ from typing import Any
 from starlette.requests import Request
 
 from runyard.domain.events import Event
-from runyard.domain.run import Run
+from runyard.domain.runs.run import Run
 from runyard.engine.engine import Engine
 from runyard.engine.log.snapshots import translation_kind
 from runyard.engine.log.stream import Streams

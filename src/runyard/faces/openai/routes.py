@@ -8,7 +8,7 @@ from typing import Any
 from starlette.requests import Request
 from starlette.responses import Response
 
-from runyard.domain.run import Run
+from runyard.domain.runs.run import Run
 from runyard.engine.engine import Engine
 from runyard.errors import BadRequest, NotFound
 from runyard.faces.openai import chat_routes, inputs, objects, wire

@@ -10,8 +10,9 @@ from typing import Any, NamedTuple
 
 import msgspec
 
+from runyard.base.ids import new_id
 from runyard.domain.events import ClientTool
-from runyard.domain.run import Run
+from runyard.domain.runs.run import Run
 from runyard.domain.task import RunOptions
 from runyard.domain.wait import Wait
 from runyard.engine.engine import Engine
@@ -21,7 +22,6 @@ from runyard.errors import AlreadyDecided, BadRequest, Invalid, NotFound
 from runyard.faces.openai import inputs, objects, wire
 from runyard.faces.openai.follow import find, translated
 from runyard.faces.openai.inputs import Input
-from runyard.ids import new_id
 
 FACE = "openai"
 MOST_WAITS = 200

@@ -8,8 +8,8 @@ from typing import Any, Literal
 
 from pydantic import BaseModel, Field
 
+from runyard.base.fields import RequestBody
 from runyard.errors import BadRequest, NotFound
-from runyard.fields import RequestBody
 
 MOST_ITEMS = 10_000
 Ignored = Field(None, description="Accepted and ignored: the agent has settings of its own.")

@@ -6,7 +6,7 @@ from starlette.requests import Request
 from starlette.responses import Response
 
 from runyard.domain.events import SCHEMA_VERSION
-from runyard.domain.run import Run
+from runyard.domain.runs.run import Run
 from runyard.domain.times import iso
 from runyard.engine.engine import Engine
 from runyard.engine.intake.intake import idempotency_key

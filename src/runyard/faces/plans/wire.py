@@ -5,7 +5,7 @@ from typing import Literal
 from msgspec import Struct
 from pydantic import AliasChoices, BaseModel, Field
 
-from runyard.fields import RequestBody
+from runyard.base.fields import RequestBody
 
 RunState = Literal["started", "finished", "cancelled"]
 EventName = Literal["RunStarted", "NodeStarted", "DebugTrace", "NodeFinished", "RunFinished"]

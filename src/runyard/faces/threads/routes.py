@@ -7,10 +7,10 @@ from fastapi import Query
 from starlette.requests import Request
 from starlette.responses import Response
 
-from runyard.domain.content import DataPart, TextPart
+from runyard.domain.content.parts import DataPart, TextPart
+from runyard.domain.conversations.thread import Message
 from runyard.domain.events import ClientTool
-from runyard.domain.run import Run
-from runyard.domain.thread import Message
+from runyard.domain.runs.run import Run
 from runyard.domain.times import iso
 from runyard.engine.intake.content import FileReference, NewPart
 from runyard.engine.intake.intake import idempotency_key

@@ -19,7 +19,7 @@ from runyard.domain.events import (
     ToolFinished,
     ToolStarted,
 )
-from runyard.domain.run import Status
+from runyard.domain.runs.run import Status
 from runyard.faces.threads.wire import EventName, RunStatus
 
 _encode = msgspec.json.Encoder().encode

@@ -5,7 +5,7 @@ from typing import Annotated, Any, Literal
 from pydantic import BaseModel, Field, StrictInt, StrictStr, ValidationInfo, field_validator
 from pydantic_core import PydanticCustomError
 
-from runyard.fields import RequestBody
+from runyard.base.fields import RequestBody
 
 RunStatus = Literal["queued", "running", "done", "error", "canceled"]
 WhileRunning = Literal["queue", "steer", "interrupt", "reject"]

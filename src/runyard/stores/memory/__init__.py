@@ -6,18 +6,18 @@ No operation awaits anything, so each is atomic on one event loop. The data live
 Each part is a class that derives from the parts whose methods it calls; all of them share `rows.Rows`.
 """
 
-from runyard.stores.memory.api_keys import ApiKeys
-from runyard.stores.memory.checkpoints import Checkpoints
-from runyard.stores.memory.documents import Documents
-from runyard.stores.memory.log import Log
-from runyard.stores.memory.messages import Messages
-from runyard.stores.memory.overview import Overviews
-from runyard.stores.memory.pushes import Pushes
-from runyard.stores.memory.rate_limits import RateLimits
-from runyard.stores.memory.retention import Retention
-from runyard.stores.memory.snapshots import Snapshots
-from runyard.stores.memory.steering import Steering
-from runyard.stores.memory.waits import Waits
+from runyard.stores.memory.content.checkpoints import Checkpoints
+from runyard.stores.memory.content.documents import Documents
+from runyard.stores.memory.conversations.messages import Messages
+from runyard.stores.memory.log.log import Log
+from runyard.stores.memory.log.pushes import Pushes
+from runyard.stores.memory.log.snapshots import Snapshots
+from runyard.stores.memory.queue.steering import Steering
+from runyard.stores.memory.runs.waits import Waits
+from runyard.stores.memory.upkeep.api_keys import ApiKeys
+from runyard.stores.memory.upkeep.overview import Overviews
+from runyard.stores.memory.upkeep.rate_limits import RateLimits
+from runyard.stores.memory.upkeep.retention import Retention
 
 
 class MemoryStore(

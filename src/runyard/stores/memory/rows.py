@@ -9,24 +9,24 @@ from typing import Any, Literal, NamedTuple, TypeVar
 from msgspec import Struct
 from msgspec.structs import replace
 
-from runyard.clock import Clock
+from runyard.base.clock import Clock
 from runyard.domain.api_key import ApiKey
+from runyard.domain.content.file import Place, StoredFile
+from runyard.domain.content.memory import Block, Passage
+from runyard.domain.content.profile import Profile
+from runyard.domain.conversations.feed import Entry
+from runyard.domain.conversations.recipients import Participant
+from runyard.domain.conversations.thread import Message, Reaction, Share, Thread
 from runyard.domain.events import Draft, Event, place
-from runyard.domain.feed import Entry
-from runyard.domain.file import Place, StoredFile
-from runyard.domain.memory import Block, Passage
-from runyard.domain.profile import Profile
 from runyard.domain.push import Push
-from runyard.domain.recipients import Participant
-from runyard.domain.run import Feedback, Run
-from runyard.domain.thread import Message, Reaction, Share, Thread
+from runyard.domain.runs.run import Feedback, Run
 from runyard.domain.wait import KeptEvent, Wait
 from runyard.store import Document, Post, Removal, Snapshot, WorkerRow
-from runyard.stores.memory.keys import Keys
-from runyard.stores.memory.lane import Lane
-from runyard.stores.memory.ledger import Ledgers
-from runyard.stores.memory.outbox import Outbox
-from runyard.stores.memory.tombstones import Tombstones
+from runyard.stores.memory.tables.keys import Keys
+from runyard.stores.memory.tables.lane import Lane
+from runyard.stores.memory.tables.ledger import Ledgers
+from runyard.stores.memory.tables.outbox import Outbox
+from runyard.stores.memory.tables.tombstones import Tombstones
 
 
 class SteeredMessage(NamedTuple):

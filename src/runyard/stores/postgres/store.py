@@ -15,9 +15,9 @@ from typing import TYPE_CHECKING, Any
 
 import asyncpg
 
-from runyard.clock import Clock, SteadyClock
-from runyard.domain.append import Finish, Part
-from runyard.domain.publication import CursorAdvance
+from runyard.base.clock import Clock, SteadyClock
+from runyard.domain.runs.append import Finish, Part
+from runyard.domain.runs.publication import CursorAdvance
 from runyard.errors import ClockAhead, DiskFull, StartupError, Unavailable
 from runyard.stores import keys_in_use, migrations
 from runyard.stores import queries as _queries
@@ -27,7 +27,7 @@ from runyard.stores.operations import P, Purpose, Script, T
 from runyard.stores.postgres.arrays import columns, literal
 from runyard.stores.postgres.connections import AWAY, Connections, Limits
 from runyard.stores.sql_store import SqlStore, WrittenPart
-from runyard.stores.transactions.intake import CLOCK_TOLERANCE_MS
+from runyard.stores.transactions.queue.intake import CLOCK_TOLERANCE_MS
 from runyard.stores.transactions.tx import Tx, Write
 
 if TYPE_CHECKING:

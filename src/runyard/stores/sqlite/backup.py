@@ -8,8 +8,8 @@ import os
 import sqlite3
 from pathlib import Path
 
+from runyard.base.private_files import make_file, make_folder
 from runyard.errors import StartupError
-from runyard.private_files import make_file, make_folder
 from runyard.stores import migrations
 from runyard.stores.sqlite.files import DatabaseLock
 

@@ -11,8 +11,8 @@ import struct
 from pathlib import Path
 from types import TracebackType
 
+from runyard.base.private_files import FILE_MODE, make_file, make_folder
 from runyard.errors import StartupError
-from runyard.private_files import FILE_MODE, make_file, make_folder
 
 _OUR_BYTE = 1 << 62
 _OFD_SETLK: int | None = getattr(fcntl, "F_OFD_SETLK", None)  # Linux

@@ -20,10 +20,10 @@ from typing import TYPE_CHECKING, Any, NamedTuple, TypeVar, cast
 
 import msgspec
 
-from runyard.clock import Clock
-from runyard.domain.append import Finish, Part
-from runyard.domain.publication import CursorAdvance
-from runyard.domain.thread import Message
+from runyard.base.clock import Clock
+from runyard.domain.conversations.thread import Message
+from runyard.domain.runs.append import Finish, Part
+from runyard.domain.runs.publication import CursorAdvance
 from runyard.errors import DiskFull, StartupError, Unavailable
 from runyard.stores import keys_in_use, migrations
 from runyard.stores import queries as _queries
@@ -127,8 +127,7 @@ class SqliteStore(SqlStore):
         self._full_disk = FullDisk(clock)
         self._lock: DatabaseLock | None = None
         self._writer: _Writer | None = None
-        self._readers: ThreadPoolExecutor | None = None
-        self._local = threading.local()
+        self._readers: _Readers | None = None
 
     async def open(self) -> None:
         make_database(self._path)
@@ -139,7 +138,7 @@ class SqliteStore(SqlStore):
             self._lock.close()
             raise StartupError(f"{self._path} is not an SQLite database.") from None
         self._writer = _Writer(connect(self._path, self._clock, read_only=False))
-        self._readers = ThreadPoolExecutor(READERS, thread_name_prefix="sqlite-reader")
+        self._readers = _Readers(lambda: connect(self._path, self._clock, read_only=True))
         try:
             await keys_in_use.check(self, self._ring)
         except StartupError:
@@ -154,12 +153,16 @@ class SqliteStore(SqlStore):
             await self.heartbeat(worker.id, -1)
 
     async def close(self) -> None:
+        """Close every connection, the writer's last. It then moves the write-ahead log into the database.
+
+        A connection that stayed open would go on with a log that the next process deletes, and this process would read
+        old data from it."""
         writer, readers, lock = self._writer, self._readers, self._lock
         self._writer = self._readers = self._lock = None
+        if readers is not None:
+            await asyncio.to_thread(readers.stop)
         if writer is not None:
             await asyncio.to_thread(writer.stop)
-        if readers is not None:
-            readers.shutdown()
         if lock is not None:
             lock.close()
 
@@ -212,16 +215,13 @@ class SqliteStore(SqlStore):
         if self._readers is None:
             raise Unavailable("The store is closed.")
 
-        def job() -> T:
-            connection: sqlite3.Connection | None = getattr(self._local, "connection", None)
-            if connection is None:
-                connection = self._local.connection = connect(self._path, self._clock, read_only=True)
+        def job(connection: sqlite3.Connection) -> T:
             try:
                 return _straight_through(script(SqliteTx(connection), *args, **kwargs))
             except sqlite3.OperationalError as error:
                 raise _translated(error) from error
 
-        return await asyncio.get_running_loop().run_in_executor(self._readers, job)
+        return await self._readers.submit(job)
 
     async def publish(self, marks: Sequence[CursorAdvance]) -> Sequence[str]:
         """Advance cursors. With one writer no row is locked, so none is skipped."""
@@ -256,6 +256,30 @@ def connect(path: Path, clock: Clock, read_only: bool) -> sqlite3.Connection:
         connection.execute("pragma wal_autocheckpoint = 4000")
         connection.execute("pragma foreign_keys = on")
     return connection
+
+
+class _Readers:
+    """Threads that read. Each has a read-only connection."""
+
+    def __init__(self, connect: Callable[[], sqlite3.Connection]) -> None:
+        self._connect = connect
+        self._connections: list[sqlite3.Connection] = []
+        self._own = threading.local()
+        self._threads = ThreadPoolExecutor(READERS, thread_name_prefix="sqlite-reader")
+
+    async def submit(self, work: Callable[[sqlite3.Connection], R]) -> R:
+        return await asyncio.get_running_loop().run_in_executor(self._threads, self._run, work)
+
+    def stop(self) -> None:
+        self._threads.shutdown()
+        for connection in self._connections:
+            connection.close()
+
+    def _run(self, work: Callable[[sqlite3.Connection], R]) -> R:
+        if not hasattr(self._own, "connection"):
+            self._own.connection = self._connect()
+            self._connections.append(self._own.connection)
+        return work(self._own.connection)
 
 
 class _Job(NamedTuple):

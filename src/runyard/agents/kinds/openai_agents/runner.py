@@ -1,0 +1,87 @@
+"""Run an agent of OpenAI Agents SDK: the message of the run is its input, after the earlier runs of the thread.
+
+The SDK runs its own loop, over copies that record (`recording.py`). A call that needs an approval interrupts the SDK's
+run; the decision continues it. After a crash or an answer the loop starts from the beginning and gets recorded
+responses and results, so no finished work is repeated.
+
+The SDK is imported when the first such agent runs. It sends no traces unless the declaration says so.
+"""
+
+import asyncio
+from dataclasses import replace
+from typing import Any
+
+from runyard.agents.declared.agent import Agent
+from runyard.agents.declared.wrapped import Wrapped
+from runyard.agents.durable.outcome import run_to_end
+from runyard.agents.durable.parking import Parking
+from runyard.agents.execution import Execution, ModelOutput
+from runyard.agents.kinds.frameworks.messages import failure_of_provider, said_before
+from runyard.agents.kinds.frameworks.run import FrameworkRun
+from runyard.agents.user_code.containment import failure_of
+from runyard.agents.user_code.frames import calls_user_code
+from runyard.errors import InvalidAnswer
+
+
+async def run_openai_agents(agent: Agent, execution: Execution, /) -> ModelOutput:
+    assert agent.wrapped is not None  # the declaration was checked
+    parking = Parking()
+    run = FrameworkRun(agent, execution, parking)
+    return await run_to_end(_run(agent, agent.wrapped, execution, run), parking, execution)
+
+
+@calls_user_code
+async def _run(agent: Agent, wrapped: Wrapped, execution: Execution, run: FrameworkRun) -> ModelOutput:
+    from agents import MaxTurnsExceeded, ModelBehaviorError
+    from openai import APIError
+
+    try:
+        result = await _start(agent, wrapped, execution, run)
+    except MaxTurnsExceeded:
+        if wrapped.agent.output_type is not None:
+            raise InvalidAnswer(
+                "The limit of turns was reached before the model gave an answer.", "max_steps"
+            ) from None
+        return ModelOutput(run.text, stop_reason="max_steps")
+    except ModelBehaviorError as error:
+        raise InvalidAnswer(f"The model did not answer as its agent expects ({type(error).__name__}).") from error
+    except APIError as error:
+        raise failure_of_provider(getattr(error, "status_code", None)) from error
+    except (SystemExit, KeyboardInterrupt) as error:
+        raise failure_of(error) from None
+    return await run.output(result.final_output)
+
+
+async def _start(agent: Agent, wrapped: Wrapped, execution: Execution, run: FrameworkRun) -> Any:
+    from agents import RunConfig, RunContextWrapper, Runner
+    from agents.models.interface import Model
+
+    from runyard.agents.kinds.openai_agents.messages import input_of, results_in
+    from runyard.agents.kinds.openai_agents.recording import (
+        Copies,
+        RecordedHandoffs,
+        RecordedModel,
+        RecordedProvider,
+        decide,
+    )
+
+    context = await run.dependencies(wrapped)
+    own = wrapped.options["run_config"] or RunConfig()
+    config = replace(
+        own,
+        model_provider=RecordedProvider(own.model_provider, run),
+        model=RecordedModel(own.model, run) if isinstance(own.model, Model) else own.model,
+        tracing_disabled=not wrapped.options["tracing"],
+    )
+    copies = Copies(run, RunContextWrapper(context=context), wrapped.effects)
+    start = await copies.of(wrapped.agent, {tool.name: tool for tool in agent.tools})
+    given: Any = await input_of(execution, await said_before(execution, wrapped.history))
+    while True:
+        result = await Runner.run(
+            start, given, context=context, max_turns=wrapped.limits, hooks=RecordedHandoffs(run), run_config=config
+        )
+        if not result.interruptions:
+            run.settle(results_in(result.to_input_list()))
+            return result
+        given = result.to_state()
+        await asyncio.gather(*[decide(run, given, item) for item in result.interruptions])

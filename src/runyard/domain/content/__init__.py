@@ -1,0 +1,1 @@
+"""Content as values: parts of messages, files, documents, agents and their memory."""

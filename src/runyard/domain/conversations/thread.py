@@ -1,0 +1,112 @@
+"""A thread: a lasting conversation. Runs belong to it; questions and answers become messages."""
+
+from collections.abc import Sequence
+from typing import Literal
+
+from msgspec import Struct
+
+from runyard.domain.content.parts import File, Part, decoded
+from runyard.domain.conversations.recipients import Participant
+
+ThreadKind = Literal["chat", "channel", "dm"]
+Role = Literal["user", "assistant"]
+
+
+class Thread(Struct, frozen=True, kw_only=True):
+    """A chat, a channel or a DM. `metadata` is the JSON of values that a client stores with a chat."""
+
+    id: str
+    owner: str
+    kind: ThreadKind = "chat"
+    external_id: str | None = None
+    user_id: str | None = None
+    agent: str | None = None
+    head_run_id: str | None = None
+    created_at: int
+    forked_from: str | None = None
+    name: str | None = None
+    topic: str | None = None
+    is_private: bool = False
+    metadata: str | None = None
+
+
+class Message(Struct, frozen=True, kw_only=True):
+    """A message in a thread. `run_id` is the run that it started, or the run that posted it. In a channel or a DM it
+    has a `sender`, a person or (role assistant) an agent, and may be a reply to the message `parent_id`.
+
+    `parts` is the JSON of its content parts (`content.py`), None for plain text. `text` is then the text of them."""
+
+    id: str
+    thread_id: str
+    role: Role
+    text: str
+    run_id: str | None = None
+    sources: list[str] = []
+    created_at: int
+    sender: str | None = None
+    parent_id: str | None = None
+    parts: str | None = None
+
+    @property
+    def content(self) -> list[Part]:
+        """Return the content parts; none for plain text."""
+        return decoded(self.parts)
+
+    @property
+    def files(self) -> list[File]:
+        """Return the files of the message, in order. `await file.read()` returns the bytes of one."""
+        return [part for part in self.content if isinstance(part, File)]
+
+    @property
+    def party(self) -> Participant:
+        """Return the sender as a participant."""
+        return Participant(self.sender or "", "user" if self.role == "user" else "agent")
+
+
+class Conversation(Struct, frozen=True):
+    """A channel or a DM with its members, in the order they joined."""
+
+    thread: Thread
+    members: Sequence[Participant]
+
+    def is_seen_by(self, caller: str) -> bool:
+        """Return whether a person sees it: its owner and its members do, and all people see a public channel."""
+        thread = self.thread
+        is_open = thread.kind == "channel" and not thread.is_private
+        return is_open or thread.owner == caller or Participant(caller, "user") in self.members
+
+    def may_speak(self, agent: str, owner: str) -> bool:
+        """Return whether an agent that works for this owner may post here."""
+        is_open = self.thread.kind == "channel" and not self.thread.is_private
+        return self.thread.owner == owner and (is_open or Participant(agent) in self.members)
+
+
+class Reaction(Struct, frozen=True, kw_only=True):
+    """A participant's emoji on a message."""
+
+    message_id: str
+    emoji: str
+    role: Role
+    sender: str
+    created_at: int
+
+
+class Change(Struct, frozen=True, kw_only=True):
+    """Changes to a channel; None keeps the present value."""
+
+    name: str | None = None
+    topic: str | None = None
+    is_private: bool | None = None
+
+
+class Share(Struct, frozen=True, kw_only=True):
+    """A link that shows the messages of a thread up to `upto` to readers without a key, until it expires. Only a
+    digest of its token is stored."""
+
+    id: str
+    owner: str
+    thread_id: str
+    digest: str
+    upto: str
+    created_at: int = 0
+    expires_at: int = 0

@@ -1,0 +1,1 @@
+"""Find sensitive text and replace it before it is stored."""

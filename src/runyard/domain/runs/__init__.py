@@ -1,0 +1,1 @@
+"""Runs, their lanes and their writes, as values and pure rules."""

@@ -1,0 +1,9 @@
+"""What all parts of the sealed store share: the store below, and the seals."""
+
+from runyard.encryption.seals import Seals
+from runyard.store import Store
+
+
+class Sealing:
+    _store: Store
+    _seals: Seals

@@ -1,0 +1,1 @@
+"""Content that belongs to no run alone: agents and their memory, documents, files, checkpoints."""

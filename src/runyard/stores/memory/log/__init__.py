@@ -1,0 +1,1 @@
+"""The log: append, read, publish, snapshots, and pushes to clients."""

@@ -1,0 +1,1 @@
+"""Runs and what changes with them: transitions, waits, the reply order."""

@@ -1,0 +1,1 @@
+"""What operators and background tasks need: retention, an overview, keys, rate limits."""

@@ -1,0 +1,64 @@
+"""Posts become runs, workers claim them, and people cancel or steer them."""
+
+from collections.abc import Sequence
+
+from runyard.errors import QueueFull, RunyardError
+from runyard.store import Accepted, Post, Room
+from runyard.stores.operations import Transactions, query, statement, transaction
+from runyard.stores.transactions.content import files
+from runyard.stores.transactions.queue import claims, control, intake, steering
+
+
+class QueueOperations(Transactions):
+    async def accept(self, posts: Sequence[Post], room: Room | None = None) -> Sequence[Accepted | RunyardError]:
+        results: dict[int, Accepted | RunyardError] = {}
+        left = list(range(len(posts)))
+        while left:
+            try:
+                accepted = await self._write("intake", intake.accept, [posts[n] for n in left], room)
+            except intake.ThreadsMissing as missing:
+                lost = [left[n] for n in missing.posts if posts[left[n]].thread is None]
+                results |= {n: intake.not_found() for n in lost}
+                left = [n for n in left if n not in lost]  # a post that creates its thread creates a deleted one again
+            except files.FilesMissing as missing:
+                lost = [n for n in left if posts[n].run_id in missing.runs]
+                results |= {n: files.not_found() for n in lost}
+                left = [n for n in left if n not in lost]
+            except intake.LanesFull as full:
+                lost = [left[n] for n in full.posts]
+                results |= {n: QueueFull() for n in lost}
+                left = [n for n in left if n not in lost]
+            else:
+                results |= dict(zip(left, accepted, strict=True))
+                break
+        return [results[n] for n in range(len(posts))]
+
+    retry = transaction("intake", intake.retry)
+    edit = transaction("intake", intake.edit)
+    count_queued = query(intake.count_queued)
+    forget_keys = transaction("other", intake.forget_keys)
+
+    # --- steering
+
+    steer = transaction("intake", steering.steer)
+    interrupt = transaction("intake", steering.interrupt)
+    accept_if_idle = transaction("intake", steering.accept_if_idle)
+    new_messages = query(steering.new_messages)
+
+    # --- workers and claims
+
+    register = transaction("lease", claims.register)
+    heartbeat = transaction("lease", claims.heartbeat)
+    runs_to_cancel = query(claims.runs_to_cancel)
+    list_workers = query(claims.list_workers)
+    retire = transaction("lease", claims.retire)
+    ready_runs = query(claims.ready_runs)
+    claim = transaction("claims", claims.claim)
+    reap = transaction("other", claims.reap)
+
+    # --- cancel
+
+    cancel = transaction("other", control.cancel)
+    detach = statement("other", control.detach)
+    attach = statement("other", control.attach)
+    abandon = transaction("other", control.abandon)

@@ -1,0 +1,1 @@
+"""Threads, channels, their messages and their feed."""

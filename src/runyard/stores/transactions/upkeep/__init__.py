@@ -1,0 +1,1 @@
+"""What operators and background tasks need: retention, maintenance, keys, rate limits."""
