@@ -27,6 +27,10 @@ class ConversationOperations(FullText):
     set_title = transaction("other", threads.set_title)
     titles = query(threads.titles)
     first_messages = query(threads.first_messages)
+    create_share = transaction("other", threads.create_share)
+    list_shares = query(threads.list_shares)
+    find_share = query(threads.find_share)
+    drop_share = transaction("other", threads.drop_share)
 
     async def search_messages(
         self, owner: str, words: Sequence[str], before: str | None, limit: int
