@@ -99,6 +99,8 @@ class OwnedObjects:
                 return {"topic": "news"}
             case ("PATCH", "/api/messages/{message_id}"):
                 return {"text": "hello"}
+            case ("PUT", "/api/channels/{channel_id}/read" | "/api/dms/{dm_id}/read"):
+                return {"messageId": self.ids["message_id"]}
             case ("POST", "/api/messages/{message_id}/reactions"):
                 return {"emoji": "ok"}
             case ("PATCH", "/api/agents/{agent_id}"):

@@ -148,6 +148,14 @@ TABLE: dict[str, Sequence[Try]] = {
     "GET /api/dms": [none(), none(before="<dm>")],
     "GET /api/dms/{dm_id}": [gone(DM)],
     "DELETE /api/dms/{dm_id}": [gone(DM)],
+    "GET /api/channels/{channel_id}/runs": [gone(CHANNEL), gone({"channel_id": "<dm>"})],
+    "GET /api/dms/{dm_id}/runs": [gone(DM), gone({"dm_id": "<channel>"})],
+    "PUT /api/channels/{channel_id}/read": [
+        gone(CHANNEL, {"messageId": "<message>"}),
+        gone({"channel_id": "<own channel>"}, {"messageId": "<message>"}),
+    ],
+    "PUT /api/dms/{dm_id}/read": [gone(DM, {"messageId": "<message>"})],
+    "GET /api/unread": [none()],
     # channels: messages
     "POST /api/messages": [
         gone(body={"channelId": "<channel>", "text": "hello"}),

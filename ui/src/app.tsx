@@ -4,11 +4,13 @@ import { Inbox } from "./approvals/inbox";
 import { needsKey } from "./api/key";
 import { useCell } from "./cell";
 import { Channels } from "./channels/view";
+import { MessagePlace } from "./channels/message-place";
 import { Chats } from "./chats/view";
 import { Bar } from "./frame/bar";
 import { Help, useShortcuts } from "./frame/help";
 import { Palette, usePalette } from "./frame/palette";
 import { SignIn } from "./frame/sign-in";
+import { Missing } from "./frame/states";
 import { Dashboard } from "./overview/view";
 import { useRoute, type Route } from "./route";
 import { Compare } from "./runs/compare";
@@ -45,6 +47,14 @@ function View({ route }: { route: Route }) {
     case "overview":
       return <Dashboard />;
     case "approvals":
-      return <Inbox />;
+      return <Inbox key={route.id} target={route.id} />;
+    case "messages":
+      return <MessagePlace key={route.id} id={route.id} />;
+    case "nowhere":
+      return (
+        <main class="view page">
+          <Missing what="page" to={{ view: "chats" }} name="New chat" />
+        </main>
+      );
   }
 }

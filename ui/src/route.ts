@@ -10,7 +10,9 @@ export type Route =
   | { view: "runs"; id?: string }
   | { view: "compare"; id: string; other: string }
   | { view: "overview" }
-  | { view: "approvals" };
+  | { view: "approvals"; id?: string }
+  | { view: "messages"; id: string }
+  | { view: "nowhere" };
 
 export function parse(hash: string): Route {
   const [view = "", id, more] = hash
@@ -21,6 +23,7 @@ export function parse(hash: string): Route {
     case "channels":
       return id ? { view, id, ...(more && { message: more }) } : { view };
     case "runs":
+    case "approvals":
       return id ? { view, id } : { view };
     case "compare":
       return id && more ? { view, id, other: more } : { view: "runs" };
@@ -28,11 +31,15 @@ export function parse(hash: string): Route {
       return id ? { view, id, ...(more && { message: more }) } : { view: "channels" };
     case "agents":
       return id ? { view, id } : { view: "channels" };
+    case "messages":
+      return id ? { view, id } : { view: "channels" };
     case "overview":
-    case "approvals":
       return { view };
-    default:
+    case "":
+    case "chats":
       return id ? { view: "chats", id } : { view: "chats" };
+    default:
+      return { view: "nowhere" };
   }
 }
 

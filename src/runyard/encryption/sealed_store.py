@@ -53,7 +53,7 @@ UNSEALED = (
     *("create_api_key", "get_api_key", "list_api_keys", "revoke_api_key", "touch_api_keys"),
     *("put_documents", "get_documents", "search"),  # documents are part of an app's source
     *("open_channel", "open_dm", "get_conversation", "list_conversations"),
-    *("change_channel", "add_member", "remove_member", "delete_message", "react", "remove_reaction", "reactions"),
+    *("change_channel", "add_member", "remove_member", "react", "remove_reaction", "reactions", "mark_read", "unread"),
     *("release_held_runs", "recover_held_runs", "number_feed", "feed_start"),
     *("declare_agents", "create_agent", "get_agent", "find_agent", "list_agents", "change_agent"),
     *("session", "save_session", "drop_block", "link_block", "unlink_block", "drop_passage"),
@@ -322,6 +322,9 @@ class SealedStore(Store):
     async def change_message(self, caller: str, message_id: str, text: str) -> Message:
         sealed = self._seals.seal_text(message_id, text)
         return self._seals.open_message(await self._store.change_message(caller, message_id, sealed))
+
+    async def delete_message(self, caller: str, message_id: str, text: str) -> None:
+        await self._store.delete_message(caller, message_id, self._seals.seal_text(message_id, text))
 
     async def read_feed(self, caller: str, after: int, limit: int) -> Window:
         window = await self._store.read_feed(caller, after, limit)

@@ -306,6 +306,8 @@ class SqlStore(Transactions):
     react = transaction("other", channels.react)
     remove_reaction = transaction("other", channels.remove_reaction)
     reactions = query(channels.reactions)
+    mark_read = transaction("other", channels.mark_read)
+    unread = query(channels.unread)
 
     async def release_held_runs(self, limit: int) -> tuple[int, int | None]:
         due_in = await self._read(reply_order.due_in)

@@ -9,6 +9,7 @@ import { href } from "../route";
 import { ago, brief, duration, money, short } from "../text/words";
 import { StatusChip } from "./status";
 import { Failure } from "../frame/failure";
+import { Loading } from "../frame/states";
 
 const STATUSES: Status[] = ["queued", "running", "waiting", "done", "error", "canceled"];
 const EVERY = 3000;
@@ -21,7 +22,11 @@ export function RunList() {
   const choose = (id: string, isOn: boolean) =>
     setChosen(isOn ? [...chosen.slice(-1), id] : chosen.filter((each) => each !== id));
   const [one, other] = chosen;
-  const { value: page, failure } = useReading(() => runs({ ...(status && { status }), limit }), [status, limit], EVERY);
+  const {
+    value: page,
+    failure,
+    again,
+  } = useReading(() => runs({ ...(status && { status }), limit }), [status, limit], EVERY);
   return (
     <main class="view page">
       <div class="column wide">
@@ -45,7 +50,8 @@ export function RunList() {
             </a>
           )}
         </div>
-        <Failure text={failure} />
+        <Failure text={failure} again={again} />
+        {!page && !failure && <Loading />}
         <div class="scroll-x">
           <table aria-label="Runs">
             <thead>
@@ -75,7 +81,11 @@ export function RunList() {
             </tbody>
           </table>
         </div>
-        {page?.runs.length === 0 && <p class="faint pad">There is no such run.</p>}
+        {page?.runs.length === 0 && (
+          <p class="faint pad">
+            {status ? `No run is ${status}.` : "No runs yet."} <a href={href({ view: "chats" })}>Talk to an agent</a>
+          </p>
+        )}
         {page?.next && limit < 200 && (
           <button type="button" class="quiet" onClick={() => setLimit(limit + PAGE)}>
             Earlier runs
