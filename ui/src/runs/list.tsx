@@ -52,35 +52,37 @@ export function RunList() {
         </div>
         <Failure text={failure} again={again} />
         {!page && !failure && <Loading />}
-        <div class="scroll-x">
-          <table aria-label="Runs">
-            <thead>
-              <tr>
-                <th>
-                  <span class="unseen">compare</span>
-                </th>
-                <th>run</th>
-                <th>agent</th>
-                <th>status</th>
-                <th class="number">events</th>
-                <th class="number">in the queue</th>
-                <th class="number">took</th>
-                <th class="number">cost</th>
-                <th>began</th>
-              </tr>
-            </thead>
-            <tbody>
-              {page?.runs.map((row) => (
-                <Row
-                  key={row.run_id}
-                  row={row}
-                  isChosen={chosen.includes(row.run_id)}
-                  choose={(isOn) => choose(row.run_id, isOn)}
-                />
-              ))}
-            </tbody>
-          </table>
-        </div>
+        {page && page.runs.length > 0 && (
+          <div class="scroll-x">
+            <table aria-label="Runs">
+              <thead>
+                <tr>
+                  <th>
+                    <span class="unseen">compare</span>
+                  </th>
+                  <th>run</th>
+                  <th>agent</th>
+                  <th>status</th>
+                  <th class="number">events</th>
+                  <th class="number">in the queue</th>
+                  <th class="number">took</th>
+                  <th class="number">cost</th>
+                  <th>began</th>
+                </tr>
+              </thead>
+              <tbody>
+                {page.runs.map((row) => (
+                  <Row
+                    key={row.run_id}
+                    row={row}
+                    isChosen={chosen.includes(row.run_id)}
+                    choose={(isOn) => choose(row.run_id, isOn)}
+                  />
+                ))}
+              </tbody>
+            </table>
+          </div>
+        )}
         {page?.runs.length === 0 && (
           <p class="faint pad">
             {status ? `No run is ${status}.` : "No runs yet."} <a href={href({ view: "chats" })}>Talk to an agent</a>
