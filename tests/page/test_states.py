@@ -109,7 +109,7 @@ def placed(view: str, ids: dict[str, str]) -> str:
 
 
 async def afresh(tab: Tab, place: str) -> Page:
-    """Load the page anew at a place: it remembers nothing."""
+    """Load the page again at a place, so that it remembers nothing."""
     await tab.page.goto("about:blank")
     await tab.open(place)
     return tab.page
