@@ -5,8 +5,12 @@ import asyncio
 import pytest
 
 from runyard.agents.context import Context
+from runyard.agents.declared.agent import Agent
+from runyard.agents.declared.loading import App
 from runyard.errors import Unavailable
 from tests.faces.channels.agents_on_demand import Company, done
+from tests.faces.channels.conftest import AT_ONCE
+from tests.faces.live_server import Serve
 
 
 async def test_edits_deletions_and_reactions_taken_back_are_told_to_all_readers(company: Company) -> None:
@@ -37,18 +41,20 @@ async def test_edits_deletions_and_reactions_taken_back_are_told_to_all_readers(
     await watch.close()
 
 
-async def test_what_an_agent_has_read_stays_in_its_log_and_the_next_prompt_has_no_deleted_message(
-    company: Company,
-) -> None:
-    channel, watch = await company.channel("kevin"), await company.watch()
-    message = await company.say(channel, "the first words")
-    await done(watch, 1)
-    await company.http.delete(f"/api/messages/{message['id']}")
-    assert company.begun == [("kevin", "the first words")]
-    prompt = await company.http.get("/api/agents/kevin/prompt", params={"channelId": channel})
+async def test_what_an_agent_has_read_stays_in_the_record_of_its_run_and_in_no_later_prompt(serve: Serve) -> None:
+    clerk = Agent("clerk", model="scripted", turns=[{"calls": [{"tool": "do_nothing"}]}])
+    server = await serve(App({"clerk": clerk}, {}, "clerk"), **AT_ONCE)
+    http = server.http
+    channel = (await http.post("/api/channels", json={"name": "desk", "agents": ["clerk"]})).json()["id"]
+    said = (await http.post("/api/messages", json={"channelId": channel, "text": "the first words"})).json()
+    [run] = (await http.get("/api/agents/clerk/runs")).json()["runs"]
+    await server.ended(run["id"])
+    assert (await http.delete(f"/api/messages/{said['id']}")).status_code == 204
+    record = await http.get(f"/api/agents/clerk/runs/{run['id']}")
+    assert "the first words" in record.text
+    prompt = await http.get("/api/agents/clerk/prompt", params={"channelId": channel})
     assert "the first words" not in prompt.text
     assert "deleted" not in prompt.text
-    await watch.close()
 
 
 async def test_a_position_is_kept_for_each_reader(company: Company) -> None:
