@@ -167,16 +167,16 @@ async def test_messages_and_channels_are_changed_and_deleted_for_all_readers(new
     await expect(field).to_be_focused()
     await field.fill("fish tomorrow")
     await field.press("Enter")
-    for each in (mine, seen):
-        await expect(each).to_contain_text("fish tomorrow")
-        await expect(each).to_contain_text("edited")
+    for card in (mine, seen):
+        await expect(card).to_contain_text("fish tomorrow")
+        await expect(card).to_contain_text("edited")
     await mine.hover()
     await mine.get_by_role("button", name="Delete message").click()
     await page.get_by_role("dialog", name="Delete message").get_by_role("button", name="Delete", exact=True).click()
-    for each in (mine, seen):
-        await expect(each.get_by_text("deleted", exact=True)).to_be_visible()
-        await expect(each).not_to_contain_text("fish")
-        await expect(each.get_by_role("button", name="Edit message")).to_have_count(0)
+    for card in (mine, seen):
+        await expect(card.get_by_text("deleted", exact=True)).to_be_visible()
+        await expect(card).not_to_contain_text("fish")
+        await expect(card.get_by_role("button", name="Edit message")).to_have_count(0)
 
     await page.get_by_role("button", name="Settings").click()
     settings = page.get_by_role("dialog", name="Channel settings")

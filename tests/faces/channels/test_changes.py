@@ -7,6 +7,7 @@ import pytest
 from runyard.agents.context import Context
 from runyard.agents.declared.agent import Agent
 from runyard.agents.declared.loading import App
+from runyard.engine.channels import activity
 from runyard.errors import Unavailable
 from tests.faces.channels.agents_on_demand import Company, done
 from tests.faces.channels.conftest import AT_ONCE
@@ -79,7 +80,9 @@ async def test_a_position_is_kept_for_each_reader(company: Company) -> None:
 
 
 @pytest.mark.req("S3.21")
-async def test_runs_of_a_conversation_tell_what_became_of_them(company: Company) -> None:
+async def test_runs_of_a_conversation_tell_what_became_of_them(
+    company: Company, monkeypatch: pytest.MonkeyPatch
+) -> None:
     stuck = asyncio.Event()
 
     async def fail(ctx: Context) -> None:
@@ -107,6 +110,8 @@ async def test_runs_of_a_conversation_tell_what_became_of_them(company: Company)
         }
         assert {run["triggerMessageId"] for run in runs} == {message["id"]}
         assert "secret" not in str(runs)
+    monkeypatch.setattr(activity, "WAITS", 0)  # as if the owner had more waits than are read at once
+    assert (await company.http.get(path)).json()["runs"] == runs
     first = (await company.http.get(path, params={"limit": 1})).json()
     assert (await company.http.get(path, params={"before": first["next"]})).json()["runs"] == runs[1:]
     stuck.set()

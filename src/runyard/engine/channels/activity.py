@@ -1,6 +1,6 @@
 """What happens in a conversation besides its messages: the runs that they started, and how far people have read."""
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 
 from msgspec import Struct
 
@@ -12,6 +12,7 @@ from runyard.errors import NotFound
 from runyard.store import Store
 
 CONVERSATIONS = 200
+WAITS = 200
 
 
 class ConversationRun(Struct, frozen=True):
@@ -32,12 +33,20 @@ class ConversationActivity:
         """Return the runs of a conversation that the caller sees, newest first."""
         thread = (await self._conversation(caller, thread_id, kind)).thread
         found = await self._store.list_runs(thread.owner, {"thread_id": thread.id}, before, limit)
-        return [ConversationRun(run, await self._wait_of(run)) for run in found]
+        waits = await self._waits_of([run.id for run in found if run.status is Status.WAITING], thread.owner)
+        return [ConversationRun(run, waits.get(run.id)) for run in found]
 
-    async def _wait_of(self, run: Run) -> Wait | None:
-        if run.status is not Status.WAITING:
-            return None
-        return next(iter(await self._store.list_waits(run.owner, None, 1, run.id)), None)
+    async def _waits_of(self, run_ids: Sequence[str], owner: str) -> Mapping[str, Wait]:
+        """Return the newest open wait of each of these runs that has one: one query, unless the owner has very many."""
+        if not run_ids:
+            return {}
+        newest = await self._store.list_waits(owner, None, WAITS)
+        found = {wait.run_id: wait for wait in reversed(newest)}
+        if len(newest) == WAITS:
+            for run_id in run_ids:
+                for wait in [] if run_id in found else await self._store.list_waits(owner, None, 1, run_id):
+                    found[run_id] = wait
+        return found
 
     async def mark_read(self, caller: str, thread_id: str, kind: ThreadKind, message_id: str) -> None:
         """Store that the caller has read a conversation up to this message."""
