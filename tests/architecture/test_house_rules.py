@@ -32,7 +32,7 @@ FOLDER_ENTRIES = 16  # without __init__.py
 LONG_FILES: dict[str, tuple[int | None, str]] = {}
 LONG_FUNCTIONS = {
     "src/runyard/app/process.py::__init__": (66, "names every part of a process once"),
-    "src/runyard/app/engine_wiring.py::build_engine": (75, "names every part of the engine once"),
+    "src/runyard/app/engine_wiring.py::build_engine": (76, "names every part of the engine once"),
     "tests/contract/test_nothing_of_a_patient_is_logged.py::patients": (78, "one agent with all its steps"),
     "tests/faces/agents_for_tests.py::agents": (121, "one list of small agents"),
     "tests/page/page_agents.py::app": (74, "one list of small agents"),

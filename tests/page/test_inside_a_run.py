@@ -86,7 +86,7 @@ async def test_a_run_links_to_the_message_in_a_channel_that_started_it(tab: Tab,
 
     newest = (await eventually("both runs have ended", runs))[0]
     await tab.open(f"runs/{newest['id']}")
-    await tab.page.get_by_role("link", name="started by a message in a channel").click()
+    await tab.page.get_by_role("link", name="started by a message in a DM").click()
     marked = tab.page.locator("article[aria-current=true]")
     await expect(marked).to_contain_text("carry this")
     await expect(marked).to_be_in_viewport()

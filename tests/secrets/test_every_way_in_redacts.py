@@ -156,6 +156,8 @@ IDS: dict[tuple[str, str], set[str]] = {
     ("POST", "/api/dms"): {"agentId", "otherAgentId", "userId"},
     ("POST", "/api/messages"): {"channelId", "dmConversationId", "parentMessageId", "userId"},
     ("POST", "/api/messages/{message_id}/reactions"): {"userId"},
+    ("PUT", "/api/channels/{channel_id}/read"): {"messageId"},
+    ("PUT", "/api/dms/{dm_id}/read"): {"messageId"},
     ("POST", "/api/agents"): {"id", "modelId", "maxTurns", "maxBudgetUsd"},
     ("PATCH", "/api/agents/{agent_id}"): {"modelId", "maxTurns", "maxBudgetUsd", "isActive"},
     ("PUT", "/api/agents/{agent_id}/memory/{label}"): {"isShared"},

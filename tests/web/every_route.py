@@ -102,6 +102,10 @@ class OwnedObjects:
                 return {"topic": "news"}
             case ("PATCH", "/api/messages/{message_id}"):
                 return {"text": "hello"}
+            case ("PUT", "/api/channels/{channel_id}/read"):
+                return {"messageId": self.ids["news"]}
+            case ("PUT", "/api/dms/{dm_id}/read"):
+                return {"messageId": self.ids["message_id"]}
             case ("POST", "/api/messages/{message_id}/reactions"):
                 return {"emoji": "ok"}
             case ("PATCH", "/api/agents/{agent_id}"):
@@ -232,13 +236,23 @@ async def _create_channel_objects(server: Server) -> dict[str, str]:
         return str(answer.json()["id"])
 
     clerk = await make("/api/agents", id="anns-clerk", modelId="fake/model")
-    channel = await make("/api/channels", name="accounting", kind="private", agents=[clerk])
+    channel = await make("/api/channels", name="accounting", kind="private")
+    news = await make("/api/messages", channelId=channel, text="no agent is here yet")
+    joined = await server.http.put(f"/api/channels/{channel}/members/agent/{clerk}")
+    assert joined.is_success, joined.text
     dm = await make("/api/dms", agentId="happy")
     message = await make("/api/messages", dmConversationId=dm, text="hello")
     passage = await make(f"/api/agents/{clerk}/passages", content="hello")
     block = await server.http.put(f"/api/agents/{clerk}/memory/notes", json={"content": "hello", "isShared": True})
     assert block.is_success, block.text
-    ids = {"channel_id": channel, "dm_id": dm, "message_id": message, "agent_id": clerk, "passage_id": passage}
+    ids = {
+        "channel_id": channel,
+        "news": news,
+        "dm_id": dm,
+        "message_id": message,
+        "agent_id": clerk,
+        "passage_id": passage,
+    }
     return ids | {"member_id": clerk, "kind": "agent", "reader_id": "happy", "label": "notes", "emoji": "ok"}
 
 

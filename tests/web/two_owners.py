@@ -158,6 +158,7 @@ async def belongings(ann: Person, ids: Mapping[str, str]) -> dict[str, Any]:
         "/chats", f"/v1/responses/{ids['response']}", f"/v1/responses/{ids['response']}/input_items",
         f"/api/threads/{ids['thread']}", f"/chats/{ids['chat']}", f"/agents/runs/{ids['plan']}",
         f"/api/channels/{ids['channel']}", f"/api/dms/{ids['dm']}", f"/api/messages/{ids['message']}",
+        "/api/unread", f"/api/channels/{ids['channel']}/runs", f"/api/dms/{ids['dm']}/runs",
         f"/api/messages?channelId={ids['channel']}", f"/api/messages?dmConversationId={ids['dm']}",
         *(f"/api/runs/{ids[run]}/state" for run in ("run", "asking", "booking", "task", "letter")),
         *(f"{agent}{part}" for agent in agents for part in ("", "/memory", "/passages", "/prompt", "/runs", "/usage")),

@@ -44,6 +44,7 @@ def _rpc(method: str, params: Any) -> Any:
 THREAD, RUN = {"thread_id": "<thread>"}, {"run_id": "<run>"}
 CHAT, DONE = {"chat_id": "<chat>"}, {"chat_id": "<chat>", "interaction_id": "<done>"}
 CHANNEL, DM, MESSAGE = {"channel_id": "<channel>"}, {"dm_id": "<dm>"}, {"message_id": "<message>"}
+READ = {"messageId": "<message>"}
 PLAN, CLERK, AGENT = {"run_id": "<plan>"}, {"agent_id": "clerk"}, {"agent_id": "<agent>"}
 LABEL, RESPONSE = {"label": "<label>"}, {"response_id": "<response>"}
 RUNS = [gone(RUN), gone({"run_id": "<asking>"}), gone({"run_id": "<letter>"}), gone({"run_id": "<task>"})]
@@ -148,6 +149,11 @@ TABLE: dict[str, Sequence[Try]] = {
     "GET /api/dms": [none(), none(before="<dm>")],
     "GET /api/dms/{dm_id}": [gone(DM)],
     "DELETE /api/dms/{dm_id}": [gone(DM)],
+    "GET /api/channels/{channel_id}/runs": [gone(CHANNEL), gone({"channel_id": "<dm>"})],
+    "GET /api/dms/{dm_id}/runs": [gone(DM), gone({"dm_id": "<channel>"})],
+    "PUT /api/channels/{channel_id}/read": [gone({"channel_id": "<own channel>"}, READ), gone(CHANNEL, READ)],
+    "PUT /api/dms/{dm_id}/read": [gone(DM, READ)],
+    "GET /api/unread": [none()],
     # channels: messages
     "POST /api/messages": [
         gone(body={"channelId": "<channel>", "text": "hello"}),

@@ -5,12 +5,15 @@ import { Inbox } from "./approvals/inbox";
 import { keepLooking } from "./approvals/waiting";
 import { needsKey } from "./api/key";
 import { useCell } from "./cell";
+import { keepCounting } from "./channels/unread";
 import { Channels } from "./channels/view";
+import { MessagePlace } from "./channels/message-place";
 import { Chats } from "./chats/view";
 import { Bar } from "./frame/bar";
 import { Help, useShortcuts } from "./frame/help";
 import { Palette, usePalette } from "./frame/palette";
 import { SignIn } from "./frame/sign-in";
+import { Missing } from "./frame/states";
 import { Dashboard } from "./overview/view";
 import { useRoute, type Route } from "./route";
 import { Compare } from "./runs/compare";
@@ -26,6 +29,7 @@ export function App() {
 /** What a reader of a shared conversation has no part in: navigation, keys, and looking for what waits. */
 function Framed({ route }: { route: Exclude<Route, { view: "shared" }> }) {
   useEffect(() => keepLooking(), []);
+  useEffect(() => keepCounting(), []);
   const [isHelpOpen, setHelp] = useShortcuts();
   const [isPaletteOpen, setPalette] = usePalette();
   return (
@@ -54,6 +58,14 @@ function View({ route }: { route: Exclude<Route, { view: "shared" }> }) {
     case "overview":
       return <Dashboard />;
     case "approvals":
-      return <Inbox />;
+      return <Inbox key={route.id} target={route.id} />;
+    case "messages":
+      return <MessagePlace key={route.id} id={route.id} />;
+    case "nowhere":
+      return (
+        <main class="view page">
+          <Missing what="page" to={{ view: "chats" }} name="New chat" />
+        </main>
+      );
   }
 }

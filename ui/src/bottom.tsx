@@ -14,6 +14,7 @@ export function useBottom(inputs: readonly unknown[]): RefObject<HTMLDivElement 
     const look = () => (isAtEnd = element.scrollHeight - element.scrollTop - element.clientHeight < NEAR);
     const stay = new ResizeObserver(() => isAtEnd && element.scrollTo({ top: element.scrollHeight }));
     element.addEventListener("scroll", look, { passive: true });
+    stay.observe(element); // also when other things on the page take of its room
     for (const child of element.children) stay.observe(child);
     return () => {
       element.removeEventListener("scroll", look);

@@ -1,15 +1,23 @@
 /** Requests of a component to the server: a value that is read again and again, or an action. */
 
 import { useCallback, useEffect, useRef, useState } from "preact/hooks";
-import { sentence } from "./api/http";
+import { isMissing, sentence } from "./api/http";
 import { keyGiven } from "./api/key";
 import { useCell } from "./cell";
 
-export type Reading<T> = { value: T | undefined; failure: string | undefined; again: () => Promise<void> };
+export type Reading<T> = {
+  value: T | undefined;
+  failure: string | undefined;
+  /** Whether the server said that there is no such thing. */
+  isMissing: boolean;
+  again: () => Promise<void>;
+};
+
+type Found<T> = { value?: T; failure?: string; isMissing?: boolean };
 
 /** The result of `read`. Read again when `inputs` change, when the tab comes to the foreground, and every `everyMs`. */
 export function useReading<T>(read: () => Promise<T>, inputs: readonly unknown[], everyMs?: number): Reading<T> {
-  const [found, setFound] = useState<{ value?: T; failure?: string }>({});
+  const [found, setFound] = useState<Found<T>>({});
   const latest = useRef(0);
   const key = useCell(keyGiven);
   const again = useCallback(async () => {
@@ -19,7 +27,7 @@ export function useReading<T>(read: () => Promise<T>, inputs: readonly unknown[]
       const value = await read();
       if (isLatest()) setFound((before) => (same(before.value, value) && !before.failure ? before : { value }));
     } catch (error) {
-      if (isLatest()) setFound((before) => ({ ...before, failure: sentence(error) }));
+      if (isLatest()) setFound((before) => ({ ...before, failure: sentence(error), isMissing: isMissing(error) }));
     }
   }, [...inputs, key]);
   useEffect(() => {
@@ -34,7 +42,7 @@ export function useReading<T>(read: () => Promise<T>, inputs: readonly unknown[]
       clearInterval(timer);
     };
   }, [again]);
-  return { value: found.value, failure: found.failure, again };
+  return { value: found.value, failure: found.failure, isMissing: found.isMissing ?? false, again };
 }
 
 const same = (one: unknown, other: unknown): boolean => JSON.stringify(one) === JSON.stringify(other);

@@ -17,10 +17,13 @@ test("an address leads where it was made for", () => {
     { view: "shared", id: "t0ken" },
     { view: "overview" },
     { view: "approvals" },
+    { view: "approvals", id: "w" },
+    { view: "messages", id: "m" },
   ];
   for (const route of routes) assert.deepEqual(parse(href(route)), route);
 });
 
-test("what is no address leads to a new chat", () => {
-  for (const hash of ["", "#", "#/", "#/nowhere", "#/dms"]) assert.ok(["chats", "channels"].includes(parse(hash).view));
+test("an address that names nothing leads to a list, and one that is unknown says so", () => {
+  for (const hash of ["", "#", "#/", "#/dms", "#/messages"]) assert.ok(["chats", "channels"].includes(parse(hash).view));
+  for (const hash of ["#/somewhere", "#/somewhere/x"]) assert.deepEqual(parse(hash), { view: "nowhere" });
 });

@@ -11,7 +11,9 @@ export type Route =
   | { view: "compare"; id: string; other: string }
   | { view: "overview" }
   | { view: "shared"; id: string }
-  | { view: "approvals" };
+  | { view: "approvals"; id?: string }
+  | { view: "messages"; id: string }
+  | { view: "nowhere" };
 
 export function parse(hash: string): Route {
   const [view = "", id, more] = hash
@@ -22,6 +24,7 @@ export function parse(hash: string): Route {
     case "channels":
       return id ? { view, id, ...(more && { message: more }) } : { view };
     case "runs":
+    case "approvals":
       return id ? { view, id } : { view };
     case "compare":
       return id && more ? { view, id, other: more } : { view: "runs" };
@@ -31,11 +34,15 @@ export function parse(hash: string): Route {
       return id ? { view, id } : { view: "channels" };
     case "shared":
       return { view, id: id ?? "" };
+    case "messages":
+      return id ? { view, id } : { view: "channels" };
     case "overview":
-    case "approvals":
       return { view };
-    default:
+    case "":
+    case "chats":
       return id ? { view: "chats", id } : { view: "chats" };
+    default:
+      return { view: "nowhere" };
   }
 }
 

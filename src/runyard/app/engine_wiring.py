@@ -2,6 +2,7 @@
 
 from runyard.app.wiring import Channels, LogPipeline, Resources, whole_message_agents
 from runyard.engine.access import Access
+from runyard.engine.channels.activity import ConversationActivity
 from runyard.engine.channels.agent_history import AgentHistory
 from runyard.engine.channels.orchestrator import Orchestrator
 from runyard.engine.control.cancel import Cancel
@@ -140,6 +141,7 @@ def build_engine(
         agent_directory=channels.agent_directory,
         feed=channels.feed,
         agent_history=AgentHistory(resources.store),
+        activity=ConversationActivity(resources.store),
         overviews=Overviews(resources.store, log.streams, worker, resources.machine_clock, resources.metrics),
         files=files,
         pushes=log.pushes,

@@ -3,6 +3,7 @@
 from dataclasses import dataclass
 
 from runyard.engine.access import Access
+from runyard.engine.channels.activity import ConversationActivity
 from runyard.engine.channels.agent_directory import AgentDirectory
 from runyard.engine.channels.agent_history import AgentHistory
 from runyard.engine.channels.conversations import Conversations
@@ -47,6 +48,7 @@ class Engine:
     agent_directory: AgentDirectory
     feed: Feed
     agent_history: AgentHistory
+    activity: ConversationActivity
     overviews: Overviews
     files: Files
     pushes: Pushes

@@ -7,7 +7,16 @@ from msgspec import Struct
 
 from runyard.domain.conversations.feed import Window
 from runyard.domain.conversations.recipients import Participant
-from runyard.domain.conversations.thread import Change, Conversation, Message, Reaction, Share, Thread, ThreadKind
+from runyard.domain.conversations.thread import (
+    Change,
+    Conversation,
+    Message,
+    Reaction,
+    Share,
+    Thread,
+    ThreadKind,
+    Unread,
+)
 from runyard.domain.events import Draft
 from runyard.domain.runs.run import Run
 from runyard.store.queue import Accepted, IdempotencyKey, Post
@@ -172,21 +181,31 @@ class ChannelStore(Protocol):
         """Return a message; NotFound if the caller does not see it."""
 
     async def change_message(self, caller: str, message_id: str, text: str) -> Message:
-        """Replace the text of a person's message. NotFound unless the caller posted it."""
+        """Replace the text of a person's message, with a feed entry. NotFound unless the caller posted it, or if it is
+        deleted."""
 
-    async def delete_message(self, caller: str, message_id: str) -> None:
-        """Delete a message with its replies and reactions. NotFound unless the caller posted it or owns the
-        conversation."""
+    async def delete_message(self, caller: str, message_id: str, text: str) -> None:
+        """Delete a message with its reactions, with a feed entry. Its row stays, with `text` in place of its content.
+        Deleting again changes nothing. NotFound unless the caller posted it or owns the conversation."""
 
     async def react(self, caller: str, reaction: Reaction) -> bool:
         """Add a reaction and its feed entry; return False if it exists already. NotFound if the caller does not see the
-        message or, for an agent in a run of the owner `caller`, if it may not post there."""
+        message or, for an agent in a run of the owner `caller`, if it may not post there, or if
+        the message is deleted."""
 
     async def remove_reaction(self, caller: str, reaction: Reaction) -> None:
-        """Remove a reaction; NotFound if the caller does not see the message."""
+        """Remove a reaction, with a feed entry if there was one; NotFound if the caller does not see the message."""
 
     async def reactions(self, message_ids: Sequence[str]) -> Mapping[str, Sequence[Reaction]]:
         """Return the reactions to these messages, in order; messages without reactions are left out."""
+
+    async def mark_read(self, caller: str, thread_id: str, message_id: str) -> None:
+        """Store that the caller has read a conversation up to this message. A position never moves back. NotFound if
+        the caller sees no such message there."""
+
+    async def unread(self, caller: str, limit: int) -> Sequence[Unread]:
+        """Return the newest conversations that the caller sees: the read position, and the number of later messages of
+        others that are not deleted."""
 
     # --- reply order
 

@@ -52,7 +52,6 @@ class Queries(Struct, frozen=True, kw_only=True):
     delete_lane: str
     delete_message: str
     delete_reactions: str
-    delete_replies: str
     delete_thread: str
     delete_thread_checkpoints: str
     delete_thread_events: str
@@ -183,6 +182,7 @@ class Queries(Struct, frozen=True, kw_only=True):
     list_runs_by_status: str
     list_shares: str
     list_threads: str
+    list_unread: str
     list_waits: str
     list_workers: str
     lock_conversation: str
@@ -197,6 +197,7 @@ class Queries(Struct, frozen=True, kw_only=True):
     lock_thread: str
     lock_worker: str
     maintain: str
+    mark_read: str
     mark_saved: str
     mark_suspects: str
     matched_events: str

@@ -63,6 +63,8 @@ def message(row: Row) -> Message:
         sender=row["sender"],
         parent_id=text_id(row["parent_id"]),
         parts=row["parts"],
+        edited_at=row["edited_at"],
+        deleted_at=row["deleted_at"],
     )
 
 
@@ -214,6 +216,8 @@ def claim(row: Row, mine: Run) -> Claim:
         sender=row["sender"],
         parent_id=text_id(row["reply_to"]),
         parts=row["parts"],
+        edited_at=row["edited_at"],
+        deleted_at=row["deleted_at"],
     )
     return Claim(mine, said)
 

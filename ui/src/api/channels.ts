@@ -1,7 +1,7 @@
 /** What the page asks about channels, DMs, and agents in them. */
 
 import { change, get, part } from "./http";
-import type { Agent, Block, Channel, Dm, Message, Passage } from "./wire";
+import type { Agent, Block, Channel, ConversationRun, Dm, Member, Message, Passage, UnreadRow } from "./wire";
 
 export type Place = { kind: "channels" | "dms"; id: string };
 
@@ -12,6 +12,12 @@ export const channels = async (): Promise<Channel[]> =>
 
 export const dms = async (): Promise<Dm[]> => (await get<{ dms: Dm[] }>("/api/dms", { limit: 100 })).dms;
 
+/** The channel or the DM at a place. */
+export const conversation = async ({ kind, id }: Place): Promise<{ channel?: Channel; dm?: Dm }> => {
+  const path = `/api/${kind}/${part(id)}`;
+  return kind === "channels" ? { channel: await get<Channel>(path) } : { dm: await get<Dm>(path) };
+};
+
 export const openChannel = (given: {
   name: string;
   topic?: string;
@@ -21,18 +27,43 @@ export const openChannel = (given: {
 
 export const openDm = (agentId: string): Promise<Dm> => change("POST", "/api/dms", { agentId });
 
-export const addAgent = (channelId: string, agentId: string): Promise<Channel> =>
-  change("PUT", `/api/channels/${part(channelId)}/members/agent/${part(agentId)}`);
+export const changeChannel = (
+  id: string,
+  given: { name: string; topic: string; kind: Channel["kind"] },
+): Promise<Channel> => change("PATCH", `/api/channels/${part(id)}`, given);
 
-export const removeAgent = (channelId: string, agentId: string): Promise<Channel> =>
-  change("DELETE", `/api/channels/${part(channelId)}/members/agent/${part(agentId)}`);
+export const deleteChannel = (id: string): Promise<void> => change("DELETE", `/api/channels/${part(id)}`);
+
+export const addMember = (channelId: string, { kind, id }: Member): Promise<Channel> =>
+  change("PUT", `/api/channels/${part(channelId)}/members/${kind}/${part(id)}`);
+
+export const removeMember = (channelId: string, { kind, id }: Member): Promise<Channel> =>
+  change("DELETE", `/api/channels/${part(channelId)}/members/${kind}/${part(id)}`);
+
+/** The newest runs that messages of a place started. */
+export const conversationRuns = async ({ kind, id }: Place): Promise<ConversationRun[]> =>
+  (await get<{ runs: ConversationRun[] }>(`/api/${kind}/${part(id)}/runs`, { limit: 100 })).runs;
+
+export const unreadRows = async (): Promise<UnreadRow[]> =>
+  (await get<{ conversations: UnreadRow[] }>("/api/unread")).conversations;
+
+/** One has read a place up to this message. */
+export const markRead = ({ kind, id }: Place, messageId: string): Promise<void> =>
+  change("PUT", `/api/${kind}/${part(id)}/read`, { messageId });
 
 /** The last messages of a place, oldest first. */
 export const messages = (place: Place, before?: string): Promise<{ messages: Message[]; next: string | null }> =>
   get("/api/messages", { ...where(place), limit: 100, before });
 
+export const message = (id: string): Promise<Message> => get(`/api/messages/${part(id)}`);
+
 export const say = (place: Place, text: string, parentMessageId?: string): Promise<Message> =>
   change("POST", "/api/messages", { ...where(place), text, ...(parentMessageId && { parentMessageId }) });
+
+export const editMessage = (id: string, text: string): Promise<Message> =>
+  change("PATCH", `/api/messages/${part(id)}`, { text });
+
+export const deleteMessage = (id: string): Promise<void> => change("DELETE", `/api/messages/${part(id)}`);
 
 export const react = (messageId: string, emoji: string): Promise<unknown> =>
   change("POST", `/api/messages/${part(messageId)}/reactions`, { emoji });

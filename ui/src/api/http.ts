@@ -60,3 +60,7 @@ export const part = encodeURIComponent;
 
 /** What to tell a person about an error. */
 export const sentence = (error: unknown): string => (error instanceof Error ? error.message : String(error));
+
+/** Whether the server said that there is no such thing, or no longer. */
+export const isMissing = (error: unknown): boolean =>
+  error instanceof Problem && (error.status === 404 || error.status === 410);

@@ -96,7 +96,14 @@ export type Interaction = {
 export type Source = { collection: string; id: string; title: string; text: string };
 
 export type Member = { id: string; kind: "user" | "agent" };
-export type Channel = { id: string; name: string; kind: "public" | "private"; topic: string | null; members: Member[] };
+export type Channel = {
+  id: string;
+  name: string;
+  kind: "public" | "private";
+  topic: string | null;
+  members: Member[];
+  ownerId: string;
+};
 export type Dm = { id: string; participants: Member[] };
 export type Reaction = { emoji: string; userId: string; isAgent: boolean };
 
@@ -109,7 +116,32 @@ export type Message = {
   isAgent: boolean;
   text: string;
   createdAt: string;
+  /** The run that posted it; null for a message of a person. */
+  runId: string | null;
+  editedAt: string | null;
+  deletedAt: string | null;
   reactions?: Reaction[];
+};
+
+/** A run that a message of a channel or DM started. */
+export type ConversationRun = {
+  id: string;
+  agentId: string;
+  status: "created" | "running" | "waiting" | "completed" | "failed" | "cancelled";
+  errorCode: string | null;
+  triggerMessageId: string | null;
+  createdAt: string;
+  completedAt: string | null;
+  /** What a person or a client has to answer; null if it waits for something else. */
+  waitingFor: { waitId: string; kind: WaitRow["kind"] } | null;
+};
+
+/** How far one has read a channel or DM, and how many messages of others came after that. */
+export type UnreadRow = {
+  channelId: string | null;
+  dmConversationId: string | null;
+  readMessageId: string | null;
+  unread: number;
 };
 
 export type Block = { label: string; content: string; isShared: boolean; ownerId: string; updatedAt: string };

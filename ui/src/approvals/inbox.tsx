@@ -20,16 +20,20 @@ import { AnswerForm } from "../waits/answer";
 import { fits, type Filter } from "./filter";
 import { Filters } from "./filters";
 import { useSteadyClicks } from "./steady";
-import { followWaits, look, remove, waiting } from "./waiting";
+import { Failure } from "../frame/failure";
+import { Loading } from "../frame/states";
+import { followWaits, look, lookFailure, remove, waiting } from "./waiting";
 
 /** Keys that press the button or link of the selected item that carries them as `data-key`. */
 const PRESSES = new Set(["a", "e", "r", "o", "y"]);
 
-export function Inbox() {
+/** `target`: the item that the address names. It is selected first. */
+export function Inbox({ target }: { target: string | undefined }) {
   const found = useCell(waiting);
+  const failure = useCell(lookFailure);
   const list = useRef<HTMLUListElement>(null);
   const [filter, setFilter] = useState<Filter>({});
-  const { items, selected, select, finish } = useSelection(list, filter);
+  const { items, selected, select, finish } = useSelection(list, filter, target);
   const steady = useSteadyClicks(items.map(idOf));
 
   useEffect(() => void look().catch(() => undefined), []);
@@ -53,13 +57,19 @@ export function Inbox() {
 
   const count = found?.length ?? 0;
   const isFiltered = Object.values(filter).some((chosen) => chosen !== undefined);
+  const isGone = target !== undefined && found !== undefined && !items.some((item) => idOf(item) === target);
   return (
     <main class="view page">
       <div class="column">
         <h1>Inbox</h1>
-        <p class="lead">
-          {found === undefined ? "Loading…" : count ? `${count} waiting for you.` : "No run waits for you."}
-        </p>
+        {found && <p class="lead">{count ? `${count} waiting for you.` : "No run waits for you."}</p>}
+        {found === undefined && !failure && <Loading />}
+        <Failure text={failure} again={() => look().catch(() => undefined)} />
+        {isGone && (
+          <p class="notice" role="status">
+            The item that the address names does not wait: it was answered, it expired, or it belongs to another owner.
+          </p>
+        )}
         {(count > 1 || isFiltered) && <Filters rows={found ?? []} filter={filter} choose={setFilter} />}
         {isFiltered && items.length === 0 && count > 0 && <p class="faint">No item fits this filter.</p>}
         <ul class="inbox" aria-label="Waiting" ref={list} onClickCapture={steady}>
@@ -89,7 +99,11 @@ type Finish = (id: string, isDecided: boolean) => Promise<void>;
 type Selection = { items: Item[]; selected: string | undefined; select: Select; finish: Finish };
 
 /** The items in their order, and the selected one. Only a person selects, except for the first item of the first list. */
-function useSelection(list: { current: HTMLUListElement | null }, filter: Filter): Selection {
+function useSelection(
+  list: { current: HTMLUListElement | null },
+  filter: Filter,
+  target: string | undefined,
+): Selection {
   const found = useCell(waiting);
   const [selected, setSelected] = useState<string>();
   const shown = useRef<Item[]>([]);
@@ -118,7 +132,7 @@ function useSelection(list: { current: HTMLUListElement | null }, filter: Filter
   useLayoutEffect(() => {
     if (hasBegun.current || found === undefined) return;
     hasBegun.current = true;
-    const first = items[0];
+    const first = items.find((item) => idOf(item) === target) ?? items[0];
     if (first) select(idOf(first), document.activeElement?.closest("input, textarea, select, dialog") == null);
   }, [found === undefined]);
   useLayoutEffect(() => {

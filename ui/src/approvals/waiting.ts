@@ -1,6 +1,7 @@
 /** Everything that waits for a person or a client, oldest first. The whole page shows how many there are. */
 
 import { waits } from "../api/calls";
+import { sentence } from "../api/http";
 import type { WaitRow } from "../api/wire";
 import { keyGiven } from "../api/key";
 import { Cell } from "../cell";
@@ -10,6 +11,9 @@ const EVERY = 3000;
 
 export const waiting = new Cell<WaitRow[] | undefined>(undefined);
 
+/** Why the list could not be read the last time. */
+export const lookFailure = new Cell<string | undefined>(undefined);
+
 /** Answered in this tab: a list that was asked for before the answer must not bring it back. */
 const answered = new Set<string>();
 let asked = 0;
@@ -17,7 +21,15 @@ let shown = 0;
 
 export async function look(): Promise<void> {
   const mine = ++asked;
-  const found = (await waits()).reverse().filter((row) => !answered.has(row.wait_id));
+  let rows: WaitRow[];
+  try {
+    rows = await waits();
+  } catch (error) {
+    if (mine === asked) lookFailure.set(sentence(error));
+    throw error;
+  }
+  lookFailure.set(undefined);
+  const found = rows.reverse().filter((row) => !answered.has(row.wait_id));
   if (mine < shown) return; // a later answer came first
   shown = mine;
   if (JSON.stringify(found) !== JSON.stringify(waiting.get())) waiting.set(found);

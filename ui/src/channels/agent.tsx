@@ -8,9 +8,16 @@ import { href } from "../route";
 import { CodeBlock } from "../text/code";
 import { ago, short } from "../text/words";
 import { Failure } from "../frame/failure";
+import { Loading, Missing } from "../frame/states";
 
 export function AgentPage({ id, channels }: { id: string; channels: Channel[] }) {
-  const { value: agent, failure } = useReading(() => api.agent(id), [id]);
+  const { value: agent, failure, isMissing, again } = useReading(() => api.agent(id), [id]);
+  if (isMissing)
+    return (
+      <main class="main">
+        <Missing what="agent" to={{ view: "channels" }} name="All channels" />
+      </main>
+    );
   return (
     <main class="main agent-page">
       <div class="column">
@@ -20,11 +27,16 @@ export function AgentPage({ id, channels }: { id: string; channels: Channel[] })
             {[agent?.title, agent?.modelId && `thinks with ${agent.modelId}`].filter(Boolean).join(" · ")}
           </p>
         </header>
-        <Failure text={failure} />
-        <Memory id={id} />
-        <Passages id={id} />
-        <Prompt id={id} channels={channels} />
-        <Runs id={id} />
+        <Failure text={failure} again={again} />
+        {agent === undefined && failure === undefined && <Loading />}
+        {agent && (
+          <>
+            <Memory id={id} />
+            <Passages id={id} />
+            <Prompt id={id} channels={channels} />
+            <Runs id={id} />
+          </>
+        )}
       </div>
     </main>
   );

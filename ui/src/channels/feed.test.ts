@@ -12,6 +12,9 @@ const message = (id: string, more: Partial<Message> = {}): Message => ({
   isAgent: true,
   text: id,
   createdAt: "",
+  runId: null,
+  editedAt: null,
+  deletedAt: null,
   reactions: [],
   ...more,
 });
@@ -40,20 +43,33 @@ test("messages stand in their order, in their place, and replies below what they
   );
 });
 
-test("a reaction counts once for everybody", () => {
-  const entry: Entry = {
-    event: "reaction_added",
+test("a reaction counts once for everybody, and can be taken back", () => {
+  const entry = (event: "reaction_added" | "reaction_removed"): Entry => ({
+    event,
     data: { ...place, messageId: "1", emoji: "⚓", userId: "pip", isAgent: true },
-  };
-  const state = withEntry(withEntry(withMessages(EMPTY, [message("1")]), entry), entry);
-  assert.equal(messagesOf(state, "pier")[0]?.reactions?.length, 1);
+  });
+  const added = [entry("reaction_added"), entry("reaction_added")].reduce(withEntry, withMessages(EMPTY, [message("1")]));
+  assert.equal(messagesOf(added, "pier")[0]?.reactions?.length, 1);
+  assert.deepEqual(messagesOf(withEntry(added, entry("reaction_removed")), "pier")[0]?.reactions, []);
+});
+
+test("an edit changes the text and keeps the reactions; a deleted message stays without them", () => {
+  const reactions = [{ emoji: "⚓", userId: "pip", isAgent: true }];
+  const before = withMessages(EMPTY, [message("1", { reactions }), message("2", { parentMessageId: "1" })]);
+  const { reactions: _, ...plain } = message("1", { text: "other", editedAt: "now" });
+  const edited = withEntry(before, { event: "message_updated", data: plain });
+  assert.deepEqual(messagesOf(edited, "pier"), [message("1", { text: "other", editedAt: "now", reactions })]);
+  const deleted = withEntry(edited, { event: "message_deleted", data: { ...plain, deletedAt: "now" } });
+  assert.deepEqual(messagesOf(deleted, "pier")[0]?.reactions, []);
+  assert.equal(messagesOf(deleted, "pier", "1").length, 1);
+  assert.equal(withEntry(EMPTY, { event: "message_deleted", data: plain }), EMPTY);
 });
 
 test("an agent types until its run is done, also if it has two", () => {
   const typing = (runId: string): Entry => ({ event: "agent_typing", data: { ...place, agentId: "mara", runId } });
   const done = (runId: string): Entry => ({ event: "agent_done", data: { ...place, agentId: "mara", runId } });
   let state = [typing("r1"), typing("r2"), done("r1")].reduce(withEntry, EMPTY);
-  assert.deepEqual(typingIn(state, "pier"), ["mara"]);
+  assert.deepEqual(typingIn(state, "pier"), [{ runId: "r2", agentId: "mara" }]);
   state = withEntry(state, done("r2"));
   assert.deepEqual(typingIn(state, "pier"), []);
 });

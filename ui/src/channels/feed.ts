@@ -8,26 +8,50 @@ import type { Message, Reaction } from "../api/wire";
 type Placed = { channelId: string | null; dmConversationId: string | null };
 
 export type Entry =
-  | { event: "message_created"; data: Message }
-  | { event: "reaction_added"; data: Placed & Reaction & { messageId: string } }
+  | { event: "message_created" | "message_updated" | "message_deleted"; data: Message }
+  | { event: "reaction_added" | "reaction_removed"; data: Placed & Reaction & { messageId: string } }
   | { event: "agent_typing" | "agent_done"; data: Placed & { agentId: string; runId: string } };
+
+export const EVENTS: ReadonlySet<string> = new Set<Entry["event"]>([
+  "message_created",
+  "message_updated",
+  "message_deleted",
+  "reaction_added",
+  "reaction_removed",
+  "agent_typing",
+  "agent_done",
+]);
 
 /** Who is at work in a place: agents by their runs. */
 export type Typing = ReadonlyMap<string, { agentId: string; placeId: string }>;
 
-export type ChannelState = { messages: ReadonlyMap<string, Message>; typing: Typing };
+export type ChannelState = {
+  messages: ReadonlyMap<string, Message>;
+  typing: Typing;
+  /** The places whose messages were read, and whether there are earlier ones. */
+  hasEarlier: ReadonlyMap<string, boolean>;
+};
 
-export const EMPTY: ChannelState = { messages: new Map(), typing: new Map() };
+export const EMPTY: ChannelState = { messages: new Map(), typing: new Map(), hasEarlier: new Map() };
 
 export function withEntry(state: ChannelState, entry: Entry): ChannelState {
   switch (entry.event) {
     case "message_created":
       return state.messages.has(entry.data.id) ? state : withMessages(state, [entry.data]);
-    case "reaction_added": {
+    case "message_updated":
+    case "message_deleted": {
+      const known = state.messages.get(entry.data.id);
+      const reactions = entry.data.deletedAt ? [] : (known?.reactions ?? []);
+      return known ? withMessages(state, [{ ...entry.data, reactions }]) : state;
+    }
+    case "reaction_added":
+    case "reaction_removed": {
       const message = state.messages.get(entry.data.messageId);
-      return message
-        ? withMessages(state, [{ ...message, reactions: withReaction(message.reactions ?? [], entry.data) }])
-        : state;
+      if (!message) return state;
+      const reactions = withoutReaction(message.reactions ?? [], entry.data);
+      const { emoji, userId, isAgent } = entry.data;
+      if (entry.event === "reaction_added") reactions.push({ emoji, userId, isAgent });
+      return withMessages(state, [{ ...message, reactions }]);
     }
     case "agent_typing": {
       const { agentId, runId } = entry.data;
@@ -48,20 +72,22 @@ export function withMessages(state: ChannelState, found: readonly Message[]): Ch
   return { ...state, messages };
 }
 
-function withReaction(reactions: readonly Reaction[], { emoji, userId, isAgent }: Reaction): Reaction[] {
-  const others = reactions.filter((each) => each.emoji !== emoji || each.userId !== userId || each.isAgent !== isAgent);
-  return [...others, { emoji, userId, isAgent }];
-}
+const withoutReaction = (reactions: readonly Reaction[], { emoji, userId, isAgent }: Reaction): Reaction[] =>
+  reactions.filter((each) => each.emoji !== emoji || each.userId !== userId || each.isAgent !== isAgent);
 
 export const placeOf = ({ channelId, dmConversationId }: Placed): string => channelId ?? dmConversationId ?? "";
 
 /** The messages of a channel or DM, oldest first; replies belong to the message that they answer. */
 export function messagesOf(state: ChannelState, placeId: string, parentId: string | null = null): Message[] {
-  const here = [...state.messages.values()].filter(
-    (each) => placeOf(each) === placeId && each.parentMessageId === parentId,
-  );
-  return here.sort((one, other) => (one.id < other.id ? -1 : 1));
+  return allOf(state, placeId).filter((each) => each.parentMessageId === parentId);
 }
 
-export const typingIn = (state: ChannelState, placeId: string): string[] =>
-  [...state.typing.values()].filter((each) => each.placeId === placeId).map((each) => each.agentId);
+/** The messages of a channel or DM with all replies, oldest first. */
+export const allOf = (state: ChannelState, placeId: string): Message[] =>
+  [...state.messages.values()]
+    .filter((each) => placeOf(each) === placeId)
+    .sort((one, other) => (one.id < other.id ? -1 : 1));
+
+/** The runs at work in a place, and their agents. */
+export const typingIn = (state: ChannelState, placeId: string): { runId: string; agentId: string }[] =>
+  [...state.typing].flatMap(([runId, { agentId, placeId: at }]) => (at === placeId ? [{ runId, agentId }] : []));

@@ -1,14 +1,14 @@
 /** The feed, followed while a view of channels is open. */
 
 import { useEffect } from "preact/hooks";
-import { runs } from "../api/calls";
 import { messages, type Place } from "../api/channels";
+import type { Message } from "../api/wire";
 import { Cell, useCell } from "../cell";
 import { follow } from "../log/follow";
-import { EMPTY, withMessages, withEntry, type Entry, type ChannelState } from "./feed";
+import { allOf, EMPTY, EVENTS, withEntry, withMessages, type ChannelState, type Entry } from "./feed";
+import { lookSoon } from "./unread";
 
 const state = new Cell<ChannelState>(EMPTY);
-const KINDS = new Set(["message_created", "reaction_added", "agent_typing", "agent_done"]);
 
 /** The state, with the earlier messages of `place`. */
 export function useChannelState(place: Place | undefined): ChannelState {
@@ -17,16 +17,14 @@ export function useChannelState(place: Place | undefined): ChannelState {
       follow({
         path: "/api/sse",
         take: (frames) => {
-          const entries = frames.filter((frame) => KINDS.has(frame.event));
-          state.set(
-            entries.reduce(
-              (before, { event, data }) => withEntry(before, { event, data: JSON.parse(data) } as Entry),
-              state.get(),
-            ),
-          );
+          const entries = frames
+            .filter((frame) => EVENTS.has(frame.event))
+            .map(({ event, data }) => ({ event, data: JSON.parse(data) }) as Entry);
+          state.set(entries.reduce(withEntry, state.get()));
+          if (entries.some(({ event }) => event.startsWith("message_"))) lookSoon();
           return false;
         },
-        opened: () => void Promise.all([place && load(place), lookWhoWorks()]).catch(() => undefined),
+        opened: () => void (place && load(place).catch(() => undefined)),
         failed: () => undefined,
       }),
     [place?.kind, place?.id],
@@ -34,17 +32,24 @@ export function useChannelState(place: Place | undefined): ChannelState {
   return useCell(state);
 }
 
-export async function load(place: Place, before?: string): Promise<boolean> {
+/** Read the last messages of a place, or those before one. */
+export async function load(place: Place, before?: string): Promise<void> {
   const page = await messages(place, before);
-  state.set(withMessages(state.get(), page.messages));
-  return page.next !== null;
+  const found = withMessages(state.get(), page.messages);
+  const isKnown = before === undefined && found.hasEarlier.has(place.id);
+  const hasEarlier = isKnown ? found.hasEarlier : new Map(found.hasEarlier).set(place.id, page.next !== null);
+  state.set({ ...found, hasEarlier });
 }
 
-export const add = (message: Parameters<typeof withMessages>[1][number]): void => state.set(withMessages(state.get(), [message]));
+export const add = (message: Message): void => state.set(withMessages(state.get(), [message]));
 
-/** Who began before the feed was opened is at work too. */
-async function lookWhoWorks(): Promise<void> {
-  const page = await runs({ status: "running", limit: 100 });
-  const typing = page.runs.map((run) => [run.run_id, { agentId: run.agent, placeId: run.thread_id ?? "" }] as const);
-  state.set({ ...state.get(), typing: new Map(typing) });
+const MOST_PAGES = 20;
+
+/** Read earlier messages until this one is among them; false if it is not found. */
+export async function loadUpTo(place: Place, id: string): Promise<boolean> {
+  for (let page = 0; page < MOST_PAGES && !state.get().messages.has(id); page += 1) {
+    if (!state.get().hasEarlier.get(place.id)) return false;
+    await load(place, allOf(state.get(), place.id)[0]?.id);
+  }
+  return state.get().messages.has(id);
 }

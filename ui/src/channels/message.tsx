@@ -1,23 +1,36 @@
-/** A message in a channel or DM, with its reactions. */
+/** A message in a channel or DM, with its reactions, and what one can do with it. */
 
 import { useState } from "preact/hooks";
-import { react } from "../api/channels";
+import { deleteMessage, editMessage, react } from "../api/channels";
 import type { Message, Reaction } from "../api/wire";
+import { Dialog } from "../frame/dialog";
+import { Failure } from "../frame/failure";
 import { useDoing } from "../requests";
 import { href } from "../route";
 import { Markdown } from "../text/markdown";
-import { clock } from "../text/words";
+import { clock, exact, short } from "../text/words";
 import { Face } from "./face";
+import { add } from "./live";
 
 const EMOJI = ["👍", "❤️", "🎉", "👀", "✅", "🤔"];
 
-type Shown = { message: Message; replies?: number; openThread?: (() => void) | undefined; isTarget?: boolean };
+/** What the reader may do: change their own messages, delete those and all in a channel of theirs, open its runs. */
+export type Rights = { me: string | undefined; isOwner: boolean };
 
-export function MessageCard({ message, replies = 0, openThread, isTarget = false }: Shown) {
-  const { userId, isAgent, createdAt, text } = message;
+type Shown = {
+  message: Message;
+  rights: Rights;
+  replies?: number;
+  openThread?: (() => void) | undefined;
+  isTarget?: boolean;
+};
+
+export function MessageCard({ message, rights, replies = 0, openThread, isTarget = false }: Shown) {
+  const [isEditing, setEditing] = useState(false);
+  const { userId, isAgent, createdAt, text, editedAt, deletedAt } = message;
   return (
     <article
-      class="message"
+      class={deletedAt ? "message deleted" : "message"}
       aria-label={`Message of ${userId}`}
       aria-current={isTarget || undefined}
       data-message={message.id}
@@ -26,11 +39,24 @@ export function MessageCard({ message, replies = 0, openThread, isTarget = false
       <div class="said">
         <p class="who">
           {isAgent ? <a href={href({ view: "agents", id: userId })}>{userId}</a> : <strong>{userId}</strong>}
-          <time class="faint" dateTime={createdAt}>
+          <time class="faint" dateTime={createdAt} title={exact(createdAt)}>
             {clock(createdAt)}
           </time>
+          {editedAt && !deletedAt && (
+            <span class="faint" title={exact(editedAt)}>
+              edited
+            </span>
+          )}
         </p>
-        <Markdown text={text} />
+        {deletedAt ? (
+          <p class="faint">
+            <em title={exact(deletedAt)}>deleted</em>
+          </p>
+        ) : isEditing ? (
+          <Editing message={message} close={() => setEditing(false)} />
+        ) : (
+          <Markdown text={text} />
+        )}
         <Reactions message={message} />
         {replies > 0 && openThread && (
           <button type="button" class="quiet small replies" onClick={openThread}>
@@ -38,8 +64,80 @@ export function MessageCard({ message, replies = 0, openThread, isTarget = false
           </button>
         )}
       </div>
-      <Tools message={message} openThread={openThread} />
+      {!isEditing && !deletedAt && (
+        <Tools message={message} rights={rights} openThread={openThread} edit={() => setEditing(true)} />
+      )}
     </article>
+  );
+}
+
+/** The text of a message, to be changed: Enter saves, Escape leaves it as it was. */
+function Editing({ message, close }: { message: Message; close: () => void }) {
+  const [text, setText] = useState(message.text);
+  const { isBusy, failure, start } = useDoing();
+  const save = () =>
+    start(async () => {
+      const changed = await editMessage(message.id, text.trim());
+      add(changed);
+      close();
+    });
+  const isReady = text.trim() !== "" && text.trim() !== message.text && !isBusy;
+  return (
+    <form
+      class="editing"
+      onSubmit={(event) => {
+        event.preventDefault();
+        if (isReady) save();
+      }}
+    >
+      <textarea
+        aria-label="Edited message"
+        rows={Math.min(8, text.split("\n").length + 1)}
+        value={text}
+        ref={(area) => {
+          if (area && document.activeElement !== area && !isBusy) area.focus();
+        }}
+        onInput={(event) => setText(event.currentTarget.value)}
+        onKeyDown={(event) => {
+          if (event.key === "Escape") close();
+          if (event.key !== "Enter" || event.shiftKey || event.isComposing) return;
+          event.preventDefault();
+          if (isReady) save();
+        }}
+      />
+      <div class="buttons">
+        <button class="small primary" disabled={!isReady}>
+          Save
+        </button>
+        <button type="button" class="quiet small" onClick={close}>
+          Cancel
+        </button>
+      </div>
+      <Failure text={failure} />
+    </form>
+  );
+}
+
+function Deleting({ message, close }: { message: Message; close: () => void }) {
+  const { isBusy, failure, start } = useDoing();
+  return (
+    <Dialog title="Delete message" close={close}>
+      <p>The message is deleted for all readers; its replies stay. What agents have read stays in the logs of their runs.</p>
+      <Failure text={failure} />
+      <div class="buttons">
+        <button
+          type="button"
+          class="danger"
+          disabled={isBusy}
+          onClick={() => start(() => deleteMessage(message.id).then(close))}
+        >
+          Delete
+        </button>
+        <button type="button" class="quiet" onClick={close}>
+          Cancel
+        </button>
+      </div>
+    </Dialog>
   );
 }
 
@@ -65,11 +163,15 @@ function Reactions({ message }: { message: Message }) {
   );
 }
 
+type Acting = Pick<Shown, "message" | "rights" | "openThread"> & { edit: () => void };
+
 /** The actions of a message, shown on hover. */
-function Tools({ message, openThread }: { message: Message; openThread: (() => void) | undefined }) {
+function Tools({ message, rights: { me, isOwner }, openThread, edit }: Acting) {
   const [isOpen, setOpen] = useState(false);
+  const [isDeleting, setDeleting] = useState(false);
   const { start } = useDoing();
   const give = (emoji: string) => start(() => react(message.id, emoji).then(() => setOpen(false)));
+  const isMine = !message.isAgent && message.userId === me;
   return (
     <div class="message-tools">
       {isOpen ? (
@@ -94,6 +196,26 @@ function Tools({ message, openThread }: { message: Message; openThread: (() => v
           Reply
         </button>
       )}
+      {isMine && (
+        <button type="button" class="quiet small" aria-label="Edit message" onClick={edit}>
+          Edit
+        </button>
+      )}
+      {(isMine || isOwner) && (
+        <button type="button" class="quiet small" aria-label="Delete message" onClick={() => setDeleting(true)}>
+          Delete
+        </button>
+      )}
+      {message.runId && isOwner && (
+        <a
+          class="button quiet small"
+          href={href({ view: "runs", id: message.runId })}
+          aria-label={`Run ${short(message.runId)} wrote this`}
+        >
+          Run
+        </a>
+      )}
+      {isDeleting && <Deleting message={message} close={() => setDeleting(false)} />}
     </div>
   );
 }

@@ -4,7 +4,9 @@ import type { ComponentChildren } from "preact";
 import { useState } from "preact/hooks";
 import type { Agent, Channel, Dm } from "../api/wire";
 import { href, type Route } from "../route";
+import { useCell } from "../cell";
 import { NewChannel, NewDm } from "./open";
+import { unread } from "./unread";
 
 type Listed = {
   channels: Channel[];
@@ -15,6 +17,7 @@ type Listed = {
 };
 
 export function Places({ channels, dms, agents, selected, again }: Listed) {
+  const counts = useCell(unread);
   const [opening, setOpening] = useState<"channel" | "dm">();
   const close = () => setOpening(undefined);
   return (
@@ -27,12 +30,19 @@ export function Places({ channels, dms, agents, selected, again }: Listed) {
             isHere={id === selected}
             name={`# ${name}`}
             more={kind === "private" ? "private" : ""}
+            unread={counts.get(id)?.count ?? 0}
           />
         ))}
       </Group>
       <Group title="Direct messages" more="New direct message" open={() => setOpening("dm")}>
         {dms.map((dm) => (
-          <Row key={dm.id} to={{ view: "dms", id: dm.id }} isHere={dm.id === selected} name={dmName(dm)} />
+          <Row
+            key={dm.id}
+            to={{ view: "dms", id: dm.id }}
+            isHere={dm.id === selected}
+            name={dmName(dm)}
+            unread={counts.get(dm.id)?.count ?? 0}
+          />
         ))}
       </Group>
       <Group title="Agents">
@@ -71,12 +81,21 @@ function Group({ title, more, open, children }: Grouped) {
   );
 }
 
-const Row = ({ to, isHere, name, more }: { to: Route; isHere: boolean; name: string; more?: string }) => (
+type Shown = { to: Route; isHere: boolean; name: string; more?: string; unread?: number };
+
+const MOST = 99;
+
+const Row = ({ to, isHere, name, more, unread: count = 0 }: Shown) => (
   <li>
-    <a href={href(to)} aria-current={isHere ? "page" : undefined}>
+    <a href={href(to)} aria-current={isHere ? "page" : undefined} class={count > 0 ? "unread" : undefined}>
       <span class="title">
         {name} {more && <span class="faint">{more}</span>}
       </span>
+      {count > 0 && (
+        <span class="badge" aria-label={`${count > MOST ? `more than ${MOST}` : count} unread`} role="img">
+          {count > MOST ? `${MOST}+` : count}
+        </span>
+      )}
     </a>
   </li>
 );

@@ -1,6 +1,6 @@
 /** Channels, DMs and agents: the list at the side, and the one that was chosen. */
 
-import { agents } from "../api/calls";
+import { agents, me } from "../api/calls";
 import { channels, dms, type Place } from "../api/channels";
 import { useReading } from "../requests";
 import { Side } from "../frame/side";
@@ -9,6 +9,7 @@ import { AgentPage } from "./agent";
 import { PlaceView } from "./place";
 import { Places } from "./places";
 import { Failure } from "../frame/failure";
+import { Loading } from "../frame/states";
 
 const EVERY = 10_000;
 
@@ -18,12 +19,11 @@ export function Channels({ route }: { route: OfficeRoute }) {
   const { value: found, failure, again } = useReading(readAll, [], EVERY);
   const id = route.id;
   const place: Place | undefined = route.view !== "agents" && id ? { kind: route.view, id } : undefined;
-  const channel = found?.channels.find((each) => each.id === id);
-  const dm = found?.dms.find((each) => each.id === id);
   return (
     <div class="view with-side">
       <Side label="Channels" at={id}>
-        <Failure text={failure} />
+        <Failure text={failure} again={again} />
+        {!found && !failure && <Loading />}
         {found && <Places {...found} selected={id} again={again} />}
       </Side>
       {route.view === "agents" && id ? (
@@ -32,27 +32,31 @@ export function Channels({ route }: { route: OfficeRoute }) {
         <PlaceView
           key={place.id}
           place={place}
-          channel={channel}
-          dm={dm}
           agents={found?.agents ?? []}
-          again={again}
+          me={found?.me}
+          changed={again}
           target={route.view === "agents" ? undefined : route.message}
         />
       ) : (
-        <Nothing />
+        <Nothing isEmpty={found?.channels.length === 0} />
       )}
     </div>
   );
 }
 
 async function readAll() {
-  const [all, open, direct] = await Promise.all([agents(), channels(), dms()]);
-  return { agents: all, channels: open, dms: direct };
+  const [all, open, direct, who] = await Promise.all([agents(), channels(), dms(), me()]);
+  return { agents: all, channels: open, dms: direct, me: who.owner };
 }
 
-const Nothing = () => (
+const Nothing = ({ isEmpty }: { isEmpty: boolean }) => (
   <main class="main empty">
     <h1>Channels</h1>
-    <p class="lead">People and agents in one place. Open a channel at the side, or make one and put agents into it.</p>
+    <p class="lead">
+      People and agents in one place.{" "}
+      {isEmpty
+        ? "There is no channel yet: make one with + at the side, and put agents into it."
+        : "Open a channel at the side, or make one and put agents into it."}
+    </p>
   </main>
 );

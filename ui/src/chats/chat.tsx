@@ -19,11 +19,12 @@ import { ShareButton } from "./share";
 import { forget, said } from "./titles";
 import { TurnCard } from "./turn";
 import { Failure } from "../frame/failure";
+import { Loading, Missing } from "../frame/states";
 
 const LOOK_EVERY = 2500;
 
 export function Chat({ id, changed }: { id: string; changed: () => void }) {
-  const { value: turns, failure, again } = useReading(() => api.turns(id), [id]);
+  const { value: turns, failure, isMissing, again } = useReading(() => api.turns(id), [id]);
   const [choices, setChoices] = useState<Choices>({});
   const { isBusy, failure: refused, start } = useDoing();
   useNewest(id, turns?.at(-1)?.runId, again);
@@ -56,13 +57,15 @@ export function Chat({ id, changed }: { id: string; changed: () => void }) {
   const title = useCell(said).get(id)?.title;
   useEffect(() => nameTab(title), [title]);
 
+  if (isMissing) return <Missing what="chat" to={{ view: "chats" }} name="New chat" />;
   return (
     <div class="chat">
       <h1 class="unseen">Chat</h1>
       {last && <ShareButton threadId={id} />}
       <div class="scroll" ref={bottom}>
         <div class="column" role="log" aria-label="Conversation" aria-busy={turns === undefined}>
-          <Failure text={failure} />
+          <Failure text={failure} again={again} />
+          {turns === undefined && failure === undefined && <Loading />}
           {places.map((place, index) => (
             <TurnCard
               key={place.turn.runId}

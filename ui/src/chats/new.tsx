@@ -9,11 +9,12 @@ import { go } from "../route";
 import { Composer } from "./composer";
 import { about, offered, wantedAgent } from "./offered";
 import { Failure } from "../frame/failure";
+import { Loading } from "../frame/states";
 
 const SHOWN = 6;
 
 export function NewChat({ began }: { began: () => void }) {
-  const { value: known, failure } = useReading(agents, []);
+  const { value: known, failure, again } = useReading(agents, []);
   const chosen = useCell(wantedAgent);
   const { isBusy, failure: refused, start } = useDoing();
   const all = offered(known ?? []);
@@ -34,9 +35,9 @@ export function NewChat({ began }: { began: () => void }) {
         <div class="column">
           <h1>Talk to an agent</h1>
           <p class="lead">Everything it does is kept in a log: close this page, come back, and nothing is lost.</p>
-          <Failure text={failure} />
+          <Failure text={failure} again={again} />
           <Picker agents={all} chosen={agent} choose={(id) => wantedAgent.set(id)} />
-          {known === undefined && !failure && <p class="faint">Loading…</p>}
+          {known === undefined && !failure && <Loading />}
           {known !== undefined && all.length === 0 && (
             <p class="faint">No agent of this server answers messages. Declare one, then reload the page.</p>
           )}

@@ -3,6 +3,7 @@
 import { useEffect } from "preact/hooks";
 import { waiting } from "../approvals/waiting";
 import { useCell } from "../cell";
+import { unread } from "../channels/unread";
 import { cutOff } from "../log/follow";
 import { href, type Route } from "../route";
 import icon from "../icon.svg";
@@ -13,6 +14,7 @@ import { ThemeButton } from "./theme";
 
 export function Bar({ route, help }: { route: Route; help: () => void }) {
   const count = useCell(waiting)?.length ?? 0;
+  const hasUnread = [...useCell(unread).values()].some((each) => each.count > 0);
   const name = useCell(tabName);
   useEffect(() => {
     document.title = `${count > 0 ? `(${count}) ` : ""}${name ? `${name} · ` : ""}Runyard`;
@@ -26,7 +28,7 @@ export function Bar({ route, help }: { route: Route; help: () => void }) {
       </a>
       <nav aria-label="Main">
         <Place to={{ view: "chats" }} isHere={route.view === "chats"} name="Chats" />
-        <Place to={{ view: "channels" }} isHere={inChannels} name="Channels" />
+        <Place to={{ view: "channels" }} isHere={inChannels} name="Channels" isMarked={hasUnread} />
         <Place to={{ view: "runs" }} isHere={route.view === "runs" || route.view === "compare"} name="Runs" />
         <Place to={{ view: "overview" }} isHere={route.view === "overview"} name="Overview" />
         <Place to={{ view: "approvals" }} isHere={route.view === "approvals"} name="Inbox" count={count} />
@@ -48,11 +50,14 @@ export function Bar({ route, help }: { route: Route; help: () => void }) {
   );
 }
 
-function Place({ to, isHere, name, count = 0 }: { to: Route; isHere: boolean; name: string; count?: number }) {
+type Shown = { to: Route; isHere: boolean; name: string; count?: number; isMarked?: boolean };
+
+function Place({ to, isHere, name, count = 0, isMarked = false }: Shown) {
   return (
     <a href={href(to)} aria-current={isHere ? "page" : undefined} data-place={to.view}>
       {name}
       {count > 0 && <span class="badge">{count}</span>}
+      {isMarked && <span class="unread-dot" role="img" aria-label="unread messages" />}
     </a>
   );
 }

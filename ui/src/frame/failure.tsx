@@ -1,8 +1,13 @@
-/** What went wrong, in a sentence; nothing if nothing did. */
+/** What went wrong, in a sentence; nothing if nothing did. `again` is how to try once more. */
 
-export const Failure = ({ text }: { text: string | undefined }) =>
+export const Failure = ({ text, again }: { text: string | undefined; again?: (() => unknown) | undefined }) =>
   text ? (
     <p class="failure" role="alert">
-      {text}
+      {text}{" "}
+      {again && (
+        <button type="button" class="small" onClick={() => void again()}>
+          Try again
+        </button>
+      )}
     </p>
   ) : null;

@@ -5,6 +5,7 @@ import { me, statistics } from "../api/calls";
 import type { Figures, Statistics } from "../api/wire";
 import { Choice } from "../approvals/filters";
 import { Failure } from "../frame/failure";
+import { Loading } from "../frame/states";
 import { useReading } from "../requests";
 import { duration, money } from "../text/words";
 import { Chart } from "./chart";
@@ -19,7 +20,7 @@ export function Dashboard() {
   const { value: who } = useReading(me, []);
   const canSeeAll = who?.scopes.includes("operate") ?? false;
   const read = () => statistics({ days: Number(days), agent, all: isOfAll || undefined });
-  const { value: found, failure } = useReading(read, [days, agent, isOfAll], EVERY);
+  const { value: found, failure, again } = useReading(read, [days, agent, isOfAll], EVERY);
   const known = useKnown(found, agent);
   return (
     <main class="view page">
@@ -47,8 +48,9 @@ export function Dashboard() {
           )}
         </div>
         <p class="lead">{isOfAll ? "Runs of all owners." : `Runs of ${who?.owner ?? "yours"}.`}</p>
-        <Failure text={failure} />
-        {!found && !failure && <p class="faint">Loading…</p>}
+        <Failure text={failure} again={again} />
+        {!found && !failure && <Loading />}
+        {found && found.days.every(({ runs }) => runs === 0) && <p class="faint">No runs in these days.</p>}
         {found && <Queue found={found} />}
         {found && <Charts found={found} />}
         {found && <Agents found={found} />}

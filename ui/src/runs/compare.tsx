@@ -9,17 +9,29 @@ import { href } from "../route";
 import { lines } from "../text/difference";
 import { brief, duration, money, short, tokens } from "../text/words";
 import { Failure } from "../frame/failure";
+import { Loading, Missing } from "../frame/states";
 import { StatusChip } from "./status";
 
 export function Compare({ one, other }: { one: string; other: string }) {
   const [left, right] = [useLog(one), useLog(other)];
   const states = [left.timeline.now, right.timeline.now] as const;
-  const starts = [useStart(one, states[0]), useStart(other, states[1])];
+  const rows = [useRow(one, states[0]), useRow(other, states[1])] as const;
+  const starts = rows.map(({ value }, place) =>
+    value?.started_at ? Date.parse(value.started_at) : states[place]?.startedAt,
+  );
+  const failed = rows.find(({ failure }) => failure !== undefined);
+  if (rows.some(({ isMissing }) => isMissing))
+    return (
+      <main class="view page">
+        <Missing what="run" to={{ view: "runs" }} name="All runs" />
+      </main>
+    );
   return (
     <main class="view page">
       <div class="column wide compare">
         <h1>Compare runs</h1>
-        <Failure text={left.failure ?? right.failure} />
+        <Failure text={left.failure ?? right.failure ?? failed?.failure} again={failed?.again} />
+        {(left.seq === 0 || right.seq === 0) && !failed && <Loading />}
         <div class="scroll-x">
           <table aria-label="Comparison">
             <thead>
@@ -71,11 +83,8 @@ export function Compare({ one, other }: { one: string; other: string }) {
   );
 }
 
-/** When a worker took the run. */
-function useStart(id: string, state: RunState): number | undefined {
-  const { value: row } = useReading(() => run(id), [id, state.status]);
-  return row?.started_at ? Date.parse(row.started_at) : state.startedAt;
-}
+/** The run itself, which tells when a worker took it. */
+const useRow = (id: string, state: RunState) => useReading(() => run(id), [id, state.status]);
 
 type Fact = [name: string, of: (state: RunState, start: number | undefined) => ComponentChildren];
 

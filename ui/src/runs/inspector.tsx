@@ -25,6 +25,8 @@ import { Tracebacks } from "./tracebacks";
 import { TimeTravel } from "./travel";
 import { WaterfallChart } from "./waterfall";
 import { Failure } from "../frame/failure";
+import { Loading, Missing } from "../frame/states";
+import { Wrote } from "./wrote";
 
 const START_EVERY = 1500;
 
@@ -32,17 +34,17 @@ export function Inspector({ id }: { id: string }) {
   const log = useLog(id);
   const { timeline } = log;
   const now = timeline.now;
-  const { value: row, again } = useReading(() => run(id), [id]);
+  const { value: row, failure, isMissing, again } = useReading(() => run(id), [id]);
   const { value: feedback } = useReading(() => feedbackOn(id), [id]);
   const [seq, setSeq] = useState<number>(); // the last one, while it is not set
   const forking = useDoing();
   useEffect(() => void again(), [now.status]);
   const status = statusOf(now, row);
   useEffect(() => {
-    if (now.startedAt !== undefined || row?.started_at) return;
+    if (isMissing || now.startedAt !== undefined || row?.started_at) return;
     const timer = setInterval(() => void again(), START_EVERY); // a run that has started may have said nothing yet
     return () => clearInterval(timer);
-  }, [now.startedAt === undefined, row?.started_at]);
+  }, [isMissing, now.startedAt === undefined, row?.started_at]);
 
   const at = Math.min(seq ?? log.seq, log.seq);
   const state = timeline.at(at);
@@ -59,6 +61,12 @@ export function Inspector({ id }: { id: string }) {
       go({ view: "chats", id: thread_id });
     });
 
+  if (isMissing && log.seq === 0)
+    return (
+      <main class="view page">
+        <Missing what="run" to={{ view: "runs" }} name="All runs" />
+      </main>
+    );
   return (
     <main class="view inspector">
       <header class="head">
@@ -66,7 +74,8 @@ export function Inspector({ id }: { id: string }) {
           Run <span class="mono">{short(id)}</span>
         </h1>
         <StatusChip status={status} />
-        <Trigger state={now} place={place} />
+        {row && <Trigger state={now} place={place} hasThread={threadId != null} />}
+        <Wrote state={now} />
         <Actions
           runId={id}
           status={status}
@@ -82,7 +91,9 @@ export function Inspector({ id }: { id: string }) {
           Follow live
         </label>
       </header>
-      <Failure text={log.failure ?? forking.failure} />
+      <Failure text={log.failure ?? failure} again={again} />
+      <Failure text={forking.failure} />
+      {log.seq === 0 && !log.failure && !failure && <Loading />}
       <Facts state={now} row={row} feedback={feedback} />
       <TimeTravel
         seq={at}
@@ -126,18 +137,20 @@ const statusOf = (state: RunState, row: RunRow | undefined): Status =>
   state.status === "queued" && state.startedAt === undefined && row?.started_at ? "running" : state.status;
 
 /** What the run was started by, as a link to it. */
-function Trigger({ state, place }: { state: RunState; place: Route | undefined }) {
+function Trigger({ state, place, hasThread }: { state: RunState; place: Route | undefined; hasThread: boolean }) {
   if (state.parent)
     return (
       <a class="faint" href={href({ view: "runs", id: state.parent })}>
         started by run {short(state.parent)}
       </a>
     );
-  if (place === undefined) return <span class="faint">started over the API</span>;
-  const there = place.view === "chats" || !state.trigger ? place : ({ ...place, message: state.trigger } as Route);
+  if (!hasThread) return <span class="faint">started over the API</span>;
+  if (place === undefined) return null; // not known yet
+  const isChat = place.view === "chats";
+  const there: Route = isChat || !state.trigger ? place : { view: "messages", id: state.trigger };
   return (
     <a class="faint" href={href(there)}>
-      {place.view === "chats" ? "started by a message in a chat" : "started by a message in a channel"}
+      {isChat ? "started by a message in a chat" : `started by a message in a ${place.view === "dms" ? "DM" : "channel"}`}
     </a>
   );
 }

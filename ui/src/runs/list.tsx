@@ -9,6 +9,7 @@ import { href } from "../route";
 import { ago, brief, duration, money, short } from "../text/words";
 import { StatusChip } from "./status";
 import { Failure } from "../frame/failure";
+import { Loading } from "../frame/states";
 
 const STATUSES: Status[] = ["queued", "running", "waiting", "done", "error", "canceled"];
 const EVERY = 3000;
@@ -21,7 +22,11 @@ export function RunList() {
   const choose = (id: string, isOn: boolean) =>
     setChosen(isOn ? [...chosen.slice(-1), id] : chosen.filter((each) => each !== id));
   const [one, other] = chosen;
-  const { value: page, failure } = useReading(() => runs({ ...(status && { status }), limit }), [status, limit], EVERY);
+  const {
+    value: page,
+    failure,
+    again,
+  } = useReading(() => runs({ ...(status && { status }), limit }), [status, limit], EVERY);
   return (
     <main class="view page">
       <div class="column wide">
@@ -45,37 +50,44 @@ export function RunList() {
             </a>
           )}
         </div>
-        <Failure text={failure} />
-        <div class="scroll-x">
-          <table aria-label="Runs">
-            <thead>
-              <tr>
-                <th>
-                  <span class="unseen">compare</span>
-                </th>
-                <th>run</th>
-                <th>agent</th>
-                <th>status</th>
-                <th class="number">events</th>
-                <th class="number">in the queue</th>
-                <th class="number">took</th>
-                <th class="number">cost</th>
-                <th>began</th>
-              </tr>
-            </thead>
-            <tbody>
-              {page?.runs.map((row) => (
-                <Row
-                  key={row.run_id}
-                  row={row}
-                  isChosen={chosen.includes(row.run_id)}
-                  choose={(isOn) => choose(row.run_id, isOn)}
-                />
-              ))}
-            </tbody>
-          </table>
-        </div>
-        {page?.runs.length === 0 && <p class="faint pad">There is no such run.</p>}
+        <Failure text={failure} again={again} />
+        {!page && !failure && <Loading />}
+        {page && page.runs.length > 0 && (
+          <div class="scroll-x">
+            <table aria-label="Runs">
+              <thead>
+                <tr>
+                  <th>
+                    <span class="unseen">compare</span>
+                  </th>
+                  <th>run</th>
+                  <th>agent</th>
+                  <th>status</th>
+                  <th class="number">events</th>
+                  <th class="number">in the queue</th>
+                  <th class="number">took</th>
+                  <th class="number">cost</th>
+                  <th>began</th>
+                </tr>
+              </thead>
+              <tbody>
+                {page.runs.map((row) => (
+                  <Row
+                    key={row.run_id}
+                    row={row}
+                    isChosen={chosen.includes(row.run_id)}
+                    choose={(isOn) => choose(row.run_id, isOn)}
+                  />
+                ))}
+              </tbody>
+            </table>
+          </div>
+        )}
+        {page?.runs.length === 0 && (
+          <p class="faint pad">
+            {status ? `No run is ${status}.` : "No runs yet."} <a href={href({ view: "chats" })}>Talk to an agent</a>
+          </p>
+        )}
         {page?.next && limit < 200 && (
           <button type="button" class="quiet" onClick={() => setLimit(limit + PAGE)}>
             Earlier runs

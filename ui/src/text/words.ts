@@ -31,6 +31,21 @@ export function ago(then: string | number, now = Date.now()): string {
 export const clock = (then: string | number): string =>
   new Date(then).toLocaleTimeString(undefined, { hour: "2-digit", minute: "2-digit" });
 
+/** The date and the time to the second, with the zone. */
+export const exact = (then: string | number): string =>
+  new Date(then).toLocaleString(undefined, { dateStyle: "full", timeStyle: "long" });
+
+/** The day of a time: today, yesterday, or its date. */
+export function dayName(then: string | number, now = new Date()): string {
+  const day = new Date(then);
+  const daysBefore = (count: number) => new Date(now.getFullYear(), now.getMonth(), now.getDate() - count).toDateString();
+  if (day.toDateString() === daysBefore(0)) return "Today";
+  if (day.toDateString() === daysBefore(1)) return "Yesterday";
+  const isThisYear = day.getFullYear() === now.getFullYear();
+  const year = isThisYear ? {} : ({ year: "numeric" } as const);
+  return day.toLocaleDateString(undefined, { weekday: "long", day: "numeric", month: "long", ...year });
+}
+
 export const tokens = (usage: Required<Usage>): string =>
   `${usage.input_tokens.toLocaleString()} in, ${usage.output_tokens.toLocaleString()} out`;
 

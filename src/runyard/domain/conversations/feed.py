@@ -11,11 +11,21 @@ from msgspec import Struct
 
 from runyard.domain.conversations.thread import Message, Role, ThreadKind
 
-Kind = Literal["message_created", "reaction_added", "agent_typing", "agent_done"]
+Kind = Literal[
+    "message_created",
+    "message_updated",
+    "message_deleted",
+    "reaction_added",
+    "reaction_removed",
+    "agent_typing",
+    "agent_done",
+]
+OF_MESSAGES: frozenset[Kind] = frozenset({"message_created", "message_updated", "message_deleted"})
 
 
 class Entry(Struct, frozen=True, kw_only=True):
-    """An entry: `actor` posted `message`, reacted to `message_id` with `emoji`, or started or ended `run_id`."""
+    """An entry: `actor` posted, changed or deleted `message`, reacted to `message_id` with `emoji` or took it back, or
+    started or ended `run_id`. `message` is as it is now."""
 
     no: int
     kind: Kind

@@ -10,6 +10,9 @@ from runyard.domain.conversations.recipients import Participant
 
 ThreadKind = Literal["chat", "channel", "dm"]
 Role = Literal["user", "assistant"]
+MOST_UNREAD = 100
+# The text of a deleted message. It keeps its place, so that replies to it stay where they are.
+DELETED = "(deleted)"
 
 
 class Thread(Struct, frozen=True, kw_only=True):
@@ -34,7 +37,8 @@ class Message(Struct, frozen=True, kw_only=True):
     """A message in a thread. `run_id` is the run that it started, or the run that posted it. In a channel or a DM it
     has a `sender`, a person or (role assistant) an agent, and may be a reply to the message `parent_id`.
 
-    `parts` is the JSON of its content parts (`content.py`), None for plain text. `text` is then the text of them."""
+    `parts` is the JSON of its content parts (`content.py`), None for plain text. `text` is then the text of them.
+    `edited_at`: when its text was changed last. `deleted_at`: when it was deleted; its text is then `DELETED`."""
 
     id: str
     thread_id: str
@@ -46,6 +50,8 @@ class Message(Struct, frozen=True, kw_only=True):
     sender: str | None = None
     parent_id: str | None = None
     parts: str | None = None
+    edited_at: int | None = None
+    deleted_at: int | None = None
 
     @property
     def content(self) -> list[Part]:
@@ -110,3 +116,13 @@ class Share(Struct, frozen=True, kw_only=True):
     upto: str
     created_at: int = 0
     expires_at: int = 0
+
+
+class Unread(Struct, frozen=True, kw_only=True):
+    """How far a person has read a conversation: up to the message `read_id` (None: no message), and the number of later
+    messages of others, which is at most `MOST_UNREAD`."""
+
+    thread_id: str
+    kind: ThreadKind
+    read_id: str | None
+    count: int

@@ -27,7 +27,7 @@ UNSEALED = (
     *("create_api_key", "get_api_key", "list_api_keys", "revoke_api_key", "touch_api_keys"),
     *("put_documents", "get_documents", "search"),  # documents are part of an app's source
     *("open_channel", "open_dm", "get_conversation", "list_conversations"),
-    *("change_channel", "add_member", "remove_member", "delete_message", "react", "remove_reaction", "reactions"),
+    *("change_channel", "add_member", "remove_member", "react", "remove_reaction", "reactions", "mark_read", "unread"),
     *("release_held_runs", "recover_held_runs", "number_feed", "feed_start"),
     *("declare_agents", "create_agent", "get_agent", "find_agent", "list_agents", "change_agent"),
     *("session", "save_session", "drop_block", "link_block", "unlink_block", "drop_passage"),

@@ -72,6 +72,9 @@ class SealedConversations(Sealing):
         sealed = self._seals.seal_text(message_id, text)
         return self._seals.open_message(await self._store.change_message(caller, message_id, sealed))
 
+    async def delete_message(self, caller: str, message_id: str, text: str) -> None:
+        await self._store.delete_message(caller, message_id, self._seals.seal_text(message_id, text))
+
     async def read_feed(self, caller: str, after: int, limit: int) -> Window:
         window = await self._store.read_feed(caller, after, limit)
         return Window([self._seals.open_entry(entry) for entry in window.entries], window.upto)

@@ -228,7 +228,8 @@ class AgentDirectory:
         here = await self._store.get_conversation(caller, checked_id(thread_id, "conversation"))
         if here.thread.owner != caller:
             raise NotFound("You have no conversation with that id.")
-        messages = await self._store.recent_messages(here.thread.id, None, LAST_MESSAGES)
+        last = await self._store.recent_messages(here.thread.id, None, LAST_MESSAGES)
+        messages = [message for message in last if message.deleted_at is None]
         return self.build_prompt(profile, blocks, here.thread, messages)
 
     # --- the parts of the prompt, for the worker that runs the agent

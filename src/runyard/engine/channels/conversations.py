@@ -15,7 +15,7 @@ from runyard.agents.channels.prompt import LAST_MESSAGES
 from runyard.base.clock import Clock
 from runyard.base.ids import new_id
 from runyard.domain.conversations.recipients import Participant, next_depth
-from runyard.domain.conversations.thread import Change, Conversation, Message, Reaction, Thread, ThreadKind
+from runyard.domain.conversations.thread import DELETED, Change, Conversation, Message, Reaction, Thread, ThreadKind
 from runyard.domain.events import Drafter, RunQueued, clean
 from runyard.domain.redaction.no_redaction import NO_REDACTION
 from runyard.domain.runs.run import Run, agent_lane
@@ -162,10 +162,13 @@ class Conversations:
         message = await self._store.change_message(
             caller, checked_id(message_id, "message"), self._as_stored(not_blank(text))
         )
+        self._wake_feed()
         return await self._store.get_conversation(caller, message.thread_id), message
 
     async def delete_message(self, caller: str, message_id: str) -> None:
-        await self._store.delete_message(caller, checked_id(message_id, "message"))
+        """Delete a message. What runs have read of it stays in their logs."""
+        await self._store.delete_message(caller, checked_id(message_id, "message"), DELETED)
+        self._wake_feed()
 
     async def reactions(self, messages: Sequence[Message]) -> dict[str, Sequence[Reaction]]:
         return dict(await self._store.reactions([message.id for message in messages]))
@@ -177,6 +180,7 @@ class Conversations:
     async def remove_reaction(self, caller: str, message_id: str, emoji: str) -> None:
         _, message = await self.message(caller, message_id)
         await self._store.remove_reaction(caller, self._reaction(message.id, emoji, Participant(caller, "user")))
+        self._wake_feed()
 
     # --- messages and reactions of agents
 
@@ -207,9 +211,10 @@ class Conversations:
         return await self._react(run.owner, checked_id(message_id, "message"), emoji, Participant(run.agent))
 
     async def last_messages(self, run: Run) -> tuple[Thread, Sequence[Message]]:
-        """Return the conversation that woke this run, and its last messages."""
+        """Return the conversation that woke this run, and those of its last messages that are not deleted."""
         here = await self.get(run.owner, run.thread_id or "")
-        return here.thread, await self._store.recent_messages(here.thread.id, None, LAST_MESSAGES)
+        last = await self._store.recent_messages(here.thread.id, None, LAST_MESSAGES)
+        return here.thread, [message for message in last if message.deleted_at is None]
 
     # --- shared by people and agents
 

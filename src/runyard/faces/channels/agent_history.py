@@ -66,8 +66,8 @@ def _run(run: Run, kinds: Mapping[str, ThreadKind]) -> dict[str, Any]:
         "triggerMessageId": run.trigger_message_id,
         **translate.place(run.thread_id or "", kinds.get(run.thread_id or "", "chat")),
         "createdAt": translate.iso(run.created_at),
-        "startedAt": _moment(run.started_at),
-        "completedAt": _moment(run.finished_at),
+        "startedAt": translate.moment(run.started_at),
+        "completedAt": translate.moment(run.finished_at),
         "tokenUsage": _tokens(run.usage or Usage()),
     }
 
@@ -80,7 +80,7 @@ def _step(step: Step) -> wire.StepSeen:
         modelId=step.model,
         tokenUsage=_tokens(step.usage),
         createdAt=translate.iso(step.created_at),
-        completedAt=_moment(step.completed_at),
+        completedAt=translate.moment(step.completed_at),
     )
 
 
@@ -105,7 +105,3 @@ def _day(day: Day) -> wire.DaySeen:
 
 def _tokens(usage: Usage) -> wire.TokenUsage:
     return wire.TokenUsage(input_tokens=usage.input_tokens, output_tokens=usage.output_tokens)
-
-
-def _moment(ms: int | None) -> str | None:
-    return None if ms is None else translate.iso(ms)

@@ -66,7 +66,7 @@ async def change_message(engine: EngineDep, owner: Owner, message_id: str, body:
 
 @router.delete("/api/messages/{message_id}", status_code=204)
 async def delete_message(engine: EngineDep, owner: Owner, message_id: str) -> Response:
-    """Delete a message with its replies."""
+    """Delete a message; its replies stay."""
     await engine.conversations.delete_message(owner, message_id)
     return Response(status_code=204)
 

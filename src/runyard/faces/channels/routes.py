@@ -13,7 +13,7 @@ from runyard.domain.conversations.thread import Change, Conversation
 from runyard.engine.intake.intake import idempotency_key
 from runyard.engine.queries.views import checked_cursor
 from runyard.errors import BadRequest
-from runyard.faces.channels import agent_history, agents, memory, messages, translate, wire
+from runyard.faces.channels import activity, agent_history, agents, memory, messages, translate, wire
 from runyard.web.auth import Owner, owner_of
 from runyard.web.context import EngineDep, context_of
 from runyard.web.responses import Json, Key
@@ -117,7 +117,7 @@ async def delete_dm(engine: EngineDep, owner: Owner, dm_id: str) -> Response:
     return Response(status_code=204)
 
 
-for _module in (messages, agents, memory, agent_history):
+for _module in (messages, activity, agents, memory, agent_history):
     router.routes += _module.router.routes
 
 
@@ -130,6 +130,7 @@ def _channel(here: Conversation) -> wire.ChannelSeen:
         topic=thread.topic,
         members=_members(here),
         createdAt=translate.iso(thread.created_at),
+        ownerId=thread.owner,
     )
 
 

@@ -13,17 +13,16 @@ _encode = msgspec.json.Encoder().encode
 
 
 def frame(entry: Entry) -> bytes:
+    where = place(entry.thread_id, entry.thread_kind)
     match entry.kind:
-        case "message_created":
+        case "message_created" | "message_updated" | "message_deleted":
             assert entry.message is not None
-            return _frame(entry, "message_created", message(entry.message, entry.thread_kind))
-        case "reaction_added":
-            where = place(entry.thread_id, entry.thread_kind)
+            return _frame(entry, message(entry.message, entry.thread_kind))
+        case "reaction_added" | "reaction_removed":
             by = {"userId": entry.actor, "isAgent": entry.role == "assistant"}
-            return _frame(entry, "reaction_added", {"messageId": entry.message_id, "emoji": entry.emoji, **by, **where})
+            return _frame(entry, {"messageId": entry.message_id, "emoji": entry.emoji, **by, **where})
         case "agent_typing" | "agent_done":
-            where = place(entry.thread_id, entry.thread_kind)
-            return _frame(entry, entry.kind, {"agentId": entry.actor, "runId": entry.run_id, **where})
+            return _frame(entry, {"agentId": entry.actor, "runId": entry.run_id, **where})
         case _:
             assert_never(entry.kind)
 
@@ -38,6 +37,9 @@ def message(posted: Message, kind: ThreadKind) -> dict[str, Any]:
         "isAgent": posted.role == "assistant",
         "text": posted.text,
         "createdAt": iso(posted.created_at),
+        "runId": posted.run_id if posted.role == "assistant" else None,
+        "editedAt": moment(posted.edited_at),
+        "deletedAt": moment(posted.deleted_at),
     }
 
 
@@ -49,9 +51,14 @@ def place(thread_id: str, kind: ThreadKind) -> dict[str, str | None]:
 
 
 def iso(ms: int) -> str:
-    moment = datetime.fromtimestamp(ms // 1000, UTC)
-    return f"{moment:%Y-%m-%dT%H:%M:%S}.{ms % 1000:03d}Z"
+    then = datetime.fromtimestamp(ms // 1000, UTC)
+    return f"{then:%Y-%m-%dT%H:%M:%S}.{ms % 1000:03d}Z"
 
 
-def _frame(entry: Entry, name: EventName, data: dict[str, Any]) -> bytes:
+def moment(ms: int | None) -> str | None:
+    return None if ms is None else iso(ms)
+
+
+def _frame(entry: Entry, data: dict[str, Any]) -> bytes:
+    name: EventName = entry.kind
     return b"id: %d\nevent: %b\ndata: %b\n\n" % (entry.no, name.encode(), _encode(data))

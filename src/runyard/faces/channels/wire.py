@@ -5,9 +5,11 @@ from typing import Annotated, Any, Literal
 from pydantic import BaseModel, Field
 
 from runyard.base.fields import RequestBody
+from runyard.domain.conversations.feed import Kind
+from runyard.domain.wait import WaitKind
 
 ChannelKind = Literal["public", "private"]
-EventName = Literal["message_created", "reaction_added", "agent_typing", "agent_done"]
+EventName = Kind
 Id = Annotated[str, Field(min_length=1, max_length=64)]
 Name = Annotated[str, Field(min_length=1, max_length=80)]
 Topic = Annotated[str, Field(max_length=1000)]
@@ -44,6 +46,7 @@ class ChannelSeen(BaseModel):
     topic: str | None
     members: list[MemberSeen]
     createdAt: str
+    ownerId: str = Field(description="Who created the channel: only they change it, and its runs are theirs.")
 
 
 class ChannelPage(BaseModel):
@@ -104,12 +107,30 @@ class MessageSeen(BaseModel):
     isAgent: bool
     text: str
     createdAt: str
+    runId: str | None = Field(description="The run that posted the message; null for a message of a person.")
+    editedAt: str | None = Field(description="When its text was changed last.")
+    deletedAt: str | None = Field(description="When it was deleted; its text is then `(deleted)`.")
     reactions: list[ReactionSeen] = []
 
 
 class MessagePage(BaseModel):
     messages: list[MessageSeen]
     next: str | None = Field(description="Pass it as `before` to get earlier messages; null at the beginning.")
+
+
+class ReadPosition(RequestBody):
+    messageId: str = Field(description="The last message that the caller has read. A position never moves back.")
+
+
+class UnreadSeen(BaseModel):
+    channelId: str | None
+    dmConversationId: str | None
+    readMessageId: str | None = Field(description="The last message that the caller has read.")
+    unread: int = Field(description="The number of later messages of others; at most 100.")
+
+
+class UnreadPage(BaseModel):
+    conversations: list[UnreadSeen]
 
 
 class NewAgent(RequestBody):
@@ -220,6 +241,29 @@ class AgentRunSeen(BaseModel):
 
 class AgentRunPage(BaseModel):
     runs: list[AgentRunSeen]
+    next: str | None
+
+
+class WaitingFor(BaseModel):
+    waitId: str
+    kind: WaitKind
+
+
+class ConversationRunSeen(BaseModel):
+    id: str
+    agentId: str
+    status: Literal["created", "running", "waiting", "completed", "failed", "cancelled"]
+    errorCode: str | None
+    triggerMessageId: str | None
+    createdAt: str
+    completedAt: str | None
+    waitingFor: WaitingFor | None = Field(
+        description="What a person or a client has to answer, if the run waits for that."
+    )
+
+
+class ConversationRunPage(BaseModel):
+    runs: list[ConversationRunSeen]
     next: str | None
 
 

@@ -66,6 +66,7 @@ class Rows:
         self._members: dict[str, list[Participant]] = {}
         self._causes: dict[str, str] = {}
         self._reactions: list[Reaction] = []
+        self._read_positions: dict[tuple[str, str], str] = {}
         self._feed: list[Entry] = []
         self._numbered = 0
         self._feed_start = 0

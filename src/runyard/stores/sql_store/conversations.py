@@ -37,11 +37,6 @@ class ConversationOperations(FullText):
     ) -> Sequence[Message]:
         return await self._read(threads.search_messages, owner, self._match_all(words), before, limit)
 
-    create_share = transaction("other", threads.create_share)
-    list_shares = query(threads.list_shares)
-    find_share = query(threads.find_share)
-    drop_share = transaction("other", threads.drop_share)
-
     # --- channels
 
     open_channel = transaction("other", channels.open_channel)
@@ -59,6 +54,9 @@ class ConversationOperations(FullText):
     react = transaction("other", messages.react)
     remove_reaction = transaction("other", messages.remove_reaction)
     reactions = query(messages.reactions)
+
+    mark_read = transaction("other", messages.mark_read)
+    unread = query(messages.unread)
 
     # --- the feed
 

@@ -51,6 +51,7 @@ class Conversations(Agents):
 
     def _close_conversation(self, thread_id: str) -> None:
         self._members.pop(thread_id, None)
+        self._read_positions = {at: read for at, read in self._read_positions.items() if at[0] != thread_id}
         self._reactions = [each for each in self._reactions if each.message_id in self._messages]
         self._feed = [each for each in self._feed if each.thread_id != thread_id]
 

@@ -4,7 +4,7 @@ from typing import Any
 
 from msgspec.structs import replace
 
-from runyard.domain.conversations.feed import Entry, Kind, Window
+from runyard.domain.conversations.feed import OF_MESSAGES, Entry, Kind, Window
 from runyard.domain.conversations.thread import Message, Role
 from runyard.stores.memory.conversations.channels import Conversations
 
@@ -28,12 +28,12 @@ class Feed(Conversations):
         return Window(seen, piece[-1].no if piece else after)
 
     def _is_shown(self, entry: Entry, caller: str) -> bool:
-        if entry.thread_kind == "chat" or (entry.kind == "message_created" and entry.message_id not in self._messages):
+        if entry.thread_kind == "chat" or (entry.kind in OF_MESSAGES and entry.message_id not in self._messages):
             return False
         return self._conversation(entry.thread_id).is_seen_by(caller)
 
     def _shown(self, entry: Entry) -> Entry:
-        if entry.kind != "message_created":
+        if entry.kind not in OF_MESSAGES:
             return entry
         return replace(entry, message=self._messages[entry.message_id or ""])
 

@@ -5,7 +5,7 @@ from collections.abc import Mapping, Sequence
 from msgspec.structs import replace
 
 from runyard.domain.conversations.recipients import Audience, Participant, recipients
-from runyard.domain.conversations.thread import Conversation, Message, Reaction
+from runyard.domain.conversations.thread import MOST_UNREAD, Conversation, Message, Reaction, Thread, ThreadKind, Unread
 from runyard.errors import NotFound
 from runyard.store import Accepted, NewMessage, PostedMessage
 from runyard.stores.memory.conversations.feed import Feed
@@ -78,24 +78,29 @@ class Messages(Intake, Feed):
 
     async def change_message(self, caller: str, message_id: str, text: str) -> Message:
         message = await self.get_message(caller, message_id)
-        if message.party != Participant(caller, "user"):
+        if message.party != Participant(caller, "user") or message.deleted_at is not None:
             raise NotFound
-        changed = self._messages[message_id] = replace(message, text=text)
+        changed = self._messages[message_id] = replace(message, text=text, edited_at=self._now())
+        self._tell("message_updated", message, caller, "user")
         return changed
 
-    async def delete_message(self, caller: str, message_id: str) -> None:
+    async def delete_message(self, caller: str, message_id: str, text: str) -> None:
         message = await self.get_message(caller, message_id)
         owner = self._threads[message.thread_id].owner
         if caller != owner and message.party != Participant(caller, "user"):
             raise NotFound
-        for gone in [m.id for m in self._messages.values() if message_id in (m.id, m.parent_id)]:
-            del self._messages[gone]
-        self._reactions = [each for each in self._reactions if each.message_id in self._messages]
+        if message.deleted_at is not None:
+            return
+        gone = replace(message, text=text, sources=[], parts=None, deleted_at=self._now())
+        self._messages[message_id] = gone
+        self._reactions = [each for each in self._reactions if each.message_id != message_id]
+        self._tell("message_deleted", message, caller, "user")
 
     async def react(self, caller: str, reaction: Reaction) -> bool:
         message = self._said(reaction.message_id)
         here = self._conversation(message.thread_id)
-        if not _may_say(here, caller, Participant(reaction.sender, "user" if reaction.role == "user" else "agent")):
+        sender = Participant(reaction.sender, "user" if reaction.role == "user" else "agent")
+        if not _may_say(here, caller, sender) or message.deleted_at is not None:
             raise NotFound
         if any(_same(each, reaction) for each in self._reactions):
             return False
@@ -104,8 +109,11 @@ class Messages(Intake, Feed):
         return True
 
     async def remove_reaction(self, caller: str, reaction: Reaction) -> None:
-        await self.get_message(caller, reaction.message_id)
-        self._reactions = [each for each in self._reactions if not _same(each, reaction)]
+        message = await self.get_message(caller, reaction.message_id)
+        left = [each for each in self._reactions if not _same(each, reaction)]
+        if len(left) < len(self._reactions):
+            self._reactions = left
+            self._tell("reaction_removed", message, caller, "user", emoji=reaction.emoji)
 
     async def reactions(self, message_ids: Sequence[str]) -> Mapping[str, Sequence[Reaction]]:
         found: dict[str, list[Reaction]] = {}
@@ -113,6 +121,24 @@ class Messages(Intake, Feed):
             if each.message_id in message_ids:
                 found.setdefault(each.message_id, []).append(each)
         return found
+
+    async def mark_read(self, caller: str, thread_id: str, message_id: str) -> None:
+        if (await self.get_message(caller, message_id)).thread_id != thread_id:
+            raise NotFound
+        known = self._read_positions.get((thread_id, caller), "")
+        self._read_positions[thread_id, caller] = max(known, message_id)
+
+    async def unread(self, caller: str, limit: int) -> Sequence[Unread]:
+        kinds: tuple[ThreadKind, ...] = ("channel", "dm")
+        seen = [here.thread for kind in kinds for here in await self.list_conversations(caller, kind, None, limit)]
+        newest = sorted(seen, key=lambda thread: thread.id, reverse=True)[:limit]
+        return [self._unread(caller, thread) for thread in newest]
+
+    def _unread(self, caller: str, thread: Thread) -> Unread:
+        read = self._read_positions.get((thread.id, caller))
+        later = [m for m in self._messages.values() if m.thread_id == thread.id and m.id > (read or "")]
+        count = sum(m.deleted_at is None and m.party != Participant(caller, "user") for m in later)
+        return Unread(thread_id=thread.id, kind=thread.kind, read_id=read, count=min(count, MOST_UNREAD))
 
 
 def _may_say(here: Conversation, caller: str, sender: Participant) -> bool:

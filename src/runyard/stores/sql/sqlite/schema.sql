@@ -33,7 +33,9 @@ create table messages (
   sender      text,
   parent_id   text,
   cause       text,  -- the tool call that posted it, `run_id:call_id`
-  parts       text  -- the JSON of its content parts; null for plain text
+  parts       text,  -- the JSON of its content parts; null for plain text
+  edited_at   integer,
+  deleted_at  integer  -- its text is replaced then; the row stays for its replies
 ) strict;
 create index messages_thread on messages (thread_id, id);
 create index messages_run on messages (run_id);
@@ -342,6 +344,14 @@ create table thread_members (
   primary key (thread_id, kind, member)
 ) strict, without rowid;
 create index thread_members_of on thread_members (kind, member, thread_id);
+
+-- How far people have read: up to which message of a conversation.
+create table read_positions (
+  thread_id   text not null references threads (id) on delete cascade,
+  reader      text not null,
+  message_id  text not null,
+  primary key (thread_id, reader)
+) strict, without rowid;
 
 create table reactions (
   message_id  text not null,

@@ -1,6 +1,6 @@
 """The feed of conversations: written with its cause, numbered later."""
 
-from runyard.domain.conversations.feed import Entry, Window
+from runyard.domain.conversations.feed import OF_MESSAGES, Entry, Window
 from runyard.stores import rows as _rows
 from runyard.stores.transactions.tx import Tx
 
@@ -27,15 +27,13 @@ async def start(tx: Tx) -> int:
 
 async def read(tx: Tx, caller: str, after: int, limit: int) -> Window:
     rows = await tx.rows(tx.q.read_feed, caller, after, limit)
-    seen = [
-        _entry(row) for row in rows if row["seen"] and (row["kind"] != "message_created" or row["text"] is not None)
-    ]
+    seen = [_entry(row) for row in rows if row["seen"] and (row["kind"] not in OF_MESSAGES or row["text"] is not None)]
     return Window(seen, rows[-1]["no"] if rows else after)
 
 
 def _entry(row: _rows.Row) -> Entry:
     message = None
-    if row["kind"] == "message_created":
+    if row["kind"] in OF_MESSAGES:
         message = _rows.message(row)
     return Entry(
         no=row["no"],

@@ -5,8 +5,15 @@ from typing import Any
 
 from msgspec.structs import replace
 
+from runyard.domain.conversations.feed import Kind
 from runyard.domain.conversations.recipients import Audience, Participant, recipients
-from runyard.domain.conversations.thread import Conversation, Message, Reaction
+from runyard.domain.conversations.thread import (
+    MOST_UNREAD,
+    Conversation,
+    Message,
+    Reaction,
+    Unread,
+)
 from runyard.errors import NotFound
 from runyard.store import NewMessage, PostedMessage
 from runyard.stores import rows as _rows
@@ -100,9 +107,9 @@ async def _message(tx: Tx, message_id: str) -> Message:
     raise NotFound(NO_MESSAGE)
 
 
-async def _seen(tx: Tx, caller: str, message_id: str) -> tuple[Message, Conversation]:
+async def _seen(tx: Tx, caller: str, message_id: str, lock: bool = False) -> tuple[Message, Conversation]:
     message = await _message(tx, message_id)
-    here = await channels.read(tx, message.thread_id)
+    here = await channels.read(tx, message.thread_id, lock)
     if here is None or not here.is_seen_by(caller):
         raise NotFound(NO_MESSAGE)
     return message, here
@@ -113,26 +120,35 @@ async def get_message(tx: Tx, caller: str, message_id: str) -> Message:
 
 
 async def change_message(tx: Tx, caller: str, message_id: str, text: str) -> Message:
-    message, _ = await _seen(tx, caller, message_id)
-    if message.party != Participant(caller, "user"):
+    message, _ = await _seen(tx, caller, message_id, lock=True)
+    changed = (
+        await tx.rows(tx.q.change_message, message_id, text) if message.party == Participant(caller, "user") else []
+    )
+    if not changed:
         raise NotFound(NO_MESSAGE)
-    await tx.rows(tx.q.change_message, message_id, text)
-    return replace(message, text=text)
+    await _report(tx, "message_updated", message, caller)
+    return replace(message, text=text, edited_at=changed[0]["edited_at"])
 
 
-async def delete_message(tx: Tx, caller: str, message_id: str) -> None:
-    message, here = await _seen(tx, caller, message_id)
+async def delete_message(tx: Tx, caller: str, message_id: str, text: str) -> None:
+    message, here = await _seen(tx, caller, message_id, lock=True)
     if caller != here.thread.owner and message.party != Participant(caller, "user"):
         raise NotFound(NO_MESSAGE)
-    for statement in (tx.q.delete_reactions, tx.q.delete_replies, tx.q.delete_message):
-        await tx.rows(statement, message_id)
+    if await tx.rows(tx.q.delete_message, message_id, text):
+        await tx.rows(tx.q.delete_reactions, message_id)
+        await _report(tx, "message_deleted", message, caller)
+
+
+async def _report(tx: Tx, kind: Kind, message: Message, caller: str, emoji: str | None = None) -> None:
+    """Write the feed entry of what a person did to a message."""
+    await tx.many(tx.q.insert_feed, [(kind, message.thread_id, message.id, None, caller, "user", emoji)])
 
 
 async def react(tx: Tx, caller: str, reaction: Reaction) -> bool:
     message = await _message(tx, reaction.message_id)
     here = await channels.read(tx, message.thread_id, lock=True)
     party = Participant(reaction.sender, "user" if reaction.role == "user" else "agent")
-    if here is None or not _may_say(here, caller, party):
+    if here is None or not _may_say(here, caller, party) or message.deleted_at is not None:
         raise NotFound(NO_MESSAGE)
     values = (reaction.message_id, reaction.sender, reaction.role, reaction.emoji, reaction.created_at)
     if not await tx.rows(tx.q.insert_reaction, *values):
@@ -143,8 +159,10 @@ async def react(tx: Tx, caller: str, reaction: Reaction) -> bool:
 
 
 async def remove_reaction(tx: Tx, caller: str, reaction: Reaction) -> None:
-    await _seen(tx, caller, reaction.message_id)
-    await tx.rows(tx.q.remove_reaction, reaction.message_id, reaction.sender, reaction.role, reaction.emoji)
+    message, _ = await _seen(tx, caller, reaction.message_id, lock=True)
+    values = (reaction.message_id, reaction.sender, reaction.role, reaction.emoji)
+    if await tx.rows(tx.q.remove_reaction, *values):
+        await _report(tx, "reaction_removed", message, caller, reaction.emoji)
 
 
 async def reactions(tx: Tx, message_ids: Sequence[str]) -> Mapping[str, Sequence[Reaction]]:
@@ -161,3 +179,20 @@ async def reactions(tx: Tx, message_ids: Sequence[str]) -> Mapping[str, Sequence
             )
         )
     return found
+
+
+# --- read positions
+
+
+async def mark_read(tx: Tx, caller: str, thread_id: str, message_id: str) -> None:
+    message, _ = await _seen(tx, caller, message_id)
+    if message.thread_id != thread_id:
+        raise NotFound(NO_MESSAGE)
+    await tx.rows(tx.q.mark_read, thread_id, caller, message_id)
+
+
+async def unread(tx: Tx, caller: str, limit: int) -> Sequence[Unread]:
+    return [
+        Unread(thread_id=str(row["id"]), kind=row["kind"], read_id=_rows.text_id(row["read_id"]), count=row["unread"])
+        for row in await tx.rows(tx.q.list_unread, caller, limit, MOST_UNREAD)
+    ]

@@ -2,7 +2,7 @@
 id, owner, kind, external_id, user_id, agent, head_run_id, created_at, forked_from, name, topic, is_private, metadata
 
 -- fragment: message
-m.id, m.thread_id, m.run_id, m.role, m.text, m.sources, m.created_at, m.sender, m.parent_id, m.parts
+m.id, m.thread_id, m.run_id, m.role, m.text, m.sources, m.created_at, m.sender, m.parent_id, m.parts, m.edited_at, m.deleted_at
 
 -- name: insert_thread
 -- Insert a thread.

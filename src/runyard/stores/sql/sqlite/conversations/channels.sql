@@ -71,19 +71,15 @@ select {message} from messages m
 
 -- name: change_message
 -- Change the text of a message.
-update messages set text = ?2 where id = ?1;
+update messages set text = ?2, edited_at = now_ms() where id = ?1 and deleted_at is null returning edited_at;
 
 -- name: delete_message
--- Delete a message.
-delete from messages where id = ?1;
-
--- name: delete_replies
--- Delete the replies to a message.
-delete from messages where parent_id = ?1;
+-- Replace the text of a message that is deleted; the row stays, for its replies.
+update messages set text = ?2, sources = '[]', parts = null, deleted_at = now_ms() where id = ?1 and deleted_at is null returning id;
 
 -- name: delete_reactions
--- Delete the reactions to a message and to its replies.
-delete from reactions where message_id in (select id from messages where id = ?1 or parent_id = ?1);
+-- Delete the reactions to a message.
+delete from reactions where message_id = ?1;
 
 -- name: insert_reaction
 -- Insert a reaction, unless it exists.
@@ -93,9 +89,26 @@ returning message_id;
 
 -- name: remove_reaction
 -- Delete a reaction.
-delete from reactions where message_id = ?1 and sender = ?2 and role = ?3 and emoji = ?4;
+delete from reactions where message_id = ?1 and sender = ?2 and role = ?3 and emoji = ?4 returning message_id;
 
 -- name: list_reactions
 -- The reactions to these messages, in order.
 select message_id, sender, role, emoji, created_at from reactions
  where message_id in (select value from json_each(?1)) order by created_at, sender, emoji;
+
+-- name: mark_read
+-- Move the read position of a person in a conversation forward, never back.
+insert into read_positions (thread_id, reader, message_id) values (?1, ?2, ?3)
+    on conflict (thread_id, reader) do update set message_id = excluded.message_id
+ where excluded.message_id > read_positions.message_id;
+
+-- name: list_unread
+-- The newest conversations that a person sees, with the read position and the number of later messages of others.
+select t.id, t.kind, p.message_id as read_id,
+       (select count(*) from (select 1 from messages m
+         where m.thread_id = t.id and m.id > coalesce(p.message_id, '') and m.deleted_at is null
+           and not (m.role = 'user' and m.sender = ?1) limit ?3)) as unread
+  from threads t left join read_positions p on p.thread_id = t.id and p.reader = ?1
+ where t.kind in ('channel', 'dm') and (t.owner = ?1 or (t.kind = 'channel' and not t.is_private)
+        or exists (select 1 from thread_members v where v.thread_id = t.id and v.kind = 'user' and v.member = ?1))
+ order by t.id desc limit ?2;

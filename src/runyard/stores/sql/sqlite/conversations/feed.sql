@@ -33,7 +33,7 @@ select f.no, f.kind, f.message_id, f.run_id as of_run, f.actor, f.role as actor_
        f.thread_id, t.kind as thread_kind,
        t.kind in ('channel', 'dm') and (t.owner = ?1 or (t.kind = 'channel' and not t.is_private)
         or exists (select 1 from thread_members v where v.thread_id = t.id and v.kind = 'user' and v.member = ?1)) as seen,
-       m.id, m.run_id, m.role, m.text, m.sources, m.created_at, m.sender, m.parent_id, m.parts
+       m.id, m.run_id, m.role, m.text, m.sources, m.created_at, m.sender, m.parent_id, m.parts, m.edited_at, m.deleted_at
   from feed f join threads t on t.id = f.thread_id
-  left join messages m on f.kind = 'message_created' and m.id = f.message_id
+  left join messages m on f.kind in ('message_created', 'message_updated', 'message_deleted') and m.id = f.message_id
  where f.no > ?2 order by f.no limit ?3;

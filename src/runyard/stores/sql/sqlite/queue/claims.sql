@@ -61,7 +61,7 @@ select r.id, r.agent, l.ready_at
 -- name: lane_heads
 -- The first queued run of each lane that is not held, with the message that caused it.
 select {run}, m.id as message_id, m.run_id as message_run, m.role, m.text, m.created_at as said_at,
-       m.sender, m.parent_id as reply_to, m.parts
+       m.sender, m.parent_id as reply_to, m.parts, m.edited_at, m.deleted_at
   from json_each(?1) l
   join runs r on r.id = (select q.id from runs q where q.lane_key = l.value and q.status = 'queued' and not q.held order by q.pos limit 1)
   left join messages m on m.id = r.trigger_message_id;

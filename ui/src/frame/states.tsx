@@ -1,0 +1,22 @@
+/** What a view says while it has nothing to show: it is loading, or there is no such thing. */
+
+import { href, type Route } from "../route";
+
+export const Loading = () => (
+  <p class="faint pad" role="status" aria-label="Loading">
+    Loading…
+  </p>
+);
+
+/** `what` is not there. `to` leads to a place that is, under the name `name`. */
+export const Missing = ({ what, to, name }: { what: string; to: Route; name: string }) => (
+  <div class="missing">
+    <h1>There is no such {what}</h1>
+    <p class="lead">It was deleted, it belongs to another owner, or the address is wrong.</p>
+    <p>
+      <a class="button" href={href(to)}>
+        {name}
+      </a>
+    </p>
+  </div>
+);
