@@ -118,24 +118,32 @@ class OwnedObjects:
                 return UI_MESSAGES
             case ("POST", "/api/ag-ui/{agent}"):
                 return {"threadId": "my-chat", "runId": "r1", "messages": [AG_UI_MESSAGE]}
-            case ("POST", path) if path.startswith("/langgraph/") and "/runs" in path and "{run_id}" not in path:
-                return {"assistant_id": "happy", "input": "hello"}
-            case ("POST", "/langgraph/threads/{thread_id}/state/checkpoint"):
-                return {"checkpoint": {"thread_id": None}}
-            case ("POST", "/langgraph/threads/{thread_id}/state"):
-                return {"values": {}}
-            case ("POST", "/langgraph/threads/{thread_id}/stream/events"):
-                return {"channels": ["values"]}
-            case ("POST", "/langgraph/threads/{thread_id}/commands"):
-                return {"id": 1, "method": "state.get", "params": {}}
-            case ("PATCH", "/langgraph/threads/{thread_id}" | "/langgraph/threads/{thread_id}/state"):
-                return {"metadata": {"topic": "rain"}}
+            case (_, path) if path.startswith("/langgraph/"):
+                return _langgraph_body(operation)
             case ("POST", "/a2a/{agent}/message:send" | "/a2a/{agent}/message:stream"):
                 return {"message": A2A_MESSAGE}
             case ("POST", "/a2a/{agent}" | "/a2a/{agent}/"):
                 return {"jsonrpc": "2.0", "id": 1, "method": "SendMessage", "params": {"message": A2A_MESSAGE}}
             case _:
                 return None
+
+
+def _langgraph_body(operation: Operation) -> Any:
+    match operation:
+        case ("POST", path) if "/runs" in path and "{run_id}" not in path:
+            return {"assistant_id": "happy", "input": "hello"}
+        case ("POST", "/langgraph/threads/{thread_id}/state/checkpoint"):
+            return {"checkpoint": {"thread_id": None}}
+        case ("POST", "/langgraph/threads/{thread_id}/state"):
+            return {"values": {}}
+        case ("POST", "/langgraph/threads/{thread_id}/stream/events"):
+            return {"channels": ["values"]}
+        case ("POST", "/langgraph/threads/{thread_id}/commands"):
+            return {"id": 1, "method": "state.get", "params": {}}
+        case ("PATCH", "/langgraph/threads/{thread_id}" | "/langgraph/threads/{thread_id}/state"):
+            return {"metadata": {"topic": "rain"}}
+        case _:
+            return None
 
 
 def unknown() -> Iterator[dict[str, str]]:

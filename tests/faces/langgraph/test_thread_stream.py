@@ -1,10 +1,12 @@
 """The thread stream of LangGraph's SDKs: runs of every API in one sequence, positions, commands, and how it ends."""
 
+import asyncio
 from typing import Any
 
 import msgspec
 
 from runyard.base.sse import Parser
+from runyard.web.sse import STALL_SECONDS
 from tests.faces.langgraph.test_routes import APP, made, waited
 from tests.faces.live_server import Serve, Server
 from tests.faces.raw_stream import RawStream
@@ -90,7 +92,8 @@ async def test_a_stream_has_heartbeats_and_is_cut_by_a_shutdown_and_with_its_thr
             assert (await server.http.delete(f"/langgraph/threads/{thread}")).status_code == 204
         else:
             await server.process.drain(0)
-        await stream.to_end()
+        async with asyncio.timeout(STALL_SECONDS / 2):  # a client that reads nothing is cut, too, but later
+            await stream.to_end()
         assert (stream.was_cut, stream.ended_cleanly) == (True, False)
 
 
