@@ -52,7 +52,7 @@ export function RunList() {
         </div>
         <Failure text={failure} again={again} />
         {!page && !failure && <Loading />}
-        {page && page.runs.length > 0 && (
+        {page && (
           <div class="scroll-x">
             <table aria-label="Runs">
               <thead>
