@@ -111,6 +111,7 @@ async def test_a_run_in_a_list_has_its_whole_row(server: Server) -> None:
         "parent_run_id": None,
         "question": "hello",
         "usage": {"input_tokens": 0, "output_tokens": 0, "usd": 0.0},
+        "feedback": None,
     }
     assert (await server.http.get(f"/api/threads/{thread_id}")).status_code == 200
 
