@@ -10,6 +10,7 @@ from __future__ import annotations
 import asyncio
 import json
 import os
+import sys
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 from pathlib import Path
@@ -27,6 +28,7 @@ from tests.flow.conftest import (
     sqlite_flow,
     template,
 )
+from tests.support.cutting_proxy import CuttingProxy
 from tests.support.eventually import PATIENCE
 from tests.support.flow import Flow
 
@@ -115,6 +117,38 @@ async def ran(program: str, case: str, url: str, **variables: str) -> dict[str, 
     """Run a program to its end and return its result."""
     async with running(program, case, url, **variables) as found:
         return await found.result()
+
+
+async def make_key(flow: Flow, *scopes: str) -> str:
+    """Return a new key of Ann's."""
+    flags = [flag for scope in scopes for flag in ("--scope", scope)]
+    made = await asyncio.create_subprocess_exec(
+        *(str(Path(sys.executable).with_name("runyard")), "keys", "create", "--owner", "ann", *flags),
+        env={**os.environ, "RUNYARD_DATABASE_URL": flow.database.url},
+        stdout=asyncio.subprocess.PIPE,
+        stderr=asyncio.subprocess.PIPE,
+    )
+    said, errors = await made.communicate()
+    assert made.returncode == 0, errors.decode()
+    return said.decode().strip()
+
+
+async def resumed_through_kills(
+    flow: Flow, program: str, events: int, **variables: str
+) -> tuple[dict[str, Any], CuttingProxy]:
+    """Run the case `resume` of a program. Each connection goes to another server and breaks after so many events. The
+    worker dies in the middle of the answer, and so does a server; others take their places."""
+    first, _ = [await flow.start("api", app=APP) for _ in range(2)]
+    worker = await flow.start("worker", "after.model.token:12", app=APP)
+    async with (
+        CuttingProxy(lambda: [pod.url for pod in flow.apis], events) as proxy,
+        running(program, "resume", proxy.url, **variables) as client,
+    ):
+        await worker.end()
+        await first.kill()
+        await flow.start("api", app=APP)
+        await flow.start("worker", app=APP)
+        return await client.result(), proxy
 
 
 @pytest.fixture

@@ -5,9 +5,6 @@ from __future__ import annotations
 
 import asyncio
 import json
-import os
-import sys
-from pathlib import Path
 from typing import Any
 
 import pytest
@@ -15,7 +12,7 @@ from hypothesis import HealthCheck, Phase, given, settings
 
 from runyard.domain.events import Event
 from tests.clients.client_app import COUNT
-from tests.clients.conftest import APP, ran, running
+from tests.clients.conftest import APP, make_key, ran, resumed_through_kills, running
 from tests.faces.ai_sdk.message_reader import read
 from tests.faces.ai_sdk.test_translate import sent, translated
 from tests.faces.random_logs import logs
@@ -104,19 +101,7 @@ async def test_a_chat_answers_what_its_agent_waits_for(url: str, transport: str,
 
 
 async def test_the_key_of_the_client_is_a_key_of_the_server_and_needs_its_scope(sqlite_flow: Flow) -> None:
-    async def key(*scopes: str) -> str:
-        flags = [flag for scope in scopes for flag in ("--scope", scope)]
-        made = await asyncio.create_subprocess_exec(
-            *(str(Path(sys.executable).with_name("runyard")), "keys", "create", "--owner", "ann", *flags),
-            env={**os.environ, "RUNYARD_DATABASE_URL": sqlite_flow.database.url},
-            stdout=asyncio.subprocess.PIPE,
-            stderr=asyncio.subprocess.PIPE,
-        )
-        said, errors = await made.communicate()
-        assert made.returncode == 0, errors.decode()
-        return said.decode().strip()
-
-    all_scopes, no_approvals = await key("all"), await key("read", "write")
+    all_scopes, no_approvals = await make_key(sqlite_flow, "all"), await make_key(sqlite_flow, "read", "write")
     pod = await sqlite_flow.start("serve", app=APP, keys="needed")
     wrong = ran(PROGRAM, "key", pod.url, API_KEY="wrong", TRANSPORT="default")
     right = ran(PROGRAM, "key", pod.url, API_KEY=all_scopes, TRANSPORT="workflow", CHAT="c2")
@@ -173,21 +158,11 @@ async def test_a_client_without_a_cursor_gets_the_answer_from_its_beginning(url:
 
 
 @pytest.mark.postgres
-async def test_a_cursor_resumes_on_other_pods_while_the_worker_is_killed(flow: Flow) -> None:
-    """Each connection goes to another pod and breaks after four events; the worker dies in the middle of the answer."""
-    for _ in range(2):
-        await flow.start("api", app=APP)
-    await flow.start("worker", "after.model.token:12", app=APP)
-    async with (
-        CuttingProxy(lambda: [pod.url for pod in flow.apis], 4) as proxy,
-        running(PROGRAM, "resume", proxy.url, TRANSPORT="workflow", INPUT="slowly") as program,
-    ):
-        await flow.pods[-1].end()
-        await flow.start("worker", app=APP)
-        found = await program.result()
+async def test_a_cursor_resumes_at_every_event_while_a_worker_and_a_server_are_killed(flow: Flow) -> None:
+    found, proxy = await resumed_through_kills(flow, PROGRAM, 1, TRANSPORT="workflow", INPUT="slowly")
     assert (found["text"], found["status"]) == ("".join(COUNT), "ready")
     assert found["parts"] == [STEP, "reasoning", "text"], "what the killed worker wrote is gone"
-    assert proxy.cuts > len(COUNT) // 5
+    assert proxy.cuts > len(COUNT)
 
 
 # --- laws, read by the SDK itself

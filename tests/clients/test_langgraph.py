@@ -1,15 +1,12 @@
 """The SDKs of LangGraph, for Python and for Node, follow, answer, cancel and resume runs."""
 
 import asyncio
-import os
-import sys
-from pathlib import Path
 from typing import Any
 
 import pytest
 
 from tests.clients.client_app import COUNT
-from tests.clients.conftest import APP, ran, running
+from tests.clients.conftest import APP, make_key, ran, resumed_through_kills, running
 from tests.support.cutting_proxy import CuttingProxy
 from tests.support.flow import Flow
 
@@ -113,12 +110,7 @@ async def test_errors_are_those_of_the_library(url: str) -> None:
 
 
 async def test_the_key_of_the_library_is_a_key_of_the_server(sqlite_flow: Flow) -> None:
-    made = await asyncio.create_subprocess_exec(
-        *(str(Path(sys.executable).with_name("runyard")), "keys", "create", "--owner", "ann"),
-        env={**os.environ, "RUNYARD_DATABASE_URL": sqlite_flow.database.url},
-        stdout=asyncio.subprocess.PIPE,
-    )
-    key = (await made.communicate())[0].decode().strip()
+    key = await make_key(sqlite_flow)
     pod = await sqlite_flow.start("serve", app=APP, keys="needed")
     assert await ran(PYTHON, "key", pod.url, API_KEY=key) == {"code": "key_required", "assistants": 5}
 
@@ -146,24 +138,14 @@ async def test_a_client_whose_connection_breaks_at_every_event_has_the_same_answ
 
 
 @pytest.mark.postgres
-async def test_a_client_resumes_on_other_pods_while_the_worker_is_killed(flow: Flow) -> None:
-    """Each connection goes to another pod and breaks after 12 events; the worker dies in the middle of the answer."""
-    for _ in range(2):
-        await flow.start("api", app=APP)
-    await flow.start("worker", "after.model.token:12", app=APP)
-    async with (
-        CuttingProxy(lambda: [pod.url for pod in flow.apis], 12) as proxy,
-        running(PYTHON, "resume", proxy.url, INPUT="count") as program,
-    ):
-        await flow.pods[-1].end()
-        await flow.start("worker", app=APP)
-        found = await program.result()
-        cuts = proxy.cuts
+async def test_a_client_resumes_on_other_pods_while_a_worker_and_a_server_are_killed(flow: Flow) -> None:
+    """The client waits a second before it reconnects, so not every event is a cut."""
+    found, proxy = await resumed_through_kills(flow, PYTHON, 12, INPUT="count")
     assert found["events"][-1] == "end"
     assert len(set(found["ids"])) == len(found["ids"]) > 30
     [_, answer] = found["values"]["messages"]
     assert answer["content"] == "".join(COUNT), "what the killed worker wrote is not part of the answer"
-    assert cuts >= 2
+    assert proxy.cuts >= 2
 
 
 @pytest.mark.postgres
