@@ -171,7 +171,8 @@ class WholeMessages:
         out: list[Frame] = []
         for frame in frames:
             if frame.mode == "messages-tuple":
-                self._piece(*frame.data, out)
+                piece, about = frame.data
+                self._piece(piece, about, out)
             elif frame.mode == "updates":
                 updates = [each for each in frame.data.values() if isinstance(each, dict)]
                 complete = [message for each in updates for message in each.get("messages", ())]
