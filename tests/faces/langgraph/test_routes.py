@@ -43,7 +43,7 @@ async def busy(ctx: runyard.Context) -> str:
     """Write events for ever that values do not show."""
     while True:
         await ctx.token("on ")
-        await asyncio.sleep(0.02)
+        await asyncio.sleep(0.02)  # waits on purpose: less than a heartbeat
 
 
 APP = App({each.name: each for each in (echo, twice, asks, slow, busy)}, {}, "echo")
@@ -244,6 +244,6 @@ async def test_a_thread_is_deleted_with_the_runs_that_are_under_way(serve: Serve
 async def test_a_wait_has_heartbeats_while_its_run_writes_what_values_do_not_show(serve: Serve) -> None:
     server = await serve(app=APP, heartbeat_seconds=0.1)
     body = {"assistant_id": "busy", "input": "go", "on_disconnect": "cancel"}
-    async with server.http.stream("POST", "/langgraph/runs/wait", json=body) as answer:
+    async with asyncio.timeout(60), server.http.stream("POST", "/langgraph/runs/wait", json=body) as answer:
         pings = answer.aiter_bytes()
         assert {await anext(pings) for _ in range(2)} == {b"\n"}
