@@ -167,9 +167,9 @@ test: setup servers-for-tests programs-for-tests page-for-tests schemas-for-test
 	@$(BIN)/python -m pytest -n $(TESTERS) --dist worksteal --durations=10 --cov --cov-report=term \
 		|| { code=$$?; [ $$code -ne 1 ] || touch $(FAILED); exit $$code; }
 
-# SUITE names one of them: a2a-tck, open-responses or mcp. A2A_TCK=... and OPEN_RESPONSES=... name local copies of the sources.
-strangers: clients-for-tests $(NODE_MODULES) ## run suites of others (SUITE=a2a-tck|open-responses|mcp) beside the project
-	@$(WITH) A2A_TCK="$(A2A_TCK)" OPEN_RESPONSES="$(OPEN_RESPONSES)" $(BIN)/python -m scripts.strangers $(SUITE)
+# SUITE names one of them. A2A_TCK=..., OPEN_RESPONSES=..., AEGRA=... and LANGGRAPH_API=... name local copies of the sources.
+strangers: clients-for-tests $(NODE_MODULES) ## run suites of others (SUITE=a2a-tck|open-responses|mcp|aegra|langgraph-api) beside the project
+	@$(WITH) A2A_TCK="$(A2A_TCK)" OPEN_RESPONSES="$(OPEN_RESPONSES)" AEGRA="$(AEGRA)" LANGGRAPH_API="$(LANGGRAPH_API)" $(BIN)/python -m scripts.strangers $(SUITE)
 
 # SECONDS=600 SEED=1 DATABASE=both are the defaults; DATABASE is postgres or sqlite. WITHOUT=... removes a defence
 # (tests/support/defences.py) from every process: the run must then end red. KEEP=1 keeps the logs of the processes.

@@ -1,10 +1,10 @@
 """Run suites that others wrote beside the project: `make strangers`, see docs/strangers.md.
 
-    python -m scripts.strangers [a2a-tck] [open-responses] [mcp]
+    python -m scripts.strangers [a2a-tck] [open-responses] [mcp] [aegra] [langgraph-api]
 
 Sources, packages and results go to `.strangers`, which is not committed. Sources come by git at a pinned commit, from
-their public place or from a copy that a variable names (`A2A_TCK`, `OPEN_RESPONSES`). A failure that docs/strangers.md
-does not name makes the command fail.
+their public place or from a copy that a variable names (`A2A_TCK`, `OPEN_RESPONSES`, `AEGRA`, `LANGGRAPH_API`).
+A failure that docs/strangers.md does not name makes the command fail.
 """
 
 from __future__ import annotations
@@ -29,6 +29,7 @@ HERE = ROOT / ".strangers"
 PAGE = ROOT / "docs" / "strangers.md"
 ESBUILD = ROOT / "ui" / "node_modules" / ".bin" / "esbuild"
 ZOD = "zod@3.25.76"  # the range of the suite's package.json begins there
+STATUSES = ("passed", "skipped", "failed")
 PATIENCE = 60.0
 
 
@@ -42,6 +43,37 @@ class Source(NamedTuple):
 
 
 A2A_TCK = Source("a2a-tck", "https://github.com/a2aproject/a2a-tck", "357c4a8", "A2A_TCK")
+AEGRA = Source("aegra", "https://github.com/ibbybuilds/aegra", "7eaca0b", "AEGRA")
+AEGRA_NEEDS = ("pytest==9.0.2", "pytest-asyncio==1.3.0", "langgraph-sdk==0.4.14")
+AEGRA_LEFT_OUT = (  # docs/strangers.md says why
+    "manual_auth_tests",
+    "multi_instance",
+    "test_assistants",
+    "test_custom_routes",
+    "test_factories",
+    "test_store",
+    "test_prometheus_metrics.py",
+    "test_threads/test_update_state_endpoint.py",
+)
+AEGRA_SETTINGS = """import os
+from types import SimpleNamespace
+
+settings = SimpleNamespace(app=SimpleNamespace(SERVER_URL=os.environ["SERVER_URL"], KEEPALIVE_INTERVAL_SECS=5))
+"""
+LANGGRAPH_API = Source("langgraph-api", "https://github.com/langchain-ai/langgraphjs", "f8bdf16d4", "LANGGRAPH_API")
+LANGGRAPH_API_NEEDS = (
+    "@tsconfig/recommended@1.0.10",
+    "vitest@4.1.10",
+    "wait-port@1.1.0",
+    "postgres@3.4.9",
+    "@langchain/core@1.2.13",
+    "@langchain/langgraph@1.4.18",
+    "@langchain/langgraph-sdk@1.12.3",
+)
+LANGGRAPH_API_URL = "http://localhost:2024"  # in the tests
+LANGGRAPH_API_TESTS = (  # docs/strangers.md says what was left out, and why
+    "^(threads crud|threads copy|runs |errors|long running|multitasking|RemoteGraph|resumable)|interrupt inside node"
+)
 OPEN_RESPONSES = Source("open-responses", "https://github.com/openresponses/openresponses", "92c12d9", "OPEN_RESPONSES")
 
 
@@ -104,34 +136,50 @@ def _answers(url: str) -> bool:
         return False
 
 
+def install(python: Path, wanted: Sequence[str]) -> None:
+    """Make the environment of a Python with these packages, if it is missing."""
+    environment = python.parents[1]
+    if (environment / ".installed").exists():
+        return
+    run([sys.executable, "-m", "venv", environment], HERE)
+    run([python, "-m", "pip", "install", "--quiet", "--disable-pip-version-check", *wanted], HERE)
+    (environment / ".installed").touch()
+
+
 def a2a_tck() -> Outcome:
     """Run the test kit of A2A in an environment of its own."""
-    folder, environment = sources(A2A_TCK), HERE / "a2a-tck-venv"
-    python = environment / "bin" / "python"
-    if not (environment / ".installed").exists():
-        wanted = tomllib.loads((folder / "pyproject.toml").read_text())["project"]["dependencies"]
-        run([sys.executable, "-m", "venv", environment], HERE)
-        run([python, "-m", "pip", "install", "--quiet", "--disable-pip-version-check", *wanted], HERE)
-        (environment / ".installed").touch()
+    folder, python = sources(A2A_TCK), HERE / "a2a-tck-venv" / "bin" / "python"
+    install(python, tomllib.loads((folder / "pyproject.toml").read_text())["project"]["dependencies"])
     printed = HERE / "a2a-tck.txt"
     with serving("tests.clients.a2a_tck_server", "/.well-known/agent-card.json") as url:
         run([python, "run_tck.py", "--sut-host", url], folder, printed, PATH=f"{python.parent}:{os.environ['PATH']}")
+    return pytest_outcome(printed, "a2a-tck")
+
+
+def pytest_outcome(printed: Path, name: str) -> Outcome:
+    """Read the outcome of a suite from what pytest printed."""
     said = printed.read_text(encoding="utf-8", errors="replace")
     counts = {name: int(number) for number, name in re.findall(r"(\d+) (passed|failed|skipped)\b", said)}
     failed = sorted(set(re.findall(r"(?:FAILED|ERROR) \S+::(test_\w+)", said)))
-    if len(failed) == 0 and counts.get("failed"):
-        failed = [f"{counts['failed']} tests of a2a-tck"]
+    if len(failed) == 0 and (counts.get("failed") or not counts.get("passed")):
+        failed = [f"{counts.get('failed', 'all')} tests of {name}"]
     return Outcome(counts.get("passed", 0), counts.get("skipped", 0), failed)
+
+
+def install_for_node(folder: Path, name: str, wanted: Sequence[str]) -> None:
+    """Give a folder these packages of npm, if it has none."""
+    if (folder / "node_modules").exists():
+        return
+    packages = HERE / f"{name}-packages"
+    packages.mkdir(exist_ok=True)
+    run(["npm", "install", "--silent", "--no-audit", "--no-fund", "--prefix", packages, *wanted], HERE)
+    (folder / "node_modules").symlink_to(packages / "node_modules")
 
 
 def open_responses() -> Outcome:
     """Run the compliance suite of Open Responses on Node."""
     folder = sources(OPEN_RESPONSES)
-    if not (folder / "node_modules" / "zod").exists():
-        packages = HERE / "open-responses-packages"
-        packages.mkdir(exist_ok=True)
-        run(["npm", "install", "--silent", "--no-audit", "--no-fund", "--prefix", packages, ZOD], HERE)
-        (folder / "node_modules").symlink_to(packages / "node_modules")
+    install_for_node(folder, "open-responses", [ZOD])
     bundle, printed = HERE / "open-responses.mjs", HERE / "open-responses.json"
     options = ("--bundle", "--platform=node", "--format=esm", "--log-level=error")
     run([ESBUILD, "bin/compliance-test.ts", *options, f"--outfile={bundle}"], folder)
@@ -140,6 +188,54 @@ def open_responses() -> Outcome:
     found = json.loads(printed.read_text(encoding="utf-8"))
     failed = [each["id"] for each in found["results"] if each["status"] == "failed"]
     return Outcome(found["summary"]["passed"], found["summary"].get("skipped", 0), failed)
+
+
+def aegra() -> Outcome:
+    """Run the end-to-end tests of aegra. Of its settings they need the address of the server, which a module has."""
+    folder, python, stand_in = (
+        sources(AEGRA) / "libs" / "aegra-api",
+        HERE / "aegra-venv" / "bin" / "python",
+        HERE / "aegra-settings",
+    )
+    install(python, AEGRA_NEEDS)
+    (stand_in / "aegra_api").mkdir(parents=True, exist_ok=True)
+    (stand_in / "aegra_api" / "settings.py").write_text(AEGRA_SETTINGS, encoding="utf-8")
+    printed, tests = HERE / "aegra.txt", Path("tests", "e2e")
+    options = [
+        "-q",
+        "-rfEs",
+        "--tb=short",
+        "-p",
+        "no:cacheprovider",
+        "--noconftest",
+        *(f"--ignore={tests / each}" for each in AEGRA_LEFT_OUT),
+    ]
+    with serving("tests.clients.aegra_server", "/langgraph/ok") as url:
+        variables = {"SERVER_URL": f"{url}/langgraph", "PYTHONPATH": f"{stand_in}:{folder}"}
+        run([python, "-m", "pytest", *options, tests], folder, printed, **variables)
+    return pytest_outcome(printed, "aegra")
+
+
+def langgraph_api() -> Outcome:
+    """Run the API tests of LangGraph's server for Node, as far as they are about what the face has: a copy of them with
+    the address of the server."""
+    whole = sources(LANGGRAPH_API)
+    install_for_node(whole, "langgraph-api", LANGGRAPH_API_NEEDS)
+    folder, vitest = whole / "libs" / "langgraph-api", whole / "node_modules" / ".bin" / "vitest"
+    report = HERE / "langgraph-api.json"
+    report.unlink(missing_ok=True)
+    options = ["--reporter=json", f"--outputFile={report}", "-t", LANGGRAPH_API_TESTS]
+    tests = (folder / "tests" / "api.test.mts").read_text(encoding="utf-8")
+    with serving("tests.clients.langgraph_api_server", "/ok") as url:
+        copy = folder / "tests" / "api.copy.test.mts"
+        copy.write_text(tests.replace(LANGGRAPH_API_URL, url), encoding="utf-8")
+        run([vitest, "run", copy.relative_to(folder), *options], folder, HERE / "langgraph-api.txt", CI="")
+    found = [each for file in json.loads(report.read_text())["testResults"] for each in file["assertionResults"]]
+    by_status = {
+        status: [each["fullName"].strip() for each in found if each["status"] == status] for status in STATUSES
+    }
+    failed = by_status["failed"] or ([] if by_status["passed"] else ["all tests of langgraph-api"])
+    return Outcome(len(by_status["passed"]), len(by_status["skipped"]), failed)
 
 
 def mcp() -> Outcome:
@@ -152,7 +248,13 @@ def mcp() -> Outcome:
     return Outcome(int(code == 0), 0, [] if code == 0 else ["tests/clients/test_mcp_conformance.py"])
 
 
-SUITES: Mapping[str, Callable[[], Outcome]] = {"a2a-tck": a2a_tck, "open-responses": open_responses, "mcp": mcp}
+SUITES: Mapping[str, Callable[[], Outcome]] = {
+    "a2a-tck": a2a_tck,
+    "open-responses": open_responses,
+    "mcp": mcp,
+    "aegra": aegra,
+    "langgraph-api": langgraph_api,
+}
 
 
 def main(names: Sequence[str]) -> int:

@@ -49,7 +49,7 @@ async def test_a_stop_cancels_the_run_and_is_no_error(url: str) -> None:
 async def test_errors_of_runs_and_commands_reach_the_page(url: str) -> None:
     found = await ran(NODE, "error", url)
     assert "rate" in found["failed"].lower()
-    assert "no agent with that name" in found["unknown"]
+    assert "No assistant found" in found["unknown"]
 
 
 async def test_a_message_is_edited_from_the_checkpoint_before_it(url: str) -> None:

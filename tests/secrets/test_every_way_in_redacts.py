@@ -13,6 +13,7 @@ from runyard.faces.langgraph.wire import (
     AssistantSearch,
     EventsWanted,
     HistorySearch,
+    NewAssistant,
     NewRun,
     StateUpdate,
     ThreadSearch,
@@ -142,6 +143,7 @@ IDS: dict[tuple[str, str], set[str]] = {
     ("POST", "/a2a/{agent}/message:stream"): {"configuration"},
     # an address and its secrets are sent as they are
     ("POST", "/a2a/{agent}/tasks/{task_id}/pushNotificationConfigs"): {"id", "url", "token", "authentication"},
+    ("POST", "/langgraph/assistants"): set(NewAssistant.model_fields),  # nothing is stored
     ("POST", "/langgraph/assistants/search"): set(AssistantSearch.model_fields),
     ("POST", "/langgraph/threads"): {"thread_id", "if_exists", "ttl", "supersteps"},
     ("PATCH", "/langgraph/threads/{thread_id}"): {"ttl"},

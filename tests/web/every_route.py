@@ -132,6 +132,8 @@ def _langgraph_body(operation: Operation) -> Any:
     match operation:
         case ("POST", path) if "/runs" in path and "{run_id}" not in path:
             return {"assistant_id": "happy", "input": "hello"}
+        case ("POST", "/langgraph/assistants"):
+            return {"graph_id": "happy"}
         case ("POST", "/langgraph/threads/{thread_id}/state/checkpoint"):
             return {"checkpoint": {"thread_id": None}}
         case ("POST", "/langgraph/threads/{thread_id}/state"):

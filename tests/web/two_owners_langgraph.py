@@ -39,6 +39,7 @@ LG_RUNS = [gone({**THREAD, **RUN}), gone({"thread_id": "<own thread>", **RUN})]
 LANGGRAPH: dict[str, Sequence[Try]] = {
     "GET /langgraph/ok": PUBLIC,
     "GET /langgraph/info": PUBLIC,
+    "POST /langgraph/assistants": [gone(body={"graph_id": "<agent>"})],
     "POST /langgraph/assistants/search": [Try(200, body={"graph_id": "<agent>"})],
     "GET /langgraph/assistants/{assistant_id}": [none({"assistant_id": "clerk"}), gone({"assistant_id": "<agent>"})],
     "POST /langgraph/threads": [

@@ -41,6 +41,7 @@ NEEDS: dict[tuple[str, str], api_key.Scope] = {
     ("POST", "/a2a/{agent}"): "read",  # the method in the body may need more (`faces/a2a/operations.py`)
     ("POST", "/a2a/{agent}/"): "read",
     ("POST", "/a2a/{agent}/tasks/{task_id}:subscribe"): "read",
+    ("POST", "/langgraph/assistants"): "read",  # it creates nothing
     ("POST", "/langgraph/assistants/search"): "read",
     ("POST", "/langgraph/threads/search"): "read",
     ("POST", "/langgraph/threads/{thread_id}/history"): "read",

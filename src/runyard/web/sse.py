@@ -7,6 +7,7 @@ with Last-Event-ID.
 """
 
 import asyncio
+import time
 from collections.abc import Awaitable, Callable, Iterator, Mapping, Sequence
 from functools import partial
 from typing import Any, Protocol
@@ -101,7 +102,9 @@ class LiveStream(Response):
         """Handle a client that disconnected before the end."""
 
     async def _pump(self, follower: Follower, write: Callable[[bytes, bool], Awaitable[None]], caller: Caller) -> bool:
-        """Send items until the end. Return True if the client disconnected first."""
+        """Send items until the end. Return True if the client disconnected first. Items without bytes are no sign of
+        life for the client, so a heartbeat is sent during them, too."""
+        written_at = time.monotonic()
         while True:
             found = await follower.next(self._heartbeat)
             if not await caller.is_still_valid():
@@ -109,6 +112,7 @@ class LiveStream(Response):
             match found:
                 case Pause.IDLE:
                     await write(self.ping, True)
+                    written_at = time.monotonic()
                 case Pause.END:
                     await write(b"", False)
                     return False
@@ -117,8 +121,10 @@ class LiveStream(Response):
                 case Pause.GONE:
                     return True
                 case items:
-                    if body := b"".join(map(self._encoded, items)):
-                        await write(body, True)
+                    body = b"".join(map(self._encoded, items))
+                    if body or time.monotonic() - written_at >= self._heartbeat:
+                        await write(body or self.ping, True)
+                        written_at = time.monotonic()
 
 
 class EventStream(LiveStream):

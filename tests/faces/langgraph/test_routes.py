@@ -38,7 +38,15 @@ async def slow(ctx: runyard.Context) -> str:
     return "two"
 
 
-APP = App({each.name: each for each in (echo, twice, asks, slow)}, {}, "echo")
+@runyard.agent
+async def busy(ctx: runyard.Context) -> str:
+    """Write events for ever that values do not show."""
+    while True:
+        await ctx.token("on ")
+        await asyncio.sleep(0.02)  # waits on purpose: less than a heartbeat
+
+
+APP = App({each.name: each for each in (echo, twice, asks, slow, busy)}, {}, "echo")
 RUNS = "/langgraph/threads/{}/runs"
 
 
@@ -187,3 +195,55 @@ async def test_positions_modes_and_states_that_do_not_exist_are_refused(serve: S
     checkpoint = {"checkpoint": {"checkpoint_id": run["run_id"]}}
     state = await server.http.post(f"/langgraph/threads/{thread}/state/checkpoint", json=checkpoint)
     assert state.json()["values"] == found["values"]
+
+
+@MEMORY
+async def test_an_assistant_is_its_agent_and_has_no_settings_of_its_own(serve: Serve) -> None:
+    server = await serve(app=APP)
+    alone, other = {"graph_id": "echo"}, {"graph_id": "echo", "metadata": {"team": "a"}}
+    for body, status in (
+        (alone, 200),
+        ({**alone, "assistant_id": "echo"}, 200),
+        ({**alone, "assistant_id": "mine"}, 422),
+        (other, 422),
+        ({**other, "if_exists": "do_nothing"}, 200),
+        ({"graph_id": "nothing"}, 404),
+    ):
+        answer = await server.http.post("/langgraph/assistants", json=body)
+        assert answer.status_code == status, (body, answer.text)
+    assert answer.json()["code"] == "assistant_not_found"
+    found = (await server.http.post("/langgraph/assistants", json=alone)).json()
+    assert found == (await server.http.get("/langgraph/assistants/echo")).json()
+
+
+@MEMORY
+async def test_threads_are_found_in_both_orders(serve: Serve) -> None:
+    server = await serve(app=APP)
+    made_ids = [await made(server, metadata={"n": n % 2}) for n in range(5)]
+    for order, start, expected in (("asc", 0, [0, 2]), ("asc", 2, [4]), ("desc", 0, [4, 2]), ("desc", 1, [2, 0])):
+        body = {"metadata": {"n": 0}, "sort_by": "created_at", "sort_order": order, "limit": 2, "offset": start}
+        found = (await server.http.post("/langgraph/threads/search", json=body)).json()
+        assert [each["thread_id"] for each in found] == [made_ids[n] for n in expected], (order, start)
+
+
+@MEMORY
+async def test_a_thread_is_deleted_with_the_runs_that_are_under_way(serve: Serve) -> None:
+    server = await serve(app=APP)
+    thread = await made(server)
+    runs = [
+        (await server.http.post(RUNS.format(thread), json={"assistant_id": "slow", "input": "go"})).json()["run_id"]
+        for _ in range(2)
+    ]
+    assert (await server.http.delete(f"/langgraph/threads/{thread}")).status_code == 204
+    assert (await server.http.get(f"/langgraph/threads/{thread}")).status_code == 404
+    for run in runs:
+        assert (await server.http.get(f"/api/runs/{run}")).status_code in (404, 410)
+
+
+@MEMORY
+async def test_a_wait_has_heartbeats_while_its_run_writes_what_values_do_not_show(serve: Serve) -> None:
+    server = await serve(app=APP, heartbeat_seconds=0.1)
+    body = {"assistant_id": "busy", "input": "go", "on_disconnect": "cancel"}
+    async with asyncio.timeout(60), server.http.stream("POST", "/langgraph/runs/wait", json=body) as answer:
+        pings = answer.aiter_bytes()
+        assert {await anext(pings) for _ in range(2)} == {b"\n"}

@@ -189,3 +189,25 @@ def test_an_error_and_a_cancel_end_the_stream_as_errors() -> None:
 def test_every_event_is_translated() -> None:
     assert {event.type for event in EVENTS} == set(EVENT_TYPES)
     assert translated(EVENTS)[1][-1].event in ("end", "error")
+
+
+def test_the_mode_messages_shows_whole_messages_and_says_when_they_are_complete() -> None:
+    events = log(
+        QUEUED,
+        ModelThinking("hm"),
+        ModelToken("Hel"),
+        ModelToken("lo"),
+        ToolStarted("call#1", "mail", {"to": "ann"}),
+        ToolFinished("call#1", "mail", "sent"),
+        DONE,
+    )
+    got = sent(events, 1, ["messages"])
+    [about] = got[1][2].values()
+    assert about["metadata"]["langgraph_node"] == "model"
+    pieces = [data[0] for _, name, data in got if name == "messages/partial"]
+    assert [each["content"] for each in pieces] == ["", "Hel", "Hello", "Hello"]
+    assert {each["additional_kwargs"]["reasoning_content"] for each in pieces} == {"hm"}
+    assert [call["args"] for call in pieces[-1]["tool_calls"]] == [{"to": "ann"}]
+    whole = [data[0] for _, name, data in got if name == "messages/complete"]
+    assert whole == translated(events)[0].state.messages
+    assert [name for _, name, _ in got[:3]] == ["metadata", "messages/metadata", "messages/partial"]

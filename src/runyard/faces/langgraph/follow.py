@@ -20,6 +20,7 @@ from runyard.engine.log.stream import Pause
 from runyard.engine.log.tail import Chunk
 from runyard.errors import Gone, NotFound
 from runyard.faces.langgraph import objects
+from runyard.faces.langgraph.messages import FIRST_WHOLE, WholeMessages
 from runyard.faces.langgraph.objects import Frame, Shown
 from runyard.faces.langgraph.state import State
 from runyard.faces.langgraph.translate import Translation
@@ -112,6 +113,7 @@ class Encoder:
         self._after = after
         self._modes = {"", *modes} if {"values", "updates"} & set(modes) else {"", "interrupt", *modes}
         self.base: Sequence[Shown] | None = None if "values" in modes else []
+        self._whole = WholeMessages() if "messages" in modes else None
         self.is_over = False
 
     def take(self, event: Event) -> bytes:
@@ -122,9 +124,12 @@ class Encoder:
             return b""
         self.is_over = not state.is_open
         seq, first = event.seq, self._after
+        numbered = list(enumerate(found))
+        if self._whole is not None:
+            numbered += enumerate(self._whole.take(found), FIRST_WHOLE)
         return b"".join(
             objects.encoded(seq, n, self._completed(frame))
-            for n, frame in enumerate(found)
+            for n, frame in numbered
             if frame.mode in self._modes and (seq, n) > first
         )
 

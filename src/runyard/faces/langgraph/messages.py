@@ -1,8 +1,13 @@
 """The messages that a translation makes: text in pieces, calls, and what was withdrawn. Pure.
 
 A message of the agent is complete when something else begins. Until then, calls are added to it (`_flush`).
+
+In the stream mode `messages` every piece shows the whole message so far. Its frames are made from those of
+`messages-tuple` and `updates`. They come after the other frames of an event, with numbers from `FIRST_WHOLE`, so that
+the ids of events do not depend on the modes of a stream.
 """
 
+from collections.abc import Sequence
 from typing import Any
 
 from runyard.domain.events import RunOutput
@@ -11,6 +16,7 @@ from runyard.faces.langgraph.objects import Frame, Shown
 from runyard.faces.langgraph.state import OpenMessage, State
 
 MODEL, TOOLS, CUSTOM = "model", "tools", "custom"
+FIRST_WHOLE = 1000  # an event has fewer other frames
 
 
 class Messages:
@@ -149,3 +155,48 @@ class Messages:
         self._flush(out)
         if output.outputs and not has_news:
             self._values(out)
+
+
+# --- the mode `messages`
+
+
+class WholeMessages:
+    """The messages of the agent so far, by id. It takes all frames of a part, in order."""
+
+    def __init__(self) -> None:
+        self._messages: dict[str, Shown] = {}
+
+    def take(self, frames: Sequence[Frame]) -> list[Frame]:
+        """Return the frames of the mode `messages` for these frames of one event."""
+        out: list[Frame] = []
+        for frame in frames:
+            if frame.mode == "messages-tuple":
+                piece, about = frame.data
+                self._piece(piece, about, out)
+            elif frame.mode == "updates":
+                updates = [each for each in frame.data.values() if isinstance(each, dict)]
+                complete = [message for each in updates for message in each.get("messages", ())]
+                out += [Frame("messages", "messages/complete", complete)] if complete else []
+        return out
+
+    def _piece(self, piece: Shown, about: Shown, out: list[Frame]) -> None:
+        if piece["type"] == "remove":
+            out.append(Frame("messages", "messages/complete", [piece]))
+        if piece["type"] != "AIMessageChunk":
+            return  # the result of a tool, which the update after it shows
+        message_id, known = piece["id"], self._messages.get(piece["id"])
+        if known is None:
+            out.append(Frame("messages", "messages/metadata", {message_id: {"metadata": about}}))
+        self._messages[message_id] = piece if known is None else _joined(known, piece)
+        out.append(Frame("messages", "messages/partial", [{**self._messages[message_id], "type": "ai"}]))
+
+
+def _joined(known: Shown, piece: Shown) -> Shown:
+    reasoning = "".join(each["additional_kwargs"].get("reasoning_content", "") for each in (known, piece))
+    return {
+        **piece,
+        "content": known["content"] + piece["content"],
+        "additional_kwargs": {"reasoning_content": reasoning} if reasoning else {},
+        "tool_calls": [*known["tool_calls"], *piece["tool_calls"]],
+        "tool_call_chunks": [*known["tool_call_chunks"], *piece["tool_call_chunks"]],
+    }

@@ -32,14 +32,14 @@ from runyard.faces.langgraph.follow import (
     translated,
 )
 from runyard.faces.langgraph.start import FACE, Wanted, find_thread, shown_id, start
-from runyard.faces.langgraph.threads import shown_parts, shown_run
+from runyard.faces.langgraph.threads import CANCEL_PATIENCE, shown_parts, shown_run
 from runyard.web.auth import check_scope, owner_of
 from runyard.web.body import read
 from runyard.web.context import context_of, engine_of
 from runyard.web.responses import Json, key_of
 from runyard.web.routing import Router
 
-CANCEL_PATIENCE = 5.0
+SHORT_PATIENCE = 1.0  # a client that looks at the run next finds it canceled
 RUNS = "/langgraph/runs"
 THREAD_RUNS = "/langgraph/threads/{thread_id}/runs"
 RUN = f"{THREAD_RUNS}/{{run_id}}"
@@ -157,12 +157,15 @@ async def cancel_run(
     wait: bool = False,
     action: Literal["interrupt", "rollback"] = "interrupt",
 ) -> Response:
-    """Cancel a run. `wait`: answer when it has ended. The action `rollback` is refused."""
+    """Cancel a run. `wait`: answer when it has ended, or after 5 seconds, otherwise after one at most. The action
+    `rollback` is refused."""
     if action == "rollback":
         raise wire.Unsupported("This server deletes no runs, so it cannot roll back. Use the action `interrupt`.")
-    run, _ = await _named(request)
-    await engine_of(request).cancel(run.owner, run.id, CANCEL_PATIENCE if wait else 0.0)
-    return Response(status_code=202)
+    run, part = await _named(request)
+    engine = engine_of(request)
+    await engine.cancel(run.owner, run.id, CANCEL_PATIENCE if wait else SHORT_PATIENCE)
+    run = await engine.views.run(run.owner, run.id)
+    return Json(await shown_run(engine, part.thread, run, part.part), status_code=202)
 
 
 @router.fast("GET", f"{RUN}/join", is_stream=True, or_json=True, parameters=(CANCELS,))

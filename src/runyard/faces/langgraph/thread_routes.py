@@ -15,6 +15,7 @@ from runyard.faces.langgraph import wire
 from runyard.faces.langgraph.start import FACE, find_thread
 from runyard.faces.langgraph.threads import (
     branch,
+    cancel_all,
     metadata_of,
     search,
     shown_thread,
@@ -30,6 +31,10 @@ BASE = "/langgraph"
 THREAD = f"{BASE}/threads/{{thread_id}}"
 EPOCH = "1970-01-01T00:00:00.000Z"
 TTL = "This server does not support `ttl` and `supersteps`. Leave them out; set a retention for the server."
+SETTINGS = (
+    "This server has one assistant for each agent, with the settings of the agent. Send `graph_id` alone, or "
+    "`if_exists: do_nothing` to use the agent as it is."
+)
 UPDATE_STATE = (
     "This server cannot update the state of a thread: it is made from the logs of its runs. To change a message, start "
     "a run with another one and the checkpoint before it. To have a question asked again, start a run without an input "
@@ -67,6 +72,18 @@ def _assistant(name: str) -> dict[str, Any]:
         "created_at": EPOCH,
         "updated_at": EPOCH,
     }
+
+
+@router.post(f"{BASE}/assistants")
+async def create_assistant(engine: EngineDep, owner: Owner, body: wire.NewAssistant) -> Response:
+    """Get the assistant of an agent: every agent has one. Settings of its own are refused."""
+    if body.graph_id not in engine.intake.agents:
+        raise wire.AssistantNotFound
+    settings = (body.name, body.description, body.config, body.context, body.metadata)
+    is_other = body.assistant_id not in (None, body.graph_id) or any(settings)
+    if is_other and body.if_exists != "do_nothing":
+        raise wire.Unsupported(SETTINGS)
+    return Json(_assistant(body.graph_id))
 
 
 @router.post(f"{BASE}/assistants/search")
@@ -123,10 +140,10 @@ async def create_thread(
 
 @router.post(f"{BASE}/threads/search")
 async def search_threads(engine: EngineDep, owner: Owner, body: wire.ThreadSearch | None = None) -> Response:
-    """List the threads that fit, the newest first."""
+    """List the threads that fit, the newest first unless `sort_order` is `asc`."""
     asked = body or wire.ThreadSearch()
-    if asked.values or asked.extract or asked.sort_order == "asc":
-        raise wire.Unsupported("This server cannot search by `values`, `extract`, or in the order `asc`.")
+    if asked.values or asked.extract:
+        raise wire.Unsupported("This server cannot search by `values` and `extract`.")
     return Json(await search(engine, owner, asked))
 
 
@@ -160,8 +177,10 @@ async def _with_metadata(engine: Engine, thread: Thread, metadata: dict[str, Any
 
 @router.delete(THREAD, status_code=204)
 async def delete_thread(engine: EngineDep, owner: Owner, thread_id: str) -> Response:
-    """Delete a thread with all its runs."""
-    await engine.views.delete_thread(owner, (await find_thread(engine, owner, thread_id)).id)
+    """Cancel the runs of a thread that have not ended, and delete it with all its runs."""
+    thread = await find_thread(engine, owner, thread_id)
+    await cancel_all(engine, thread)
+    await engine.views.delete_thread(owner, thread.id)
     return Response(status_code=204)
 
 

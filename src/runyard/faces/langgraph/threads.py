@@ -22,6 +22,7 @@ from runyard.faces.langgraph.state import State
 from runyard.faces.langgraph.thread_stream import step_of
 
 PAGE = 100
+CANCEL_PATIENCE = 5.0
 RUN_STATUS = {Status.QUEUED: "pending", Status.DONE: "success", Status.ERROR: "error", Status.CANCELED: "interrupted"}
 
 
@@ -75,6 +76,14 @@ def _run(thread: str, run: Run, part: int, state: State | None) -> Shown:
 # --- threads
 
 
+async def cancel_all(engine: Engine, thread: Thread) -> None:
+    """Cancel the runs of a thread that have not ended: first those that are queued, so that none of them starts."""
+    runs = await engine.views.runs(thread.owner, None, MOST_RUNS, thread_id=thread.id)
+    for run in runs:
+        if not run.status.is_terminal:
+            await engine.cancel(thread.owner, run.id, CANCEL_PATIENCE)
+
+
 def metadata_of(thread: Thread, run: Run | None) -> Shown:
     """Return the metadata of a thread: what its client stored, and its agent."""
     agent = thread.agent or (None if run is None else run.agent)
@@ -115,18 +124,17 @@ def _changed(thread: Thread, run: Run | None) -> int:
 
 
 async def search(engine: Engine, owner: str, wanted: wire.ThreadSearch) -> list[Shown]:
-    """Return the threads that fit, the newest first."""
+    """Return the threads that fit, the newest first, or the oldest first. The latter reads all threads."""
     found: list[Thread] = []
-    limit, skip = min(wanted.limit, wire.MOST_ROWS), wanted.offset
+    first, is_ascending = wanted.offset, wanted.sort_order == "asc"
+    end = first + min(wanted.limit, wire.MOST_ROWS)
     async for thread in _candidates(engine, owner, wanted.ids):
         if await _fits(engine, thread, wanted):
-            if skip:
-                skip -= 1
-            else:
-                found.append(thread)
-        if len(found) == limit:
+            found.append(thread)
+        if len(found) == end and not is_ascending:
             break
-    return [await shown_thread(engine, thread, wanted.select) for thread in found]
+    page = (found[::-1] if is_ascending else found)[first:end]
+    return [await shown_thread(engine, thread, wanted.select) for thread in page]
 
 
 async def _candidates(engine: Engine, owner: str, ids: Sequence[str] | None) -> Any:

@@ -11,8 +11,8 @@ from pydantic import BaseModel, Field
 from runyard.base.fields import RequestBody
 from runyard.errors import BadRequest, Conflict, Invalid, NotFound
 
-Mode = Literal["values", "messages-tuple", "updates", "custom"]
-MODES: tuple[Mode, ...] = ("values", "messages-tuple", "updates", "custom")
+Mode = Literal["values", "messages-tuple", "messages", "updates", "custom"]
+MODES: tuple[Mode, ...] = ("values", "messages-tuple", "messages", "updates", "custom")
 NAME_LENGTH = 200
 MOST_ROWS = 100
 NOT_SUPPORTED = "Not supported. Leave it out."
@@ -112,9 +112,22 @@ class ThreadSearch(RequestBody):
     offset: int = Field(0, ge=0, le=10_000)
     select: list[str] | None = Field(None, description="The fields to return; all if left out.")
     sort_by: Literal["thread_id", "created_at"] | None = Field(None, description="Both are the order of creation.")
-    sort_order: Literal["asc", "desc"] | None = Field(None, description="Only `desc`, the newest first, is supported.")
+    sort_order: Literal["asc", "desc"] | None = Field(None, description="By default `desc`: the newest first.")
     values: Any = Refused
     extract: Any = Refused
+
+
+class NewAssistant(RequestBody):
+    graph_id: str = Field(description="The name of an agent.")
+    assistant_id: str | None = Field(None, description="The same name.")
+    if_exists: Literal["raise", "do_nothing"] | None = Field(
+        None, description="`do_nothing`: return the agent, whatever settings the request has."
+    )
+    name: str | None = None
+    description: str | None = None
+    config: dict[str, Any] | None = None
+    context: Any = None
+    metadata: Metadata = None
 
 
 class AssistantSearch(RequestBody):
@@ -223,7 +236,7 @@ class ErrorDetail(BaseModel):
 
 
 class AssistantNotFound(NotFound):
-    """This server declares no agent with that name. `POST /langgraph/assistants/search` lists them."""
+    """No assistant found for that id: it is the name of an agent. `POST /langgraph/assistants/search` lists them."""
 
     code = "assistant_not_found"
 
