@@ -14,7 +14,7 @@ from runyard.buses.bus import MAX_BYTES, VERSION, Hint, Kind, decode, encode
 
 IDS = st.one_of(st.uuids().map(str), st.from_regex(r"[A-Za-z0-9_-]{0,64}", fullmatch=True))
 HINTS = st.builds(Hint, st.sampled_from(get_args(Kind)), IDS, st.integers(0, 10**18 - 1))
-ONLY_THESE = re.compile(rf"{VERSION} [0-9a-f-]{{36}}( [lwcf][A-Za-z0-9_-]{{0,64}}:[0-9]{{1,18}})+")
+ONLY_THESE = re.compile(rf"{VERSION} [0-9a-f-]{{36}}( [lwcft][A-Za-z0-9_-]{{0,64}}:[0-9]{{1,18}})+")
 
 
 @given(st.lists(HINTS, max_size=500))

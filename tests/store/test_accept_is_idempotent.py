@@ -15,7 +15,7 @@ async def test_a_post_makes_one_queued_run_with_its_message_and_first_event(stor
     request = a_post(thread, "hello")
     [accepted] = await store.accept([request])
     [event] = await store.read(request.run_id, 0, MANY)
-    assert accepted == Accepted(request.run_id, event)
+    assert accepted == Accepted(request.run_id, event, thread_id=thread.id)
     assert (event.seq, event.source, event.v) == (1, "api", 1)
     assert request.message is not None
     assert event.payload == RunQueued("default", request.message.id)

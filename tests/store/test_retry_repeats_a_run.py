@@ -34,7 +34,7 @@ async def test_a_retry_queues_a_new_run_for_the_same_message(store: Store, statu
     accepted = await store.retry(ANN, again, old.id)
 
     [event] = await store.read(again.run_id, 0, MANY)
-    assert accepted == Accepted(again.run_id, event)
+    assert accepted == Accepted(again.run_id, event, thread_id=thread.id)
     assert isinstance(event.payload, RunQueued)
     assert event.payload.agent == "poet"
     new = await store.get_run(ANN, again.run_id)
