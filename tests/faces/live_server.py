@@ -102,7 +102,7 @@ async def served(
 ) -> AsyncIterator[Server]:
     """A pod from start to stop. Stopping drains as a SIGTERM would: runs go back, streams are cut, then it closes."""
     process = Process(settings, app, worker=worker, store=store)
-    listener = socket.socket()
+    listener = socket.socket(proto=socket.IPPROTO_TCP)  # asyncio sends small packets at once only then
     listener.bind(("127.0.0.1", 0))
     listener.listen(128)
     port = listener.getsockname()[1]

@@ -69,7 +69,7 @@ async def test_at_every_boundary(any_flow: Flow, moment: str) -> None:
     thread, run_id = await posting
     reader = flow.follow(run_id)
     is_free = point == "after.claim" and flow.is_sqlite  # its gate is open, so the run may end before the message comes
-    steered = await flow.steer(thread, "m1")
+    steered = await flow.steer(thread, "m1", agent="steerable")
     assert steered == (run_id, True) or is_free
     flow.notes.open_gate(point)
     assert await answered(flow, thread) == {"m0": 1, "m1": 1}

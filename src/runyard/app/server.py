@@ -312,7 +312,7 @@ def serve_in_processes(
 
 def listen(host: str, port: int, setting: str = "RUNYARD_PORT") -> socket.socket:
     family = socket.AF_INET6 if ":" in host else socket.AF_INET
-    listener = socket.socket(family)
+    listener = socket.socket(family, proto=socket.IPPROTO_TCP)  # asyncio sends small packets at once only then
     listener.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
     try:
         listener.bind((host, port))
