@@ -1,5 +1,7 @@
 """The tail is bounded, answers only where it is contiguous, and is shared by followers."""
 
+import asyncio
+
 import pytest
 
 from runyard.domain.events import Event, RunFinished, place
@@ -17,6 +19,12 @@ def events(first: int, count: int, run_id: str = "a", size: int = 10) -> list[Ev
 def seqs(tail: Tail, after: int, run_id: str = "a") -> list[int] | None:
     chunks = tail.read(run_id, after)
     return None if chunks is None else [event.seq for chunk in chunks for event in chunk.events]
+
+
+def subscribed(tail: Tail, run_id: str) -> asyncio.Event:
+    wakeup = asyncio.Event()
+    tail.wakeups.subscribe(run_id, wakeup.set)
+    return wakeup
 
 
 def test_it_answers_where_it_is_contiguous_and_returns_none_elsewhere() -> None:
@@ -97,14 +105,14 @@ def test_followers_of_one_face_share_what_was_encoded() -> None:
 
 def test_a_wakeup_is_for_its_run_only_and_until_it_is_unsubscribed() -> None:
     tail = Tail(NO_LISTENER)
-    here, there = tail.wakeups.subscribe("a"), tail.wakeups.subscribe("b")
+    here, there = subscribed(tail, "a"), subscribed(tail, "b")
     tail.add("a", events(1, 1))
     assert (here.is_set(), there.is_set()) == (True, False)
     tail.wakeups.wake_all()
     assert there.is_set()
     assert sorted(tail.wakeups.runs) == ["a", "b"]
-    tail.wakeups.unsubscribe("a", here)
-    tail.wakeups.unsubscribe("a", here)
+    tail.wakeups.unsubscribe("a", here.set)
+    tail.wakeups.unsubscribe("a", here.set)
     assert tail.wakeups.runs == {"b"}
     here.clear()
     tail.wakeups.wake("a")
@@ -113,7 +121,7 @@ def test_a_wakeup_is_for_its_run_only_and_until_it_is_unsubscribed() -> None:
 
 def test_a_longer_log_in_the_store_sends_followers_there_until_the_tail_has_caught_up() -> None:
     tail = Tail(NO_LISTENER)
-    wakeup = tail.wakeups.subscribe("a")
+    wakeup = subscribed(tail, "a")
     tail.add("a", events(1, 2))
     wakeup.clear()
     tail.set_stored_end("a", 2)
@@ -129,7 +137,7 @@ def test_a_longer_log_in_the_store_sends_followers_there_until_the_tail_has_caug
 
 def test_a_stale_run_is_dropped_and_its_followers_read_the_store() -> None:
     tail = Tail(NO_LISTENER)
-    wakeup = tail.wakeups.subscribe("a")
+    wakeup = subscribed(tail, "a")
     tail.add("a", events(1, 2))
     wakeup.clear()
     tail.mark_stale("a")

@@ -48,12 +48,14 @@ async def _always() -> bool:
 
 
 class Caller(Struct, frozen=True):
-    """An authenticated caller. `is_still_valid` checks the key again, for streams that may outlive it."""
+    """An authenticated caller. `is_still_valid` checks the key again, for streams that may outlive it.
+    `is_known_valid` does so without waiting; False means that only `is_still_valid` can tell."""
 
     owner: str
     scopes: frozenset[Scope]
     key_id: str | None = None
     is_still_valid: Callable[[], Awaitable[bool]] = _always
+    is_known_valid: Callable[[], bool] = lambda: True
 
 
 LOCAL_CALLER = Caller(LOCAL, ALL_SCOPES)  # every caller of a server without keys
@@ -123,7 +125,8 @@ class Access:
             key = await self._store.get_api_key(key_id)
         except NotFound:
             key = UNKNOWN_KEY
-        found = _Cached(key, Caller(key.owner, key.scopes, key.id, partial(self._is_still_valid, key.id)), until)
+        checks = partial(self._is_still_valid, key.id), partial(self._is_known_valid, key.id)
+        found = _Cached(key, Caller(key.owner, key.scopes, key.id, *checks), until)
         if revocations == self._revocations:  # else the key may have been revoked after it was read
             self._cache(found, key_id)
         return found
@@ -148,6 +151,13 @@ class Access:
             return True
         self._used.add(key_id)
         return key is not UNKNOWN_KEY and key.is_valid(self._clock.now_ms())
+
+    def _is_known_valid(self, key_id: str) -> bool:
+        found = self._known.get(key_id)
+        if found is None or found.until <= self._clock.monotonic():
+            return False
+        self._used.add(key_id)
+        return found.key.is_valid(self._clock.now_ms())
 
     # --- keys
 

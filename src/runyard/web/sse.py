@@ -20,11 +20,13 @@ from runyard.domain.events import Event
 from runyard.domain.runs.run import Run
 from runyard.engine.access import Caller
 from runyard.engine.control.disconnects import Disconnects
+from runyard.engine.log.stream import Follower as LogFollower
 from runyard.engine.log.stream import Pause, Streams
 from runyard.engine.log.tail import Chunk
 from runyard.errors import BadRequest
 from runyard.telemetry.logger import get_logger
 from runyard.web.context import Context
+from runyard.web.direct_writes import DIRECT, DirectWriter
 from runyard.web.errors.problems import CALLER
 
 log = get_logger()
@@ -83,6 +85,8 @@ class LiveStream(Response):
         stall = _StallTimer(send)
         try:
             await send({"type": "http.response.start", "status": 200, "headers": self._head})
+            if (direct := scope.get(DIRECT)) is not None:
+                self._push_from(follower, _Pusher(direct, scope[CALLER]))
             is_gone = await self._pump(follower, stall.write, scope[CALLER])
         except asyncio.CancelledError:
             if not stall.is_over:
@@ -97,6 +101,9 @@ class LiveStream(Response):
             follower.close()
         if is_gone:
             await self._gone()
+
+    def _push_from(self, follower: Any, pusher: "_Pusher") -> None:
+        """Let the follower push what it can. By default it pushes nothing, and `_pump` sends everything."""
 
     async def _gone(self) -> None:
         """Handle a client that disconnected before the end."""
@@ -150,6 +157,9 @@ class EventStream(LiveStream):
         self._run_id = run_id
         self._disconnects = disconnects
 
+    def _push_from(self, follower: LogFollower, pusher: "_Pusher") -> None:
+        follower.push_to(partial(pusher.push, self._encoded))
+
     async def _gone(self) -> None:
         if self._disconnects is not None:
             await self._disconnects.disconnected(self._run_id)
@@ -163,6 +173,25 @@ def _frames(name: str | None, frame: Frame, chunk: Chunk) -> bytes:
     if encoded is None:
         encoded = chunk.frames[name] = b"".join(map(frame, chunk.events))
     return encoded
+
+
+class _Pusher:
+    """Sends items to a client at once (`DirectWriter`), if its connection has room and its key is known to be valid."""
+
+    __slots__ = ("_caller", "_direct")
+
+    def __init__(self, direct: DirectWriter, caller: Caller) -> None:
+        self._direct = direct
+        self._caller = caller
+
+    def push(self, encoded: Callable[[Any], bytes], items: Sequence[Any]) -> bool | None:
+        """Encode and send these items. Return whether they had bytes, or None if nothing was encoded."""
+        if not (self._direct.is_ready and self._caller.is_known_valid()):
+            return None
+        body = b"".join(map(encoded, items))
+        if body:
+            self._direct.write(body)
+        return bool(body)
 
 
 class _StallTimer:
@@ -269,6 +298,17 @@ class PartFollower:
             await self._prepare([event for chunk in found for event in chunk.events])
         return [piece for chunk in found for piece in self._encoded(chunk.events)]
 
+    def push_to(self, push: Callable[[Callable[[Chunk], bytes], Sequence[Chunk]], bool | None]) -> None:
+        """Push events of the part at once, unless something has to be loaded for them."""
+        if self._prepare is None:
+            self._log.push_to(lambda chunks: push(self._bytes_of, chunks))
+
+    def _bytes_of(self, chunk: Chunk) -> bytes:
+        encoded = b"".join(self._encoded(chunk.events))
+        if self._encoder.is_over:
+            self._log.interrupt()
+        return encoded
+
     def _encoded(self, events: Sequence[Event]) -> Iterator[bytes]:
         for event in events:
             if not self._encoder.is_over:
@@ -298,3 +338,6 @@ class PartStream(LiveStream):
         """`prepare` gets the next events before the encoder does, and may load what they refer to."""
         follow = partial(PartFollower, context.engine.streams, run_id, encoder, after, first, prepare)
         super().__init__(follow, bytes, context.heartbeat, headers)
+
+    def _push_from(self, follower: PartFollower, pusher: _Pusher) -> None:
+        follower.push_to(pusher.push)

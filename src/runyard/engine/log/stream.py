@@ -13,7 +13,7 @@ event, or at once if the cursor is already there.
 """
 
 import asyncio
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from contextlib import suppress
 from enum import Enum
 
@@ -38,6 +38,9 @@ class Pause(Enum):
     END = "end"  # the terminal event was returned before
     CUT = "cut"  # the process is stopping, or the log was deleted; the run has not ended
     GONE = "gone"  # the client disconnected
+
+
+Push = Callable[[list[Chunk]], bool | None]
 
 
 class IdleTimer:
@@ -84,11 +87,24 @@ class Follower:
         self._deleted = False
         self._gone = False
         self._wakeups = wakeups
-        self._wakeup = wakeups.subscribe(run_id)
+        self._wakeup = asyncio.Event()
+        wakeups.subscribe(run_id, self._new_events)
         self._idle = IdleTimer(self._wakeup)
+        self._patience = 0.0
+        self._is_waiting = False
+        self._is_interrupted = False
+        self._push: Push | None = None
+
+    def push_to(self, push: Push) -> None:
+        """Pass events that come while `next` waits to `push`, at once and without a switch of tasks.
+
+        `push` returns whether the client got bytes, or None if it took nothing: then `next` returns the events. The
+        last events of a log always come from `next`."""
+        self._push = push
 
     async def next(self, patience: float) -> list[Chunk] | Pause:
         """Return the next chunks in order, or why there are none. Wait for them at most `patience` seconds."""
+        self._patience = patience
         self._idle.start(patience)
         while (pause := self._pause()) is None:
             if self._idle.has_expired:
@@ -97,8 +113,34 @@ class Follower:
             if chunks := await self._read():
                 return self._advance(chunks)
             if self._pause() is None and not self._idle.has_expired:
-                await self._wakeup.wait()
+                self._is_waiting = True
+                try:
+                    await self._wakeup.wait()
+                finally:
+                    self._is_waiting = False
+                if self._is_interrupted:
+                    self._is_interrupted = False
+                    return []
         return pause
+
+    def _new_events(self) -> None:
+        """Push the events after the cursor if `next` waits for them; otherwise make `next` look."""
+        if not (self._is_waiting and self._push_new()):
+            self._wakeup.set()
+
+    def _push_new(self) -> bool:
+        if self._push is None or self._wakeup.is_set() or self._pause() is not None:
+            return False
+        chunks = self._streams.tail.read(self._run_id, self._cursor)
+        if not chunks or chunks[-1].is_last or sum(chunk.size for chunk in chunks) >= BATCH_BYTES:
+            return False
+        got_bytes = self._push(chunks)
+        if got_bytes is None:
+            return False
+        self._cursor = chunks[-1].last
+        if got_bytes:
+            self._idle.start(self._patience)
+        return True
 
     def _pause(self) -> Pause | None:
         if self._gone:
@@ -145,6 +187,11 @@ class Follower:
         self._ended = chunks[-1].is_last
         return chunks
 
+    def interrupt(self) -> None:
+        """Make the current `next` return no chunks."""
+        self._is_interrupted = True
+        self._wakeup.set()
+
     def leave(self) -> None:
         """Stop waiting, because the client disconnected. The current `next` returns `Pause.GONE`."""
         self._gone = True
@@ -156,8 +203,9 @@ class Follower:
         return max(0, self._streams.tail.last_seq(self._run_id) - self._cursor)
 
     def close(self) -> None:
+        self._push = None
         self._idle.cancel()
-        self._wakeups.unsubscribe(self._run_id, self._wakeup)
+        self._wakeups.unsubscribe(self._run_id, self._new_events)
         self._streams.remove(self)
 
 
@@ -165,6 +213,9 @@ class PublishedFollower(Follower):
     """A cursor that stops at the last published event."""
 
     _is_new = True  # it may begin at the end of a log, so it has to check for that once
+
+    def push_to(self, push: Push) -> None:
+        """Ignored: `next` returns all events, because it has to know how far they are published."""
 
     async def _read(self) -> list[Chunk]:
         upto = self._streams.publications.upto(self._run_id)

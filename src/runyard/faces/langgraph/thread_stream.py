@@ -117,7 +117,8 @@ class ThreadFollower:
         self._encoder: RunEncoder | None = None
         self._log: LogFollower | None = None
         self._is_gone = False
-        self._wakeup = engine.streams.tail.threads.subscribe(thread.id)
+        self._wakeup = asyncio.Event()
+        engine.streams.tail.threads.subscribe(thread.id, self._wakeup.set)
 
     async def next(self, patience: float) -> Sequence[bytes] | Pause:
         until = asyncio.get_running_loop().time() + patience
@@ -200,7 +201,7 @@ class ThreadFollower:
 
     def close(self) -> None:
         self._end_run()
-        self._engine.streams.tail.threads.unsubscribe(self._thread.id, self._wakeup)
+        self._engine.streams.tail.threads.unsubscribe(self._thread.id, self._wakeup.set)
 
 
 def _after(runs: Sequence[Run], last: int) -> list[Run]:

@@ -19,6 +19,7 @@ from typing import Any, ClassVar, NamedTuple
 from uvicorn.protocols.http.httptools_impl import STATUS_LINE, HttpToolsProtocol, RequestResponseCycle
 
 from runyard.web.body import UPLOAD
+from runyard.web.direct_writes import DIRECT, DirectWriter
 from runyard.web.errors.problems import Problem, path_of
 from runyard.web.sse import ABORT
 
@@ -179,6 +180,8 @@ class Bounded(HttpToolsProtocol):
         self._most_of_head = self._chunk
         self._part = _Part.BODY
         super().on_headers_complete()
+        if self.cycle is not None:
+            self.scope[DIRECT] = DirectWriter(self.cycle)  # type: ignore[literal-required]
 
     def on_message_complete(self) -> None:
         self._part = _Part.NONE

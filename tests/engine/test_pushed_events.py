@@ -1,0 +1,119 @@
+"""Events that are pushed to a client at once, and those that the follower returns, are together the log."""
+
+import asyncio
+from collections.abc import Sequence
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from runyard.domain.events import TERMINAL
+from runyard.engine.log import wakeups as wakeups_module
+from runyard.engine.log.stream import Follower, Pause
+from runyard.engine.log.tail import Chunk
+from runyard.engine.log.wakeups import Wakeups
+from tests.engine.fakes import until
+from tests.engine.test_stream import Log
+
+OPS = st.lists(
+    st.one_of(
+        st.tuples(st.sampled_from(["here", "elsewhere"]), st.integers(1, 4)),
+        st.tuples(st.sampled_from(["forget", "watch", "take", "decline", "yield"]), st.just(0)),
+    ),
+    max_size=40,
+)
+
+
+class Client:
+    """Reads a log to its end as a stream does. It takes pushed events while `takes` is true."""
+
+    def __init__(self, follower: Follower) -> None:
+        self.takes: bool = True
+        self.pushed: list[int] = []
+        self.seen: list[int] = []
+        self.idle = 0
+        self._follower = follower
+        follower.push_to(self._push)
+
+    def _push(self, chunks: Sequence[Chunk]) -> bool | None:
+        if not self.takes:
+            return None
+        seqs = [event.seq for chunk in chunks for event in chunk.events]
+        assert TERMINAL not in [event.type for chunk in chunks for event in chunk.events]
+        self.pushed += seqs
+        self.seen += seqs
+        return True
+
+    async def read(self, patience: float = 0.05) -> None:
+        while (found := await self._follower.next(patience)) is not Pause.END:
+            if isinstance(found, list):
+                self.seen += [event.seq for chunk in found for event in chunk.events]
+            self.idle += found is Pause.IDLE
+
+
+@pytest.mark.invariant(7)
+@settings(max_examples=60, deadline=None)
+@given(ops=OPS, cursor=st.integers(0, 6), budget=st.sampled_from([0, 1500, 10**6]))
+def test_pushed_and_returned_events_have_no_gap_and_no_repetition(
+    ops: list[tuple[str, int]], cursor: int, budget: int
+) -> None:
+    async def play() -> None:
+        log = Log(budget)
+        await log.start([cursor])
+        client = Client(log.followers[0])
+        reading = asyncio.create_task(client.read())
+        for op, count in ops:
+            match op:
+                case "here" | "elsewhere":
+                    await log.write(count, here=op == "here")
+                case "forget":
+                    log.tail.forget(log.run.id)
+                case "watch":
+                    head = (await log.store.heads([log.run.id]))[log.run.id]
+                    log.tail.set_stored_end(log.run.id, head.last_seq)
+                case "take" | "decline":
+                    client.takes = op == "take"
+                case _:
+                    await asyncio.sleep(0)
+        await log.write(0, here=True, end=True)
+        await reading
+        last = (await log.store.heads([log.run.id]))[log.run.id].last_seq
+        assert client.seen == list(range(min(cursor, last) + 1, last + 1))
+
+    asyncio.run(play())
+
+
+async def test_a_follower_that_waits_gets_its_events_pushed() -> None:
+    log = Log(10**6)
+    await log.start([0])
+    client = Client(log.followers[0])
+    reading = asyncio.create_task(client.read(20))
+    while not client.pushed:  # the first events may come before the follower waits
+        await log.write(1, here=True)
+        await asyncio.sleep(0)
+    await asyncio.sleep(0)
+    known = len(client.pushed)
+    await log.write(3, here=True)
+    assert client.pushed[known:] == client.seen[-3:]
+    assert len(client.pushed) == known + 3
+    await log.write(0, here=True, end=True)
+    await reading
+
+
+async def test_an_interrupted_wait_returns_no_chunks() -> None:
+    log = Log(10**6)
+    await log.start([1])
+    waiting = asyncio.create_task(log.followers[0].next(20))
+    await asyncio.sleep(0)
+    log.followers[0].interrupt()
+    assert await waiting == []
+
+
+async def test_a_crowd_is_woken_in_several_rounds_of_the_event_loop(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(wakeups_module, "AT_ONCE", 4)
+    wakeups, woken = Wakeups(lambda _: None), set[int]()
+    for number in range(10):
+        wakeups.subscribe("a", lambda number=number: woken.add(number))  # type: ignore[misc]
+    wakeups.wake("a")
+    assert len(woken) == 4
+    await until(lambda: len(woken) == 10)
