@@ -248,7 +248,7 @@ bench-large: setup servers-for-tests ## measure what a million queued runs, five
 	@$(BIN)/python -m bench.large
 	@$(BIN)/python -m bench.report
 
-bench-rivals: setup servers-for-tests ## measure LangGraph, DBOS and Redis Streams at the same work, in an environment of their own
+bench-rivals: setup servers-for-tests ## measure LangGraph, DBOS and Redis Streams at the same work, in a separate environment
 	$(call say,running the benchmarks of others)
 	@$(BIN)/python -m bench.rivals
 	@$(BIN)/python -m bench.report

@@ -28,7 +28,7 @@ def steps(stand: Stand, size: Size) -> list[Step]:
 
 
 def _follow(case: str, stand: Stand, kind: str, size: Size) -> Sequence[Row]:
-    """On a server of its own, so that its peak of memory is due to them."""
+    """On a separate server, so that its peak of memory is due to them."""
     gate = CASES[case]()
     with stand.server(kind, case) as server:
         run = asyncio.run(gate.hold(server.port, size.tokens))

@@ -1,4 +1,4 @@
-"""The client, a process of its own: `python -m bench.load <job as JSON>`.
+"""The client, a separate process: `python -m bench.load <job as JSON>`.
 
 It connects, says `ready`, waits for a line on its standard input, does its job, says `done`, and prints what it heard
 as one JSON line. Nothing is looked into before the job is done; then every stream is judged (`oracle.py`), and one that

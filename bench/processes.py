@@ -1,4 +1,4 @@
-"""The servers under test, each a process of its own: started, waited for, stopped."""
+"""The servers under test, each a separate process: started, waited for, stopped."""
 
 import os
 import signal

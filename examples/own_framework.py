@@ -14,7 +14,7 @@ Say = Callable[[str], Awaitable[None]]
 
 
 class TinyAgent:
-    """A framework with a loop of its own: ask the model, call its tools, repeat until it has no more calls."""
+    """A framework with its own loop: ask the model, call its tools, repeat until it has no more calls."""
 
     def __init__(self, model: Callable[[list[Message]], Awaitable[Message]], tools: Mapping[str, Any]) -> None:
         self.model, self.tools = model, tools

@@ -178,7 +178,7 @@ def end(process: subprocess.Popen[bytes]) -> None:
 
 
 def remove(folder: Path) -> None:
-    """Remove a tree; nothing is mounted in it, since every part has mounts of its own."""
+    """Remove a tree; nothing is mounted in it, since every part has its own mounts."""
     if folder.exists():
         if any(str(folder) in line.split()[4] for line in Path("/proc/self/mountinfo").read_text().splitlines()):
             sys.exit(f"fresh: something is mounted in {folder}; unmount it first.")

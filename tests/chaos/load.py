@@ -19,7 +19,7 @@ from tests.support.pods import Pod
 CLIENTS = 4  # that start runs
 PAUSE_SECONDS = 0.5  # between the runs of a client
 TRY_SECONDS = 0.1  # between tries of a request
-THREADS = 6  # conversations that stay; each is a lane of its own
+THREADS = 6  # conversations that stay; each is a separate lane
 AT_WORK = 40  # runs that have not ended; more are not started
 
 KINDS = ("tokens", "steps", "reads", "once", "approval", "lane", "plan", "cancel", "scripted")

@@ -1,4 +1,4 @@
-"""The `runyard` command as a user starts it: a process of its own, in a folder of its own, with a clean environment."""
+"""The `runyard` command as a user starts it: a separate process, in a separate folder, with a clean environment."""
 
 import io
 import os

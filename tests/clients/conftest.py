@@ -1,6 +1,6 @@
 """Clients of others, unmodified and pinned, against real server processes.
 
-A client's program runs as a process of its own, with the packages of `.venv-clients` (`requirements/clients.txt`, and
+A client's program runs as a separate process, with the packages of `.venv-clients` (`requirements/clients.txt`, and
 `node/package.json` for Node), because they need versions of libraries that Runyard's own do not allow. `make test` sets
 that environment up; `make clients-for-tests` does only that.
 """

@@ -1,5 +1,5 @@
 """`runyard.work_once`: one run under lease and fence, worked until it ends, waits or must be handed back. Each call is
-in a process of its own, as an engine such as Celery makes it."""
+in a separate process, as an engine such as Celery makes it."""
 
 from __future__ import annotations
 

@@ -172,7 +172,7 @@ async def test_an_abandoned_run_leaves_them_too(store: Store) -> None:
 
 
 async def _answers_the_rest(store: Store, thread: Thread, run: Run, left: list[Post]) -> None:
-    """Each message that the run left starts a run of its own, in order, on the same branch."""
+    """Each message that the run left starts a separate run, in order, on the same branch."""
     assert (await store.get_run(ANN, run.id)).unread == 0
     assert await texts(store, run.id) == []
     parent = run.id

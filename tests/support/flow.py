@@ -153,7 +153,7 @@ class Flow(FlowWaits):
     async def post(
         self, *program: Any, thread: str | None = None, pod: Pod | None = None, agent: str = "player"
     ) -> str:
-        """Start a run that plays the program; in a thread of its own if none is given."""
+        """Start a run that plays the program; in a separate thread if none is given."""
         thread = thread or await self.thread(pod)
         body = {"content": json.dumps(program), "agent": agent}
         return self.accepted(await self._create(f"/api/threads/{thread}/messages", body, pod))

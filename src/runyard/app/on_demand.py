@@ -1,6 +1,6 @@
 """Executes one run at a time when it is called: `runyard.work_once`, for engines that people already run.
 
-A `Host` is a Runyard process in a thread of its own, with its own event loop: store, bus, lease, reaper, outbox, and a
+A `Host` is a Runyard process in a separate thread, with its own event loop: store, bus, lease, reaper, outbox, and a
 worker that claims nothing by itself. It is opened by the first call and stays open for the next ones, because opening
 takes longer than many runs. On SQLite, which has one process, it is closed at the end of each call.
 
@@ -95,7 +95,7 @@ def work_once(
 
 
 class Host:
-    """A Runyard process in a thread of its own, whose worker executes runs on demand. Its methods may be called from
+    """A Runyard process in a separate thread, whose worker executes runs on demand. Its methods may be called from
     any other thread."""
 
     def __init__(self, settings: Settings, app: App) -> None:

@@ -129,7 +129,7 @@ async def work(settings: Settings, app: App) -> None:
 async def _metrics_server(
     settings: Settings, process: Process, listener: socket.socket | None = None
 ) -> AsyncIterator[None]:
-    """Serve health and metrics on a port of their own, if the settings name one."""
+    """Serve health and metrics on a separate port, if the settings name one."""
     if settings.metrics_port is None:
         yield
         return

@@ -74,4 +74,4 @@ async def test_a_rate_limit_holds_over_all_runs_and_pods_of_an_agent_and_an_owne
     assert end["error"] == "called_too_often"
     allowed = await server.post("other")
     await server.ended(allowed)
-    assert (await server.run(allowed))["status"] == "done", "another agent has a limit of its own"
+    assert (await server.run(allowed))["status"] == "done", "another agent has a separate limit"

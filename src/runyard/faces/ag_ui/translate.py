@@ -293,7 +293,7 @@ class Translation(PartedTranslation[State, Shown]):
         state.unkept = []
 
     def _answer(self, text: str, out: list[Shown]) -> None:
-        """Write what the answer has and the stream had not. An answer that differs is a message of its own."""
+        """Write what the answer has and the stream had not. An answer that differs is a separate message."""
         state, written = self.state, "".join(self.state.written)
         if not text.startswith(written):
             self._close_text(out)

@@ -100,8 +100,8 @@ class Thoughts:
 
 
 def frames(repeats_its_thinking: bool, after: int = 0) -> Callable[[Event], bytes]:
-    """Return an encoder for the events after `after`. For an agent that repeats its thinking, each follower needs an
-    encoder of its own, which gets every event of the log."""
+    """Return an encoder for the events after `after`. For an agent that repeats its thinking, each follower needs a
+    separate encoder, which gets every event of the log."""
     thoughts = Thoughts() if repeats_its_thinking else None
 
     def frame(event: Event) -> bytes:

@@ -1,6 +1,6 @@
 """Requests and responses of the face for LangGraph. The names are those of its API.
 
-An agent has settings of its own, so options that tune a graph are accepted and ignored. Options that would change what
+An agent has its own settings, so options that tune a graph are accepted and ignored. Options that would change what
 happens are refused, see `refuse_unsupported`.
 """
 
