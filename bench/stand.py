@@ -37,7 +37,7 @@ class Stand:
     def server(
         self, kind: str, database: str = "bench", traced: str = "", name: str = "", **settings: Any
     ) -> AbstractContextManager[Server]:
-        """A server of a kind; the same database name means the same data, also after a restart. `traced`: where its
+        """A server of this kind; the same database name means the same data, also after a restart. `traced`: where its
         traces go. `settings`: other settings of Runyard."""
         if kind == BARE:
             return running(kind, python("bench.bare"), "/openapi.json")

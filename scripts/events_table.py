@@ -60,8 +60,8 @@ _HEADER = """# Core events
 
 Made by `make docs` from `src/runyard/domain/events/`; do not edit.
 
-A run's log is the truth about it: events `(run_id, seq)`, contiguous from 1, never changed. They are a closed union: a
-new kind does not type-check until every face has said what it does with it. The log starts with `run.queued` and ends
+A run's log is the source of truth: events `(run_id, seq)`, contiguous from 1, never changed. They are a closed union: a
+new kind fails type checking until every face handles it. The log starts with `run.queued` and ends
 with `{terminal}`, exactly once, in the transaction that sets the status.
 
 ## The envelope
@@ -107,8 +107,7 @@ When the code of an agent, a step, a node or a tool raises an exception, the eve
 
 ## What each face makes of it
 
-A face shows an event as at most one frame, or not at all (-). Threads, plans and native are built; the other columns
-are what their faces will be held to.
+A face shows an event as one frame, or not at all (-). The pages of [clients/](clients/) have the tables of other faces.
 
 | event | threads | chats | contract | channels | plans |
 |---|---|---|---|---|---|
@@ -116,7 +115,8 @@ are what their faces will be held to.
 
 A worker that dies leaves text that the next one writes again. `model.reset` says so. On the threads face it is a
 `token` without text: `{{"text": "", "reset": true, "after": 41}}`. A client then drops the text of every token whose id
-is greater than `after`, and goes on. So the texts that remain, joined, are `final.text`, wherever the client attached.
+is greater than `after`, and continues. So the texts that remain, joined, are `final.text`, wherever the client
+attached.
 
 ## Versions
 

@@ -1,5 +1,5 @@
 """SIGTERM: the pod claims no more, lets short runs end, puts the rest back without blame, cuts its
-streams so that clients go on elsewhere, and is gone within its grace."""
+streams so that clients continue elsewhere, and is gone within its grace."""
 
 from __future__ import annotations
 

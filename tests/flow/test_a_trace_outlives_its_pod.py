@@ -1,4 +1,5 @@
-"""A pod is killed in the middle of a run: what it had done has been sent, and the trace goes on as a second attempt."""
+"""A pod is killed in the middle of a run: what it had done has been sent, and the trace continues as a second
+attempt."""
 
 from __future__ import annotations
 

@@ -17,7 +17,8 @@ TEXT = "".join(f"t{n} " for n in (0, 1, 2, *range(40)))
 
 
 async def frozen_until_succeeded(flow: Flow, unsafe: str = "") -> tuple[str, Reader, Pod, Pod]:
-    """A zombie that has just woken up and goes on writing, and the successor that has written everything and holds the
+    """A zombie that has just woken up and continues writing, and the successor that has written everything and holds
+    the
     run: neither depends on how fast the other is."""
     api = await flow.start("api")
     zombie = await flow.start("worker", unsafe=unsafe)

@@ -60,7 +60,7 @@ def without_batch() -> None:
 
 
 def deaf() -> None:
-    """Let a worker go on with its runs when its lease has run out."""
+    """Let a worker continue with its runs when its lease has run out."""
 
     async def ignore(_: Worker) -> None: ...
 

@@ -32,7 +32,7 @@ T = TypeVar("T")
 
 
 class WorkedRun(NamedTuple):
-    """What a call of `work_once` did.
+    """The outcome of a call of `work_once`.
 
     Args:
         run_id: The id of the run.
@@ -60,10 +60,10 @@ def work_once(
     max_seconds: float | None = None,
     agents: Sequence[str] | None = None,
 ) -> WorkedRun | None:
-    """Claim one queued run, execute it until it ends, waits or must be handed back, and return what was done.
+    """Claim one queued run, execute it until it ends, waits or goes back into the queue, and return the outcome.
 
     Call it from a task of an engine that you already run: Celery, arq, Dramatiq, Ray, a cloud function, cron. A call
-    that finds nothing to do returns at once, so a lost, doubled or late message costs time only. The first call in a
+    that finds nothing to do returns at once, so a lost, duplicated or late message costs time only. The first call in a
     process opens the database and keeps it open; on SQLite every call opens and closes it, and no other process may
     have it open. Several threads may call it at the same time: their runs share one event loop.
 

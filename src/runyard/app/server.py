@@ -275,8 +275,7 @@ def serve_in_processes(
 ) -> int:
     """Serve HTTP in several processes behind one socket until SIGTERM or SIGINT. Return the exit code.
 
-    `load` loads the app in each process. With a metrics port, each process has one of its own: that port and the next
-    ones."""
+    `load` loads the app in each process. With a metrics port, each process has one: that port and the next ones."""
     logs.configure(settings.log_format, settings.log_level)
     listener = listen(settings.host, settings.port)
     metrics: list[socket.socket] = []

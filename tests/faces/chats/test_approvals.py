@@ -1,4 +1,4 @@
-"""People decide: once, by the id they were shown, and the interaction goes on from there."""
+"""People decide: once, by the id they were shown, and the interaction continues from there."""
 
 import asyncio
 

@@ -1,4 +1,4 @@
-"""Where a reader goes on: any place, any way of naming it, without gap and without repetition."""
+"""Where a reader continues: any place, any way of naming it, without gap and without repetition."""
 
 import asyncio
 import itertools

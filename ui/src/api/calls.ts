@@ -98,7 +98,7 @@ export async function edit(
   stop.abort();
 }
 
-/** A new chat that goes on from the end of this run, or from its event `seq`. */
+/** A new chat that continues from the end of this run, or from its event `seq`. */
 export const forkThread = (id: string, runId: string, seq?: number): Promise<{ thread_id: string }> =>
   change("POST", `/api/threads/${part(id)}/fork`, { run_id: runId, ...(seq !== undefined && { at_seq: seq }) });
 

@@ -136,7 +136,7 @@ export type ConversationRun = {
   waitingFor: { waitId: string; kind: WaitRow["kind"] } | null;
 };
 
-/** How far one has read a channel or DM, and how many messages of others came after that. */
+/** How far one has read a channel or DM, and how many messages of other senders came after that. */
 export type UnreadRow = {
   channelId: string | null;
   dmConversationId: string | null;

@@ -83,7 +83,7 @@ export function Chat({ id, changed }: { id: string; changed: () => void }) {
       <JumpToNewest box={bottom} />
       {!isCurrent(places) && (
         <p class="notice" role="status">
-          This branch was put aside by an edit. What you write here goes on from it in a chat of its own.
+          This branch was put aside by an edit. What you write here continues from it in a chat of its own.
           <button type="button" class="small" onClick={() => setChoices({})}>
             Back to the current branch
           </button>
@@ -116,7 +116,7 @@ export function Chat({ id, changed }: { id: string; changed: () => void }) {
 type Say = (text: string, files: string[]) => void;
 type Saying = { say: Say; steer: Say | undefined; isBusy: boolean; failure: string | undefined };
 
-/** The composer knows of the last run: while it goes on, it can be stopped, and a message can reach it. */
+/** The composer knows of the last run: while it continues, it can be stopped, and a message can reach it. */
 function Writing({ draft, runId, say, steer, isBusy, failure }: Saying & { draft: string; runId: string }) {
   const log = useLog(runId);
   const stopping = useDoing();

@@ -37,7 +37,7 @@ test("the first message can be edited too", () => {
   assert.deepEqual(ids(turns, { "": "a" }), ["a", "b"]);
 });
 
-test("a branch that was put aside goes on along its newest turns", () => {
+test("a branch that was put aside continues along its newest turns", () => {
   const turns = [turn("a", null, true), turn("b", "a", true), turn("c", "a", true), turn("d", null)];
   assert.deepEqual(ids(turns, { "": "a" }), ["a", "c"]);
 });

@@ -44,5 +44,5 @@ function chosen(siblings: readonly Turn[], choice: string | undefined): Turn | u
   );
 }
 
-/** Whether new messages go on from what is on screen: not from a branch that was put aside. */
+/** Whether new messages continue from what is on screen: not from a branch that was put aside. */
 export const isCurrent = (places: readonly Place[]): boolean => !(places.at(-1)?.turn.isSuperseded ?? false);

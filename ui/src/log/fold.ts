@@ -137,7 +137,7 @@ function apply(state: RunState, event: RunEvent): RunState {
 
 // --- text
 
-/** A sentence that another attempt goes on with is one sentence. */
+/** A sentence that another attempt continues with is one sentence. */
 function write(state: RunState, kind: Text["kind"], text: string, seq: number): RunState {
   if (!text) return state;
   const place = state.items.findLastIndex((item) => item.kind !== "resumed");

@@ -102,7 +102,7 @@ function waitsOf(item: Item, to: (wait: Wait) => Wait): Item {
 
 // --- both
 
-/** An answer: the run goes on from the queue, and the call that waited for it can be made. */
+/** An answer: the run continues from the queue, and the call that waited for it can be made. */
 function ended(state: RunState, to: (item: Item) => Item): RunState {
   const items = state.items.map((item) => {
     const after = to(item);

@@ -45,7 +45,7 @@ async def run(request: AgentRunRequest) -> AgentRunResponse:
         answer = failed(request.request_id, request.task_type, "VALIDATION_ERROR", fields=error.names)
     except TimeoutError:
         answer = failed(request.request_id, request.task_type, "TIMEOUT")
-    except Exception as error:  # its text may be content, so only its kind is told
+    except Exception as error:  # its text may be content, so only its class is reported
         answer = failed(request.request_id, request.task_type, "TASK_FAILED", kind=type(error).__name__)
     answer.usage["duration_ms"] = round((time.monotonic() - began) * 1000)
     code = answer.error.code if answer.error else "ok"

@@ -75,8 +75,8 @@ def check_key(turn: int) -> str:
 
 def correction(problem: str) -> dict[str, Any]:
     """Return the message that asks a model for an answer that fits its schema."""
-    told = f"Your answer does not fit. {problem} Answer again with one JSON object that fits, and with nothing else."
-    return {"role": "user", "content": told}
+    text = f"Your answer does not fit. {problem} Answer again with one JSON object that fits, and with nothing else."
+    return {"role": "user", "content": text}
 
 
 def call_ids(message: dict[str, Any]) -> list[str]:

@@ -3,7 +3,7 @@ repeats its thinking in messages.
 
 The id of a frame is the event's seq, so that a disconnected client can resume. Tokens are not sent: the answer comes
 whole. Thinking is sent piece by piece, unless the agent's messages repeat it: then `Thoughts` sends it once, when the
-agent goes on to something else. A rejected tool call has no result here; the event `rejected` replaces it.
+agent does something else. A rejected tool call has no result here; the event `rejected` replaces it.
 """
 
 import re

@@ -1,7 +1,7 @@
 """The routes of runs for LangGraph's SDKs. `thread_routes.py` has those of threads and assistants, `commands.py` those
 of the thread stream.
 
-A client that disconnects changes nothing: the run goes on. With `on_disconnect: cancel` it is canceled instead. The
+A client that disconnects changes nothing: the run continues. With `on_disconnect: cancel` it is canceled instead. The
 address in `Location` follows it again.
 """
 

@@ -176,7 +176,7 @@ class PostgresStore(SqlStore):
             raise StartupError(ClockAhead().message)
 
     async def maintain(self) -> None:
-        """Prepare the log for the weeks to come, and set the clock of this process to the database's."""
+        """Create the partitions of the next weeks, and set the clock of this process to the database's."""
         await super().maintain()
         if isinstance(self._clock, SteadyClock):
             [row] = await self._read(_clock)
