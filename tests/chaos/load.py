@@ -1,5 +1,5 @@
-"""What clients do during a chaos run: they start runs of several kinds, follow them, cancel some, and decide what is
-asked. A client whose request has no answer asks again with the same key, of any server."""
+"""What clients do during a chaos run: they start runs of several kinds, follow them, cancel some, and decide approvals.
+A client without a response repeats its request with the same key, at any server."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""A pod is killed in the middle of a run: what it had done has been sent, and the trace continues as a second
+"""A pod is killed in the middle of a run: its ended spans have been sent, and the trace continues as a second
 attempt."""
 
 from __future__ import annotations

@@ -1,5 +1,5 @@
-"""A worker that lost its lease without noticing: while its successor is running, not one of
-its writes gets in, and it stops what it still has under way."""
+"""A worker that lost its lease without noticing: while its successor is running, none of its writes is accepted, and it
+stops its runs."""
 
 from __future__ import annotations
 

@@ -1,5 +1,5 @@
 """Cancel in every state, once and by ten callers at once on two pods, also racing the run's own end: one end, and every
-caller is told the truth."""
+caller gets that end."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The database crashes, is away, or loses answers: nothing acknowledged is lost, nothing is
+"""The database crashes, is unavailable, or loses answers: nothing acknowledged is lost, nothing is
 written twice, and pods recover by themselves."""
 
 from __future__ import annotations

@@ -1,4 +1,5 @@
-"""The page as a person finds things on it: by the names in `ui/README.md`. A tab notes what it should never do."""
+"""A tab of the page: finds elements by the names in `ui/README.md`, and records forbidden requests and script
+errors."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What the store tests are made of: requests, parts, decisions, and runs brought into the state a test is about."""
+"""Make requests, parts, decisions, and runs in a given state, for store tests."""
 
 from collections.abc import Sequence
 from typing import Any

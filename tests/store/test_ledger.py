@@ -1,4 +1,4 @@
-"""The run ledger: steps and messages stand or fall with the events they are made of, and are found by agent."""
+"""The run ledger: steps and messages are committed with their events, and are found by agent."""
 
 import asyncio
 import sqlite3

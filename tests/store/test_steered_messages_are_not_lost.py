@@ -1,4 +1,5 @@
-"""A message for a run that is under way: its agent takes it, or it starts the next run. It is never lost or doubled."""
+"""A message for a run that is under way: its agent takes it, or it starts the next run. It is never lost or
+duplicated."""
 
 from typing import Literal
 

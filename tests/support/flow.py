@@ -1,7 +1,7 @@
-"""One flow scenario: its pods, its database, its clients, and everything the checker will want to know.
+"""One flow scenario: its pods, its database, its clients, and the records for the checker.
 
-A test asks for things through `Flow`; whatever it accepted, saw or was refused is recorded, and after the test the
-checker (`invariants.py`) judges all of it. Waiting is always for a condition, with a deadline.
+A test sends requests through `Flow`, which records accepted and refused requests and received events, and after the
+test the checker (`invariants.py`) judges all of it. Waiting is always for a condition, with a deadline.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""What goes to a collector of OpenTelemetry, read by a sink on loopback that takes the bytes apart."""
+"""The data that an OpenTelemetry collector gets, decoded by a sink on loopback."""
 
 import time
 from collections.abc import Iterator

@@ -1,4 +1,4 @@
-"""Deleting a chat, and retention, take everything that belongs to it: also the files, on every machine."""
+"""Deleting a chat, and retention, delete all its data, also its files on every machine."""
 
 from pathlib import Path
 

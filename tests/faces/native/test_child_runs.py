@@ -1,5 +1,5 @@
-"""Child runs over HTTP: their cost is the parent's, the parent's budget binds them, they are limited in number and
-depth, and a tree of runs is one stream that resumes exactly."""
+"""Child runs over HTTP: their cost and budget count for the parent, their number and depth are limited, and a tree of
+runs is one stream that resumes exactly."""
 
 import asyncio
 import re

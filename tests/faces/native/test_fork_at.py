@@ -1,4 +1,4 @@
-"""A fork in the middle of a run: a thread that continues from what had been done by then, and repeats nothing of it."""
+"""A fork in the middle of a run: the new thread continues from that event and repeats no finished call."""
 
 from collections.abc import Mapping
 from typing import Any

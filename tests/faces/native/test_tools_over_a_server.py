@@ -1,4 +1,4 @@
-"""Tools on a real server: what they stream is in the log, an edited input is checked, every call is logged."""
+"""Tools on a real server: their streamed output is in the log, an edited input is checked, every call is logged."""
 
 import pytest
 from structlog.testing import capture_logs

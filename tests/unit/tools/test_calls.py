@@ -1,4 +1,4 @@
-"""What every call of a tool has: a thread if it needs one, a time limit, a rate, a line in the log, a stream."""
+"""Tool calls: threads for plain functions, timeouts, rate limits, log lines, streamed output."""
 
 import asyncio
 import threading
