@@ -1,4 +1,5 @@
-"""Many followers of one run: all get all of it, and what the server needs for them. `followers, decided` is a run that
+"""Many followers of one run: each gets all events; memory and CPU of the server are measured. `followers, decided` is a
+run that
 waited for a person, whose decision reaches the log from outside of its worker."""
 
 import asyncio

@@ -1,6 +1,7 @@
 """The stand on which servers are measured: a private Postgres with fsync on, a folder for SQLite, and the servers.
 
-`bare` is the yardstick, `fake` Runyard with a fake commit, `sqlite` (synchronous=FULL) and `postgres` Runyard as it is.
+`bare` is the baseline, `fake` Runyard with a fake commit, `sqlite` (synchronous=FULL) and `postgres` Runyard as
+shipped.
 """
 
 import json

@@ -1,4 +1,4 @@
-"""What was promised, and what was measured: every target with its value, computed from the results."""
+"""Every target with its measured value, computed from the results."""
 
 from collections.abc import Callable
 from typing import Literal

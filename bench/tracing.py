@@ -1,6 +1,6 @@
 """What traces cost: runs of nothing, 64 in flight, on SQLite, with a collector of OpenTelemetry and without any.
 
-A run of nothing is the worst case: nothing else is in it. The collector takes what it is sent without a look."""
+A run of nothing is the worst case: nothing else is in it. The collector discards its input."""
 
 import threading
 from collections.abc import Iterator, Sequence

@@ -1,6 +1,6 @@
 """An agent of a framework that Runyard does not know: `runyard dev examples/own_framework.py`, then ask for a refund.
 
-`TinyAgent` stands for the framework. `bring` puts the log between it and the world (docs/frameworks/your-own.md).
+`TinyAgent` stands for the framework. `bring` records its effects in the log (docs/frameworks/your-own.md).
 """
 
 import re

@@ -1,4 +1,4 @@
-"""`python -m bench.large.long_runs`: what looking at a long run costs, with snapshots and without them.
+"""`python -m bench.large.long_runs`: the cost of reading a long run, with and without snapshots.
 
 One thread has one answer of a million tokens, another one twenty answers of two thousand. A process of this program
 writes them as any other would. Then `/state`, the chat object and the conversation that the next message begins with

@@ -103,7 +103,7 @@ class Contest:
 
 
 def main() -> None:
-    parser = argparse.ArgumentParser(prog="python -m bench.rivals", description="Measure Runyard against others.")
+    parser = argparse.ArgumentParser(prog="python -m bench.rivals", description="Measure other servers.")
     parser.add_argument("--tiny", action="store_true", help="sizes that show in a minute that it works")
     parser.add_argument("--folder", type=Path, default=FOLDER, help="where rivals.json goes")
     asked = parser.parse_args()

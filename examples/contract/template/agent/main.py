@@ -77,7 +77,7 @@ async def frames(request: AgentRunRequest) -> AsyncIterator[str]:
 
 @app.exception_handler(RequestValidationError)
 async def invalid(request: Request, error: RequestValidationError) -> JSONResponse:
-    """Which fields are wrong, and never what was in them."""
+    """Return the names of the invalid fields, never their values."""
     fields = sorted({str(one["loc"][1]) for one in error.errors() if len(one["loc"]) > 1})
     known = [field for field in fields if field in AgentRunRequest.model_fields]
     return JSONResponse(failed(str(uuid.uuid4()), "unknown", "INVALID_REQUEST", fields=known).model_dump(), 422)
