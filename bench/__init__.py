@@ -1,3 +1,3 @@
-"""Measures Runyard: `python -m bench` against a bare FastAPI stream, `bench.large` when there is much in the database,
-`bench.rivals` against others, and `python -m bench.report` says which targets were met.
+"""Measures Runyard: `python -m bench` against a bare FastAPI stream, `bench.large` with large databases, `bench.rivals`
+against other servers. `python -m bench.report` compares the results with the targets.
 """

@@ -1,7 +1,7 @@
 """`python -m bench`: Runyard on SQLite and on Postgres against a bare FastAPI stream and a fake commit, in one session.
 
-The clients are processes of their own. The servers take turns, because the machine drifts: only the ratios of one
-session mean anything. Every event of every run is checked to have arrived, in order."""
+The clients are separate processes. Every round measures all servers, because the machine drifts: only the ratios of one
+session are comparable. Every event of every run is checked to have arrived, in order."""
 
 import argparse
 import time

@@ -1,8 +1,7 @@
-"""The measured agents, written as a user would write them. A message says how many tokens are wanted.
-
-A token is `t<number> `, and where its way is timed `t<number> <when> `: the monotonic clock in nanoseconds, which all
-processes of a machine share. That is when the token was made; for `conversing`, which must keep its pace, it is when
-the token was due.
+"""The measured agents, written as a user would write them. A message says how many tokens to write. A token is
+`t<number> `, or `t<number> <when> ` if its latency is measured: the monotonic clock in nanoseconds, which all processes
+of a machine share. It is the time at which the token was made; for `conversing`, which keeps a pace, the time at which
+it was due.
 """
 
 import asyncio
@@ -17,14 +16,14 @@ PACE = 0.01  # seconds between two tokens
 
 @runyard.agent
 async def tokens(ctx: runyard.Context) -> None:
-    """As fast as it goes."""
+    """Write tokens as fast as possible."""
     for text in TEXTS[: int(ctx.message.text)]:
         await ctx.token(text)
 
 
 @runyard.agent
 async def paced(ctx: runyard.Context) -> None:
-    """As a model would: a token, then a pause."""
+    """Write tokens as a model does: a token, then a pause."""
     for n in range(int(ctx.message.text)):
         await ctx.token(f"t{n} {monotonic_ns()} ")
         await asyncio.sleep(PACE)
@@ -32,26 +31,26 @@ async def paced(ctx: runyard.Context) -> None:
 
 @runyard.agent
 async def conversing(ctx: runyard.Context) -> None:
-    """50 tokens a second, each at its time."""
+    """Write 50 tokens a second, each at its time."""
     async for token in due_tokens(int(ctx.message.text)):
         await ctx.token(token)
 
 
 @runyard.agent
 async def noop(ctx: runyard.Context) -> None:
-    """Nothing: what is left is what a run itself costs."""
+    """Do nothing: an empty run shows the cost of the run itself."""
 
 
 @runyard.agent
 async def stamped(ctx: runyard.Context) -> None:
-    """As fast as it goes, each token with its time."""
+    """Write tokens as fast as possible, each with its time."""
     for n in range(int(ctx.message.text)):
         await ctx.token(f"t{n} {monotonic_ns()} ")
 
 
 @runyard.agent
 async def asking(ctx: runyard.Context) -> None:
-    """The same, after a person agreed."""
+    """The same, after an approval."""
     await ctx.request_approval("go?")
     for n in range(int(ctx.message.text)):
         await ctx.token(f"t{n} {monotonic_ns()} ")
@@ -59,5 +58,5 @@ async def asking(ctx: runyard.Context) -> None:
 
 @runyard.agent
 async def endless(ctx: runyard.Context) -> None:
-    """Holds its thread until it is canceled, so that what comes after it can be followed before it begins."""
+    """Hold the thread until a cancel, so that clients can follow the next run before it begins."""
     await asyncio.Event().wait()

@@ -1,4 +1,4 @@
-"""The yardstick: a plain FastAPI StreamingResponse of the same tokens, from memory, with no durability at all.
+"""The baseline: a plain FastAPI StreamingResponse of the same tokens, from memory, without durability.
 
 It answers the same three requests as the threads face, so that the client does the same work."""
 

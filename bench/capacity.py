@@ -1,11 +1,11 @@
 """How many conversations one process holds: answers at 50 tokens a second, each token durable before it is seen, with a
 p99 of the added latency below 50 ms.
 
-The latency of a token counts from the time at which it was due, so a server that falls behind its pace is found out.
-Conversations begin one after the other, as they do in life. The number of conversations grows by half until the limit
-is passed, then the last interval is halved twice. A number holds if one of two attempts does: one hiccup of the machine
-decides nothing. The row has the largest number that held. All servers share the machine with their clients, so only the
-ratios mean anything."""
+The latency of a token counts from the time at which it was due, so the number shows a server that falls behind.
+Conversations begin one after the other. The number of conversations grows by half until the limit is passed, then the
+last interval is halved twice. A number holds if one of two attempts does: one pause of the machine does not decide. The
+row has the largest number that held. All servers share the machine with their clients, so only the ratios are
+comparable."""
 
 import base64
 from collections.abc import Callable, Iterator, Sequence

@@ -1,4 +1,4 @@
-"""Bar charts as SVG, drawn by hand: groups of bars, each with its number, readable on light and on dark ground."""
+"""Bar charts as SVG, drawn by hand: groups of bars, each with its number, readable on light and on dark backgrounds."""
 
 from collections.abc import Mapping, Sequence
 from xml.sax.saxutils import escape
@@ -33,7 +33,7 @@ class Bar(Struct, frozen=True):
 
 
 class Chart(Struct, frozen=True, kw_only=True):
-    """`bars[series][group]`; None where nothing was measured. `rule` is what a line across at 1 means."""
+    """`bars[series][group]`; None where nothing was measured. `rule` is the label of the line at 1."""
 
     title: str
     note: str

@@ -1,4 +1,4 @@
-"""Client processes that do one job together: `Crowd` starts them, lets them go, and adds up what they heard."""
+"""Client processes that do one job together: `Crowd` starts them and adds up their results."""
 
 import subprocess
 import sys
@@ -12,7 +12,7 @@ from bench.load import Heard, Job
 
 
 class ClientFailed(Exception):
-    """A client did not get what it should have; the message is its own."""
+    """A client got a wrong response; the message is the client's."""
 
 
 class Crowd:

@@ -1,4 +1,4 @@
-"""How a server is asked for a run. Runyard, the yardstick and most rivals answer the requests of the threads face."""
+"""The requests that start a run on each server. Runyard, the baseline and most rivals serve the threads face."""
 
 from collections.abc import Sequence
 from typing import Any, Protocol

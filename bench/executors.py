@@ -1,8 +1,8 @@
 """Measures a worker of Runyard against Celery over Redis and RabbitMQ, on Postgres: `python -m bench.executors`.
 
-Throughput: the processes have worked before; then so many short runs are queued at once, and the time counts from the
-first creation to the last end. Latency: one run after another on an idle system, from its creation to its start. Both
-come from the times in the database. The table goes to standard output; `docs/scaling.md` has one.
+Throughput: after a warm-up, many short runs are queued at once, and the time is from the first creation to the last
+end. Latency: one run after another on an idle system, from its creation to its start. Both come from the times in the
+database. The table goes to standard output; `docs/scaling.md` has one.
 
 RabbitMQ is measured if it is installed.
 """
@@ -58,7 +58,7 @@ class Measured(NamedTuple):
 
 
 def engines(redis: str, rabbitmq: str | None) -> list[Engine]:
-    """Return what is measured. Own workers ring no broker."""
+    """Return the engines to measure. Workers of Runyard need no broker."""
     brokers = [("Redis", redis), *([("RabbitMQ", f"celery+{rabbitmq}")] if rabbitmq else [])]
     made = [Engine("`runyard worker`", WORKER, count, count, "") for count in PROCESSES]
     for name, broker in brokers:

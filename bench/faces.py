@@ -1,5 +1,5 @@
-"""What each face costs: the same runs of 200 tiny events to 10 clients, asked for and followed in the protocols of
-other people's clients, in turns with the threads face.
+"""The cost of each face: the same runs of 200 tiny events to 10 clients, started and followed in the protocols of
+third-party clients, alternating with the threads face.
 
 One request of such a protocol starts the run and streams it."""
 

@@ -1,4 +1,5 @@
-"""Many followers of one run: all get all of it, and what the server needs for them. `followers, decided` is a run that
+"""Many followers of one run: each gets all events; memory and CPU of the server are measured. `followers, decided` is a
+run that
 waited for a person, whose decision reaches the log from outside of its worker."""
 
 import asyncio
@@ -28,7 +29,7 @@ def steps(stand: Stand, size: Size) -> list[Step]:
 
 
 def _follow(case: str, stand: Stand, kind: str, size: Size) -> Sequence[Row]:
-    """On a server of its own, so that its peak of memory is due to them."""
+    """On a separate server, so that its peak of memory is due to them."""
     gate = CASES[case]()
     with stand.server(kind, case) as server:
         run = asyncio.run(gate.hold(server.port, size.tokens))

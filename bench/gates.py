@@ -1,4 +1,5 @@
-"""Runs that can be followed before they write anything, and begin when they are told: so everybody is there in time.
+"""Runs that can be followed before they write anything, and begin on a signal, so that every follower is connected in
+time.
 
 `Queued` is a run behind another in its thread, which is canceled; `Asking` one that waits for an approval."""
 

@@ -1,8 +1,7 @@
-"""The client, a process of its own: `python -m bench.load <job as JSON>`.
+"""The client, a separate process: `python -m bench.load <job as JSON>`.
 
-It connects, says `ready`, waits for a line on its standard input, does its job, says `done`, and prints what it heard
-as one JSON line. Nothing is looked into before the job is done; then every stream is judged (`oracle.py`), and one that
-is wrong ends the process with an error."""
+It connects, says `ready`, waits for a line on its standard input, does its job, says `done`, and prints its results as
+one JSON line. After the job every stream is checked (`oracle.py`), and a wrong one ends the process with an error."""
 
 import asyncio
 import os
@@ -55,7 +54,7 @@ class Read(Struct, frozen=True, tag=True, kw_only=True):
 
 
 class Heard(Struct, frozen=True, kw_only=True):
-    """What a client heard; times in nanoseconds of the monotonic clock. `firsts`: from the request to the first
+    """The results of a client; times in nanoseconds of the monotonic clock. `firsts`: from the request to the first
     event; `delays`: from when a token was made until it was here. `cpu`: seconds of processor time, of one process."""
 
     begun: int

@@ -1,4 +1,4 @@
-"""The facts without which a number means nothing: cores, versions, the day. Never a host name or a path."""
+"""The facts about the machine: cores, versions, the date. Never a host name or a path."""
 
 import os
 import platform

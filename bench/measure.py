@@ -1,7 +1,7 @@
 """One measurement: clients do a job, and the server and its database are watched meanwhile.
 
 One client process is enough until it takes most of a core; then the same is measured again with twice as many, so that
-it is the server that sets the pace."""
+the server is the bottleneck."""
 
 from collections.abc import Callable
 

@@ -1,7 +1,5 @@
-"""Judges a stream by the bytes that came: every token once and in order, ids rising, one end and nothing after it.
-
-A stream that is anything else is `Wrong`, and a benchmark that meets one has no result. It happens after the clock was
-stopped, so it may be as strict as it likes."""
+"""Checks the bytes of a stream: every token once and in order, ids rising, one end and nothing after it. Any other
+stream is `Wrong`, and the benchmark then has no result. It runs after the measurement, so its cost does not matter."""
 
 import re
 from collections.abc import Iterator, Sequence
@@ -15,7 +13,7 @@ FRAME_END = re.compile(rb"\r?\n\r?\n")
 
 
 class Wrong(Exception):
-    """A stream was not what it must be."""
+    """A stream is not correct."""
 
 
 class Verdict(Struct, frozen=True):
@@ -85,7 +83,7 @@ def _field(line: bytes) -> tuple[bytes, bytes]:
 
 
 class Chunks:
-    """Takes HTTP's chunked coding off, however the network cut it."""
+    """Decodes HTTP's chunked coding, however the network splits it."""
 
     def __init__(self) -> None:
         self._left = 0  # of the chunk's data and the line end after it

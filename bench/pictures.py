@@ -38,7 +38,7 @@ def _ratio(results: Results) -> Chart | None:
         ["fake", "sqlite", "postgres"],
         lambda server, clients: _bar(results.ratio("events_s", "flat", server, "bare", clients)),
         title="Events per second, as a multiple of a bare FastAPI stream",
-        note="Runs of 200 tiny events over SSE, from the POST on, as fast as it goes; each committed before it is sent",
+        note="Runs of 200 tiny events over SSE, from the POST on, as fast as possible; committed before they are sent",
         rule="bare FastAPI",
     )
 
@@ -52,8 +52,8 @@ def _latency(results: Results) -> Chart | None:
             results.median("delay_ms_p50", "paced", server, clients),
             results.median("delay_ms_p99", "paced", server, clients),
         ),
-        title="A token's way to its reader, in ms: p50 / p99",
-        note="From when the agent made it until the client read it, at 10 ms a token; Runyard commits it in between",
+        title="Latency of a token, in ms: p50 / p99",
+        note="From its creation to its arrival at the client, at 10 ms a token; Runyard commits it in between",
         form="{:.1f}",
     )
 
@@ -63,7 +63,7 @@ def _jobs(results: Results) -> Chart | None:
     if not rates:
         return None
     return Chart(
-        title="Runs of nothing per second",
+        title="Empty runs per second",
         note="Through one process: posted, accepted, run, ended and streamed to the end",
         groups=[f"{results.clients('noop')[0]} in flight"],
         series={name: [_bar(rate)] for name, rate in rates.items()},
@@ -78,7 +78,7 @@ def _capacity(results: Results) -> Chart | None:
         return None
     return Chart(
         title="Live conversations that one process holds",
-        note="50 tokens a second each, a token's way to its reader below 50 ms (p99); Runyard commits it in between",
+        note="50 tokens a second each, latency of a token below 50 ms (p99); Runyard commits it in between",
         groups=["conversations"],
         series={name: [_bar(count)] for name, count in held.items()},
         colors={NAMES[server]: color for server, color in COLORS.items()},
@@ -95,7 +95,7 @@ def _rivals(results: Results) -> Chart | None:
         "flat",
         servers,
         lambda server, clients: _bar(results.ratio("events_s", "flat", server, "bare", clients)),
-        title="The same work done by others, as a multiple of a bare FastAPI stream",
+        title="Other servers at the same work, as a multiple of a bare FastAPI stream",
         note="Events per second; runs of 200 tiny events over SSE, from the POST on",
         rule="bare FastAPI",
         form="{:.2g}",

@@ -1,7 +1,7 @@
 """Two pods on one Postgres: posted on the first, followed on the second.
 
-Runs are paced, so that the second pod has to hear of events while they happen: `first_ms` is from the POST on the one
-to the first event on the other, `delay_ms` from when a token was made there until it was read here."""
+Runs are paced, so that the second pod must be notified of events while they happen: `first_ms` is from the POST on the
+one to the first event on the other, `delay_ms` from when a token was made there until it was read here."""
 
 from collections.abc import Sequence
 from functools import partial

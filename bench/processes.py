@@ -1,4 +1,4 @@
-"""The servers under test, each a process of its own: started, waited for, stopped."""
+"""The servers under test, each a separate process: started, waited for, stopped."""
 
 import os
 import signal
@@ -37,7 +37,7 @@ def free_port() -> int:
 
 
 def python(module: str, *arguments: str) -> list[str]:
-    """The command for a server of ours; the port comes last."""
+    """The command for a server of this project; the port comes last."""
     return [sys.executable, "-m", module, *arguments]
 
 
@@ -47,7 +47,7 @@ def running(
 ) -> Iterator[Server]:
     """A server that answers, until the block ends. `command` is completed by the port.
 
-    `quiet_in`: the folder in which it runs, and where what it says is kept."""
+    `quiet_in`: the folder in which it runs, with its output."""
     port = free_port()
     begun = time.perf_counter()
     environment = {key: value for key, value in os.environ.items() if not key.startswith("RUNYARD_")}

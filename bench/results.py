@@ -1,7 +1,7 @@
-"""What was measured, as it is kept in `bench/results/*.json`: the machine, the date, and one row per measurement.
+"""The results in `bench/results/*.json`: the machine, the date, and one row per measurement.
 
 A row is one round of one case on one server; what is shown is the median of the rounds, because the machine drifts and
-all servers took turns in every round."""
+every round measures all servers."""
 
 import statistics
 from collections.abc import Sequence
@@ -75,7 +75,7 @@ class Results(Struct, frozen=True):
 
 
 def ratio(number: str, rows: Sequence[Row], others: Sequence[Row]) -> float | None:
-    """The median of the ratios of each round: what the machine did to one server in a round, it did to the other."""
+    """The median of the ratios of each round: within a round the machine is equally fast for both servers."""
     ratios = [one / two for one, two in _pairs(number, rows, others) if two]
     return float(statistics.median(ratios)) if ratios else None
 

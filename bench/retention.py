@@ -1,4 +1,4 @@
-"""Claims and appends while old runs are dropped, against the same while nothing is: both in turns, in one database.
+"""Claims and appends while old runs are dropped, against the same without a sweep: alternately, in one database.
 
 Everything that has ended counts as old, so that the sweep has batches to drop for as long as the measurement takes; a
 round in which it dropped nothing fails the benchmark."""

@@ -1,7 +1,7 @@
 """Runyard as it is measured: `runyard serve` with the agents of `bench/app.py`, on a database or on a fake commit.
 
 `fake` is the whole stack over a store that keeps everything in dictionaries, so nothing is durable and nothing waits
-for a disk: what a run costs besides its commits. The difference to it is the price of durability."""
+for a disk. The difference to it is the cost of durability."""
 
 import json
 import sys

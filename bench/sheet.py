@@ -23,22 +23,22 @@ COLUMNS = {
 }
 SHARES = ("client_cpu", "idle_cpu")
 TITLES = {
-    "flat": "As fast as it goes",
+    "flat": "As fast as possible",
     "paced": "At 10 ms a token",
-    "noop": "Runs of nothing",
+    "noop": "Empty runs",
     "followers": "Many followers of one run",
     "followers, decided": "Many followers of a run that waited for a decision",
     "replay": "Replay of a long log, from the database",
     "replay, warm": "Replay of a long log, from memory",
     "capacity": "Conversations at 50 tokens a second that one process holds, p99 below 50 ms",
-    "faces": "The same runs in the protocols of other people's clients",
+    "faces": "The same runs in the protocols of third-party clients",
     "pods": "Posted on one pod, followed on another",
-    "traced": "Runs of nothing, with and without traces",
-    "claim": "Claiming one of so many queued runs",
-    "append": "Appending one event, among so many",
-    "tail read": "Reading the tail of a live run, among so many events",
-    "old read": "Reading the tail of an old run, among so many events",
-    "waiting": "So many runs wait for a person, the server is restarted, and all are answered",
+    "traced": "Empty runs, with and without traces",
+    "claim": "Claiming a run, by the number of queued runs",
+    "append": "Appending an event, by the number of stored events",
+    "tail read": "Reading the tail of a live run, by the number of stored events",
+    "old read": "Reading the tail of an old run, by the number of stored events",
+    "waiting": "Many runs wait for a person, the server restarts, and all are answered",
     "open streams": "Open streams, and one event to all of them",
 }
 

@@ -1,10 +1,10 @@
-"""How much is measured: `FULL` for numbers that count, `TINY` to see in seconds that everything works."""
+"""The size of the measurements: `FULL` for real numbers, `TINY` for a test of a few seconds."""
 
 from msgspec import Struct
 
 
 class Size(Struct, frozen=True, kw_only=True):
-    """Each measurement takes about `seconds` (a paced run takes two); all servers take turns in every round."""
+    """Each measurement takes about `seconds` (a paced run takes two); every round measures all servers."""
 
     rounds: int
     paced_rounds: int

@@ -1,6 +1,7 @@
 """The stand on which servers are measured: a private Postgres with fsync on, a folder for SQLite, and the servers.
 
-`bare` is the yardstick, `fake` Runyard with a fake commit, `sqlite` (synchronous=FULL) and `postgres` Runyard as it is.
+`bare` is the baseline, `fake` Runyard with a fake commit, `sqlite` (synchronous=FULL) and `postgres` Runyard as
+shipped.
 """
 
 import json
@@ -37,7 +38,7 @@ class Stand:
     def server(
         self, kind: str, database: str = "bench", traced: str = "", name: str = "", **settings: Any
     ) -> AbstractContextManager[Server]:
-        """A server of a kind; the same database name means the same data, also after a restart. `traced`: where its
+        """A server of this kind; the same database name means the same data, also after a restart. `traced`: where its
         traces go. `settings`: other settings of Runyard."""
         if kind == BARE:
             return running(kind, python("bench.bare"), "/openapi.json")

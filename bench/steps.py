@@ -1,5 +1,5 @@
-"""A benchmark is a list of steps, each with a name and some rows as its result; `walk` does them and says how far it
-is."""
+"""A benchmark is a list of steps, each with a name and some rows as its result; `walk` does them and prints the
+progress."""
 
 import time
 from collections.abc import Callable, Sequence
@@ -30,7 +30,7 @@ def walk(steps: Sequence[Step], begun: float) -> list[Row]:
 
 
 def said(rows: Sequence[Row]) -> str:
-    """The one number of each row that says most."""
+    """The most important number of each row."""
     words = []
     for row in rows:
         for value, unit in (

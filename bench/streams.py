@@ -1,7 +1,7 @@
 """Runs, streamed: 200 tiny events each, to 1, 10 and 50 clients, as fast as it goes (`flat`) and at 10 ms a token
-(`paced`); and runs of nothing, 64 in flight (`noop`).
+(`paced`); and empty runs, 64 in flight (`noop`).
 
-The order is by round, then by server, so that whatever the machine does to one it does to all."""
+The order is by round, then by server, so that a slow phase of the machine affects all servers."""
 
 from collections.abc import Sequence
 from functools import partial

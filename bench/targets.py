@@ -1,4 +1,4 @@
-"""What was promised, and what was measured: every target with its value, computed from the results."""
+"""Every target with its measured value, computed from the results."""
 
 from collections.abc import Callable
 from typing import Literal
@@ -121,7 +121,7 @@ TARGETS = [
         for clients in (10, 50)
     ),
     Target(
-        what="durable runs of nothing, one process, Postgres",
+        what="durable empty runs, one process, Postgres",
         good=600,
         excellent=1_500,
         form=RATE,
@@ -163,7 +163,7 @@ TARGETS = [
         value=_number("delay_ms_p50", "pods", "postgres", 1),
     ),
     Target(
-        what="runs of nothing with traces over OTLP against none, SQLite FULL",
+        what="empty runs with traces over OTLP against none, SQLite FULL",
         good=0.7,
         excellent=0.9,
         form=RATIO,
@@ -209,7 +209,7 @@ TARGETS = [
     ),
     *(
         Target(
-            what=f"{case} p50 while old runs are dropped, against quiet, {NAMES[server]}",
+            what=f"{case} p50 while old runs are deleted, against idle, {NAMES[server]}",
             good=1.2,
             excellent=1.05,
             form=RATIO,
@@ -220,7 +220,7 @@ TARGETS = [
     ),
     *(
         Target(
-            what=f"1,000 followers of one run, all get all: peak RSS, {NAMES[server]}",
+            what=f"1,000 followers of one run: peak RSS, {NAMES[server]}",
             good=250,
             excellent=150,
             form=MB,
@@ -246,7 +246,7 @@ TARGETS = [
         value=_against("runs_s", "flat", "langgraph dev", 50),
     ),
     Target(
-        what="durable runs of nothing against DBOS",
+        what="durable empty runs against DBOS",
         good=5,
         excellent=10,
         form=TIMES,

@@ -1,6 +1,6 @@
-"""What traces cost: runs of nothing, 64 in flight, on SQLite, with a collector of OpenTelemetry and without any.
+"""What traces cost: empty runs, 64 in flight, on SQLite, with a collector of OpenTelemetry and without any.
 
-A run of nothing is the worst case: nothing else is in it. The collector takes what it is sent without a look."""
+An empty run is the worst case: nothing else is in it. The collector discards its input."""
 
 import threading
 from collections.abc import Iterator, Sequence
@@ -25,7 +25,7 @@ MISSING = {} if find_spec("opentelemetry.exporter") else {CASE: "the extra otlp 
 def steps(stand: Stand, size: Size) -> list[Step]:
     if SQLITE not in stand.kinds or MISSING:
         return []
-    return [Step("runs of nothing, without and with traces", partial(_compare, stand, size))]
+    return [Step("empty runs, without and with traces", partial(_compare, stand, size))]
 
 
 def _compare(stand: Stand, size: Size) -> Sequence[Row]:

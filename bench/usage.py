@@ -43,7 +43,7 @@ def family_cpu_ns(pid: int) -> dict[int, int]:
 
 
 def spent_ns(before: Mapping[int, int], after: Mapping[int, int]) -> int:
-    """What a family spent in between; who came in between counts whole."""
+    """The CPU time of a process and its children between two readings; a new child counts as a whole."""
     return sum(spent - before.get(pid, 0) for pid, spent in after.items())
 
 

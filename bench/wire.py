@@ -1,7 +1,5 @@
 """One connection to a server over a raw socket, one request at a time; it costs so little that the server is measured
-and not the client.
-
-What a stream sends is kept as it came, each piece with the time of its arrival, and looked into later (`oracle.py`).
+and not the client. The pieces of a stream are kept with their arrival times and checked later (`oracle.py`).
 """
 
 import asyncio

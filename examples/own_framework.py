@@ -1,6 +1,6 @@
 """An agent of a framework that Runyard does not know: `runyard dev examples/own_framework.py`, then ask for a refund.
 
-`TinyAgent` stands for the framework. `bring` puts the log between it and the world (docs/frameworks/your-own.md).
+`TinyAgent` stands for the framework. `bring` records its effects in the log (docs/frameworks/your-own.md).
 """
 
 import re
@@ -14,7 +14,7 @@ Say = Callable[[str], Awaitable[None]]
 
 
 class TinyAgent:
-    """A framework with a loop of its own: ask the model, call its tools, repeat until it has no more calls."""
+    """A framework with its own loop: ask the model, call its tools, repeat until it has no more calls."""
 
     def __init__(self, model: Callable[[list[Message]], Awaitable[Message]], tools: Mapping[str, Any]) -> None:
         self.model, self.tools = model, tools

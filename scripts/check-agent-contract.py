@@ -3,7 +3,7 @@
     export AGENT_CONTRACT_TARGETS="http://localhost:8000=LIT_RETRIEVAL,http://localhost:8001=POLICY_REVIEW"
     python3 scripts/check-agent-contract.py [--json] [URL=TASK_TYPE ...]
 
-Exit code 0 if all of them do, 1 if one does not, 2 if no target is named rightly. `runyard check` is the same.
+Exit code 0 if all of them do, 1 if one does not, 2 if no valid target is given. `runyard check` is the same.
 """
 
 import argparse

@@ -60,13 +60,13 @@ _HEADER = """# Core events
 
 Made by `make docs` from `src/runyard/domain/events/`; do not edit.
 
-A run's log is the truth about it: events `(run_id, seq)`, contiguous from 1, never changed. They are a closed union: a
-new kind does not type-check until every face has said what it does with it. The log starts with `run.queued` and ends
+A run's log is the source of truth: events `(run_id, seq)`, contiguous from 1, never changed. They are a closed union: a
+new kind fails type checking until every face handles it. The log starts with `run.queued` and ends
 with `{terminal}`, exactly once, in the transaction that sets the status.
 
 ## The envelope
 
-What `GET /api/runs/{{id}}/log` shows of every event.
+`GET /api/runs/{{id}}/log` shows these fields of every event.
 
 | field | kind | what it is |
 |---|---|---|
@@ -95,28 +95,28 @@ When the code of an agent, a step, a node or a tool raises an exception, the eve
 ```
 
 - It is one text with line breaks, as Python prints it, with causes and members of groups. It has at most about 16,000
-  characters; of a longer one the middle is left out. It begins with the first frame of the agent's own code. It never
+  characters; a longer one loses its middle. It begins with the first frame of the agent's own code. It never
   has values of variables.
-- `step.finished` and `tool.finished` have the one of their call. `run.error` has the one of what ended the run; a node
-  that fails has no `step.finished`, so its traceback is there.
-- It is left out where no code of the agent raised: a refused approval, a `ToolError`, a model that does not answer, a
+- `step.finished` and `tool.finished` have the traceback of their call. `run.error` has the traceback of the error that
+  ended the run, also of a failed node, which has no `step.finished`.
+- It is left out if no code of the agent raised: a rejected approval, a `ToolError`, a model that does not answer, a
   crash.
 - It is content: sealed, redacted and deleted like the rest of `data`. Only the native face (`/log`, and `/state` under
   `steps`, `calls` and `error`), `runyard runs show` and the page show it, to the owner of the run. `runyard dev` also
   prints it on stderr, with the run's id. It is in no log line and on no other face.
 
-## What each face makes of it
+## Frames of each face
 
-A face shows an event as at most one frame, or not at all (-). Threads, plans and native are built; the other columns
-are what their faces will be held to.
+A face shows an event as one frame, or not at all (-). The pages of [clients/](clients/) have the tables of other faces.
 
 | event | threads | chats | contract | channels | plans |
 |---|---|---|---|---|---|
 {images}
 
-A worker that dies leaves text that the next one writes again. `model.reset` says so. On the threads face it is a
+After a crash the next worker writes unfinished text again. `model.reset` announces this. On the threads face it is a
 `token` without text: `{{"text": "", "reset": true, "after": 41}}`. A client then drops the text of every token whose id
-is greater than `after`, and goes on. So the texts that remain, joined, are `final.text`, wherever the client attached.
+is greater than `after`, and continues. So the texts that remain, joined, are `final.text`, wherever the client
+attached.
 
 ## Versions
 

@@ -1,13 +1,13 @@
-"""Prove both README commands on a fresh Debian that has Python, git, make and ca-certificates and nothing else.
+"""Test both README commands on a fresh Debian with only Python, git, make and ca-certificates.
 
     python3 -m scripts.fresh [--parts run,test] [--who root,user] [--command 'make check']
 
 `make fresh` calls it. It builds a minimal Debian with debootstrap in a folder outside the repository, clones HEAD into
 it, runs the commands as root (whose home has mode 0700) and as an ordinary user, and prints a table of times. It needs
-Linux, root and debootstrap; the network is that of the host. The Debian is entered with pivot_root in namespaces of its
-own, because a chroot forbids the user namespaces that the sandbox is made of. When a part ends, so do its processes.
-Host configuration that is needed to reach package indexes is copied if it exists: proxies, /etc/pip.conf, /etc/npmrc
-and local certificate authorities. Files of users, which may hold secrets, are not.
+Linux, root and debootstrap; the network is that of the host. The Debian is entered with pivot_root in separate
+namespaces, because a chroot forbids the user namespaces that the sandbox is made of. When a part ends, so do its
+processes. Host configuration that is needed to reach package indexes is copied if it exists: proxies, /etc/pip.conf,
+/etc/npmrc and local certificate authorities. Files of users, which may hold secrets, are not.
 """
 
 from __future__ import annotations
@@ -178,7 +178,7 @@ def end(process: subprocess.Popen[bytes]) -> None:
 
 
 def remove(folder: Path) -> None:
-    """Remove a tree; nothing is mounted in it, since every part has mounts of its own."""
+    """Remove a tree; nothing is mounted in it, since every part has its own mounts."""
     if folder.exists():
         if any(str(folder) in line.split()[4] for line in Path("/proc/self/mountinfo").read_text().splitlines()):
             sys.exit(f"fresh: something is mounted in {folder}; unmount it first.")

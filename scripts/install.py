@@ -112,7 +112,7 @@ def index_options(configuration: Mapping[str, str]) -> list[str]:
 
 
 def uv_environment(environment: Mapping[str, str]) -> dict[str, str]:
-    """uv brings a list of authorities of its own; the system's counts where there is one."""
+    """uv has its own list of certificate authorities; the list of the system is used if there is one."""
     bundle = _system_bundle()
     return {**({"SSL_CERT_FILE": bundle} if bundle else {}), **environment}
 

@@ -10,11 +10,11 @@ _HEADER = f"""# Metrics
 Made by `make docs` from `src/runyard/telemetry/metrics.py`; do not edit.
 
 `GET /metrics` answers in Prometheus' text format. On the wire a metric's name begins with `{PREFIX}`, and that of a
-counter ends in `_total`, as Prometheus has it; a histogram has the series `_bucket`, `_sum` and `_count`. Everything is
-counted by one process since it started: add up over processes, except `queue_depth`, `queue_oldest_seconds` and
-`approvals_waiting`, which every process reads from the database (at most every five seconds, and the last values are
-repeated while it is unavailable). Labels are words of a closed set: statuses, codes, and the agents, models and tools
-of the app; anything else is `other`. Never an id, never content.
+counter ends in `_total`, as Prometheus has it; a histogram has the series `_bucket`, `_sum` and `_count`. Each
+process counts since its start: add the values of all processes, except `queue_depth`, `queue_oldest_seconds` and
+`approvals_waiting`, which every process reads from the database (at most every five seconds; the last values are
+repeated while it is unavailable). Label values come from closed sets: statuses, codes, and the agents, models and tools
+of the app; any other value is `other`. Labels never hold ids or content.
 
 The route needs a key with the scope `operate` (access.md). `RUNYARD_METRICS_PORT` serves the same at a separate port
 without a key, which is how a `runyard worker` is scraped; it listens on loopback unless `RUNYARD_METRICS_HOST` is set.

@@ -142,7 +142,7 @@ def _bring(absent: Iterable[str]) -> None:
 
 
 def _private_apt() -> Sequence[str]:
-    """apt-get with lists and downloads of its own, so that it needs no root and changes nothing of the machine's."""
+    """apt-get with its own lists and downloads, so that it needs no root and does not change the machine."""
     lists = FOLDER / "state" / "lists" / "partial"
     lists.mkdir(parents=True, exist_ok=True)
     options = {

@@ -36,7 +36,7 @@ Status: covered (the tests prove the line), partly (the missing part is named), 
 
 
 class RequirementsError(Exception):
-    """Something a person has to mend; the message is one sentence."""
+    """An error that a person has to fix; the message is one sentence."""
 
 
 @dataclass(frozen=True)

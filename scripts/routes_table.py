@@ -19,25 +19,25 @@ _HEADER = """# HTTP
 
 Made by `make docs` from the OpenAPI document (`GET /openapi.json`); do not edit.
 
-Bodies are JSON in UTF-8, declared as `application/json`. Times are ISO 8601 in UTC. A POST that creates takes an
-`Idempotency-Key` (1 to 200 characters, kept for 24 hours): the same request again gives the same answer, another one
-under the same key is a 409. A field or a query parameter that a route does not have is a 422 with a hint; only the
-contract routes take fields that they do not know.
+Bodies are JSON in UTF-8, declared as `application/json`. Times are ISO 8601 in UTC. A POST that creates an object takes
+an `Idempotency-Key` (1 to 200 characters, kept for 24 hours). The same request with the same key returns the same
+response; another request with that key returns 409. An unknown field or query parameter returns 422 with a hint; only
+the contract routes accept unknown fields.
 
-A stream is `text/event-stream`. It takes `Last-Event-ID`, `fromSeq` and `after`, each the last seq that was seen; the
-largest of them counts, and one that is not a whole number is a 400. It ends by itself after the run's last event, and
-only then: a connection that is cut before is to be opened again, at the last id. A `Last-Event-ID` at or past the end
-of a run that has ended is a 204, which makes an EventSource stop; `fromSeq` and `after` get an empty stream.
+A stream is `text/event-stream`. It takes `Last-Event-ID`, `fromSeq` and `after`, each the last seq that the client has
+seen. The largest of them counts; a value that is not a whole number returns 400. The stream ends cleanly only after the
+run's last event. If a connection is cut before, reconnect with the last id. A `Last-Event-ID` at or past the end of an
+ended run returns 204, which makes an EventSource stop; `fromSeq` and `after` get an empty stream.
 
-Every request but those for health carries an API key ([access.md](access.md)): `Authorization: Bearer <key>`, or
-`X-API-Key: <key>`. The last column is the scope that it must have. What belongs to another owner is a 404.
+Requests need an API key ([access.md](access.md)): `Authorization: Bearer <key>`, or `X-API-Key: <key>`. The last column
+is the scope that the key must have (- if the route needs no key). Other owners' objects return 404.
 """
 
 _ERRORS = """
 ## Errors
 
-Every error is `application/problem+json` with `type`, `title`, `status`, `code` and `detail` (and `errors`, where a
-request does not fit: `where` and `what` of each). None repeats what was sent.
+Every error is `application/problem+json` with `type`, `title`, `status`, `code` and `detail`. An invalid request also
+has `errors`, each with `where` and `what`. No error repeats text of the request.
 
 | status | when |
 |---|---|

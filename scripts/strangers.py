@@ -147,7 +147,7 @@ def install(python: Path, wanted: Sequence[str]) -> None:
 
 
 def a2a_tck() -> Outcome:
-    """Run the test kit of A2A in an environment of its own."""
+    """Run the test kit of A2A in a separate environment."""
     folder, python = sources(A2A_TCK), HERE / "a2a-tck-venv" / "bin" / "python"
     install(python, tomllib.loads((folder / "pyproject.toml").read_text())["project"]["dependencies"])
     printed = HERE / "a2a-tck.txt"

@@ -1,4 +1,4 @@
-"""What every kind of test may use: the event loop's backend and the private Postgres server.
+"""Fixtures for all tests: the event loop's backend and the private Postgres server.
 
 One server serves a whole test session; it never waits for the disk, because no test cuts the power. Under xdist the
 controlling process owns it and hands its address to the workers; otherwise the first test that needs it starts it.

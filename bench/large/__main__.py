@@ -1,6 +1,5 @@
-"""`python -m bench.large`: what becomes slower when there is much, on Postgres, in tens of minutes.
-
-Two databases, a small and a large one, take turns in every batch, so that only their ratio counts."""
+"""`python -m bench.large`: compare a small with a large database on Postgres, in tens of minutes. Every batch measures
+both, so that their ratio is comparable."""
 
 import argparse
 import asyncio
@@ -109,7 +108,7 @@ def _both(sizes: tuple[int, int]) -> str:
 
 
 def main() -> None:
-    parser = argparse.ArgumentParser(prog="python -m bench.large", description="Measure what much data does.")
+    parser = argparse.ArgumentParser(prog="python -m bench.large", description="Measure with large databases.")
     parser.add_argument("--tiny", action="store_true", help="sizes that show in seconds that it works")
     parser.add_argument("--folder", type=Path, default=FOLDER, help="where large.json goes")
     asked = parser.parse_args()

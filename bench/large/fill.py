@@ -15,7 +15,7 @@ AT_ONCE = 20_000  # rows, more or less
 async def filled(
     dsn: str, template: Callable[[PostgresStore], Awaitable[int]], clones: int, say: Callable[[str], None]
 ) -> PostgresStore:
-    """An open store on a database that holds what `template` wrote, and so many clones of it.
+    """An open store on a database with the rows that `template` wrote and clones of them.
 
     `template` returns how many rows it wrote, more or less."""
     store = PostgresStore(dsn, SystemClock())

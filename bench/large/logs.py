@@ -1,7 +1,8 @@
 """Appending to a log and reading its tail when the database holds ten thousand events, and when it holds five million.
 
-The old events are of runs that have ended, of 200 tokens each; `append` is one token to a live run in a commit of its
-own, `tail read` the last events of a live run, `old read` those of a run that ended before, wherever its pages are."""
+The old events are of runs that have ended, of 200 tokens each; `append` is one token to a live run in a separate
+commit, `tail read` the last events of a live run, `old read` those of a run that ended before, wherever its pages
+are."""
 
 import random
 from collections.abc import Awaitable, Callable, Sequence

@@ -1,8 +1,8 @@
-"""`python -m bench.large.long_runs`: what looking at a long run costs, with snapshots and without them.
+"""`python -m bench.large.long_runs`: the cost of reading a long run, with and without snapshots.
 
 One thread has one answer of a million tokens, another one twenty answers of two thousand. A process of this program
 writes them as any other would. Then `/state`, the chat object and the conversation that the next message begins with
-are asked for, in turns from the first event of the log (as if there were no snapshots) and from the newest snapshot."""
+are read, alternately from the first event of the log (as if there were no snapshots) and from the newest snapshot."""
 
 import argparse
 import asyncio

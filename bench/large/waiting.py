@@ -1,5 +1,6 @@
-"""Ten thousand runs wait for a person, the server is restarted, and everyone is answered: what waiting costs (`rss_mb`,
-`idle_cpu` of the restarted server), how long a decision takes, and how many of them go on in a second."""
+"""Ten thousand runs wait for a person, the server is restarted, and all runs are answered: the cost of waiting
+(`rss_mb`,
+`idle_cpu` of the restarted server), how long a decision takes, and how many runs continue per second."""
 
 import asyncio
 import time

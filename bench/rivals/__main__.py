@@ -1,5 +1,5 @@
 """`python -m bench.rivals`: 200 tiny events to 1, 10 and 50 clients from bare FastAPI, from Runyard on Postgres, and
-from others, in one interleaved session; every event is checked. And runs of nothing, where runs are durable jobs.
+from others, in one interleaved session; every event is checked. And empty runs, where runs are durable jobs.
 
 A rival that cannot be installed, started or measured is named, with the reason."""
 
@@ -103,7 +103,7 @@ class Contest:
 
 
 def main() -> None:
-    parser = argparse.ArgumentParser(prog="python -m bench.rivals", description="Measure Runyard against others.")
+    parser = argparse.ArgumentParser(prog="python -m bench.rivals", description="Measure other servers.")
     parser.add_argument("--tiny", action="store_true", help="sizes that show in a minute that it works")
     parser.add_argument("--folder", type=Path, default=FOLDER, help="where rivals.json goes")
     asked = parser.parse_args()

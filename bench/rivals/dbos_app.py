@@ -1,5 +1,5 @@
-"""DBOS on Postgres: a run is a workflow whose one step writes every token to the workflow's stream. A run of nothing is
-a workflow without a step, and its end is awaited where it was started, which is the quickest there is.
+"""DBOS on Postgres: a run is a workflow whose one step writes every token to the workflow's stream. An empty run is
+a workflow without a step, and its end is awaited where it was started, which is the fastest way.
 
 `python dbos_app.py <postgres url> <port>`"""
 

@@ -1,6 +1,6 @@
 """The environment in which rivals run: `.venv-rivals`, filled from `requirements/rivals.txt`, every hash checked.
 
-Each rival is installed by itself, so that one that cannot be does not take the others with it."""
+Each rival is installed by itself, so that one failed installation does not affect the others."""
 
 import hashlib
 import shutil

@@ -1,4 +1,4 @@
-"""Redis Streams: a run is a task of the server that adds every token with an XADD of its own; readers block on XREAD.
+"""Redis Streams: a run is a task of the server that adds every token with a separate XADD; readers block on XREAD.
 
 `python redis_app.py <redis url> <port>`"""
 

@@ -1,4 +1,4 @@
-"""Who is compared: what has to be installed, how it is started, and how it is spoken to."""
+"""The compared servers: packages, start commands and protocols."""
 
 import json
 import socket

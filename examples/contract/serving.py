@@ -1,4 +1,4 @@
-"""Serves the agents of one module as a service of its own: an ASGI app for uvicorn, with its own database.
+"""Serves the agents of one module as a separate service: an ASGI app for uvicorn, with its own database.
 
 No API key is needed, so keep it on a loopback address; with `keys=True` callers need one (docs/access.md)."""
 

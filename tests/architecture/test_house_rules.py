@@ -87,7 +87,7 @@ def test_files_and_functions_are_short() -> None:
     files = {name: len(source.splitlines()) for name, source in sources.items()}
     functions = {f"{name}::{f}": n for name, source in sources.items() for f, n in function_lengths(source)}
     assert too_large(files, FILE_LINES, LONG_FILES) == [], (
-        "a file has one idea: move the second one into a file of its own"
+        "a file has one idea: move the second one into a separate file"
     )
     assert too_large(functions, FUNCTION_LINES, LONG_FUNCTIONS) == [], "split the function by its steps"
 

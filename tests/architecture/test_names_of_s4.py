@@ -1,4 +1,4 @@
-"""The table in docs/plans.md that says where S4's classes, methods and files are. It must be complete and true."""
+"""The table in docs/plans.md that says where S4's classes, methods and files are. It must be complete and correct."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What `import runyard` promises. A name that is added or taken away is a decision, made here as well."""
+"""The public names of `import runyard`. Adding or removing a name is a decision, so this list changes too."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What must be green before anything lands: one command, which leaves nothing out."""
+"""`.ci/run` is the one command that must pass before a merge, and it runs every check."""
 
 import re
 import tomllib

@@ -1,4 +1,4 @@
-"""`python -m bench` with sizes that mean nothing, on SQLite: every part of it works, and what it keeps is reported."""
+"""`python -m bench` with tiny sizes, on SQLite: every part of it works, and its results are reported."""
 
 from __future__ import annotations
 

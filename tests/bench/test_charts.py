@@ -1,4 +1,4 @@
-"""The charts are well-formed, hold the numbers they show, and change their colours on dark ground."""
+"""The charts are well-formed, hold the numbers they show, and have other colours on a dark background."""
 
 from __future__ import annotations
 

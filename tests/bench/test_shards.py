@@ -1,4 +1,4 @@
-"""The simulation of many shards: nothing is lost or made in it, and it answers as queues do."""
+"""The simulation of many shards loses and invents no run, and behaves like queues."""
 
 from __future__ import annotations
 

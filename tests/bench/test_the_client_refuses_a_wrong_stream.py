@@ -1,4 +1,4 @@
-"""The client process itself, over a real socket: it hears what a right server sends, and fails on a wrong one."""
+"""The client process itself, over a real socket: it accepts a correct stream and fails on a wrong one."""
 
 from __future__ import annotations
 

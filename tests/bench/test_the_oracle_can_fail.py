@@ -1,4 +1,4 @@
-"""The client refuses a stream in which an event is missing, doubled, late or out of order. A benchmark whose check
+"""The client refuses a stream in which an event is missing, duplicated, late or out of order. A benchmark whose check
 cannot fail measures nothing."""
 
 from __future__ import annotations

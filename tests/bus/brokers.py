@@ -1,4 +1,4 @@
-"""The brokers of the suite: how to get onto each, and what can be done to it. All but memory are real servers."""
+"""The brokers of the suite: how to connect to each, and its faults. All except memory are real servers."""
 
 from __future__ import annotations
 

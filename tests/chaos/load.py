@@ -1,5 +1,5 @@
-"""What clients do during a chaos run: they start runs of several kinds, follow them, cancel some, and decide what is
-asked. A client whose request has no answer asks again with the same key, of any server."""
+"""What clients do during a chaos run: they start runs of several kinds, follow them, cancel some, and decide approvals.
+A client without a response repeats its request with the same key, at any server."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ from tests.support.pods import Pod
 CLIENTS = 4  # that start runs
 PAUSE_SECONDS = 0.5  # between the runs of a client
 TRY_SECONDS = 0.1  # between tries of a request
-THREADS = 6  # conversations that stay; each is a lane of its own
+THREADS = 6  # conversations that stay; each is a separate lane
 AT_WORK = 40  # runs that have not ended; more are not started
 
 KINDS = ("tokens", "steps", "reads", "once", "approval", "lane", "plan", "cancel", "scripted")

@@ -1,7 +1,7 @@
-"""What must hold after the last fault: every run ends, and the checker, the followers and the effects agree.
+"""The checks after the last fault: every run ends, and the checker, the followers and the effects agree.
 
 The invariants are those of `tests/support/invariants.py`. On top of them no run ends in an error (only agents raise
-errors, and these do not), no approval expires before its hour, and no event lies in a week to come."""
+errors, and these do not), no approval expires too early, and no event is in the partition of a future week."""
 
 from __future__ import annotations
 

@@ -30,7 +30,7 @@ SETTINGS: dict[str, Any] = {
 
 
 class Place:
-    """One process at a time, with a proxy of its own before the database."""
+    """One process at a time, with a separate proxy before the database."""
 
     def __init__(self, flow: Flow, kind: Kind, report: Report, proxy: Proxy | None, settings: dict[str, Any]) -> None:
         self._flow = flow

@@ -1,4 +1,4 @@
-"""The `runyard` command as a user starts it: a process of its own, in a folder of its own, with a clean environment."""
+"""The `runyard` command as a user starts it: a separate process, in a separate folder, with a clean environment."""
 
 import io
 import os
@@ -84,7 +84,7 @@ def serving(
 
 
 def following(folder: Path, url: str, run_id: str) -> "subprocess.Popen[bytes]":
-    """`runyard runs follow`, as it goes on: what has been read of it cannot be lost in a buffer."""
+    """`runyard runs follow`, as it continues: what has been read of it cannot be lost in a buffer."""
     return subprocess.Popen(
         [RUNYARD, "runs", "follow", run_id],
         cwd=folder,

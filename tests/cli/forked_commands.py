@@ -1,4 +1,4 @@
-"""The `runyard` command as a process of its own that need not import everything again: most of its start is imports.
+"""The `runyard` command as a separate process that need not import everything again: most of its start is imports.
 
 `start` asks a parent process, one for each process of tests, which has imported what commands need and done nothing
 else. It forks a child with the caller's files as stdin, stdout and stderr, its folder, its environment and its words,

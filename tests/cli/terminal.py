@@ -1,4 +1,4 @@
-"""A command in a terminal of its own: typed into, and read as a person would read it."""
+"""A command in a separate terminal: typed into, and read as a person would read it."""
 
 import os
 import pty

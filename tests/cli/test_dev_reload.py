@@ -1,4 +1,5 @@
-"""`runyard dev` starts again when its app changes: the same process and address, and runs go on with the new code."""
+"""`runyard dev` starts again when its app changes: the same process and address, and runs continue with the new
+code."""
 
 import os
 import re
@@ -84,7 +85,7 @@ def test_a_changed_app_goes_on_with_its_runs_and_a_broken_one_changes_nothing(tm
                 pass  # it asks soon
 
             change(words, "WORD = (\n")
-            server.until(r"words\.py changed, but the version before goes on: .*words\.py, line 1: ")
+            server.until(r"words\.py changed, but the previous version still runs: .*words\.py, line 1: ")
             assert http.get(f"/api/runs/{run}").json()["status"] == "running", "the server is there"
 
             change(words, "WORD = 'new'\n")

@@ -1,4 +1,4 @@
-"""What goes wrong is one sentence on stderr, with an exit code: 2 when Runyard cannot start, 1 otherwise."""
+"""A failure is one sentence on stderr, with an exit code: 2 when Runyard cannot start, 1 otherwise."""
 
 import socket
 from pathlib import Path

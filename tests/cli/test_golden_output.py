@@ -1,4 +1,4 @@
-"""What commands print in terminals of 80 and 200 columns, compared with tests/cli/golden.
+"""The output of commands in terminals of 80 and 200 columns, compared with tests/cli/golden.
 
 `WRITE_GOLDEN=1 pytest tests/cli/test_golden_output.py` writes the files again; look at the difference.
 """

@@ -1,4 +1,4 @@
-"""`runyard keys`, and servers that need one: every server but `dev` on a loopback address."""
+"""`runyard keys`, and servers that need one: every server except `dev` on a loopback address."""
 
 import json
 import os

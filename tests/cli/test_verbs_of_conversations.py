@@ -1,5 +1,5 @@
-"""Verbs for runs, threads, channels, agents, memory and usage: what a server answers is what its database answers
-afterwards, with ids that may be short."""
+"""Verbs for runs, threads, channels, agents, memory and usage: a server and, later, its database give the same output,
+also for short ids."""
 
 import json
 import re

@@ -1,4 +1,4 @@
-"""The agents that clients of others talk to: a scripted model that does what the first word of the message says."""
+"""The agents that third-party clients talk to: a scripted model that does what the first word of the message says."""
 
 from __future__ import annotations
 

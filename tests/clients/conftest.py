@@ -1,6 +1,6 @@
-"""Clients of others, unmodified and pinned, against real server processes.
+"""Third-party clients, unmodified and pinned, against real server processes.
 
-A client's program runs as a process of its own, with the packages of `.venv-clients` (`requirements/clients.txt`, and
+A client's program runs as a separate process, with the packages of `.venv-clients` (`requirements/clients.txt`, and
 `node/package.json` for Node), because they need versions of libraries that Runyard's own do not allow. `make test` sets
 that environment up; `make clients-for-tests` does only that.
 """
@@ -46,7 +46,7 @@ __all__ = [
 HERE = Path(__file__).parent
 APP = HERE / "client_app.py"
 ENVIRONMENT = HERE.parents[1] / ".venv-clients"
-MISSING = "The clients of others are not installed. Run `make clients-for-tests`."
+MISSING = "The third-party clients are not installed. Run `make clients-for-tests`."
 
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:

@@ -1,4 +1,4 @@
-"""Front ends of docs/clients, built with the packages of others and opened in Chromium, at the origin of a server."""
+"""Front ends of docs/clients, built with third-party packages and opened in Chromium, at the origin of a server."""
 
 from __future__ import annotations
 

@@ -1,6 +1,6 @@
 """Agents with the names that the conformance suite of MCP calls, and a server that they listen on.
 
-The tools of the suite have arguments of their own, such as `seconds`. An agent takes a message, so a wrapper around the
+The tools of the suite have their own arguments, such as `seconds`. An agent takes a message, so a wrapper around the
 app puts the arguments into it, as JSON. Everything else reaches the app as the suite sent it.
 """
 

@@ -1,4 +1,5 @@
-"""`a2a-sdk` sets addresses for push notifications; a real receiver gets every state, whatever dies in between."""
+"""`a2a-sdk` sets addresses for push notifications; a real receiver gets every state, even if the server or the receiver
+dies."""
 
 from __future__ import annotations
 

@@ -22,7 +22,7 @@ HELLO = "Hello, dear guest."
 
 
 async def at_once(url: str, *cases: str) -> list[dict[str, Any]]:
-    """Run several cases side by side, each in a thread of its own."""
+    """Run several cases side by side, each in a separate thread."""
     return await asyncio.gather(*(ran(PROGRAM, case, url, THREAD=f"thread-{case}") for case in cases))
 
 

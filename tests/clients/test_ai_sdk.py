@@ -27,7 +27,7 @@ STEP = "step-start"
 
 
 async def at_once(url: str, transport: str, *cases: str, **variables: str) -> dict[str, dict[str, Any]]:
-    """Run several cases side by side, each in a chat of its own."""
+    """Run several cases side by side, each in a separate chat."""
     found = await asyncio.gather(
         *(ran(PROGRAM, case, url, TRANSPORT=transport, CHAT=f"chat-{case}", **variables) for case in cases)
     )

@@ -1,4 +1,4 @@
-"""The pages in docs/clients are front ends that run: built as they stand, and used in a browser."""
+"""The pages in docs/clients are front ends that run: built unchanged, and used in a browser."""
 
 from __future__ import annotations
 

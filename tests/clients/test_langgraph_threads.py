@@ -1,4 +1,4 @@
-"""What `useStream` of LangGraph is made of, in Node: runs, tools, interrupts, stops and errors over the thread stream,
+"""The parts of LangGraph's `useStream`, in Node: runs, tools, interrupts, stops and errors over the thread stream,
 also if the connection breaks at every event and the server is killed."""
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""`mcp` for Python and `@modelcontextprotocol/client` for Node call agents, answer forms, cancel and come back."""
+"""`mcp` for Python and `@modelcontextprotocol/client` for Node call agents, answer forms, cancel and resume."""
 
 from __future__ import annotations
 

@@ -80,7 +80,7 @@ EVERYTHING: dict[str, Any] = {
     "serviceAccount": {"annotations": {"role": "agents"}},
     "commonLabels": {"owner": "platform"},
 }
-# Other branches of the templates: objects that exist already, no worker of its own, autoscaling in the other ways.
+# Other branches of the templates: objects that exist already, no worker, autoscaling in the other ways.
 OTHERWISE: dict[str, Any] = {
     "fullnameOverride": "agents",
     "image": {"tag": "main"},

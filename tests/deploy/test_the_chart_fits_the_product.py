@@ -1,4 +1,4 @@
-"""deploy/helm: what the chart gives to a pod is what the product knows: settings, commands, routes, times, folders."""
+"""deploy/helm: the settings, commands, routes, times and folders that the chart gives to a pod exist in the product."""
 
 from __future__ import annotations
 

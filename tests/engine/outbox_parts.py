@@ -1,4 +1,4 @@
-"""An outbox on a memory store that fails when told to, with a bus that records what it sends."""
+"""An outbox on a memory store that fails on request, with a bus that records its hints."""
 
 from collections.abc import Sequence
 from typing import Any

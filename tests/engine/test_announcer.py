@@ -1,4 +1,4 @@
-"""The announcer counts ready runs by queue and rings; a lost wake-up or a lost message is made up for by its poll."""
+"""The announcer counts ready runs by queue and uses the doorbell; its poll recovers lost wake-ups and messages."""
 
 import asyncio
 from collections.abc import Mapping

@@ -1,4 +1,4 @@
-"""A caller that is cancelled, at whatever moment, leaves a connection that the next one can use, and no lost claim."""
+"""A caller that is cancelled at any moment leaves a usable connection and no lost claim."""
 
 import asyncio
 from typing import Any

@@ -1,4 +1,4 @@
-"""Followers of what is published: each event once, in order, and none beyond the cursor of the outbox."""
+"""Followers of published events get each event once, in order, and none beyond the cursor of the outbox."""
 
 import asyncio
 

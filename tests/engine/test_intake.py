@@ -1,4 +1,4 @@
-"""Where runs begin: posts that come together share a commit, and each succeeds or fails alone."""
+"""Intake: concurrent posts share a commit, and each succeeds or fails alone."""
 
 import asyncio
 from typing import Any

@@ -1,4 +1,4 @@
-"""What runs ask of a store is asked again while the database is unavailable, whichever operation it is.
+"""Store calls of runs are retried while the database is unavailable, for every operation.
 
 `retrying` repeats coroutine functions only."""
 

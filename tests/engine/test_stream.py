@@ -1,4 +1,4 @@
-"""The only reader: a cursor without gap and repetition, whichever process writes and whatever the tail drops."""
+"""The only reader: a cursor without gaps and duplicates, for any writing process and any events that the tail drops."""
 
 import asyncio
 from typing import Any

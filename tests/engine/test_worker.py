@@ -1,4 +1,5 @@
-"""The process's worker: it holds its lease or lets go of everything, one suspect at a time, and drains without loss."""
+"""The worker of a process holds its lease or stops all its runs, claims one suspect at a time, and drains without
+loss."""
 
 import asyncio
 import gc

@@ -116,7 +116,7 @@ def _end(kind: str, text: str) -> list[Payload]:
 
 
 def _payloads(blocks: list[list[Payload]], end: list[Payload]) -> Iterator[Payload]:
-    """Replace the marks by calls with ids of their own, and the end by one that fits the text."""
+    """Replace the marks by calls with their own ids, and the end by one that fits the text."""
     seen: list[Payload] = [QUEUED]
     for n, block in enumerate(blocks):
         first = block[0]

@@ -1,7 +1,7 @@
 """Flow tests: real processes, a real database, real HTTP over loopback; the checker runs after every scenario.
 
 `flow` is a scenario on Postgres, `sqlite_flow` one on SQLite. Databases are copies of one that was migrated once per
-session; on Postgres a copy is emptied and used again. When a test fails, the last words of its pods are part of the
+session; on Postgres a copy is emptied and used again. When a test fails, the last log lines of its pods are part of the
 report.
 """
 

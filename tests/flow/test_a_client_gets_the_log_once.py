@@ -1,4 +1,4 @@
-"""Whatever happens to a client's connections, it gets each event of the log once, in order. The checker compares every
+"""A client gets each event of the log once, in order, however its connections break. The checker compares every
 reader with the log."""
 
 from __future__ import annotations

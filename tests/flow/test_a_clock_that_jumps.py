@@ -1,4 +1,4 @@
-"""The clock of one machine jumps by 60 days while its process runs. What is due is decided by the database's clock."""
+"""The clock of one machine jumps by 60 days while its process runs. Deadlines follow the database's clock."""
 
 from __future__ import annotations
 

@@ -75,7 +75,7 @@ def test_a_new_volume_for_workspaces_belongs_to_the_user_of_the_image() -> None:
 
 
 class Deployment:
-    """The services as processes on this machine: each has a port of its own where it has an address of its own."""
+    """The services as processes on this machine: each has its own port instead of its own address."""
 
     def __init__(self, dsn: str, folder: Path) -> None:
         self.dsn = dsn

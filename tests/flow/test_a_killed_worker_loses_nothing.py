@@ -1,4 +1,4 @@
-"""kill -9 of a worker at any point: another one (on SQLite: the restarted one) goes on, nothing
+"""kill -9 of a worker at any point: another one (on SQLite: the restarted one) continues, nothing
 is lost, nothing is repeated."""
 
 from __future__ import annotations

@@ -1,4 +1,5 @@
-"""Clients without a key that send too much, too slowly or from too many connections: others are served meanwhile, and
+"""Clients without a key that send too much, too slowly or from too many connections: other clients are served
+meanwhile, and
 the memory of the process stays bounded."""
 
 from __future__ import annotations

@@ -1,5 +1,5 @@
-"""SIGTERM: the pod claims no more, lets short runs end, puts the rest back without blame, cuts its
-streams so that clients go on elsewhere, and is gone within its grace."""
+"""SIGTERM: the pod claims no more runs, lets short runs end, returns the rest to the queue without counting an attempt,
+cuts its streams so that clients reconnect to another pod, and exits within its grace time."""
 
 from __future__ import annotations
 

@@ -1,4 +1,5 @@
-"""A pod is killed in the middle of a run: what it had done has been sent, and the trace goes on as a second attempt."""
+"""A pod is killed in the middle of a run: its ended spans have been sent, and the trace continues as a second
+attempt."""
 
 from __future__ import annotations
 
@@ -45,7 +46,7 @@ async def test_the_second_attempt_is_in_the_same_trace(any_flow: Flow) -> None:
         steps, tools = sink.named("agent.step"), sink.named("agent.tool")
         assert {span.trace for span in [*steps, *tools]} == {trace}
         first = {span.parent for span in [*steps, *tools]} - {run.id}
-        assert len(first) == 1, "what the first attempt did lies below a span of its own, which died with it"
+        assert len(first) == 1, "spans of the first attempt are below another span, which died with it"
         assert [_tool(span) for span in tools] == [("look", next(iter(first))), ("save", run.id)]
         assert [span.attributes["step"] for span in steps] == ["look_up#1"], "what was done is not done again"
         assert [span.trace for span in sink.named("mailbox.dequeue")] == [trace, trace], "it was claimed twice"

@@ -1,5 +1,5 @@
-"""A worker that lost its lease without noticing: while its successor is running, not one of
-its writes gets in, and it stops what it still has under way."""
+"""A worker that lost its lease without noticing: while its successor is running, none of its writes is accepted, and it
+stops its runs."""
 
 from __future__ import annotations
 
@@ -17,7 +17,8 @@ TEXT = "".join(f"t{n} " for n in (0, 1, 2, *range(40)))
 
 
 async def frozen_until_succeeded(flow: Flow, unsafe: str = "") -> tuple[str, Reader, Pod, Pod]:
-    """A zombie that has just woken up and goes on writing, and the successor that has written everything and holds the
+    """A zombie that has just woken up and continues writing, and the successor that has written everything and holds
+    the
     run: neither depends on how fast the other is."""
     api = await flow.start("api")
     zombie = await flow.start("worker", unsafe=unsafe)

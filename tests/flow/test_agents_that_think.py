@@ -1,4 +1,4 @@
-"""Agents that think, in real processes: killed at every event, decided in any order, stopped at once."""
+"""Model agents in real processes: killed at every event, approved in any order, cancelled at once."""
 
 from __future__ import annotations
 

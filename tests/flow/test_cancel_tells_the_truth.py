@@ -1,5 +1,5 @@
 """Cancel in every state, once and by ten callers at once on two pods, also racing the run's own end: one end, and every
-caller is told the truth."""
+caller gets that end."""
 
 from __future__ import annotations
 
@@ -136,7 +136,7 @@ async def test_an_agent_that_ignores_it_is_ended_without_its_help(flow: Flow) ->
     await flow.cancel(run_id)
     await flow.reached(run_id, "canceled")
     await eventually("the agent has ignored it", lambda: flow.notes.read("ignored"))
-    flow.notes.open_gate("never")  # now it goes on, and must not be heard any more
+    flow.notes.open_gate("never")  # now it continues, and must not be heard any more
     after = await flow.post(["tokens", 2])
     await flow.reached(after, "done")
     assert worker.alive

@@ -1,4 +1,5 @@
-"""Celery executes runs, and a message of its broker is a doorbell: lost, doubled, late or revoked, it costs time only.
+"""Celery executes runs, and a message of its broker is a doorbell: lost, duplicated, late or revoked, it costs time
+only.
 Real workers of Celery, a real Redis, real kills; the invariant checker runs after every scenario. `RABBITMQ=1` adds a
 real RabbitMQ, which must be installed."""
 

@@ -1,5 +1,4 @@
-"""Chats with real processes: people approve from elsewhere, pods are restarted in between, clients leave and come
-back."""
+"""Chats with real processes: another client approves, pods are restarted, clients disconnect and reconnect."""
 
 from __future__ import annotations
 

@@ -1,5 +1,6 @@
 """A proxy keeps connections to a pod and uses one again whenever a request comes. If the pod closed it just then, that
-request would be lost, and a POST is not sent twice by itself: so the pod must be the one that waits longer."""
+request would be lost, and a POST is not sent twice by itself: so the pod must keep idle connections longer than the
+proxy."""
 
 from __future__ import annotations
 

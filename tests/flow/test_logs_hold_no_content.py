@@ -1,5 +1,5 @@
-"""What people and models say is in the database and nowhere else: no log line of a real server at its most talkative
-has a piece of it, whatever goes well or wrong."""
+"""Content is in the database only: no log line of a real server at level debug contains it, in success and in
+failure."""
 
 from __future__ import annotations
 

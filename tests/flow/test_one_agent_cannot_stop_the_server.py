@@ -21,7 +21,7 @@ async def ended_as(flow: Flow, run_id: str, code: str) -> None:
 
 
 async def goes_on(flow: Flow, pod: Pod) -> None:
-    """The same process still does the work of others."""
+    """The same process still executes other runs."""
     await flow.reached(await flow.post(["tokens", 3]), "done")
     assert pod.alive
 

@@ -1,4 +1,4 @@
-"""The database crashes, is away, or loses answers: nothing acknowledged is lost, nothing is
+"""The database crashes, is unavailable, or loses answers: nothing acknowledged is lost, nothing is
 written twice, and pods recover by themselves."""
 
 from __future__ import annotations
@@ -107,7 +107,7 @@ async def test_answers_that_never_arrive(flow: Flow, only_commits: bool) -> None
 @pytest.mark.invariant(5)
 @pytest.mark.parametrize("what", ["claim", "heartbeat", "append", "park", "release", "done", "reap", "runs_to_cancel"])
 async def test_one_lost_answer_of(flow: Flow, what: str) -> None:
-    """Each operation that a pod repeats or gives up by itself, alone: whatever was lost, the run goes on."""
+    """Each operation that a pod repeats or gives up by itself, alone: whatever was lost, the run continues."""
     await flow.start("api")
     worker = await flow.start("worker", fault=f"after.{what}:{2 if what == 'reap' else 1}:lose")
     run_id = await flow.post(["tokens", 3], ["wait", "middle"], ["call", "send"], ["tokens", 3])

@@ -1,4 +1,4 @@
-"""Logs, traces and metrics report on the server. When they fail, runs and the end of the process are as ever."""
+"""Logs, traces and metrics report on the server. When they fail, runs and the shutdown of the process do not change."""
 
 from __future__ import annotations
 

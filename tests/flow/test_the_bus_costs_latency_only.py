@@ -1,4 +1,4 @@
-"""Several pods on one Postgres: hints make it quick, and whatever happens to them, nothing is lost.
+"""Several pods on one Postgres: hints reduce latency, and lost hints lose no event.
 
 Tests that show that the bus works turn polling off (`DEAF`): every event arrives over the bus. Tests that show that the
 bus may fail rely on polling.

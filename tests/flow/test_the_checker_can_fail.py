@@ -1,5 +1,4 @@
-"""Red proofs: with a guarantee taken away, the same scenarios must fail the checker. A checker that cannot fail says
-nothing."""
+"""With one guarantee removed, the same scenarios must fail the checker. A checker that cannot fail proves nothing."""
 
 from __future__ import annotations
 

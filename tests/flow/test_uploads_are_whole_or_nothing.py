@@ -1,4 +1,4 @@
-"""Uploads in real processes: large files need little memory, and a killed server leaves nothing to see."""
+"""Uploads in real processes: large files need little memory, and a killed server leaves no visible file."""
 
 from __future__ import annotations
 

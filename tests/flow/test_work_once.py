@@ -1,5 +1,6 @@
-"""`runyard.work_once`: one run under lease and fence, worked until it ends, waits or must be handed back. Each call is
-in a process of its own, as an engine such as Celery makes it."""
+"""`runyard.work_once`: one run under lease and fence, executed until it ends, waits or goes back into the queue. Each
+call is
+in a separate process, as an engine such as Celery makes it."""
 
 from __future__ import annotations
 

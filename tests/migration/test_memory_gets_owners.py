@@ -1,4 +1,4 @@
-"""The migration that separates agents by owner keeps what they remember and what waits in their mailboxes."""
+"""The migration that separates agents by owner keeps their memory and the runs in their mailboxes."""
 
 import asyncio
 import sqlite3

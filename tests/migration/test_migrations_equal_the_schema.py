@@ -1,4 +1,4 @@
-"""The migrations from zero add up to the schema that is written down, and the program knows how far they go."""
+"""All migrations together give the schema of `schema.sql`, and `HEAD` is the newest one."""
 
 import sqlite3
 from pathlib import Path

@@ -1,4 +1,4 @@
-"""One browser and one server per module, in the test's own process; a context of its own for every test.
+"""One browser and one server per module, in the test's own process; a separate context for every test.
 
 `site` is a server on SQLite; `any_site` is that, and also two pods on Postgres behind nginx with the shipped
 configuration. A tab that asked another server for something, or whose scripts failed, fails its test."""
@@ -83,7 +83,7 @@ def settings(folder: Path, database_url: str, **more: Any) -> Settings:
 
 @pytest.fixture
 async def new_tab(browser: Browser) -> AsyncIterator[NewTab]:
-    """Opens tabs of one site, each in a browser profile of its own."""
+    """Opens tabs of one site, each in a separate browser profile."""
     tabs: list[Tab] = []
 
     async def new(url: str, **options: Any) -> Tab:

@@ -1,4 +1,5 @@
-"""The page as a person finds things on it: by the names in `ui/README.md`. A tab notes what it should never do."""
+"""A tab of the page: finds elements by the names in `ui/README.md`, and records forbidden requests and script
+errors."""
 
 from __future__ import annotations
 
@@ -15,7 +16,7 @@ WIDE = {"width": 1280, "height": 800}
 
 
 class Tab:
-    """One tab of a browser of its own. `strays`: requests to other servers; `errors`: of scripts, and what
+    """One tab of a separate browser. `strays`: requests to other servers; `errors`: of scripts, and what
     the policy of the page refused."""
 
     def __init__(self, page: Page, url: str) -> None:
@@ -100,7 +101,7 @@ async def ended(run: Locator, status: str = "done") -> None:
 
 
 async def a_tab(browser: Browser, url: str, **options: Any) -> Tab:
-    """A tab in a context of its own: no cookies, no storage, nothing remembered."""
+    """A tab in a separate context: no cookies, no storage, nothing remembered."""
     context = await browser.new_context(**{"viewport": WIDE, **options})
     context.set_default_timeout(1000 * PATIENCE)
     return Tab(await context.new_page(), url)

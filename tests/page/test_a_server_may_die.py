@@ -1,4 +1,4 @@
-"""The server is killed while the page is open: the page says that it is cut off, comes back by itself, and shows what
+"""The server is killed while the page is open: the page shows that it is disconnected, reconnects, and shows what
 happened once."""
 
 from __future__ import annotations

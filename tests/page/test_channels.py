@@ -1,4 +1,4 @@
-"""Channels on the page: one opens a channel, agents type and answer, and one sees what they remember."""
+"""Channels on the page: a person opens a channel, agents type and answer, and their memory is shown."""
 
 import re
 

@@ -1,4 +1,4 @@
-"""For everybody: no serious finding of axe in any view, light or dark; narrow screens; keys for everything; and a first
+"""Accessibility: no serious finding of axe in any view, light or dark; narrow screens; keys for everything; and a first
 load that a slow line can carry."""
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""Inside a run: what its model got, what it cost, what started it, and what can be done with it."""
+"""Inside a run: the requests to its model, its cost, its origin, and its actions."""
 
 from __future__ import annotations
 

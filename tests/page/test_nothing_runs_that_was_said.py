@@ -1,4 +1,5 @@
-"""What models, tools and files say is words: no script of theirs runs, no picture of theirs is loaded, and no link of
+"""Content of models, tools and files is shown as text: none of its scripts runs, no picture of theirs is loaded, and no
+link of
 theirs leads anywhere but to the web."""
 
 import re

@@ -1,4 +1,4 @@
-"""Answers are judged, conversations are shared by links that end, and formulas are drawn."""
+"""Answers are rated, conversations are shared by links that expire, and formulas are drawn."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Where a server needs keys, the page asks for one, says when it is not taken, and keeps it for this tab alone."""
+"""If a server needs keys, the page asks for one, reports a rejected one, and keeps it for this tab only."""
 
 from collections.abc import AsyncIterator
 

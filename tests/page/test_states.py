@@ -1,4 +1,5 @@
-"""Every view when it has nothing to show: while it loads, when it is empty, when the server fails or is away, and when
+"""Every view when it has nothing to show: while it loads, when it is empty, when the server fails or is unreachable,
+and when
 the address names nothing. Each state can be read by axe and by people with small or enlarged screens, and left with
 keys."""
 

@@ -1,4 +1,4 @@
-"""The inbox decides the item that its user reads, and no other: attempts to make a key approve the wrong thing."""
+"""The inbox decides only the item that its user reads: attempts to make a key approve another item."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What a visitor does in the first minute, step by step, on SQLite and on two pods behind a proxy."""
+"""The first minute of a visitor, step by step, on SQLite and on two pods behind a proxy."""
 
 import asyncio
 

@@ -1,4 +1,4 @@
-"""With a key, nothing that was said, thought, called, decided or failed with is in the database in the clear."""
+"""With a key, the database holds no content in the clear: messages, reasoning, calls, decisions, errors."""
 
 import uuid
 from pathlib import Path

@@ -42,7 +42,7 @@ def test_every_column_that_can_hold_text_is_in_the_table() -> None:
 
 
 def test_both_databases_have_the_same_columns_for_content() -> None:
-    assert columns("sqlite", "text|blob") >= CONTENT - {"passages.words"}  # there it is a table of its own
+    assert columns("sqlite", "text|blob") >= CONTENT - {"passages.words"}  # there it is a separate table
 
 
 def test_the_examples_of_redaction_run() -> None:

@@ -1,7 +1,7 @@
 """With redaction on, no route stores sensitive text: every route and every field that takes text is in one table.
 
 `CONTENT` holds what each route is sent; every text in it carries the sensitive one. `IDS` names the fields that are
-ids: those are stored and given back as they came. A new route or a new field is in neither, and fails the first test.
+ids: those are stored and returned unchanged. A new route or a new field is in neither, and fails the first test.
 """
 
 from typing import Any

@@ -1,4 +1,4 @@
-"""Keys over time: turned on, changed, turned off, cut off in the middle, missing, wrong."""
+"""Encryption keys over time: set, rotated, removed, a rotation that is interrupted, a missing key, a wrong key."""
 
 import asyncio
 import sqlite3

@@ -1,4 +1,4 @@
-"""With redaction on, sensitive text is in no column, on no stream and before no agent: only its name is."""
+"""With redaction on, no column, no stream and no agent gets sensitive text: only the name of its pattern."""
 
 from pathlib import Path
 

@@ -1,4 +1,4 @@
-"""Installing: what running needs for `make run`, by uv, from where pip would take it."""
+"""Installing: `make run` installs only the dependencies of the server, by uv, from pip's index."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What a machine lacks is brought without root, or named at once; tests that need it are reported, not failed."""
+"""Missing programs are installed without root, or named at once; tests that need them are reported, not failed."""
 
 from __future__ import annotations
 

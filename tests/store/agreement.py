@@ -1,7 +1,7 @@
-"""Two stores beside each other to which the same is done: what is drawn, what is compared, and what is known of them.
+"""Applies the same operations to two stores: how operations are drawn, and how results are compared.
 
-The memory store is the model. With SQLite it shares a clock that moves only when told to, so everything is compared:
-times, order, back-off, leases. Postgres has a clock of its own: times are left out, claims take all that is ready, and
+The memory store is the model. With SQLite it shares a clock that only the test moves, so everything is compared:
+times, order, back-off, leases. Postgres has its own clock: times are left out, claims take all that is ready, and
 nothing is tried whose outcome depends on how long a step takes. The rules are in `agreement_on_intake.py` and
 `agreement_on_work.py`.
 """

@@ -1,4 +1,4 @@
-"""What is done to two stores by clients: threads, posts, files, steering and conversations."""
+"""The operations of clients on two stores: threads, posts, files, steering and conversations."""
 
 from typing import Any
 

@@ -1,4 +1,4 @@
-"""What is done to two stores by workers and timers, and by people who cancel and decide: claims, leases, the log."""
+"""The operations of workers, timers and deciding people on two stores: claims, leases, the log."""
 
 from collections.abc import Sequence
 from typing import Any, Literal

@@ -1,4 +1,4 @@
-"""What the store tests are made of: requests, parts, decisions, and runs brought into the state a test is about."""
+"""Make requests, parts, decisions, and runs in a given state, for store tests."""
 
 from collections.abc import Sequence
 from typing import Any
@@ -59,7 +59,7 @@ def a_post(
     key: IdempotencyKey | None = None,
     face: str = "native",
 ) -> Post:
-    """A message to a thread, which is its lane; or a request without thread and message, in a lane of its own."""
+    """A message to a thread, which is its lane; or a request without thread and message, in a separate lane."""
     run_id, now = new_id(), clock.now_ms()
     thread_id = thread.id if isinstance(thread, Thread) else thread
     message = None

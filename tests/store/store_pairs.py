@@ -1,4 +1,4 @@
-"""Two stores beside each other: where they come from, and what of their answers can be compared."""
+"""Pairs of stores: how they are made, and which parts of their results are comparable."""
 
 import asyncio
 import shutil
@@ -93,7 +93,7 @@ class OnPostgres(Setting):
 
 
 async def told(store: Store, caller: str) -> list[tuple[Any, ...]]:
-    """What a caller sees in the feed; in which order runs of one moment were told of is left to the store."""
+    """The entries of the feed that a caller sees; the order of entries of the same moment is left to the store."""
     window = await store.read_feed(caller, 0, MANY)
     return sorted((each.kind, each.actor, each.thread_id, each.message_id, str(each.run_id)) for each in window.entries)
 

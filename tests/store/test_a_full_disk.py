@@ -1,4 +1,4 @@
-"""A full disk under the database has a name of its own, for callers and for readiness."""
+"""A full disk of the database has its own error, for callers and for readiness."""
 
 from collections.abc import AsyncIterator
 from pathlib import Path

@@ -1,4 +1,4 @@
-"""Intake: message, run and first event together or not at all, and once per key however often it is asked for."""
+"""Intake: message, run and first event together or not at all, and once per key for any number of requests."""
 
 from anyio import create_task_group
 

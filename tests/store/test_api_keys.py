@@ -1,4 +1,4 @@
-"""A stored API key never changes, except when it is used and when it is revoked for good."""
+"""A stored API key changes only when it is used and when it is revoked."""
 
 import pytest
 from msgspec.structs import replace

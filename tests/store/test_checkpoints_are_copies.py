@@ -1,4 +1,4 @@
-"""Every ended run of the chats face is found until a copy of it is kept; a copy goes with its thread."""
+"""Every ended run of the chats face is listed until it has a copy; a copy is deleted with its thread."""
 
 import pytest
 

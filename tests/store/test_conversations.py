@@ -254,7 +254,7 @@ async def test_a_conversation_is_deleted_with_everything_in_it(channel_store: St
     for gone in (channel_store.get_conversation(ANN, here.thread.id), channel_store.get_run(ANN, run.id)):
         with pytest.raises(NotFound):
             await gone
-    again = await said(channel_store, await channel(channel_store, KEVIN))  # the mailbox goes on
+    again = await said(channel_store, await channel(channel_store, KEVIN))  # the mailbox continues
     assert [each.id for each in await claims(channel_store)] == list(runs_of(again))
 
 

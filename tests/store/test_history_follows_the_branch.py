@@ -1,4 +1,4 @@
-"""What a run may know of the past: the questions and answers of its own branch, and nothing that came later."""
+"""The history of a run: the questions and answers of its own branch, and nothing that came later."""
 
 from runyard.base.ids import new_id
 from runyard.domain.conversations.thread import Thread

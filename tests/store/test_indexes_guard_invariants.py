@@ -1,4 +1,4 @@
-"""The database itself refuses what no transaction may write: the second guard, below the rules of the store."""
+"""The database itself refuses invalid writes: a second guard below the rules of the store."""
 
 import sqlite3
 

@@ -1,4 +1,4 @@
-"""The run ledger: steps and messages stand or fall with the events they are made of, and are found by agent."""
+"""The run ledger: steps and messages are committed with their events, and are found by agent."""
 
 import asyncio
 import sqlite3
@@ -125,7 +125,7 @@ async def test_an_owners_runs_in_a_mailbox_are_listed_newest_first(store: Store)
     mine, others = await channel(store, KEVIN), await channel(store, KEVIN, owner=BOB)
     runs = [(await said(store, mine)).started[0].run_id for _ in range(3)]
     await said(store, others, caller=BOB)
-    await store.accept([a_post(agent="kevin")])  # in a thread of its own, not in the mailbox
+    await store.accept([a_post(agent="kevin")])  # in a separate thread, not in the mailbox
     page = await store.mailbox_runs(ANN, "kevin", None, 2)
     assert [run.id for run in page] == [runs[2], runs[1]]
     assert [run.id for run in await store.mailbox_runs(ANN, "kevin", page[-1].id, 2)] == [runs[0]]

@@ -1,4 +1,4 @@
-"""Lists come newest first, page by page, and hold only what is the owner's."""
+"""Lists come newest first, page by page, and contain only the owner's rows."""
 
 from collections.abc import Sequence
 

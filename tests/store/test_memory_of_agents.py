@@ -1,4 +1,4 @@
-"""What agents remember is their own, and each owner's apart: blocks by label, shared by links, and passages found by
+"""Memory is separate for each agent and owner: blocks by label, shared by links, and passages found by
 their words."""
 
 import pytest

@@ -1,4 +1,4 @@
-"""What people do to messages after they were posted: reactions, edits, deletions, and how far they have read."""
+"""Changes of posted messages: reactions, edits, deletions, and read positions."""
 
 import pytest
 

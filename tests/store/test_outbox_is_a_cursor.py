@@ -1,4 +1,4 @@
-"""Publication: cursors only go forward, what is behind is found, and nothing is closed that may be needed."""
+"""Publication: cursors only advance, unpublished runs are found, and no open outbox is closed too early."""
 
 import asyncio
 from collections.abc import Awaitable, Callable

@@ -1,4 +1,4 @@
-"""One look says what is going on, of all owners."""
+"""The overview counts over all owners."""
 
 from runyard.store import Store
 from tests.store.factories import (

@@ -1,4 +1,4 @@
-"""A parked run waits as rows only; the first decision counts, brings it back, and is never lost."""
+"""A parked run exists only as rows; the first decision counts, requeues it, and is never lost."""
 
 import pytest
 from anyio import create_task_group

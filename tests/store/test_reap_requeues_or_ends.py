@@ -1,4 +1,5 @@
-"""The reaper takes runs from the dead: back into the queue, or ended as poison or canceled. The living keep theirs."""
+"""The reaper takes runs from dead workers: back into the queue, or ended as poison or canceled. Live workers keep
+theirs."""
 
 import pytest
 from anyio import create_task_group

@@ -1,4 +1,4 @@
-"""A run given back in a drain is not blamed for it, and waits no longer than it was asked to."""
+"""A run that a drain releases does not count an attempt, and waits no longer than its pause."""
 
 from anyio import fail_after
 

@@ -1,4 +1,5 @@
-"""Retention: what ended before the horizon goes, whole; what is waited for, at work or gone back to stays."""
+"""Retention deletes threads and runs that ended before the horizon, as a whole; waiting, running and forked ones
+stay."""
 
 import pytest
 from msgspec.structs import replace

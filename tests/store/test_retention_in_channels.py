@@ -99,4 +99,4 @@ async def test_the_feed_begins_after_what_was_dropped_of_it(store: Store) -> Non
     assert await store.feed_start() == last - 1
     assert len(await feed(store)) == 1
     await said(store, here)
-    assert await store.number_feed(MANY) == last + 1  # numbers go on
+    assert await store.number_feed(MANY) == last + 1  # numbers continue

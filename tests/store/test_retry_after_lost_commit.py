@@ -1,4 +1,4 @@
-"""When the answer to a commit got lost the same parts are sent again: what was committed is not written twice."""
+"""After a lost answer to a commit the same parts are sent again, and committed parts are not written twice."""
 
 import pytest
 

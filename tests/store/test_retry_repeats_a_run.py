@@ -1,4 +1,4 @@
-"""A retry is a new run for the same message at the same place; the old one stays, marked as superseded."""
+"""A retry is a new run for the same message with the same parent; the old run stays, marked as superseded."""
 
 import pytest
 from anyio import create_task_group

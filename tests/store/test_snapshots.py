@@ -1,4 +1,5 @@
-"""A snapshot is a state of a run that readers may begin at; it is never ahead of the log and goes with its run."""
+"""A snapshot is a state of a run that readers may begin at; it is never ahead of the log and is deleted with its
+run."""
 
 import asyncio
 from collections.abc import Awaitable, Callable

@@ -1,4 +1,5 @@
-"""A message for a run that is under way: its agent takes it, or it starts the next run. It is never lost or doubled."""
+"""A message for a run that is under way: its agent takes it, or it starts the next run. It is never lost or
+duplicated."""
 
 from typing import Literal
 
@@ -172,7 +173,7 @@ async def test_an_abandoned_run_leaves_them_too(store: Store) -> None:
 
 
 async def _answers_the_rest(store: Store, thread: Thread, run: Run, left: list[Post]) -> None:
-    """Each message that the run left starts a run of its own, in order, on the same branch."""
+    """Each message that the run left starts a separate run, in order, on the same branch."""
     assert (await store.get_run(ANN, run.id)).unread == 0
     assert await texts(store, run.id) == []
     parent = run.id

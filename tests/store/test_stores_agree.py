@@ -1,4 +1,4 @@
-"""Whatever is done to two stores, in whatever order: both answer the same and end up the same."""
+"""Two stores give the same results and end in the same state, for any sequence of operations."""
 
 import asyncio
 from pathlib import Path

@@ -1,4 +1,4 @@
-"""A thread outlives its runs, keeps what was said in the order it was said, and goes with everything it holds."""
+"""A thread outlives its runs, keeps its messages in order, and is deleted with all its rows."""
 
 import pytest
 from msgspec.structs import replace

@@ -1,4 +1,4 @@
-"""A store that is closed and opened again has lost nothing, and goes on where it was."""
+"""A store that is closed and opened again has lost nothing, and continues where it was."""
 
 from collections.abc import Awaitable, Callable
 

@@ -1,4 +1,4 @@
-"""A worker process is a row with a lease: extended while it lasts, gone when the worker retires."""
+"""A worker process is a row with a lease: extended while it is valid, deleted when the worker retires."""
 
 from runyard.base.ids import new_id
 from runyard.store import Reaped, Store

@@ -37,7 +37,7 @@ class AsgiTransport(httpx2.AsyncBaseTransport):
 
 
 class _Exchange(httpx2.AsyncByteStream):
-    """One request and its response; the app runs in a task of its own for as long as the client reads."""
+    """One request and its response; the app runs in a separate task for as long as the client reads."""
 
     def __init__(self, app: AsgiApp, scope: Message, body: bytes) -> None:
         self._body: bytes | None = body

@@ -1,4 +1,4 @@
-"""Telemetry that fails whatever it is asked: `logger`, `tracer` and `metrics`, for a pod of the flow tests."""
+"""Telemetry that fails in every call: `logger`, `tracer` and `metrics`, for a pod of the flow tests."""
 
 from __future__ import annotations
 

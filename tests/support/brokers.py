@@ -43,7 +43,7 @@ class RedisBroker(PrivateRedis):
 
 
 class RabbitBroker(Daemon):
-    """RabbitMQ with a node, a name server and a folder of its own. A killed one keeps its durable queues."""
+    """RabbitMQ with a node, a name server and a separate folder. A killed one keeps its durable queues."""
 
     program = "rabbitmq-server"
     hello = b"PING\r\n\r\n"  # eight bytes that are not the protocol's; the answer names it

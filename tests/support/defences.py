@@ -1,4 +1,4 @@
-"""Builds with a defence taken away, for tests only: proof that the checker and the chaos run see what it prevents.
+"""Removes single defences, for tests only: proof that the checker and the chaos run detect what each prevents.
 
 `REMOVE` maps the name of a defence to what removes it from the process that calls it. A pod removes those that its
 variable `UNSAFE` names."""
@@ -60,7 +60,7 @@ def without_batch() -> None:
 
 
 def deaf() -> None:
-    """Let a worker go on with its runs when its lease has run out."""
+    """Let a worker continue with its runs when its lease has run out."""
 
     async def ignore(_: Worker) -> None: ...
 
@@ -125,7 +125,7 @@ def without_order_in_a_commit() -> None:
 
 
 def without_database_wait() -> None:
-    """Pass a database that is away for a second on to the agent, as an error."""
+    """Pass an outage of the database of one second on to the agent, as an error."""
 
     def at_once(target: Any, seconds: float) -> Any:
         return target

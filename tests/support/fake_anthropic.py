@@ -1,5 +1,5 @@
 """A fake of Anthropic's Messages API on loopback: it answers with the turns that a test gives it, as the API streams
-them, and keeps what it was asked."""
+them, and records the requests."""
 
 from __future__ import annotations
 

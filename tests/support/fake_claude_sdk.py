@@ -1,4 +1,4 @@
-"""A fake of Claude Agent SDK: it plays messages and calls that a test gives it, and keeps what it was told."""
+"""A fake of Claude Agent SDK: it plays messages and calls of a test, and records its inputs."""
 
 import asyncio
 import sys

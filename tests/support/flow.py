@@ -1,7 +1,7 @@
-"""One flow scenario: its pods, its database, its clients, and everything the checker will want to know.
+"""One flow scenario: its pods, its database, its clients, and the records for the checker.
 
-A test asks for things through `Flow`; whatever it accepted, saw or was refused is recorded, and after the test the
-checker (`invariants.py`) judges all of it. Waiting is always for a condition, with a deadline.
+A test sends requests through `Flow`, which records accepted and refused requests and received events, and after the
+test the checker (`invariants.py`) judges all of it. Waiting is always for a condition, with a deadline.
 """
 
 from __future__ import annotations
@@ -103,7 +103,7 @@ class Flow(FlowWaits):
         return await self.start("worker", fault, **settings)
 
     async def next(self, fault: str = "", **settings: Any) -> Pod:
-        """Who goes on after it has died: another worker, or on SQLite the same server started again."""
+        """Who continues after it has died: another worker, or on SQLite the same server started again."""
         kind: Kind = "serve" if isinstance(self.database, SqliteDatabase) else "worker"
         return await self.start(kind, fault, **settings)
 
@@ -153,7 +153,7 @@ class Flow(FlowWaits):
     async def post(
         self, *program: Any, thread: str | None = None, pod: Pod | None = None, agent: str = "player"
     ) -> str:
-        """Start a run that plays the program; in a thread of its own if none is given."""
+        """Start a run that plays the program; in a separate thread if none is given."""
         thread = thread or await self.thread(pod)
         body = {"content": json.dumps(program), "agent": agent}
         return self.accepted(await self._create(f"/api/threads/{thread}/messages", body, pod))

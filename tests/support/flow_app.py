@@ -1,8 +1,8 @@
 """The app of the flow tests. One agent, `player`, plays the program that its message holds: a JSON list of operations.
-Another, `thinker`, has a scripted model whose turns its message holds; a turn that is `"repeat"` says what it was told.
+Another, `thinker`, has a scripted model whose turns its message holds; a turn `"repeat"` answers with its input.
 
 What it does to the world goes to append-only files in the test's folder; where it waits, a test holds the gate: the
-agent says in `reached` that it is there, and goes on when the file `open/<gate>` (or `open/<gate>.<pid>`) exists.
+agent says in `reached` that it is there, and continues when the file `open/<gate>` (or `open/<gate>.<pid>`) exists.
 """
 
 from __future__ import annotations

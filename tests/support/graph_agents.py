@@ -1,4 +1,4 @@
-"""Graphs of LangGraph for tests. Their models are fake; what their nodes and tools do is told to `happened`."""
+"""Graphs of LangGraph for tests. Their models are fake; their nodes and tools report to `happened`."""
 
 from __future__ import annotations
 

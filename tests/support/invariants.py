@@ -26,7 +26,7 @@ world, and raises `InvariantBroken` with every breach it found, each under its n
          open wait, and a run that waits has one
     I17  every child run belongs to exactly one wait of its parent; a parent that ended leaves no child at work, and no
          run waits for a child that has ended
-    I18  no message for a run is without a run that has it: the run under way took it, once; or it has a run of its own;
+    I18  no message for a run is without a run that has it: the run under way took it, once; or it has a separate run;
          or the run that it came for has not ended
     I19  a file that a message or an answer names is stored whole and counts as used
 """

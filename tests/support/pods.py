@@ -118,7 +118,7 @@ class Nursery:
         self._process.wait(timeout=PATIENCE)
 
     async def start(self, kind: Kind, folder: Path, environment: dict[str, str], log_to: Path | None = None) -> Pod:
-        """Fork a pod and return it when it is ready. `log_to`: where its lines go, if not to a file of its own."""
+        """Fork a pod and return it when it is ready. `log_to`: where its lines go, if not to a separate file."""
         self._count += 1
         pod = Pod(f"{kind}-{self._count}", kind, folder / f"{kind}-{self._count}.log")
         self._names[pod.name] = pod

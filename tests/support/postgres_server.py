@@ -1,6 +1,6 @@
 """A private Postgres server for the tests.
 
-`PrivatePostgres` makes a cluster of its own in a temporary folder, on a free port of 127.0.0.1 and on a unix socket in
+`PrivatePostgres` makes a separate cluster in a temporary folder, on a free port of 127.0.0.1 and on a unix socket in
 that folder; it never talks to a server that it did not start. Run by root it gives up its rights for the server
 processes, as Postgres demands. Whatever happens to the test process, a keeper process stops the server and removes the
 folder: it waits for the end of a pipe that only the test process holds.

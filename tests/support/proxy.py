@@ -1,5 +1,5 @@
-"""A TCP proxy in front of a Postgres server that can be away, hang, delay, go silent, or lose answers: the server has
-done it, and the client never hears.
+"""A TCP proxy in front of a Postgres server that can be down, hang, delay, go silent, or lose answers: the server has
+executed a statement, and the client gets no answer.
 
 Pods name the purpose of each connection in its first packet (`CHANNEL`, see `pod_process.py`), so that a fault can hit
 one purpose alone: the log hangs while heartbeats pass."""

@@ -1,4 +1,4 @@
-"""A client of a flow scenario that follows one run, whatever becomes of its connections."""
+"""A client of a flow scenario that follows one run over breaking connections."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""A server of ours that speaks `/v1/chat/completions` on loopback and breaks in the ways it is told to.
+"""A model server that speaks `/v1/chat/completions` on loopback and fails as the test says.
 
 Each request is answered by the next of the answers it was given: a list of `Act`s, done in order. What clients sent is
 in `requests`; `hung_up` is set when one of them closed its connection before its answer was over.

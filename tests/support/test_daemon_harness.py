@@ -1,4 +1,4 @@
-"""The private Redis and NATS servers of the tests: theirs alone, and gone with them."""
+"""The private Redis and NATS servers of the tests: private, and stopped with the tests."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The private Postgres keeps the promises that the other tests lean on."""
+"""The private Postgres has the guarantees that other tests need."""
 
 from __future__ import annotations
 

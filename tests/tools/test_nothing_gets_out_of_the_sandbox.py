@@ -173,7 +173,7 @@ def test_a_processor_that_is_not_known_has_no_filter() -> None:
 
 async def test_background_processes_are_killed() -> None:
     sandbox = await ready()
-    # into the background twice, in a session of its own, with everything closed
+    # into the background twice, in a separate session, with everything closed
     program = """
 import os, time
 if os.fork() == 0:

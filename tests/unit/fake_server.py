@@ -1,4 +1,4 @@
-"""A server that stands in for the network: it holds one run's log and breaks in the ways it is told to."""
+"""A fake of the network: it holds one run's log and fails as the test says."""
 
 from collections.abc import AsyncIterator, Callable, Sequence
 from typing import Any

@@ -1,4 +1,4 @@
-"""What an edit puts aside: the run and all that build on it, each once, and nothing that was put aside before."""
+"""An edit supersedes the run and all its descendants, each once, and no run that was superseded before."""
 
 import pytest
 

@@ -1,4 +1,4 @@
-"""What a shell offers after a tab, word by word."""
+"""The completions that a shell offers after a tab."""
 
 from collections.abc import Iterator
 

@@ -1,4 +1,4 @@
-"""How a followed run looks: the answer alone on stdout, what happened on stderr, nothing that can steer a terminal."""
+"""The output of a followed run: only the answer on stdout, the rest on stderr, no control characters."""
 
 from typing import Any
 

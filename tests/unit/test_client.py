@@ -1,4 +1,4 @@
-"""The client: every event once and in order, whatever the connection does; nothing made twice; errors in our words."""
+"""The client: every event once and in order over breaking connections; nothing created twice; Runyard's errors."""
 
 import asyncio
 from collections.abc import Callable

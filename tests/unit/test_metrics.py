@@ -1,4 +1,4 @@
-"""What is counted is what Prometheus reads, word for word."""
+"""The counted values are exactly those that Prometheus reads."""
 
 from __future__ import annotations
 

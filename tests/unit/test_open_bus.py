@@ -1,4 +1,4 @@
-"""Which bus the settings give, and what is said when its driver is missing."""
+"""The bus that the settings name, and the error if its driver is missing."""
 
 import subprocess
 import sys

@@ -1,4 +1,4 @@
-"""What goes to a collector of OpenTelemetry, read by a sink on loopback that takes the bytes apart."""
+"""The data that an OpenTelemetry collector gets, decoded by a sink on loopback."""
 
 import time
 from collections.abc import Iterator
@@ -56,7 +56,7 @@ def test_what_has_ended_is_sent_while_its_run_goes_on(sink: OtlpSink) -> None:
     tracer.end(tracer.child(run, "agent.step"))
     until = time.monotonic() + 20
     while not sink.spans and time.monotonic() < until:
-        time.sleep(0.01)  # waits on purpose: the SDK sends in a thread of its own
+        time.sleep(0.01)  # waits on purpose: the SDK sends in a separate thread
     assert [(span.name, span.parent) for span in sink.spans] == [("agent.step", run.id)]
     tracer.exporter.close()
 

@@ -1,4 +1,4 @@
-"""Whom a message wakes, and whom never."""
+"""The agents that a message wakes."""
 
 from collections.abc import Sequence
 

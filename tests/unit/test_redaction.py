@@ -1,4 +1,4 @@
-"""Sensitive text is replaced, and it makes no difference in which pieces it came."""
+"""Sensitive text is replaced, however it is split into pieces."""
 
 import time
 from collections.abc import Sequence

@@ -1,4 +1,4 @@
-"""What goes to Sentry, read by a sink on loopback that takes what arrives apart: traces, counters, decisions."""
+"""The data that Sentry gets, decoded by a sink on loopback: traces, counters, decisions."""
 
 import gzip
 import json

@@ -1,4 +1,4 @@
-"""Settings: where they come from, and what a wrong one says."""
+"""Settings: their sources, and the errors of wrong ones."""
 
 import os
 from pathlib import Path

@@ -1,4 +1,4 @@
-"""The parser of server-sent events: what a stream says does not depend on how the network cut it."""
+"""The parser of server-sent events: the events of a stream do not depend on how the network splits it."""
 
 from itertools import pairwise
 

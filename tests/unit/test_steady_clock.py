@@ -1,4 +1,4 @@
-"""The clock of a process on Postgres: the database's time, whatever the machine's own clock does."""
+"""The clock of a process on Postgres: it follows the database's time when the machine's clock jumps."""
 
 import pytest
 

@@ -1,4 +1,4 @@
-"""HTTP as such: the same served app as the face tests, with what no face is asked for."""
+"""The same served app as in the face tests, for tests of HTTP that concern no face."""
 
 import pytest
 

@@ -1,5 +1,4 @@
-"""A client that has seen the end of a run is told that nothing more comes: an EventSource stops at a 204 and at nothing
-else."""
+"""A client that has seen the end of a run gets a 204, because an EventSource stops only then."""
 
 import pytest
 

@@ -1,4 +1,4 @@
-"""A full disk under the database: clients and load balancers are told, and a restart is not asked for."""
+"""A full disk of the database: clients and load balancers get a 503, and liveness stays 200."""
 
 import pytest
 

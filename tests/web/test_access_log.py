@@ -1,4 +1,4 @@
-"""Every request leaves one line: what it was for, and nothing of what it said."""
+"""Every request writes one log line: its route, and none of its content."""
 
 import io
 import json

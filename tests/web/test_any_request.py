@@ -42,7 +42,7 @@ async def _talk(server: Server) -> dict[str, str]:
 
 
 class ServerThread:
-    """The app in a thread of its own, because schemathesis calls it the blocking way."""
+    """The app in a separate thread, because schemathesis calls it the blocking way."""
 
     def __init__(self, database_url: str) -> None:
         self._settings = Settings(database_url=database_url, **QUICK)

@@ -1,4 +1,4 @@
-"""Whatever a client sends, the answer is its own fault (4xx) or done, and the server goes on."""
+"""Any request gets a 4xx or a success, and the server keeps serving."""
 
 import asyncio
 from collections.abc import AsyncIterator
@@ -126,7 +126,7 @@ async def test_a_body_of_exactly_the_limit_is_read(serve: Serve) -> None:
 @MEMORY
 @pytest.mark.parametrize("length", [b"99999999999", b"9" * 30, b"9" * 5000, b"-1", b"abc", b"", b"1, 2", b"0x10", b" "])
 async def test_a_length_that_cannot_be_is_refused_before_anything_is_read(server: Server, length: bytes) -> None:
-    """By the HTTP parser or by us; the connection or the answer says so, and the server goes on."""
+    """Refused by the HTTP parser or by the app, with a response or a closed connection; the server keeps serving."""
     reader, writer = await asyncio.open_connection("127.0.0.1", server.port)
     writer.write(b"POST /api/threads HTTP/1.1\r\nhost: x\r\ncontent-length: " + length + b"\r\n\r\n")
     async with asyncio.timeout(PATIENCE):

@@ -1,4 +1,4 @@
-"""One connection cannot stop the server: its headers, its time and its number are limited before anything is parsed."""
+"""Connections cannot stop the server: header bytes, time and number are limited before a request is parsed."""
 
 import asyncio
 import json

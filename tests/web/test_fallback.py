@@ -1,4 +1,4 @@
-"""A request that ends without an answer of its own gets a problem: 503 while the process shuts down."""
+"""A request that ends without a response gets a problem: 503 while the process shuts down."""
 
 import asyncio
 from typing import Any

@@ -1,4 +1,4 @@
-"""What was dropped because it was old is 410 with what is still known of it, never silence and never a 404."""
+"""An object that retention deleted returns 410 with its tombstone, never a 404."""
 
 import pytest
 

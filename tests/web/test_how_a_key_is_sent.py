@@ -1,4 +1,4 @@
-"""A key comes in one of two headers; nothing else is a key, and no way leads around the door."""
+"""A key comes in one of two headers; nothing else is a key, and no route bypasses the check."""
 
 from collections.abc import Awaitable, Callable, Mapping
 from typing import Any
@@ -28,7 +28,7 @@ async def test_a_key_is_taken_from_either_header_however_it_is_written(locked: S
 
 
 async def answered(server: Server, headers: Mapping[str, str]) -> RawStream:
-    """As it was sent, byte by byte: a client library would mend or refuse it."""
+    """Sent byte by byte, because a client library would correct or refuse it."""
     return await server.whole_stream("/api/runs", headers)
 
 

@@ -1,4 +1,4 @@
-"""Every limit, tripped: a clear problem with 413 or 429, and Retry-After where trying again makes sense."""
+"""Every exceeded limit returns a problem with 413 or 429, and Retry-After if a retry can succeed."""
 
 from typing import Any
 

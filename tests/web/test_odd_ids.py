@@ -1,4 +1,4 @@
-"""Ids are checked in one place, before any route: whatever stands in an address, it is never a server error."""
+"""Ids are checked in one place, before any route: no text in a path or query causes a server error."""
 
 from collections.abc import Iterator
 from typing import Any

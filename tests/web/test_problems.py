@@ -1,4 +1,4 @@
-"""Every error has one shape, and none repeats what was sent."""
+"""Every error has one shape, and none repeats the request."""
 
 import functools
 import inspect

@@ -1,4 +1,4 @@
-"""Readers that are slow, stuck or gone: their cost is bounded, and no other client notices. And how streams end when
+"""Slow, stuck or disconnected readers have a bounded cost and do not affect other clients. And how streams end when
 the process does."""
 
 import asyncio

@@ -1,4 +1,4 @@
-"""Every route of the document, tried by Bob with what Ann has: he gets nothing of hers, and nothing of hers changes.
+"""Every route of the document, called by Bob with ids of Ann's objects: he reads and changes none of them.
 
 `TABLE` has a row for every operation of `/openapi.json`. A route that is not in it fails the test: say there how
 another owner's request with Ann's ids is answered.

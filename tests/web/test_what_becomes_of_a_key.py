@@ -1,4 +1,4 @@
-"""Keys are made, listed and revoked by operators, and are in no log line."""
+"""Operators create, list and revoke keys, and no log line contains a key."""
 
 import io
 from typing import Any

@@ -1,4 +1,4 @@
-"""Everything that Ann has, with a marker in all of its content, and Bob, who has a few things of his own."""
+"""Ann's objects, with a marker in all their content, and Bob, who has some objects too."""
 
 from asyncio import gather
 from collections.abc import Mapping

@@ -1,4 +1,4 @@
-"""How a request of Bob's with Ann's ids is answered by the routes for LangGraph's SDKs."""
+"""The responses of LangGraph routes to Bob's requests with Ann's ids."""
 
 from collections.abc import Sequence
 from typing import Any

@@ -1,4 +1,4 @@
-"""How a request of Bob's with Ann's ids is answered: feedback, and links that show a conversation."""
+"""The responses of feedback and share routes to Bob's requests with Ann's ids."""
 
 from collections.abc import Sequence
 

@@ -1,4 +1,4 @@
-"""How a request of Bob's with Ann's ids is answered, for every operation of `/openapi.json`."""
+"""The response to Bob's request with Ann's ids, for every operation of `/openapi.json`."""
 
 from collections.abc import Mapping, Sequence
 from typing import Any

@@ -1,4 +1,4 @@
-"""The agent `literature` as a service of its own, which does tasks of type LIT_RETRIEVAL:
+"""The agent `literature` as a separate service, which does tasks of type LIT_RETRIEVAL:
 
     uvicorn --factory examples.contract.literature.main:app --port 8001
     runyard check http://127.0.0.1:8001=LIT_RETRIEVAL

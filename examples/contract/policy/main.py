@@ -1,4 +1,4 @@
-"""The agent `policy` as a service of its own, which does tasks of type POLICY_REVIEW:
+"""The agent `policy` as a separate service, which does tasks of type POLICY_REVIEW:
 
     uvicorn --factory examples.contract.policy.main:app --port 8003
     runyard check http://127.0.0.1:8003=POLICY_REVIEW

@@ -1,4 +1,4 @@
-"""The agent `retrieval` as a service of its own, which does tasks of type RAG_RETRIEVE:
+"""The agent `retrieval` as a separate service, which does tasks of type RAG_RETRIEVE:
 
     uvicorn --factory examples.contract.retrieval.main:app --port 8002
     runyard check http://127.0.0.1:8002=RAG_RETRIEVE

@@ -22,7 +22,7 @@ def build_announcer(settings: Settings, store: Store, hints: Hints, *, on_demand
 
 
 def agents_for_workers(settings: Settings) -> AgentFilter | None:
-    """Return the agents whose runs belong to workers without a queue: all that have no queue of their own."""
+    """Return the agents whose runs belong to workers without a queue: all that have no queue."""
     routed = sorted(settings.agent_queues) if settings.executor is not None else []
     return AgentFilter(routed, are_excluded=True) if routed else None
 

@@ -99,7 +99,7 @@ def open_bus(settings: Settings) -> "Bus":
 
 
 def open_doorbell(settings: Settings) -> "Doorbell | None":
-    """Return what rings the engine that the settings name."""
+    """Return the doorbell of the engine that the settings name."""
     if settings.executor is None:
         return None
     try:

@@ -1,6 +1,6 @@
 """Executes one run at a time when it is called: `runyard.work_once`, for engines that people already run.
 
-A `Host` is a Runyard process in a thread of its own, with its own event loop: store, bus, lease, reaper, outbox, and a
+A `Host` is a Runyard process in a separate thread, with its own event loop: store, bus, lease, reaper, outbox, and a
 worker that claims nothing by itself. It is opened by the first call and stays open for the next ones, because opening
 takes longer than many runs. On SQLite, which has one process, it is closed at the end of each call.
 
@@ -32,7 +32,7 @@ T = TypeVar("T")
 
 
 class WorkedRun(NamedTuple):
-    """What a call of `work_once` did.
+    """The outcome of a call of `work_once`.
 
     Args:
         run_id: The id of the run.
@@ -60,10 +60,10 @@ def work_once(
     max_seconds: float | None = None,
     agents: Sequence[str] | None = None,
 ) -> WorkedRun | None:
-    """Claim one queued run, execute it until it ends, waits or must be handed back, and return what was done.
+    """Claim one queued run, execute it until it ends, waits or goes back into the queue, and return the outcome.
 
     Call it from a task of an engine that you already run: Celery, arq, Dramatiq, Ray, a cloud function, cron. A call
-    that finds nothing to do returns at once, so a lost, doubled or late message costs time only. The first call in a
+    that finds nothing to do returns at once, so a lost, duplicated or late message costs time only. The first call in a
     process opens the database and keeps it open; on SQLite every call opens and closes it, and no other process may
     have it open. Several threads may call it at the same time: their runs share one event loop.
 
@@ -95,7 +95,7 @@ def work_once(
 
 
 class Host:
-    """A Runyard process in a thread of its own, whose worker executes runs on demand. Its methods may be called from
+    """A Runyard process in a separate thread, whose worker executes runs on demand. Its methods may be called from
     any other thread."""
 
     def __init__(self, settings: Settings, app: App) -> None:

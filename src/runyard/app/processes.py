@@ -43,7 +43,7 @@ class Processes:
         self._serve = serve
         self._children: dict[int, _Child] = {}  # by pid
         self._serving: set[int] = set()
-        self._leaving: set[int] = set()  # pids that were told to stop
+        self._leaving: set[int] = set()  # pids of children that must stop
         self._missing: list[tuple[float, int]] = []  # when to start a child again, and in which place
         self._stops = 0
         self._reload = False
@@ -129,7 +129,7 @@ class Processes:
                 self._bury(self._children[key.data])
 
     def _bury(self, child: _Child) -> None:
-        """Remove a child that has ended. Start another one in its place, unless it was told to stop."""
+        """Remove a child that has ended. Start another one in its place, unless it had to stop."""
         self._selector.unregister(child.ready)
         os.close(child.ready)
         code = os.waitstatus_to_exitcode(os.waitpid(child.pid, 0)[1])
@@ -151,7 +151,7 @@ class Processes:
             self._start(self._missing.pop(0)[1])
 
     def _wait_until_serving(self, pid: int) -> bool:
-        """Return whether the child serves; False if it ended first, or the parent was told to stop."""
+        """Return whether the child serves; False if it ended first, or the parent must stop."""
         while pid in self._children and pid not in self._serving and not self._stops:
             self._look(TICK)
         return pid in self._serving

@@ -129,7 +129,7 @@ async def work(settings: Settings, app: App) -> None:
 async def _metrics_server(
     settings: Settings, process: Process, listener: socket.socket | None = None
 ) -> AsyncIterator[None]:
-    """Serve health and metrics on a port of their own, if the settings name one."""
+    """Serve health and metrics on a separate port, if the settings name one."""
     if settings.metrics_port is None:
         yield
         return
@@ -275,8 +275,7 @@ def serve_in_processes(
 ) -> int:
     """Serve HTTP in several processes behind one socket until SIGTERM or SIGINT. Return the exit code.
 
-    `load` loads the app in each process. With a metrics port, each process has one of its own: that port and the next
-    ones."""
+    `load` loads the app in each process. With a metrics port, each process has one: that port and the next ones."""
     logs.configure(settings.log_format, settings.log_level)
     listener = listen(settings.host, settings.port)
     metrics: list[socket.socket] = []

@@ -4,7 +4,7 @@ It looks for ended runs without a checkpoint, so a crash or a forced cancel only
 checkpoints, because the log is authoritative. Two processes may write the same checkpoint; the second write changes
 nothing.
 
-A save is shielded: a shutdown waits for it. If a save takes longer than `SAVE_SECONDS`, it goes on, and a copy is put
+A save is shielded: a shutdown waits for it. If a save takes longer than `SAVE_SECONDS`, it continues, and a copy is put
 on the local disk. If a save fails, a copy is put into a temporary file. The next start saves both copies; until then
 the task retries the run. Drafts of killed processes are removed at the start and every hour.
 """

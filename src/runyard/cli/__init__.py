@@ -1,4 +1,4 @@
-"""The `runyard` command. Its rooms:
+"""The `runyard` command. Its folders:
 
     parsing/    commands as functions, their options, help
     terminal/   what is printed and typed

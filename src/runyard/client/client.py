@@ -129,11 +129,11 @@ class Client(WaitCalls, ConversationCalls, AgentCalls, FileCalls, OperatorCalls)
             thread_id: The id of the thread.
             text: The message.
             agent: The agent that answers, if it is not the thread's.
-            idempotency_key: A key of the caller's own. The same key never starts a second run.
+            idempotency_key: A key that the caller chooses. The same key never starts a second run.
             tools: Tools that the caller offers to the agent's model, made with `runyard.client_tool`. A call of one is
                 a wait; send its result with `answer_wait`.
             while_running: What happens if a run of the thread has not ended. `"queue"`: the message is answered after
-                it. `"steer"`: that run gets the message while it goes on, and its id is returned. `"interrupt"`: that
+                it. `"steer"`: that run gets the message while it continues, and its id is returned. `"interrupt"`: that
                 run is canceled, and the next one answers both messages. `"reject"`: RunActive.
             files: The ids of uploaded files that belong to the message.
             parts: The content as parts, instead of `text` (docs/files.md).
@@ -232,7 +232,7 @@ class Client(WaitCalls, ConversationCalls, AgentCalls, FileCalls, OperatorCalls)
 
         Args:
             run_id: The id of the old run.
-            idempotency_key: A key of the caller's own. The same key never starts a second run.
+            idempotency_key: A key that the caller chooses. The same key never starts a second run.
 
         Raises:
             RunActive: If the old run has not ended.
@@ -245,7 +245,7 @@ class Client(WaitCalls, ConversationCalls, AgentCalls, FileCalls, OperatorCalls)
     async def follow(self, run_id: str, after: int = 0) -> AsyncGenerator[LogEvent, None]:
         """Return the events of a run, each once and in order, until the run has ended.
 
-        A connection that breaks is opened again after the last seq.
+        A broken connection is reopened after the last seq.
 
         Args:
             run_id: The id of the run.

@@ -21,7 +21,7 @@ PATH = "/mcp"
 META = "io.modelcontextprotocol/protocolVersion"
 NAMED = {"tools/call": "name", "tasks/get": "taskId", "tasks/update": "taskId", "tasks/cancel": "taskId"}
 NOT_JSON, REFUSED = -32700, -32000
-LOST = "The connection to the server was lost before the answer. The run may go on."
+LOST = "The connection to the server was lost before the answer. The run may continue."
 Message = dict[str, Any]
 
 

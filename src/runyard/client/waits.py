@@ -114,7 +114,7 @@ class WaitCalls:
             name: The name of the event, such as `"order.paid"`.
             key: Which one, such as the id of an order. A run waits for one name and one key.
             data: What the waiting run gets.
-            event_id: An id of the caller's own. An event with the same id is delivered once.
+            event_id: An id that the caller chooses. An event with the same id is delivered once.
 
         Returns:
             False if an event with this id was delivered before.

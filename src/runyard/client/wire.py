@@ -40,7 +40,7 @@ class UsageInfo(Struct, frozen=True):
 
 
 class FeedbackInfo(Struct, frozen=True, kw_only=True):
-    """What a person thinks of a run's answer: `"up"` or `"down"`, with a comment."""
+    """A person's rating of a run's answer: `"up"` or `"down"`, with a comment."""
 
     value: str
     comment: str | None = None

@@ -1,6 +1,6 @@
 """A wait: something that a run needs before it can continue. It is a row and two events of the run's log.
 
-The run leaves its worker and continues with the answer. The first answer counts. Approvals keep their own words in the
+The run leaves its worker and continues with the answer. The first answer counts. Approvals keep their own events in the
 log (`approval.requested`, `approval.decided`); every other kind writes `wait.requested` and `wait.answered`.
 
 | kind | what it waits for |

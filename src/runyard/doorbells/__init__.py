@@ -1,7 +1,7 @@
 """Doorbells: tell another engine that runs are ready, so that one of its tasks calls `runyard.work_once`.
 
-A message on the way has no content, not even the id of a run: its receiver claims what the store has. Messages may be
-lost, doubled or late. That costs time only, because ready runs are counted again by a poll.
+A message has no content, not even the id of a run: its receiver claims what the store has. Messages may be
+lost, duplicated or late. That costs time only, because ready runs are counted again by a poll.
 """
 
 from collections.abc import Mapping

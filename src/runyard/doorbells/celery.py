@@ -22,7 +22,7 @@ ONE_RETRY = {"max_retries": 1, "interval_start": 0, "interval_step": 0, "interva
 
 
 def configured(broker: str) -> Any:
-    """Return a Celery app for both sides of the broker: who rings, and who works."""
+    """Return a Celery app for both sides of the broker: the sender and the worker."""
     app = Celery("runyard", broker=broker, set_as_current=False)
     app.conf.update(
         broker_connection_timeout=BROKER_SECONDS,

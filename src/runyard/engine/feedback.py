@@ -1,4 +1,4 @@
-"""Feedback: what a person thinks of a run's answer, up or down, with a comment. It belongs to the owner of the run."""
+"""Feedback: a person's rating of a run's answer, up or down, with a comment. It belongs to the owner of the run."""
 
 from collections.abc import Mapping, Sequence
 from contextlib import suppress

@@ -29,7 +29,7 @@ from runyard.engine.running.earlier_runs import earlier_conversations, runs_sinc
 from runyard.errors import ContextTooLong, Invalid, RunyardError
 from runyard.store import Store
 
-CHANGED = "The agent has changed since this run. Instructions and tools are those of now."
+CHANGED = "The agent has changed since this run. Instructions and tools are the current ones."
 MAILBOX = "The agent worked in a channel. Its prompt is made of its memory and the conversation as they are now."
 NO_SOURCE = "A tool server does not answer. Its tools are left out."
 TOO_LONG = "Earlier runs are left out: they do not fit, and the summary that was used is not in this log."

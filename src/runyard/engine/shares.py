@@ -1,6 +1,6 @@
 """Links that show a conversation to readers without a key: read-only, for some days, and until they are revoked.
 
-A link shows the messages that the thread had when the link was made, without branches that an edit has put aside. It
+A link shows the messages that the thread had when the link was made, without superseded branches. It
 shows nothing else: no runs, no tools, no other threads, and of files only the names. The token is returned once; the
 store has its digest.
 """

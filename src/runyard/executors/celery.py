@@ -1,9 +1,9 @@
 """Celery executes runs: `celery -A runyard.executors.celery worker`.
 
-A task is a message without content. It calls `work_once` for the agents of its queue, so a lost, doubled or late task
-costs time only. Celery never retries: Runyard counts attempts, and its lease and fence decide who may write. A task is
-acknowledged when its run has ended, waits or is back in the queue; if the worker dies first, the broker delivers it
-again, and the reaper gives the run to another worker.
+A task is a message without content. It calls `work_once` for the agents of its queue, so a lost, duplicated or late
+task costs time only. Celery never retries: Runyard counts attempts, and its lease and fence decide who may write. A
+task is acknowledged when its run has ended, waits or is back in the queue; if the worker dies first, the broker
+delivers it again, and the reaper gives the run to another worker.
 
 On SIGTERM the worker takes no more tasks. Runs have `RUNYARD_DRAIN_SECONDS` to end; then they go back into the queue.
 With prefork, the main process passes this on to its children by SIGURG, which a process without a handler ignores.
@@ -59,12 +59,12 @@ def declared() -> App:
 
 
 def work_once(task: Any) -> None:
-    """Work one run of the agents of the queue that the message came from."""
+    """Execute one run of the agents of the queue that the message came from."""
     queue = (task.request.delivery_info or {}).get("routing_key") or DEFAULT_QUEUE
     try:
         with borrowed_host(declared(), settings) as host:
             host.work(settings.executor_max_seconds, agents_of_queue(settings, queue))
-    except Unavailable as error:  # a poll rings again
+    except Unavailable as error:  # a poll sends another message
         log.warning("executor.claim_failed", code=error.code)
 
 

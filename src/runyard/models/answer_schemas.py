@@ -13,7 +13,7 @@ STRICT_KEYWORDS = frozenset(
 
 
 def instruction(schema: Mapping[str, Any]) -> str:
-    """Return what a model is told that takes no schema."""
+    """Return the instruction for a model that takes no schema."""
     text = msgspec.json.encode(schema).decode()
     return f"Answer with one JSON object that fits this JSON Schema, and with nothing else:\n{text}"
 

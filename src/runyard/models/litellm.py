@@ -61,7 +61,7 @@ class LitellmModel:
                         begun = True
                         yield piece
                 return
-            except Exception as error:  # litellm raises errors of its own, of its HTTP client, and plain ones
+            except Exception as error:  # litellm raises its own errors, of its HTTP client, and plain ones
                 failure = _failure(litellm, error)
                 if not begun:
                     failure = _missing_key(litellm, request, failure) or failure

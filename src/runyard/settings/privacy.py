@@ -50,7 +50,7 @@ class PrivacySettings(SettingsGroup):
     )
     redact_patterns: Annotated[dict[str, str], _checked_patterns] = setting(
         default={},
-        description="Regular expressions of your own to redact, by name: a table in `runyard.toml`, or JSON.",
+        description="Additional regular expressions to redact, by name: a table in `runyard.toml`, or JSON.",
     )
 
     @property

@@ -42,12 +42,12 @@ class WorkerSettings(SettingsGroup):
         " other agents have the queue `runyard`.",
     )
     executor_poll_seconds: Seconds = setting(
-        default=2, description="Seconds between two searches for runs that the engine was not told of."
+        default=2, description="Seconds between two polls for ready runs whose message to that engine was lost."
     )
     executor_max_seconds: Seconds = setting(
         default=1500,
         description="Seconds after which a run on that engine goes back into the queue and another task continues it;"
-        " keep it below the time in which the broker wants a task acknowledged.",
+        " keep it below the acknowledgement timeout of the broker.",
     )
     max_attempts: Count = setting(
         default=5, description="How often a run may lose its worker without progress before it ends with an error."
@@ -60,5 +60,5 @@ class WorkerSettings(SettingsGroup):
 
     @property
     def agent_queues(self) -> dict[str, str]:
-        """The queue of each agent that has one of its own."""
+        """The queue of each agent that has one."""
         return queues(self.executor_queues)

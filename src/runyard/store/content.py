@@ -99,7 +99,7 @@ class FileStore(Protocol):
 
     async def write_chunk(self, content_id: str, no: int, data: bytes | None) -> None:
         """Store a chunk of an upload under its number, from 0; a repeated number replaces it. None records only that
-        the upload goes on, for a chunk that was stored elsewhere. NotFound if there is no such upload."""
+        the upload continues, for a chunk that was stored elsewhere. NotFound if there is no such upload."""
 
     async def finish_upload(self, file: StoredFile, digest: str, run_id: str | None = None) -> StoredFile:
         """Make the file visible. With `run_id`, that run refers to it.

@@ -23,7 +23,7 @@ from runyard.store.queue import Accepted, IdempotencyKey, Post
 
 
 class Excerpt(Struct, frozen=True):
-    """The first events of a run's log as a finished run of its own: the start of a thread forked inside that run."""
+    """The first events of a run's log as a separate finished run: the start of a thread forked inside that run."""
 
     run: Run
     message: Message | None
@@ -205,7 +205,7 @@ class ChannelStore(Protocol):
 
     async def unread(self, caller: str, limit: int) -> Sequence[Unread]:
         """Return the newest conversations that the caller sees: the read position, and the number of later messages of
-        others that are not deleted."""
+        other senders that are not deleted."""
 
     # --- reply order
 

@@ -228,7 +228,7 @@ class SteeringStore(Protocol):
         """Store the post's message for the thread's active run, and append the event that `received` makes for it.
 
         The run's agent takes the message later (`Part.takes`). When the run ends, however it ends, each message that
-        was not taken starts a run of its own, in the same transaction: the run that this post describes, with the same
+        was not taken starts a new run, in the same transaction: the run that this post describes, with the same
         agent. The runs join the lane in the order of their messages.
 
         Without an active run, or if it is being canceled or another agent is asked, the post is accepted like by

@@ -35,7 +35,7 @@ class ObjectFiles:
         options: dict[str, Any] = {"mkdir": True} if url.startswith("file:") else {}
         try:
             self._store = from_url(url, **options)
-        except Exception as error:  # obstore raises errors of its own; their text may hold a key
+        except Exception as error:  # obstore raises its own errors; their text may hold a key
             raise StartupError(f"RUNYARD_FILE_STORE cannot be opened ({type(error).__name__}).") from None
 
     async def put(self, content_id: str, no: int, data: bytes) -> None:

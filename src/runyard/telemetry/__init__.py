@@ -1,1 +1,1 @@
-"""What the process says about itself: logs and counters now; spans when something exports them."""
+"""Telemetry of a process: log lines, metrics, and spans if an exporter is set."""

@@ -71,7 +71,7 @@ LOG_ACTIONS = (
     LogAction(
         "sandbox.checked",
         "info",
-        "The sandbox was tried on this machine. `works` is false if it does not isolate.",
+        "The sandbox was tested on this machine. `works` is false if it does not isolate.",
         "If `works` is false, run `runyard doctor` for the reason.",
     ),
     LogAction(
@@ -126,12 +126,12 @@ LOG_ACTIONS = (
         "A run waits for the database and repeats a call.",
         _CHECK_DATABASE,
     ),
-    LogAction("push.failed", "info", "A push notification was not taken by its receiver. It is sent again later."),
+    LogAction("push.failed", "info", "The receiver did not accept a push notification. It is sent again later."),
     LogAction(
         "push.given_up",
         "warning",
-        "A push notification failed too often, or its receiver answered 410. Its address gets no more.",
-        "Check the receiver. The client can set the configuration again: then it gets what it missed.",
+        "A push notification failed too often, or its receiver answered 410. Nothing more is sent to it.",
+        "Check the receiver. The client can set the configuration again; it then gets the missed updates.",
     ),
     LogAction(
         "push.claim_failed",
@@ -277,7 +277,7 @@ LOG_ACTIONS = (
         "A process of `serve --processes` ended by itself. It is started again if it had served before.",
         "Look at the lines before it.",
     ),
-    LogAction("process.restart_started", "info", "SIGHUP came: the processes are replaced one after another."),
+    LogAction("process.restart_started", "info", "SIGHUP was received: the processes are replaced one after another."),
     LogAction("process.restart_finished", "info", "All processes are replaced."),
     LogAction(
         "process.restart_failed",

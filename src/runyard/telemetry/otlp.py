@@ -89,7 +89,7 @@ class Otlp:
         self._logger.emit(record)
 
     def close(self) -> None:
-        """Flush all exporters concurrently, within this time, even if a collector is away."""
+        """Flush all exporters concurrently, within this time, even if a collector is unavailable."""
         sending = (self._spans.shutdown, self._meters.shutdown, self._logs.shutdown)
         threads = [threading.Thread(target=send, name="otlp", daemon=True) for send in sending]
         until = time.monotonic() + FLUSH_SECONDS

@@ -169,7 +169,7 @@ class Tracer:
         return Span(name, trace, _current.get(), self._now(), attributes)
 
     def child(self, parent: Span, name: str, ago: float = 0.0, **attributes: Attribute) -> Span:
-        """`ago`: how many seconds it has been going on."""
+        """`ago`: how many seconds ago it began."""
         return Span(name, parent.trace, parent, self._now() - ago, attributes)
 
     def end(self, span: Span, outcome: str = "ok") -> None:

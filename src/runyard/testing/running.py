@@ -181,7 +181,7 @@ def run_agent_sync(
 
 
 def _local(agent: Agent, turns: Turns | None) -> Agent:
-    """Return the agent as a test runs it: with a scripted model in the place of its own."""
+    """Return the agent as a test runs it: with a scripted model instead of its own."""
     if agent.kind in ("remote", "claude"):
         raise Invalid(f"run_agent does not run {agent.kind} agents, because they need a network.")
     settings = agent.model_settings

@@ -17,7 +17,7 @@ from runyard.web.errors.problems import answer, path_of
 M = TypeVar("M", bound=BaseModel)
 
 
-UPLOAD = "/api/files"  # its POST has limits of its own
+UPLOAD = "/api/files"  # its POST has its own limits
 MOST_LEVELS = 400  # of nesting: an accepted value must be encoded again, perhaps from deeper in the stack
 TOO_DEEP = f"The body is nested more than {MOST_LEVELS} levels deep. Flatten it."
 

@@ -1,4 +1,4 @@
-"""What endpoints reach through a request: the engine, the metrics, and the options of their face.
+"""The objects that endpoints get from a request: the engine, the metrics, and the options of their face.
 
 The app puts one `Context` into the scope of every request, so endpoints are plain functions of a module. Fast routes
 call `engine_of(request)`; endpoints that FastAPI calls declare an `EngineDep`.

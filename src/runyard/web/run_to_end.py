@@ -13,7 +13,7 @@ POLL_SECONDS = 15.0
 
 
 class ShuttingDown(Unavailable):
-    """This process is shutting down; the run goes on."""
+    """This process is shutting down; the run continues."""
 
     code = "draining"
 

@@ -137,7 +137,7 @@ class LiveStream(Response):
 class EventStream(LiveStream):
     """The stream of a run's log. `frame` encodes one event of a face; `name` is the face whose followers share the
     bytes, or None if they are for this follower only. `published`: send only events that the outbox has published.
-    `disconnects` is told if the client disconnects before the end."""
+    `disconnects` is notified if the client disconnects before the end."""
 
     def __init__(
         self,

@@ -1,4 +1,4 @@
-"""Push notifications: what is sent for a log, where to, in which order, and what may not be called."""
+"""Push notifications: the requests of a log, their order, and addresses that are refused."""
 
 from __future__ import annotations
 

@@ -115,7 +115,9 @@ def test_a_wait_requires_input_and_its_answer_begins_the_next_part() -> None:
     assert three[0]["task"]["history"][-1]["parts"][0]["data"] == {"approved": False, "reason": "no"}
     again = subscribed(events, 3)
     assert again[0]["task"]["status"]["state"] == "TASK_STATE_INPUT_REQUIRED"
-    assert states(again[1:]) == ["WORKING", "INPUT_REQUIRED"], "a subscription goes on after the wait that it began in"
+    assert states(again[1:]) == ["WORKING", "INPUT_REQUIRED"], (
+        "a subscription continues after the wait that it began in"
+    )
 
 
 def test_a_task_that_is_canceled_while_it_waits_ends_for_a_client_that_sent_an_answer() -> None:

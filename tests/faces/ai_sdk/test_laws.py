@@ -53,7 +53,7 @@ def test_positions_in_the_whole_message_stay_when_the_run_goes_on(events: list[E
     before = translated(events[:cut])[0].state
     shown, after = sent(events[:cut], 1, before.part), sent(events, 1, translated(events)[0].state.part)
     if not before.is_open and shown[-1:] != after[-1:]:
-        shown.pop()  # `finish`: it ends the message where the run waits, and is left out when the run goes on
+        shown.pop()  # `finish`: it ends the message where the run waits, and is left out when the run continues
     assert after[: len(shown)] == shown
 
 

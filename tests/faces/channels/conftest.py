@@ -1,4 +1,4 @@
-"""A company on SQLite and on Postgres. A test names the caller of a request in the header `x-caller`."""
+"""A server with channels, on SQLite and on Postgres. A test names the caller of a request in the header `x-caller`."""
 
 from typing import Any
 

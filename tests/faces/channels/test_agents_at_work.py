@@ -1,4 +1,4 @@
-"""Agents that think, in their mailboxes: the prompt they get, their six tools, and that only those are heard."""
+"""Model agents in their mailboxes: their prompt, their six tools, and that only tool calls post messages."""
 
 from collections.abc import Mapping, Sequence
 from typing import Any

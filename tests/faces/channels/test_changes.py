@@ -1,4 +1,4 @@
-"""What people change after they said it, what they have read, and what became of the runs that they started."""
+"""Edits and deletions of messages, read positions, and the runs that messages started."""
 
 import asyncio
 

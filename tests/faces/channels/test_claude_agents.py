@@ -100,7 +100,7 @@ async def test_it_speaks_by_its_tools_and_goes_on_with_its_session(serve: Serve,
         [day] = (await office.http.get("/api/agents/kevin/usage")).json()["days"]
         assert (day["runs"], day["steps"]) == (2, 4)
         four_turns = 4 * (7 * 3 + 3 * 15) / 1e6
-        assert day["usd"] == pytest.approx(four_turns, abs=1e-6), "a session that goes on is not paid twice"
+        assert day["usd"] == pytest.approx(four_turns, abs=1e-6), "a session that continues is not paid twice"
 
 
 @pytest.mark.req("S3.13", "S3.19", "S3.21", "S3.42")

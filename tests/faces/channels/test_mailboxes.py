@@ -1,4 +1,4 @@
-"""A mailbox shows one run at work, and what an agent answers goes where it was addressed."""
+"""A mailbox shows one running run, and an agent answers in the conversation that addressed it."""
 
 import asyncio
 from typing import Any

@@ -1,4 +1,4 @@
-"""What an agent that is made over the API may think with and spend: models of a list, and a budget with a limit."""
+"""Agents made over the API may use only allowed models, and a budget within a limit."""
 
 from typing import Any
 

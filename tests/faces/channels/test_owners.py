@@ -191,7 +191,7 @@ async def test_a_session_is_resumed_in_its_own_place_only(
     resumed: dict[Path, list[str | None]] = {}
     for options in sdk.options:
         resumed.setdefault(Path(options.cwd), []).append(options.resume)
-    assert [each[0] for each in resumed.values()] == [None, None, None], "three places, and each begins anew"
+    assert [each[0] for each in resumed.values()] == [None, None, None], "three places, and each starts again"
     assert resumed[Path(sdk.options[0].cwd)][-1] == SESSION
 
 

@@ -1,4 +1,4 @@
-"""Channels, DMs, messages and agents over HTTP: made, seen, changed, deleted; and unknown to all others."""
+"""Channels, DMs, messages and agents over HTTP: created, read, changed and deleted; and 404 for other owners."""
 
 from typing import Any
 

@@ -1,4 +1,5 @@
-"""An agent that keeps a session goes on with it: its id is kept durably, and is given to its next run in the place."""
+"""An agent that keeps a session continues with it: its id is stored and given to its next run in the same
+conversation."""
 
 from pathlib import Path
 

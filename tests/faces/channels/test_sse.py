@@ -1,4 +1,4 @@
-"""The stream of everything: durable, in order, resumable, and only what one may see."""
+"""The stream of all conversations: durable, ordered, resumable, with only the entries that the caller may see."""
 
 import pytest
 

@@ -1,4 +1,4 @@
-"""Every test here talks to the agents of `chatting.py`."""
+"""Every test here talks to the agents of `chats_client.py`."""
 
 import pytest
 

@@ -1,4 +1,4 @@
-"""Interactions made for tests of checkpoints, and where a server keeps them."""
+"""Interactions for tests of checkpoints, and their files."""
 
 from contextlib import suppress
 from pathlib import Path

@@ -1,4 +1,4 @@
-"""People decide: once, by the id they were shown, and the interaction goes on from there."""
+"""A person decides an approval once, by its id, and the interaction continues."""
 
 import asyncio
 

@@ -1,4 +1,4 @@
-"""Chats and interactions as objects: how they begin, what they hold, how they are found and deleted."""
+"""Chats and interactions as objects: creation, content, lists and deletion."""
 
 import re
 from itertools import pairwise

@@ -1,5 +1,4 @@
-"""Checkpoints: one for every interaction that has ended, however it ended, in either store; and what a failing store
-costs."""
+"""Every ended interaction has one checkpoint, in either store; a failing store loses none."""
 
 import json
 import os

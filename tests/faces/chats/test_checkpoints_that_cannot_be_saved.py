@@ -1,4 +1,4 @@
-"""A checkpoint that its store does not take is put aside, in another place, and brought back."""
+"""A checkpoint that cannot be saved goes to a fallback folder and is saved later."""
 
 import asyncio
 from pathlib import Path

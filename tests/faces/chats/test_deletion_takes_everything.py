@@ -1,4 +1,4 @@
-"""Deleting a chat, and retention, take everything that belongs to it: also the files, on every machine."""
+"""Deleting a chat, and retention, delete all its data, also its files on every machine."""
 
 from pathlib import Path
 
@@ -82,7 +82,7 @@ async def test_what_retention_drops_leaves_no_file(pod: Server, tmp_path: Path) 
 
 @pytest.mark.parametrize("backend", ["memory", "postgres"])
 async def test_another_process_removes_its_own_files(serve: Serve, tmp_path: Path) -> None:
-    """Two machines, each with a disk of its own: the run worked on one, the request to delete came to the other."""
+    """Two machines, each with a separate disk: the run worked on one, the request to delete came to the other."""
     here = await serve(writing_agents(), checkpoints="files")
     chat = await spoken(here, tmp_path)
     there = await serve(writing_agents(), worker=False, checkpoints="files", workspaces=tmp_path / "elsewhere",

@@ -1,4 +1,4 @@
-"""An edit is a branch: it starts where the edited interaction started, and puts aside what followed."""
+"""An edit is a branch: it starts where the edited interaction started, and supersedes the later ones."""
 
 import pytest
 

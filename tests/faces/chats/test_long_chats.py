@@ -1,4 +1,4 @@
-"""Long chats: what is stored and sent grows with what was said, never with its square, and in bounded pieces."""
+"""Long chats: stored and sent data grows linearly with the conversation, in bounded pieces."""
 
 from typing import Any
 

@@ -1,4 +1,4 @@
-"""Whatever refuses a request on a contract route, also before it is read, answers in the contract's envelope."""
+"""Every refusal on a contract route, also before the body is read, has the contract's envelope."""
 
 from typing import Any
 

@@ -1,4 +1,4 @@
-"""One Runyard asks another: tasks, labels and budgets go through, and the result is kept on both sides."""
+"""One Runyard server calls another: tasks, labels and budgets are passed on, and both record the result."""
 
 import asyncio
 

@@ -1,4 +1,4 @@
-"""A task in, one envelope out: however the run ended, and also if none was started."""
+"""Every task gets one envelope, however its run ended, also if no run was started."""
 
 import asyncio
 from typing import Any

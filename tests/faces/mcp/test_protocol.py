@@ -305,7 +305,7 @@ async def test_a_client_cancels_by_a_notification_or_without_sessions_by_leaving
     staying.cancel()
     gate.open.set()
     _, found = await peer.session("tools/call", call("gated"), 6)
-    assert found["result"]["content"][0]["text"] == "before after", "with a session the run goes on"
+    assert found["result"]["content"][0]["text"] == "before after", "with a session the run continues"
 
 
 @MEMORY

@@ -1,5 +1,5 @@
-"""Child runs over HTTP: their cost is the parent's, the parent's budget binds them, they are limited in number and
-depth, and a tree of runs is one stream that resumes exactly."""
+"""Child runs over HTTP: their cost and budget count for the parent, their number and depth are limited, and a tree of
+runs is one stream that resumes exactly."""
 
 import asyncio
 import re
@@ -19,7 +19,7 @@ def look_again() -> str:
 
 
 def spender(name: str = "spender", **options: Any) -> runyard.Agent:
-    """A model agent that goes on as long as it may."""
+    """A model agent that continues as long as it may."""
     turn = {"text": "More. ", "calls": [{"tool": "look_again"}], "usage": COST}
     return runyard.Agent(
         name, model="scripted", turns=[turn] * 20, tools=[runyard.tool(look_again)], max_turns=20, max_usd=5, **options

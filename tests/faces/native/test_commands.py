@@ -1,4 +1,4 @@
-"""Retry, decisions, and keys that make a repeated request harmless."""
+"""Retries, decisions and idempotency keys."""
 
 import asyncio
 

@@ -1,4 +1,4 @@
-"""Feedback on a run is given, replaced, taken back, listed and exported."""
+"""Feedback on a run is stored, replaced, deleted, listed and exported."""
 
 from typing import Any
 

@@ -1,4 +1,4 @@
-"""A fork in the middle of a run: a thread that goes on from what had been done by then, and repeats nothing of it."""
+"""A fork in the middle of a run: the new thread continues from that event and repeats no finished call."""
 
 from collections.abc import Mapping
 from typing import Any
@@ -51,7 +51,7 @@ async def forked(server: Server, thread_id: str, **body: Any) -> httpx2.Response
 
 
 async def head(server: Server, thread_id: str) -> dict[str, Any]:
-    """The run that a thread goes on from."""
+    """The run that a thread continues from."""
     threads = (await server.http.get("/api/threads")).json()["threads"]
     [row] = [each for each in threads if each["thread_id"] == thread_id]
     rows = (await server.http.get("/api/runs")).json()["runs"]

@@ -1,4 +1,4 @@
-"""The log as it is: core names, the whole envelope, the stored data inside."""
+"""The native log: core event names, the whole envelope, the stored data."""
 
 import re
 from typing import Any

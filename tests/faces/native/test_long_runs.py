@@ -1,4 +1,4 @@
-"""Looking at a long run, or going on after it, reads a bounded number of events, whatever was said before.
+"""Looking at a long run, or continuing after it, reads a bounded number of events.
 
 Snapshots are a thousand times as frequent here as they are in production, so that short logs show it."""
 

@@ -1,4 +1,4 @@
-"""What a step sent to its model is rebuilt from the log: the very conversation that the model got."""
+"""The request of a model step is rebuilt from the log: exactly the conversation that the model got."""
 
 from typing import Any
 

@@ -1,4 +1,4 @@
-"""GET /api/overview and `runyard status` say what is going on."""
+"""GET /api/overview and `runyard status` show the state of the installation."""
 
 import pytest
 

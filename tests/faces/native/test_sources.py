@@ -1,4 +1,4 @@
-"""What an answer rests on can be read beside it."""
+"""The sources of an answer can be read."""
 
 from runyard.store import Document
 from tests.faces.live_server import Server

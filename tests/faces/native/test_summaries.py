@@ -1,5 +1,5 @@
-"""A thread that outgrows the history of its agent, over HTTP and on every store: the model knows what was agreed, and a
-fork knows it too."""
+"""A thread that outgrows the history of its agent, over HTTP and on every store: the model gets a summary of the older
+runs, also in a fork."""
 
 from collections.abc import Mapping, Sequence
 from typing import Any

@@ -1,4 +1,4 @@
-"""Tools on a real server: what they stream is in the log, an edited input is checked, every call is logged."""
+"""Tools on a real server: their streamed output is in the log, an edited input is checked, every call is logged."""
 
 import pytest
 from structlog.testing import capture_logs
@@ -74,4 +74,4 @@ async def test_a_rate_limit_holds_over_all_runs_and_pods_of_an_agent_and_an_owne
     assert end["error"] == "called_too_often"
     allowed = await server.post("other")
     await server.ended(allowed)
-    assert (await server.run(allowed))["status"] == "done", "another agent has a limit of its own"
+    assert (await server.run(allowed))["status"] == "done", "another agent has a separate limit"

@@ -1,4 +1,4 @@
-"""Every run is a trace, whatever kind of agent it is of and however it ends: run, steps, tools; no content."""
+"""Every run of every kind of agent is a trace, however it ends: run, steps, tools; no content."""
 
 from typing import Any
 

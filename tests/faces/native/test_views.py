@@ -1,4 +1,4 @@
-"""Looking at what is there: states, lists and pages."""
+"""Reads: states, lists and pages."""
 
 from typing import Any
 

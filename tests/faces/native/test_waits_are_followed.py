@@ -1,4 +1,4 @@
-"""Waits name the agent and the question that led to them, and a stream tells when others are open."""
+"""Waits name their agent and question, and a stream reports changes of the open waits."""
 
 from typing import Any
 

@@ -1,4 +1,4 @@
-"""Starting, looking at and stopping a run of a plan."""
+"""Starting, reading and cancelling a run of a plan."""
 
 import asyncio
 from collections import Counter

@@ -1,4 +1,4 @@
-"""Persist, outbox, bus, SSE: this face shows published events, and no client sees them before."""
+"""Persist, outbox, bus, SSE: this face shows an event only after it is published."""
 
 import asyncio
 from collections.abc import Sequence

@@ -1,4 +1,4 @@
-"""Where a reader of the plans face goes on, and what it sees: what is published, once, in order."""
+"""A reader of the plans face resumes at any position and gets published events once, in order."""
 
 import asyncio
 

@@ -1,4 +1,4 @@
-"""The stop button: it stops, it says the truth, and a run that was stopped stays so."""
+"""Cancel stops a run, reports its real end, and the run stays canceled."""
 
 import asyncio
 

@@ -1,4 +1,5 @@
-"""A process without a worker takes runs from dead workers, enforces cancels and gives turns, like any other process."""
+"""A process without a worker takes runs from dead workers, enforces cancels and releases held runs, like any other
+process."""
 
 import pytest
 

@@ -1,4 +1,4 @@
-"""The five endpoints of S0: what they take, what they answer, and what they leave behind."""
+"""The five endpoints of S0: requests, responses and stored rows."""
 
 import asyncio
 import re

@@ -1,4 +1,4 @@
-"""What a client sees comes from stored events, and everything an agent does becomes one, through one writer."""
+"""Clients see only stored events, and one writer stores every event of an agent."""
 
 import asyncio
 from collections.abc import Sequence

@@ -1,4 +1,4 @@
-"""`while_running`: what happens to a message, and to the run that is under way when it comes."""
+"""`while_running`: the effect on a message and on the run that is under way."""
 
 from tests.faces.agents_for_tests import Gate
 from tests.faces.live_server import Server

@@ -1,4 +1,4 @@
-"""Where a reader goes on: any place, any way of naming it, without gap and without repetition."""
+"""A reader resumes at any position, named in any way, without a gap or a duplicate."""
 
 import asyncio
 import itertools

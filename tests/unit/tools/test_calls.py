@@ -1,4 +1,4 @@
-"""What every call of a tool has: a thread if it needs one, a time limit, a rate, a line in the log, a stream."""
+"""Tool calls: threads for plain functions, timeouts, rate limits, log lines, streamed output."""
 
 import asyncio
 import threading
@@ -162,7 +162,7 @@ async def test_a_limit_holds_for_an_agent_and_an_owner_over_all_runs() -> None:
         await run(ping, one)
     for other in ({"owner": "bob"}, {"agent": "b"}):
         one.run = structs.replace(one.run, **other)
-        assert await run(ping, one) == "pong", "another owner or agent has a count of its own"
+        assert await run(ping, one) == "pong", "another owner or agent has a separate count"
 
 
 async def test_a_tool_without_a_limit_asks_the_store_nothing() -> None:

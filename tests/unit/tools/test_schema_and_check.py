@@ -1,4 +1,4 @@
-"""A tool's schema says everything a model needs, and nothing that does not fit it reaches the function."""
+"""A tool's schema describes its input completely, and input that does not fit never reaches the function."""
 
 import dataclasses
 from typing import Annotated, Any, Literal, Optional, TypedDict

@@ -1,4 +1,4 @@
-/** What the page asks the server for, one function for each request. */
+/** The requests of the page, one function each. */
 
 import type { Json, Status } from "../log/events";
 import type { Turn } from "../log/branches";
@@ -60,7 +60,7 @@ export async function messageFiles(id: string): Promise<Record<string, FileRef[]
   return Object.fromEntries(messages.flatMap(({ id, parts }) => (parts ? [[id, filesIn(parts)]] : [])));
 }
 
-/** The turns of a chat, also those that an edit put aside and those that a fork started from. */
+/** The turns of a chat, also superseded ones and those that a fork started from. */
 export async function turns(id: string): Promise<Turn[]> {
   const chat = await get<{ interactions: Interaction[] }>(`/chats/${part(id)}`, { include_superseded: "true" });
   return chat.interactions.map((each) => ({
@@ -74,7 +74,7 @@ export async function turns(id: string): Promise<Turn[]> {
 const runOf = (interaction: string): string => interaction.replace(/^int_/, "");
 
 /**
- * Say something else in the place of a run's message; the id of the run that answers. The request is a stream, of which
+ * Replace a run's message; returns the id of the run that answers. The request is a stream, of which
  * the first frame is enough: `follow` is called with the id, and the stream let go when that is under way.
  */
 export async function edit(
@@ -98,7 +98,7 @@ export async function edit(
   stop.abort();
 }
 
-/** A new chat that goes on from the end of this run, or from its event `seq`. */
+/** A new chat that continues from the end of this run, or from its event `seq`. */
 export const forkThread = (id: string, runId: string, seq?: number): Promise<{ thread_id: string }> =>
   change("POST", `/api/threads/${part(id)}/fork`, { run_id: runId, ...(seq !== undefined && { at_seq: seq }) });
 
@@ -116,7 +116,7 @@ export const run = (id: string): Promise<RunRow> => get(`/api/runs/${part(id)}`)
 
 export const cancel = (id: string): Promise<{ status: Status }> => change("POST", `/api/runs/${part(id)}/cancel`);
 
-/** Do it again, as a new run. */
+/** Retry a run as a new run. */
 export const retry = (id: string): Promise<{ run_id: string }> => change("POST", `/api/runs/${part(id)}/retry`);
 
 /** What the step that began with the event `at` sent to its model. */
@@ -209,7 +209,7 @@ export const decide = (id: string, verdict: Verdict): Promise<unknown> =>
 export const answerWait = (id: string, value: Json): Promise<WaitRow> =>
   change("POST", `/api/waits/${part(id)}`, { value });
 
-/** Tell the model that the tool of the client failed. */
+/** Report that the tool of the client failed. */
 export const failWait = (id: string, error: string): Promise<WaitRow> =>
   change("POST", `/api/waits/${part(id)}`, { error });
 

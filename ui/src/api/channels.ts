@@ -1,4 +1,4 @@
-/** What the page asks about channels, DMs, and agents in them. */
+/** The requests about channels, DMs, and agents in them. */
 
 import { change, get, part } from "./http";
 import type { Agent, Block, Channel, ConversationRun, Dm, Member, Message, Passage, UnreadRow } from "./wire";
@@ -47,7 +47,7 @@ export const conversationRuns = async ({ kind, id }: Place): Promise<Conversatio
 export const unreadRows = async (): Promise<UnreadRow[]> =>
   (await get<{ conversations: UnreadRow[] }>("/api/unread")).conversations;
 
-/** One has read a place up to this message. */
+/** Store that the user has read a place up to this message. */
 export const markRead = ({ kind, id }: Place, messageId: string): Promise<void> =>
   change("PUT", `/api/${kind}/${part(id)}/read`, { messageId });
 

@@ -1,4 +1,4 @@
-/** Requests to the server this page came from. Errors are what it said: a code, and a sentence for people. */
+/** Requests to the server this page came from. Errors are those of the server: a code, and a sentence for people. */
 
 import { keyHeaders, refuse } from "./key";
 
@@ -12,7 +12,7 @@ export class Problem extends Error {
   }
 }
 
-const AWAY = "The server does not answer. What it has begun goes on; try again in a moment.";
+const AWAY = "The server does not answer. Its runs continue; try again in a moment.";
 
 export async function send(path: string, options: RequestInit = {}): Promise<Response> {
   const headers = { Accept: "application/json", ...keyHeaders(), ...(options.headers as Record<string, string>) };
@@ -44,7 +44,7 @@ export async function get<T>(path: string, query: Record<string, string | number
   return (await send(path + search)).json() as Promise<T>;
 }
 
-/** A request that changes something. Those that create carry a key of their own, so that a repetition does not. */
+/** A request that changes something. A request that creates an object has an idempotency key, so a repetition creates nothing. */
 export async function change<T>(method: "POST" | "PUT" | "PATCH" | "DELETE", path: string, body?: unknown): Promise<T> {
   const headers: Record<string, string> = method === "POST" ? { "Idempotency-Key": newKey() } : {};
   if (body !== undefined) headers["Content-Type"] = "application/json";

@@ -1,4 +1,4 @@
-/** What is going on: at the whole installation, for those who may know; else with one's own runs. */
+/** The state of the whole installation with the scope `operate`, otherwise of the owner's runs. */
 
 import type { Status } from "../log/events";
 import { runs } from "./calls";

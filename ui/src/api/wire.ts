@@ -1,4 +1,4 @@
-/** The words of the API, as far as the page uses them (docs/http.md). */
+/** The types of the API that the page uses (docs/http.md). */
 
 import type { Json, Schema, Status, Usage } from "../log/events";
 
@@ -37,7 +37,7 @@ export type RunRow = {
   feedback?: Feedback | null;
 };
 
-/** What a person thinks of the answer of a run. */
+/** A person's rating of the answer of a run. */
 export type Feedback = { value: "up" | "down"; comment: string | null; created_at: string };
 
 /** A link that shows a chat to readers without a key. */
@@ -136,7 +136,7 @@ export type ConversationRun = {
   waitingFor: { waitId: string; kind: WaitRow["kind"] } | null;
 };
 
-/** How far one has read a channel or DM, and how many messages of others came after that. */
+/** The read position of a channel or DM, and the number of later messages of other senders. */
 export type UnreadRow = {
   channelId: string | null;
   dmConversationId: string | null;

@@ -1,4 +1,4 @@
-/** An agent: what it remembers, what it has put away, the prompt it would get now, and what it did. */
+/** An agent: its memory blocks, its passages, its current prompt, and its runs. */
 
 import { useState } from "preact/hooks";
 import * as api from "../api/channels";

@@ -1,4 +1,4 @@
-/** A message in a channel or DM, with its reactions, and what one can do with it. */
+/** A message in a channel or DM, with its reactions and actions. */
 
 import { useState } from "preact/hooks";
 import { deleteMessage, editMessage, react } from "../api/channels";

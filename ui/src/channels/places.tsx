@@ -1,4 +1,4 @@
-/** Where one can go: channels, DMs, agents; and how to open another. */
+/** The list of channels, DMs and agents, and a button to open another. */
 
 import type { ComponentChildren } from "preact";
 import { useState } from "preact/hooks";

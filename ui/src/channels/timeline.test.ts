@@ -38,7 +38,7 @@ test("a day begins where the date changes, and a failed run stands where it ende
   assert.deepEqual(kinds(found), ["day", "1", "early", "day", "2", "late"]);
 });
 
-test("the first message of others after the read position is new, once", () => {
+test("the first message of another sender after the read position is new, once", () => {
   const at = "2026-11-18T12:00:00Z";
   const messages = [message("1", at), message("2", at, me), message("3", at), message("4", at)];
   assert.deepEqual(kinds(timeline({ messages, runs: [], readId: "1", me: "me" })), ["day", "1", "2", "new", "3", "4"]);
@@ -46,7 +46,7 @@ test("the first message of others after the read position is new, once", () => {
     assert.ok(!kinds(timeline({ messages, runs: [], readId, me: "me" })).includes("new"));
 });
 
-test("a run that a reply started is told in its thread alone", () => {
+test("a run that a reply started is shown only in its thread", () => {
   const known = new Map([
     ["1", message("1", "")],
     ["2", message("2", "", { parentMessageId: "1" })],

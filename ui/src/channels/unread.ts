@@ -1,6 +1,6 @@
 /**
- * How far one has read each channel and DM. The server keeps it, so that all browsers of a person agree. The whole page
- * shows how much is unread; it looks now and then, and soon after a message came.
+ * The read position of each channel and DM. The server stores it, so that all browsers of a person agree. The page
+ * shows the unread counts; it polls, and reads again soon after a message.
  */
 
 import { markRead, unreadRows, type Place } from "../api/channels";
@@ -26,7 +26,7 @@ export async function look(): Promise<void> {
   if (JSON.stringify([...found]) !== JSON.stringify([...unread.get()])) unread.set(found);
 }
 
-/** Look once for all the messages that come together. */
+/** Read once for messages that arrive together. */
 export function lookSoon(): void {
   due ??= setTimeout(() => {
     due = undefined;
@@ -34,7 +34,7 @@ export function lookSoon(): void {
   }, SOON);
 }
 
-/** Store that one has read a place up to this message, unless that is known. */
+/** Store that the user has read a place up to this message, unless that is known. */
 export async function read(place: Place, messageId: string): Promise<void> {
   const known = unread.get().get(place.id);
   if (known?.count === 0 && known.readId !== null && known.readId >= messageId) return;
@@ -43,7 +43,7 @@ export async function read(place: Place, messageId: string): Promise<void> {
   unread.set(new Map(unread.get()).set(place.id, { readId: messageId, count: 0 }));
 }
 
-/** Look now and then, while the tab is visible; returns how to end it. */
+/** Poll while the tab is visible; returns a function that stops it. */
 export function keepCounting(): () => void {
   const now = () => document.visibilityState === "visible" && void look().catch(() => undefined);
   now();

@@ -1,4 +1,4 @@
-/** Where one writes in a channel, a DM or a thread. */
+/** The message field of a channel, a DM or a thread. */
 
 import { say, type Place } from "../api/channels";
 import { Composer } from "../chats/composer";

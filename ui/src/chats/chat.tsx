@@ -1,6 +1,6 @@
 /**
- * A conversation: the turns of a thread along one branch, each a folded log. Who else says something in it, in another
- * tab or over the API, is seen too.
+ * A conversation: the turns of a thread along one branch, each a folded log. Messages from another
+ * tab or over the API are shown too.
  */
 
 import { useEffect, useRef, useState } from "preact/hooks";
@@ -83,7 +83,7 @@ export function Chat({ id, changed }: { id: string; changed: () => void }) {
       <JumpToNewest box={bottom} />
       {!isCurrent(places) && (
         <p class="notice" role="status">
-          This branch was put aside by an edit. What you write here goes on from it in a chat of its own.
+          An edit replaced this branch. A message here continues it in a new chat.
           <button type="button" class="small" onClick={() => setChoices({})}>
             Back to the current branch
           </button>
@@ -116,7 +116,7 @@ export function Chat({ id, changed }: { id: string; changed: () => void }) {
 type Say = (text: string, files: string[]) => void;
 type Saying = { say: Say; steer: Say | undefined; isBusy: boolean; failure: string | undefined };
 
-/** The composer knows of the last run: while it goes on, it can be stopped, and a message can reach it. */
+/** The composer knows of the last run: while it continues, it can be stopped, and a message can reach it. */
 function Writing({ draft, runId, say, steer, isBusy, failure }: Saying & { draft: string; runId: string }) {
   const log = useLog(runId);
   const stopping = useDoing();
@@ -137,7 +137,7 @@ function Writing({ draft, runId, say, steer, isBusy, failure }: Saying & { draft
   );
 }
 
-/** Go on from a branch that was put aside: that is a fork. */
+/** Continue a superseded branch: that is a fork. */
 async function sayAfter(id: string, places: readonly Place[], text: string, files: string[]): Promise<void> {
   const last = places.at(-1)?.turn.runId ?? "";
   const { thread_id } = await api.forkThread(id, last);
@@ -154,7 +154,7 @@ function useFeedback(id: string, runIds: string[]): Reading<Record<string, Feedb
   return found;
 }
 
-/** Look now and then whether there is a run that is not on screen. */
+/** Poll for runs that are not on screen. */
 function useNewest(id: string, newest: string | undefined, again: () => Promise<void>): void {
   useEffect(() => {
     const timer = setInterval(() => {

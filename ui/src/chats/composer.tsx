@@ -1,4 +1,4 @@
-/** Where one writes: Enter sends, Shift and Enter begins a line. What could not be sent stays. */
+/** The message field: Enter sends, Shift and Enter begins a line. Text that could not be sent stays. */
 
 import { useLayoutEffect, useRef, useState } from "preact/hooks";
 import { AttachButton, AttachedFiles, useAttached } from "../files/attaching";

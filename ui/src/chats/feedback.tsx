@@ -1,4 +1,4 @@
-/** What a person thinks of an answer: a thumb up or down, and a comment. The same thumb again takes it back. */
+/** A person's rating of an answer: a thumb up or down, and a comment. The same thumb again removes it. */
 
 import { useEffect, useRef, useState } from "preact/hooks";
 import { giveFeedback, takeFeedbackBack } from "../api/calls";

@@ -1,4 +1,4 @@
-/** The chats there are, newest first, and those in which something was said. */
+/** The chats, newest first, and those with messages. */
 
 import { useEffect, useState } from "preact/hooks";
 import { threads } from "../api/calls";

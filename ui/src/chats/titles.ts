@@ -1,4 +1,4 @@
-/** What a chat is called: the first thing that was said in it. Read once, a few at a time, and remembered. */
+/** The title of a chat: its first message. Read once, a few at a time, and cached. */
 
 import { thread, turns } from "../api/calls";
 import { Cell } from "../cell";
@@ -24,7 +24,7 @@ export function learn(ids: readonly string[]): void {
   }
 }
 
-/** A chat has changed: its words are to be read again. */
+/** A chat has changed: read its title again. */
 export const forget = (id: string): void => void asked.delete(id);
 
 async function read(id: string): Promise<Said | undefined> {

@@ -118,7 +118,7 @@ function Editing({ place, edit, done }: Pick<Turning, "place" | "edit"> & { done
         onInput={(event) => setText(event.currentTarget.value)}
         onKeyDown={(event) => event.key === "Escape" && done()}
       />
-      <p class="faint">What followed is put aside, not lost.</p>
+      <p class="faint">Later messages move to another branch.</p>
       <Failure text={failure} />
       <div class="buttons">
         <button class="primary" disabled={isBusy || !text.trim()}>

@@ -1,4 +1,4 @@
-/** Who the page works for, what its key may do, and signing out. */
+/** The owner and the scopes of the key, and signing out. */
 
 import { useState } from "preact/hooks";
 import { me } from "../api/calls";

@@ -1,4 +1,4 @@
-/** The bar on top: where one can go, what is going on, and how the page looks. */
+/** The bar on top: navigation, the state of the server, and the theme. */
 
 import { useEffect } from "preact/hooks";
 import { waiting } from "../approvals/waiting";
@@ -62,7 +62,7 @@ function Place({ to, isHere, name, count = 0, isMarked = false }: Shown) {
   );
 }
 
-/** Goes away by itself: streams come back on their own. */
+/** Disappears when all streams have reconnected. */
 function Connection() {
   const isCut = useCell(cutOff) > 0;
   return (

@@ -1,4 +1,4 @@
-/** What went wrong, in a sentence; nothing if nothing did. `again` is how to try once more. */
+/** An error in a sentence; nothing without an error. `again` retries. */
 
 export const Failure = ({ text, again }: { text: string | undefined; again?: (() => unknown) | undefined }) =>
   text ? (

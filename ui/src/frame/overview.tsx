@@ -1,4 +1,4 @@
-/** What is going on: how many runs are in the queue, at work and waiting for people, and how fast logs grow. */
+/** The number of queued, running and waiting runs, and the rate of events. */
 
 import { overview, type Seen } from "../api/overview";
 import { useReading } from "../requests";

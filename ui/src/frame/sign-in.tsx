@@ -1,4 +1,4 @@
-/** Asks for an API key, when the server wants one. */
+/** Asks for an API key if the server needs one. */
 
 import { useState } from "preact/hooks";
 import { give, needsKey } from "../api/key";

@@ -1,4 +1,4 @@
-/** What a view says while it has nothing to show: it is loading, or there is no such thing. */
+/** The states of a view without content: loading, or not found. */
 
 import { href, type Route } from "../route";
 

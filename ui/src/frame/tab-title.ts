@@ -5,7 +5,7 @@ import { Cell } from "../cell";
 export const tabName = new Cell<string | undefined>(undefined);
 const MOST = 60;
 
-/** Name the tab after what is on screen; returns how to take the name back. */
+/** Set the title of the tab; returns a function that restores it. */
 export function nameTab(name: string | undefined): () => void {
   tabName.set(name && (name.length > MOST ? `${name.slice(0, MOST - 1)}…` : name));
   return () => tabName.set(undefined);

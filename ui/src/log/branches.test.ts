@@ -21,7 +21,7 @@ test("a thread without edits is one way", () => {
   );
 });
 
-test("what an edit put aside is not on the way, and can be chosen", () => {
+test("a superseded branch is not shown by default, and can be chosen", () => {
   assert.deepEqual(ids(EDITED), ["a", "d", "e"]);
   assert.deepEqual(ids(EDITED, { a: "b" }), ["a", "b", "c"]);
 });
@@ -37,7 +37,7 @@ test("the first message can be edited too", () => {
   assert.deepEqual(ids(turns, { "": "a" }), ["a", "b"]);
 });
 
-test("a branch that was put aside goes on along its newest turns", () => {
+test("a superseded branch continues along its newest turns", () => {
   const turns = [turn("a", null, true), turn("b", "a", true), turn("c", "a", true), turn("d", null)];
   assert.deepEqual(ids(turns, { "": "a" }), ["a", "c"]);
 });

@@ -17,8 +17,8 @@ export type Place = { turn: Turn; siblings: readonly Turn[]; index: number };
 export type Choices = { readonly [parentId: string]: string };
 
 /**
- * The way through the tree. Where nothing was chosen it follows the newest turn that was not put aside, or the newest
- * of all on a branch that was. `turns` are in the order in which they began.
+ * The way through the tree. Without a choice it follows the newest turn that is not superseded, or the newest
+ * of all on a superseded branch. `turns` are in the order in which they began.
  */
 export function way(turns: readonly Turn[], choices: Choices = {}): Place[] {
   const known = new Set(turns.map((turn) => turn.runId));
@@ -44,5 +44,5 @@ function chosen(siblings: readonly Turn[], choice: string | undefined): Turn | u
   );
 }
 
-/** Whether new messages go on from what is on screen: not from a branch that was put aside. */
+/** Whether new messages continue from the shown branch: not from a superseded one. */
 export const isCurrent = (places: readonly Place[]): boolean => !(places.at(-1)?.turn.isSuperseded ?? false);

@@ -1,4 +1,4 @@
-/** The events of a run's log, as `GET /api/runs/{id}/log` tells them: a closed union (docs/events.md). */
+/** The events of a run's log, as `GET /api/runs/{id}/log` sends them: a closed union (docs/events.md). */
 
 export type Json = null | boolean | number | string | Json[] | { [key: string]: Json };
 
@@ -88,7 +88,7 @@ type Envelope<T extends EventType> = {
 
 export type RunEvent = { [T in EventType]: Envelope<T> }[EventType];
 
-/** What a resume never repeats; text that came after the last of them may be taken back by `model.reset`. */
+/** Results that a resume never repeats; `model.reset` may withdraw text after the last of them. */
 const PROGRESS: ReadonlySet<EventType> = new Set([
   "step.finished",
   "tool.finished",

@@ -70,7 +70,7 @@ test("a reset takes back what was written since the last result, and nothing els
   assert.equal(text(state), "kept ||again");
 });
 
-test("text that goes on after a result is taken back only as far as it is new", () => {
+test("text that continues after a result is taken back only as far as it is new", () => {
   const state = folded(
     QUEUED,
     ["model.token", { text: "one " }],
@@ -81,7 +81,7 @@ test("text that goes on after a result is taken back only as far as it is new", 
   assert.equal(text(state), "one ");
 });
 
-test("a sentence that another attempt goes on with is one sentence", () => {
+test("a sentence that another attempt continues with is one sentence", () => {
   const state = folded(
     QUEUED,
     ["model.token", { text: "one " }],

@@ -1,8 +1,8 @@
 /**
  * The fold: a state and the next event give the next state. Pure, and no state is ever changed, so that any number of
- * earlier ones can be kept: the chat, the inspector and its slider all show what this makes of a log.
+ * earlier ones can be kept: the chat, the inspector and its slider all show these states.
  *
- * Text is what a reader would see: `model.reset` takes back what was written after the last result, because it will be
+ * Text is what a reader would see: `model.reset` withdraws the text after the last result, because it will be
  * written again.
  */
 
@@ -137,7 +137,7 @@ function apply(state: RunState, event: RunEvent): RunState {
 
 // --- text
 
-/** A sentence that another attempt goes on with is one sentence. */
+/** A sentence that another attempt continues with is one sentence. */
 function write(state: RunState, kind: Text["kind"], text: string, seq: number): RunState {
   if (!text) return state;
   const place = state.items.findLastIndex((item) => item.kind !== "resumed");

@@ -11,7 +11,7 @@ afterEach(() => (globalThis.fetch = realFetch));
 
 type Answer = (headers: Record<string, string>) => Response | Promise<Response>;
 
-/** Answers requests one after another, and notes the id that each asks to go on from. */
+/** Answers requests one after another, and notes the id that each asks to continue from. */
 function serve(...answers: Answer[]): string[] {
   const asked: string[] = [];
   globalThis.fetch = async (_, options) => {

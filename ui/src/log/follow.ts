@@ -64,7 +64,7 @@ async function keepFollowing({ path, take, failed, opened, after }: Following, s
   hint.hide();
 }
 
-/** Whether asking again is of no use. Too many requests is a matter of time. */
+/** Whether a retry cannot succeed. A 429 can. */
 const isFinal = (status: number): boolean => status >= 400 && status < 500 && status !== 408 && status !== 429;
 
 /** One connection; true if it came to the end of the log. */
@@ -89,7 +89,7 @@ async function once(
   }
 }
 
-/** Cuts a connection on which nothing was heard for too long, as after a laptop slept, or that no view shows. */
+/** Cuts a connection without data for too long, as after a laptop slept, or that no view shows. */
 class Watch {
   private readonly cut = new AbortController();
   private timer = setTimeout(() => this.cut.abort(), SILENCE);

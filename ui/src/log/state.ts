@@ -1,4 +1,4 @@
-/** A run as it is shown: what the fold makes of a log, up to any seq. */
+/** The state of a run that is shown: the fold of its log up to any seq. */
 
 import type {
   ApprovalKind,
@@ -18,7 +18,7 @@ import type { FileRef } from "../files/files";
 /** Something a reader sees, in the order in which it began. */
 export type Item = Text | Call | Step | Question | Waiting | Message | Resumption;
 
-/** What the model wrote or thought. `kept`: so much of it stays if a reset takes back the rest. */
+/** Text or reasoning of the model. `kept`: the length that stays if a reset withdraws the rest. */
 export type Text = { kind: "text" | "thinking"; key: string; text: string; kept: number };
 
 export type CallState = "requested" | "waiting" | "started" | "finished" | "failed";

@@ -8,7 +8,7 @@ export type ModelStep = {
   model: string;
   seq: number; // of the event that began it
   from: number;
-  to: number | undefined; // still going on
+  to: number | undefined; // still running
   usage: Required<Usage>;
 };
 

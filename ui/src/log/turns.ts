@@ -1,5 +1,5 @@
 /**
- * Lets a few in at a time, in the order in which they came. No log waits for good: the log that has had a place
+ * Admits a few logs at a time, in order of arrival. No log waits forever: the log that has had a place
  * longest gives it up when another has waited too long.
  */
 

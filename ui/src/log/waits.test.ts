@@ -13,7 +13,7 @@ const ASKS: Line = ["wait.requested", { wait_id: "w1", call_id: "ask#1", kind: "
 const CHILD: Line = ["wait.requested", { wait_id: "w2", call_id: "run#1", kind: "child", name: "helper", child: "r2" }];
 const ROW: Line = ["wait.answered", { wait_id: "w1", outcome: "answered", by: "ann", value: 12 }];
 
-test("the first answer counts, and the run goes on from the queue", () => {
+test("the first answer counts, and the run continues from the queue", () => {
   const late: Line = ["wait.answered", { wait_id: "w1", outcome: "answered", by: "bob", value: 13 }];
   const state = folded(QUEUED, ASKS, ["run.waiting", { waits: ["w1"] }], ROW, late);
   assert.equal(state.status, "queued");

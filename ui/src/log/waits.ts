@@ -102,7 +102,7 @@ function waitsOf(item: Item, to: (wait: Wait) => Wait): Item {
 
 // --- both
 
-/** An answer: the run goes on from the queue, and the call that waited for it can be made. */
+/** An answer: the run continues from the queue, and the call that waited for it can be made. */
 function ended(state: RunState, to: (item: Item) => Item): RunState {
   const items = state.items.map((item) => {
     const after = to(item);
@@ -113,7 +113,7 @@ function ended(state: RunState, to: (item: Item) => Item): RunState {
   return { ...state, items, status: state.status === "waiting" ? "queued" : state.status };
 }
 
-/** The item of a run that has ended: what still waited for an answer gets none. */
+/** The item of a run that has ended: its open waits get no answer. */
 export function voided(item: Item): Item {
   const none = <T extends Approval | Wait>(asked: T): T =>
     asked.state === "pending" ? { ...asked, state: "void" } : asked;

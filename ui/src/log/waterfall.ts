@@ -10,7 +10,7 @@ export type Bar = {
   kind: BarKind;
   label: string;
   from: number;
-  to: number | undefined; // still going on
+  to: number | undefined; // still running
   seq: number;
   failed: boolean;
   child?: string; // the run that works meanwhile

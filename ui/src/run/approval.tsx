@@ -176,7 +176,7 @@ function Rejecting({ isBusy, answer, back }: Form) {
         Reason
         <input
           value={reason}
-          placeholder="The agent is told; may be left empty"
+          placeholder="Sent to the agent; may be empty"
           ref={focus}
           onInput={(event) => setReason(event.currentTarget.value)}
           onKeyDown={(event) => event.key === "Escape" && back()}

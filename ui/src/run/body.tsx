@@ -134,7 +134,7 @@ function Queued({ state: { runId, startedAt } }: { state: RunState }) {
   return <>{startedAt === undefined && row?.started_at ? "Working" : "In the queue"}</>;
 }
 
-/** Says that something is going on, while nothing else does. */
+/** Shows that the run works while there is no other sign of it. */
 function Pulse({ state, isPast }: { state: RunState; isPast: boolean }) {
   const last = state.items.findLast((item) => item.kind !== "resumed");
   if (isPast || (state.status !== "queued" && state.status !== "running")) return null;

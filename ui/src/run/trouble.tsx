@@ -3,7 +3,7 @@
 import type { RunState } from "../log/state";
 
 const ADVICE: Record<string, string> = {
-  agent_error: "The agent's own code failed. Its events show how far it came; mend the agent, then try again.",
+  agent_error: "The agent's own code failed. Its events show how far it came. Fix the agent, then try again.",
   validation_error:
     "This agent takes tasks with inputs, not words. Send it a task (docs/contract.md), or choose another agent.",
   nondeterministic: "The agent's code changed while it waited. Try again to start over with the new code.",
@@ -11,7 +11,7 @@ const ADVICE: Record<string, string> = {
   unknown_outcome: "Look at what the tool acts on before you try again: it may have happened.",
   poison: "This run has taken several workers down with it. Look at its events before you try again.",
   model_error: "Try again; if it happens again, look at the model's settings.",
-  model_unavailable: "The provider is away. Try again in a moment.",
+  model_unavailable: "The provider is unavailable. Try again in a moment.",
   model_timeout: "The provider is slow. Try again in a moment.",
   rate_limited: "Wait a minute, then try again.",
   model_refused: "Check the model's name and the provider's key on the server.",

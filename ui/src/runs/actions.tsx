@@ -1,4 +1,4 @@
-/** What can be done with a run: stop it, do it again, or go on from the event at the slider in a chat of its own. */
+/** The actions of a run: stop it, retry it, or continue from the event at the slider in a new chat. */
 
 import { useState } from "preact/hooks";
 import { cancel, forkThread, retry, say } from "../api/calls";
@@ -47,7 +47,7 @@ export function Actions({ runId, status, threadId, at }: Acting) {
   );
 }
 
-/** A fork that goes on: with what is said here, from the event at the slider. */
+/** Fork at the event of the slider, and continue with this message. */
 function Continuing({ runId, threadId, at }: Omit<Acting, "status" | "threadId"> & { threadId: string }) {
   const [text, setText] = useState("Go on.");
   const { isBusy, failure, start } = useDoing();

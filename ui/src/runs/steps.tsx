@@ -38,7 +38,7 @@ export function StepTable({ runId, steps, choose }: Shown) {
               <td class="number">{step.usage.input_tokens.toLocaleString()}</td>
               <td class="number">{step.usage.output_tokens.toLocaleString()}</td>
               <td class="number">{money(step.usage.usd)}</td>
-              <td class="number">{step.to === undefined ? "going on" : duration(step.to - step.from)}</td>
+              <td class="number">{step.to === undefined ? "running" : duration(step.to - step.from)}</td>
               <td>
                 <button
                   type="button"

@@ -100,7 +100,7 @@ type Drawn = { bar: Bar; to: number; scale: Scale; choose: (seq: number) => void
 type Toggled = { toggle?: (() => void) | undefined; isOpen?: boolean };
 
 function Row({ bar, to, scale, choose, level, toggle, isOpen = false }: Drawn & Toggled) {
-  const took = bar.to === undefined ? "going on" : duration(bar.to - bar.from);
+  const took = bar.to === undefined ? "running" : duration(bar.to - bar.from);
   const left = Math.min(scale.at(bar.from), 1 - THINNEST);
   const width = Math.max(scale.at(bar.to ?? to) - left, THINNEST);
   const shared = {

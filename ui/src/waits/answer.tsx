@@ -1,4 +1,4 @@
-/** The form that answers a question or a tool of the client. A value that does not fit is refused, and can be mended. */
+/** The form that answers a question or a tool of the client. A value that does not fit is refused, and can be corrected. */
 
 import { useMemo, useRef, useState } from "preact/hooks";
 import { answerWait, failWait } from "../api/calls";
@@ -94,7 +94,7 @@ function Failing({ isBusy, failure, back, fail }: Failed) {
         What went wrong
         <input
           value={why}
-          placeholder="The model is told"
+          placeholder="Sent to the model"
           ref={(element) => element?.focus()}
           onInput={(event) => setWhy(event.currentTarget.value)}
           onKeyDown={(event) => event.key === "Escape" && back()}

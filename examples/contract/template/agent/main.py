@@ -45,7 +45,7 @@ async def run(request: AgentRunRequest) -> AgentRunResponse:
         answer = failed(request.request_id, request.task_type, "VALIDATION_ERROR", fields=error.names)
     except TimeoutError:
         answer = failed(request.request_id, request.task_type, "TIMEOUT")
-    except Exception as error:  # its text may be content, so only its kind is told
+    except Exception as error:  # its text may be content, so only its class is reported
         answer = failed(request.request_id, request.task_type, "TASK_FAILED", kind=type(error).__name__)
     answer.usage["duration_ms"] = round((time.monotonic() - began) * 1000)
     code = answer.error.code if answer.error else "ok"
@@ -77,7 +77,7 @@ async def frames(request: AgentRunRequest) -> AsyncIterator[str]:
 
 @app.exception_handler(RequestValidationError)
 async def invalid(request: Request, error: RequestValidationError) -> JSONResponse:
-    """Which fields are wrong, and never what was in them."""
+    """Return the names of the invalid fields, never their values."""
     fields = sorted({str(one["loc"][1]) for one in error.errors() if len(one["loc"]) > 1})
     known = [field for field in fields if field in AgentRunRequest.model_fields]
     return JSONResponse(failed(str(uuid.uuid4()), "unknown", "INVALID_REQUEST", fields=known).model_dump(), 422)

@@ -1,4 +1,4 @@
-"""What the agent does. This file is yours to change."""
+"""The work of the agent. Change this file."""
 
 from typing import Any
 

@@ -90,7 +90,7 @@ class Waiting(CurrentRun):
     ) -> Output:
         """Run another agent of the app and return its output. Several run side by side with `asyncio.gather`.
 
-        The other agent works in a child run with a log of its own. A cancel of this run cancels it. Its usage counts as
+        The other agent works in a child run with its own log. A cancel of this run cancels it. Its usage counts as
         this run's, and it gets at most what is left of this run's budget.
 
         Args:

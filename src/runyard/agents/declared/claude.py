@@ -1,7 +1,7 @@
 """Agents that the Claude Agent SDK runs: `runyard.claude("clerk", model="claude-sonnet-5", instructions="...")`.
 
 The SDK calls the model and decides the next action; Runyard supplies prompt, tools and limits. The SDK has only
-Runyard's tools, no settings of the machine, and a folder of its own. In a channel or a DM an agent resumes its last
+Runyard's tools, no settings of the machine, and a separate folder. In a channel or a DM an agent resumes its last
 session there; the SDK keeps the transcript in a folder below the workspaces. Elsewhere every run is a new session, and
 the prompt holds the earlier messages. The transcripts are neither encrypted nor redacted; `sessions=False` avoids them.
 """

@@ -58,7 +58,7 @@ class Graph(Struct, frozen=True, kw_only=True):
         return any(name in parts or path == name or path.startswith(f"{name}/") for name in self.nodes)
 
     def with_checkpointer(self, checkpointer: Any) -> Any:
-        """Return the graph with this checkpointer in the place of its own."""
+        """Return the graph with this checkpointer instead of its own."""
         made = copy(self.graph)
         made.checkpointer = checkpointer
         return made

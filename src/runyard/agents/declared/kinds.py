@@ -291,7 +291,7 @@ def langgraph(
 
     Args:
         name: The name of the agent.
-        graph: The compiled graph. A checkpointer of its own is not used.
+        graph: The compiled graph. Its own checkpointer is not used.
         nodes: The nodes whose text is shown, such as `"agent"` or `"research/agent"`. The default is all of them.
         history: How many earlier exchanges of the thread the graph gets.
         max_steps: How many steps one execution of the graph may take (LangGraph's `recursion_limit`).

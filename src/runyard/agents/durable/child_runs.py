@@ -1,4 +1,4 @@
-"""Child runs: another agent works in a run of its own, and this run waits for its end.
+"""Child runs: another agent works in a separate run, and this run waits for its end.
 
 The wait is durable before the child is queued, and it records the child's id. After a crash the child is queued again
 under the same id, which has no effect if it exists: no child runs twice."""

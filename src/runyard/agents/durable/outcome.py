@@ -12,7 +12,7 @@ T = TypeVar("T")
 
 
 async def run_to_end(work: Coroutine[Any, Any, T], parking: Parking, execution: Execution) -> T:
-    """Run the work in a task of its own and return its result. Raises Parked if it only waits."""
+    """Run the work in a separate task and return its result. Raises Parked if it only waits."""
     main = await parking.run_until_parked(work, f"agent:{execution.run.id}")
     if main is None:
         raise Parked(parking.waits)

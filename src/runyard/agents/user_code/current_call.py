@@ -116,7 +116,7 @@ class set_current_execution:  # noqa: N801 - used like a function
         _workspaces.reset(self._before[1])
 
 
-current_execution = _execution.get  # no frame of its own: every new task of the process asks
+current_execution = _execution.get  # without an own frame: every new task of the process asks
 
 
 def execution_in(context: Context) -> CurrentExecution | None:

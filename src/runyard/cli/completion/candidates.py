@@ -6,7 +6,7 @@ from runyard.cli.parsing.commands import Argument, Command, Group, Parameter
 
 FILES = ":files"
 Candidate = tuple[str, str]
-Known = Callable[[str], Iterable[Candidate]]  # the ids of a kind that there are, with what they mean
+Known = Callable[[str], Iterable[Candidate]]  # the existing ids of a kind, with their meaning
 KINDS = frozenset({"run", "thread", "channel", "approval", "wait", "key", "agent"})
 
 

@@ -25,7 +25,7 @@ PATHS = {
 
 
 def known_ids(kind: str) -> Iterator[tuple[str, str]]:
-    """Yield the newest ids of a kind, each with a few words on what it is."""
+    """Yield the newest ids of a kind, each with a short description."""
     from runyard.cli.clients.open_client import is_listening
     from runyard.cli.parsing.options import settings_with
 

@@ -54,4 +54,4 @@ def init(
     runyard chat          # talk to it, in another terminal
     python -m pytest      # test it without a server (pip install pytest)
 
-  README.md says how to go on.""")
+  README.md lists the next steps.""")

@@ -34,7 +34,7 @@ def dev(
 
     By default it uses SQLite and a readable log without access log. On a loopback address clients need no API key.
     Exceptions of agents and tools are printed on stderr. After a change, runs that have not ended continue with the new
-    code. An app that cannot be loaded is reported, and the version before goes on.
+    code. An app that cannot be loaded is reported, and the previous version still runs.
     """
     given = settings_with(app=app, host=host, port=port, **log_settings(json, quiet))
     settings = given.with_defaults(log_format="console", access_log=False)

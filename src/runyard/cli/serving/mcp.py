@@ -19,7 +19,7 @@ CHUNK = 65536
 
 def mcp(
     json: Annotated[bool, Option("--json", help="Messages are JSON in any case.")] = False,
-    quiet: Annotated[bool, Option("--quiet", help="Print messages only, as always.")] = False,
+    quiet: Annotated[bool, Option("--quiet", help="Print messages only (the default).")] = False,
 ) -> None:
     """Serve the agents as MCP tools over stdio.
 

@@ -1,7 +1,7 @@
 """Start the process again when a file of the app changes. For `runyard dev`.
 
 A thread looks at the files of the app: those that it imported from its own folder. After a change it loads the app in
-another process. If that fails, the running one goes on and says why. Otherwise it drains as after SIGTERM, and then
+another process. If that fails, the running one continues and says why. Otherwise it drains as after SIGTERM, and then
 replaces itself by a new program in the same process, with the same socket: clients that connect meanwhile wait a
 moment, and runs that have not ended continue there with the new code.
 """
@@ -69,7 +69,7 @@ class Reload:
         self._wanted = True
         os.kill(os.getpid(), signal.SIGTERM)
         pause.wait(DRAIN_SECONDS)
-        os.kill(os.getpid(), signal.SIGTERM)  # runs that go on are left to the new code
+        os.kill(os.getpid(), signal.SIGTERM)  # runs that continue are left to the new code
 
     def _look(self) -> dict[Path, float]:
         """Return when each file of the app was changed. A file that is being replaced may be missing for a moment."""
@@ -98,5 +98,5 @@ class Reload:
             self._say(f"{changed} changed: starting again.")
             return True
         reason = (loaded.stderr.strip().splitlines() or ["It cannot be loaded."])[-1].rpartition("StartupError: ")[2]
-        self._say(f"{changed} changed, but the version before goes on: {reason}")
+        self._say(f"{changed} changed, but the previous version still runs: {reason}")
         return False

@@ -31,7 +31,7 @@ def threads_table(threads: "Iterable[ThreadInfo]") -> TextTable:
 
 
 def found_table(messages: "Iterable[FoundMessage]") -> TextTable:
-    """Return messages that a search found. The words that were found stand in brackets."""
+    """Return messages that a search found. The words that were found are in brackets."""
     made = TextTable("thread", "age", "who", "message", wraps=(3,))
     for found in messages:
         made.add_row(found.thread_id, age(found.created_at), found.role, plain(_marked(found.text, found.marks)))

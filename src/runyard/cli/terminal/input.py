@@ -7,7 +7,7 @@ from typing import Any
 
 from runyard.cli.terminal.output import echo
 
-CONTINUED = "\\"  # at the end of a line: the message goes on
+CONTINUED = "\\"  # at the end of a line: the message continues
 
 
 def read_line(prompt: str, given: str = "", *, remember: bool = False) -> str | None:
@@ -53,7 +53,7 @@ def offer_history(lines: Iterable[str]) -> None:
 
 
 def _readline() -> Any:
-    """Return the module `readline` in a terminal that has it. It remembers only what it is told to."""
+    """Return the module `readline` in a terminal that has it. It remembers only lines that are added explicitly."""
     if not sys.stdin.isatty():
         return None
     with suppress(ImportError):

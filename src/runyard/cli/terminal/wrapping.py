@@ -70,8 +70,8 @@ def wrapper_for(stream: TextIO) -> WordWrapper | None:
 
 
 def filled(text: str, stream: TextIO, indent: str = "  ") -> str:
-    """Return text broken between words, if it is shown in a terminal. Ids are not broken. `indent`: of lines that go
-    on."""
+    """Return text broken between words, if it is shown in a terminal. Ids are not broken. `indent`: of continued
+    lines."""
     if not stream.isatty():
         return text
     from textwrap import wrap

@@ -19,7 +19,7 @@ def make_encryption(
         str, Argument(help="The name of the key, which is stored with everything that it encrypts.")
     ] = "k1",
     json: Json = False,
-    quiet: Annotated[bool, Option("--quiet", help="Print the key only, as always.")] = False,
+    quiet: Annotated[bool, Option("--quiet", help="Print the key only (the default).")] = False,
 ) -> None:
     """Print a new key for RUNYARD_ENCRYPTION_KEYS. Runyard does not store it: keep it safe."""
     from runyard.cli.terminal.results import print_json

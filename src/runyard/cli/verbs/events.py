@@ -18,7 +18,7 @@ def send(
     key: Annotated[str | None, Option(help="Which one, such as the id of an order.")] = None,
     data: Annotated[str | None, Option(help="What the waiting run gets, as JSON.")] = None,
     id: Annotated[
-        str | None, Option(help="An id of your own; an id is delivered once.", show_default="a new one")
+        str | None, Option(help="The id of the event. An id is delivered once.", show_default="a new one")
     ] = None,
     json: Json = False,
     quiet: Quiet = False,

@@ -120,7 +120,7 @@ class Share(Struct, frozen=True, kw_only=True):
 
 class Unread(Struct, frozen=True, kw_only=True):
     """How far a person has read a conversation: up to the message `read_id` (None: no message), and the number of later
-    messages of others, which is at most `MOST_UNREAD`."""
+    messages of other senders, which is at most `MOST_UNREAD`."""
 
     thread_id: str
     kind: ThreadKind

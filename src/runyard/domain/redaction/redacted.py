@@ -52,8 +52,8 @@ def _redacted(payload: Payload, redactor: "Redactor") -> Payload:
             return replace(payload, output=value(payload.output), traceback=value(payload.traceback))
         case WaitRequested():
             default = UNSET if payload.default is UNSET else value(payload.default)
-            told = {"prompt": value(payload.prompt), "input": value(payload.input), "schema": value(payload.schema)}
-            return replace(payload, default=default, **told)
+            fields = {"prompt": value(payload.prompt), "input": value(payload.input), "schema": value(payload.schema)}
+            return replace(payload, default=default, **fields)
         case WaitAnswered():
             return replace(payload, value=value(payload.value), message=value(payload.message))
         case ApprovalDecided():

@@ -1,4 +1,4 @@
-"""Publication is a cursor: the last seq of a run's log that other processes were told about, and the run's state.
+"""Publication is a cursor: the last seq of a run's log that was announced to other processes, and the run's state.
 
 A `CursorAdvance` advances the cursor of a run to a seq. It closes the run's outbox while no new event can come: at the
 run's end, or while it is queued or waiting and no transaction has changed it since (`turn` detects a change).

@@ -110,7 +110,7 @@ MAILBOX = "agent:"
 
 
 class Feedback(Struct, frozen=True, kw_only=True):
-    """What a person thinks of a run's answer. A run has one; the next one replaces it."""
+    """A person's rating of a run's answer. A run has at most one; a later one replaces it."""
 
     run_id: str
     value: Literal["up", "down"]

@@ -1,6 +1,6 @@
 """A run as messages for a model: messages that the client supplied, the question, the model's messages, and the result
-of every tool call. A message that came while the run was under way stands where the agent took it. An answer that did
-not fit its schema is followed by the correction that the model got.
+of every tool call. A message that came while the run was under way has the place where the agent took it. An answer
+that did not fit its schema is followed by the correction that the model got.
 
 They are made from the folded log alone, so a checkpoint, a fork at any seq and the next run of a thread start from the
 same messages. Every tool call has exactly one result. If the log has none, because the run was cut off, the result says
@@ -75,8 +75,8 @@ def check_key(turn: int) -> str:
 
 def correction(problem: str) -> dict[str, Any]:
     """Return the message that asks a model for an answer that fits its schema."""
-    told = f"Your answer does not fit. {problem} Answer again with one JSON object that fits, and with nothing else."
-    return {"role": "user", "content": told}
+    text = f"Your answer does not fit. {problem} Answer again with one JSON object that fits, and with nothing else."
+    return {"role": "user", "content": text}
 
 
 def call_ids(message: dict[str, Any]) -> list[str]:

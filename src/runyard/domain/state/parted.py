@@ -1,6 +1,6 @@
 """What the translations of answers in parts have in common: which method takes which event, and what they know. Pure.
 
-A run of ours is one or more parts of an answer. A part ends where the run waits for something that the client may
+A run is one or more parts of an answer. A part ends where the run waits for something that the client may
 answer: an approval, a question or a tool of the client. The next part begins with the event after that.
 """
 

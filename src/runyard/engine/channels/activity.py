@@ -1,4 +1,4 @@
-"""What happens in a conversation besides its messages: the runs that they started, and how far people have read."""
+"""The runs that the messages of a conversation started, and how far people have read."""
 
 from collections.abc import Mapping, Sequence
 

@@ -127,7 +127,7 @@ class Follower:
             window = await self._store.read_feed(self._caller, self._cursor, READ)
         except Unavailable:
             await asyncio.sleep(AWAY_SECONDS)
-            self._wakeup.set()  # read again; the idle timer still makes `next` return, so heartbeats go on
+            self._wakeup.set()  # read again; the idle timer still makes `next` return, so heartbeats continue
             return [], False
         moved = window.upto > self._cursor
         self._cursor = window.upto

@@ -1,5 +1,5 @@
 """Cancels runs. A queued or waiting run ends at once. A running one gets a cancel request in its row, and its worker is
-told."""
+notified."""
 
 import asyncio
 from collections.abc import Awaitable, Callable, Sequence
@@ -40,7 +40,8 @@ class Cancel:
         metrics: Metrics,
         wake_workers: Callable[[], None] = lambda: None,
     ) -> None:
-        """`grace_seconds`: how long a worker has to end a run before the reaper does. `stop_run` tells the worker."""
+        """`grace_seconds`: how long a worker has to end a run before the reaper does. `stop_run` notifies the
+        worker."""
         self._store = store
         self._tail = tail
         self._streams = streams
@@ -77,7 +78,7 @@ class Cancel:
         if ending.written and self.on_ended is not None:
             await self.on_ended(run)
         if ending.written and run.thread_id is not None:
-            self._wake_workers()  # messages that it had not taken have runs of their own now
+            self._wake_workers()  # messages that it had not taken have started new runs
 
     async def _wait_for_end(self, run: Run, patience: float) -> None:
         follower = self._streams.follow(run.id, run.last_seq)

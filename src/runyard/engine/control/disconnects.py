@@ -17,7 +17,7 @@ log = get_logger()
 
 class Disconnects:
     def __init__(self, store: Store, streams: Streams, grace_seconds: float | None) -> None:
-        """With `grace_seconds=None`, runs go on without clients."""
+        """With `grace_seconds=None`, runs continue without clients."""
         self._store = store
         self._streams = streams
         self._grace_ms = None if grace_seconds is None else int(grace_seconds * 1000)

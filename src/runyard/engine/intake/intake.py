@@ -65,7 +65,8 @@ class Intake(ThreadIntake):
         tell_thread: Callable[[str], None] = lambda thread_id: None,
     ) -> None:
         """`worker`: the worker of this process, which may claim new runs directly. `plans`: the agents that
-        `start_plan` starts; the first is the default. `tell_thread` tells other processes of a new run in a thread."""
+        `start_plan` starts; the first is the default. `tell_thread` notifies other processes of a new run in a
+        thread."""
         self._plans = tuple(plans)
         self._admission = admission or Admission(store, clock, InputLimits())
         self._redactor = redactor
@@ -194,7 +195,7 @@ class Intake(ThreadIntake):
         key: IdempotencyKey | None = None,
         task: Task | None = None,
     ) -> Accepted:
-        """Queue a run without a message, in a lane of its own, perhaps with a task. If a run of this owner has the
+        """Queue a run without a message, in a separate lane, perhaps with a task. If a run of this owner has the
         `external_id` already, return that run and queue nothing."""
         self._check_agent(agent)
         self._admission.check(owner)
@@ -216,7 +217,7 @@ class Intake(ThreadIntake):
         )
 
     async def start_child(self, parent: Run, run_id: str, agent: str, content: StoredContent, budget: Budget) -> None:
-        """Queue a run that `parent` waits for, in a lane of its own, unless it was queued before. No limit applies."""
+        """Queue a run that `parent` waits for, in a separate lane, unless it was queued before. No limit applies."""
         task = message_task(content, budget)
         await self._accept(
             Post(

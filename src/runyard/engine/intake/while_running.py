@@ -1,6 +1,6 @@
 """Posts to a thread whose run has not ended: the client says what happens to both.
 
-`queue`: the message starts a run after it. `steer`: the run gets the message while it goes on. `interrupt`: the run is
+`queue`: the message starts a run after it. `steer`: the run gets the message and continues. `interrupt`: the run is
 canceled, and the next one answers both messages. `reject`: the post is refused.
 
 Authority: the store decides under the lane's lock whether a run is active. The worker that executes the run learns of a

@@ -1,7 +1,7 @@
 """Snapshots: a reader of a log begins at the newest state that is kept, and reads only the events after it.
 
 A snapshot is derived and may be dropped at any time. One that is missing or cannot be decoded costs reading time, never
-truth: then the log is folded from its first event.
+correctness: then the log is folded from its first event.
 
 Who saves one: the worker of a long run after every `EVERY` events and before the run ends (`running/run_snapshots.py`);
 and a reader that folded many events. A snapshot in the middle of a log is saved only if the events since the one before
@@ -144,7 +144,7 @@ class Snapshots:
         return folds
 
     async def opened(self, run: Run, kinds: Sequence[FoldKind[Any]], upto: int = FAR) -> list[FoldedLog[Any]]:
-        """Return folds that stand at the newest snapshot at or before `upto`, or at the beginning of the log."""
+        """Return folds that begin at the newest snapshot at or before `upto`, or at the beginning of the log."""
         return [await self._opened(run, kind, upto) for kind in kinds]
 
     async def _opened(self, run: Run, kind: FoldKind[Any], upto: int) -> FoldedLog[Any]:

@@ -172,7 +172,7 @@ class Follower:
 
     async def _wait_for_store(self) -> list[Chunk]:
         await asyncio.sleep(AWAY_SECONDS)
-        self._wakeup.set()  # read again; the idle timer still makes `next` return, so heartbeats go on
+        self._wakeup.set()  # read again; the idle timer still makes `next` return, so heartbeats continue
         return []
 
     def _advance(self, chunks: list[Chunk]) -> list[Chunk]:

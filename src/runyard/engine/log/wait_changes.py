@@ -1,4 +1,4 @@
-"""Wakes those who follow the open waits of an owner, so that an inbox need not poll.
+"""Wakes the followers of an owner's open waits, so that an inbox need not poll.
 
 A commit of this process wakes them at once, a hint of another process a moment later. Without a follower a commit costs
 one check. `engine/control/wait_follower.py` reads what has changed.

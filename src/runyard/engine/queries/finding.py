@@ -1,4 +1,4 @@
-"""Find threads again: their titles, a search over messages, and exports.
+"""Titles of threads, a search over messages, and exports.
 
 A title is the one that a person gave the thread, or else the first words of its first message. The search finds
 messages by the index of the database, and titles that people gave by reading the newest `READ_THREADS` threads.
@@ -161,7 +161,7 @@ def as_markdown(exported: Mapping[str, Any]) -> str:
         lines += [f"- file: {each['name']} (`{each['file_id']}`)" for each in files] + ([""] if files else [])
         if last[message["run_id"]] == message["id"] and message["run_id"] in judged:
             lines += _quoted(judged.pop(message["run_id"]))
-    for each in judged.values():  # of runs without a message of their own
+    for each in judged.values():  # of runs without a message
         lines += _quoted(each)
     return "\n".join(lines)
 

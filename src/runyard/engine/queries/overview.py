@@ -21,7 +21,7 @@ TIMEOUT_SECONDS = 1.0
 
 
 class StatusReport(Struct, frozen=True):
-    """The installation, and this process: its streams, its runs, and its distance to the database."""
+    """The installation, and this process: its streams, its runs, and its latency to the database."""
 
     all: Overview
     streams: int

@@ -54,13 +54,13 @@ class RunSnapshots:
         try:
             if self._folds is None:
                 self._folds = await self._snapshots.opened(self._run, self._kinds)
-            while await self._go_on(self._folds):
+            while await self._fold_next(self._folds):
                 await self._save(self._folds)
             await self._save(self._folds, is_last)
         except Exception as error:  # a derived copy must not change how a run ends
             log.warning("snapshot.fold_failed", run_id=self._run.id, error=type(error).__name__)
 
-    async def _go_on(self, folds: Sequence[FoldedLog[Any]]) -> bool:
+    async def _fold_next(self, folds: Sequence[FoldedLog[Any]]) -> bool:
         """Take the next `EVERY` events. Return whether there may be more: the agent may write as fast as this reads."""
         upto = min(each.seq for each in folds) + EVERY
         await self._snapshots.advance(self._run, folds, upto)

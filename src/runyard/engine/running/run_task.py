@@ -2,7 +2,7 @@
 
 A resume after a crash, a drain or a decision takes the same path. However the agent ends, the claim ends in exactly
 one move: finish (done, error or canceled), park or release; or in none, if another worker has the run by now. The
-runner has a task of its own, so that a stop never interrupts the write that records the outcome.
+runner has a separate task, so that a stop never interrupts the write that records the outcome.
 """
 
 import asyncio
@@ -115,7 +115,7 @@ class RunTask:
         self.stop("fail")
 
     async def execute(self) -> None:
-        """Execute the run to the end of the claim. Never raises. Needs a task of its own, whose log lines carry the
+        """Execute the run to the end of the claim. Never raises. Must run in a separate task, whose log lines carry the
         run's ids from here on."""
         waited = (self._run.started_at or self._run.created_at) - self._run.created_at
         self._services.metrics.run_claimed(waited / 1000, self._run.resume_why)

@@ -30,7 +30,7 @@ class RunTrace:
         tracer.count("agent.invocations", agent=run.agent)
 
     def event(self, payload: Payload) -> None:
-        """Begin or end the span that this event stands for."""
+        """Begin or end the span of this event."""
         tracer = self._tracer
         match payload:
             case StepStarted(step=key, name=name, model=model) if name == THINK:

@@ -1,6 +1,6 @@
 """Errors in the shapes of A2A: an error object of JSON-RPC, or a status of google.rpc for the HTTP+JSON binding.
 
-Errors of the protocol have a reason and a code of their own. Errors of this server (authentication, limits) keep their
+Errors of the protocol have a reason and a code. Errors of this server (authentication, limits) keep their
 HTTP status in both bindings, because clients and proxies act on it.
 """
 

@@ -1,6 +1,6 @@
 """The routes for A2A: agent cards, JSON-RPC at the address of an agent, and the HTTP+JSON binding below it.
 
-A client that disconnects changes nothing: the task goes on. `CancelTask` cancels it.
+A client that disconnects changes nothing: the task continues. `CancelTask` cancels it.
 `SubscribeToTask` follows it again.
 """
 

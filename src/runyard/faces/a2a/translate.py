@@ -1,6 +1,6 @@
 """Translates the log of a run to the updates of an A2A task. Pure: needs only the events, from the first one.
 
-The answer is one artifact, which grows by its text. Outputs and files of the answer are artifacts of their own. Tool
+The answer is one artifact, which grows by its text. Outputs and files of the answer are separate artifacts. Tool
 calls are messages of the status `WORKING`; they are for display and are not kept in the history. Thinking is not shown.
 
 A task requires input while the run waits for something that the client may answer: an approval, a question or a tool of

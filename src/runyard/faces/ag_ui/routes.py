@@ -1,6 +1,6 @@
 """The routes for AG-UI: `HttpAgent` of `@ag-ui/client` posts everything to one address.
 
-A client that disconnects changes nothing: the run goes on. The same `runId` follows it again. The protocol has no
+A client that disconnects changes nothing: the run continues. The same `runId` follows it again. The protocol has no
 cancel, so `POST .../stop` cancels the last run of a thread.
 """
 

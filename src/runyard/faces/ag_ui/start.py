@@ -107,7 +107,7 @@ async def _continue(engine: Engine, wanted: Wanted, given: Input) -> Part:
     part = 1 + max((shown[wait.id].part for wait in waits if wait.id in shown), default=0)
     for wait in waits:
         if wait.state == "pending":
-            with suppress(AlreadyDecided):  # another client was first: the run goes on with the first answer
+            with suppress(AlreadyDecided):  # another client was first: the run continues with the first answer
                 if wait.id in resume:
                     await _resolve(engine, owner, wait, resume[wait.id])
                 else:
@@ -124,7 +124,7 @@ async def _wait(engine: Engine, owner: str, wait_id: str) -> Wait:
 
 async def _resolve(engine: Engine, owner: str, wait: Wait, answer: wire.Resume) -> None:
     """Answer an interrupt. A cancelled approval is a rejection; a cancelled question cancels the run, because the agent
-    cannot go on without a value."""
+    cannot continue without a value."""
     if wait.is_approval:
         payload: dict[str, Any] = {"approved": False}
         if answer.status == "resolved":

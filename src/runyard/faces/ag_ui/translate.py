@@ -1,10 +1,10 @@
 """Translates the log of a run to the events of AG-UI. Pure: needs only the events, from the first one.
 
-A run of ours is one or more runs of the client, called parts here. A part ends where our run waits for something that
-the client may answer: an approval or a question (an interrupt), or a tool of the client (a pending tool call). The next
-part begins with the event after that. Parts and the ids of messages depend on the log alone.
+A run of Runyard is one or more runs of the client, called parts here. A part ends where the run waits for something
+that the client may answer: an approval or a question (an interrupt), or a tool of the client (a pending tool call). The
+next part begins with the event after that. Parts and the ids of messages depend on the log alone.
 
-AG-UI cannot take back a message but by a snapshot of all messages. So `model.reset` becomes a snapshot, which the
+AG-UI can withdraw a message only by a snapshot of all messages. So `model.reset` becomes a snapshot, which the
 encoder completes with the messages of the request (`follow.Encoder`).
 """
 
@@ -293,7 +293,7 @@ class Translation(PartedTranslation[State, Shown]):
         state.unkept = []
 
     def _answer(self, text: str, out: list[Shown]) -> None:
-        """Write what the answer has and the stream had not. An answer that differs is a message of its own."""
+        """Write what the answer has and the stream had not. An answer that differs is a separate message."""
         state, written = self.state, "".join(self.state.written)
         if not text.startswith(written):
             self._close_text(out)

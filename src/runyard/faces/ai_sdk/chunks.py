@@ -53,7 +53,7 @@ def ending(status: str, reason: str, usage: Usage | None, error: RunError | None
 
 def tool_input(tool_id: str, name: str, given: Any, is_of_server: bool) -> Chunk:
     """Return a tool call with its input. Tools of the server count as executed by the provider, so that the client
-    neither calls them nor waits for results of its own."""
+    neither calls them nor waits for its own results."""
     chunk = {"type": "tool-input-available", "toolCallId": tool_id, "toolName": name, "input": given}
     return {**chunk, "providerExecuted": True} if is_of_server else chunk
 

@@ -1,7 +1,7 @@
 """The routes for the AI SDK: `DefaultChatTransport`, and `WorkflowChatTransport` with the chat in the path.
 
-A client that disconnects changes nothing: the run goes on, and the client reads the rest later. `POST .../stop` cancels
-it. Bodies may be declared as text, because `WorkflowChatTransport` does not declare them.
+A client that disconnects changes nothing: the run continues, and the client reads the rest later. `POST .../stop`
+cancels it. Bodies may be declared as text, because `WorkflowChatTransport` does not declare them.
 """
 
 from starlette.requests import Request

@@ -122,7 +122,7 @@ async def _continue(engine: Engine, wanted: Wanted, given: Answers) -> Parts:
     part = 1 + max(wait.part for wait in answered.values())
     for wait_id, wait in answered.items():
         if wait.is_open:
-            with suppress(AlreadyDecided):  # another client was first: the run goes on with the first answer
+            with suppress(AlreadyDecided):  # another client was first: the run continues with the first answer
                 await _answer(engine, owner, wait_id, wait, given)
     return Parts(run.id, part, part)
 

@@ -299,7 +299,7 @@ class Translation(PartedTranslation[State, Chunk]):
             state.text, state.is_fresh, state.step_size = None, False, len(state.again)
 
     def _answer(self, text: str, event_id: str, out: list[Chunk]) -> None:
-        """Write what the answer has and the stream had not. An answer that differs is a step of its own."""
+        """Write what the answer has and the stream had not. An answer that differs is a separate step."""
         state, written = self.state, "".join(self.state.written)
         if not text.startswith(written):
             self._new_step(out)

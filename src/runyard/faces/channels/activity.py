@@ -1,4 +1,4 @@
-"""The routes of what happens in conversations besides messages: the runs that they started, and read positions."""
+"""The routes of runs that messages of conversations started, and of read positions."""
 
 from typing import Annotated, Literal
 

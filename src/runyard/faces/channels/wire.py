@@ -126,7 +126,7 @@ class UnreadSeen(BaseModel):
     channelId: str | None
     dmConversationId: str | None
     readMessageId: str | None = Field(description="The last message that the caller has read.")
-    unread: int = Field(description="The number of later messages of others; at most 100.")
+    unread: int = Field(description="The number of later messages of other senders; at most 100.")
 
 
 class UnreadPage(BaseModel):

@@ -3,7 +3,7 @@ repeats its thinking in messages.
 
 The id of a frame is the event's seq, so that a disconnected client can resume. Tokens are not sent: the answer comes
 whole. Thinking is sent piece by piece, unless the agent's messages repeat it: then `Thoughts` sends it once, when the
-agent goes on to something else. A rejected tool call has no result here; the event `rejected` replaces it.
+agent does something else. A rejected tool call has no result here; the event `rejected` replaces it.
 """
 
 import re
@@ -100,8 +100,8 @@ class Thoughts:
 
 
 def frames(repeats_its_thinking: bool, after: int = 0) -> Callable[[Event], bytes]:
-    """Return an encoder for the events after `after`. For an agent that repeats its thinking, each follower needs an
-    encoder of its own, which gets every event of the log."""
+    """Return an encoder for the events after `after`. For an agent that repeats its thinking, each follower needs a
+    separate encoder, which gets every event of the log."""
     thoughts = Thoughts() if repeats_its_thinking else None
 
     def frame(event: Event) -> bytes:

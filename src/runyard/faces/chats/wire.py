@@ -116,7 +116,7 @@ class NewInteraction(RequestBody):
     while_running: Literal["queue", "steer", "interrupt", "reject"] = Field(
         "queue",
         description="If an interaction of the chat has not ended. `queue`: answer after it. `steer`: give it the "
-        "message while it goes on, and follow it. `interrupt`: cancel it and answer both messages. `reject`: 409.",
+        "message while it continues, and follow it. `interrupt`: cancel it and answer both messages. `reject`: 409.",
     )
 
 

@@ -1,8 +1,8 @@
 """The thread stream of LangGraph's SDKs: commands, and the events of a thread.
 
-A command that cannot be done gets an error of the protocol, with the status 200. What may work later, such as a queue
-that is full or a database that is unavailable, and requests that are not valid or name an unknown thread keep their own
-status, so that clients retry or stop as they do elsewhere.
+A command that fails gets an error of the protocol, with the status 200. Temporary failures (a full queue, an
+unavailable database), invalid requests and unknown threads keep their HTTP status, so that clients retry or stop as
+usual.
 """
 
 from collections.abc import Awaitable, Callable

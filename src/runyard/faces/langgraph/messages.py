@@ -135,7 +135,7 @@ class Messages:
         self._values(out)
 
     def _answer(self, output: RunOutput, event_id: str, out: list[Frame]) -> None:
-        """Write what the answer has and the stream had not. An answer that differs is a message of its own."""
+        """Write what the answer has and the stream had not. An answer that differs is a separate message."""
         state, written = self.state, "".join(self.state.written)
         if not output.text.startswith(written):
             self._flush(out)

@@ -1,7 +1,7 @@
 """The routes of runs for LangGraph's SDKs. `thread_routes.py` has those of threads and assistants, `commands.py` those
 of the thread stream.
 
-A client that disconnects changes nothing: the run goes on. With `on_disconnect: cancel` it is canceled instead. The
+A client that disconnects changes nothing: the run continues. With `on_disconnect: cancel` it is canceled instead. The
 address in `Location` follows it again.
 """
 
@@ -78,7 +78,7 @@ async def stream_run(request: Request) -> Response:
 
 @router.fast("POST", f"{RUNS}/stream", is_stream=True, body=wire.NewRun)
 async def stream_alone(request: Request) -> Response:
-    """Start a run in a thread of its own, and follow it."""
+    """Start a run in a new thread, and follow it."""
     return await stream_run(request)
 
 
@@ -91,7 +91,7 @@ async def wait_run(request: Request) -> Response:
 
 @router.fast("POST", f"{RUNS}/wait", is_stream=True, or_json=True, body=wire.NewRun)
 async def wait_alone(request: Request) -> Response:
-    """Start a run in a thread of its own, and wait for its values."""
+    """Start a run in a new thread, and wait for its values."""
     return await wait_run(request)
 
 
@@ -106,7 +106,7 @@ async def create_run(request: Request) -> Response:
 
 @router.fast("POST", RUNS, body=wire.NewRun)
 async def create_alone(request: Request) -> Response:
-    """Start a run in a thread of its own."""
+    """Start a run in a new thread."""
     return await create_run(request)
 
 

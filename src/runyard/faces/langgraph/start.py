@@ -170,7 +170,7 @@ async def _resume(engine: Engine, wanted: Wanted, resume: Any) -> Started:
     part = await _next_part(engine, run, waits)
     for wait in waits:
         if wait.state == "pending":
-            with suppress(AlreadyDecided):  # another client was first: the run goes on with the first answer
+            with suppress(AlreadyDecided):  # another client was first: the run continues with the first answer
                 await _answer(engine, wanted.owner, wait, answers[wait.id])
     return Started(shown_id(thread), run.id, part)
 

@@ -76,7 +76,7 @@ def _assistant(name: str) -> dict[str, Any]:
 
 @router.post(f"{BASE}/assistants")
 async def create_assistant(engine: EngineDep, owner: Owner, body: wire.NewAssistant) -> Response:
-    """Get the assistant of an agent: every agent has one. Settings of its own are refused."""
+    """Get the assistant of an agent: every agent has one. Settings in the request are refused."""
     if body.graph_id not in engine.intake.agents:
         raise wire.AssistantNotFound
     settings = (body.name, body.description, body.config, body.context, body.metadata)

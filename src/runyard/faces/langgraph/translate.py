@@ -1,7 +1,7 @@
 """Translates the log of a run to the events of LangGraph's API. Pure: needs only the events, from the first one.
 
-A run of ours is one or more runs of the client, called parts here. A part ends where our run waits for something that
-the client may answer; the next one begins with the event after that. Parts, the ids of messages and the number of
+A run of Runyard is one or more runs of the client, called parts here. A part ends where the run waits for something
+that the client may answer; the next one begins with the event after that. Parts, the ids of messages and the number of
 frames of each event depend on the log alone, whatever modes a stream has.
 
 The text between two results is one message of the agent. Calls that the agent requests after it belong to the same

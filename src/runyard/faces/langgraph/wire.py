@@ -1,6 +1,6 @@
 """Requests and responses of the face for LangGraph. The names are those of its API.
 
-An agent has settings of its own, so options that tune a graph are accepted and ignored. Options that would change what
+An agent has its own settings, so options that tune a graph are accepted and ignored. Options that would change what
 happens are refused, see `refuse_unsupported`.
 """
 
@@ -46,7 +46,7 @@ class NewRun(RequestBody):
     )
     if_not_exists: Literal["create", "reject"] | None = Field(None, description="If the thread does not exist.")
     on_disconnect: Literal["continue", "cancel"] | None = Field(
-        None, description="`cancel`: cancel the run if the client closes this connection. By default the run goes on."
+        None, description="`cancel`: cancel the run if the client closes this connection. By default the run continues."
     )
     on_completion: Literal["keep", "delete"] | None = Field(
         None, description="`delete` is refused: threads are deleted by a request or by the retention policy."

@@ -1,6 +1,6 @@
 """Errors in the shape of JSON-RPC.
 
-An error that MCP defines is a response like any other. In the stateless revision it has a status of its own. A refusal
+An error that MCP defines is a response like any other. In the stateless revision it has a separate status. A refusal
 by this server (key, scope, limit, load) keeps its HTTP status in both, so that clients and proxies understand it.
 """
 

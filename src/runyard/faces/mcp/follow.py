@@ -102,7 +102,7 @@ class Answer:
 
 class Encoder:
     """Encodes the messages of a call after the number `after` as server-sent events. With sessions they have ids, and
-    the first event is empty: it tells the client how to come back. The stateless revision has no way back."""
+    the first event is empty: it tells the client how to resume. The stateless revision cannot resume."""
 
     def __init__(
         self, run_id: str, call: Call, load: Load = load_nothing, *, after: int = 0, is_primed: bool = False

@@ -1,8 +1,8 @@
 """The route for MCP (`/mcp`), Streamable HTTP in both revisions: with sessions (2025-11-25) and stateless (2026-07-28).
 
-With sessions, a client that disconnects changes nothing: the run goes on, and `GET` with `Last-Event-ID` continues the
-stream at any process. The stateless revision has no way back, and demands that a disconnect cancels the call; a task
-goes on.
+With sessions, a client that disconnects changes nothing: the run continues, and `GET` with `Last-Event-ID` continues
+the stream at any process. The stateless revision cannot resume, and requires that a disconnect cancels the call; a
+task continues.
 """
 
 from contextlib import aclosing
@@ -223,7 +223,7 @@ def _key_of(request: Request) -> str | None:
 
 def _check_origin(request: Request) -> None:
     """Raise ForeignOrigin for a web page of another server. Without a key, the page must be of this machine, because a
-    name that a stranger chose may lead here; a stranger's page has no key."""
+    name that an attacker chose may lead here; an attacker's page has no key."""
     origin = request.headers.get("origin")
     if origin is None:
         return

@@ -128,7 +128,7 @@ async def answer_wait(engine: Engine, caller: Caller, wait: Wait, answer: Any) -
     if wait.state != "pending":
         return
     content, owner = answer.get("content"), caller.owner
-    with suppress(AlreadyDecided):  # another client was first: the run goes on with the first answer
+    with suppress(AlreadyDecided):  # another client was first: the run continues with the first answer
         if answer["action"] != "accept":
             await _dismiss(engine, owner, wait)
         elif not isinstance(content, dict):

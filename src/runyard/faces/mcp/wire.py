@@ -6,7 +6,7 @@ from pydantic import BaseModel, Field, StrictInt, StrictStr
 
 from runyard.base.fields import RequestBody
 
-STATELESS = "2026-07-28"  # every request stands alone; no `initialize`, no session
+STATELESS = "2026-07-28"  # every request is independent: no `initialize`, no session
 NEWEST_WITH_SESSIONS = "2025-11-25"
 WITH_SESSIONS = ("2024-11-05", "2025-03-26", "2025-06-18", NEWEST_WITH_SESSIONS)
 WITHOUT_LINKS = ("2024-11-05", "2025-03-26")

@@ -1,4 +1,4 @@
-"""The routes of feedback: what a person thinks of a run's answer."""
+"""The routes of feedback: a person's rating of a run's answer."""
 
 from starlette.responses import Response
 

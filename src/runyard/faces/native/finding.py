@@ -1,4 +1,4 @@
-"""The routes that find threads again: titles, search and export."""
+"""The routes of titles, search and export of threads."""
 
 from typing import Annotated, Literal
 

@@ -45,7 +45,7 @@ class RunRow(BaseModel):
     usage: RunUsage = Field(
         description="Tokens and cost of the model calls, also of child runs, once the run has ended."
     )
-    feedback: FeedbackRow | None = Field(description="What a person thinks of the answer.")
+    feedback: FeedbackRow | None = Field(description="A person's rating of the answer.")
 
 
 class NewFeedback(RequestBody):

@@ -1,7 +1,7 @@
 """Translates the log of a run to chat completions. Pure: it reads the events that `translate.py` makes of the log.
 
-A completion has no way to take text back. After `model.reset` the text that is written again is sent only where it goes
-on from what was sent. If it differs, the stream ends with an error that names the response.
+A completion cannot withdraw text. After `model.reset` the text that is written again is sent only after the part that
+was sent before. If it differs, the stream ends with an error that names the response.
 """
 
 from typing import Any

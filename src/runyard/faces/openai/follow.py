@@ -63,13 +63,13 @@ async def until_end(request: Request, streams: Streams, run_id: str, part: int) 
 
 
 class StillRunning(ShuttingDown):
-    """This process is shutting down; the run goes on."""
+    """This process is shutting down; the run continues."""
 
     code = "still_running"
 
     def __init__(self, run_id: str, part: int) -> None:
         name = objects.response_id(run_id, part)
-        super().__init__(f"This process is shutting down; the run goes on. Retrieve the response {name}.")
+        super().__init__(f"This process is shutting down; the run continues. Retrieve the response {name}.")
 
 
 class EventEncoder:

@@ -66,7 +66,7 @@ def base(agent: str, tools: Sequence[ClientTool], options: RunOptions | None) ->
             }
             for tool in tools
         ],
-        # what the protocol uses if a request says nothing: the agent has settings of its own
+        # what the protocol uses if a request says nothing: the agent has its own settings
         "temperature": 1.0,
         "top_p": 1.0,
         "presence_penalty": 0.0,

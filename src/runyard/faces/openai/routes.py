@@ -1,6 +1,6 @@
 """The routes of the OpenAI face: responses, models and conversations. `chat_routes.py` has those of chat completions.
 
-A client that disconnects changes nothing: the run goes on. `POST .../cancel` cancels it.
+A client that disconnects changes nothing: the run continues. `POST .../cancel` cancels it.
 """
 
 from typing import Any

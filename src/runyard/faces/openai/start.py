@@ -103,7 +103,7 @@ async def _place(engine: Engine, wanted: Wanted) -> tuple[str | None, str | None
     if run.thread_id is None:
         raise BadRequest(NO_THREAD)
     thread = await engine.views.thread(wanted.owner, run.thread_id)
-    if thread.head_run_id != run.id:  # another response has continued it: go on beside that one
+    if thread.head_run_id != run.id:  # another response has continued it: continue in a fork
         thread = await engine.intake.fork(wanted.owner, thread, run.id)
     return thread.id, wanted.model or run.agent
 
@@ -161,7 +161,7 @@ async def _answer(engine: Engine, owner: str, wait: Wait, result: str) -> None:
                 value = result
             await engine.waits.answer(owner, wait.id, value, owner)
     except AlreadyDecided:
-        pass  # the client repeats its request, or another client was first: the run goes on with the first answer
+        pass  # the client repeats its request, or another client was first: the run continues with the first answer
 
 
 async def conversation_thread(engine: Engine, owner: str, given: str) -> str:

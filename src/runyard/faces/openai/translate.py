@@ -143,7 +143,7 @@ class Translation:
                 | "message.taken"
                 | "trace"
             ):
-                pass  # they show nothing of their own
+                pass  # they are not shown
             case _:
                 assert_never(event.type)
 

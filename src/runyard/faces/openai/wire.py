@@ -1,6 +1,6 @@
 """Requests, responses and errors of the OpenAI face.
 
-An agent has a model and settings of its own, so parameters that tune a model are accepted and ignored. Parameters that
+An agent has its own model and settings, so parameters that tune a model are accepted and ignored. Parameters that
 would change the form of the answer are refused, see `refuse_unsupported`.
 """
 

@@ -57,7 +57,7 @@ class NewMessage(RequestBody):
     while_running: WhileRunning = Field(
         "queue",
         description="If a run of the thread has not ended. `queue`: answer after it. `steer`: give it the message "
-        "while it goes on. `interrupt`: cancel it and answer both messages. `reject`: 409.",
+        "while it continues. `interrupt`: cancel it and answer both messages. `reject`: 409.",
     )
     tools: list[ClientTool] = Field(
         default_factory=list, max_length=128, description="Tools that the client calls for the agent."

@@ -1,8 +1,8 @@
 """The store on Postgres: any number of processes on one database.
 
 Every script locks its lanes and then its runs, in order, and decides on what it reads after that (READ COMMITTED takes
-a new snapshot per statement). Deadlines use the database's clock. The log, intake, claims and leases have connections
-of their own; everything else shares a pool. A lost connection raises `Unavailable`: it is unknown whether the commit
+a new snapshot per statement). Deadlines use the database's clock. The log, intake, claims and leases have their own
+connections; everything else shares a pool. A lost connection raises `Unavailable`: it is unknown whether the commit
 happened, so the caller repeats, and batch numbers and idempotency keys make that safe.
 """
 
@@ -176,7 +176,7 @@ class PostgresStore(SqlStore):
             raise StartupError(ClockAhead().message)
 
     async def maintain(self) -> None:
-        """Prepare the log for the weeks to come, and set the clock of this process to the database's."""
+        """Create the partitions of the next weeks, and set the clock of this process to the database's."""
         await super().maintain()
         if isinstance(self._clock, SteadyClock):
             [row] = await self._read(_clock)

@@ -151,8 +151,8 @@ class SqliteStore(SqlStore):
     async def close(self) -> None:
         """Close every connection, the writer's last. It then moves the write-ahead log into the database.
 
-        A connection that stayed open would go on with a log that the next process deletes, and this process would read
-        old data from it."""
+        A connection that stayed open would continue with a log that the next process deletes, and this process would
+        read old data from it."""
         writer, readers, lock = self._writer, self._readers, self._lock
         self._writer = self._readers = self._lock = None
         if readers is not None:

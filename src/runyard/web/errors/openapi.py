@@ -1,7 +1,7 @@
 """Adds the errors of every operation to the OpenAPI document: statuses and the shape of the response.
 
 FastAPI declares only a 422, in another shape. This module declares the errors of authentication, limits, ids and
-bodies as problems (`application/problem+json`). Faces whose protocol has errors of its own answer with those.
+bodies as problems (`application/problem+json`). Faces whose protocol defines errors send those.
 """
 
 from http import HTTPStatus

@@ -103,7 +103,7 @@ _TEMPLATES: list[tuple[Pattern[str], Shape]] = []
 
 def shape(path: str, how: Callable[[Problem], Response], schema: str, kind: str = "application/json") -> None:
     """Give the errors of a route another shape, including errors that are found before routing. A path may have
-    parameters. Any other path that ends with a slash stands for every path under it."""
+    parameters. Any other path that ends with a slash matches every path under it."""
     SHAPED[path] = Shape(how, schema, kind)
     if "{" in path:
         _TEMPLATES.append((compile_path(path)[0], SHAPED[path]))

@@ -1,8 +1,8 @@
 """Limits on connections, enforced before a request is parsed: header bytes, time, and number of connections.
 
 uvicorn's own protocol reads headers without a limit and waits for a client forever. `Bounded` is that protocol with
-limits. A connection that breaks a limit gets a problem and is closed; other connections go on. These limits hold for
-every client, because a client is authenticated later.
+limits. A connection over a limit gets a problem and is closed; other connections are not affected. These limits apply
+to every client, because a client is authenticated later.
 
 A head is the request line and the headers. Incomplete heads are the only memory that an unauthenticated client can
 occupy; all of them together may have `MOST_WAITING` bytes.

@@ -1,4 +1,4 @@
-"""The messages of Claude Agent SDK as types of ours. Pure: recognized by shape, without importing the SDK.
+"""The messages of Claude Agent SDK as types of Runyard. Pure: recognized by shape, without importing the SDK.
 
 A message of the model arrives in pieces, one per block, all with the message's id. Other messages are ignored: the
 results of our own tools, and the SDK's status messages.

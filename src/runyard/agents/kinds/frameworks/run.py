@@ -175,7 +175,7 @@ class FrameworkRun:
             if tool is not None:
                 tool.check(call.input)
         except Invalid:
-            tool = None  # the framework is told when it makes the call
+            tool = None  # the framework gets the error when it makes the call
         if isinstance(tool, ClientTool):
             self._calls.request(tool, call.call_id, call.input)
         elif tool is not None and _must_ask(tool, call.input):

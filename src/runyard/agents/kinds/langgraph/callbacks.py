@@ -21,7 +21,7 @@ INTERNAL = "langsmith:hidden"  # the tag of LangGraph's own nodes
 
 
 class GraphListener(Protocol):
-    """Hears what happens in the nodes of a graph. `call` is the id of a model call."""
+    """Gets the events in the nodes of a graph. `call` is the id of a model call."""
 
     def node_started(self, namespace: str) -> None: ...
 

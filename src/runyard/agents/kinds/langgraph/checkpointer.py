@@ -112,15 +112,16 @@ class RunCheckpointer(InMemorySaver):
         channels = [channel for channel in new_versions if channel in values]
         kept, other = _split(checkpoint, _OF_CHECKPOINTS)
         other.pop("channel_values")
-        told, told_more = _split(get_checkpoint_metadata(config, metadata), _OF_METADATA)
-        arguments = {"place": place, "checkpoint": kept, "metadata": told, "versions": dict(new_versions)}
+        known_metadata, other_metadata = _split(get_checkpoint_metadata(config, metadata), _OF_METADATA)
+        arguments = {"place": place, "checkpoint": kept, "metadata": known_metadata, "versions": dict(new_versions)}
         trees = [self._values.encode_change(values[channel], _spot(place, channel)) for channel in channels]
-        self._record("put", arguments, channels, [*trees, self._values.encode(other), self._values.encode(told_more)])
+        encoded = [*trees, self._values.encode(other), self._values.encode(other_metadata)]
+        self._record("put", arguments, channels, encoded)
         return made
 
     def _put_again(self, found: _Record, trees: Sequence[Any]) -> None:
         place = found.arguments["place"]
-        *values, other, told_more = trees
+        *values, other, other_metadata = trees
         checkpoint: Any = {
             **found.arguments["checkpoint"],
             **self._values.decode(other),
@@ -129,7 +130,7 @@ class RunCheckpointer(InMemorySaver):
                 for channel, tree in zip(found.channels, values, strict=True)
             },
         }
-        metadata: Any = {**found.arguments["metadata"], **self._values.decode(told_more)}
+        metadata: Any = {**found.arguments["metadata"], **self._values.decode(other_metadata)}
         super().put({"configurable": self._with_thread(place)}, checkpoint, metadata, found.arguments["versions"])
 
     async def aput(

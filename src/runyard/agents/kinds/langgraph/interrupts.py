@@ -94,11 +94,11 @@ class Interrupts:
 def _wanted(interrupt: Interrupt) -> Wanted:
     value = interrupt.value
     schema = _schema(interrupt)
-    told = value if isinstance(value, str) else _first_text(value)
+    text = value if isinstance(value, str) else _first_text(value)
     return Wanted(
         kind="question",
         name=NAME,
-        prompt=clean(told or NO_PROMPT),
+        prompt=clean(text or NO_PROMPT),
         input=None if isinstance(value, str) else _as_json(value),
         schema=schema,
     )

@@ -16,7 +16,7 @@ def langchain_tool(tool: Tool[..., Any] | Agent) -> "BaseTool":
     """Make a tool of LangChain from a tool of Runyard, for nodes of a graph that `runyard.langgraph` runs.
 
     A call is recorded: after a crash it is not made again, and `effects`, `approval`, `timeout` and `rate_limit` of the
-    tool apply. If a model requested the call, the model is told about failures and rejections. If a node calls the tool
+    tool apply. If a model requested the call, the model gets failures and rejections as text. If a node calls the tool
     itself (`await tool.ainvoke({...})`), they are raised.
 
     Args:

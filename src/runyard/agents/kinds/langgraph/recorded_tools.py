@@ -150,7 +150,7 @@ class RunyardTool(BaseTool):
         except (InvalidInput, Rejected, ToolFailed, UnknownOutcome) as error:
             if call_id is None:
                 raise
-            raise ToolException(_told(error)) from error  # the model is told
+            raise ToolException(_text_for_model(error)) from error  # the model gets this text
 
 
 def _calls() -> GraphCalls:
@@ -168,7 +168,7 @@ def _result(tool: Tool[..., Any], error: str | None, output: Any, cause: BaseExc
     return output
 
 
-def _told(error: RunyardError) -> str:
+def _text_for_model(error: RunyardError) -> str:
     """Return the text that a model gets for a call without a result."""
     if isinstance(error, Rejected):
         return "A person rejected this call; it was not made." + (f" Reason: {error.reason}" if error.reason else "")

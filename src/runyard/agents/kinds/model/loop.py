@@ -138,9 +138,9 @@ class Loop:
 
     def _is_corrected(self, message: dict[str, Any]) -> bool:
         """Return whether the model has to correct this answer. Tell it how, unless it was told before a crash."""
-        told = self._structured.correction(self._turns, message)
-        self._window.add(told or [])
-        return told is not None
+        correction = self._structured.correction(self._turns, message)
+        self._window.add(correction or [])
+        return correction is not None
 
     async def _ask_model(self) -> dict[str, Any]:
         """Ask the model and record its message."""

@@ -32,9 +32,9 @@ class StructuredAnswer:
         return None if self._format is None else self._format.schema
 
     def correction(self, turn: int, message: dict[str, Any]) -> list[dict[str, Any]] | None:
-        """Return what the model is told about the message of this turn, or None if it is the last word.
+        """Return the correction for the message of this turn, or None if the message is the answer.
 
-        It is empty if the model was told before a crash. Raise InvalidAnswer if a corrected answer does not fit."""
+        It is empty if the model got it before a crash. Raise InvalidAnswer if a corrected answer does not fit."""
         if self._format is None:
             return None
         if self._turn == turn:
@@ -55,12 +55,12 @@ class StructuredAnswer:
         """Return the value of the last message. Raise InvalidAnswer if a limit ended the run before there was one."""
         if self._format is None:
             return {}
-        told = f"The run stopped before the model gave an answer that fits ({why}). {self._problem}".rstrip()
+        reason = f"The run stopped before the model gave an answer that fits ({why}). {self._problem}".rstrip()
         match why:
             case "max_steps" | "max_tokens_exceeded" | "invalid_tool_call":
-                raise InvalidAnswer(told, why)
+                raise InvalidAnswer(reason, why)
             case _ if message is None:
-                raise InvalidAnswer(told)
+                raise InvalidAnswer(reason)
             case _:
                 return self._format.read(_text(message))
 

@@ -54,8 +54,8 @@ class Window:
         self._execution = execution
         self._summarizer = summarizer
         options = execution.state.options
-        told = [agent.instructions, None if options is None else options.instructions]
-        instructions = "\n\n".join(each for each in told if each)
+        given = [agent.instructions, None if options is None else options.instructions]
+        instructions = "\n\n".join(each for each in given if each)
         self._system = [{"role": "system", "content": instructions}] if instructions else []
         self._question_at = 0 if options is None else len(options.earlier)  # among the run's own messages
         self._question: list[dict[str, Any]] = []

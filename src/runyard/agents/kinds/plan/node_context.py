@@ -62,7 +62,7 @@ class NodeContext(CurrentRun):
         return ":".join([self.run_id, self.node] if label is None else [self.run_id, self.node, label])
 
     async def call_agent(self, agent: Agent, /, **inputs: Any) -> dict[str, Any]:
-        """Give a task to a remote agent. Each call of a node has an idempotency key of its own.
+        """Give a task to a remote agent. Each call of a node has its own idempotency key.
 
         Args:
             agent: An agent made with `runyard.remote`.

@@ -49,7 +49,7 @@ class Transitions(ReplyOrder):
         raise NotImplementedError
 
     def _tell_of(self, run: Run, kind: Kind) -> None:
-        """Tell the feed of a run in a mailbox."""
+        """Write a feed entry about a run in a mailbox."""
         if run.in_mailbox:
             self._feed.append(
                 Entry(

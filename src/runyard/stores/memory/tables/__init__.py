@@ -1,1 +1,1 @@
-"""The tables of the memory store that have rules of their own."""
+"""The tables of the memory store that have their own rules."""

@@ -1,6 +1,6 @@
 """The messages that a run left: they came while it was under way, and it ended before its agent took them.
 
-Each starts a run of its own, in the transaction that ends the run, so that no message is lost and no later message
+Each starts a separate run, in the transaction that ends the run, so that no message is lost and no later message
 overtakes it. The row of a steered message has what that run needs."""
 
 from collections.abc import Sequence

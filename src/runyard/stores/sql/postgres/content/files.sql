@@ -6,7 +6,7 @@ f.id, f.owner, f.name, f.type, f.size, f.content_id, f.created_at, c.place
 insert into file_contents (id, owner, place, touched_at) values ($1, $2, $3, now_ms());
 
 -- name: touch_upload
--- Record that an upload goes on. Return nothing if there is no such upload.
+-- Record that an upload continues. Return nothing if there is no such upload.
 update file_contents set touched_at = now_ms() where id = $1 and state = 'uploading' returning id;
 
 -- name: put_chunk

@@ -103,7 +103,7 @@ insert into read_positions (thread_id, reader, message_id) values (?1, ?2, ?3)
  where excluded.message_id > read_positions.message_id;
 
 -- name: list_unread
--- The newest conversations that a person sees, with the read position and the number of later messages of others.
+-- The newest conversations that a person sees, with the read position and the number of later messages of other senders.
 select t.id, t.kind, p.message_id as read_id,
        (select count(*) from (select 1 from messages m
          where m.thread_id = t.id and m.id > coalesce(p.message_id, '') and m.deleted_at is null
