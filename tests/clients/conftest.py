@@ -135,15 +135,20 @@ async def make_key(flow: Flow, *scopes: str) -> str:
 
 
 async def resumed_through_kills(
-    flow: Flow, program: str, events: int | Iterator[int], case: str = "resume", **variables: str
+    flow: Flow,
+    program: str,
+    events: int | Iterator[int],
+    case: str = "resume",
+    retry_ms: int | None = None,
+    **variables: str,
 ) -> tuple[dict[str, Any], CuttingProxy]:
     """Run a case of a program. Each connection goes to another server and breaks after so many events; an iterator has
     the number for each. The worker dies in the middle of the answer, and so does a server; others take their places."""
-    at = (events, None) if isinstance(events, int) else (None, events)
+    at: dict[str, Any] = {"events": events} if isinstance(events, int) else {"numbers": events}
     first, _ = [await flow.start("api", app=APP) for _ in range(2)]
     worker = await flow.start("worker", "after.model.token:12", app=APP)
     async with (
-        CuttingProxy(lambda: [pod.url for pod in flow.apis], *at, retry_ms=RETRY_MS) as proxy,
+        CuttingProxy(lambda: [pod.url for pod in flow.apis], **at, retry_ms=retry_ms) as proxy,
         running(program, case, proxy.url, **variables) as client,
     ):
         await worker.end()

@@ -1,5 +1,5 @@
-"""The package `eventsource` follows a run of the threads API over connections that break at every event, while servers and
-a worker die, and to every kind of end."""
+"""The package `eventsource` follows a run of the threads API over connections that break at every event, while servers
+and a worker die, and to every kind of end."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ async def test_a_stream_that_is_cut_at_every_event_has_no_gap_and_no_repetition(
 
 @pytest.mark.postgres
 async def test_a_stream_is_cut_at_every_event_while_a_worker_and_a_server_are_killed(flow: Flow) -> None:
-    found, proxy = await resumed_through_kills(flow, PROGRAM, 1, "follow", INPUT="slowly")
+    found, proxy = await resumed_through_kills(flow, PROGRAM, 1, "follow", RETRY_MS, INPUT="slowly")
     assert_whole(found)
     assert found["text"] == found["final"] == "".join(COUNT), "what the killed worker wrote is taken back"
     assert proxy.cuts == len(found["ids"]) > len(COUNT)

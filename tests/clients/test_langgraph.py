@@ -67,6 +67,11 @@ async def test_an_approval_is_an_interrupt_that_a_command_resumes(url: str, sqli
     assert "too late" in node["texts"][-1][1]
 
 
+def kind(asked: Any) -> Any:
+    """Return the value of an interrupt without ids."""
+    return {name: value for name, value in asked.items() if name != "toolCall"} if isinstance(asked, dict) else asked
+
+
 async def test_questions_and_tools_of_the_client_are_interrupts(url: str) -> None:
     found = await ran(PYTHON, "questions", url)
     [asked, tool, confirmed] = found["seen"]
@@ -75,6 +80,18 @@ async def test_questions_and_tools_of_the_client_are_interrupts(url: str) -> Non
     assert confirmed[0]["action_requests"][0]["description"] == "Buy it?"
     assert found["refused"] == 422, "an answer that does not fit"
     assert (found["texts"][-1], found["seat"]) == (["ai", "Bought row 12. From Oslo: 99 EUR."], 12)
+
+    node = await ran(NODE, "questions", url)
+    assert [kind(each) for each in node["seen"]] == [kind(each[0]) for each in found["seen"]]
+    assert (node["last"], node["seat"]) == (found["texts"][-1], 12)
+
+
+async def test_files_reach_the_agent_and_come_from_it(url: str) -> None:
+    python, node = await asyncio.gather(ran(PYTHON, "files", url), ran(NODE, "files", url))
+    for found in (python, node):
+        assert found["seen"] == "look: image/png 89504e47, text/plain 68656c6c"
+        [file] = found["made"]["files"]
+        assert (file["name"], file["media_type"]) == ("page.txt", "text/plain")
 
 
 async def test_a_cancel_ends_the_run_and_the_stream_says_so(url: str) -> None:
@@ -145,6 +162,16 @@ async def test_a_client_resumes_on_other_pods_while_a_worker_and_a_server_are_ki
     assert len(set(found["ids"])) == len(found["ids"]) > 30
     [_, answer] = found["values"]["messages"]
     assert answer["content"] == "".join(COUNT), "what the killed worker wrote is not part of the answer"
+    assert proxy.cuts >= 2
+
+
+@pytest.mark.postgres
+async def test_the_client_for_node_resumes_while_a_worker_and_a_server_are_killed(flow: Flow) -> None:
+    """It gives up after five cuts, so there are fewer."""
+    found, proxy = await resumed_through_kills(flow, NODE, 15, INPUT="slowly")
+    assert found["events"][-1] == "end"
+    assert len(set(found["ids"])) == len(found["ids"]) > 30
+    assert found["values"]["messages"][-1]["content"] == "".join(COUNT)
     assert proxy.cuts >= 2
 
 

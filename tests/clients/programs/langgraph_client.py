@@ -147,6 +147,14 @@ async def questions():
     say(seen=seen, refused=refused, texts=texts(values), seat=values["seat"])
 
 
+async def files():
+    image = {"type": "image_url", "image_url": {"url": "data:image/png;base64,iVBORw0KGgo="}}
+    text = {"type": "file", "mime_type": "text/plain", "data": "aGVsbG8=", "metadata": {"filename": "a.txt"}}
+    seen = await client.runs.wait(None, "viewer", input=asks([{"type": "text", "text": "look"}, image, text]))
+    made = await client.runs.wait(None, "printer", input=asks("one"))
+    say(seen=seen["messages"][-1]["content"], made=made["messages"][-1]["additional_kwargs"])
+
+
 async def cancel():
     thread = (await client.threads.create())["thread_id"]
     created, seen = [], []
