@@ -8,7 +8,9 @@ import pytest
 from tests.clients.client_app import COUNT
 from tests.clients.conftest import APP, make_key, ran, resumed_through_kills, running
 from tests.support.cutting_proxy import CuttingProxy
+from tests.support.eventually import eventually
 from tests.support.flow import Flow
+from tests.support.push_receiver import PushReceiver
 
 PYTHON, NODE = "langgraph_client.py", "langgraph_client.mjs"
 HELLO = "Hello, dear guest."
@@ -102,11 +104,57 @@ async def test_a_cancel_ends_the_run_and_the_stream_says_so(url: str) -> None:
 
 async def test_messages_wait_interrupt_or_are_refused_while_a_run_is_under_way(url: str) -> None:
     found = await ran(PYTHON, "several", url)
-    assert found["refused"] == {
-        "reject": ["ConflictError", "run_active"],
-        "rollback": ["UnprocessableEntityError", "unsupported"],
-    }
+    assert found["refused"] == {"reject": ["ConflictError", "run_active"]}
+    assert found["rolled"] == [*LOOKED, *SAID], "the messages of the run that was rolled back are gone"
+    assert found["undone"] == "interrupted"
     assert (found["before"], found["status"], found["last"]) == ("busy", "interrupted", ["ai", HELLO])
+
+
+async def test_messages_are_added_to_a_thread_without_a_run_of_the_agent(url: str) -> None:
+    found = await ran(PYTHON, "updates", url)
+    assert found["first"] == [["human", "I am Ann."], ["ai", "Hello, Ann."]]
+    assert found["checkpoint"]
+    said = "user: I am Ann.; assistant: Hello, Ann.; assistant: How are you?; user: repeat"
+    assert found["repeated"] == f"system: Be kind.; {said}", "the model gets them"
+    assert found["last"] == [*found["first"], ["human", "Good bye."]], "later runs are superseded"
+    assert found["refused"] == {
+        "values": ["UnprocessableEntityError", "unsupported"],
+        "empty": ["BadRequestError", "no_messages"],
+        "none": ["UnprocessableEntityError", "unsupported"],
+        "busy": ["ConflictError", "run_active"],
+    }
+
+
+async def test_threads_are_counted_sorted_and_filtered_and_runs_started_and_canceled_in_groups(url: str) -> None:
+    found = await ran(PYTHON, "lists", url)
+    assert found["counts"] == [3, 1, 1, 0]
+    assert (found["newest"], found["history"], found["canceled"]) == (True, [4], "interrupted")
+    assert (found["assistants"], found["versions"]) == ([5, 1], [1])
+    assert (found["schema"], found["nodes"]) == (["messages"], ["__start__", "helper", "__end__"])
+    assert found["subgraphs"] == {}
+
+
+async def test_a_webhook_gets_every_end_although_the_server_was_killed(any_flow: Flow) -> None:
+    """The receiver does not answer while the second run ends: its end is committed and not delivered when the server is
+    killed. Another server delivers it."""
+    settings: dict[str, Any] = {"app": APP, "push_allow": "127.0.0.1", "push_timeout_seconds": 2}
+    server = await any_flow.start("serve", **settings)
+    async with PushReceiver() as receiver:
+        receiver.is_silent = True
+        found = await ran(PYTHON, "webhook", server.url, HOOK=receiver.url)
+        await eventually("a delivery is under way", lambda: receiver.waiting)
+        await server.kill()
+        receiver.is_silent = False
+        await any_flow.start("serve", **settings)
+        await eventually("it is told of both ends", lambda: len({each.path for each in receiver.received}) == 2)
+        first, second = sorted((each for each in receiver.received), key=lambda each: each.path)[:2]
+    assert [each.path for each in (first, second)] == ["/hook/first", "/hook/second"]
+    assert (first.body["status"], second.body["status"]) == ("interrupted", "success")
+    assert first.body["thread_id"] == second.body["thread_id"] == found["thread"]
+    assert second.body["run_id"] == f"{first.body['run_id']}_2"
+    assert first.body["metadata"] == {"a": 1}
+    assert len(first.body["values"]["__interrupt__"]) == 1
+    assert second.body["values"]["messages"][-1]["content"] == "So: A-1 is refunded."
 
 
 async def test_errors_are_those_of_the_library(url: str) -> None:
@@ -119,7 +167,7 @@ async def test_errors_are_those_of_the_library(url: str) -> None:
         "message": ["BadRequestError", "bad_request"],
         "later": ["UnprocessableEntityError", "unsupported"],
         "mode": ["UnprocessableEntityError", "invalid"],
-        "webhook": ["UnprocessableEntityError", "unsupported"],
+        "webhook": ["UnprocessableEntityError", "invalid"],
         "resume": ["ConflictError", "nothing_to_resume"],
     }
     node = await ran(NODE, "error", url)
