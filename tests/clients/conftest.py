@@ -11,7 +11,7 @@ import asyncio
 import json
 import os
 import sys
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Iterator
 from contextlib import asynccontextmanager
 from pathlib import Path
 from typing import Any
@@ -46,6 +46,7 @@ __all__ = [
 HERE = Path(__file__).parent
 APP = HERE / "client_app.py"
 ENVIRONMENT = HERE.parents[1] / ".venv-clients"
+RETRY_MS = 20
 MISSING = "The third-party clients are not installed. Run `make clients-for-tests`."
 
 
@@ -134,15 +135,21 @@ async def make_key(flow: Flow, *scopes: str) -> str:
 
 
 async def resumed_through_kills(
-    flow: Flow, program: str, events: int, **variables: str
+    flow: Flow,
+    program: str,
+    events: int | Iterator[int],
+    case: str = "resume",
+    retry_ms: int | None = None,
+    **variables: str,
 ) -> tuple[dict[str, Any], CuttingProxy]:
-    """Run the case `resume` of a program. Each connection goes to another server and breaks after so many events. The
-    worker dies in the middle of the answer, and so does a server; others take their places."""
+    """Run a case of a program. Each connection goes to another server and breaks after so many events; an iterator has
+    the number for each. The worker dies in the middle of the answer, and so does a server; others take their places."""
+    at: dict[str, Any] = {"events": events} if isinstance(events, int) else {"numbers": events}
     first, _ = [await flow.start("api", app=APP) for _ in range(2)]
     worker = await flow.start("worker", "after.model.token:12", app=APP)
     async with (
-        CuttingProxy(lambda: [pod.url for pod in flow.apis], events) as proxy,
-        running(program, "resume", proxy.url, **variables) as client,
+        CuttingProxy(lambda: [pod.url for pod in flow.apis], **at, retry_ms=retry_ms) as proxy,
+        running(program, case, proxy.url, **variables) as client,
     ):
         await worker.end()
         await first.kill()

@@ -16,7 +16,7 @@ from starlette.types import ASGIApp, Receive, Scope, Send
 import runyard
 from runyard.app.process import Process
 from runyard.engine.engine import Engine
-from runyard.faces.langgraph.threads import cancel_all
+from runyard.faces.langgraph.start import cancel_all
 
 OWNER, PAGE, WORK = "local", 100, 1.0
 

@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from tests.clients.client_app import COUNT
-from tests.clients.conftest import APP, ran, running
+from tests.clients.conftest import APP, ran, resumed_through_kills, running
 from tests.support.cutting_proxy import CuttingProxy
 from tests.support.flow import Flow
 
@@ -78,6 +78,9 @@ async def test_the_node_client_has_the_same_tasks_in_both_bindings(url: str) -> 
     }
     assert one["approval"]["asked"] == ["INPUT_REQUIRED", ["Call refund?"]]
     assert one["approval"]["told"] == ["task", "COMPLETED", "So: A-1 is refunded."]
+    assert one["tool"] == {"text": "So: A-1 is paid.", "kinds": ["toolCall", "toolResult"]}
+    asked = [["Which seat?"], ["Call locate, and send its result."], ["Buy it?"]]
+    assert one["booking"] == {"asked": asked, "state": "COMPLETED", "text": "Bought row 12. From Oslo: 99 EUR."}
     assert one["file"] == {"seen": "look: image/png 89504e47"}
     assert one["cancel"] == {"state": "CANCELED", "canceled": "CANCELED"}
     assert one["error"] == {
@@ -116,8 +119,20 @@ async def test_a_subscription_goes_on_where_the_connection_broke(
         found = await client.result()
     assert (found["text"], found["state"]) == ("".join(COUNT), "COMPLETED")
     assert found["kinds"].count("task") > 1
-    assert proxy.cuts > 1
+    assert proxy.cuts >= 1
     assert len(await sqlite_flow.database.rows("select id from runs")) == 1
+
+
+@pytest.mark.postgres
+@pytest.mark.parametrize(("program", "binding"), [(PYTHON, "HTTP+JSON"), (NODE, "JSONRPC")])
+async def test_a_subscription_goes_on_while_a_worker_and_a_server_are_killed(
+    flow: Flow, program: str, binding: str
+) -> None:
+    """Every connection breaks after two events: the task, and one update."""
+    found, proxy = await resumed_through_kills(flow, program, 2, "resubscribe", BINDING=binding)
+    assert (found["text"], found["state"]) == ("".join(COUNT), "COMPLETED")
+    assert found["cuts"] >= proxy.cuts > 1
+    assert len(await flow.database.rows("select id from runs")) == 1
 
 
 @pytest.mark.postgres

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import json
+from itertools import count
 from typing import Any
 
 import pytest
@@ -11,7 +12,7 @@ from hypothesis import HealthCheck, Phase, given, settings
 
 from runyard.domain.events import Event
 from tests.clients.client_app import COUNT
-from tests.clients.conftest import APP, ran, running
+from tests.clients.conftest import APP, ran, resumed_through_kills, running
 from tests.faces.ag_ui.test_translate import parts_of, read
 from tests.faces.random_logs import logs
 from tests.support.cutting_proxy import CuttingProxy
@@ -51,7 +52,10 @@ async def test_a_thread_has_answers_tools_files_cancels_and_errors(url: str) -> 
         "unknown": [404, "RUN_ERROR", "agent_not_found"],
         "image": [400, "RUN_ERROR", "bad_request"],
     }
-    assert file == {"text": "look: image/png 89504e47, application/pdf 25504446", "next": ": text/plain 61626364"}
+    assert file["text"] == "look: image/png 89504e47, application/pdf 25504446"
+    assert file["next"] == ": text/plain 61626364"
+    [made] = file["made"]
+    assert (made["name"], made["media_type"]) == ("page.txt", "text/plain")
 
 
 async def test_interrupts_and_tool_calls_are_answered_by_the_next_run(url: str, sqlite_flow: Flow) -> None:
@@ -111,6 +115,16 @@ async def test_a_killed_worker_leaves_no_text_behind(flow: Flow) -> None:
         found = await program.result()
     assert (found["text"], found["roles"]) == ("".join(COUNT), ["user", "reasoning", "assistant"])
     assert "MESSAGES_SNAPSHOT" in found["types"]
+
+
+@pytest.mark.postgres
+async def test_the_same_run_is_followed_again_while_a_worker_and_a_server_are_killed(flow: Flow) -> None:
+    """The client reads the run from its beginning again, so each connection may have more events than the one
+    before."""
+    found, proxy = await resumed_through_kills(flow, PROGRAM, count(1), INPUT="slowly")
+    assert (found["text"], found["roles"]) == ("".join(COUNT), ["user", "reasoning", "assistant"])
+    assert found["cuts"] >= proxy.cuts > len(COUNT)
+    assert len(await flow.database.rows("select id from runs")) == 1, "no connection started another run"
 
 
 async def test_a_run_of_one_face_is_followed_answered_and_canceled_in_others(url: str, sqlite_flow: Flow) -> None:

@@ -5,6 +5,7 @@ from __future__ import annotations
 
 import asyncio
 import json
+from itertools import count
 from typing import Any
 
 import pytest
@@ -36,7 +37,7 @@ async def at_once(url: str, transport: str, *cases: str, **variables: str) -> di
 
 @BOTH
 async def test_a_chat_has_answers_tools_edits_and_errors(url: str, transport: str, sqlite_flow: Flow) -> None:
-    found = await at_once(url, transport, "answer", "tool", "edit", "error", "cancel")
+    found = await at_once(url, transport, "answer", "tool", "edit", "error", "cancel", "file")
 
     answer = found["answer"]
     assert (answer["status"], answer["text"], answer["parts"]) == ("ready", HELLO, [STEP, "reasoning", "text"])
@@ -60,6 +61,9 @@ async def test_a_chat_has_answers_tools_edits_and_errors(url: str, transport: st
     assert "declares no agent" in error["unknown"]
     assert "not of the type image/png" in error["file"]
     assert "`tools`" in error["misspelled"]
+
+    assert found["file"]["text"] == "look: image/png 89504e47"
+    assert found["file"]["made"] == ["text/plain", "printed"]
 
     cancel = found["cancel"]
     assert cancel["stopped"] == {"runId": cancel["id"], "status": "canceled"}
@@ -163,6 +167,14 @@ async def test_a_cursor_resumes_at_every_event_while_a_worker_and_a_server_are_k
     assert (found["text"], found["status"]) == ("".join(COUNT), "ready")
     assert found["parts"] == [STEP, "reasoning", "text"], "what the killed worker wrote is gone"
     assert proxy.cuts > len(COUNT)
+
+
+@pytest.mark.postgres
+async def test_a_client_without_a_cursor_has_the_answer_although_a_worker_and_a_server_are_killed(flow: Flow) -> None:
+    """It reads the answer from its beginning again, so each connection may have more events than the one before."""
+    found, proxy = await resumed_through_kills(flow, PROGRAM, count(1), TRANSPORT="default", INPUT="slowly")
+    assert (found["text"], found["status"], found["messages"]) == ("".join(COUNT), "ready", 2)
+    assert found["cuts"] >= proxy.cuts > len(COUNT)
 
 
 # --- laws, read by the SDK itself

@@ -8,7 +8,9 @@ import pytest
 from tests.clients.client_app import COUNT
 from tests.clients.conftest import APP, make_key, ran, resumed_through_kills, running
 from tests.support.cutting_proxy import CuttingProxy
+from tests.support.eventually import eventually
 from tests.support.flow import Flow
+from tests.support.push_receiver import PushReceiver
 
 PYTHON, NODE = "langgraph_client.py", "langgraph_client.mjs"
 HELLO = "Hello, dear guest."
@@ -67,6 +69,11 @@ async def test_an_approval_is_an_interrupt_that_a_command_resumes(url: str, sqli
     assert "too late" in node["texts"][-1][1]
 
 
+def kind(asked: Any) -> Any:
+    """Return the value of an interrupt without ids."""
+    return {name: value for name, value in asked.items() if name != "toolCall"} if isinstance(asked, dict) else asked
+
+
 async def test_questions_and_tools_of_the_client_are_interrupts(url: str) -> None:
     found = await ran(PYTHON, "questions", url)
     [asked, tool, confirmed] = found["seen"]
@@ -75,6 +82,18 @@ async def test_questions_and_tools_of_the_client_are_interrupts(url: str) -> Non
     assert confirmed[0]["action_requests"][0]["description"] == "Buy it?"
     assert found["refused"] == 422, "an answer that does not fit"
     assert (found["texts"][-1], found["seat"]) == (["ai", "Bought row 12. From Oslo: 99 EUR."], 12)
+
+    node = await ran(NODE, "questions", url)
+    assert [kind(each) for each in node["seen"]] == [kind(each[0]) for each in found["seen"]]
+    assert (node["last"], node["seat"]) == (found["texts"][-1], 12)
+
+
+async def test_files_reach_the_agent_and_come_from_it(url: str) -> None:
+    python, node = await asyncio.gather(ran(PYTHON, "files", url), ran(NODE, "files", url))
+    for found in (python, node):
+        assert found["seen"] == "look: image/png 89504e47, text/plain 68656c6c"
+        [file] = found["made"]["files"]
+        assert (file["name"], file["media_type"]) == ("page.txt", "text/plain")
 
 
 async def test_a_cancel_ends_the_run_and_the_stream_says_so(url: str) -> None:
@@ -85,11 +104,57 @@ async def test_a_cancel_ends_the_run_and_the_stream_says_so(url: str) -> None:
 
 async def test_messages_wait_interrupt_or_are_refused_while_a_run_is_under_way(url: str) -> None:
     found = await ran(PYTHON, "several", url)
-    assert found["refused"] == {
-        "reject": ["ConflictError", "run_active"],
-        "rollback": ["UnprocessableEntityError", "unsupported"],
-    }
+    assert found["refused"] == {"reject": ["ConflictError", "run_active"]}
+    assert found["rolled"] == [*LOOKED, *SAID], "the messages of the run that was rolled back are gone"
+    assert found["undone"] == "interrupted"
     assert (found["before"], found["status"], found["last"]) == ("busy", "interrupted", ["ai", HELLO])
+
+
+async def test_messages_are_added_to_a_thread_without_a_run_of_the_agent(url: str) -> None:
+    found = await ran(PYTHON, "updates", url)
+    assert found["first"] == [["human", "I am Ann."], ["ai", "Hello, Ann."]]
+    assert found["checkpoint"]
+    said = "user: I am Ann.; assistant: Hello, Ann.; assistant: How are you?; user: repeat"
+    assert found["repeated"] == f"system: Be kind.; {said}", "the model gets them"
+    assert found["last"] == [*found["first"], ["human", "Good bye."]], "later runs are superseded"
+    assert found["refused"] == {
+        "values": ["UnprocessableEntityError", "unsupported"],
+        "empty": ["BadRequestError", "no_messages"],
+        "none": ["UnprocessableEntityError", "unsupported"],
+        "busy": ["ConflictError", "run_active"],
+    }
+
+
+async def test_threads_are_counted_sorted_and_filtered_and_runs_started_and_canceled_in_groups(url: str) -> None:
+    found = await ran(PYTHON, "lists", url)
+    assert found["counts"] == [3, 1, 1, 0]
+    assert (found["newest"], found["history"], found["canceled"]) == (True, [4], "interrupted")
+    assert (found["assistants"], found["versions"]) == ([5, 1], [1])
+    assert (found["schema"], found["nodes"]) == (["messages"], ["__start__", "helper", "__end__"])
+    assert found["subgraphs"] == {}
+
+
+async def test_a_webhook_gets_every_end_although_the_server_was_killed(any_flow: Flow) -> None:
+    """The receiver does not answer while the second run ends: its end is committed and not delivered when the server is
+    killed. Another server delivers it."""
+    settings: dict[str, Any] = {"app": APP, "push_allow": "127.0.0.1", "push_timeout_seconds": 2}
+    server = await any_flow.start("serve", **settings)
+    async with PushReceiver() as receiver:
+        receiver.is_silent = True
+        found = await ran(PYTHON, "webhook", server.url, HOOK=receiver.url)
+        await eventually("a delivery is under way", lambda: receiver.waiting)
+        await server.kill()
+        receiver.is_silent = False
+        await any_flow.start("serve", **settings)
+        await eventually("it is told of both ends", lambda: len({each.path for each in receiver.received}) == 2)
+        first, second = sorted((each for each in receiver.received), key=lambda each: each.path)[:2]
+    assert [each.path for each in (first, second)] == ["/hook/first", "/hook/second"]
+    assert (first.body["status"], second.body["status"]) == ("interrupted", "success")
+    assert first.body["thread_id"] == second.body["thread_id"] == found["thread"]
+    assert second.body["run_id"] == f"{first.body['run_id']}_2"
+    assert first.body["metadata"] == {"a": 1}
+    assert len(first.body["values"]["__interrupt__"]) == 1
+    assert second.body["values"]["messages"][-1]["content"] == "So: A-1 is refunded."
 
 
 async def test_errors_are_those_of_the_library(url: str) -> None:
@@ -102,7 +167,7 @@ async def test_errors_are_those_of_the_library(url: str) -> None:
         "message": ["BadRequestError", "bad_request"],
         "later": ["UnprocessableEntityError", "unsupported"],
         "mode": ["UnprocessableEntityError", "invalid"],
-        "webhook": ["UnprocessableEntityError", "unsupported"],
+        "webhook": ["UnprocessableEntityError", "invalid"],
         "resume": ["ConflictError", "nothing_to_resume"],
     }
     node = await ran(NODE, "error", url)
@@ -145,6 +210,16 @@ async def test_a_client_resumes_on_other_pods_while_a_worker_and_a_server_are_ki
     assert len(set(found["ids"])) == len(found["ids"]) > 30
     [_, answer] = found["values"]["messages"]
     assert answer["content"] == "".join(COUNT), "what the killed worker wrote is not part of the answer"
+    assert proxy.cuts >= 2
+
+
+@pytest.mark.postgres
+async def test_the_client_for_node_resumes_while_a_worker_and_a_server_are_killed(flow: Flow) -> None:
+    """It gives up after five cuts, so there are fewer."""
+    found, proxy = await resumed_through_kills(flow, NODE, 15, INPUT="slowly")
+    assert found["events"][-1] == "end"
+    assert len(set(found["ids"])) == len(found["ids"]) > 30
+    assert found["values"]["messages"][-1]["content"] == "".join(COUNT)
     assert proxy.cuts >= 2
 
 

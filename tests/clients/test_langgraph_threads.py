@@ -42,6 +42,17 @@ async def test_an_interrupt_is_shown_to_every_page_and_answered_by_one(url: str,
     assert len(await sqlite_flow.database.rows("select id from runs")) == 1
 
 
+async def test_questions_tools_of_the_client_and_files_work_in_a_page(url: str) -> None:
+    async with running(NODE, "questions", url) as program:
+        asked = [(await program.line())["asked"] for _ in range(3)]
+        found = await program.result()
+    assert asked[0] == "Which seat?"
+    assert asked[1]["toolCall"]["name"] == "locate"
+    assert asked[2]["actionRequests"][0]["description"] == "Buy it?"
+    assert found["booked"] == ["ai", "Bought row 12. From Oslo: 99 EUR."]
+    assert found["seen"] == ["ai", "look: image/png 89504e47"]
+
+
 async def test_a_stop_cancels_the_run_and_is_no_error(url: str) -> None:
     assert await ran(NODE, "stop", url) == {"status": "interrupted", "loading": False, "error": None}
 

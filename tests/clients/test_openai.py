@@ -68,10 +68,13 @@ async def test_responses_continue_from_the_one_that_the_client_names(url: str) -
     assert found == {name: start + name for name in ("two", "beside", "four")}
 
 
-async def test_a_stream_survives_the_heartbeats_while_a_person_decides_elsewhere(sqlite_flow: Flow) -> None:
+@BOTH
+async def test_a_stream_survives_the_heartbeats_while_a_person_decides_elsewhere(
+    sqlite_flow: Flow, program: str
+) -> None:
     pod = await sqlite_flow.start("serve", app=APP, heartbeat_seconds=0.1)
-    async with CuttingProxy(lambda: [pod.url], None) as proxy, running(PYTHON, "approval", proxy.url) as program:
-        [wait] = (await program.line())["waits"]
+    async with CuttingProxy(lambda: [pod.url], None) as proxy, running(program, "approval", proxy.url) as client:
+        [wait] = (await client.line())["waits"]
         assert (wait["kind"], wait["name"]) == ("tool", "refund")
 
         async def heartbeats() -> bool:
@@ -80,7 +83,7 @@ async def test_a_stream_survives_the_heartbeats_while_a_person_decides_elsewhere
         await eventually("the client has got heartbeats", heartbeats)
         decided = await sqlite_flow.request("POST", f"/api/approvals/{wait['id']}", json={"decision": "approve"})
         assert decided.status_code == 200
-        found = await program.result()
+        found = await client.result()
     assert (found["status"], found["text"]) == ("completed", "So: A-1 is refunded.")
 
 
@@ -90,10 +93,12 @@ async def test_a_cancel_ends_the_run_and_the_stream_says_so(url: str, program: s
     assert (found["last"], found["status"]) == ("response.incomplete", "cancelled")
 
 
-async def test_images_and_files_reach_the_agent(url: str) -> None:
-    found = await ran(PYTHON, "files", url)
+@BOTH
+async def test_images_and_files_reach_the_agent(url: str, program: str) -> None:
+    found = await ran(program, "files", url)
     assert found["response"] == "look: image/png 89504e47, application/pdf 25504446"
     assert found["chat"] == "see: image/png 89504e47"
+    assert found["made"] == "page.txt"
 
 
 async def test_what_the_client_deletes_is_gone(url: str, sqlite_flow: Flow) -> None:
@@ -115,6 +120,8 @@ async def test_errors_are_those_of_the_library(url: str) -> None:
         "chat": ["InternalServerError", "rate_limit_exceeded"],
         "chat stream": ["APIError", "rate_limit_exceeded"],
     }
+    same = ("failed", "model", "tool", "previous", "chat")
+    assert await ran(NODE, "error", url) == {name: found[name] for name in same}
 
 
 async def test_the_key_of_the_library_is_a_key_of_the_server(sqlite_flow: Flow) -> None:

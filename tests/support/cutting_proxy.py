@@ -17,14 +17,20 @@ LAST_CHUNK = b"0\r\n\r\n"
 
 class CuttingProxy:
     """`pods` returns the addresses of the pods that are up. `events`: after how many events a stream is cut; None: it
-    is not. `numbers` has that number for each stream, instead. Heartbeats are not counted as events."""
+    is not. `numbers` has that number for each stream, instead. Heartbeats are not counted as events. `retry_ms`: every
+    stream begins with this reconnection time, for clients that otherwise wait for seconds."""
 
     def __init__(
-        self, pods: Callable[[], Sequence[str]], events: int | None = 1, numbers: Iterator[int] | None = None
+        self,
+        pods: Callable[[], Sequence[str]],
+        events: int | None = 1,
+        numbers: Iterator[int] | None = None,
+        retry_ms: int | None = None,
     ) -> None:
         self._pods = pods
         self.events = events
         self._numbers = numbers
+        self._retry = b"" if retry_ms is None else b"retry: %d\n\n" % retry_ms
         self.cuts = 0
         self.heartbeats = 0
         self._turn = count()
@@ -67,6 +73,7 @@ class CuttingProxy:
             while chunk := await source.read(65536):
                 if not is_stream and STREAM in chunk:
                     is_stream, left = True, self.events if self._numbers is None else next(self._numbers)
+                    chunk = self._with_retry(chunk)
                 if not is_stream or left is None:
                     self.heartbeats += chunk.count(b": ping")
                     client.write(chunk)
@@ -86,6 +93,13 @@ class CuttingProxy:
                     client.write(rest)
                     rest = b""
             client.write(rest)
+
+    def _with_retry(self, beginning: bytes) -> bytes:
+        """Add the reconnection time to the beginning of a stream, as a chunk of its own behind the headers."""
+        if not self._retry:
+            return beginning
+        headers, end, body = beginning.partition(b"\r\n\r\n")
+        return b"%b%b%x\r\n%b\r\n%b" % (headers, end, len(self._retry), self._retry, body)
 
 
 async def _pass_on(source: asyncio.StreamReader, target: asyncio.StreamWriter) -> None:

@@ -39,6 +39,8 @@ from runyard.engine.running.worker import Worker
 from runyard.faces.a2a.push import KIND as A2A_PUSH
 from runyard.faces.a2a.push import notifications
 from runyard.faces.chats.told import told_by
+from runyard.faces.langgraph.webhooks import KIND as LANGGRAPH_PUSH
+from runyard.faces.langgraph.webhooks import Webhook
 from runyard.settings import Settings
 from runyard.settings.addresses import networks
 from runyard.store import Store
@@ -84,7 +86,7 @@ def build_log_pipeline(resources: Resources) -> LogPipeline:
     settings, publications = resources.settings, Publications()
     pushes = Pushes(
         resources.store,
-        {A2A_PUSH: notifications},
+        {A2A_PUSH: notifications, LANGGRAPH_PUSH: Webhook},
         allow=networks(settings.push_allow),
         attempts=settings.push_attempts,
         timeout_seconds=settings.push_timeout_seconds,

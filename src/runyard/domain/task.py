@@ -85,12 +85,13 @@ class RunOptions(Struct, frozen=True, omit_defaults=True):
 
     `instructions` are added to those of the agent. `earlier` are messages that came before, in the format of OpenAI's
     chat API. `max_output_tokens` limits the run like a budget. `echo` is what the face needs to show the request again;
-    agents do not get it."""
+    agents do not get it. With `is_record` the run only records `earlier`: its agent is not called."""
 
     instructions: str | None = None
     earlier: list[dict[str, Any]] = []
     max_output_tokens: int | None = None
     echo: dict[str, Any] = {}
+    is_record: bool = False
 
 
 def deadline(asked_at: int, task: Task | None) -> int | None:

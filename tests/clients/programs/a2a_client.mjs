@@ -33,6 +33,7 @@ class Reader {
   artifacts = {}
   kinds = []
   states = []
+  data = [] // names of the data that came with the states
 
   async read(stream) {
     for await (const { payload } of stream) this.take(payload.$case, payload.value)
@@ -46,7 +47,9 @@ class Reader {
       this.artifacts = Object.fromEntries(value.artifacts.map((each) => [each.artifactId, [...each.parts]]))
     } else if (kind === 'statusUpdate') {
       this.task.status = value.status
-      this.states.push(name(value.status))
+      const parts = value.status.message?.parts ?? []
+      this.data.push(...parts.flatMap((each) => (each.content?.$case === 'data' ? Object.keys(each.content.value) : [])))
+      if (this.states.at(-1) !== name(value.status)) this.states.push(name(value.status))
     } else {
       const { artifactId, parts } = value.artifact
       this.artifacts[artifactId] = value.append ? [...this.artifacts[artifactId], ...parts] : [...parts]
@@ -100,6 +103,24 @@ const flows = {
     const wrong = await refused(client.sendMessage(message(['perhaps'], { taskId })))
     const told = await follow(client, [part('data', { approved: true })], { taskId })
     return { asked: before, wrong, told: [told.kinds[0], told.state, told.text] }
+  },
+
+  async tool(binding) {
+    const found = await follow(await connect(binding), ['look'])
+    return { text: found.text, kinds: found.data }
+  },
+
+  // A question, a tool of the client and a confirmation.
+  async booking(binding) {
+    const client = await connect(binding, 'airline')
+    let found = await follow(client, ['a seat'])
+    const asked = []
+    for (const answer of [{ row: 12 }, 'Oslo', { approved: true }]) {
+      asked.push(found.asked)
+      const given = typeof answer === 'string' ? answer : part('data', answer)
+      found = await follow(client, [given], { taskId: found.task.id })
+    }
+    return { asked, state: found.state, text: found.text }
   },
 
   async file(binding) {

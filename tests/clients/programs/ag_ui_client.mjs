@@ -135,7 +135,10 @@ const cases = {
     ])
     const first = await run(each)
     ask(each, [{ type: 'document', source: { type: 'url', value: 'data:text/plain,abcd' } }])
-    say({ text: first.text, next: (await run(each)).text })
+    const next = await run(each)
+    const other = agent('printer', 'printed')
+    ask(other, 'one')
+    say({ text: first.text, next: next.text, made: (await run(other)).result.files })
   },
 
   // Follows one run over connections that break: the same `runId` again.

@@ -151,6 +151,18 @@ const cases = {
     say({ ...shown(each), asked })
   },
 
+  // A file for the agent, and one of the agent.
+  async file() {
+    const each = chat('viewer')
+    const url = `data:image/png;base64,${Buffer.from('\x89PNG\r\n\x1a\n', 'latin1').toString('base64')}`
+    await each.sendMessage({ text: 'look', files: [{ type: 'file', mediaType: 'image/png', filename: 'a.png', url }] })
+    const other = chat('printer', { id: `${chatId}-printer` })
+    await other.sendMessage({ text: 'one' })
+    const made = other.lastMessage.parts.find((part) => part.type === 'file')
+    const bytes = await fetch(new URL(made.url, BASE_URL), { headers })
+    say({ ...shown(each), made: [made.mediaType, await bytes.text()] })
+  },
+
   async cancel() {
     const each = chat('helper', { sendAutomaticallyWhen: lastAssistantMessageIsCompleteWithToolCalls })
     const sent = each.sendMessage({ text: 'endless' })

@@ -1,5 +1,5 @@
 // Drives the package `eventsource`, unmodified: `node eventsource_client.mjs <case>`. The folder of the package is in CLIENTS.
-// It prints one JSON object.
+// Every line that it prints is a JSON object; the last one is the result.
 
 import { createRequire } from 'node:module'
 import { pathToFileURL } from 'node:url'
@@ -20,15 +20,21 @@ const cases = {
   async follow() {
     const { thread_id } = await post('/api/threads', { agent: 'helper' })
     const { run_id } = await post(`/api/threads/${thread_id}/messages`, { content: INPUT })
+    console.log(JSON.stringify({ run: run_id }))
     const source = new EventSource(`${BASE_URL}/api/runs/${run_id}/events`)
-    const found = { ids: [], names: [], text: '', opened: 0 }
+    const found = { ids: [], names: [], opened: 0 }
+    const texts = new Map() // by id: text that a killed worker wrote is taken back
     source.onopen = () => (found.opened += 1)
     for (const name of NAMES) {
       source.addEventListener(name, (event) => {
         if (event.data === undefined) return // an error of the connection, not of the run
         found.ids.push(Number(event.lastEventId))
         found.names.push(name)
-        if (name === 'token') found.text += JSON.parse(event.data).text
+        const data = JSON.parse(event.data)
+        if (name === 'token') texts.set(Number(event.lastEventId), data.text)
+        if (data.reset) for (const id of texts.keys()) if (id > data.after) texts.delete(id)
+        if (name === 'final') found.final = data.text
+        if (name === 'error' || name === 'canceled') found.end = data
       })
     }
     await new Promise((resolve) => {
@@ -39,7 +45,7 @@ const cases = {
         }
       })
     })
-    console.log(JSON.stringify({ run: run_id, ...found }))
+    console.log(JSON.stringify({ run: run_id, text: [...texts.values()].join(''), ...found }))
   },
 }
 

@@ -54,6 +54,30 @@ const cases = {
     say({ asked: interrupt.value.action_requests[0].name, texts: texts(second.values) })
   },
 
+  // A question, a tool of the client and a confirmation.
+  async questions() {
+    const { thread_id } = await client.threads.create()
+    let values = await client.runs.wait(thread_id, 'airline', { input: { wish: 'a seat' } })
+    const seen = []
+    for (const resume of [{ row: 12 }, 'Oslo', true]) {
+      seen.push(values.__interrupt__[0].value)
+      values = await client.runs.wait(thread_id, 'airline', { command: { resume } })
+    }
+    say({ seen, last: texts(values).at(-1), seat: values.seat })
+  },
+
+  async files() {
+    const data = Buffer.from('\x89PNG\r\n\x1a\n', 'latin1').toString('base64')
+    const content = [
+      { type: 'text', text: 'look' },
+      { type: 'image_url', image_url: { url: `data:image/png;base64,${data}` } },
+      { type: 'file', mimeType: 'text/plain', data: 'aGVsbG8=', metadata: { filename: 'a.txt' } },
+    ]
+    const seen = await client.runs.wait(null, 'viewer', { input: asks(content) })
+    const made = await client.runs.wait(null, 'printer', { input: asks('one') })
+    say({ seen: seen.messages.at(-1).content, made: made.messages.at(-1).additional_kwargs })
+  },
+
   async cancel() {
     const { thread_id } = await client.threads.create()
     const run = await client.runs.create(thread_id, 'helper', { input: asks('endless') })

@@ -147,6 +147,14 @@ async def questions():
     say(seen=seen, refused=refused, texts=texts(values), seat=values["seat"])
 
 
+async def files():
+    image = {"type": "image_url", "image_url": {"url": "data:image/png;base64,iVBORw0KGgo="}}
+    text = {"type": "file", "mime_type": "text/plain", "data": "aGVsbG8=", "metadata": {"filename": "a.txt"}}
+    seen = await client.runs.wait(None, "viewer", input=asks([{"type": "text", "text": "look"}, image, text]))
+    made = await client.runs.wait(None, "printer", input=asks("one"))
+    say(seen=seen["messages"][-1]["content"], made=made["messages"][-1]["additional_kwargs"])
+
+
 async def cancel():
     thread = (await client.threads.create())["thread_id"]
     created, seen = [], []
@@ -165,17 +173,92 @@ async def several():
     thread = (await client.threads.create())["thread_id"]
     first = await client.runs.create(thread, "helper", input=asks("endless"))
     refused = {}
-    for name, more in {"reject": {}, "rollback": {}}.items():
-        try:
-            await client.runs.create(thread, "helper", input=asks("hello"), multitask_strategy=name, **more)
-        except APIStatusError as error:
-            refused[name] = [type(error).__name__, error.code]
+    try:
+        await client.runs.create(thread, "helper", input=asks("hello"), multitask_strategy="reject")
+    except APIStatusError as error:
+        refused["reject"] = [type(error).__name__, error.code]
     queued = await client.runs.create(thread, "helper", input=asks("hello"), multitask_strategy="enqueue")
     before = (await client.threads.get(thread))["status"]
     await client.runs.cancel(thread, queued["run_id"], wait=True)
     values = await client.runs.wait(thread, "helper", input=asks("hello"), multitask_strategy="interrupt")
     status = (await client.runs.get(thread, first["run_id"]))["status"]
-    say(refused=refused, before=before, status=status, last=texts(values)[-1])
+    other = (await client.threads.create())["thread_id"]
+    await client.runs.wait(other, "helper", input=asks("look"))
+    gone = await client.runs.create(other, "helper", input=asks("endless"))
+    rolled = await client.runs.wait(other, "helper", input=asks("hello"), multitask_strategy="rollback")
+    undone = (await client.runs.get(other, gone["run_id"]))["status"]
+    say(refused=refused, before=before, status=status, last=texts(values)[-1], rolled=texts(rolled), undone=undone)
+
+
+async def updates():
+    """Begin a thread with messages, add one, and go back to the first state."""
+    said = [{"role": "user", "content": "I am Ann."}, {"role": "assistant", "content": "Hello, Ann."}]
+    steps = [{"updates": [{"values": {"messages": [each]}, "as_node": "helper"}]} for each in said]
+    thread = (await client.threads.create(graph_id="helper", supersteps=steps))["thread_id"]
+    first = await client.threads.get_state(thread)
+    made = await client.threads.update_state(thread, {"messages": [{"role": "ai", "content": "How are you?"}]})
+    values = await client.runs.wait(thread, "helper", input=asks("repeat"))
+    before = {"checkpoint_id": first["checkpoint"]["checkpoint_id"]}
+    await client.threads.update_state(thread, {"messages": ["Good bye."]}, checkpoint=before)
+    last = await client.threads.get_state(thread)
+    refused = {}
+    for name, given in {"values": {"mood": "good"}, "empty": {"messages": []}, "none": None}.items():
+        try:
+            await client.threads.update_state(thread, given)
+        except APIStatusError as error:
+            refused[name] = [type(error).__name__, error.code]
+    await client.runs.create(thread, "helper", input=asks("endless"))
+    try:
+        await client.threads.update_state(thread, {"messages": ["Too late."]})
+    except APIStatusError as error:
+        refused["busy"] = [type(error).__name__, error.code]
+    await client.runs.cancel_many(status="all")
+    say(
+        first=texts(first["values"]),
+        checkpoint="checkpoint_id" in made["checkpoint"],
+        repeated=texts(values)[-1][1],
+        last=texts(last["values"]),
+        refused=refused,
+    )
+
+
+async def lists():
+    """Count, sort and filter threads; start runs in a batch, and cancel some of them."""
+    batch = await client.runs.create_batch([{"assistant_id": "helper", "input": asks("hello")} for _ in range(3)])
+    for run in batch:
+        await client.runs.join(run["thread_id"], run["run_id"])
+    oldest = batch[0]["thread_id"]
+    await client.threads.update(oldest, metadata={"user": "ann"})
+    await client.runs.wait(oldest, "helper", input=asks("hello"), metadata={"turn": "two"})
+    by_change = await client.threads.search(sort_by="updated_at", sort_order="desc", limit=1)
+    run = await client.runs.create(oldest, "helper", input=asks("endless"))
+    counts = [await client.threads.count(), await client.threads.count(metadata={"user": "ann"})]
+    counts += [await client.threads.count(status="busy"), await client.threads.count(values={"mood": "good"})]
+    history = await client.threads.get_history(oldest, metadata={"turn": "two"})
+    await client.runs.cancel_many(thread_id=oldest, run_ids=[run["run_id"]])
+    await client.runs.join(oldest, run["run_id"])
+    schemas = await client.assistants.get_schemas("helper")
+    graph = await client.assistants.get_graph("helper")
+    say(
+        counts=counts,
+        newest=by_change[0]["thread_id"] == oldest,
+        history=[len(each["values"]["messages"]) for each in history],
+        canceled=(await client.runs.get(oldest, run["run_id"]))["status"],
+        assistants=[await client.assistants.count(), await client.assistants.count(name="help")],
+        versions=[each["version"] for each in await client.assistants.get_versions("helper")],
+        schema=list(schemas["state_schema"]["properties"]),
+        nodes=[each["id"] for each in graph["nodes"]],
+        subgraphs=await client.assistants.get_subgraphs("helper"),
+    )
+
+
+async def webhook():
+    """Two runs of the client with an address for each: one that waits, and its answer."""
+    thread = (await client.threads.create())["thread_id"]
+    url = os.environ["HOOK"]
+    await client.runs.wait(thread, "helper", input=asks("refund"), metadata={"a": 1}, webhook=f"{url}/first")
+    await client.runs.wait(thread, "helper", command={"resume": True}, webhook=f"{url}/second")
+    say(thread=thread)
 
 
 async def error():
@@ -192,7 +275,7 @@ async def error():
         "message": (None, "helper", {"input": {"messages": [{"role": "tool", "content": "x"}]}}),
         "later": (None, "helper", {"input": asks("hello"), "after_seconds": 5}),
         "mode": (None, "helper", {"input": asks("hello"), "stream_mode": "debug"}),
-        "webhook": (None, "helper", {"input": asks("hello"), "webhook": "https://example.com"}),
+        "webhook": (None, "helper", {"input": asks("hello"), "webhook": "http://127.0.0.1/"}),
     }
     for name, (thread, assistant, more) in requests.items():
         try:

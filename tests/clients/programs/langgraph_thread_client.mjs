@@ -75,6 +75,29 @@ const cases = {
     say({ reloaded, last, there })
   },
 
+  // A question, a tool of the client and a confirmation; and a file.
+  async questions() {
+    const controller = opened({ assistantId: 'airline' })
+    await controller.submit(asks('a seat'))
+    const seen = []
+    for (const answer of [{ row: 12 }, 'Oslo', { decisions: [{ type: 'approve' }] }]) {
+      const asked = await until(controller, (state) => state.interrupts.length > 0 && !seen.includes(state.interrupts.at(-1).id))
+      seen.push(asked.interrupts.at(-1).id)
+      say({ asked: asked.interrupts.at(-1).value })
+      await controller.respond(answer)
+    }
+    const booked = seen.length && texts((await until(controller, finished)).messages).at(-1)
+    const viewer = opened({ assistantId: 'viewer' })
+    const data = Buffer.from('\x89PNG\r\n\x1a\n', 'latin1').toString('base64')
+    const content = [
+      { type: 'text', text: 'look' },
+      { type: 'image_url', image_url: { url: `data:image/png;base64,${data}` } },
+    ]
+    await viewer.submit(asks(content))
+    const looked = await until(viewer, (state) => state.messages.at(-1)?.getType() === 'ai' && state.messages.at(-1).text !== '')
+    say({ booked, seen: texts(looked.messages).at(-1) })
+  },
+
   async stop() {
     const controller = opened()
     const submitted = controller.submit(asks('endless'))

@@ -42,6 +42,47 @@ const cases = {
     say({ first: shown(first), second: shown(second) })
   },
 
+  // A person decides elsewhere while the stream is open.
+  async approval() {
+    let waits
+    for await (const event of await client.responses.create({ model, input: 'refund', stream: true, background: true })) {
+      const found = event.response?.runyard?.waits ?? []
+      if (found.length > 0 && !waits) say({ waits: (waits = found) })
+      if (event.type === 'response.completed') say(shown(event.response))
+    }
+  },
+
+  async files() {
+    const image = `data:image/png;base64,${Buffer.from('\x89PNG\r\n\x1a\n', 'latin1').toString('base64')}`
+    const pdf = `data:application/pdf;base64,${Buffer.from('%PDF-1.7').toString('base64')}`
+    const content = [
+      { type: 'input_text', text: 'look' },
+      { type: 'input_image', image_url: image, detail: 'auto' },
+      { type: 'input_file', filename: 'a.pdf', file_data: pdf },
+    ]
+    const response = await client.responses.create({ model: 'viewer', input: [{ role: 'user', content }] })
+    const parts = [
+      { type: 'text', text: 'see' },
+      { type: 'image_url', image_url: { url: image } },
+    ]
+    const chat = await client.chat.completions.create({ model: 'viewer', messages: [{ role: 'user', content: parts }] })
+    const made = await client.responses.create({ model: 'printer', input: 'one' })
+    say({ response: shown(response).text, made: made.runyard.files[0].name, chat: chat.choices[0].message.content })
+  },
+
+  async error() {
+    const failed = await client.responses.create({ model, input: 'fail' })
+    const found = { failed: [failed.status, failed.error.code] }
+    const refused = async (name, made) => {
+      await made.catch((error) => (found[name] = [error.constructor.name, error.code]))
+    }
+    await refused('model', client.responses.create({ model: 'unknown', input: 'hello' }))
+    await refused('tool', client.responses.create({ model, input: 'hello', tools: [{ type: 'web_search' }] }))
+    await refused('previous', client.responses.create({ model, input: 'hello', previous_response_id: 'resp_1' }))
+    await refused('chat', client.chat.completions.create({ model, messages: [{ role: 'user', content: 'fail' }] }))
+    say(found)
+  },
+
   async cancel() {
     const response = await client.responses.create({ model, input: 'endless', background: true })
     const seen = []

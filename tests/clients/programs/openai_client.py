@@ -148,7 +148,8 @@ def files():
         {"role": "user", "content": content},
     ]
     chat = client.chat.completions.create(model="viewer", messages=messages)
-    say(response=response.output_text, chat=chat.choices[0].message.content)
+    made = client.responses.create(model="printer", input="one").runyard["files"]
+    say(response=response.output_text, made=made[0]["name"], chat=chat.choices[0].message.content)
 
 
 def delete():

@@ -119,7 +119,6 @@ async def test_commands_have_results_or_errors_of_the_protocol(serve: Serve) -> 
         ("input.respond", {}, full, "invalid_argument"),
         ("run.start", {"assistant_id": "other", "input": "x"}, full, "invalid_argument"),
         ("run.start", {"assistant_id": "echo"}, full, "invalid_argument"),
-        ("run.start", {"assistant_id": "echo", "input": "x", "multitaskStrategy": "rollback"}, full, "not_supported"),
         ("state.fork", {"checkpoint_id": "none"}, full, "no_such_checkpoint"),
         ("state.get", {"keys": 3}, full, "invalid_argument"),
         ("subscription.subscribe", {}, full, "unknown_command"),

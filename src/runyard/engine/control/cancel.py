@@ -1,15 +1,13 @@
 """Cancels runs. A queued or waiting run ends at once. A running one gets a cancel request in its row, and its worker is
 notified."""
 
-import asyncio
 from collections.abc import Awaitable, Callable, Sequence
-from contextlib import suppress
 
 from runyard.base.clock import Clock
 from runyard.domain.events import Draft
 from runyard.domain.runs.endings import EndWithoutWorker
 from runyard.domain.runs.run import Fate, Run, Status
-from runyard.engine.log.stream import Pause, Streams
+from runyard.engine.log.stream import Streams
 from runyard.engine.log.tail import Tail
 from runyard.store import Ending, Store
 from runyard.telemetry.metrics import Metrics
@@ -58,7 +56,7 @@ class Cancel:
         run = await self._store.cancel(owner, run_id, self.grace_ms, ending)
         await self.announce(run, ending)
         if run.status is Status.RUNNING and patience > 0:
-            await self._wait_for_end(run, patience)
+            await self._streams.wait_for_end(run.id, run.last_seq, patience)
             run = await self._store.get_run(owner, run_id)
         return run
 
@@ -79,13 +77,3 @@ class Cancel:
             await self.on_ended(run)
         if ending.written and run.thread_id is not None:
             self._wake_workers()  # messages that it had not taken have started new runs
-
-    async def _wait_for_end(self, run: Run, patience: float) -> None:
-        follower = self._streams.follow(run.id, run.last_seq)
-        try:
-            with suppress(TimeoutError):
-                async with asyncio.timeout(patience):
-                    while not isinstance(await follower.next(patience), Pause):
-                        pass
-        finally:
-            follower.close()

@@ -186,6 +186,31 @@ class Intake(ThreadIntake):
         post = await self._message(owner, face, old.thread_id, text, agent, key, options=options, parts=parts)
         return self._announce(await self._store.edit(owner, post, run_id))
 
+    async def record(
+        self, owner: str, face: str, thread_id: str, options: RunOptions, agent: str | None, replaced: str | None = None
+    ) -> Accepted:
+        """Queue a run that records the messages of `options` in a thread, after its last run or instead of the run
+        `replaced`. No agent is called. RunActive if a run of the thread has not ended."""
+        self._check_agent(agent)
+        self._admission.check(owner, "".join(str(each.get("content") or "") for each in options.earlier))
+        asked = options_as_stored(self._redactor, options)
+        post = Post(
+            owner=owner,
+            face=face,
+            run_id=new_id(),
+            lane_key=thread_lane(thread_id),
+            thread_id=thread_id,
+            agent=agent,
+            default_agent=self._default_agent,
+            queued=lambda agent: self._draft(RunQueued(agent, options=asked)),
+            has_client_tools=True,
+            created_at=self._clock.now_ms(),
+            most_queued=self._admission.queued_per_lane,
+        )
+        if replaced is not None:
+            return self._announce(await self._store.edit(owner, post, replaced))
+        return await self._accept(post, "reject")
+
     async def start(
         self,
         owner: str,

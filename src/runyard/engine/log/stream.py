@@ -255,6 +255,17 @@ class Streams:
         self._open.add(follower)
         return follower
 
+    async def wait_for_end(self, run_id: str, after: int, patience: float) -> None:
+        """Return when the run has ended, or after `patience` seconds. `after` is a seq of its log."""
+        follower = self.follow(run_id, after)
+        try:
+            with suppress(TimeoutError):
+                async with asyncio.timeout(patience):
+                    while not isinstance(await follower.next(patience), Pause):
+                        pass
+        finally:
+            follower.close()
+
     def remove(self, follower: Follower) -> None:
         self._open.discard(follower)
 

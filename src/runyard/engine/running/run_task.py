@@ -171,6 +171,9 @@ class RunTask:
         if self._run.resume_why is not None:
             self._trace.attempt = state.attempt + 1
             self._writer.write(self._draft(RunResumed(state.attempt + 1, self._run.resume_why)))
+        if state.options is not None and state.options.is_record:
+            await self._end_done(Output(""))
+            return
         handle = self._handle = RunHandle(
             self._services, self._claim, self._writer, state, trace=self._trace, fail=self.fail, lease=self._lease
         )

@@ -13,7 +13,7 @@ from runyard.faces.ag_ui.events import Shown
 from runyard.faces.ag_ui.state import State
 from runyard.faces.ag_ui.translate import Translation
 
-TRANSLATION = translation_kind("ag_ui", 1, State, Translation)
+TRANSLATION = translation_kind("ag_ui", 2, State, Translation)
 
 
 async def translated(engine: Engine, run: Run) -> State:

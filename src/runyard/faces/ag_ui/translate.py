@@ -10,6 +10,8 @@ encoder completes with the messages of the request (`follow.Encoder`).
 
 from typing import Any
 
+import msgspec
+
 from runyard.domain.events import (
     PROGRESS,
     ApprovalDecided,
@@ -85,10 +87,12 @@ class Translation(PartedTranslation[State, Shown]):
                 self._write("text", text, out)
             case ModelThinking(text):
                 self._write("reasoning", text, out)
-            case RunOutput(text, sources, outputs):
+            case RunOutput(text, sources, outputs) as output:
                 self._answer(text, out)
                 if sources:
                     state.result["sources"] = sources
+                if output.files:
+                    state.result["files"] = msgspec.to_builtins(output.files)
                 if outputs:
                     state.result["outputs"] = outputs
                     out.append({"type": "STATE_SNAPSHOT", "snapshot": outputs})

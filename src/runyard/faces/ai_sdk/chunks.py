@@ -1,11 +1,12 @@
 """The chunks of a UI message stream, and the names of streams. Pure."""
 
 import re
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from typing import Any
 
 import msgspec
 
+from runyard.domain.content.parts import File
 from runyard.domain.events import RunError, Usage, WaitAnswered
 
 Chunk = dict[str, Any]
@@ -107,6 +108,11 @@ def _source(name: str) -> Chunk:
     if name.startswith(("https://", "http://")):
         return {"type": "source-url", "sourceId": name, "url": name}
     return {"type": "source-document", "sourceId": name, "mediaType": "text/plain", "title": name}
+
+
+def files(given: Iterable[File]) -> list[Chunk]:
+    """Return the files of an answer. Their address is one of this server, and needs the caller's key."""
+    return [{"type": "file", "url": f"/api/files/{file.id}", "mediaType": file.type} for file in given]
 
 
 def said(output: Any) -> str:

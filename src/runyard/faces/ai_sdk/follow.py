@@ -13,7 +13,7 @@ from runyard.faces.ai_sdk.state import State
 from runyard.faces.ai_sdk.translate import Translation
 
 RESUMED_SECONDS = 60.0
-TRANSLATION = translation_kind("ai_sdk", 1, State, Translation)
+TRANSLATION = translation_kind("ai_sdk", 2, State, Translation)
 
 
 async def translated(engine: Engine, run: Run) -> State:

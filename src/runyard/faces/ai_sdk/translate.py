@@ -100,10 +100,10 @@ class Translation(PartedTranslation[State, Chunk]):
                 self._write("text", text, event.id, out)
             case ModelThinking(text):
                 self._write("reasoning", text, event.id, out)
-            case RunOutput(text, sources, outputs):
+            case RunOutput(text, sources, outputs) as output:
                 self._answer(text, event.id, out)
                 self._close_text(out)
-                self._add(out, *chunks.sources(sources))
+                self._add(out, *chunks.sources(sources), *chunks.files(output.files or ()))
                 if outputs:
                     self._add(out, chunks.data("outputs", self.state.run_id, outputs))
             case ModelMessage():

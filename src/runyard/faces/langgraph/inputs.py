@@ -17,6 +17,10 @@ DECISION = (
     "The answer to an approval is true or false, `{approved: true | false, reason?, input?}`, or "
     "`{decisions: [{type: approve | edit | reject, ...}]}` with one decision."
 )
+UPDATE = (
+    "This server can add `messages` to the state of a thread, and nothing else: the state is made from the logs of its "
+    "runs. To change a message, start a run with another one and the checkpoint before it."
+)
 EARLIER_FILE = "(a file that was sent earlier)"
 WAIT_ID = re.compile(r"(?:approval|wait)_[0-9a-f-]{36}", re.ASCII)
 
@@ -55,6 +59,18 @@ def _messages(messages: list[Any]) -> Input:
     if not text and not files:
         raise wire.NoInput
     return Input(text, [each for each in earlier if each["content"]], files, question["id"])
+
+
+def recorded(values: Any) -> list[dict[str, Any]]:
+    """Return the messages of an update of the state, in the format of OpenAI's chat API."""
+    if not isinstance(values, dict) or set(values) != {"messages"}:
+        raise wire.Unsupported(UPDATE)
+    given = values["messages"] if isinstance(values["messages"], list) else [values["messages"]]
+    known = [_message(each) for each in given]
+    found = [{"role": each["role"], "content": _text(each["content"], EARLIER_FILE)} for each in known]
+    if not found or not all(each["content"] for each in found):
+        raise wire.NoMessages
+    return found
 
 
 def _message(given: Any) -> dict[str, Any]:

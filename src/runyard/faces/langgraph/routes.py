@@ -7,14 +7,15 @@ address in `Location` follows it again.
 
 from collections.abc import Awaitable, Callable
 from functools import partial
-from typing import Any, Literal
+from typing import Annotated, Any, Literal
 
 import msgspec
+from pydantic import Field
 from starlette.requests import Request
 from starlette.responses import Response
 
 from runyard.domain.conversations.thread import Thread
-from runyard.domain.runs.run import Run
+from runyard.domain.runs.run import Run, Status
 from runyard.engine.engine import Engine
 from runyard.errors import BadRequest, NotFound
 from runyard.faces.langgraph import commands, objects, thread_routes, wire
@@ -31,12 +32,12 @@ from runyard.faces.langgraph.follow import (
     stream_headers,
     translated,
 )
-from runyard.faces.langgraph.start import FACE, Wanted, find_thread, shown_id, start
-from runyard.faces.langgraph.threads import CANCEL_PATIENCE, shown_parts, shown_run
-from runyard.web.auth import check_scope, owner_of
+from runyard.faces.langgraph.start import FACE, PATIENCE, Wanted, find_thread, shown_id, start
+from runyard.faces.langgraph.threads import shown_parts, shown_run
+from runyard.web.auth import Owner, check_scope, owner_of
 from runyard.web.body import read
-from runyard.web.context import context_of, engine_of
-from runyard.web.responses import Json, key_of
+from runyard.web.context import EngineDep, context_of, engine_of
+from runyard.web.responses import Json, Key, key_of
 from runyard.web.routing import Router
 
 SHORT_PATIENCE = 1.0  # a client that looks at the run next finds it canceled
@@ -44,6 +45,8 @@ RUNS = "/langgraph/runs"
 THREAD_RUNS = "/langgraph/threads/{thread_id}/runs"
 RUN = f"{THREAD_RUNS}/{{run_id}}"
 MOST_RUNS = 1000
+NO_ROLLBACK = "This server deletes no runs, so it cannot roll back. Use the action `interrupt`."
+CANCELED_BY_STATUS = {"pending": Status.QUEUED, "running": Status.RUNNING}
 NO_RUN = "The thread has no run with that id."
 POSITION = "Last-Event-ID is the id of an event of this stream, or -1 for the beginning."
 
@@ -63,6 +66,7 @@ LIST_PARAMETERS = (
     _parameter("select", type="array", items={"type": "string"}),
 )
 
+Batch = Annotated[list[wire.NewRun], Field(min_length=1, max_length=wire.MOST_ROWS)]
 router = Router(FACE)
 
 
@@ -108,6 +112,46 @@ async def create_run(request: Request) -> Response:
 async def create_alone(request: Request) -> Response:
     """Start a run in a new thread."""
     return await create_run(request)
+
+
+@router.post(f"{RUNS}/batch")
+async def create_batch(engine: EngineDep, owner: Owner, request: Request, body: Batch, key: Key = None) -> Response:
+    """Start runs, each in a thread of its own."""
+    made: list[dict[str, Any]] = []
+    for n, each in enumerate(body):
+        wanted = Wanted(owner, None, each, key and f"{key} {n}", lambda scope: check_scope(request, scope))
+        started = await start(engine, wanted)
+        run = await engine.views.run(owner, started.run_id)
+        made.append(await shown_run(engine, started.thread, run, started.part))
+    return Json(made)
+
+
+@router.post(f"{RUNS}/cancel", status_code=204)
+async def cancel_runs(
+    engine: EngineDep,
+    owner: Owner,
+    body: wire.RunsToCancel,
+    action: Literal["interrupt", "rollback"] = "interrupt",
+) -> Response:
+    """Cancel runs of a thread, or all runs with a status."""
+    if action == "rollback":
+        raise wire.Unsupported(NO_ROLLBACK)
+    for run_id in await _to_cancel(engine, owner, body):
+        await engine.cancel(owner, run_id, 0)
+    return Response(status_code=204)
+
+
+async def _to_cancel(engine: Engine, owner: str, body: wire.RunsToCancel) -> list[str]:
+    if body.run_ids is None:
+        if body.status is None:
+            raise BadRequest("Send `thread_id` and `run_ids`, or `status`.")
+        wanted = (Status.QUEUED, Status.RUNNING) if body.status == "all" else (CANCELED_BY_STATUS[body.status],)
+        return [run.id for each in wanted for run in await engine.views.runs(owner, None, MOST_RUNS, status=each)]
+    thread = None if body.thread_id is None else await find_thread(engine, owner, body.thread_id)
+    runs = [await _run(engine, owner, run_id) for run_id in body.run_ids]
+    if any(run.thread_id is None or thread is None or run.thread_id != thread.id for run, _ in runs):
+        raise NotFound(NO_RUN)
+    return [run.id for run, _ in runs]
 
 
 async def _started(request: Request) -> tuple[wire.NewRun, Started]:
@@ -160,10 +204,10 @@ async def cancel_run(
     """Cancel a run. `wait`: answer when it has ended, or after 5 seconds, otherwise after one at most. The action
     `rollback` is refused."""
     if action == "rollback":
-        raise wire.Unsupported("This server deletes no runs, so it cannot roll back. Use the action `interrupt`.")
+        raise wire.Unsupported(NO_ROLLBACK)
     run, part = await _named(request)
     engine = engine_of(request)
-    await engine.cancel(run.owner, run.id, CANCEL_PATIENCE if wait else SHORT_PATIENCE)
+    await engine.cancel(run.owner, run.id, PATIENCE if wait else SHORT_PATIENCE)
     run = await engine.views.run(run.owner, run.id)
     return Json(await shown_run(engine, part.thread, run, part.part), status_code=202)
 
@@ -229,19 +273,24 @@ async def _named(request: Request) -> tuple[Run, Started]:
     """Return the run in the path, and which part of it."""
     engine, owner = engine_of(request), await owner_of(request)
     thread = await _thread(request) if "thread_id" in request.path_params else None
-    found = objects.parsed_run_id(request.path_params["run_id"])
+    run, part = await _run(engine, owner, request.path_params["run_id"])
+    if run.thread_id is None or (thread is not None and run.thread_id != thread.id):
+        raise NotFound(NO_RUN)
+    if part > 1 and part > (await translated(engine, run)).state.part + 1:
+        raise NotFound(NO_RUN)
+    thread = thread or await engine.views.thread(owner, run.thread_id)
+    return run, Started(shown_id(thread), run.id, part)
+
+
+async def _run(engine: Engine, owner: str, given: str) -> tuple[Run, int]:
+    """Return the run and the part that an id names."""
+    found = objects.parsed_run_id(given)
     if found is None:
         raise NotFound(NO_RUN)
     try:
-        run = await engine.views.run(owner, found[0])
+        return await engine.views.run(owner, found[0]), found[1]
     except NotFound:
         raise NotFound(NO_RUN) from None
-    if run.thread_id is None or (thread is not None and run.thread_id != thread.id):
-        raise NotFound(NO_RUN)
-    if found[1] > 1 and found[1] > (await translated(engine, run)).state.part + 1:
-        raise NotFound(NO_RUN)
-    thread = thread or await engine.views.thread(owner, run.thread_id)
-    return run, Started(shown_id(thread), run.id, found[1])
 
 
 def _modes(request: Request) -> tuple[str, ...]:

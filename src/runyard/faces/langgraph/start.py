@@ -19,7 +19,7 @@ from runyard.engine.intake.content import FileReference
 from runyard.engine.intake.inline_files import new_parts
 from runyard.engine.intake.intake import idempotency_key
 from runyard.errors import AlreadyDecided, BadRequest, Invalid, NotFound
-from runyard.faces.langgraph import inputs, wire
+from runyard.faces.langgraph import inputs, webhooks, wire
 from runyard.faces.langgraph.follow import MOST_RUNS, Started, translated
 from runyard.faces.langgraph.inputs import Input
 
@@ -30,11 +30,13 @@ NO_THREAD = "There is no thread with that id. Create it, or send `if_not_exists:
 NO_CHECKPOINT = "The thread has no checkpoint with that id."
 NO_WAIT = "No run of this thread has an interrupt with that id."
 SEVERAL = "The thread has several interrupts. Send `resume` as an object with the answers by their ids."
+PATIENCE = 5.0
 WHILE_RUNNING: dict[str | None, Literal["queue", "reject", "interrupt"]] = {
     None: "queue",
     "enqueue": "queue",
     "reject": "reject",
     "interrupt": "interrupt",
+    "rollback": "queue",  # nothing is under way by then
 }
 
 
@@ -66,15 +68,22 @@ async def start(engine: Engine, wanted: Wanted) -> Started:
     wire.refuse_unsupported(wanted.body)
     if wanted.body.assistant_id not in engine.intake.agents:
         raise wire.AssistantNotFound
-    if wanted.body.command is not None and wanted.body.command.resume is not None:
-        return await _resume(engine, wanted, wanted.body.command.resume)
-    return await _ask(engine, wanted)
+    webhook, command = wanted.body.webhook, wanted.body.command
+    if webhook is not None:
+        await engine.pushes.check_address(webhook)
+    is_answer = command is not None and command.resume is not None
+    started = await (_resume(engine, wanted, command.resume) if command and is_answer else _ask(engine, wanted))
+    if webhook is not None:
+        await webhooks.save(engine, started, webhook)
+    return started
 
 
 async def _ask(engine: Engine, wanted: Wanted) -> Started:
     owner, body = wanted.owner, wanted.body
     thread, name = await _place(engine, wanted)
-    replaced = None if thread is None else await _replaced(engine, thread, body)
+    replaced = None if thread is None else await _replaced(engine, thread, body.checkpoint_name)
+    if thread is not None and replaced is None and body.multitask_strategy == "rollback":
+        replaced = await cancel_all(engine, thread)
     given = await _given(engine, body, replaced)
     echo: dict[str, Any] = {"metadata": body.metadata, "message_id": given.message_id}
     echo["multitask_strategy"] = body.multitask_strategy
@@ -108,6 +117,31 @@ async def _ask(engine: Engine, wanted: Wanted) -> Started:
     return Started(name, accepted.run_id, 1)
 
 
+async def cancel_all(engine: Engine, thread: Thread) -> Run | None:
+    """Cancel the runs of a thread that have not ended: first those that are queued, so that none of them starts.
+    Return the oldest of them."""
+    runs = await engine.views.runs(thread.owner, None, MOST_RUNS, thread_id=thread.id)
+    open_runs = [run for run in runs if not run.status.is_terminal]
+    for run in open_runs:
+        await engine.cancel(thread.owner, run.id, PATIENCE)
+    return open_runs[-1] if open_runs else None
+
+
+async def record(engine: Engine, thread: Thread, values: Any, checkpoint: str | None) -> Run:
+    """Add messages to a thread, after its last run or after a checkpoint, and return the run that records them. No
+    agent runs."""
+    messages = inputs.recorded(values)
+    replaced = await _replaced(engine, thread, checkpoint)
+    last = None if thread.head_run_id is None else await engine.views.run(thread.owner, thread.head_run_id)
+    agent = thread.agent if last is None else last.agent
+    options = RunOptions(earlier=messages, is_record=True)
+    made = await engine.intake.record(
+        thread.owner, FACE, thread.id, options, agent, None if replaced is None else replaced.id
+    )
+    await engine.streams.wait_for_end(made.run_id, 0, PATIENCE)
+    return await engine.views.run(thread.owner, made.run_id)
+
+
 async def _given(engine: Engine, body: wire.NewRun, replaced: Run | None) -> Input:
     """Return what the request asks. Without an input it asks the question of the run that it replaces again."""
     if body.input is not None or replaced is None:
@@ -118,9 +152,8 @@ async def _given(engine: Engine, body: wire.NewRun, replaced: Run | None) -> Inp
     return Input(question.text, files=[FileReference(file.id) for file in question.files])
 
 
-async def _replaced(engine: Engine, thread: Thread, body: wire.NewRun) -> Run | None:
-    """Return the run after the checkpoint of the request, or None if the request continues from the last run."""
-    given = body.checkpoint_id or (None if body.checkpoint is None else body.checkpoint.checkpoint_id)
+async def _replaced(engine: Engine, thread: Thread, given: str | None) -> Run | None:
+    """Return the run after this checkpoint, or None if the request continues from the last run."""
     last = thread.head_run_id
     if not given or last is None or given == last:
         return None

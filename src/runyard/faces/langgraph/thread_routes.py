@@ -12,10 +12,14 @@ from runyard.engine.engine import Engine
 from runyard.engine.intake.intake import idempotency_key
 from runyard.errors import Conflict, NotFound
 from runyard.faces.langgraph import wire
-from runyard.faces.langgraph.start import FACE, find_thread
+from runyard.faces.langgraph.follow import MOST_RUNS
+from runyard.faces.langgraph.inputs import recorded
+from runyard.faces.langgraph.start import FACE, cancel_all, find_thread, record
 from runyard.faces.langgraph.threads import (
     branch,
-    cancel_all,
+    checkpoint_of,
+    count,
+    has_metadata,
     metadata_of,
     search,
     shown_thread,
@@ -30,15 +34,16 @@ from runyard.web.routing import Router
 BASE = "/langgraph"
 THREAD = f"{BASE}/threads/{{thread_id}}"
 EPOCH = "1970-01-01T00:00:00.000Z"
-TTL = "This server does not support `ttl` and `supersteps`. Leave them out; set a retention for the server."
+TTL = "This server does not support `ttl`. Leave it out; set a retention for the server."
+MESSAGES = {
+    "type": "object",
+    "properties": {"messages": {"type": "array", "items": {"type": "object"}, "langgraph_type": "messages"}},
+    "required": ["messages"],
+}
+NO_SETTINGS = {"type": "object", "properties": {}}
 SETTINGS = (
     "This server has one assistant for each agent, with the settings of the agent. Send `graph_id` alone, or "
     "`if_exists: do_nothing` to use the agent as it is."
-)
-UPDATE_STATE = (
-    "This server cannot update the state of a thread: it is made from the logs of its runs. To change a message, start "
-    "a run with another one and the checkpoint before it. To have a question asked again, start a run without an input "
-    "from the checkpoint before it."
 )
 
 router = Router(FACE)
@@ -92,8 +97,7 @@ async def search_assistants(
 ) -> Response:
     """List the agents that fit."""
     asked = body or wire.AssistantSearch()
-    names = [name for name in engine.intake.agents if asked.graph_id in (None, name)]
-    names = [] if asked.metadata else [name for name in names if (asked.name or "").lower() in name.lower()]
+    names = _names(engine, asked)
     end = asked.offset + min(asked.limit, wire.MOST_ROWS)
     found = [_assistant(name) for name in names[asked.offset : end]]
     if asked.select is not None:
@@ -101,12 +105,57 @@ async def search_assistants(
     return Json(found, headers={"X-Pagination-Next": str(end)} if end < len(names) else None)
 
 
+@router.post(f"{BASE}/assistants/count")
+async def count_assistants(engine: EngineDep, owner: Owner, body: wire.AssistantCount | None = None) -> Response:
+    """Count the agents that fit."""
+    return Json(len(_names(engine, body or wire.AssistantCount())))
+
+
+def _names(engine: Engine, asked: wire.AssistantCount) -> list[str]:
+    names = [name for name in engine.intake.agents if asked.graph_id in (None, name)]
+    return [] if asked.metadata else [name for name in names if (asked.name or "").lower() in name.lower()]
+
+
 @router.get(f"{BASE}/assistants/{{assistant_id}}")
 async def get_assistant(engine: EngineDep, owner: Owner, assistant_id: str) -> Response:
     """Get an agent."""
+    return Json(_assistant(_known(engine, assistant_id)))
+
+
+def _known(engine: Engine, assistant_id: str) -> str:
     if assistant_id not in engine.intake.agents:
         raise wire.AssistantNotFound
-    return Json(_assistant(assistant_id))
+    return assistant_id
+
+
+@router.post(f"{BASE}/assistants/{{assistant_id}}/versions")
+async def list_versions(engine: EngineDep, owner: Owner, assistant_id: str) -> Response:
+    """List the versions of an agent: there is one."""
+    return Json([_assistant(_known(engine, assistant_id))])
+
+
+@router.get(f"{BASE}/assistants/{{assistant_id}}/schemas")
+async def get_schemas(engine: EngineDep, owner: Owner, assistant_id: str) -> Response:
+    """Get the schemas of an agent: all agents take messages, and have them as their state."""
+    schemas = dict.fromkeys(("input_schema", "output_schema", "state_schema"), MESSAGES)
+    empty = dict.fromkeys(("config_schema", "context_schema"), NO_SETTINGS)
+    return Json({"graph_id": _known(engine, assistant_id), **schemas, **empty})
+
+
+@router.get(f"{BASE}/assistants/{{assistant_id}}/graph")
+async def get_graph(engine: EngineDep, owner: Owner, assistant_id: str) -> Response:
+    """Get an agent as a graph of one node."""
+    ends = [{"id": each, "type": "schema", "data": each} for each in ("__start__", "__end__")]
+    node = {"id": _known(engine, assistant_id), "type": "runnable", "data": {"name": assistant_id}}
+    edges = [{"source": "__start__", "target": assistant_id}, {"source": assistant_id, "target": "__end__"}]
+    return Json({"nodes": [ends[0], node, ends[1]], "edges": edges})
+
+
+@router.get(f"{BASE}/assistants/{{assistant_id}}/subgraphs")
+async def get_subgraphs(engine: EngineDep, owner: Owner, assistant_id: str) -> Response:
+    """List the subgraphs of an agent: it shows none."""
+    _known(engine, assistant_id)
+    return Json({})
 
 
 # --- threads
@@ -118,8 +167,9 @@ async def create_thread(
 ) -> Response:
     """Create a thread."""
     asked = body or wire.NewThread()
-    if asked.ttl is not None or asked.supersteps is not None:
+    if asked.ttl is not None:
         raise wire.Unsupported(TTL)
+    first = _values_in(asked.supersteps)
     metadata = {name: value for name, value in (asked.metadata or {}).items() if value is not None}
     graph = metadata.get("graph_id")
     agent = graph if graph in engine.intake.agents else None
@@ -135,15 +185,34 @@ async def create_thread(
         if asked.if_exists != "do_nothing" or asked.thread_id is None:
             raise wire.ThreadExists from None
         thread = await find_thread(engine, owner, asked.thread_id)
+    if first is not None and thread.head_run_id is None:
+        await record(engine, thread, first, None)
+        thread = await engine.views.thread(owner, thread.id)
     return Json(await shown_thread(engine, thread))
+
+
+def _values_in(supersteps: list[wire.Superstep] | None) -> dict[str, Any] | None:
+    """Return the messages of the states that a thread begins with. Raises an error if they cannot be recorded."""
+    updates = [update for step in supersteps or () for update in step.updates]
+    if not updates:
+        return None
+    if any(update.command is not None for update in updates):
+        raise wire.Unsupported("This server does not support `command` in `supersteps`. Leave it out.")
+    return {"messages": [message for update in updates for message in recorded(update.values)]}
+
+
+@router.post(f"{BASE}/threads/count")
+async def count_threads(engine: EngineDep, owner: Owner, body: wire.ThreadCount | None = None) -> Response:
+    """Count the threads that fit."""
+    return Json(await count(engine, owner, body or wire.ThreadCount()))
 
 
 @router.post(f"{BASE}/threads/search")
 async def search_threads(engine: EngineDep, owner: Owner, body: wire.ThreadSearch | None = None) -> Response:
     """List the threads that fit, the newest first unless `sort_order` is `asc`."""
     asked = body or wire.ThreadSearch()
-    if asked.values or asked.extract:
-        raise wire.Unsupported("This server cannot search by `values` and `extract`.")
+    if asked.extract:
+        raise wire.Unsupported("This server does not support `extract`. Leave it out.")
     return Json(await search(engine, owner, asked))
 
 
@@ -203,9 +272,10 @@ async def get_state(engine: EngineDep, owner: Owner, thread_id: str, request: Re
 
 @router.post(f"{THREAD}/state")
 async def update_state(engine: EngineDep, owner: Owner, thread_id: str, body: wire.StateUpdate) -> Response:
-    """Refused: the state of an agent is made from its log."""
-    await find_thread(engine, owner, thread_id)
-    raise wire.Unsupported(UPDATE_STATE)
+    """Add messages to a thread, after its last run or a checkpoint. No agent runs."""
+    thread = await find_thread(engine, owner, thread_id)
+    run = await record(engine, thread, body.values, body.checkpoint_name)
+    return Json({"checkpoint": checkpoint_of(thread, run.id)})
 
 
 @router.patch(f"{THREAD}/state")
@@ -235,8 +305,10 @@ async def history(engine: EngineDep, owner: Owner, thread_id: str, body: wire.Hi
     """List the states of a thread, the newest first: one for each run."""
     asked = body or wire.HistorySearch()
     thread = await find_thread(engine, owner, thread_id)
-    runs = await branch(engine, thread, _checkpoint_in(asked.before), min(asked.limit, wire.MOST_ROWS))
-    return Json([await state_after(engine, thread, run) for run in runs])
+    limit = min(asked.limit, wire.MOST_ROWS)
+    runs = await branch(engine, thread, _checkpoint_in(asked.before), MOST_RUNS if asked.metadata else limit)
+    found = [run for run in runs if await has_metadata(engine, run, asked.metadata)][:limit]
+    return Json([await state_after(engine, thread, run) for run in found])
 
 
 def _checkpoint_in(before: Any) -> str | None:

@@ -22,7 +22,6 @@ from runyard.faces.langgraph.state import State
 from runyard.faces.langgraph.thread_stream import step_of
 
 PAGE = 100
-CANCEL_PATIENCE = 5.0
 RUN_STATUS = {Status.QUEUED: "pending", Status.DONE: "success", Status.ERROR: "error", Status.CANCELED: "interrupted"}
 
 
@@ -76,14 +75,6 @@ def _run(thread: str, run: Run, part: int, state: State | None) -> Shown:
 # --- threads
 
 
-async def cancel_all(engine: Engine, thread: Thread) -> None:
-    """Cancel the runs of a thread that have not ended: first those that are queued, so that none of them starts."""
-    runs = await engine.views.runs(thread.owner, None, MOST_RUNS, thread_id=thread.id)
-    for run in runs:
-        if not run.status.is_terminal:
-            await engine.cancel(thread.owner, run.id, CANCEL_PATIENCE)
-
-
 def metadata_of(thread: Thread, run: Run | None) -> Shown:
     """Return the metadata of a thread: what its client stored, and its agent."""
     agent = thread.agent or (None if run is None else run.agent)
@@ -123,18 +114,32 @@ def _changed(thread: Thread, run: Run | None) -> int:
     return thread.created_at if run is None else run.finished_at or run.started_at or run.created_at
 
 
+async def count(engine: Engine, owner: str, wanted: wire.ThreadCount) -> int:
+    """Return how many threads fit. It reads all threads."""
+    return len([thread async for thread in _candidates(engine, owner, None) if await _fits(engine, thread, wanted)])
+
+
 async def search(engine: Engine, owner: str, wanted: wire.ThreadSearch) -> list[Shown]:
-    """Return the threads that fit, the newest first, or the oldest first. The latter reads all threads."""
+    """Return the threads that fit, the newest first. Another order reads all threads."""
     found: list[Thread] = []
     first, is_ascending = wanted.offset, wanted.sort_order == "asc"
+    is_created = wanted.sort_by in (None, "thread_id", "created_at")
     end = first + min(wanted.limit, wire.MOST_ROWS)
     async for thread in _candidates(engine, owner, wanted.ids):
         if await _fits(engine, thread, wanted):
             found.append(thread)
-        if len(found) == end and not is_ascending:
+        if len(found) == end and is_created and not is_ascending:
             break
+    if not is_created:
+        keys = [await _sort_key(engine, thread, wanted.sort_by) for thread in found]
+        found = [thread for _, thread in sorted(zip(keys, found, strict=True), key=lambda each: each[0], reverse=True)]
     page = (found[::-1] if is_ascending else found)[first:end]
     return [await shown_thread(engine, thread, wanted.select) for thread in page]
+
+
+async def _sort_key(engine: Engine, thread: Thread, by: str | None) -> tuple[Any, str]:
+    run = await last_run(engine, thread)
+    return (await thread_status(engine, run) if by == "status" else _changed(thread, run)), thread.id
 
 
 async def _candidates(engine: Engine, owner: str, ids: Sequence[str] | None) -> Any:
@@ -152,14 +157,24 @@ async def _candidates(engine: Engine, owner: str, ids: Sequence[str] | None) -> 
         before = page[-1].id
 
 
-async def _fits(engine: Engine, thread: Thread, wanted: wire.ThreadSearch) -> bool:
-    if not wanted.metadata and wanted.status is None:
+async def _fits(engine: Engine, thread: Thread, wanted: wire.ThreadCount) -> bool:
+    if not wanted.metadata and not wanted.values and wanted.status is None:
         return True
     run = await last_run(engine, thread)
-    has = metadata_of(thread, run)
-    if any(has.get(name) != value for name, value in (wanted.metadata or {}).items()):
+    if not _has(metadata_of(thread, run), wanted.metadata):
         return False
-    return wanted.status is None or wanted.status == await thread_status(engine, run)
+    if wanted.status is not None and wanted.status != await thread_status(engine, run):
+        return False
+    return not wanted.values or (run is not None and _has((await translated(engine, run)).values(), wanted.values))
+
+
+def _has(values: Mapping[str, Any], wanted: Mapping[str, Any] | None) -> bool:
+    return all(values.get(name) == value for name, value in (wanted or {}).items())
+
+
+async def has_metadata(engine: Engine, run: Run, wanted: Mapping[str, Any] | None) -> bool:
+    """Return whether the metadata of a run has these values."""
+    return not wanted or _has((await translated(engine, run)).state.echo.get("metadata") or {}, wanted)
 
 
 # --- states
@@ -193,15 +208,15 @@ async def state_after(engine: Engine, thread: Thread, run: Run) -> Shown:
             "thread_id": shown_id(thread),
         },
         "created_at": iso(run.finished_at or run.started_at or run.created_at),
-        "checkpoint": _checkpoint(thread, run.id),
-        "parent_checkpoint": _checkpoint(thread, before(run)),
+        "checkpoint": checkpoint_of(thread, run.id),
+        "parent_checkpoint": checkpoint_of(thread, before(run)),
         "interrupts": interrupts,
         "checkpoint_id": run.id,
         "parent_checkpoint_id": before(run),
     }
 
 
-def _checkpoint(thread: Thread, run_id: str) -> Shown:
+def checkpoint_of(thread: Thread, run_id: str) -> Shown:
     return {"thread_id": shown_id(thread), "checkpoint_ns": "", "checkpoint_id": run_id, "checkpoint_map": None}
 
 
@@ -213,7 +228,7 @@ def empty_state(thread: Thread) -> Shown:
         "tasks": [],
         "metadata": {},
         "created_at": iso(thread.created_at),
-        "checkpoint": {**_checkpoint(thread, ""), "checkpoint_id": None},
+        "checkpoint": {**checkpoint_of(thread, ""), "checkpoint_id": None},
         "parent_checkpoint": None,
         "interrupts": [],
     }

@@ -42,7 +42,9 @@ class NewRun(RequestBody):
     stream_mode: Mode | list[Mode] | None = Field(None, description="What a stream shows.")
     metadata: Metadata = Field(None, description="Your own values. They are returned unchanged.")
     multitask_strategy: Literal["enqueue", "reject", "interrupt", "rollback"] | None = Field(
-        None, description="If a run of the thread is under way. `rollback` is refused: runs are not deleted."
+        None,
+        description="If a run of the thread is under way. `rollback` cancels it and supersedes it: its messages are no"
+        " longer part of the thread.",
     )
     if_not_exists: Literal["create", "reject"] | None = Field(None, description="If the thread does not exist.")
     on_disconnect: Literal["continue", "cancel"] | None = Field(
@@ -65,7 +67,13 @@ class NewRun(RequestBody):
     after_seconds: Any = Refused
     interrupt_before: Any = Refused
     interrupt_after: Any = Refused
-    webhook: Any = Refused
+    webhook: str | None = Field(
+        None, max_length=2000, description="An address that gets the run when it has ended, or waits for the client."
+    )
+
+    @property
+    def checkpoint_name(self) -> str | None:
+        return self.checkpoint_id or (None if self.checkpoint is None else self.checkpoint.checkpoint_id)
 
     @property
     def modes(self) -> tuple[Mode, ...]:
@@ -79,8 +87,6 @@ def refuse_unsupported(body: NewRun) -> None:
         for name, field in type(given).model_fields.items() if given is not None else ():
             if field.description == NOT_SUPPORTED and getattr(given, name) not in (None, False, 0, [], {}):
                 raise Unsupported(f"This server does not support `{where}{name}`. Leave it out.")
-    if body.multitask_strategy == "rollback":
-        raise Unsupported("This server deletes no runs, so it cannot roll back. Use `interrupt`.")
     if body.on_completion == "delete":
         raise Unsupported("This server does not delete a thread after a run. Delete the thread, or set a retention.")
 
@@ -91,12 +97,24 @@ class Unsupported(Invalid):
     code = "unsupported"
 
 
+class Update(RequestBody):
+    values: Any = Field(None, description="`{messages: [...]}`: messages of the user, the agent or the system.")
+    command: Any = Refused
+    as_node: Any = Ignored
+
+
+class Superstep(RequestBody):
+    updates: list[Update] = Field(max_length=1000)
+
+
 class NewThread(RequestBody):
     thread_id: str | None = Field(None, min_length=1, max_length=NAME_LENGTH, description="Your own id for the thread.")
     metadata: Metadata = Field(None, description="Your own values; `graph_id` names the agent of the thread.")
     if_exists: Literal["raise", "do_nothing"] | None = Field(None, description="If the thread exists. Default: 409.")
     ttl: Any = Refused
-    supersteps: Any = Refused
+    supersteps: list[Superstep] | None = Field(
+        None, max_length=1000, description="States to begin with: their messages are those of the thread."
+    )
 
 
 class ThreadChange(RequestBody):
@@ -104,16 +122,21 @@ class ThreadChange(RequestBody):
     ttl: Any = Refused
 
 
-class ThreadSearch(RequestBody):
+class ThreadCount(RequestBody):
     metadata: Metadata = Field(None, description="Only threads whose metadata has these values.")
-    ids: list[str] | None = Field(None, max_length=MOST_ROWS)
     status: Literal["idle", "busy", "interrupted", "error"] | None = None
+    values: dict[str, Any] | None = Field(None, description="Only threads whose state has these values.")
+
+
+class ThreadSearch(ThreadCount):
+    ids: list[str] | None = Field(None, max_length=MOST_ROWS)
     limit: int = Limit
     offset: int = Field(0, ge=0, le=10_000)
     select: list[str] | None = Field(None, description="The fields to return; all if left out.")
-    sort_by: Literal["thread_id", "created_at"] | None = Field(None, description="Both are the order of creation.")
+    sort_by: Literal["thread_id", "created_at", "updated_at", "state_updated_at", "status"] | None = Field(
+        None, description="`created_at` and `thread_id` are the order of creation; `updated_at` that of the last run."
+    )
     sort_order: Literal["asc", "desc"] | None = Field(None, description="By default `desc`: the newest first.")
-    values: Any = Refused
     extract: Any = Refused
 
 
@@ -130,10 +153,13 @@ class NewAssistant(RequestBody):
     metadata: Metadata = None
 
 
-class AssistantSearch(RequestBody):
+class AssistantCount(RequestBody):
     graph_id: str | None = None
     name: str | None = Field(None, description="A part of the name.")
     metadata: Metadata = Field(None, description="Assistants have no metadata: only `{}` finds some.")
+
+
+class AssistantSearch(AssistantCount):
     limit: int = Limit
     offset: int = Field(0, ge=0, le=10_000)
     sort_by: Any = Field(None, description="Ignored: they are sorted by name.")
@@ -150,16 +176,26 @@ class StateAt(RequestBody):
 class HistorySearch(RequestBody):
     limit: int = Limit
     before: str | Checkpoint | dict[str, Any] | None = Field(None, description="Only states before this checkpoint.")
-    metadata: Metadata = Ignored
+    metadata: Metadata = Field(None, description="Only states of runs whose metadata has these values.")
     checkpoint: Any = Ignored
     select: Any = Ignored
 
 
 class StateUpdate(RequestBody):
-    values: Any = Field(None, description="Refused: the state of an agent is made from its log.")
+    values: Any = Field(None, description="`{messages: [...]}`: messages to add to the thread.")
     as_node: Any = Ignored
-    checkpoint: Any = Ignored
-    checkpoint_id: Any = Ignored
+    checkpoint: Checkpoint | None = Field(None, description="Add them after this state; later runs are superseded.")
+    checkpoint_id: str | None = Field(None, description="The same, by its id.")
+
+    @property
+    def checkpoint_name(self) -> str | None:
+        return self.checkpoint_id or (None if self.checkpoint is None else self.checkpoint.checkpoint_id)
+
+
+class RunsToCancel(RequestBody):
+    thread_id: str | None = Field(None, description="The thread of `run_ids`.")
+    run_ids: list[str] | None = Field(None, max_length=MOST_ROWS)
+    status: Literal["pending", "running", "all"] | None = Field(None, description="Cancel all runs with this status.")
 
 
 class StateMetadata(RequestBody):
@@ -251,6 +287,12 @@ class NothingToResume(Conflict):
     """No run of the thread waits for an answer. Send `input` to start one."""
 
     code = "nothing_to_resume"
+
+
+class NoMessages(BadRequest):
+    """The update must have messages, each with a text."""
+
+    code = "no_messages"
 
 
 class NoInput(BadRequest):

@@ -17,7 +17,7 @@ from runyard.faces.openai.translate import Translation, frame
 from runyard.web.run_to_end import ShuttingDown, events_until_end
 
 NO_RESPONSE = "There is no response with that id."
-TRANSLATION = translation_kind("openai", 1, State, Translation)
+TRANSLATION = translation_kind("openai", 2, State, Translation)
 
 
 async def translated(engine: Engine, run: Run) -> Translation:

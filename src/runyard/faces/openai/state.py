@@ -53,4 +53,5 @@ class State(Struct, kw_only=True):
     reported: Usage = Usage()  # by earlier responses
     spent_by: set[str] = field(default_factory=set)  # steps whose usage a message has told
     sources: list[str] = field(default_factory=list)
+    files: list[dict[str, Any]] = field(default_factory=list)
     error: RunError | None = None

@@ -101,7 +101,12 @@ class Translation:
             "previous_response_id": previous or state.echo.get("previous_response_id"),
             "conversation": state.echo.get("conversation"),
             "output": [item for index, item in sorted(state.items.items()) if index not in state.unkept],
-            "runyard": {"run_id": state.run_id, "waits": list(state.waits.values()), "sources": state.sources},
+            "runyard": {
+                "run_id": state.run_id,
+                "waits": list(state.waits.values()),
+                "sources": state.sources,
+                **({"files": state.files} if state.files else {}),
+            },
         }
 
     def _end(self, name: str, status: str, ts: int, out: list[Shown], **more: Any) -> None:
@@ -159,9 +164,10 @@ class Translation:
             case StepFinished(step, usage=usage):
                 if step not in self.state.spent_by:
                     self._spend(usage)
-            case RunOutput(text, sources):
+            case RunOutput(text, sources) as output:
                 self._answer(text, event.id, out)
                 self.state.sources = sources
+                self.state.files = msgspec.to_builtins(output.files or [])
             case _:  # model.reset
                 self._withdraw(out)
 
