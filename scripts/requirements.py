@@ -123,7 +123,7 @@ def _status(line: Line, tests: list[str]) -> str:
 
 
 def problems(root: Path = ROOT) -> list[str]:
-    """What is wrong, a sentence each; nothing when the table is true."""
+    """Return one sentence for each problem of the table."""
     lines, tests = read_lines(root), read_tests(root)
     wrong = [*unknown_lines(lines, tests), *unproved_parts(lines, tests)]
     table = root / TABLE

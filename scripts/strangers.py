@@ -268,7 +268,7 @@ def main(names: Sequence[str]) -> int:
             is_named = f"`{check}`" in page
             print(f"  {check}{'' if is_named else ': not in docs/strangers.md'}")
             unknown += [] if is_named else [check]
-    print(f"What the suites printed is in {HERE.relative_to(ROOT)}.")
+    print(f"The output of the suites is in {HERE.relative_to(ROOT)}.")
     return 1 if unknown else 0
 
 

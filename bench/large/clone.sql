@@ -4,7 +4,7 @@
 
 create schema template;
 
--- What is in the database now is the template. Not cloned: what does not belong to runs.
+-- The present rows are the template. Rows that do not belong to runs are not cloned.
 create function take_template() returns void language plpgsql as $$
 declare
   name text;

@@ -120,7 +120,7 @@ def function_lengths(source: str) -> Iterator[tuple[str, int]]:
 def too_large(
     sizes: Mapping[str, int], limit: int, exceptions: Mapping[str, tuple[int | None, str]]
 ) -> list[tuple[str, str]]:
-    """What is larger than the limit or its exception, and exceptions that are not needed."""
+    """Return files above their limit, and exceptions that are not needed."""
     found = []
     for name, size in sizes.items():
         allowed = exceptions[name][0] if name in exceptions else limit

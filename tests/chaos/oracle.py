@@ -66,7 +66,7 @@ async def _stuck(flow: Flow) -> AsyncIterator[str]:
 
 
 async def _followers(flow: Flow, load: Load, report: Report) -> None:
-    """Let every follower come to the end of its run. What it raised is a violation, and so is another text."""
+    """Let every follower reach the end of its run. An exception is a violation, and so is a different text."""
     deadline = time.monotonic() + FOLLOW_SECONDS
     done = {
         str(row["id"]) for row in await flow.database.rows("select id, status from runs") if row["status"] == "done"

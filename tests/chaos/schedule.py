@@ -20,7 +20,7 @@ KINDS: Mapping[DatabaseKind, Sequence[str]] = {
     ),
     "sqlite": ("kill", "freeze", "terminate", "second-process", "full-disk"),
 }  # fmt: skip
-# What each defence is against. A run without it draws these kinds every other time.
+# The faults that each defence protects from. A run without it draws these kinds every second time.
 AGAINST: Mapping[str, Sequence[str]] = {
     "fence": ("freeze",),
     "batch": ("lost-answers",),

@@ -138,7 +138,7 @@ async def test_a_subscription_goes_on_while_a_worker_and_a_server_are_killed(
 @pytest.mark.postgres
 async def test_a_killed_worker_leaves_no_text_behind(flow: Flow) -> None:
     """The worker dies in the middle of the answer while the client follows, which gets heartbeats until another worker
-    goes on: an update takes its text back."""
+    continues: an update withdraws its text."""
     api = await flow.start("api", app=APP, heartbeat_seconds=0.05)
     await flow.start("worker", "after.model.token:12", app=APP)
     async with running(PYTHON, "resubscribe", api.url, BINDING="JSONRPC") as program:

@@ -14,7 +14,7 @@ SECRETS = ("token-1", "credentials-1")
 
 
 async def test_a_receiver_gets_every_state_although_it_was_away_and_the_server_was_killed(any_flow: Flow) -> None:
-    """The receiver is away when the task begins. It comes back, and then does not answer while the task ends: the end
+    """The receiver is down when the task begins. It returns, and then does not answer while the task ends: the end
     is committed and not delivered when the server is killed. Another server delivers it."""
     binding = "JSONRPC" if any_flow.is_sqlite else "HTTP+JSON"
     settings: dict[str, Any] = {"app": APP, "push_allow": "127.0.0.1", "push_timeout_seconds": 2}

@@ -2,7 +2,7 @@
 
 Each runs the rendered command with the rendered environment in bubblewrap: the file system is read-only except for the
 volumes that the chart mounts, and the user has the id that the chart names and no rights. Addresses and ports are those
-of this machine, because all pods share it. What only a cluster does is missing: scheduling, Services, network policies.
+of this machine, because all pods share it. Features of a cluster are missing: scheduling, Services, network policies.
 """
 
 from __future__ import annotations

@@ -115,7 +115,7 @@ async def test_a_worker_that_comes_back_with_the_same_name_is_another_one(flow: 
 
 async def test_one_that_is_frozen_inside_a_statement_does_not_keep_its_locks(flow: Flow) -> None:
     """Between the parts of a statement Postgres waits for its client as long as that lives, whatever its time-outs are.
-    What a process holds that is frozen just there is held here by a session that looks the same."""
+    A session that looks the same holds the locks that a process frozen there would hold."""
     assert isinstance(flow.database, PostgresDatabase)
     await flow.start("api")
     worker = await flow.start("worker")

@@ -182,7 +182,7 @@ async def test_a_provider_that_stays_busy_is_rate_limited(server: ScriptedOpenAI
         server.answer(status(429, SECRET))
 
     assert (await failure(question(server))).code == "rate_limited"
-    assert len(server.requests) == 3, "three tries of ours, and no retries inside litellm"
+    assert len(server.requests) == 3, "three tries of Runyard, and no retries inside litellm"
 
 
 async def test_an_unreachable_provider_is_model_unavailable(server: ScriptedOpenAI) -> None:

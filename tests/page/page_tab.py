@@ -11,7 +11,7 @@ from playwright.async_api import Browser, ConsoleMessage, Locator, Page, Request
 
 from tests.support.eventually import PATIENCE
 
-QUIET = re.compile(r"Failed to load resource|net::ERR_")  # an answer of 4xx, or a server that is away
+QUIET = re.compile(r"Failed to load resource|net::ERR_")  # an answer of 4xx, or a server that is unreachable
 WIDE = {"width": 1280, "height": 800}
 
 

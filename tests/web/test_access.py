@@ -168,7 +168,7 @@ async def test_what_is_somebody_elses_is_asked_of_the_store_as_what_is_unknown(g
                     assert answer.status_code == 404
                     seen.append([name for name in noted if name != "get_api_key"])
                 asked.set(None)
-                # an approval that is asked for by a made-up id of ours is looked for in the same way
+                # an invented approval id is looked up in the same way
                 assert seen[0] == seen[1], operation
 
 

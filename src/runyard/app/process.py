@@ -74,7 +74,7 @@ class Process:
         self._settings, self._app = settings, app
         self.agents, self.task_types = app.agents, app.task_types
         self.default_agent = settings.default_agent or app.default
-        # What is due is decided by the database's clock. On SQLite that is the clock of this machine.
+        # Deadlines follow the database's clock. On SQLite that is the clock of this machine.
         machine_clock = clock or SystemClock()
         is_shared = not settings.database_url.startswith("sqlite")
         clock = clock or (SteadyClock() if is_shared else machine_clock)

@@ -25,7 +25,7 @@ _TRACEPARENT = re.compile(r"(?!ff)[0-9a-f]{2}-(?!0{32})([0-9a-f]{32})-(?!0{16})(
 
 
 class Span:
-    """`trace` is an id of ours or 32 hex digits. `began` and `ended` are seconds since 1970. `outcome` is `ok` or a
+    """`trace` is an id of Runyard or 32 hex digits. `began` and `ended` are seconds since 1970. `outcome` is `ok` or a
     code. `caller` is the remote span above a root."""
 
     def __init__(
@@ -183,7 +183,7 @@ class Tracer:
             safely(self.exporter.ended, each)
 
     def inside(self, span: Span) -> "_Inside":
-        """What is begun in this block is a child of this span."""
+        """Spans that begin in this block are children of this span."""
         return _Inside(span)
 
     @contextmanager

@@ -69,7 +69,7 @@ async def test_a_position_is_kept_for_each_reader(company: Company) -> None:
         }
 
     assert await unread("carol") == {channel: (None, 3)}
-    assert await unread("local") == {channel: (None, 0), dm: (None, 0)}, "one's own messages are never unread"
+    assert await unread("local") == {channel: (None, 0), dm: (None, 0)}, "messages of the caller are never unread"
     for n in (1, 0):
         body = {"messageId": said[n]["id"]}
         answer = await company.http.put(f"/api/channels/{channel}/read", json=body, headers={"x-caller": "carol"})

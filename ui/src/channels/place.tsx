@@ -156,7 +156,7 @@ function Earlier({ place, before }: { place: Place; before: string | undefined }
   );
 }
 
-/** What was read when the place was opened; undefined until that is known. What is on screen since then is read. */
+/** The read position when the place was opened; undefined until it is known. Messages on screen since then are read. */
 function useReadPosition(place: Place, state: ChannelState): string | null | undefined {
   const [readId, setReadId] = useState<string | null>();
   const newest = allOf(state, place.id).at(-1)?.id;

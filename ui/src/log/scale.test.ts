@@ -31,7 +31,7 @@ test("a day of waiting leaves four fifths of the width to the second of work", (
   assert.equal(Math.round(100 * scale.at(day + 500)), 60);
 });
 
-test("time in which something else goes on is not shortened", () => {
+test("time in which something else runs is not shortened", () => {
   const scale = scaleOf(shape(0, 1000, bar("tool", 0, 1000), bar("person", 0, 900)), 1000);
   assert.equal(scale.at(500), 0.5);
 });

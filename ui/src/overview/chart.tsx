@@ -1,4 +1,4 @@
-/** A small chart: a bar or two for every day. What a bar stands for is its title, and the whole is said in words. */
+/** A small chart: a bar or two for every day. The title of a bar says its value, and a text describes the whole chart. */
 
 type Series = { name: string; colour: "blue" | "red" | "amber" | "accent"; values: readonly (number | null)[] };
 type Charted = { title: string; days: readonly string[]; series: readonly Series[]; format: (value: number) => string };

@@ -1,4 +1,4 @@
-/** The dashboard: runs over time, by day and by agent. One's own, or those of all owners with the scope `operate`. */
+/** The dashboard: runs over time, by day and by agent. Of the owner, or of all owners with the scope `operate`. */
 
 import { useState } from "preact/hooks";
 import { me, statistics } from "../api/calls";

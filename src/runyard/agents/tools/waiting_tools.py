@@ -59,7 +59,7 @@ class AgentTool(WaitingTool):
     if it has any."""
 
     def __init__(self, agent: str, description: str) -> None:
-        message = {"message": {"type": "string", "description": "What the agent is asked to do."}}
+        message = {"message": {"type": "string", "description": "The task for the agent."}}
         schema = {"properties": message, "required": ["message"], "additionalProperties": False}
         super().__init__(agent.replace(".", "_"), description, schema)
         self.agent = agent

@@ -166,7 +166,7 @@ class Conversations:
         return await self._store.get_conversation(caller, message.thread_id), message
 
     async def delete_message(self, caller: str, message_id: str) -> None:
-        """Delete a message. What runs have read of it stays in their logs."""
+        """Delete a message. Runs that have read it keep it in their logs."""
         await self._store.delete_message(caller, checked_id(message_id, "message"), DELETED)
         self._wake_feed()
 

@@ -12,7 +12,7 @@ from runyard.base.fields import RequestBody
 from runyard.errors import BadRequest, NotFound
 
 MOST_ITEMS = 10_000
-Ignored = Field(None, description="Accepted and ignored: the agent has settings of its own.")
+Ignored = Field(None, description="Accepted and ignored: the agent has its own settings.")
 NOT_SUPPORTED = "Not supported. Leave it out."
 Refused = Field(None, description=NOT_SUPPORTED)
 Metadata = Field(None, max_length=16, description="Your own names and texts. They are returned unchanged.")

@@ -169,7 +169,7 @@ class FrameworkRun:
                 self._open.add(call.call_id)
 
     def _announce(self, call: RequestedTool) -> None:
-        """Emit a requested call, and request the approval or the client's result that a tool of ours needs."""
+        """Emit a requested call, and request the approval or the client's result that a tool of Runyard needs."""
         tool, requested = self._tools.get(call.name), ToolRequested(call.call_id, call.name, call.input)
         try:
             if tool is not None:

@@ -15,7 +15,7 @@ from runyard.domain.state.run_state import CallState, State, StepState
 
 
 class ForkPoint:
-    """What a run takes over from a copy, if there is one with a checkpoint."""
+    """The records that a run takes over from a copy with a checkpoint."""
 
     def __init__(self, copy: ForkedCopy | None, state: State) -> None:
         """`state`: the log of the run itself. After a crash it has some or all of the records."""

@@ -93,7 +93,8 @@ def arguments_of(text: str) -> dict[str, Any]:
 
 
 def result_as_json(value: Any) -> Any:
-    """Return the result of a tool for the log. What is not JSON is text, as the SDK gives it to the model."""
+    """Return the result of a tool for the log. A value that is not JSON becomes text, as the SDK gives it to the
+    model."""
     if isinstance(value, BaseModel):
         return value.model_dump(mode="json", exclude_none=True)
     if isinstance(value, list | tuple):

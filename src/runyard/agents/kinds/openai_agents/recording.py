@@ -128,7 +128,7 @@ class Copies:
         self._made: dict[int, Agent[Any]] = {}
 
     async def of(self, agent: Agent[Any], tools: Mapping[str, Tool[..., Any]] | None = None) -> Agent[Any]:
-        """Return the copy of an agent. `tools` are tools of ours that it gets in addition."""
+        """Return the copy of an agent. `tools` are tools of Runyard that it gets in addition."""
         found = self._made.get(id(agent))
         if found is not None:
             return found

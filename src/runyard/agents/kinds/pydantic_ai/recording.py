@@ -52,8 +52,8 @@ WITHOUT_EFFECTS = ("tool-search", "capability-load")  # kinds of tools of pydant
 
 
 class Recording(AbstractCapability[Any]):
-    """Records one run. `tools` are the tools of ours that the agent has besides its own. `effects` are those of its own
-    tools, by name."""
+    """Records one run. `tools` are tools of Runyard that the agent gets in addition. `effects` has the effects of the
+    agent's own tools, by name."""
 
     def __init__(self, run: FrameworkRun, tools: Mapping[str, Tool[..., Any]], effects: Mapping[str, Effects]) -> None:
         self._run = run

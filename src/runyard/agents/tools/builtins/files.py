@@ -35,7 +35,7 @@ async def read_file(path: str) -> str:
 
 @guarded("idempotent")
 async def write_file(path: str, content: str) -> str:
-    """Write a text file in this conversation's workspace. What was there under that name is replaced.
+    """Write a text file in this conversation's workspace. An existing file is replaced.
 
     Args:
         path: where to put it, relative to the workspace, such as notes/plan.md

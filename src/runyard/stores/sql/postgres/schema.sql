@@ -240,7 +240,7 @@ create view approvals as
          answered_at as decided_at, expires_at
     from waits;
 
--- Messages for runs that were under way. `state`: new, taken by the run's agent, or left: it got a run of its own, with
+-- Messages for runs that were under way. `state`: new, taken by the run's agent, or left: it started a new run, with
 -- `next_run_id` and the first event `id`, `ts`, `data`.
 create table steered_messages (
   message_id        uuid    primary key,

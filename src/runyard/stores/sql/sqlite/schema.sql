@@ -195,7 +195,7 @@ create index waits_pending on waits (created_at, id)
 create index waits_expiry on waits (expires_at) where state = 'pending' and expires_at is not null;
 create index waits_target on waits (target) where state = 'pending' and target is not null;
 
--- Messages for runs that were under way. `state`: new, taken by the run's agent, or left: it got a run of its own, with
+-- Messages for runs that were under way. `state`: new, taken by the run's agent, or left: it started a new run, with
 -- `next_run_id` and the first event `id`, `ts`, `data`.
 create table steered_messages (
   message_id        text    primary key,

@@ -1,5 +1,5 @@
 -- name: insert_steered
--- Insert messages for runs that are under way, with what a run of their own would need.
+-- Insert messages for runs that are under way, with the data of a possible new run.
 insert into steered_messages (message_id, run_id, seq, next_run_id, face, agent, id, ts, data, has_client_tools, created_at)
 select * from unnest($1::text::uuid[], $2::text::uuid[], $3::text::bigint[], $4::text::uuid[], $5::text::text[], $6::text::text[],
                      $7::text::uuid[], $8::text::bigint[], $9::text::bytea[], $10::text::bool[], $11::text::bigint[]);
@@ -20,7 +20,7 @@ select s.message_id, s.run_id, s.next_run_id, s.face, s.agent, s.id, s.ts, s.dat
 update steered_messages set state = 'taken' where message_id = any($1::uuid[]) and state = 'new';
 
 -- name: leave_messages
--- Record that these messages got runs of their own.
+-- Record that these messages started new runs.
 update steered_messages set state = 'left' where message_id = any($1::uuid[]) and state = 'new';
 
 -- name: move_messages

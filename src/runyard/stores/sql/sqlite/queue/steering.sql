@@ -1,5 +1,5 @@
 -- name: insert_steered
--- Insert messages for runs that are under way, with what a run of their own would need.
+-- Insert messages for runs that are under way, with the data of a possible new run.
 insert into steered_messages (message_id, run_id, seq, next_run_id, face, agent, id, ts, data, has_client_tools, created_at)
 values (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11);
 
@@ -19,7 +19,7 @@ select s.message_id, s.run_id, s.next_run_id, s.face, s.agent, s.id, s.ts, s.dat
 update steered_messages set state = 'taken' where message_id in (select value from json_each(?1)) and state = 'new';
 
 -- name: leave_messages
--- Record that these messages got runs of their own.
+-- Record that these messages started new runs.
 update steered_messages set state = 'left' where message_id in (select value from json_each(?1)) and state = 'new';
 
 -- name: move_messages
