@@ -24,7 +24,7 @@ from runyard.stores import queries as _queries
 from runyard.stores import rows as _rows
 from runyard.stores.full_disk import FullDisk
 from runyard.stores.operations import P, Purpose, Script, T
-from runyard.stores.postgres.arrays import columns, literal
+from runyard.stores.postgres.arrays import columns
 from runyard.stores.postgres.connections import AWAY, Connections, Limits
 from runyard.stores.sql_store import SqlStore, WrittenPart
 from runyard.stores.transactions.queue.intake import CLOCK_TOLERANCE_MS
@@ -111,15 +111,14 @@ class PostgresTx:
 
 
 def _ends(parts: Sequence[Part]) -> list[str | None]:
-    """Return the ends of runs in a group, and the lanes that they free."""
-    ends = [(part.lane_key, *_rows.finish_values(part.move)) for part in parts]
-    lanes = sorted(part.lane_key for part in parts if part.move is not None)
-    return [*columns(ends), literal(lanes)]
+    """Return the lanes of a group and the ends of its runs."""
+    return columns([(part.lane_key, *_rows.finish_values(part.move)) for part in parts])
 
 
 def _answers(parts: Sequence[Part]) -> list[str | None]:
-    answers = [part.move.answer for part in parts if isinstance(part.move, Finish)]
-    return columns([_rows.message_values(answer) for answer in answers if answer is not None]) or [None] * 8
+    """Return the answers of runs that end, each with the number of its part."""
+    answers = [(no, part.move.answer) for no, part in enumerate(parts, 1) if isinstance(part.move, Finish)]
+    return columns([(no, *_rows.message_values(said)) for no, said in answers if said is not None]) or [None] * 9
 
 
 class PostgresStore(SqlStore):
