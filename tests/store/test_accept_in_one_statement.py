@@ -29,7 +29,7 @@ TABLES = {
     "run_events": "run_id, seq",
 }
 # Each acceptance makes events of its own, and the database's clock moves on.
-MADE_HERE = {"ready_at", "updated_at", "started_at", "finished_at", "worker_id"}
+MADE_HERE = {"ready_at", "ready_since", "updated_at", "started_at", "finished_at", "worker_id"}
 Accept = Callable[[PostgresStore, Sequence[Post], Room | None], Awaitable[Sequence[object]]]
 
 
