@@ -1,7 +1,7 @@
 """Named SQL statements. Each is in `sql/<dialect>/<subject>/` under a `-- name:` line and a sentence about its purpose.
 
 Both dialects have exactly the names of `Queries`; loading refuses a missing, extra or duplicate name. `-- fragment:`
-blocks are column lists that statements include as `{fragment}`. The hot path, `append.sql`, differs between dialects.
+blocks are column lists that statements include as `{fragment}`. The hot path differs between dialects.
 """
 
 import re
@@ -15,7 +15,7 @@ from runyard.errors import StartupError
 
 Dialect = Literal["sqlite", "postgres"]
 FOLDER = Path(__file__).parent / "sql"
-SCHEMA, HOT_PATH = "schema.sql", "log/append.sql"
+SCHEMA, HOT_PATH = "schema.sql", ("log/append.sql", "queue/accept.sql")
 _BLOCK = re.compile(r"^-- (name|fragment): (\w+)\n(.*?)(?=^-- (?:name|fragment):|\Z)", re.M | re.S)
 
 
@@ -325,7 +325,8 @@ def parse(text: str) -> tuple[dict[str, str], dict[str, str]]:
 def statement_files(dialect: Dialect) -> list[Path]:
     """Return the files of all statements, without the schema and the hot path."""
     folder = FOLDER / dialect
-    return sorted(path for path in folder.rglob("*.sql") if path not in (folder / SCHEMA, folder / HOT_PATH))
+    others = {folder / name for name in (SCHEMA, *HOT_PATH)}
+    return sorted(path for path in folder.rglob("*.sql") if path not in others)
 
 
 @cache
@@ -344,5 +345,6 @@ def load(dialect: Dialect) -> Queries:
 
 @cache
 def hot_path(dialect: Dialect) -> dict[str, str]:
-    """Return the statements of `append.sql` by name."""
-    return parse((FOLDER / dialect / HOT_PATH).read_text())[0]
+    """Return the statements of the hot path by name."""
+    files = [FOLDER / dialect / name for name in HOT_PATH]
+    return parse("\n".join(path.read_text() for path in files if path.exists()))[0]

@@ -19,12 +19,14 @@ from runyard.base.clock import Clock, SteadyClock
 from runyard.domain.runs.append import Finish, Part
 from runyard.domain.runs.publication import CursorAdvance
 from runyard.errors import ClockAhead, DiskFull, StartupError, Unavailable
+from runyard.store import Accepted, Post, Room
 from runyard.stores import keys_in_use, migrations
 from runyard.stores import queries as _queries
 from runyard.stores import rows as _rows
 from runyard.stores.full_disk import FullDisk
 from runyard.stores.operations import P, Purpose, Script, T
-from runyard.stores.postgres.arrays import columns, literal
+from runyard.stores.postgres.accepting import PlainPosts
+from runyard.stores.postgres.arrays import columns
 from runyard.stores.postgres.connections import AWAY, Connections, Limits
 from runyard.stores.sql_store import SqlStore, WrittenPart
 from runyard.stores.transactions.queue.intake import CLOCK_TOLERANCE_MS
@@ -111,15 +113,14 @@ class PostgresTx:
 
 
 def _ends(parts: Sequence[Part]) -> list[str | None]:
-    """Return the ends of runs in a group, and the lanes that they free."""
-    ends = [(part.lane_key, *_rows.finish_values(part.move)) for part in parts]
-    lanes = sorted(part.lane_key for part in parts if part.move is not None)
-    return [*columns(ends), literal(lanes)]
+    """Return the lanes of a group and the ends of its runs."""
+    return columns([(part.lane_key, *_rows.finish_values(part.move)) for part in parts])
 
 
 def _answers(parts: Sequence[Part]) -> list[str | None]:
-    answers = [part.move.answer for part in parts if isinstance(part.move, Finish)]
-    return columns([_rows.message_values(answer) for answer in answers if answer is not None]) or [None] * 8
+    """Return the answers of runs that end, each with the number of its part."""
+    answers = [(no, part.move.answer) for no, part in enumerate(parts, 1) if isinstance(part.move, Finish)]
+    return columns([(no, *_rows.message_values(said)) for no, said in answers if said is not None]) or [None] * 9
 
 
 class PostgresStore(SqlStore):
@@ -209,6 +210,21 @@ class PostgresStore(SqlStore):
     async def _read(self, script: Script[P, T], *args: P.args, **kwargs: P.kwargs) -> T:
         async with self._connection("other") as connection:
             return await script(PostgresTx(connection), *args, **kwargs)
+
+    async def _accept_fast(self, posts: Sequence[Post], room: Room | None) -> Sequence[Accepted] | None:
+        plain = PlainPosts.of(posts, room)
+        if plain is None:
+            return None
+
+        async def attempt() -> Sequence[_rows.Row]:
+            async with self._connection("intake") as connection:
+                return await connection.fetch(self.hot_path["accept"], *plain.values())
+
+        try:
+            rows = await _repeatedly(attempt)
+        except asyncpg.NotNullViolationError:
+            return None  # a thread or a lane changed while the statement waited for it
+        return plain.results(rows) if rows else None
 
     async def _append_fast(self, parts: Sequence[Part]) -> Mapping[int, WrittenPart]:
         heads = columns([(p.run_id, p.fence, p.batch, len(p.drafts), p.makes_progress) for p in parts])

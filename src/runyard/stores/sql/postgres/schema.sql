@@ -54,10 +54,13 @@ create table lanes (
   runnable    integer not null default 0 check (runnable >= 0),
   active_run  uuid,
   ready_at    bigint  not null default 0,
-  suspect     boolean not null default false
+  suspect     boolean not null default false,
+  -- Null unless it may be claimed from. Only this column is indexed: a run that starts and ends in a lane without a queue
+  -- changes no index, so its updates stay heap-only.
+  ready_since bigint generated always as (case when active_run is null and runnable > 0 then ready_at end) stored
 ) with (fillfactor = 50, autovacuum_vacuum_scale_factor = 0.02, autovacuum_vacuum_threshold = 500,
         autovacuum_vacuum_cost_delay = 0);
-create index lanes_ready on lanes (suspect, ready_at, key) where active_run is null and runnable > 0;
+create index lanes_ready on lanes (suspect, ready_since, key) where ready_since is not null;
 
 create table runs (
   id                   uuid    primary key,
@@ -102,7 +105,7 @@ create table runs (
   has_client_tools     boolean not null default false,  -- its first event names tools of the client
   unread               int     not null default 0,  -- messages for it that its agent has not taken
   first_token_ms       bigint  -- from its creation to the first token, if it had one before its first pause
-) with (fillfactor = 70);
+) with (fillfactor = 50);
 create unique index runs_external on runs (owner, external_id) where external_id is not null;
 create unique index runs_queue on runs (lane_key, pos) where status = 'queued' and not held;
 create index runs_queued_of on runs (owner) where status = 'queued';

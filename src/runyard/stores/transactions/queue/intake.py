@@ -258,27 +258,7 @@ class Write:
         opened = self._lanes[post.lane_key]
         if made_at(post.run_id) > opened.now + CLOCK_TOLERANCE_MS:
             raise ClockAhead
-        run = Run(
-            id=post.run_id,
-            owner=post.owner,
-            face=post.face,
-            lane_key=post.lane_key,
-            pos=opened.take_position(),
-            agent=agent,
-            status=Status.QUEUED,
-            created_at=post.created_at,
-            thread_id=retried.thread_id if retried else post.thread_id,
-            trigger_message_id=retried.trigger_message_id if retried else _trigger(post),
-            parent_id=parent,
-            retry_of=retried.id if retried else None,
-            last_seq=1,
-            external_id=post.external_id,
-            held=post.after_run is not None,
-            after_run=post.after_run,
-            depth=retried.depth if retried else post.depth,
-            parent_run_id=post.parent_run_id,
-            has_client_tools=post.has_client_tools,
-        )
+        run = new_run(post, agent, opened.take_position(), parent, retried)
         claim = self._claim(run, post.message, opened)
         self._runs.append((claim.run if claim else run, post.pause_ms if run.held else None))
         self._events += _rows.event_values(post.run_id, 0, 1, [draft])
@@ -326,6 +306,31 @@ async def forget_keys(tx: Tx, older_than_ms: int) -> None:
 async def count_queued(tx: Tx, owner: str, most: int) -> int:
     [row] = await tx.rows(tx.q.count_queued, owner, most)
     return int(row["n"])
+
+
+def new_run(post: Post, agent: str, pos: int, parent: str | None, retried: Run | None = None) -> Run:
+    """Return the queued run of a post, or the run that repeats `retried`."""
+    return Run(
+        id=post.run_id,
+        owner=post.owner,
+        face=post.face,
+        lane_key=post.lane_key,
+        pos=pos,
+        agent=agent,
+        status=Status.QUEUED,
+        created_at=post.created_at,
+        thread_id=retried.thread_id if retried else post.thread_id,
+        trigger_message_id=retried.trigger_message_id if retried else _trigger(post),
+        parent_id=parent,
+        retry_of=retried.id if retried else None,
+        last_seq=1,
+        external_id=post.external_id,
+        held=post.after_run is not None,
+        after_run=post.after_run,
+        depth=retried.depth if retried else post.depth,
+        parent_run_id=post.parent_run_id,
+        has_client_tools=post.has_client_tools,
+    )
 
 
 def _trigger(post: Post) -> str | None:

@@ -37,9 +37,9 @@ with alive as materialized (
   select id from workers where id = $3 and lease_until > now_ms() for key share
 )
 select {lane} from lanes
- where active_run is null and runnable > 0 and suspect = $1 and exists (select 1 from alive)
-   and ready_at <= (extract(epoch from statement_timestamp()) * 1000)::bigint  -- stable, so that the index is used
- order by ready_at, key limit $2 for update of lanes skip locked;
+ where suspect = $1 and exists (select 1 from alive)
+   and ready_since <= (extract(epoch from statement_timestamp()) * 1000)::bigint  -- stable, so that the index is used
+ order by ready_since, key limit $2 for update of lanes skip locked;
 
 -- name: lock_ready_lanes_of
 -- As lock_ready_lanes, but only lanes whose first queued run is of one of the named agents ($5), or of none of them (not $5).
@@ -47,11 +47,11 @@ with alive as materialized (
   select id from workers where id = $3 and lease_until > now_ms() for key share
 )
 select {lane} from lanes
- where active_run is null and runnable > 0 and suspect = $1 and exists (select 1 from alive)
-   and ready_at <= (extract(epoch from statement_timestamp()) * 1000)::bigint
+ where suspect = $1 and exists (select 1 from alive)
+   and ready_since <= (extract(epoch from statement_timestamp()) * 1000)::bigint
    and ((select q.agent from runs q where q.lane_key = lanes.key and q.status = 'queued' and not q.held order by q.pos limit 1)
         = any($4::text[])) = $5::bool
- order by ready_at, key limit $2 for update of lanes skip locked;
+ order by ready_since, key limit $2 for update of lanes skip locked;
 
 -- name: ready_runs
 -- The first queued run of the longest waiting lanes that may be claimed from now.
@@ -59,9 +59,9 @@ select r.id, r.agent, l.ready_at
   from (select s.suspect, first.key, first.ready_at
           from (values (false), (true)) as s (suspect)
          cross join lateral (select key, ready_at from lanes
-                              where active_run is null and runnable > 0 and suspect = s.suspect
-                                and ready_at <= (extract(epoch from statement_timestamp()) * 1000)::bigint
-                              order by ready_at, key limit $1) first) l
+                              where suspect = s.suspect
+                                and ready_since <= (extract(epoch from statement_timestamp()) * 1000)::bigint
+                              order by ready_since, key limit $1) first) l
  cross join lateral (select q.id, q.agent from runs q where q.lane_key = l.key and q.status = 'queued' and not q.held
                       order by q.pos limit 1) r
  order by l.ready_at, l.key limit $1;

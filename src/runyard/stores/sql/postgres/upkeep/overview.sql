@@ -4,11 +4,11 @@ select (select count(*) from (select 1 from runs where status = 'queued' limit $
        (select count(*) from (select 1 from runs where status = 'running' limit $1::int) q) as running,
        (select count(*) from (select 1 from waits where state = 'pending' and kind in ('tool', 'unknown_outcome', 'confirmation') limit $1::int) q) as approvals,
        (select min(ready_at) from
-         (select * from (select ready_at from lanes where active_run is null and runnable > 0 and suspect = false
-                          order by ready_at limit 1) a
+         (select * from (select ready_since as ready_at from lanes where ready_since is not null and suspect = false
+                          order by ready_since limit 1) a
           union all
-          select * from (select ready_at from lanes where active_run is null and runnable > 0 and suspect = true
-                          order by ready_at limit 1) b) l) as ready_since,
+          select * from (select ready_since as ready_at from lanes where ready_since is not null and suspect = true
+                          order by ready_since limit 1) b) l) as ready_since,
        behind.runs as behind, behind.since as behind_since, now_ms() as now, pg_database_size(current_database()) as size,
        'PostgreSQL ' || current_setting('server_version') as version, (select max(age(backend_xmin)) from pg_stat_activity where datname = current_database()) as xmin_age
   from (select count(*) as runs, min(ts) as since from

@@ -1,0 +1,1 @@
+-- SQLite writes an index only if the indexed columns of a row change.
