@@ -1,9 +1,9 @@
 /** What the page asks the server for, one function for each request. */
 
 import type { Json, Status } from "../log/events";
-import type { Turn } from "../log/branches";
-import { filesIn, type FileRef } from "../files/files";
-import type { Route } from "../route";
+import type { Turn } from "../log/derived/branches";
+import { filesIn, type FileRef } from "../parts/files/files";
+import type { Route } from "../state/route";
 import { change, get, newKey, part, Problem, send } from "./http";
 import { frames } from "./sse";
 import type {

@@ -1,7 +1,7 @@
 /** What is going on: how many runs are in the queue, at work and waiting for people, and how fast logs grow. */
 
 import { overview, type Seen } from "../api/overview";
-import { useReading } from "../requests";
+import { useReading } from "../state/requests";
 
 const EVERY = 3000;
 

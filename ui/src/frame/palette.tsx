@@ -2,11 +2,11 @@
 
 import { useEffect, useState } from "preact/hooks";
 import { agents } from "../api/calls";
-import { useCell } from "../cell";
-import { about, offered, wantedAgent } from "../chats/offered";
-import { said } from "../chats/titles";
-import { useReading } from "../requests";
-import { go, type Route } from "../route";
+import { useCell } from "../state/cell";
+import { about, offered, wantedAgent } from "../views/chats/offered";
+import { said } from "../views/chats/titles";
+import { useReading } from "../state/requests";
+import { go, type Route } from "../state/route";
 import { Dialog } from "./dialog";
 
 type Command = { name: string; hint: string; act: () => void };

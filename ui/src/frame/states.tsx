@@ -1,6 +1,6 @@
 /** What a view says while it has nothing to show: it is loading, or there is no such thing. */
 
-import { href, type Route } from "../route";
+import { href, type Route } from "../state/route";
 
 export const Loading = () => (
   <p class="faint pad" role="status" aria-label="Loading">
