@@ -4,7 +4,7 @@ import { useEffect, useState } from "preact/hooks";
 import { Failure } from "../../frame/failure";
 import { useDoing } from "../../state/requests";
 import { isPicture, weight, type FileRef } from "./files";
-import { download } from "./transfer";
+import { download, save } from "./transfer";
 
 export function FileList({ files }: { files: readonly FileRef[] }) {
   if (files.length === 0) return null;
@@ -56,12 +56,4 @@ export function Picture({ file }: { file: FileRef }) {
     };
   }, [file.file_id]);
   return address ? <img src={address} alt={file.name} /> : <span class="placeholder" aria-hidden="true" />;
-}
-
-function save(blob: Blob, name: string): void {
-  const link = document.createElement("a");
-  link.href = URL.createObjectURL(blob);
-  link.download = name;
-  link.click();
-  setTimeout(() => URL.revokeObjectURL(link.href), 60_000);
 }

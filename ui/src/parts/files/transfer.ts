@@ -17,3 +17,12 @@ export async function upload(file: File): Promise<FileRef> {
 }
 
 export const download = async (id: string): Promise<Blob> => (await send(`/api/files/${part(id)}`)).blob();
+
+/** Let the browser save bytes as a file. */
+export function save(blob: Blob, name: string): void {
+  const link = document.createElement("a");
+  link.href = URL.createObjectURL(blob);
+  link.download = name;
+  link.click();
+  setTimeout(() => URL.revokeObjectURL(link.href), 60_000);
+}

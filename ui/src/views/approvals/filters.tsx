@@ -1,6 +1,7 @@
 /** The choice of agent, tool and age above the inbox. */
 
 import type { WaitRow } from "../../api/wire";
+import { Choice } from "../../frame/choice";
 import { AGES, choices, type Age, type Filter } from "./filter";
 
 type Shown = { rows: readonly WaitRow[]; filter: Filter; choose: (filter: Filter) => void };
@@ -18,26 +19,5 @@ export function Filters({ rows, filter, choose }: Shown) {
         choose={(age) => choose({ ...filter, age: age as Age | undefined })}
       />
     </div>
-  );
-}
-
-type Chosen = {
-  name: string;
-  options: readonly string[];
-  value: string | undefined;
-  choose: (value: string | undefined) => void;
-};
-
-export function Choice({ name, options, value, choose }: Chosen) {
-  return (
-    <label class="inline">
-      {name}
-      <select aria-label={name} value={value ?? ""} onChange={(event) => choose(event.currentTarget.value || undefined)}>
-        <option value="">all</option>
-        {options.map((option) => (
-          <option key={option}>{option}</option>
-        ))}
-      </select>
-    </label>
   );
 }

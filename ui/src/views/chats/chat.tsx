@@ -16,7 +16,8 @@ import { useLog } from "../../log/follow/logs";
 import { go } from "../../state/route";
 import { Composer } from "./composer";
 import { ShareButton } from "./share";
-import { forget, said } from "./titles";
+import { ChatOptions } from "./options";
+import { titles } from "./titles";
 import { TurnCard } from "./turn";
 import { Failure } from "../../frame/failure";
 import { Loading, Missing } from "../../frame/states";
@@ -31,7 +32,6 @@ export function Chat({ id, changed }: { id: string; changed: () => void }) {
 
   const places = way(turns ?? [], choices);
   const refresh = async () => {
-    forget(id);
     await again();
     changed();
   };
@@ -54,14 +54,20 @@ export function Chat({ id, changed }: { id: string; changed: () => void }) {
   };
   const last = places.at(-1)?.turn.runId;
   const bottom = useBottom([id]);
-  const title = useCell(said).get(id)?.title;
+  const title = useCell(titles).get(id) ?? turns?.[0]?.question;
   useEffect(() => nameTab(title), [title]);
 
   if (isMissing) return <Missing what="chat" to={{ view: "chats" }} name="New chat" />;
   return (
     <div class="chat">
-      <h1 class="unseen">Chat</h1>
-      {last && <ShareButton threadId={id} />}
+      <header class="chat-head">
+        <h1>
+          <span class="unseen">Chat: </span>
+          {title ?? "New chat"}
+        </h1>
+        {last && <ShareButton threadId={id} />}
+        {turns && <ChatOptions threadId={id} title={title ?? ""} changed={changed} />}
+      </header>
       <div class="scroll" ref={bottom}>
         <div class="column" role="log" aria-label="Conversation" aria-busy={turns === undefined}>
           <Failure text={failure} again={again} />

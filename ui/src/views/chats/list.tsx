@@ -1,4 +1,4 @@
-/** The chats there are, newest first, and those in which something was said. */
+/** The chats there are, last activity first, or what a search over all of them found. */
 
 import { useEffect, useState } from "preact/hooks";
 import { threads } from "../../api/calls";
@@ -7,7 +7,9 @@ import { useReading } from "../../state/requests";
 import { useCell } from "../../state/cell";
 import { href } from "../../state/route";
 import { ago } from "../../parts/text/words";
-import { learn, said } from "./titles";
+import { useLater } from "../../state/later";
+import { Found } from "./found";
+import { learn, titles } from "./titles";
 import { Failure } from "../../frame/failure";
 
 const EVERY = 10_000;
@@ -17,12 +19,11 @@ export function ChatList({ selected, changes }: { selected: string | undefined; 
   const [search, setSearch] = useState("");
   const [pages, setPages] = useState(1);
   const { value: found, failure, again } = useReading(() => some(pages), [pages], EVERY);
-  const known = useCell(said);
+  const known = useCell(titles);
   useEffect(() => void again(), [changes]);
-  useEffect(() => learn((found?.rows ?? []).map((row) => row.thread_id)), [found, changes]);
-
-  const wanted = search.trim().toLowerCase();
-  const rows = (found?.rows ?? []).filter((row) => !wanted || known.get(row.thread_id)?.words.includes(wanted));
+  useEffect(() => learn(found?.rows ?? []), [found]);
+  const wanted = useLater(search.trim());
+  const rows = found?.rows ?? [];
   return (
     <>
       <div class="side-head">
@@ -37,24 +38,28 @@ export function ChatList({ selected, changes }: { selected: string | undefined; 
           onInput={(event) => setSearch(event.currentTarget.value)}
         />
       </div>
-      <Failure text={failure} />
-      <ul class="rows">
-        {rows.map((row) => (
-          <Row
-            key={row.thread_id}
-            row={row}
-            title={known.get(row.thread_id)?.title}
-            isSelected={row.thread_id === selected}
-          />
-        ))}
-      </ul>
-      {found && rows.length === 0 && (
-        <p class="faint pad">{wanted ? "Nothing was said like that." : "Nothing has been said yet."}</p>
-      )}
-      {found?.hasMore && (
-        <button type="button" class="quiet" onClick={() => setPages(pages + 1)}>
-          Earlier chats
-        </button>
+      {wanted ? (
+        <Found text={wanted} />
+      ) : (
+        <>
+          <Failure text={failure} />
+          <ul class="rows">
+            {rows.map((row) => (
+              <Row
+                key={row.thread_id}
+                row={row}
+                title={known.get(row.thread_id)}
+                isSelected={row.thread_id === selected}
+              />
+            ))}
+          </ul>
+          {found && rows.length === 0 && <p class="faint pad">Nothing has been said yet.</p>}
+          {found?.hasMore && (
+            <button type="button" class="quiet" onClick={() => setPages(pages + 1)}>
+              Earlier chats
+            </button>
+          )}
+        </>
       )}
     </>
   );
@@ -65,11 +70,15 @@ function Row({ row, title, isSelected }: { row: ThreadRow; title: string | undef
     <li>
       <a href={href({ view: "chats", id: row.thread_id })} aria-current={isSelected ? "page" : undefined}>
         <span class="title">{title ?? "New chat"}</span>
-        <span class="faint">{[row.agent, ago(row.created_at)].filter(Boolean).join(" · ")}</span>
+        <span class="faint">{[row.agent, ago(lastActivity(row))].filter(Boolean).join(" · ")}</span>
       </a>
     </li>
   );
 }
+
+/** When the newest run of a chat was started: ids begin with the time. */
+const lastActivity = ({ head_run_id, thread_id }: ThreadRow): number =>
+  Math.max(...[head_run_id ?? thread_id, thread_id].map((id) => parseInt(id.replace("-", "").slice(0, 12), 16)));
 
 async function some(pages: number): Promise<{ rows: ThreadRow[]; hasMore: boolean }> {
   const rows: ThreadRow[] = [];

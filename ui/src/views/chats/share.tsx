@@ -16,12 +16,12 @@ export function ShareButton({ threadId }: { threadId: string }) {
   const [isOpen, setOpen] = useState(false);
   if (!who?.can_share) return null;
   return (
-    <div class="chat-tools">
+    <>
       <button type="button" class="small" onClick={() => setOpen(true)}>
         Share
       </button>
       {isOpen && <Sharing threadId={threadId} close={() => setOpen(false)} />}
-    </div>
+    </>
   );
 }
 

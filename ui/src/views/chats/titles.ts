@@ -1,36 +1,40 @@
-/** What a chat is called: the first thing that was said in it. Read once, a few at a time, and remembered. */
+/** What chats are called. The server has the titles; a fork in which nothing was said has the first message before it. */
 
-import { thread, turns } from "../../api/calls";
+import { turns } from "../../api/calls";
+import type { ThreadRow } from "../../api/wire";
 import { Cell } from "../../state/cell";
 import { Turns } from "../../log/follow/turns";
 
-export type Said = { title: string; words: string };
-
-export const said = new Cell<ReadonlyMap<string, Said>>(new Map());
+export const titles = new Cell<ReadonlyMap<string, string>>(new Map());
 const asked = new Set<string>();
 const line = new Turns(2);
 
-export function learn(ids: readonly string[]): void {
-  for (const id of ids) {
-    if (asked.has(id)) continue;
-    asked.add(id);
-    const done = line.take(() => {
-      void read(id)
-        .then((found) => (found ? said.set(new Map(said.get()).set(id, found)) : asked.delete(id)))
-        .catch(() => asked.delete(id))
-        .finally(() => queueMicrotask(() => done()));
-      return () => undefined;
-    });
-  }
+/** Remember the titles of these chats, and look for those of forks, a few at a time. */
+export function learn(rows: readonly ThreadRow[]): void {
+  const known = new Map(titles.get());
+  for (const { thread_id, title } of rows) if (title) known.set(thread_id, title);
+  titles.set(known);
+  for (const { thread_id, title, head_run_id } of rows) if (!title && head_run_id) lookFor(thread_id);
 }
 
-/** A chat has changed: its words are to be read again. */
-export const forget = (id: string): void => void asked.delete(id);
+/** The chat is called this from now on. */
+export const call = (id: string, title: string): void => titles.set(new Map(titles.get()).set(id, title));
 
-async function read(id: string): Promise<Said | undefined> {
-  const messages = (await thread(id)).messages.map((message) => message.content);
-  // a fork has said nothing itself
-  const words = messages.length ? messages : (await turns(id)).map((turn) => turn.question);
-  const title = words[0];
-  return title === undefined ? undefined : { title, words: words.join("\n").toLowerCase() };
+/** The chat is deleted. */
+export function forget(id: string): void {
+  const left = new Map(titles.get());
+  left.delete(id);
+  titles.set(left);
+}
+
+function lookFor(id: string): void {
+  if (asked.has(id)) return;
+  asked.add(id);
+  const done = line.take(() => {
+    void turns(id)
+      .then(([first]) => first && call(id, first.question))
+      .catch(() => asked.delete(id))
+      .finally(() => queueMicrotask(() => done()));
+    return () => undefined;
+  });
 }

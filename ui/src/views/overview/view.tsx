@@ -3,7 +3,7 @@
 import { useState } from "preact/hooks";
 import { me, statistics } from "../../api/calls";
 import type { Figures, Statistics } from "../../api/wire";
-import { Choice } from "../approvals/filters";
+import { Choice } from "../../frame/choice";
 import { Failure } from "../../frame/failure";
 import { Loading } from "../../frame/states";
 import { useReading } from "../../state/requests";

@@ -9,10 +9,12 @@ const SIGNS = { up: "👍", down: "👎" } as const;
 type Known = { state: RunState; row: RunRow | undefined; feedback?: Feedback | null | undefined };
 
 export function Facts({ state, row, feedback }: Known) {
-  const created = state.queuedAt ?? (row ? Date.parse(row.created_at) : undefined);
+  // the times of the row, as the list has them; the events of the log were written a little later
+  const created = row ? Date.parse(row.created_at) : state.queuedAt;
   const started = row?.started_at ? Date.parse(row.started_at) : state.startedAt;
   const waited = created !== undefined && started !== undefined ? Math.max(0, started - created) : undefined;
-  const took = started !== undefined && state.finishedAt !== undefined ? state.finishedAt - started : undefined;
+  const finished = state.finishedAt !== undefined && row?.finished_at ? Date.parse(row.finished_at) : state.finishedAt;
+  const took = started !== undefined && finished !== undefined ? Math.max(0, finished - started) : undefined;
   const facts: [string, string | undefined][] = [
     ["agent", state.agent],
     ["began", created === undefined ? undefined : clock(created)],

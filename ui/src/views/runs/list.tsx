@@ -1,55 +1,50 @@
-/** All runs, newest first. */
+/** Runs, newest first: all, or those that fit a filter. */
 
 import { useState } from "preact/hooks";
 import { runs } from "../../api/calls";
 import type { RunRow } from "../../api/wire";
 import { useReading } from "../../state/requests";
-import type { Status } from "../../log/events";
+import { useLater } from "../../state/later";
 import { href } from "../../state/route";
 import { ago, brief, duration, money, short } from "../../parts/text/words";
+import { Filters, queryOf, type Filter } from "./filters";
 import { StatusChip } from "./status";
 import { Failure } from "../../frame/failure";
 import { Loading } from "../../frame/states";
 
-const STATUSES: Status[] = ["queued", "running", "waiting", "done", "error", "canceled"];
 const EVERY = 3000;
+const SEARCH_EVERY = 15_000; // the server reads many runs for a cost or a part of an id
 const PAGE = 50;
 
 export function RunList() {
-  const [status, setStatus] = useState<Status>();
-  const [limit, setLimit] = useState(PAGE);
+  const [filter, setFilter] = useState<Filter>({});
+  const [pages, setPages] = useState(1);
   const [chosen, setChosen] = useState<readonly string[]>([]);
   const choose = (id: string, isOn: boolean) =>
     setChosen(isOn ? [...chosen.slice(-1), id] : chosen.filter((each) => each !== id));
   const [one, other] = chosen;
-  const {
-    value: page,
-    failure,
-    again,
-  } = useReading(() => runs({ ...(status && { status }), limit }), [status, limit], EVERY);
+  const wanted = useLater(filter);
+  const every = wanted.cost || wanted.id ? SEARCH_EVERY : EVERY;
+  const { value: page, failure, again } = useReading(() => some(wanted, pages), [wanted, pages], every);
+  const isFiltered = Object.values(wanted).some(Boolean);
   return (
     <main class="view page">
       <div class="column wide">
         <div class="head">
           <h1>Runs</h1>
-          <label class="inline">
-            Status
-            <select
-              value={status ?? ""}
-              onChange={(event) => setStatus((event.currentTarget.value || undefined) as Status | undefined)}
-            >
-              <option value="">all</option>
-              {STATUSES.map((each) => (
-                <option key={each}>{each}</option>
-              ))}
-            </select>
-          </label>
           {one && other && (
             <a class="button" role="button" href={href({ view: "compare", id: one, other })}>
               Compare
             </a>
           )}
         </div>
+        <Filters
+          filter={filter}
+          choose={(chosen) => {
+            setFilter(chosen);
+            setPages(1);
+          }}
+        />
         <Failure text={failure} again={again} />
         {!page && !failure && <Loading />}
         {page && (
@@ -85,11 +80,13 @@ export function RunList() {
         )}
         {page?.runs.length === 0 && (
           <p class="faint pad">
-            {status ? `No run is ${status}.` : "No runs yet."} <a href={href({ view: "chats" })}>Talk to an agent</a>
+            {!isFiltered && "No runs yet. "}
+            {isFiltered && (page.next ? "None of the newest runs fits. " : "No run fits. ")}
+            {!isFiltered && <a href={href({ view: "chats" })}>Talk to an agent</a>}
           </p>
         )}
-        {page?.next && limit < 200 && (
-          <button type="button" class="quiet" onClick={() => setLimit(limit + PAGE)}>
+        {page?.next && (
+          <button type="button" class="quiet" onClick={() => setPages(pages + 1)}>
             Earlier runs
           </button>
         )}
@@ -98,11 +95,23 @@ export function RunList() {
   );
 }
 
+async function some(filter: Filter, pages: number): Promise<{ runs: RunRow[]; next: string | null }> {
+  const query = queryOf(filter);
+  const found: RunRow[] = [];
+  let next: string | null | undefined;
+  for (let page = 0; page < pages && next !== null; page += 1) {
+    const some = await runs({ ...query, limit: PAGE, before: next });
+    found.push(...some.runs);
+    next = some.next;
+  }
+  return { runs: found, next: next ?? null };
+}
+
 type Listed = { row: RunRow; isChosen: boolean; choose: (isOn: boolean) => void };
 
 function Row({ row, isChosen, choose }: Listed) {
   return (
-    <tr>
+    <tr class="link-row">
       <td>
         <input
           type="checkbox"
@@ -112,7 +121,7 @@ function Row({ row, isChosen, choose }: Listed) {
         />
       </td>
       <td>
-        <a class="mono" href={href({ view: "runs", id: row.run_id })}>
+        <a class="mono whole-row" href={href({ view: "runs", id: row.run_id })}>
           {short(row.run_id)}
         </a>
       </td>
