@@ -1,6 +1,8 @@
-"""Completion in a real bash: commands, options and the ids of a database, also after `--install-completion`."""
+"""Completion in a real bash, and in zsh and fish where they are installed: commands, options and the ids of a database,
+also after `--install-completion`."""
 
 import asyncio
+import shutil
 import subprocess
 from pathlib import Path
 
@@ -19,6 +21,21 @@ COMP_WORDS=(runyard "$@"); COMP_CWORD=$#; COMP_LINE="${COMP_WORDS[*]}"; COMP_POI
 compopt() { echo "compopt $1 $2"; }
 $(complete -p runyard | sed -E 's/.*-F ([^ ]+) .*/\\1/')
 printf '%s\\n' "${COMPREPLY[@]}"
+"""
+
+
+# a line editor of zsh in a terminal of its own: each line is typed with a tab, and read until the completed one is seen
+TYPE_IN_ZSH = """
+zmodload zsh/zpty
+zpty -b shell 'zsh -i'
+zpty -w shell 'PS1="> "; echo rea""dy'
+zpty -r shell seen '*ready*' || exit 1
+for typed completed in "$@"; do
+    zpty -n -w shell "$typed"$'\\t'
+    zpty -r shell seen "*$completed*" || exit 1
+    zpty -n -w shell $'\\C-u'
+done
+zpty -d shell
 """
 
 
@@ -63,6 +80,44 @@ def test_bash_completes_commands_options_files_and_run_ids(tmp_path: Path, run_i
     assert offered(tmp_path, "runs", "list", "--st", start=". ~/.bashrc") == ["--status"]
     unknown = runyard(tmp_path, "--install-completion", env=env | {"SHELL": "/bin/tcsh"})
     assert (unknown.returncode, unknown.stdout) == (2, "")
+
+
+def installed(folder: Path, shell: str) -> dict[str, str]:
+    """The environment of a person with this shell who has installed completion."""
+    path = f"{RUNYARD.parent}:/usr/bin:/bin"
+    env = environment(
+        RUNYARD_URL="http://127.0.0.1:9", PATH=path, HOME=str(folder), SHELL=f"/bin/{shell}", TERM="vt100"
+    )
+    done = runyard(folder, "--install-completion", env=env | {"XDG_CONFIG_HOME": ""})
+    assert done.returncode == 0, done.stderr
+    return env
+
+
+@pytest.mark.skipif(shutil.which("zsh") is None, reason="zsh is not installed")
+def test_zsh_completes_commands_options_and_run_ids(tmp_path: Path, run_id: str) -> None:
+    lines = ["runyard runs sh", "runs show", "runyard runs list --st", "list --status"]
+    lines += [f"runyard runs show {run_id[:4]}", f"show {run_id}"]
+    env = installed(tmp_path, "zsh")
+    command = ["zsh", "-f", "-c", TYPE_IN_ZSH, "zsh", *lines]
+    subprocess.run(command, cwd=tmp_path, env=env, timeout=PATIENCE, check=True)
+
+
+@pytest.mark.skipif(shutil.which("fish") is None, reason="fish is not installed")
+def test_fish_completes_commands_options_files_and_run_ids(tmp_path: Path, run_id: str) -> None:
+    env = installed(tmp_path, "fish")
+    (tmp_path / "copy.db").touch()
+
+    def completed(line: str) -> list[str]:
+        asked = f"complete --do-complete '{line}'"
+        done = subprocess.run(
+            ["fish", "-c", asked], cwd=tmp_path, env=env, timeout=PATIENCE, check=True, capture_output=True, text=True
+        )
+        return [offer.split("\t")[0] for offer in done.stdout.splitlines()]
+
+    assert completed("runyard runs sh") == ["show"]
+    assert completed("runyard runs list --st") == ["--status"]
+    assert completed(f"runyard runs show {run_id[:4]}") == [run_id]
+    assert completed("runyard backup co") == ["copy.db"]
 
 
 @pytest.mark.flow

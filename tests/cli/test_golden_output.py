@@ -16,12 +16,14 @@ from runyard.cli.terminal import conversation_tables, tables, text
 from runyard.cli.terminal.output import echo, unstyled
 from runyard.cli.verbs.status import overview, overview_rows
 from runyard.cli.verbs.usage import counted
+from runyard.client.annotation_wire import ShareInfo, UnreadInfo
 from runyard.client.wire import (
     AgentInfo,
     ApprovalInfo,
     BlockInfo,
     ChannelInfo,
     DatabaseInfo,
+    FeedbackInfo,
     FoundMessage,
     KeyInfo,
     MemberInfo,
@@ -159,6 +161,7 @@ def _print_conversations() -> None:
     channel = ChannelInfo(id=an_id(8), name="pier", kind="public", topic=LONG, members=members, created_at=ago(days=9))
     dm = ChannelInfo(id=an_id(9), participants=members[:2], created_at=ago(days=1))
     conversation_tables.channels_table([channel, dm]).echo()
+    _print_annotations(channel, dm)
     _title("agents list")
     agent = AgentInfo(
         id="mara", model_id="openai/gpt-x-large", max_turns=5, max_budget_usd=0.1, title="Harbour master",
@@ -175,6 +178,20 @@ def _print_conversations() -> None:
         _title(" ".join([*words, "--help"]))
         with pytest.raises((Exit, SystemExit)):
             program.run("runyard", [*words, "--help"])
+
+
+def _print_annotations(channel: ChannelInfo, dm: ChannelInfo) -> None:
+    _title("channels unread")
+    read = UnreadInfo(unread=2, dm_conversation_id=dm.id, read_message_id=an_id(7))
+    unread = [UnreadInfo(unread=100, channel_id=channel.id), read]
+    conversation_tables.unread_table(unread, {each.id: each for each in (channel, dm)}).echo()
+    _title("shares list")
+    share = ShareInfo(share_id=an_id(12), created_at=ago(days=2), expires_at=(NOW + timedelta(days=5)).isoformat())
+    conversation_tables.shares_table([share]).echo()
+    _title("feedback show")
+    comment = f"{LONG}\nNone of them."
+    conversation_tables.print_feedback(FeedbackInfo(value="down", comment=comment, created_at=ago(hours=2)))
+    conversation_tables.print_feedback(None)
 
 
 @pytest.mark.parametrize("columns", [80, 200])

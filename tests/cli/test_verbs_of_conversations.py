@@ -41,6 +41,9 @@ READS = [
     "threads search pay",
     "channels list",
     "channels show pier",
+    "channels unread --all",
+    "feedback show {failed}",
+    "shares list {thread}",
     "agents list",
     "agents show clerk",
     "memory list clerk",
@@ -66,6 +69,9 @@ class Installation:
         self.folder = folder
         self.answers: dict[str, Any] = {}
         self.thread = self.run = self.failed = self.passage = ""
+
+    def reads(self) -> list[str]:
+        return [read.format(failed=self.failed, thread=self.thread) for read in READS]
 
     def said(self, *words: str) -> str:
         """What a verb prints while there is no server."""
@@ -93,7 +99,6 @@ def filled(folder: Path, env: Mapping[str, str]) -> Installation:
     with serving(found.folder, "app.py", env=env) as url, httpx2.Client(base_url=url, timeout=PATIENCE) as http:
         found.thread, found.run = ended(http, "clerk", "Pay it back.")
         _, found.failed = ended(http, "broken", "Try it.")
-        http.put(f"/api/runs/{found.failed}/feedback", json={"value": "down", "comment": "Luck is\nneeded."})
         channel = http.post("/api/channels", json={"name": "pier", "topic": "boats", "agents": ["clerk"]}).json()["id"]
         http.post("/api/messages", json={"channelId": channel, "text": "Good morning."})
         http.post("/api/dms", json={"agentId": "clerk"})
@@ -107,29 +112,34 @@ def filled(folder: Path, env: Mapping[str, str]) -> Installation:
         assert json.loads(renamed)["title"] == "A refund"
         exported = runyard_here(found.folder, "threads", "export", found.thread, env=there)
         assert exported.startswith("# A refund\n\n## user, ")
-        for read in READS:
-            found.answers[read] = json.loads(
-                runyard_here(found.folder, *read.split(), "--json", env={"RUNYARD_URL": url})
-            )
+        link = json.loads(runyard_here(found.folder, "shares", "create", found.thread[-8:], "--json", env=there))
+        assert link["link"] == f"{url}{link['path']}"
+        shown = http.get("/api/shared", headers={"X-Share-Token": link["token"]}).json()
+        assert shown["messages"][0]["content"] == "Pay it back."
+        words = ["feedback", "give", found.failed[-8:], "down", "--comment", "Luck is\nneeded."]
+        assert json.loads(runyard_here(found.folder, *words, "--json", env=there))["value"] == "down"
+        for read in found.reads():
+            found.answers[read] = json.loads(runyard_here(found.folder, *read.split(), "--json", env=there))
     return found
 
 
-def from_the_database(folder: Path, env: Mapping[str, str]) -> dict[str, Any]:
+def from_the_database(found: Installation, env: Mapping[str, str]) -> dict[str, Any]:
     """What the verbs answer while there is no server."""
+    reads = found.reads()
     done = subprocess.run(
-        [sys.executable, "-c", EVERY_READ, *READS],
-        cwd=folder,
+        [sys.executable, "-c", EVERY_READ, *reads],
+        cwd=found.folder,
         env=environment(**NO_SERVER, **env),
         capture_output=True,
         text=True,
         check=True,
         timeout=PATIENCE,
     )
-    return dict(zip(READS, map(json.loads, done.stdout.split("\n\n")), strict=True))
+    return dict(zip(reads, map(json.loads, done.stdout.split("\n\n")), strict=True))
 
 
 def test_the_database_answers_as_its_server_did(installation: Installation) -> None:
-    answers = from_the_database(installation.folder, {})
+    answers = from_the_database(installation, {})
     assert answers == installation.answers
     assert all(answers.values()), "there is something"
 
@@ -137,7 +147,7 @@ def test_the_database_answers_as_its_server_did(installation: Installation) -> N
 def test_postgres_answers_as_its_server_did(tmp_path: Path, pg_database: str) -> None:
     env = {"RUNYARD_DATABASE_URL": pg_database}
     found = filled(tmp_path, env)
-    assert from_the_database(tmp_path, env) == found.answers
+    assert from_the_database(found, env) == found.answers
 
 
 def test_runs_are_filtered_and_counted(installation: Installation) -> None:
@@ -174,6 +184,47 @@ def test_feedback_is_shown_and_exported_with_its_run(installation: Installation)
     judged = {line["run"]["run_id"]: line["run"]["feedback"] for line in lines}
     assert judged[installation.failed]["comment"] == "Luck is\nneeded."
     assert judged[installation.run] is None
+
+
+def test_feedback_is_given_and_deleted(installation: Installation) -> None:
+    said, run = installation.said, installation.run
+    assert said("feedback", "show", run) == "No feedback\n"
+    assert said("feedback", "show", run, "--json", "--quiet") == "null\n"
+    assert said("feedback", "give", run[:23], "up", "--comment", "Quick.") == f"{run} has the feedback up.\n"
+    shown = said("feedback", "show", run[-8:])
+    assert re.search(r"^comment +Quick\.$", shown, re.M), shown
+    assert said("feedback", "show", run, "--quiet") == "up\n"
+    assert said("feedback", "delete", run) == f"{run} has no feedback.\n"
+    assert said("feedback", "show", run, "--quiet") == ""
+    wrong = runyard(installation.folder, "feedback", "give", run, "sideways", env=NO_SERVER)
+    assert (wrong.returncode, wrong.stderr) == (1, "runyard: Feedback is up or down, not sideways.\n")
+
+
+def test_a_link_is_listed_and_revoked_and_never_shown_again(installation: Installation) -> None:
+    said, thread = installation.said, installation.thread
+    link = said("shares", "create", thread[-8:], "--days", "2", "--quiet").strip()
+    assert link.startswith("http://127.0.0.1:9/#/shared/")
+    listed = said("shares", "list", thread, "--json")
+    assert link.rpartition("/")[2] not in listed
+    [newest, earlier] = [share["share_id"] for share in json.loads(listed)]
+    assert said("shares", "revoke", thread, newest[-8:]) == f"{newest} is revoked.\n"
+    assert said("shares", "list", thread, "--quiet") == f"{earlier}\n"
+    off = runyard(installation.folder, "shares", "create", thread, env={**NO_SERVER, "RUNYARD_SHARE_LINKS": "false"})
+    assert off.returncode == 1
+    assert "Sharing is off on this server." in off.stderr
+    long = runyard(installation.folder, "shares", "create", thread, "--days", "31", env=NO_SERVER)
+    assert long.returncode == 2
+
+
+def test_a_channel_is_read_up_to_a_message(installation: Installation) -> None:
+    said = installation.said
+    [first] = said("channels", "show", "pier", "--quiet").split()
+    assert said("channels", "unread") == "No unread messages\n", "one's own message is none"
+    assert "pier" in said("channels", "unread", "--all")
+    marked = json.loads(said("channels", "mark-read", "#pier", "--json"))
+    assert marked["message_id"] == first
+    assert said("channels", "mark-read", "pier", "--message", first[-8:], "--quiet") == ""
+    assert first in said("channels", "unread", "--all")
 
 
 def test_a_list_of_runs_refreshes_itself_in_a_terminal(installation: Installation) -> None:

@@ -45,6 +45,23 @@ async def test_threads_are_listed_newest_first_in_pages(store: Store) -> None:
     assert ids(await store.list_threads(ANN, made[4], 2)) == []
 
 
+async def test_threads_are_listed_by_their_last_activity_in_pages(store: Store) -> None:
+    old, middle, new = [(await store.create_thread(a_thread())).id for _ in range(3)]
+    await store.create_thread(a_thread(BOB))
+    assert ids(await store.list_active_threads(ANN, None, MANY)) == [new, middle, old]
+    answered = await ended(store, a_post(old))
+    assert ids(await store.list_active_threads(ANN, None, MANY)) == [old, new, middle]
+    fork = (await store.fork_thread(a_thread(), answered.id)).id
+    order = [fork, old, new, middle]
+    assert ids(await store.list_active_threads(ANN, None, MANY)) == order, "a fork is as new as itself"
+    before, seen = None, []
+    while page := await store.list_active_threads(ANN, before, 1):
+        [thread] = page
+        seen.append(thread.id)
+        before = thread.last_activity
+    assert seen == order
+
+
 async def test_runs_are_listed_newest_first_in_pages(store: Store) -> None:
     made = [await post(store) for _ in range(5)]
     await post(store, a_post(owner=BOB))

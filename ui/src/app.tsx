@@ -1,25 +1,25 @@
 /** The page: the frame, and in it the view that the address names. */
 
 import { useEffect } from "preact/hooks";
-import { Inbox } from "./approvals/inbox";
-import { keepLooking } from "./approvals/waiting";
+import { Inbox } from "./views/approvals/inbox";
+import { keepLooking } from "./views/approvals/waiting";
 import { needsKey } from "./api/key";
-import { useCell } from "./cell";
-import { keepCounting } from "./channels/unread";
-import { Channels } from "./channels/view";
-import { MessagePlace } from "./channels/message-place";
-import { Chats } from "./chats/view";
+import { useCell } from "./state/cell";
+import { keepCounting } from "./views/channels/feed/unread";
+import { Channels } from "./views/channels/view";
+import { MessagePlace } from "./views/channels/place/message-place";
+import { Chats } from "./views/chats/view";
 import { Bar } from "./frame/bar";
 import { Help, useShortcuts } from "./frame/help";
 import { Palette, usePalette } from "./frame/palette";
 import { SignIn } from "./frame/sign-in";
 import { Missing } from "./frame/states";
-import { Dashboard } from "./overview/view";
-import { useRoute, type Route } from "./route";
-import { Compare } from "./runs/compare";
-import { Inspector } from "./runs/inspector";
-import { RunList } from "./runs/list";
-import { Shared } from "./shared/view";
+import { Dashboard } from "./views/overview/view";
+import { useRoute, type Route } from "./state/route";
+import { Compare } from "./views/runs/compare";
+import { Inspector } from "./views/runs/inspector";
+import { RunList } from "./views/runs/list";
+import { Shared } from "./views/shared/view";
 
 export function App() {
   const route = useRoute();

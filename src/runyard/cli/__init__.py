@@ -3,7 +3,8 @@
     parsing/    commands as functions, their options, help
     terminal/   what is printed and typed
     clients/    the server or the database that a command uses
-    verbs/      commands on what is stored: runs, approvals, waits, events, threads, channels, agents, memory, keys
+    verbs/      commands on what is stored: runs, feedback, approvals, waits, events, threads, shares, channels, agents,
+                memory, keys
     talking/    `chat`
     serving/    `dev`, `serve`, `worker`, `mcp`
     upkeep/     `migrate`, `backup`, `restore`, `doctor`, `check`, encryption
@@ -30,10 +31,12 @@ from runyard.cli.verbs import (
     approvals,
     channels,
     events,
+    feedback,
     follow,
     keys,
     memory,
     runs,
+    shares,
     status,
     threads,
     usage,
@@ -49,7 +52,6 @@ for verb in (
     dev.dev,
     chat.chat,
     mcp.mcp,
-    mcp.mcp,
     serve.serve,
     worker.worker,
     migrate.migrate,
@@ -64,10 +66,12 @@ for verb in (
 ):
     program.command()(verb)
 program.entries["runs"] = runs.program
+program.entries["feedback"] = feedback.program
 program.entries["approvals"] = approvals.program
 program.entries["waits"] = waits.program
 program.entries["events"] = events.program
 program.entries["threads"] = threads.program
+program.entries["shares"] = shares.program
 program.entries["channels"] = channels.program
 program.entries["agents"] = agents.program
 program.entries["memory"] = memory.program

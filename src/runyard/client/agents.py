@@ -1,9 +1,8 @@
 """The calls of the client about agents and their memory."""
 
 from collections.abc import AsyncGenerator
-from urllib.parse import quote
 
-from runyard.client.connection import Connection, given
+from runyard.client.connection import Connection, given, segment
 from runyard.client.pages import PAGE
 from runyard.client.wire import AgentInfo, BlockInfo, Page, PassageInfo, read
 
@@ -39,7 +38,7 @@ class AgentCalls:
         Args:
             agent_id: The id of the agent.
         """
-        return read(await self._connection.send("GET", f"/api/agents/{_id(agent_id)}"), AgentInfo)
+        return read(await self._connection.send("GET", f"/api/agents/{segment(agent_id)}"), AgentInfo)
 
     async def deactivate_agent(self, agent_id: str) -> None:
         """Deactivate an agent: messages no longer wake it. Its messages, runs and memory stay.
@@ -50,7 +49,7 @@ class AgentCalls:
         Raises:
             ScopeMissing: If code declares the agent and the key lacks the scope `operate`.
         """
-        await self._connection.send("DELETE", f"/api/agents/{_id(agent_id)}")
+        await self._connection.send("DELETE", f"/api/agents/{segment(agent_id)}")
 
     async def memory_blocks(self, agent_id: str) -> list[BlockInfo]:
         """Return the memory blocks in an agent's prompt.
@@ -58,7 +57,7 @@ class AgentCalls:
         Args:
             agent_id: The id of the agent.
         """
-        return read(await self._connection.send("GET", f"/api/agents/{_id(agent_id)}/memory"), Page).blocks
+        return read(await self._connection.send("GET", f"/api/agents/{segment(agent_id)}/memory"), Page).blocks
 
     async def passages(self, agent_id: str, query: str | None = None, limit: int = PAGE) -> list[PassageInfo]:
         """Return the passages that an agent stored, newest first.
@@ -68,7 +67,7 @@ class AgentCalls:
             query: Only passages with these words, the best match first.
             limit: The largest number of passages.
         """
-        path, params = f"/api/agents/{_id(agent_id)}/passages", given({"query": query, "limit": limit})
+        path, params = f"/api/agents/{segment(agent_id)}/passages", given({"query": query, "limit": limit})
         return read(await self._connection.send("GET", path, params=params), Page).passages
 
     async def delete_block(self, agent_id: str, label: str) -> None:
@@ -78,7 +77,7 @@ class AgentCalls:
             agent_id: The id of the agent that the block belongs to.
             label: The label of the block.
         """
-        path = f"/api/agents/{_id(agent_id)}/memory/{_id(label)}"
+        path = f"/api/agents/{segment(agent_id)}/memory/{segment(label)}"
         await self._connection.send("DELETE", path, repeatable=False)
 
     async def delete_passage(self, agent_id: str, passage_id: str) -> None:
@@ -88,10 +87,5 @@ class AgentCalls:
             agent_id: The id of the agent.
             passage_id: The id of the passage.
         """
-        path = f"/api/agents/{_id(agent_id)}/passages/{_id(passage_id)}"
+        path = f"/api/agents/{segment(agent_id)}/passages/{segment(passage_id)}"
         await self._connection.send("DELETE", path, repeatable=False)
-
-
-def _id(text: str) -> str:
-    """Return an id as one segment of a path, whatever characters it has."""
-    return quote(text, safe="") or "-"

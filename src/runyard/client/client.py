@@ -10,15 +10,15 @@ from collections.abc import AsyncGenerator, Callable, Mapping, Sequence
 from contextlib import aclosing
 from types import TracebackType
 from typing import TYPE_CHECKING, Any, Literal, Self, TypeVar, overload
-from urllib.parse import quote
 
 import httpx2
 
 from runyard.base.ids import new_id
 from runyard.base.sse import Parser
 from runyard.client.agents import AgentCalls
+from runyard.client.annotations import AnnotationCalls
 from runyard.client.answers import output_in, typed
-from runyard.client.connection import LONGEST_PAUSE, Connection, back_off, given
+from runyard.client.connection import LONGEST_PAUSE, Connection, back_off, given, segment
 from runyard.client.conversations import ConversationCalls
 from runyard.client.files import FileCalls, content_of
 from runyard.client.operators import OperatorCalls
@@ -35,7 +35,7 @@ WhileRunning = Literal["queue", "steer", "interrupt", "reject"]
 T = TypeVar("T")
 
 
-class Client(WaitCalls, ConversationCalls, AgentCalls, FileCalls, OperatorCalls):
+class Client(WaitCalls, ConversationCalls, AnnotationCalls, AgentCalls, FileCalls, OperatorCalls):
     """A client of a Runyard server. Use it as an async context manager.
 
     Args:
@@ -147,7 +147,7 @@ class Client(WaitCalls, ConversationCalls, AgentCalls, FileCalls, OperatorCalls)
         wish = None if while_running == "queue" else while_running
         said = content_of(text, parts, files)
         body = given({**said, "agent": agent, "tools": offered or None, "while_running": wish})
-        key, path = idempotency_key or new_id(), f"/api/threads/{_id(thread_id)}/messages"
+        key, path = idempotency_key or new_id(), f"/api/threads/{segment(thread_id)}/messages"
         return read(await self._connection.send("POST", path, body, key=key), Made).run_id
 
     @overload
@@ -180,7 +180,7 @@ class Client(WaitCalls, ConversationCalls, AgentCalls, FileCalls, OperatorCalls)
         Args:
             run_id: The id of the run.
         """
-        return read(await self._connection.send("GET", f"/api/runs/{_id(run_id)}"), RunInfo)
+        return read(await self._connection.send("GET", f"/api/runs/{segment(run_id)}"), RunInfo)
 
     async def state(self, run_id: str, at: int | None = None) -> dict[str, Any]:
         """Return the state of a run: the fold of its log.
@@ -190,7 +190,7 @@ class Client(WaitCalls, ConversationCalls, AgentCalls, FileCalls, OperatorCalls)
             at: The seq of the last event to fold. The default is the newest.
         """
         return read(
-            await self._connection.send("GET", f"/api/runs/{_id(run_id)}/state", params=given({"at": at})),
+            await self._connection.send("GET", f"/api/runs/{segment(run_id)}/state", params=given({"at": at})),
             dict[str, Any],
         )
 
@@ -225,7 +225,7 @@ class Client(WaitCalls, ConversationCalls, AgentCalls, FileCalls, OperatorCalls)
         Args:
             run_id: The id of the run.
         """
-        return read(await self._connection.send("POST", f"/api/runs/{_id(run_id)}/cancel"), Made).status
+        return read(await self._connection.send("POST", f"/api/runs/{segment(run_id)}/cancel"), Made).status
 
     async def retry(self, run_id: str, idempotency_key: str | None = None) -> str:
         """Start a new run for the same message or task, and return its id.
@@ -238,7 +238,7 @@ class Client(WaitCalls, ConversationCalls, AgentCalls, FileCalls, OperatorCalls)
             RunActive: If the old run has not ended.
         """
         key = idempotency_key or new_id()
-        return read(await self._connection.send("POST", f"/api/runs/{_id(run_id)}/retry", key=key), Made).run_id
+        return read(await self._connection.send("POST", f"/api/runs/{segment(run_id)}/retry", key=key), Made).run_id
 
     # --- the log
 
@@ -288,7 +288,7 @@ class Client(WaitCalls, ConversationCalls, AgentCalls, FileCalls, OperatorCalls)
     async def _log(self, run_id: str, cursor: int) -> AsyncGenerator[LogEvent | None, None]:
         """Return the events of one connection, None for a heartbeat; Unavailable if it breaks or skips an event."""
         parser = Parser()
-        async with self._connection.stream(f"/api/runs/{_id(run_id)}/log", cursor) as response:
+        async with self._connection.stream(f"/api/runs/{segment(run_id)}/log", cursor) as response:
             async for chunk in response.aiter_bytes():
                 frames = parser.feed(chunk)
                 if not frames:
@@ -300,8 +300,3 @@ class Client(WaitCalls, ConversationCalls, AgentCalls, FileCalls, OperatorCalls)
                     if event.seq == cursor + 1:
                         cursor = event.seq
                         yield event
-
-
-def _id(text: str) -> str:
-    """Return an id as one segment of a path, whatever characters it has."""
-    return quote(text, safe="") or "-"

@@ -9,6 +9,7 @@ import random
 from collections.abc import AsyncGenerator, AsyncIterator, Awaitable, Callable, Mapping
 from contextlib import asynccontextmanager
 from typing import Any
+from urllib.parse import quote
 
 import httpx2
 import msgspec
@@ -196,6 +197,11 @@ class Connection:
 def given(values: Mapping[str, Any]) -> dict[str, Any]:
     """Return the values that are not None."""
     return {name: value for name, value in values.items() if value is not None}
+
+
+def segment(text: str) -> str:
+    """Return an id as one segment of a path, whatever characters it has."""
+    return quote(text, safe="") or "-"
 
 
 def _codes(kind: type[RunyardError]) -> dict[str, type[RunyardError]]:

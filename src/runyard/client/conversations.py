@@ -2,11 +2,10 @@
 
 from collections.abc import AsyncGenerator
 from typing import Literal
-from urllib.parse import quote
 
 from msgspec import Struct
 
-from runyard.client.connection import Connection, given
+from runyard.client.connection import Connection, given, segment
 from runyard.client.pages import PAGE, pages
 from runyard.client.wire import ChannelInfo, ChannelMessage, FoundMessage, FoundPage, ThreadInfo, ThreadMessage, read
 
@@ -37,7 +36,7 @@ class ConversationCalls:
             thread_id: The id of the thread.
             limit: The largest number of messages.
         """
-        path = f"/api/threads/{_id(thread_id)}"
+        path = f"/api/threads/{segment(thread_id)}"
         return read(await self._connection.send("GET", path, params={"limit": limit}), _ThreadMessages).messages
 
     async def delete_thread(self, thread_id: str) -> None:
@@ -49,7 +48,7 @@ class ConversationCalls:
         Raises:
             RunActive: If a run of the thread has not ended.
         """
-        await self._connection.send("DELETE", f"/api/threads/{_id(thread_id)}", repeatable=False)
+        await self._connection.send("DELETE", f"/api/threads/{segment(thread_id)}", repeatable=False)
 
     async def rename_thread(self, thread_id: str, title: str) -> ThreadInfo:
         """Give a thread a title.
@@ -58,7 +57,7 @@ class ConversationCalls:
             thread_id: The id of the thread.
             title: The title, up to 200 characters.
         """
-        path, body = f"/api/threads/{_id(thread_id)}", {"title": title}
+        path, body = f"/api/threads/{segment(thread_id)}", {"title": title}
         return read(await self._connection.send("PATCH", path, body), ThreadInfo)
 
     async def search(self, query: str, limit: int = PAGE) -> AsyncGenerator[FoundMessage, None]:
@@ -88,7 +87,7 @@ class ConversationCalls:
             thread_id: The id of the thread.
             format: `"json"` or `"markdown"`.
         """
-        path = f"/api/threads/{_id(thread_id)}/export"
+        path = f"/api/threads/{segment(thread_id)}/export"
         return (await self._connection.send("GET", path, params={"format": format})).decode()
 
     async def channels(self) -> AsyncGenerator[ChannelInfo, None]:
@@ -124,9 +123,4 @@ class ConversationCalls:
             RunActive: If a run in it has not ended.
         """
         kind = "dms" if channel.kind == "dm" else "channels"
-        await self._connection.send("DELETE", f"/api/{kind}/{_id(channel.id)}", repeatable=False)
-
-
-def _id(text: str) -> str:
-    """Return an id as one segment of a path, whatever characters it has."""
-    return quote(text, safe="") or "-"
+        await self._connection.send("DELETE", f"/api/{kind}/{segment(channel.id)}", repeatable=False)

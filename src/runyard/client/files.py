@@ -6,9 +6,8 @@ from collections.abc import AsyncGenerator, AsyncIterator, Mapping, Sequence
 from contextlib import aclosing
 from pathlib import Path
 from typing import Any
-from urllib.parse import quote
 
-from runyard.client.connection import Connection
+from runyard.client.connection import Connection, segment
 from runyard.client.wire import FileInfo, read
 
 CHUNK_BYTES = 256 * 1024
@@ -54,7 +53,7 @@ class FileCalls:
         Args:
             file_id: The id of the file.
         """
-        path = f"/api/files/{quote(file_id, safe='') or '-'}"
+        path = f"/api/files/{segment(file_id)}"
         async with self._connection.get(path) as response:
             async for chunk in response.aiter_bytes():
                 yield chunk

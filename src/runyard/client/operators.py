@@ -1,9 +1,8 @@
 """The calls of the client for operators: the overview and API keys."""
 
 from collections.abc import AsyncGenerator, Sequence
-from urllib.parse import quote
 
-from runyard.client.connection import Connection, given
+from runyard.client.connection import Connection, given, segment
 from runyard.client.pages import PAGE, pages
 from runyard.client.wire import KeyInfo, OverviewInfo, read
 
@@ -50,5 +49,4 @@ class OperatorCalls:
         Args:
             key_id: The id of the key.
         """
-        name = quote(key_id, safe="") or "-"
-        return read(await self._connection.send("DELETE", f"/api/keys/{name}"), KeyInfo)
+        return read(await self._connection.send("DELETE", f"/api/keys/{segment(key_id)}"), KeyInfo)

@@ -2,10 +2,9 @@
 
 from collections.abc import AsyncGenerator
 from typing import Any
-from urllib.parse import quote
 
 from runyard.base.ids import new_id
-from runyard.client.connection import Connection, given
+from runyard.client.connection import Connection, given, segment
 from runyard.client.pages import PAGE, pages
 from runyard.client.wire import ApprovalInfo, Delivered, WaitInfo, read
 
@@ -51,7 +50,7 @@ class WaitCalls:
 
     async def _decide(self, approval_id: str, body: dict[str, Any]) -> ApprovalInfo:
         return read(
-            await self._connection.send("POST", f"/api/approvals/{_id(approval_id)}", body, repeatable=False),
+            await self._connection.send("POST", f"/api/approvals/{segment(approval_id)}", body, repeatable=False),
             ApprovalInfo,
         )
 
@@ -71,7 +70,7 @@ class WaitCalls:
         Args:
             wait_id: The id of the wait.
         """
-        return read(await self._connection.send("GET", f"/api/waits/{_id(wait_id)}"), WaitInfo)
+        return read(await self._connection.send("GET", f"/api/waits/{segment(wait_id)}"), WaitInfo)
 
     async def answer_wait(self, wait_id: str, value: Any) -> WaitInfo:
         """Answer a question, or send the result of a client tool. The run continues. The first answer counts.
@@ -85,7 +84,7 @@ class WaitCalls:
             AlreadyDecided: If the wait was answered before, or its run has ended.
         """
         return read(
-            await self._connection.send("POST", f"/api/waits/{_id(wait_id)}", {"value": value}, repeatable=False),
+            await self._connection.send("POST", f"/api/waits/{segment(wait_id)}", {"value": value}, repeatable=False),
             WaitInfo,
         )
 
@@ -101,7 +100,7 @@ class WaitCalls:
             AlreadyDecided: If the wait was answered before, or its run has ended.
         """
         return read(
-            await self._connection.send("POST", f"/api/waits/{_id(wait_id)}", {"error": error}, repeatable=False),
+            await self._connection.send("POST", f"/api/waits/{segment(wait_id)}", {"error": error}, repeatable=False),
             WaitInfo,
         )
 
@@ -121,8 +120,3 @@ class WaitCalls:
         """
         body: dict[str, Any] = {"id": event_id or new_id(), "name": name, "data": data, **given({"key": key})}
         return read(await self._connection.send("POST", "/api/events", body), Delivered).delivered
-
-
-def _id(text: str) -> str:
-    """Return an id as one segment of a path, whatever characters it has."""
-    return quote(text, safe="") or "-"

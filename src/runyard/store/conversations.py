@@ -59,6 +59,9 @@ class ThreadStore(Protocol):
     async def list_threads(self, owner: str, before: str | None, limit: int) -> Sequence[Thread]:
         """Return threads with an id below `before`, newest first."""
 
+    async def list_active_threads(self, owner: str, before: str | None, limit: int) -> Sequence[Thread]:
+        """Return threads by their last activity, newest first: those whose `last_activity` is an id below `before`."""
+
     async def delete_thread(self, owner: str, thread_id: str) -> None:
         """Delete a thread with its messages, runs, events, approvals and checkpoints. RunActive while one of its runs
         has not ended, Conflict while it has forks."""

@@ -167,6 +167,7 @@ class Queries(Struct, frozen=True, kw_only=True):
     lane_heads: str
     leave_messages: str
     link_block: str
+    list_active_threads: str
     list_agents: str
     list_api_keys: str
     list_conversations: str

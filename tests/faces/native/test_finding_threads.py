@@ -42,6 +42,27 @@ async def test_messages_of_all_threads_are_found_page_by_page_with_the_words_mar
     assert [hit["thread_id"] for hit in (await _found(server, "lisbon"))["messages"]] == [first]
 
 
+async def test_threads_are_listed_by_their_last_activity(server: Server) -> None:
+    first, _ = await _said(server, "first")
+    second, _ = await _said(server, "second")
+
+    async def listed(**query: Any) -> list[str]:
+        rows: list[str] = []
+        while True:
+            page = (await server.http.get("/api/threads", params={"limit": 1, **query})).json()
+            rows += [row["thread_id"] for row in page["threads"] if row["thread_id"] in (first, second)]
+            if page["next"] is None:
+                return rows
+            query["before"] = page["next"]
+
+    assert await listed(sort="activity") == [second, first]
+    again = await server.post("happy", "again", first)
+    await server.ended(again)
+    assert await listed(sort="activity") == [first, second]
+    assert await listed() == [second, first]
+    assert (await server.http.get("/api/threads", params={"sort": "size"})).status_code == 422
+
+
 async def test_a_title_is_the_first_words_until_a_person_gives_one(server: Server) -> None:
     thread, _ = await _said(server, "Plan   my trip\n\nto the sea")
     empty = await server.thread()

@@ -86,6 +86,15 @@ async def test_runs_can_be_filtered_by_status_agent_thread_and_error(server: Ser
     assert await listed(agent="nobody") == []
     assert await listed(thread_id=two) == [other]
     assert await listed(status="waiting") == []
+    assert await listed(id_part=failed[-8:]) == [failed]
+    assert await listed(id_part=done[:35]) == [done]
+    assert await listed(since="2026-01-01T00:00:00Z", agent="happy") == [other, done]
+    assert await listed(since="2100-01-01T00:00:00+01:00") == []
+    assert await listed(min_usd="0") == [other, failed, done]
+    assert await listed(min_usd="0.01") == []
+    assert await listed(min_usd="0", since="2100-01-01T00:00:00Z") == []
+    for wrong in ({"since": "yesterday"}, {"since": "2026-01-01T00:00:00"}, {"min_usd": "-1"}, {"id_part": "abc"}):
+        assert (await server.http.get("/api/runs", params=wrong)).status_code == 422, wrong
 
 
 @pytest.mark.parametrize("backend", ["memory"])

@@ -1,9 +1,9 @@
 /** The requests of the page, one function each. */
 
 import type { Json, Status } from "../log/events";
-import type { Turn } from "../log/branches";
-import { filesIn, type FileRef } from "../files/files";
-import type { Route } from "../route";
+import type { Turn } from "../log/derived/branches";
+import { filesIn, type FileRef } from "../parts/files/files";
+import type { Route } from "../state/route";
 import { change, get, newKey, part, Problem, send } from "./http";
 import { frames } from "./sse";
 import type {
@@ -12,6 +12,7 @@ import type {
   Interaction,
   ModelRequest,
   RunRow,
+  SearchPage,
   SharedThread,
   ShareRow,
   Source,
@@ -23,10 +24,20 @@ import type {
 
 // --- chats
 
-export async function threads(limit: number, before?: string): Promise<{ threads: ThreadRow[]; next: string | null }> {
-  const page = await get<{ threads: ThreadRow[]; next: string | null }>("/api/threads", { limit, before });
-  return { ...page, threads: page.threads.filter((thread) => thread.kind === "chat") };
-}
+/** Chats, last activity first. */
+export const threads = (limit: number, before?: string): Promise<{ threads: ThreadRow[]; next: string | null }> =>
+  get("/api/threads", { sort: "activity", limit, before });
+
+/** Messages of all chats that have these words, newest first, and chats that are called like that. */
+export const search = (query: string): Promise<SearchPage> => get("/api/search", { query, limit: 50 });
+
+export const renameThread = (id: string, title: string): Promise<ThreadRow> =>
+  change("PATCH", `/api/threads/${part(id)}`, { title });
+
+export const deleteThread = (id: string): Promise<unknown> => change("DELETE", `/api/threads/${part(id)}`);
+
+export const exportThread = async (id: string, format: "markdown" | "json"): Promise<Blob> =>
+  (await send(`/api/threads/${part(id)}/export?format=${format}`)).blob();
 
 /** A thread with all of its messages, read page by page from the newest back. */
 export async function thread(id: string): Promise<Thread> {
@@ -104,9 +115,21 @@ export const forkThread = (id: string, runId: string, seq?: number): Promise<{ t
 
 // --- runs
 
-export const runs = (
-  query: { status?: Status; before?: string; limit?: number } = {},
-): Promise<{ runs: RunRow[]; next: string | null }> => get("/api/runs", query);
+export type RunQuery = {
+  status?: Status | undefined;
+  agent?: string | undefined;
+  error?: string | undefined;
+  /** A time with a zone. */
+  since?: string | undefined;
+  min_usd?: number | undefined;
+  /** The beginning or the end of an id. */
+  id_part?: string | undefined;
+  before?: string | undefined;
+  limit?: number | undefined;
+};
+
+export const runs = (query: RunQuery = {}): Promise<{ runs: RunRow[]; next: string | null }> =>
+  get("/api/runs", query);
 
 /** The run that was started last in a thread. */
 export const newestRun = async (threadId: string): Promise<string | undefined> =>

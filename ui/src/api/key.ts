@@ -1,6 +1,6 @@
 /** The API key of this tab, if the server wants one. It is gone when the tab is closed. */
 
-import { Cell } from "../cell";
+import { Cell } from "../state/cell";
 
 const PLACE = "runyard.key";
 

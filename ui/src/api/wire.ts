@@ -8,6 +8,22 @@ export type ThreadRow = {
   agent: string | null;
   head_run_id: string | null;
   created_at: string;
+  /** What a person called it, or the first words of its first message. */
+  title?: string | null;
+};
+export type Marks = [start: number, end: number][];
+export type SearchPage = {
+  threads: { thread_id: string; title: string; marks: Marks }[];
+  messages: {
+    thread_id: string;
+    title: string | null;
+    message_id: string;
+    role: string;
+    created_at: string;
+    text: string;
+    marks: Marks;
+  }[];
+  next: string | null;
 };
 export type Thread = {
   thread_id: string;

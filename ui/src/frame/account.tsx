@@ -3,8 +3,8 @@
 import { useState } from "preact/hooks";
 import { me } from "../api/calls";
 import { forgetKey, hasKey } from "../api/key";
-import { useReading } from "../requests";
-import { href } from "../route";
+import { useReading } from "../state/requests";
+import { href } from "../state/route";
 import { Dialog } from "./dialog";
 
 export function Account() {

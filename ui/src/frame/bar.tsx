@@ -1,11 +1,11 @@
 /** The bar on top: navigation, the state of the server, and the theme. */
 
 import { useEffect } from "preact/hooks";
-import { waiting } from "../approvals/waiting";
-import { useCell } from "../cell";
-import { unread } from "../channels/unread";
-import { cutOff } from "../log/follow";
-import { href, type Route } from "../route";
+import { waiting } from "../views/approvals/waiting";
+import { useCell } from "../state/cell";
+import { unread } from "../views/channels/feed/unread";
+import { cutOff } from "../log/follow/follow";
+import { href, type Route } from "../state/route";
 import icon from "../icon.svg";
 import { Account } from "./account";
 import { Overview } from "./overview";

@@ -1,7 +1,7 @@
 /** Keys that work everywhere, and the list of all keys. */
 
 import { useEffect, useState, type Dispatch, type StateUpdater } from "preact/hooks";
-import { go } from "../route";
+import { go } from "../state/route";
 import { Dialog } from "./dialog";
 
 const KEYS: [string, [string, string][]][] = [

@@ -1,7 +1,7 @@
 /** The number of queued, running and waiting runs, and the rate of events. */
 
 import { overview, type Seen } from "../api/overview";
-import { useReading } from "../requests";
+import { useReading } from "../state/requests";
 
 const EVERY = 3000;
 

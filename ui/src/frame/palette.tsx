@@ -2,11 +2,11 @@
 
 import { useEffect, useState } from "preact/hooks";
 import { agents } from "../api/calls";
-import { useCell } from "../cell";
-import { about, offered, wantedAgent } from "../chats/offered";
-import { said } from "../chats/titles";
-import { useReading } from "../requests";
-import { go, type Route } from "../route";
+import { useCell } from "../state/cell";
+import { about, offered, wantedAgent } from "../views/chats/offered";
+import { titles } from "../views/chats/titles";
+import { useReading } from "../state/requests";
+import { go, type Route } from "../state/route";
 import { Dialog } from "./dialog";
 
 type Command = { name: string; hint: string; act: () => void };
@@ -76,7 +76,7 @@ export function Palette({ close }: { close: () => void }) {
 /** The commands in which every word of the text occurs. */
 function useCommands(text: string): Command[] {
   const { value: known } = useReading(agents, []);
-  const chats = useCell(said);
+  const chats = useCell(titles);
   const words = text.trim().toLowerCase().split(/\s+/);
   const talk = offered(known ?? []).map((agent) => ({
     name: `Talk to ${agent.displayName}`,
@@ -91,7 +91,7 @@ function useCommands(text: string): Command[] {
     ...(RUN_ID.test(id) ? [{ name: id, hint: "run", act: () => go({ view: "runs", id }) }] : []),
     ...PLACES.map(([name, route]) => ({ name, hint: "place", act: () => go(route) })),
     ...talk,
-    ...[...chats].map(([id, { title }]) => ({ name: title, hint: "chat", act: () => go({ view: "chats", id }) })),
+    ...[...chats].map(([id, title]) => ({ name: title, hint: "chat", act: () => go({ view: "chats", id }) })),
   ];
   return all.filter(({ name, hint }) => words.every((word) => `${name} ${hint}`.toLowerCase().includes(word)));
 }

@@ -2,7 +2,7 @@
 
 import { useState } from "preact/hooks";
 import { give, needsKey } from "../api/key";
-import { useCell } from "../cell";
+import { useCell } from "../state/cell";
 import { Dialog } from "./dialog";
 
 export function SignIn() {

@@ -1,6 +1,6 @@
 /** The states of a view without content: loading, or not found. */
 
-import { href, type Route } from "../route";
+import { href, type Route } from "../state/route";
 
 export const Loading = () => (
   <p class="faint pad" role="status" aria-label="Loading">

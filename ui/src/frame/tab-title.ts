@@ -1,6 +1,6 @@
 /** The title of the tab: what waits, what is on screen, and the name of the page. */
 
-import { Cell } from "../cell";
+import { Cell } from "../state/cell";
 
 export const tabName = new Cell<string | undefined>(undefined);
 const MOST = 60;

@@ -13,6 +13,7 @@ import msgspec
 
 from runyard.base.clock import SystemClock
 from runyard.base.ids import new_id
+from runyard.cli.clients.local_annotations import LocalAnnotations
 from runyard.cli.clients.local_conversations import PAGE, LocalConversations, all_rows
 from runyard.cli.clients.local_rows import approval_info, key_info, log_event, run_info, wait_info
 from runyard.client.wire import (
@@ -68,7 +69,7 @@ async def open_local_client(settings: "Settings", api_key: str | None) -> "Async
         await store.close()
 
 
-class LocalClient(LocalConversations):
+class LocalClient(LocalConversations, LocalAnnotations):
     def __init__(self, settings: "Settings", store: "Store", access: Access, caller: Caller) -> None:
         self._settings = settings
         self._store = store

@@ -1,6 +1,6 @@
 """Short ids on the command line: the beginning or the end of an id, if only one id matches."""
 
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Iterable
 from typing import TYPE_CHECKING
 
 from runyard.errors import Invalid, NotFound
@@ -58,13 +58,21 @@ async def whole_passage_id(client: "AnyClient", agent_id: str, given: str) -> st
     """Return the id of the agent's only recent passage that starts or ends like this."""
     if len(given) >= RUN:
         return given
-    found = await client.passages(agent_id)
+    return await _whole(given, "passage", _each([passage.id for passage in await client.passages(agent_id)]))
 
-    async def ids() -> AsyncIterator[str]:
-        for passage in found:
-            yield passage.id
 
-    return await _whole(given, "passage", ids())
+async def whole_share_id(client: "AnyClient", thread_id: str, given: str) -> str:
+    """Return the id of the only link to the thread that starts or ends like this."""
+    if len(given) >= RUN:
+        return given
+    return await _whole(given, "link", _each([share.share_id for share in await client.shares(thread_id)]))
+
+
+async def whole_message_id(client: "AnyClient", channel: "ChannelInfo", given: str) -> str:
+    """Return the id of the only recent message of the channel that starts or ends like this."""
+    if len(given) >= RUN:
+        return given
+    return await _whole(given, "message", _each([each.id for each in await client.channel_messages(channel)]))
 
 
 async def find_channel(client: "AnyClient", given: str) -> "ChannelInfo":
@@ -74,12 +82,12 @@ async def find_channel(client: "AnyClient", given: str) -> "ChannelInfo":
     named = [channel for channel in known.values() if channel.name == given.removeprefix("#")]
     if given in known or len(named) == 1:
         return known.get(given) or named[0]
+    return known[await _whole(given, "channel", _each(known))]
 
-    async def ids() -> AsyncIterator[str]:
-        for each in known:
-            yield each
 
-    return known[await _whole(given, "channel", ids())]
+async def _each(ids: Iterable[str]) -> AsyncIterator[str]:
+    for each in ids:
+        yield each
 
 
 async def _whole(given: str, what: str, ids: AsyncIterator[str]) -> str:

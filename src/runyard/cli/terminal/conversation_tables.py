@@ -1,26 +1,30 @@
-"""Tables of threads, channels, agents, their memory and their usage for a terminal."""
+"""Tables of threads, channels, what people add to them, agents, their memory and their usage for a terminal."""
 
 import sys
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from typing import TYPE_CHECKING
 
 from runyard.cli.terminal.output import echo, style
-from runyard.cli.terminal.text import age, money, one_line, plain, tokens
+from runyard.cli.terminal.text import age, money, one_line, plain, tokens, until
 from runyard.cli.terminal.text_table import TextTable
 from runyard.cli.terminal.wrapping import filled
 
 if TYPE_CHECKING:
+    from runyard.client.annotation_wire import ShareInfo, UnreadInfo
     from runyard.client.wire import (
         AgentInfo,
         BlockInfo,
         ChannelInfo,
         ChannelMessage,
+        FeedbackInfo,
         FoundMessage,
         PassageInfo,
         ThreadInfo,
         ThreadMessage,
         UsageInfo,
     )
+
+MOST_UNREAD = 100  # that a server counts in one channel
 
 
 def threads_table(threads: "Iterable[ThreadInfo]") -> TextTable:
@@ -70,6 +74,37 @@ def print_channel_messages(messages: "Iterable[ChannelMessage]") -> None:
 def _message(sender: str, created_at: str, text: str) -> None:
     echo(f"{style(plain(sender), bold=True)} {style(f'{age(created_at)} ago', dim=True)}")
     echo(f"{filled(plain(text), sys.stdout, '')}\n")
+
+
+def shares_table(shares: "Iterable[ShareInfo]") -> TextTable:
+    made = TextTable("link", "age", "valid for")
+    for share in shares:
+        made.add_row(share.share_id, age(share.created_at), until(share.expires_at) or "-")
+    return made
+
+
+def print_feedback(feedback: "FeedbackInfo | None") -> None:
+    if feedback is None:
+        echo("No feedback")
+        return
+    made = TextTable("", "", wraps=[1], header=False)
+    made.add_row("feedback", style(feedback.value, fg="green" if feedback.value == "up" else "red"))
+    made.add_row("age", age(feedback.created_at))
+    if feedback.comment:
+        made.add_row("comment", plain(feedback.comment))
+    made.echo()
+
+
+def unread_table(found: "Iterable[UnreadInfo]", channels: "Mapping[str, ChannelInfo]") -> TextTable:
+    """Return the unread messages of channels. A DM has the names of its participants."""
+    made = TextTable("channel", "name", "unread", "read up to", wraps=[1])
+    for each in found:
+        channel = channels.get(each.id)
+        people = ", ".join(plain(member.id) for member in channel.people) if channel else ""
+        name = one_line(channel.name, 40) if channel and channel.name else people
+        count = f"{each.unread}+" if each.unread >= MOST_UNREAD else str(each.unread)
+        made.add_row(each.id, name or "-", count, each.read_message_id or "-")
+    return made
 
 
 def agents_table(agents: "Iterable[AgentInfo]") -> TextTable:

@@ -32,6 +32,11 @@ class Thread(Struct, frozen=True, kw_only=True):
     is_private: bool = False
     metadata: str | None = None
 
+    @property
+    def last_activity(self) -> str:
+        """The newer id of the thread and its newest run: ids sort by time."""
+        return max(self.head_run_id or "", self.id)
+
 
 class Message(Struct, frozen=True, kw_only=True):
     """A message in a thread. `run_id` is the run that it started, or the run that posted it. In a channel or a DM it

@@ -18,7 +18,15 @@ from runyard.store import Store
 
 UNSEALED = (
     *("open", "close", "ping", "check_disk", "maintain", "overview", "end_stuck_sessions"),
-    *("create_thread", "change_thread", "get_thread", "get_named_thread", "list_threads", "delete_thread"),
+    *(
+        "create_thread",
+        "change_thread",
+        "get_thread",
+        "get_named_thread",
+        "list_threads",
+        "list_active_threads",
+        "delete_thread",
+    ),
     *("create_share", "list_shares", "find_share", "drop_share"),
     *("count_queued", "forget_keys", "take_call", "forget_calls", "forget_events"),
     *("register", "retire", "list_workers", "ready_runs", "runs_to_cancel", "detach", "attach"),

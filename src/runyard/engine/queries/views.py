@@ -80,6 +80,10 @@ class Views:
     async def threads(self, owner: str, before: str | None, limit: int) -> Sequence[Thread]:
         return await self._store.list_threads(owner, checked_cursor(before), limit)
 
+    async def active_threads(self, owner: str, before: str | None, limit: int) -> Sequence[Thread]:
+        """Return threads by their last activity, newest first."""
+        return await self._store.list_active_threads(owner, checked_cursor(before), limit)
+
     async def messages(self, thread: Thread, before: str | None, limit: int) -> Sequence[Message]:
         """Return the newest messages of a thread below an id, oldest first."""
         return await self._store.recent_messages(thread.id, checked_cursor(before), limit)

@@ -4,6 +4,7 @@ and `overview.py` those for operators."""
 from typing import Annotated, Any, Literal
 
 from fastapi import Query
+from pydantic import AwareDatetime
 from starlette.requests import Request
 from starlette.responses import Response
 
@@ -11,6 +12,7 @@ from runyard.domain.runs.run import Feedback, Run, Status
 from runyard.domain.wait import Wait
 from runyard.engine.intake.intake import idempotency_key
 from runyard.engine.log.tree import parsed_cursor
+from runyard.engine.queries.run_search import RunSearch, search_runs
 from runyard.engine.queries.views import checked_id
 from runyard.faces.native import (
     feedback,
@@ -39,6 +41,12 @@ Seq = Annotated[int | None, Query(ge=0, le=2**53)]
 StepSeq = Annotated[int, Query(ge=1, le=2**53)]
 RunStatusFilter = Annotated[
     Status | None, Query(description="`running` includes runs that wait for a decision; `waiting` gives only those.")
+]
+ThreadOrder = Annotated[Literal["created", "activity"], Query(description="What the list is sorted by.")]
+Since = Annotated[AwareDatetime | None, Query(description="Only runs that are not older: a time with a zone.")]
+Cost = Annotated[float | None, Query(ge=0, allow_inf_nan=False, description="Only runs that cost at least this.")]
+IdPart = Annotated[
+    str | None, Query(min_length=4, max_length=36, description="Only runs whose id starts or ends like this.")
 ]
 ErrorFilter = Annotated[str | None, Query(max_length=100, description="Only runs that failed with this code.")]
 
@@ -69,12 +77,17 @@ async def _tree(request: Request) -> Response:
 
 
 @router.get("/api/threads", response_model=wire.ThreadPage)
-async def list_threads(engine: EngineDep, owner: Owner, before: str | None = None, limit: Limit = 50) -> Response:
-    """List threads, newest first."""
-    page = await engine.views.threads(owner, before, limit)
+async def list_threads(
+    engine: EngineDep, owner: Owner, sort: ThreadOrder = "created", before: str | None = None, limit: Limit = 50
+) -> Response:
+    """List threads, newest first, or with `sort=activity` those with the newest run first."""
+    is_active = sort == "activity"
+    page = await (engine.views.active_threads if is_active else engine.views.threads)(owner, before, limit)
     titles = await engine.finding.titles([t.id for t in page])
     rows = [thread_row(t, titles.get(t.id)) for t in page]
-    return Json(wire.ThreadPage(threads=rows, next=_next([t.id for t in page], limit)))
+    return Json(
+        wire.ThreadPage(threads=rows, next=_next([t.last_activity if is_active else t.id for t in page], limit))
+    )
 
 
 @router.delete("/api/threads/{thread_id}", status_code=204)
@@ -105,15 +118,27 @@ async def list_runs(
     agent: str | None = None,
     thread_id: str | None = None,
     error: ErrorFilter = None,
+    since: Since = None,
+    min_usd: Cost = None,
+    id_part: IdPart = None,
     before: str | None = None,
     limit: Limit = 50,
 ) -> Response:
-    """List runs, newest first."""
-    page = await engine.views.runs(owner, before, limit, status=status, agent=agent, thread_id=thread_id, error=error)
+    """List runs, newest first. With `min_usd` or `id_part`, a response may have few runs and still a `next`."""
+    wanted = RunSearch(None if since is None else int(since.timestamp() * 1000), min_usd, id_part)
+    found = await search_runs(
+        lambda below, size: engine.views.runs(
+            owner, below, size, status=status, agent=agent, thread_id=thread_id, error=error
+        ),
+        wanted,
+        before,
+        limit,
+    )
+    page = found.runs
     questions = await engine.views.readable_questions(page)
     judged = await engine.feedback.readable([r.id for r in page])
-    found = [_run(r, questions.get(r.id), judged.get(r.id)) for r in page]
-    return Json(wire.RunPage(runs=found, next=_next([r.id for r in page], limit)))
+    rows = [_run(r, questions.get(r.id), judged.get(r.id)) for r in page]
+    return Json(wire.RunPage(runs=rows, next=found.next))
 
 
 @router.get("/api/runs/{run_id}/state")

@@ -20,6 +20,7 @@ class ConversationOperations(FullText):
     get_named_thread = query(threads.get_named)
     fork_thread = transaction("other", threads.fork)
     list_threads = query(threads.list_page)
+    list_active_threads = query(threads.list_active)
     delete_thread = transaction("other", threads.delete)
     list_messages = query(threads.list_messages)
     get_messages = query(threads.get_messages)

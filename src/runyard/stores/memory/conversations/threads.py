@@ -76,6 +76,11 @@ class Threads(Runs, Conversations):
         mine = (thread for thread in self._threads.values() if thread.owner == owner and thread.kind == "chat")
         return page(mine, before, limit)
 
+    async def list_active_threads(self, owner: str, before: str | None, limit: int) -> Sequence[Thread]:
+        mine = (thread for thread in self._threads.values() if thread.owner == owner and thread.kind == "chat")
+        fitting = [thread for thread in mine if before is None or thread.last_activity < before]
+        return sorted(fitting, key=lambda thread: thread.last_activity, reverse=True)[:limit]
+
     async def delete_thread(self, owner: str, thread_id: str) -> None:
         thread = await self.get_thread(owner, thread_id)
         runs = [run for run in self._runs.values() if run.thread_id == thread_id]

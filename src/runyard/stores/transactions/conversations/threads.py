@@ -95,6 +95,10 @@ async def list_page(tx: Tx, owner: str, before: str | None, limit: int) -> Seque
     return [_rows.thread(row) for row in await tx.rows(tx.q.list_threads, owner, before, limit)]
 
 
+async def list_active(tx: Tx, owner: str, before: str | None, limit: int) -> Sequence[Thread]:
+    return [_rows.thread(row) for row in await tx.rows(tx.q.list_active_threads, owner, before, limit)]
+
+
 async def delete(tx: Tx, owner: str, thread_id: str) -> None:
     await get(tx, owner, thread_id)  # a caller that does not own it waits for no lock
     await tx.rows(tx.q.lock_lanes, [thread_lane(thread_id)])

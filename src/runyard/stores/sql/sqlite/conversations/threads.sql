@@ -34,6 +34,12 @@ select {thread} from threads where owner = ?1 and id = ?2;
 -- An owner's chats, newest first.
 select {thread} from threads where owner = ?1 and kind = 'chat' and (?2 is null or id < ?2) order by id desc limit ?3;
 
+-- name: list_active_threads
+-- An owner's chats, last activity first: the newer id of the thread and its newest run. Sorted without an index,
+-- which every message would have to change.
+select {thread} from threads where owner = ?1 and kind = 'chat' and (?2 is null or max(coalesce(head_run_id, id), id) < ?2)
+ order by max(coalesce(head_run_id, id), id) desc limit ?3;
+
 -- name: lock_thread
 -- One thread of an owner, locked against new messages.
 select {thread} from threads where owner = ?1 and id = ?2;

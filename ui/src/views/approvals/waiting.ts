@@ -1,0 +1,79 @@
+/** Everything that waits for a person or a client, oldest first. The whole page shows how many there are. */
+
+import { waits } from "../../api/calls";
+import { sentence } from "../../api/http";
+import type { WaitRow } from "../../api/wire";
+import { keyGiven } from "../../api/key";
+import { Cell } from "../../state/cell";
+import { follow } from "../../log/follow/follow";
+
+const EVERY = 3000;
+
+export const waiting = new Cell<WaitRow[] | undefined>(undefined);
+
+/** Why the list could not be read the last time. */
+export const lookFailure = new Cell<string | undefined>(undefined);
+
+/** Answered in this tab: a list that was asked for before the answer must not bring it back. */
+const answered = new Set<string>();
+let asked = 0;
+let shown = 0;
+
+export async function look(): Promise<void> {
+  const mine = ++asked;
+  let rows: WaitRow[];
+  try {
+    rows = await waits();
+  } catch (error) {
+    if (mine === asked) lookFailure.set(sentence(error));
+    throw error;
+  }
+  lookFailure.set(undefined);
+  const found = rows.reverse().filter((row) => !answered.has(row.wait_id));
+  if (mine < shown) return; // a later answer came first
+  shown = mine;
+  if (JSON.stringify(found) !== JSON.stringify(waiting.get())) waiting.set(found);
+}
+
+/** Take a wait off the list that this tab has answered. */
+export function remove(id: string): void {
+  answered.add(id);
+  waiting.set(waiting.get()?.filter((row) => row.wait_id !== id));
+}
+
+let isLive = false;
+
+/**
+ * Follow the changes, for as long as the inbox is open. Other views only show how many there are, and look now and then:
+ * a browser opens six connections to a server for all its tabs, and they have logs to follow.
+ */
+export function followWaits(): () => void {
+  const ended = () => (isLive = false);
+  const stop = follow({
+    path: "/api/waits/changes",
+    opened: () => (isLive = true),
+    take: () => {
+      void look().catch(ended);
+      return false;
+    },
+    failed: ended,
+  });
+  return () => {
+    ended();
+    stop();
+  };
+}
+
+/** Look now and then, while the tab is visible; returns how to end it. */
+export function keepLooking(): () => void {
+  const now = () => document.visibilityState === "visible" && void look().catch(() => undefined);
+  now();
+  const timer = setInterval(() => isLive || now(), EVERY);
+  document.addEventListener("visibilitychange", now);
+  const unwatch = keyGiven.watch(now);
+  return () => {
+    clearInterval(timer);
+    document.removeEventListener("visibilitychange", now);
+    unwatch();
+  };
+}
