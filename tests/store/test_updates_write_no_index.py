@@ -30,7 +30,7 @@ async def test_a_run_changes_the_indexes_of_lanes_never_and_those_of_runs_once(p
         writer = Writer(claim.run)
         await written(store, writer.part(token("a")))
         end = await written(store, writer.finish())
-        await store.publish([CursorAdvance(claim.run.id, end.last_seq, state="completed")])
+        await store.publish([CursorAdvance(claim.run.id, end.last_seq, state="finished")])
     await store.close()  # its sessions report what they counted as they end
     database = OpenDatabase(store, pg_database)
 
